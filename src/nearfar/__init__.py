@@ -1,0 +1,71 @@
+"""nearfar: exact shortest paths in weighted graphs on CPU cores and NVIDIA GPUs.
+
+The name is the best method of Davidson et al. 2014: the near set and the far pile. Names are imported on
+first use, so ``import nearfar`` costs next to nothing and never touches an optional dependency.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nearfar.errors import (
+        GraphFormatError,
+        NearfarError,
+        NegativeCycleError,
+        NegativeWeightError,
+        OutOfMemoryError,
+    )
+    from nearfar.formats import read, write
+    from nearfar.generators import generate
+    from nearfar.graph import Graph
+    from nearfar.paths import Paths
+    from nearfar.solve import shortest_path, sssp
+    from nearfar.verify import verify
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "Graph": "graph",
+    "Paths": "paths",
+    "sssp": "solve",
+    "shortest_path": "solve",
+    "verify": "verify",
+    "read": "formats",
+    "write": "formats",
+    "generate": "generators",
+    "NearfarError": "errors",
+    "GraphFormatError": "errors",
+    "NegativeCycleError": "errors",
+    "NegativeWeightError": "errors",
+    "OutOfMemoryError": "errors",
+}
+
+__all__ = [
+    "Graph",
+    "GraphFormatError",
+    "NearfarError",
+    "NegativeCycleError",
+    "NegativeWeightError",
+    "OutOfMemoryError",
+    "Paths",
+    "generate",
+    "read",
+    "shortest_path",
+    "sssp",
+    "verify",
+    "write",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        value = getattr(importlib.import_module(f"nearfar.{_WHERE[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'nearfar' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,120 @@
+// Goldberg and Radzik (1993): scan the vertices whose distance fell in topological order of the edges
+// that could still improve something.
+//
+// Each round takes the set of vertices labelled since the last one, walks the admissible edges (those
+// with distance[v] + w <= distance[t]) depth first from them, and scans the reverse postorder: a vertex is
+// scanned after everything that can lower it in this round. An acyclic graph is finished in one round
+// whatever its weights, which is where the queue form needs O(n m). An admissible cycle that holds an
+// edge with a strict improvement is negative; the depth-first search meets it as an edge back into its
+// own path. O(n m) in the worst case.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "algorithms/bellman_ford/bellman_ford.hpp"
+
+namespace nearfar::bellman_ford {
+
+template <class Graph, class Poll>
+void goldberg_radzik(const Graph& graph, typename Graph::Index source,
+                     typename Graph::Weight* distance, Outcome& outcome, Poll&& poll) {
+  using Index = typename Graph::Index;
+  using Weight = typename Graph::Weight;
+  enum : char { idle, labelled, on_path, ordered };
+  std::fill(distance, distance + graph.n, unreached<Weight>());
+  distance[source] = 0;
+  std::vector<char> state(graph.n, idle);
+  std::vector<Arrival<Index>> arrival(graph.n);
+  std::vector<Index> fresh{source}, order;
+  struct Frame {
+    Index vertex, edge;  // edge: the next one to look at
+  };
+  std::vector<Frame> path;
+  state[source] = labelled;
+  bool strict = false;
+
+  // A back edge closes path[from..] and edge i: proven negative, only rounding, or harmless (sum 0).
+  auto back_edge = [&](Index to, Index i) {
+    ExactSum<Weight> sum;
+    sum.add(graph.weights[i]);
+    std::size_t from = path.size();
+    do {
+      --from;
+      if (from + 1 < path.size()) sum.add(graph.weights[path[from].edge - 1]);
+    } while (path[from].vertex != to);
+    if (!sum.negative()) return false;
+    for (; from < path.size(); ++from) outcome.cycle.push_back(path[from].vertex);
+    return true;
+  };
+
+  while (!fresh.empty()) {
+    if (outcome.iterations > graph.n) {
+      outcome.undecided = true;
+      return;
+    }
+    poll();
+    order.clear();
+    int64_t edges = 0;
+    for (Index start : fresh) {
+      if (state[start] != labelled) continue;
+      // A vertex none of whose edges improves anything strictly need not be scanned.
+      strict = false;
+      for (Index i = graph.indptr[start]; i < graph.indptr[start + 1] && !strict; ++i)
+        strict = candidate(distance[start], graph.weights[i], outcome.saturated) <
+                 distance[graph.indices[i]];
+      if (!strict) {
+        state[start] = idle;
+        continue;
+      }
+      state[start] = on_path;
+      path.push_back({start, graph.indptr[start]});
+      while (!path.empty()) {
+        const Index v = path.back().vertex;
+        if (path.back().edge == graph.indptr[v + 1]) {
+          state[v] = ordered;
+          order.push_back(v);
+          path.pop_back();
+          continue;
+        }
+        const Index i = path.back().edge++, t = graph.indices[i];
+        ++edges;
+        if (state[t] == ordered) continue;
+        const Weight sum = candidate(distance[v], graph.weights[i], outcome.saturated);
+        if (sum > distance[t] || sum == unreached<Weight>()) continue;
+        if (state[t] == on_path) {
+          if (back_edge(t, i)) return;
+        } else if (sum < distance[t] || state[t] == labelled) {
+          // Label here, so that what lies beyond t is judged by the new distance.
+          if (sum < distance[t]) {
+            distance[t] = sum;
+            arrival[t] = {v, i};
+          }
+          state[t] = on_path;
+          path.push_back({t, graph.indptr[t]});
+        }
+      }
+    }
+    fresh.clear();
+    for (auto it = order.rbegin(); it != order.rend(); ++it) state[*it] = idle;
+    for (auto it = order.rbegin(); it != order.rend(); ++it) {
+      const Index v = *it;
+      for (Index i = graph.indptr[v]; i < graph.indptr[v + 1]; ++i) {
+        const Index t = graph.indices[i];
+        const Weight sum = candidate(distance[v], graph.weights[i], outcome.saturated);
+        if (sum < distance[t]) {
+          distance[t] = sum;
+          arrival[t] = {v, i};
+          if (state[t] == idle) {
+            state[t] = labelled;
+            fresh.push_back(t);
+          }
+        }
+      }
+      edges += graph.indptr[v + 1] - graph.indptr[v];
+    }
+    outcome.step(static_cast<int64_t>(order.size()), edges);
+  }
+}
+
+}  // namespace nearfar::bellman_ford

@@ -1,0 +1,466 @@
+"""Building a Graph from what people have: arrays, SciPy, NetworkX, tables, dense matrices.
+
+Each ``from_*`` function here becomes a class method of :class:`nearfar.Graph`. All of them end in
+:func:`validate`, the one place that checks arrays.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import GraphError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from nearfar.graph import Graph
+
+_INT32_MAX = 2**31 - 1
+
+
+def default_threads() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def index_dtype(n: int, m: int) -> np.dtype[Any]:
+    """int32 while vertices and edges fit it, else int64."""
+    return np.dtype(np.int32 if max(n, m) < _INT32_MAX else np.int64)
+
+
+def as_numpy(values: Any, what: str) -> NDArray[Any]:
+    """NumPy array of anything array-like; DLPack tensors and CuPy arrays come over by copy if needed."""
+    if isinstance(values, np.ndarray):
+        return values
+    if hasattr(values, "__cuda_array_interface__") and hasattr(values, "get"):
+        return np.asarray(values.get())
+    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+        try:
+            return np.from_dlpack(values)
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise GraphError(f"{what} cannot be read through DLPack: {error}") from None
+    return np.asarray(values)
+
+
+def as_weights(weights: Any) -> NDArray[Any]:
+    """Weights in one of the four dtypes; smaller integers widen to int32, float16 to float32."""
+    array = as_numpy(weights, "weights")
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind == "b" or (kind in "iu" and size < 4):
+        return array.astype(np.int32)
+    if kind == "u":
+        wide = array.astype(np.int64)
+        if size == 8 and array.size and int(array.max()) > np.iinfo(np.int64).max:
+            raise GraphError("weights above 2**63 - 1 do not fit int64: scale them down")
+        return wide
+    if array.dtype == np.float16:
+        return array.astype(np.float32)
+    if array.dtype.isnative and array.dtype in (np.int32, np.int64, np.float32, np.float64):
+        return array
+    if kind == "i" or (kind == "f" and size <= 8):
+        return array.astype(array.dtype.newbyteorder("="))
+    raise GraphError(f"weights have dtype {array.dtype}: use int32, int64, float32 or float64")
+
+
+def as_indices(values: Any, what: str) -> NDArray[Any]:
+    """A one-dimensional integer array; floats are refused rather than cut off."""
+    array = as_numpy(values, what)
+    if array.ndim != 1:
+        raise GraphError(f"{what} has {array.ndim} dimensions: give a one-dimensional array")
+    if array.size and array.dtype.kind not in "iu":
+        raise GraphError(f"{what} has dtype {array.dtype}: give integers")
+    return array
+
+
+def validate(
+    indptr: Any, indices: Any, weights: Any
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None, dict[str, Any]]:
+    """Check CSR arrays and bring them to the library's dtypes, without copying where they fit.
+
+    Returns
+    -------
+    indptr, indices, weights : arrays
+        Contiguous and read-only.
+    scan : dict
+        ``n_negative, first_negative, n_zero, min, max, mean`` of the weights.
+
+    Raises
+    ------
+    GraphError
+        Naming the first entry that is wrong.
+    """
+    from nearfar import _cpu
+
+    indptr, indices = as_indices(indptr, "indptr"), as_indices(indices, "indices")
+    if len(indptr) == 0:
+        raise GraphError("indptr is empty: a graph of n vertices has n + 1 entries")
+    n, m = len(indptr) - 1, len(indices)
+    threads = default_threads()
+    dtype = index_dtype(n, m)
+    if indptr.dtype.itemsize > dtype.itemsize or indptr.dtype.kind == "u":
+        out = (indptr < 0) | (indptr > m) if indptr.dtype.kind == "i" else indptr > m
+        if out.any():
+            at = int(np.argmax(out))
+            raise GraphError(f"indptr[{at}] is {indptr[at]}: row starts go from 0 to {m}")
+    if indices.dtype.itemsize > dtype.itemsize or indices.dtype.kind == "u":
+        outside = indices >= n if indices.dtype.kind == "u" else (indices < 0) | (indices >= n)
+        if outside.any():
+            _refuse_index(indices, int(np.argmax(outside)), n)
+    indptr = np.ascontiguousarray(indptr, dtype=dtype)
+    indices = np.ascontiguousarray(indices, dtype=dtype)
+    bad = _cpu.first_bad_indptr(indptr, m)
+    if bad >= 0:
+        rule = "it must start at 0" if bad == 0 else f"it must never fall and end at {m}"
+        raise GraphError(f"indptr[{bad}] is {indptr[bad]}: {rule}")
+    bad = _cpu.first_bad_index(indices, n, threads)
+    if bad >= 0:
+        _refuse_index(indices, bad, n)
+    one = 1 if m else 0
+    scan = {
+        "n_negative": 0,
+        "first_negative": -1,
+        "n_zero": 0,
+        "min": one,
+        "max": one,
+        "mean": float(one),
+    }
+    if weights is not None:
+        weights = np.ascontiguousarray(as_weights(weights))
+        if weights.shape != (m,):
+            raise GraphError(f"weights has shape {weights.shape}, but there are {m} edges")
+        scan = _cpu.weight_scan(weights, threads)
+        if scan["n_nonfinite"]:
+            at = scan["first_nonfinite"]
+            raise GraphError(
+                f"weight of edge {at} is {weights[at]} ({scan['n_nonfinite']} such edges): weights "
+                "must be finite; leave missing edges out"
+            )
+        if scan["negative_zero"]:
+            weights = weights + weights.dtype.type(0)  # -0.0 + 0.0 is 0.0
+    return _frozen(indptr), _frozen(indices), None if weights is None else _frozen(weights), scan
+
+
+def _refuse_index(indices: NDArray[Any], at: int, n: int) -> None:
+    valid = f"vertices are 0 to {n - 1}" if n else "the graph has no vertices"
+    raise GraphError(f"edge {at} goes to {indices[at]}: {valid}")
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """A read-only view; the caller's own array keeps its flag."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def from_csr(
+    cls: type[Graph],
+    indptr: ArrayLike,
+    indices: ArrayLike,
+    weights: ArrayLike | None = None,
+    *,
+    directed: bool = True,
+    vertex_names: ArrayLike | None = None,
+    coordinates: ArrayLike | None = None,
+    attributes: dict[str, Any] | None = None,
+) -> Graph:
+    """Make a graph from compressed sparse rows, sharing the arrays where dtypes allow.
+
+    Parameters
+    ----------
+    indptr, indices, weights
+        As in :class:`Graph`; any integer or float dtype, NumPy or anything with DLPack.
+    directed : bool
+        False states that both directions of every edge are in the arrays.
+
+    Returns
+    -------
+    Graph
+    """
+    return cls(
+        as_numpy(indptr, "indptr"),
+        as_numpy(indices, "indices"),
+        None if weights is None else as_numpy(weights, "weights"),
+        directed=directed,
+        vertex_names=None if vertex_names is None else np.asarray(vertex_names),
+        coordinates=None if coordinates is None else np.asarray(coordinates),
+        attributes=attributes,
+    )
+
+
+def from_edges(
+    cls: type[Graph],
+    sources: ArrayLike,
+    targets: ArrayLike,
+    weights: ArrayLike | None = None,
+    *,
+    n_vertices: int | None = None,
+    directed: bool = True,
+    vertex_names: ArrayLike | None = None,
+    coordinates: ArrayLike | None = None,
+    attributes: dict[str, Any] | None = None,
+) -> Graph:
+    """Make a graph from an edge list, in O(n + m) by counting sort.
+
+    Parameters
+    ----------
+    sources, targets : integer array, shape (k,)
+        Ends of every edge.
+    weights : array, shape (k,), or a number, or None
+        One weight an edge, one for all, or none.
+    n_vertices : int or None
+        Number of vertices; None takes the largest end plus one.
+    directed : bool
+        False enters every edge in both directions (a self-loop once).
+
+    Returns
+    -------
+    Graph
+        Edges of one source keep the order of the list.
+
+    Raises
+    ------
+    GraphError
+        If lengths differ or an end is negative or not below ``n_vertices``.
+    """
+    from nearfar import _cpu
+
+    source, target = as_indices(sources, "sources"), as_indices(targets, "targets")
+    if len(source) != len(target):
+        raise GraphError(f"{len(source)} sources and {len(target)} targets: give one of each an edge")
+    k = len(source)
+    largest = -1
+    for name, ends in (("source", source), ("target", target)):
+        if k:
+            low, high = int(ends.min()), int(ends.max())
+            if low < 0:
+                at = int(np.argmin(ends))
+                raise GraphError(f"{name} of edge {at} is {low}: vertices start at 0")
+            if n_vertices is not None and high >= n_vertices:
+                at = int(np.argmax(ends))
+                raise GraphError(f"{name} of edge {at} is {high}, but n_vertices is {n_vertices}")
+            largest = max(largest, high)
+    n = largest + 1 if n_vertices is None else int(n_vertices)
+    if n < 0:
+        raise GraphError(f"n_vertices is {n}: give 0 or more")
+    values: NDArray[Any] | None = None
+    if weights is not None:
+        values = as_weights(weights)
+        if values.ndim == 0:
+            values = np.full(k, values[()], dtype=values.dtype)
+        if values.shape != (k,):
+            raise GraphError(f"{values.shape} weights for {k} edges: give one an edge")
+        values = np.ascontiguousarray(values)
+    loops = 0 if directed else int(np.count_nonzero(source == target))
+    m = k if directed else 2 * k - loops
+    dtype = index_dtype(n, m)
+    source = np.ascontiguousarray(source, dtype=dtype)
+    target = np.ascontiguousarray(target, dtype=dtype)
+    indptr, indices = np.empty(n + 1, dtype=dtype), np.empty(m, dtype=dtype)
+    sorted_weights = None if values is None else np.empty(m, dtype=values.dtype)
+    _cpu.csr_from_edges(
+        source, target, values, n, not directed, indptr, indices, sorted_weights
+    )
+    return from_csr(
+        cls,
+        indptr,
+        indices,
+        sorted_weights,
+        directed=directed,
+        vertex_names=vertex_names,
+        coordinates=coordinates,
+        attributes=attributes,
+    )
+
+
+def from_scipy(cls: type[Graph], matrix: Any, *, directed: bool = True) -> Graph:
+    """Make a graph from a SciPy sparse matrix or array; CSR shares its arrays.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse matrix or array, shape (n, n)
+        Entry (i, j) is the weight of the edge from i to j. Stored zeros are edges of weight 0;
+        duplicates in COO stay parallel edges.
+    directed : bool
+        False adds the reverse of every entry, as SciPy's ``directed=False`` does.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    GraphError
+        If it is not square or not sparse.
+    """
+    if not hasattr(matrix, "tocsr"):
+        raise GraphError(f"{type(matrix).__name__} is no SciPy sparse matrix: see Graph.from_dense")
+    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise GraphError(f"the matrix has shape {matrix.shape}: an adjacency matrix is square")
+    if matrix.format == "coo" or not directed:
+        coo = matrix.tocoo()
+        return from_edges(
+            cls, coo.row, coo.col, coo.data, n_vertices=matrix.shape[0], directed=directed
+        )
+    csr = matrix.tocsr()
+    return from_csr(cls, csr.indptr, csr.indices, csr.data)
+
+
+def from_networkx(cls: type[Graph], graph: Any, weight: str | None = "weight") -> Graph:
+    """Make a graph from a NetworkX graph; its vertices become ``vertex_names``.
+
+    Parameters
+    ----------
+    graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+    weight : str or None
+        Edge attribute; a missing one counts 1, as in NetworkX. None ignores weights.
+
+    Returns
+    -------
+    Graph
+        int64 weights when all are Python ints, else float64; unweighted when no edge has the attribute.
+    """
+    names = list(graph)
+    place = {name: i for i, name in enumerate(names)}
+    k = graph.number_of_edges()
+    sources, targets = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
+    values: list[Any] = []
+    found = False
+    for at, (u, v, data) in enumerate(graph.edges(data=True)):
+        sources[at], targets[at] = place[u], place[v]
+        if weight is not None:
+            found = found or weight in data
+            values.append(data.get(weight, 1))
+    weights = None
+    if found:
+        whole = all(type(value) in (int, bool) for value in values)
+        try:
+            weights = np.array(values, dtype=np.int64 if whole else np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise GraphError(f"edge attribute {weight!r} is not a number everywhere: {error}") from None
+    as_is = names == list(range(len(names)))
+    return from_edges(
+        cls,
+        sources,
+        targets,
+        weights,
+        n_vertices=len(names),
+        directed=graph.is_directed(),
+        vertex_names=None if as_is else _object_array(names),
+    )
+
+
+def _object_array(values: list[Any]) -> NDArray[Any]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def from_dataframe(
+    cls: type[Graph],
+    table: Any,
+    source: str = "source",
+    target: str = "target",
+    weight: str | None = None,
+    *,
+    directed: bool = True,
+) -> Graph:
+    """Make a graph from a table of edges: pandas, polars or Arrow, anything with columns by name.
+
+    Parameters
+    ----------
+    table : DataFrame or Table
+    source, target : str
+        Columns of the ends: any type that sorts; they are factorised into ``vertex_names``. Integer
+        columns that are already 0 to n - 1 are kept as they are.
+    weight : str or None
+        Column of the weights.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    GraphError
+        For a column that is missing or holds empty entries.
+    """
+    columns = list(getattr(table, "column_names", None) or table.columns)
+
+    def column(name: str) -> NDArray[Any]:
+        if name not in columns:
+            raise GraphError(f"no column {name!r}: the table has {', '.join(map(str, columns))}")
+        values = table[name]
+        array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
+        empty = np.zeros(len(array), dtype=bool)
+        if array.dtype.kind == "f":
+            empty = np.isnan(array)
+        elif array.dtype == object:
+            empty = np.array([item is None or item != item for item in array], dtype=bool)
+        if empty.any():
+            raise GraphError(f"column {name!r} is empty in row {int(np.argmax(empty))}")
+        return np.asarray(array)
+
+    ends = [column(source), column(target)]
+    weights = None if weight is None else column(weight)
+    k = len(ends[0])
+    names: NDArray[Any] | None
+    if all(end.dtype.kind in "iu" for end in ends):
+        present, codes = np.unique(np.concatenate(ends), return_inverse=True)
+        names = None if np.array_equal(present, np.arange(len(present))) else present
+    else:
+        both = np.concatenate([np.asarray(end, dtype=object) for end in ends])
+        present, codes = np.unique(both.astype(str) if _mixed(both) else both, return_inverse=True)
+        names = present
+    return from_edges(
+        cls,
+        codes[:k],
+        codes[k:],
+        weights,
+        n_vertices=len(present),
+        directed=directed,
+        vertex_names=names,
+    )
+
+
+def _mixed(values: NDArray[Any]) -> bool:
+    return len({type(value) for value in values.tolist()}) > 1
+
+
+def from_dense(
+    cls: type[Graph], matrix: ArrayLike, *, missing: float | None = None, directed: bool = True
+) -> Graph:
+    """Make a graph from a dense matrix in which a missing edge is not a zero.
+
+    Parameters
+    ----------
+    matrix : array or masked array, shape (n, n)
+        Entry (i, j) is the weight of the edge from i to j. NaN, infinities, masked entries and entries
+        equal to ``missing`` are no edges; a zero is an edge of weight 0, except on the diagonal, where it
+        would be a self-loop that changes nothing and is left out.
+    missing : number or None
+        A further value that stands for no edge, for integer matrices.
+    directed : bool
+        False adds the reverse of every entry.
+
+    Returns
+    -------
+    Graph
+    """
+    mask = np.ma.getmaskarray(matrix) if isinstance(matrix, np.ma.MaskedArray) else None
+    dense = as_weights(np.ma.getdata(matrix) if mask is not None else matrix)
+    if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
+        raise GraphError(f"the matrix has shape {dense.shape}: an adjacency matrix is square")
+    edge = np.isfinite(dense) if dense.dtype.kind == "f" else np.ones(dense.shape, dtype=bool)
+    if mask is not None:
+        edge &= ~mask
+    if missing is not None:
+        edge &= dense != missing
+    diagonal = np.arange(len(dense))
+    edge[diagonal, diagonal] &= dense[diagonal, diagonal] != 0
+    rows, columns = np.nonzero(edge)
+    return from_edges(
+        cls, rows, columns, dense[rows, columns], n_vertices=len(dense), directed=directed
+    )

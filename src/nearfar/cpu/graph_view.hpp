@@ -1,0 +1,92 @@
+// The C++ side's picture of a Graph: typed pointers into NumPy arrays that Python keeps alive.
+//
+// A GraphView is made once a Graph and cached on it. Variants receive it and visit the one typed Csr
+// inside, so an algorithm is a template over index and weight type and is instantiated for the eight
+// combinations here. Packed edges (target and weight side by side, one load for both) are built on
+// first use and kept.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+#include <variant>
+
+namespace nearfar {
+
+template <class Index, class Weight>
+struct Edge {
+  Index target;
+  Weight weight;
+};
+
+template <class IndexT, class WeightT>
+struct Csr {
+  using Index = IndexT;
+  using Weight = WeightT;
+  using EdgeType = Edge<IndexT, WeightT>;
+
+  Index n = 0;
+  Index m = 0;
+  const Index* indptr = nullptr;
+  const Index* indices = nullptr;
+  const Weight* weights = nullptr;  // never null: an unweighted Graph passes int32 ones
+  const EdgeType* edges = nullptr;  // packed; null until GraphView::pack()
+};
+
+// Distances have the weights' type; the value that means "not reached" and at which sums saturate.
+template <class Weight>
+constexpr Weight unreached() {
+  if constexpr (std::is_floating_point_v<Weight>)
+    return std::numeric_limits<Weight>::infinity();
+  else
+    return std::numeric_limits<Weight>::max();
+}
+
+// d + w for a reached d and any w, saturating at unreached() (and, for negative sums, at the lowest
+// value but one), so that an overflow can never look like an improvement.
+template <class Weight>
+inline Weight saturating_add(Weight d, Weight w) {
+  if constexpr (std::is_floating_point_v<Weight>) {
+    return d + w;
+  } else {
+    Weight sum;
+    if (__builtin_add_overflow(d, w, &sum))
+      return w > 0 ? unreached<Weight>() : std::numeric_limits<Weight>::lowest() + 1;
+    return sum;
+  }
+}
+
+using AnyCsr = std::variant<Csr<int32_t, int32_t>, Csr<int32_t, int64_t>, Csr<int32_t, float>,
+                            Csr<int32_t, double>, Csr<int64_t, int32_t>, Csr<int64_t, int64_t>,
+                            Csr<int64_t, float>, Csr<int64_t, double>>;
+
+class GraphView {
+ public:
+  explicit GraphView(AnyCsr csr) : csr_(csr) {}
+
+  // Calls f with the typed Csr, edges possibly null.
+  template <class F>
+  decltype(auto) visit(F&& f) const {
+    return std::visit(std::forward<F>(f), csr_);
+  }
+
+  // The same after making sure that packed edges exist.
+  template <class F>
+  decltype(auto) visit_packed(F&& f, int threads = 1) {
+    pack(threads);
+    return std::visit(std::forward<F>(f), csr_);
+  }
+
+  void pack(int threads);
+  std::size_t packed_bytes() const { return packed_bytes_; }
+
+ private:
+  AnyCsr csr_;
+  std::once_flag packed_once_;
+  std::unique_ptr<std::byte[]> packed_;
+  std::size_t packed_bytes_ = 0;
+};
+
+}  // namespace nearfar

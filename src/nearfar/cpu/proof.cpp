@@ -1,0 +1,225 @@
+// What is done with finished distances: summary, masks, predecessors by the tight-edge rule, and the
+// proof that an answer is right. All in O(n + m), independent of the solver that found them.
+//
+// An edge (u, v) is tight when d[u] + w = d[v]. Predecessor rule, the same on every device:
+//   1. a reached vertex with a tight edge from a strictly nearer vertex takes the smallest such id;
+//   2. the others reach their distance only through edges that add nothing (weight zero, or so small
+//      that a float sum absorbs it): they are taken in breadth-first levels from the vertices of 1,
+//      each from the smallest id of the level before. Two such vertices can therefore never vouch for
+//      each other, which a plain "any tight edge" rule would allow.
+// With negative edges "nearer" orders nothing, and rule 2 serves for all vertices, from the source.
+#include <algorithm>
+#include <vector>
+
+#include "cpu/dtypes.hpp"
+
+namespace nearfar {
+namespace {
+
+// A limit as Python gives it (None, int for integer distances, float for float ones) in the type of the
+// distances; no limit is "unreached", which nothing exceeds.
+template <class W>
+W bound_of(const nb::object& limit) {
+  if (limit.is_none()) return unreached<W>();
+  if constexpr (std::is_floating_point_v<W>) {
+    return static_cast<W>(nb::cast<double>(limit));
+  } else {
+    const auto exact = nb::cast<int64_t>(limit);
+    return exact >= static_cast<int64_t>(unreached<W>()) ? unreached<W>() : static_cast<W>(exact);
+  }
+}
+
+template <class C>
+class TightEdges {
+ public:
+  using I = typename C::Index;
+  using W = typename C::Weight;
+
+  TightEdges(const C& csr, const W* d) : csr_(csr), d_(d) {}
+
+  void predecessors(I source, bool any_sign, I* p) const {
+    std::fill(p, p + csr_.n, I{-1});
+    std::vector<I> level;
+    std::vector<bool> done(static_cast<std::size_t>(csr_.n), false);
+    bool plateau = any_sign;
+    if (!any_sign) {
+      for (I u = 0; u < csr_.n; ++u) {
+        if (d_[u] == unreached<W>()) continue;
+        for (I e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
+          const I v = csr_.indices[e];
+          if (saturating_add(d_[u], csr_.weights[e]) != d_[v]) continue;
+          if (d_[u] < d_[v]) {
+            if (p[v] < 0) p[v] = u;  // u ascends, so the first is the smallest
+          } else if (u != v) {
+            plateau = true;
+          }
+        }
+      }
+      if (!plateau) return;
+      for (I v = 0; v < csr_.n; ++v)
+        if (p[v] >= 0 || v == source) done[v] = true, level.push_back(v);
+    } else {
+      done[source] = true;
+      level.push_back(source);
+    }
+    for (std::vector<I> next; !level.empty(); level.swap(next)) {
+      next.clear();
+      for (const I u : level) {
+        for (I e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
+          const I v = csr_.indices[e];
+          if (done[v] || d_[v] == unreached<W>()) continue;
+          if (saturating_add(d_[u], csr_.weights[e]) != d_[v]) continue;
+          if (!any_sign && d_[u] != d_[v]) continue;
+          if (p[v] < 0) next.push_back(v);
+          if (p[v] < 0 || u < p[v]) p[v] = u;
+        }
+      }
+      for (const I v : next) done[v] = true;
+    }
+  }
+
+ private:
+  const C& csr_;
+  const W* d_;
+};
+
+void predecessors(const GraphView& view, int64_t source, ConstArray distances, bool any_sign,
+                  Array out) {
+  nb::gil_scoped_release release;
+  view.visit([&](const auto& csr) {
+    using C = std::decay_t<decltype(csr)>;
+    TightEdges<C> tight(csr, static_cast<const typename C::Weight*>(distances.data()));
+    tight.predecessors(static_cast<typename C::Index>(source), any_sign,
+                       static_cast<typename C::Index*>(out.data()));
+  });
+}
+
+// (code, u, v): code 0 is proven; the others are named in nearfar/verify.py, which words the message.
+nb::tuple verify(const GraphView& view, int64_t source, ConstArray distances,
+                 std::optional<ConstArray> preds, bool any_sign, nb::object limit) {
+  int code = 0;
+  int64_t at_u = -1, at_v = -1;
+  view.visit([&](const auto& csr) {
+    using C = std::decay_t<decltype(csr)>;
+    using I = typename C::Index;
+    using W = typename C::Weight;
+    const W bound = bound_of<W>(limit);
+    nb::gil_scoped_release release;
+    const W* d = static_cast<const W*>(distances.data());
+    auto fail = [&](int c, int64_t u, int64_t v) { code = c, at_u = u, at_v = v; };
+    const I s = static_cast<I>(source);
+    if (d[s] != W{0}) return fail(1, s, s);
+    for (I u = 0; u < csr.n; ++u) {
+      if (d[u] != d[u] || (!any_sign && d[u] < 0)) return fail(2, u, u);
+      if (d[u] == unreached<W>()) continue;
+      if (d[u] > bound) return fail(3, u, u);
+      for (I e = csr.indptr[u]; e < csr.indptr[u + 1]; ++e) {
+        const I v = csr.indices[e];
+        const W sum = saturating_add(d[u], csr.weights[e]);
+        if (sum < d[v] && !(sum > bound)) return fail(d[v] == unreached<W>() ? 4 : 5, u, v);
+        // A saturated sum at an unreached vertex is a finite distance that does not fit.
+        if (sum == unreached<W>() && d[v] == sum && bound == sum) return fail(7, u, v);
+      }
+    }
+    std::vector<I> own;
+    const I* p = preds ? static_cast<const I*>(preds->data()) : nullptr;
+    if (!p) {
+      own.resize(static_cast<std::size_t>(csr.n));
+      TightEdges<C>(csr, d).predecessors(s, any_sign, own.data());
+      p = own.data();
+    }
+    if (p[s] != -1) return fail(6, p[s], s);
+    for (I v = 0; v < csr.n; ++v) {
+      const bool reached = d[v] != unreached<W>();
+      if (p[v] < -1 || p[v] >= csr.n) return fail(8, p[v], v);
+      if (v != s && reached != (p[v] >= 0)) return fail(reached ? 9 : 10, p[v], v);
+      if (p[v] >= 0 && d[p[v]] == unreached<W>()) return fail(10, p[v], v);
+    }
+    std::vector<bool> tight(static_cast<std::size_t>(csr.n), false);
+    for (I u = 0; u < csr.n; ++u) {
+      if (d[u] == unreached<W>()) continue;
+      for (I e = csr.indptr[u]; e < csr.indptr[u + 1]; ++e) {
+        const I v = csr.indices[e];
+        if (p[v] == u && saturating_add(d[u], csr.weights[e]) == d[v]) tight[v] = true;
+      }
+    }
+    for (I v = 0; v < csr.n; ++v)
+      if (p[v] >= 0 && !tight[v]) return fail(11, p[v], v);
+    // Tree: walk up from every vertex; a walk that meets its own trail has found a cycle.
+    std::vector<I> trail_of(static_cast<std::size_t>(csr.n), I{-1});
+    for (I v = 0; v < csr.n; ++v) {
+      if (p[v] < 0) continue;
+      I u = v;
+      while (u != s && trail_of[u] < 0) trail_of[u] = v, u = p[u];
+      if (u != s && trail_of[u] == v) return fail(12, u, v);
+    }
+  });
+  return nb::make_tuple(code, at_u, at_v);
+}
+
+// (reached, farthest vertex) of finished distances; the farthest is -1 when nothing is reached.
+nb::tuple distance_summary(ConstArray distances) {
+  int64_t reached = 0, farthest = -1;
+  with_weight_type(distances.dtype(), [&](auto tag) {
+    nb::gil_scoped_release release;
+    using W = decltype(tag);
+    const W* d = static_cast<const W*>(distances.data());
+    const auto n = static_cast<int64_t>(distances.size());
+    W top = std::numeric_limits<W>::lowest();
+    for (int64_t v = 0; v < n; ++v) {
+      const bool in = d[v] != unreached<W>();
+      reached += in;
+      top = in && d[v] > top ? d[v] : top;
+    }
+    for (int64_t v = 0; reached && v < n; ++v)
+      if (d[v] == top) {
+        farthest = v;
+        break;
+      }
+  });
+  return nb::make_tuple(reached, farthest);
+}
+
+// Makes every distance above the bound unreached.
+void mask_above(Array distances, nb::object limit) {
+  with_weight_type(distances.dtype(), [&](auto tag) {
+    using W = decltype(tag);
+    const W bound = bound_of<W>(limit);
+    nb::gil_scoped_release release;
+    W* d = static_cast<W*>(distances.data());
+    for (std::size_t v = 0; v < distances.size(); ++v) d[v] = d[v] > bound ? unreached<W>() : d[v];
+  });
+}
+
+// The first edge whose finite sum reaches the "unreached" value while its target is unreached, so that
+// the run may have lost a distance to saturation. -1 when there is none.
+int64_t first_saturated_edge(const GraphView& view, ConstArray distances) {
+  nb::gil_scoped_release release;
+  return view.visit([&](const auto& csr) -> int64_t {
+    using C = std::decay_t<decltype(csr)>;
+    using W = typename C::Weight;
+    const W* d = static_cast<const W*>(distances.data());
+    for (typename C::Index u = 0; u < csr.n; ++u) {
+      if (d[u] == unreached<W>()) continue;
+      for (auto e = csr.indptr[u]; e < csr.indptr[u + 1]; ++e)
+        if (d[csr.indices[e]] == unreached<W>() &&
+            saturating_add(d[u], csr.weights[e]) == unreached<W>())
+          return e;
+    }
+    return -1;
+  });
+}
+
+}  // namespace
+
+NEARFAR_BIND(m) {
+  m.def("predecessors", &predecessors, nb::arg("view"), nb::arg("source"), nb::arg("distances"),
+        nb::arg("any_sign"), nb::arg("out"));
+  m.def("verify", &verify, nb::arg("view"), nb::arg("source"), nb::arg("distances"),
+        nb::arg("predecessors").none(), nb::arg("any_sign"), nb::arg("limit").none());
+  m.def("distance_summary", &distance_summary, nb::arg("distances"));
+  m.def("mask_above", &mask_above, nb::arg("distances"), nb::arg("limit").none());
+  m.def("first_saturated_edge", &first_saturated_edge, nb::arg("view"), nb::arg("distances"));
+}
+
+}  // namespace nearfar

@@ -1,0 +1,154 @@
+"""Every exception a user can meet. Each says what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "CacheError",
+    "DistanceOverflowError",
+    "GraphError",
+    "GraphFormatError",
+    "KernelCompileError",
+    "MissingDependencyError",
+    "NearfarError",
+    "NegativeCycleError",
+    "NegativeWeightError",
+    "OptionError",
+    "OutOfMemoryError",
+    "ProofError",
+    "SolverError",
+    "UnreachableError",
+    "VariantUnavailable",
+    "VertexError",
+]
+
+
+class NearfarError(Exception):
+    """Base of every error that nearfar raises on purpose."""
+
+
+class GraphError(NearfarError, ValueError):
+    """The arrays given do not describe a graph: lengths, order, range or a weight that is no number."""
+
+
+class VertexError(NearfarError, IndexError):
+    """A source or target that is not a vertex of the graph."""
+
+
+class OptionError(NearfarError, ValueError):
+    """An option that does not exist, or a value outside what it accepts."""
+
+
+class GraphFormatError(NearfarError, ValueError):
+    """A file that does not follow its format.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, in one sentence.
+    path : str or None
+        The file.
+    line : int or None
+        1-based line number, where the format has lines.
+    """
+
+    def __init__(self, message: str, path: object = None, line: int | None = None) -> None:
+        self.path = None if path is None else str(path)
+        self.line = line
+        place = "" if path is None else f"{path}: " if line is None else f"{path}, line {line}: "
+        super().__init__(place + message)
+
+
+class NegativeWeightError(NearfarError, ValueError):
+    """A negative weight met a method that needs non-negative ones.
+
+    Parameters
+    ----------
+    edge : int
+        Position of the first negative edge in the CSR arrays.
+    count : int
+        How many edges are negative.
+    accepted_by : iterable of str
+        Ids of the variants that accept negative weights.
+    """
+
+    def __init__(self, edge: int, count: int, accepted_by: Iterable[str] = ()) -> None:
+        self.edge, self.count, self.accepted_by = int(edge), int(count), tuple(accepted_by)
+        advice = f"; use one of: {', '.join(self.accepted_by)}" if self.accepted_by else ""
+        plural = "weight" if self.count == 1 else "weights"
+        super().__init__(
+            f"{self.count} negative {plural}, the first on edge {self.edge}: this method needs "
+            f"non-negative weights{advice}"
+        )
+
+
+class NegativeCycleError(NearfarError, ValueError):
+    """A cycle of negative total weight is reachable from the source, so no shortest path exists.
+
+    Parameters
+    ----------
+    cycle : sequence of int
+        The cycle's vertices in order; the edge from the last to the first closes it.
+    total : int or float
+        Sum of its weights.
+    """
+
+    def __init__(self, cycle: Sequence[int], total: float) -> None:
+        self.cycle, self.total = list(cycle), total
+        shown = " -> ".join(map(str, self.cycle[:8])) + (" ..." if len(self.cycle) > 8 else "")
+        super().__init__(
+            f"negative cycle of {len(self.cycle)} vertices and total weight {total}: {shown}"
+        )
+
+
+class OutOfMemoryError(NearfarError, MemoryError):
+    """The run would need more memory than is free; raised before anything is allocated.
+
+    Parameters
+    ----------
+    needed, free : int
+        Bytes.
+    advice : str
+        The option that makes it fit.
+    """
+
+    def __init__(self, needed: int, free: int, advice: str = "") -> None:
+        self.needed, self.free = int(needed), int(free)
+        text = f"{needed / 2**30:.2f} GiB needed, {free / 2**30:.2f} GiB free"
+        super().__init__(text + (f": {advice}" if advice else ""))
+
+
+class DistanceOverflowError(NearfarError, OverflowError):
+    """A distance does not fit 64 bits."""
+
+
+class UnreachableError(NearfarError, ValueError):
+    """A path was asked for to a vertex that the source does not reach."""
+
+
+class ProofError(NearfarError, ArithmeticError):
+    """An answer failed its proof; the message names the first vertex or edge that breaks it."""
+
+
+class VariantUnavailable(NearfarError, RuntimeError):
+    """The method asked for cannot run here or on this graph; the message says why."""
+
+
+class MissingDependencyError(NearfarError, ImportError):
+    """An optional package is needed; the message says which and how to install it."""
+
+
+class KernelCompileError(NearfarError, RuntimeError):
+    """A CUDA kernel did not compile: kernel, options and the first error line."""
+
+
+class SolverError(NearfarError, RuntimeError):
+    """A solver stopped without an answer, for example because its step bound was reached."""
+
+
+class CacheError(NearfarError, OSError):
+    """A cache folder cannot be used."""

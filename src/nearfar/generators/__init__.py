@@ -1,0 +1,29 @@
+"""Synthetic graphs: one file a family, the same graph from the same seed on every machine.
+
+:func:`generate` makes one by name; ``GENERATORS`` lists names, summaries and parameters for the command
+line and the documentation. Importing this package registers every family.
+"""
+
+from nearfar.generators.catalogue import GENERATORS, Generator, Parameter, generate
+from nearfar.generators.delaunay import delaunay
+from nearfar.generators.grid import grid
+from nearfar.generators.kronecker import kronecker
+from nearfar.generators.martin import martin, martin_matrix
+from nearfar.generators.small import complete, path, star
+from nearfar.generators.uniform_random import uniform_random
+
+__all__ = [
+    "GENERATORS",
+    "Generator",
+    "Parameter",
+    "complete",
+    "delaunay",
+    "generate",
+    "grid",
+    "kronecker",
+    "martin",
+    "martin_matrix",
+    "path",
+    "star",
+    "uniform_random",
+]

@@ -1,0 +1,170 @@
+"""What the families share: checks of their arguments, weights, and the step from edges to a Graph."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import OptionError
+from nearfar.generators.random import Stream
+from nearfar.graph import Graph
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "build",
+    "check_choice",
+    "check_fraction",
+    "check_int",
+    "check_range",
+    "first_of_parallel",
+    "index_dtype",
+    "random_weights",
+    "to_dtype",
+    "weight_type",
+]
+
+_MAX_VERTICES = 2**40
+
+
+def check_int(name: str, value: object, low: int, high: int = _MAX_VERTICES) -> int:
+    """The value as an int in ``low .. high``, or OptionError."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise OptionError(f"{name} is {value!r}: give an integer")
+    if not low <= value <= high:
+        raise OptionError(f"{name} is {value}: give {low} .. {high}")
+    return int(value)
+
+
+def check_fraction(name: str, value: object, low: float = 0.0, high: float = 1.0) -> float:
+    """The value as a float in ``[low, high]``, or OptionError."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        raise OptionError(f"{name} is {value!r}: give a number")
+    number = float(value)  # type: ignore[arg-type]
+    if not (math.isfinite(number) and low <= number <= high):
+        raise OptionError(f"{name} is {number}: give {low:g} .. {high:g}")
+    return number
+
+
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> str:
+    """The value if it is one of the choices, or OptionError."""
+    if value not in choices:
+        raise OptionError(f"{name} is {value!r}: give one of {', '.join(choices)}")
+    return value
+
+
+def weight_type(weight_dtype: object) -> np.dtype[Any] | None:
+    """The dtype asked for, None for an unweighted graph, or OptionError."""
+    if weight_dtype is None or weight_dtype == "none":
+        return None
+    try:
+        dtype = np.dtype(weight_dtype)  # type: ignore[call-overload]
+    except TypeError:
+        dtype = None
+    if dtype is None or dtype.name not in ("int32", "int64", "float32", "float64"):
+        raise OptionError(
+            f"weight_dtype is {weight_dtype!r}: give int32, int64, float32, float64 or None"
+        )
+    return dtype  # type: ignore[no-any-return]
+
+
+def check_range(dtype: np.dtype[Any] | None, low: float, high: float, *, negative: bool) -> None:
+    """OptionError unless ``low .. high`` is a range of that dtype."""
+    if dtype is None:
+        return
+    for name, value in (("low", low), ("high", high)):
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+            raise OptionError(f"{name} is {value!r}: give a number")
+        if not math.isfinite(value):
+            raise OptionError(f"{name} is {value}: give a finite number")
+        if dtype.kind == "i" and value != int(value):
+            raise OptionError(f"{name} is {value}: {dtype} weights need whole numbers")
+        if dtype.kind == "i" and not np.iinfo(dtype).min < value < np.iinfo(dtype).max:
+            raise OptionError(f"{name} is {value}: it does not fit {dtype}")
+    if low > high:
+        raise OptionError(f"low is {low} and high is {high}: low must not be above high")
+    if low < 0 and not negative:
+        raise OptionError(f"low is {low}: this family has non-negative weights")
+
+
+def random_weights(
+    stream: Stream,
+    count: int,
+    dtype: np.dtype[Any] | None,
+    low: float,
+    high: float,
+    *,
+    negative: bool = False,
+) -> NDArray[Any] | None:
+    """Uniform weights, or None.
+
+    Integer dtypes draw from the integers ``low .. high``, both included; float dtypes draw reals of
+    ``[low, high)``: a multiple of 2**-53 (2**-24 for float32) times the width, plus low, each
+    operation rounded once, so the same on every machine.
+    """
+    check_range(dtype, low, high, negative=negative)
+    if dtype is None:
+        return None
+    if dtype.kind == "i":
+        return stream.integers(int(low), int(high), count, dtype)
+    out = stream.unit(count, dtype)
+    out *= dtype.type(high - low)
+    out += dtype.type(low)
+    return out
+
+
+def to_dtype(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Integer values in the weight dtype, or OptionError where they do not fit."""
+    if dtype.kind == "i" and len(values):
+        info, least, most = np.iinfo(dtype), int(values.min()), int(values.max())
+        if least <= info.min or most >= info.max:
+            raise OptionError(f"weights reach {least} .. {most}: use weight_dtype int64 or float64")
+    return values.astype(dtype, copy=False)
+
+
+def index_dtype(n_vertices: int) -> np.dtype[Any]:
+    """int32 while vertex ids fit it, else int64."""
+    return np.dtype(np.int32 if n_vertices < 2**31 - 1 else np.int64)
+
+
+def build(
+    sources: NDArray[Any],
+    targets: NDArray[Any],
+    weights: NDArray[Any] | None,
+    n_vertices: int,
+    *,
+    directed: bool,
+    family: str,
+    coordinates: NDArray[np.float64] | None = None,
+    **attributes: Any,
+) -> Graph:
+    """The Graph of an edge list; an undirected edge is listed once, in either direction."""
+    return Graph.from_edges(
+        sources,
+        targets,
+        weights,
+        n_vertices=n_vertices,
+        directed=directed,
+        coordinates=coordinates,
+        attributes={"generator": family, **attributes},
+    )
+
+
+def first_of_parallel(
+    sources: NDArray[Any], targets: NDArray[Any], n_vertices: int, *, directed: bool
+) -> NDArray[np.intp]:
+    """Positions of the edges that a simple graph keeps: no self-loop, the first of parallel ones.
+
+    Undirected edges are parallel in either direction. O(m log m).
+    """
+    low, high = sources, targets
+    if not directed:
+        low, high = np.minimum(sources, targets), np.maximum(sources, targets)
+    keys = low.astype(np.int64) * n_vertices + high
+    _, first = np.unique(keys, return_index=True)
+    first.sort()
+    kept: NDArray[np.intp] = first[sources[first] != targets[first]]
+    return kept

@@ -1,0 +1,109 @@
+"""Random numbers that are the same on every machine, with every NumPy, in any order.
+
+Value ``i`` of a stream is a hash of (key, i): output ``i`` of splitmix64 (Steele, Lea, Flood: "Fast
+splittable pseudorandom number generators", OOPSLA 2014) started at the key. Nothing depends on the
+values before it, so arrays are filled by several threads and still come out the same, and an edge can
+look up the number of another edge. ``numpy.random`` is not used because its streams may change between
+versions; only 64-bit integer arithmetic happens here, done by ``generators/fill.cpp``.
+
+The key of a stream is a hash of the user's seed and the stream's name ("targets", "weights", ...), so
+that asking for another weight range never changes which edges there are.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar import _cpu
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Stream", "threads"]
+
+_MASK = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+def _mix(z: int) -> int:
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+    return z ^ (z >> 31)
+
+
+def threads() -> int:
+    """Threads that fill arrays: the cores this process may use, at most 16."""
+    try:
+        available = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        available = os.cpu_count() or 1
+    return min(available, 16)
+
+
+class Stream:
+    """An endless array of random 64-bit words, read by position.
+
+    Parameters
+    ----------
+    seed : int
+        The user's seed; any Python int, of which the low 64 bits count.
+    name : str
+        What the numbers are for. Streams of different names are independent.
+
+    Attributes
+    ----------
+    key : int
+        The 64-bit key: all that the C++ side needs.
+    """
+
+    def __init__(self, seed: int, name: str) -> None:
+        key = _mix((int(seed) + _GOLDEN) & _MASK)
+        for byte in name.encode():
+            key = _mix((key + byte + _GOLDEN) & _MASK)
+        self.key = key
+
+    def bits(self, count: int, start: int = 0) -> NDArray[np.uint64]:
+        """Words ``start .. start + count - 1``, shape ``(count,)``, dtype uint64."""
+        out = np.empty(count, np.uint64)
+        _cpu.generator_fill_integers(out, self.key, start, 0, 0, threads())
+        return out
+
+    def integers(
+        self, low: int, high: int, count: int, dtype: Any = np.int64, start: int = 0
+    ) -> NDArray[Any]:
+        """Uniform integers in ``low .. high``, both included, dtype int32 or int64.
+
+        The high half of (word times range): the bias is below range / 2**64.
+        """
+        out = np.empty(count, dtype)
+        _cpu.generator_fill_integers(out, self.key, start, low, high - low + 1, threads())
+        return out
+
+    def unit(self, count: int, dtype: Any = np.float64, start: int = 0) -> NDArray[Any]:
+        """Uniform multiples of 2**-53 (float64) or 2**-24 (float32) in [0, 1)."""
+        out = np.empty(count, dtype)
+        _cpu.generator_fill_unit(out, self.key, start, threads())
+        return out
+
+    def below(self, probability: float, count: int, start: int = 0) -> NDArray[np.bool_]:
+        """True with the given probability, independently, shape ``(count,)``."""
+        if probability >= 1.0:
+            return np.ones(count, bool)
+        return self.bits(count, start) < np.uint64(int(probability * 2**64))
+
+    def distinct_others(self, rows: int, k: int, n: int, dtype: Any) -> NDArray[Any]:
+        """For each row ``v``: k distinct vertices of ``0 .. n-1`` other than ``v``.
+
+        Uniform over all such sets; shape ``(rows, k)``; the order in a row is not random.
+        """
+        out = np.empty((rows, k), dtype)
+        _cpu.generator_fill_distinct(out, rows, k, n, self.key, threads())
+        return out
+
+    def permutation(self, n: int) -> NDArray[np.int64]:
+        """A random order of ``0 .. n-1``: their words sorted, O(n log n)."""
+        order: NDArray[np.int64] = np.argsort(self.bits(n), kind="stable")
+        return order

@@ -1,0 +1,65 @@
+"""Uniform random graphs of fixed out-degree: the second input set of Ortega-Arranz et al. (2015).
+
+Section 4.3 there: 24,576, 49,152 and 98,304 vertices with fan-out 2, 20, 200, 1,000 and 2,000 and
+integer weights uniform in 1..100.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nearfar.errors import OptionError
+from nearfar.generators.catalogue import generator
+from nearfar.generators.common import build, check_int, index_dtype, random_weights, weight_type
+from nearfar.generators.random import Stream
+from nearfar.graph import Graph
+
+__all__ = ["uniform_random"]
+
+
+@generator("uniform_random", "k random successors a vertex (Ortega-Arranz et al. 2015)")
+def uniform_random(
+    vertices: int = 98_304,
+    degree: int = 200,
+    low: float = 1,
+    high: float = 100,
+    weight_dtype: str | None = "int32",
+    seed: int = 1,
+) -> Graph:
+    """Random graph in which every vertex has k distinct successors (Ortega-Arranz 2015, section 4.3).
+
+    Out-degree is ``degree`` everywhere; in-degree is binomial with the same mean. O(n degree) time.
+
+    Parameters
+    ----------
+    vertices : int
+        Number of vertices; the paper has 24576, 49152 and 98304.
+    degree : int
+        Distinct successors of each vertex; the paper has 2, 20, 200, 1000 and 2000.
+    low, high : float
+        Range of the uniform weights, both ends included for integers.
+    weight_dtype : str | None
+        int32, int64, float32, float64, or None for an unweighted graph.
+    seed : int
+        Any integer; equal seeds give equal graphs.
+
+    Returns
+    -------
+    Graph
+        Directed, ``vertices * degree`` edges.
+
+    Raises
+    ------
+    OptionError
+        For a value outside its range.
+    """
+    n = check_int("vertices", vertices, 1)
+    k = check_int("degree", degree, 0)
+    if k > n - 1:
+        raise OptionError(f"degree is {k}: {n} vertices allow at most {n - 1}")
+    dtype = weight_type(weight_dtype)
+    index = index_dtype(n)
+    targets = Stream(seed, "uniform_random.targets").distinct_others(n, k, n, index).reshape(-1)
+    sources = np.repeat(np.arange(n, dtype=index), k)
+    weights = random_weights(Stream(seed, "uniform_random.weights"), n * k, dtype, low, high)
+    return build(sources, targets, weights, n, directed=True, family="uniform_random", seed=seed)

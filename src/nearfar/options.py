@@ -1,0 +1,60 @@
+"""Small frozen dataclasses of options that families share, and how keywords become them.
+
+A variant names its options class in its registration. Users pass keywords to ``sssp``; they are checked
+against the dataclass here, so that every family reports a misspelt or out-of-range option alike.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nearfar.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["DeltaOptions", "NoOptions", "build_options"]
+
+
+@dataclass(frozen=True, slots=True)
+class NoOptions:
+    """For a variant that takes none."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaOptions:
+    """Options of the bucketed methods.
+
+    Parameters
+    ----------
+    delta : float or None
+        Width of a bucket in units of the weights, greater than 0. None lets the method choose from the
+        graph and adapt while running.
+    """
+
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.delta is not None and not self.delta > 0:
+            raise OptionError(f"delta is {self.delta}: give a number greater than 0, or None")
+
+
+def build_options(cls: type[Any], given: Mapping[str, Any], variant: str) -> Any:
+    """Make the options object of a variant from keywords.
+
+    Raises
+    ------
+    OptionError
+        For a name that the variant does not know; the message lists those that it does.
+    """
+    known = [field.name for field in dataclasses.fields(cls)]
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            has = f"it has: {', '.join(known)}" if known else "it has none"
+            raise OptionError(f"{variant} has no option {name!r}: {has}{hint}")
+    return cls(**given)

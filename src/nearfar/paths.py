@@ -1,0 +1,215 @@
+"""Paths: one answer from one source - distances, predecessors, the paths themselves, and how it was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import UnreachableError
+from nearfar.graph import unreached_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph import Graph
+
+__all__ = ["FlatPaths", "Paths", "tight_predecessors"]
+
+
+@dataclass(frozen=True, slots=True)
+class FlatPaths:
+    """Many paths in flat arrays.
+
+    Attributes
+    ----------
+    offsets : int64 array, shape (k + 1,)
+        Path ``i`` is ``vertices[offsets[i]:offsets[i + 1]]``; empty for an unreachable target.
+    vertices : int array
+        Vertex indices, each path from the source to its target.
+    """
+
+    offsets: NDArray[np.int64]
+    vertices: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i: int) -> NDArray[Any]:
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"path {i} of {len(self)}")
+        i %= len(self)
+        return self.vertices[self.offsets[i] : self.offsets[i + 1]]
+
+
+def tight_predecessors(graph: Graph, source: int, distances: NDArray[Any]) -> NDArray[Any]:
+    """Predecessors from finished distances, by the tight-edge rule; the same on every device.
+
+    An edge (u, v) is tight when ``d[u] + w == d[v]``. A vertex takes the smallest id among its tight
+    edges from strictly nearer vertices; vertices that only zero-weight edges reach take theirs in
+    breadth-first levels, so that the result is a tree. With negative weights the tree is the
+    breadth-first one over tight edges. O(n + m).
+
+    Parameters
+    ----------
+    distances : array, shape (n,)
+        Exact distances from ``source``.
+
+    Returns
+    -------
+    int array, shape (n,)
+        -1 for the source and for unreached vertices.
+    """
+    from nearfar import _cpu
+
+    out = np.empty(graph.n_vertices, dtype=graph.indptr.dtype)
+    solved = graph if distances.dtype == graph.weight_dtype else graph.astype(distances.dtype)
+    _cpu.predecessors(solved.view, source, distances, bool(graph.n_negative), out)
+    return out
+
+
+@dataclass(slots=False, repr=False, eq=False)
+class Paths:
+    """The answer for one source.
+
+    Attributes
+    ----------
+    graph : Graph
+        The graph it belongs to.
+    source : int
+        Vertex index of the source.
+    distances : array, shape (n,)
+        Dtype of the weights (int32 without weights; int64 when a 32-bit sum would not fit). Unreached is
+        inf, or the maximum of an integer dtype; :attr:`reachable` says so without sentinels. NumPy, or
+        CuPy for an answer that was asked for on the GPU.
+    engine : str
+        Id of the variant that ran.
+    reason : str
+        Why it was chosen.
+    stats : dict
+        Seconds and counters of the run.
+    limit : int, float or None
+        Distances above it were left unreached.
+    """
+
+    graph: Graph
+    source: int
+    distances: Any
+    engine: str = ""
+    reason: str = ""
+    stats: dict[str, Any] = field(default_factory=dict)
+    limit: Any = None
+    _predecessors: Any = None
+
+    @property
+    def predecessors(self) -> NDArray[Any]:
+        """Predecessor of every vertex on a shortest path, -1 for none; computed on first use. O(n + m)."""
+        if self._predecessors is None:
+            self._predecessors = tight_predecessors(self.graph, self.source, self._host_distances)
+        return self._predecessors  # type: ignore[no-any-return]
+
+    @cached_property
+    def _host_distances(self) -> NDArray[Any]:
+        from nearfar.construct import as_numpy
+
+        return as_numpy(self.distances, "distances")
+
+    @property
+    def reachable(self) -> Any:
+        """Bool array, shape (n,): which vertices were reached."""
+        return self.distances != unreached_value(np.dtype(self.distances.dtype))
+
+    @cached_property
+    def _summary(self) -> tuple[int, int]:
+        from nearfar import _cpu
+
+        reached, farthest = _cpu.distance_summary(self._host_distances)
+        return int(reached), int(farthest)
+
+    @property
+    def n_reached(self) -> int:
+        """How many vertices were reached, the source included."""
+        return self._summary[0]
+
+    @property
+    def farthest(self) -> int:
+        """Index of a reached vertex of greatest distance (the smallest such index)."""
+        return self._summary[1]
+
+    def distance_to(self, target: Any) -> Any:
+        """Distance of one vertex, given by external name or index, as a Python number; inf if unreached."""
+        value = self._host_distances[self.graph.index_of(target, "target")]
+        return float("inf") if value == unreached_value(value.dtype) else value.item()
+
+    def path_to(self, target: Any) -> list[Any]:
+        """The vertices of a shortest path, source first, in external names.
+
+        Raises
+        ------
+        UnreachableError
+            If the target was not reached.
+        """
+        end = self.graph.index_of(target, "target")
+        if self._host_distances[end] == unreached_value(self._host_distances.dtype):
+            beyond = "" if self.limit is None else f" within the limit {self.limit}"
+            raise UnreachableError(
+                f"vertex {target!r} is not reached from "
+                f"{self.graph.name_of(self.source)!r}{beyond}"
+            )
+        steps = self.paths_to([target])[0]
+        return [self.graph.name_of(v) for v in steps]
+
+    def paths_to(self, targets: Iterable[Any]) -> FlatPaths:
+        """Shortest paths to many targets, in flat arrays of vertex indices; unreached ones are empty.
+
+        All paths advance together, so the cost is the sum of their lengths with one vectorised step a hop.
+        """
+        ends = np.array([self.graph.index_of(t, "target") for t in targets], dtype=np.int64)
+        predecessors = self.predecessors
+        reached = self._host_distances[ends] != unreached_value(self._host_distances.dtype)
+        lengths = reached.astype(np.int64)
+        at = np.where(reached, ends, -1)
+        hops = [at]
+        while True:
+            at = np.where(at >= 0, predecessors[np.maximum(at, 0)], -1)
+            if not (at >= 0).any():
+                break
+            lengths += at >= 0
+            hops.append(at)
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        vertices = np.empty(offsets[-1], dtype=predecessors.dtype)
+        for back, row in enumerate(hops):
+            here = np.flatnonzero(row >= 0)
+            vertices[offsets[here + 1] - 1 - back] = row[here]
+        return FlatPaths(offsets, vertices)
+
+    def tree(self) -> Graph:
+        """The shortest-path tree as a graph with the same vertices and only tree edges."""
+        from nearfar.graph import Graph
+
+        predecessors = self.predecessors
+        reached = np.flatnonzero(predecessors >= 0)
+        before = predecessors[reached]
+        weights = self._host_distances[reached] - self._host_distances[before]
+        return Graph.from_edges(
+            before,
+            reached,
+            weights if self.graph.is_weighted else None,
+            n_vertices=self.graph.n_vertices,
+            vertex_names=self.graph.vertex_names,
+            coordinates=self.graph.coordinates,
+        )
+
+    def __repr__(self) -> str:
+        seconds = self.stats.get("seconds")
+        time = "" if seconds is None else f", {seconds * 1e3:.3g} ms"
+        name = self.graph.name_of(self.source)
+        return (
+            f"Paths(source={name!r}, reached {self.n_reached:,} of {self.graph.n_vertices:,}, "
+            f"farthest {self.distance_to(self.graph.name_of(self.farthest))}, "
+            f"{self.distances.dtype}, {self.engine}{time})"
+        )

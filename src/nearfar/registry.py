@@ -1,0 +1,287 @@
+"""The variants: what each can do, and where to find them all.
+
+Tests, docs tables, command-line choices and benchmarks iterate over this registry. Adding a variant
+touches its family's folder and nothing else: the folder's ``cpu.py`` and ``cuda.py`` are imported on
+first use and register with the decorator.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from nearfar.errors import OptionError, VariantUnavailable
+from nearfar.options import NoOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nearfar.graph import Graph
+
+__all__ = ["Answer", "Request", "Variant", "Workspace", "find", "ideas", "variant", "variants"]
+
+Problem = Literal["sssp", "batch", "all_pairs"]
+WeightSupport = Literal["nonnegative", "any", "unweighted"]
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a variant returns.
+
+    Attributes
+    ----------
+    distances : array
+        Shape ``(n,)`` for one source, ``(k, n)`` for several; dtype of the weights (int32 when there are
+        none); unreached is inf or the dtype's maximum. Sums saturate at that value.
+    stats : dict
+        Counters of the run (``iterations``, ``edges_relaxed``, ``delta``, ...) and, with
+        ``stats="full"``, arrays with one entry an iteration.
+    predecessors : array or None
+        Only from variants whose registration says ``predecessors=True``; the others leave it to the one
+        pass over tight edges in :mod:`nearfar.paths`.
+    """
+
+    distances: Any
+    stats: dict[str, Any] = field(default_factory=dict)
+    predecessors: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One checked request, as ``can_run`` and the chooser see it."""
+
+    problem: Problem = "sssp"
+    sources: tuple[int, ...] = (0,)
+    n_sources: int = 1
+    device: str = "auto"
+    predecessors: bool = False
+    limit: float | None = None
+    targets: Any = None
+    threads: int = 1
+    stats: Literal["basic", "full"] = "basic"
+
+
+@dataclass(slots=True)
+class Workspace:
+    """What a run may use besides graph, source and options.
+
+    Attributes
+    ----------
+    threads : int
+        Workers that a CPU variant may use, at least 1.
+    limit : float or None
+        Inclusive: vertices farther than this may be left unreached (the caller masks them anyway).
+    targets : int array or None
+        The run may stop once all of these are settled; the caller masks what is farther.
+    stats : {"basic", "full"}
+        Whether to record arrays with one entry an iteration.
+    """
+
+    threads: int = 1
+    limit: float | None = None
+    targets: Any = None
+    stats: Literal["basic", "full"] = "basic"
+
+
+class Solver(Protocol):
+    """Signature of a variant's function."""
+
+    def __call__(
+        self, graph: Graph, sources: Any, options: Any, workspace: Workspace, /
+    ) -> Answer: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One selectable algorithm on one kind of device.
+
+    Attributes
+    ----------
+    id : str
+        ``idea@device``.
+    family : str
+        Folder under ``algorithms/``.
+    problems : frozenset of str
+        ``sssp`` (one source), ``batch`` (several), ``all_pairs``.
+    weights : {"nonnegative", "any", "unweighted"}
+        ``any`` accepts negative weights; ``unweighted`` runs only on graphs without weights.
+    options : type
+        Frozen dataclass of what it accepts.
+    paper, section : str
+        Where it comes from: a key of ``CITATION.cff`` and the paper's own section or algorithm name.
+    summary : str
+        One line for tables.
+    unsafe : bool
+        Wrong by design (a paper shows its race); runs only when asked for by name with
+        ``allow_unsafe=True``.
+    requires : callable or None
+        ``(graph, request) -> True or reason`` for limits of its own.
+    predecessors : bool
+        Whether it can return predecessors itself.
+    dtypes : frozenset of str
+        Weight dtypes it accepts (an unweighted graph counts as int32).
+    complexity : str
+        Worst-case work, for the reference.
+    """
+
+    id: str
+    idea: str
+    device: Literal["cpu", "cuda"]
+    family: str
+    run: Solver
+    problems: frozenset[str]
+    weights: WeightSupport
+    options: type[Any]
+    paper: str
+    section: str
+    summary: str
+    unsafe: bool = False
+    requires: Callable[[Graph, Request], Literal[True] | str] | None = None
+    predecessors: bool = False
+    dtypes: frozenset[str] = frozenset({"int32", "int64", "float32", "float64"})
+    complexity: str = ""
+
+    def available(self) -> Literal[True] | str:
+        """Whether this machine can run it at all: True, or the reason in words."""
+        if self.device == "cuda":
+            from nearfar.cuda import runtime
+
+            return runtime.available()
+        return True
+
+    def can_run(self, graph: Graph, request: Request) -> Literal[True] | str:
+        """Whether it can serve this request: True, or the reason in words."""
+        here = self.available()
+        return here if here is not True else self.fits(graph, request)
+
+    def fits(self, graph: Graph, request: Request) -> Literal[True] | str:
+        """Like :meth:`can_run`, without asking whether the device is there."""
+        if request.problem not in self.problems:
+            return f"{self.id} solves {', '.join(sorted(self.problems))}, not {request.problem}"
+        if self.weights == "unweighted" and graph.weights is not None:
+            return f"{self.id} needs a graph without weights"
+        if graph.weight_dtype.name not in self.dtypes:
+            return f"{self.id} does not take {graph.weight_dtype} weights"
+        if self.weights == "nonnegative" and graph.n_negative:
+            return f"negative weight on edge {graph.first_negative}"
+        return True if self.requires is None else self.requires(graph, request)
+
+
+_registry: dict[str, Variant] = {}
+_discovered = False
+
+
+def variant(
+    idea: str,
+    *,
+    device: Literal["cpu", "cuda"],
+    summary: str,
+    problems: set[str] | frozenset[str] = frozenset({"sssp"}),
+    weights: WeightSupport = "nonnegative",
+    options: type[Any] = NoOptions,
+    paper: str = "",
+    section: str = "",
+    unsafe: bool = False,
+    requires: Callable[[Graph, Request], Literal[True] | str] | None = None,
+    predecessors: bool = False,
+    dtypes: set[str] | frozenset[str] = frozenset({"int32", "int64", "float32", "float64"}),
+    complexity: str = "",
+) -> Callable[[Solver], Solver]:
+    """Register the decorated function as a variant; see :class:`Variant` for the fields."""
+
+    def register(run: Solver) -> Solver:
+        identity = f"{idea}@{device}"
+        if identity in _registry:
+            raise ValueError(f"variant {identity} is registered twice")
+        module = getattr(run, "__module__", "")
+        parts = module.split(".")
+        family = parts[parts.index("algorithms") + 1] if "algorithms" in parts else module
+        _registry[identity] = Variant(
+            id=identity,
+            idea=idea,
+            device=device,
+            family=family,
+            run=run,
+            problems=frozenset(problems),
+            weights=weights,
+            options=options,
+            paper=paper,
+            section=section,
+            summary=summary,
+            unsafe=unsafe,
+            requires=requires,
+            predecessors=predecessors,
+            dtypes=frozenset(dtypes),
+            complexity=complexity,
+        )
+        return run
+
+    return register
+
+
+def _discover() -> None:
+    global _discovered
+    if _discovered:
+        return
+    from nearfar import algorithms
+
+    for family in sorted(info.name for info in pkgutil.iter_modules(algorithms.__path__)):
+        package = importlib.import_module(f"nearfar.algorithms.{family}")
+        inside = {info.name for info in pkgutil.iter_modules(package.__path__)}
+        for device in ("cpu", "cuda"):
+            if device in inside:
+                importlib.import_module(f"nearfar.algorithms.{family}.{device}")
+    _discovered = True
+
+
+def variants(
+    *, device: str | None = None, problem: str | None = None, unsafe: bool = False
+) -> list[Variant]:
+    """All registered variants, sorted by family and id; unsafe ones only when asked for."""
+    _discover()
+    found = [
+        v
+        for v in _registry.values()
+        if (unsafe or not v.unsafe)
+        and (device is None or v.device == device)
+        and (problem is None or problem in v.problems)
+    ]
+    return sorted(found, key=lambda v: (v.family, v.id))
+
+
+def ideas() -> list[str]:
+    """Names accepted as ``method``, without the device part."""
+    return sorted({v.idea for v in variants(unsafe=True)})
+
+
+def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> list[Variant]:
+    """Variants that a user's ``method`` and ``device`` mean: ``idea@device`` or ``idea``.
+
+    Raises
+    ------
+    OptionError
+        For a name that is not registered; the message offers the nearest.
+    VariantUnavailable
+        For an unsafe variant without ``allow_unsafe``.
+    """
+    _discover()
+    idea, _, at = method.partition("@")
+    if at and device not in ("auto", at):
+        raise OptionError(f"method {method!r} names {at}, but device is {device!r}")
+    wanted = at or (None if device == "auto" else device)
+    found = [
+        v for v in _registry.values() if v.idea == idea and (wanted is None or v.device == wanted)
+    ]
+    if not found:
+        import difflib
+
+        near = difflib.get_close_matches(method, [*_registry, *ideas()], 3, 0.5)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise OptionError(f"no method {method!r}{hint} `nearfar methods` lists them all")
+    if not allow_unsafe and all(v.unsafe for v in found):
+        raise VariantUnavailable(
+            f"{found[0].id} is wrong by design ({found[0].summary}): pass allow_unsafe=True to run it"
+        )
+    return sorted((v for v in found if allow_unsafe or not v.unsafe), key=lambda v: v.device)

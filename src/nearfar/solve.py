@@ -1,0 +1,349 @@
+"""One source: check the request, ask the registry, run, return Paths.
+
+What every variant shares happens here and only here: choosing, the repeat in 64 bits when a 32-bit sum
+may have saturated, the masks of ``limit`` and ``targets``, and timing. A variant returns distances.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from nearfar import choose
+from nearfar.construct import default_threads
+from nearfar.errors import (
+    DistanceOverflowError,
+    GraphError,
+    NegativeWeightError,
+    OptionError,
+    VariantUnavailable,
+    VertexError,
+)
+from nearfar.graph import Graph, unreached_value
+from nearfar.options import build_options
+from nearfar.paths import Paths
+from nearfar.registry import Answer, Request, Variant, Workspace, find, variants
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+__all__ = ["as_graph", "select", "shortest_path", "sssp"]
+
+
+def as_graph(graph: Any) -> Graph:
+    """A Graph from a Graph, a SciPy sparse matrix or a NetworkX graph.
+
+    Raises
+    ------
+    GraphError
+        For anything else.
+    """
+    if isinstance(graph, Graph):
+        return graph
+    if hasattr(graph, "tocsr"):
+        return Graph.from_scipy(graph)
+    if hasattr(graph, "number_of_edges") and hasattr(graph, "is_directed"):
+        return Graph.from_networkx(graph)
+    raise GraphError(
+        f"{type(graph).__name__} is no graph: use nearfar.read or one of the Graph.from_* functions"
+    )
+
+
+def check_limit(limit: Any, dtype: np.dtype[Any]) -> Any:
+    """The inclusive limit as a Python int (integer distances) or float; None for none.
+
+    Raises
+    ------
+    OptionError
+        If it is not a number.
+    """
+    if limit is None:
+        return None
+    if isinstance(limit, (bool, np.bool_, str)) or not np.isscalar(limit):
+        raise OptionError(f"limit is {limit!r}: give a number")
+    if math.isnan(limit):
+        raise OptionError("limit is NaN: give a number, or None for no limit")
+    if limit == math.inf:
+        return None
+    if dtype.kind == "f":
+        return float(limit)
+    if limit == -math.inf:
+        return int(np.iinfo(np.int64).min)
+    exact = limit if isinstance(limit, int) else math.floor(limit)
+    return None if exact >= np.iinfo(np.int64).max else int(max(exact, np.iinfo(np.int64).min))
+
+
+def check_threads(threads: int | None) -> int:
+    """Number of workers, at least 1; None means all cores of this process."""
+    if threads is None:
+        return default_threads()
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise OptionError(f"threads is {threads!r}: give a whole number of at least 1, or None")
+    return int(threads)
+
+
+def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int64] | None:
+    """Target indices, or None when no early stop is asked for."""
+    if targets is None:
+        return None
+    found = [graph.index_of(t, "target") for t in np.atleast_1d(np.asarray(targets)).tolist()]
+    if not found:
+        raise OptionError("targets is empty: name at least one vertex, or leave it out")
+    return np.unique(np.array(found, dtype=np.int64))
+
+
+def select(
+    graph: Graph, request: Request, method: str, *, allow_unsafe: bool = False
+) -> tuple[Variant, str]:
+    """The variant to run and the reason in words.
+
+    Raises
+    ------
+    NegativeWeightError
+        If the method asked for needs non-negative weights.
+    VariantUnavailable
+        If it cannot run here or on this graph, with the reason.
+    """
+    if request.device not in ("auto", "cpu", "cuda"):
+        raise OptionError(f"device is {request.device!r}: use 'auto', 'cpu' or 'cuda'")
+    if method == "auto":
+        return choose.best(graph, request)
+    reasons = []
+    for candidate in find(method, request.device, allow_unsafe=allow_unsafe):
+        answer = candidate.can_run(graph, request)
+        if answer is True:
+            return candidate, "asked for by name"
+        if candidate.weights == "nonnegative" and graph.n_negative and candidate.available() is True:
+            accepting = [
+                v.id
+                for v in variants(problem=request.problem)
+                if v.weights == "any" and v.available() is True
+            ]
+            raise NegativeWeightError(graph.first_negative, graph.n_negative, accepting)
+        reasons.append(f"{candidate.id}: {answer}")
+    raise VariantUnavailable("; ".join(reasons))
+
+
+def _to_host(distances: Any, graph: Graph) -> Any:
+    """Host array, unless the graph came from the device."""
+    if isinstance(distances, np.ndarray) or graph.on_device:
+        return distances
+    return distances.get()
+
+
+def _may_saturate(graph: Graph) -> bool:
+    """Whether some path could be too long for the weights' dtype: a bound, cheap and never wrong."""
+    heaviest = max(abs(graph.max_weight), abs(graph.min_weight))
+    dtype = graph.weight_dtype
+    top = float(np.finfo(dtype).max) if dtype.kind == "f" else int(np.iinfo(dtype).max)
+    return bool(heaviest * max(graph.n_vertices - 1, 1) >= top)
+
+
+def _saturated(graph: Graph, paths: Paths, limit: Any) -> bool:
+    """Whether a finite distance was lost because it does not fit the dtype."""
+    from nearfar import _cpu
+
+    if not _may_saturate(graph):
+        return False
+    dtype = np.dtype(paths.distances.dtype)
+    top = np.finfo(dtype).max if dtype.kind == "f" else np.iinfo(dtype).max
+    if limit is not None and limit + graph.max_weight < top:
+        return False
+    if paths.n_reached == graph.n_vertices:
+        return False
+    far = paths._host_distances[paths.farthest].item()
+    if far + graph.max_weight < top and not graph.n_negative:
+        return False
+    return bool(_cpu.first_saturated_edge(graph.view, paths._host_distances) >= 0)
+
+
+def _wide(graph: Graph) -> Graph:
+    """The graph in the 64-bit dtype of its kind."""
+    return graph.astype(np.float64 if graph.weight_dtype.kind == "f" else np.int64)
+
+
+def sssp(
+    graph: Any,
+    source: Any,
+    method: str = "auto",
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+    predecessors: bool = False,
+    limit: float | None = None,
+    targets: Iterable[Any] | None = None,
+    threads: int | None = None,
+    *,
+    stats: Literal["basic", "full"] = "basic",
+    allow_unsafe: bool = False,
+    **options: Any,
+) -> Paths:
+    """Exact shortest-path distances from one source.
+
+    Parameters
+    ----------
+    graph : Graph, SciPy sparse matrix or NetworkX graph
+    source : int or vertex name
+    method : str
+        ``"auto"``, an idea (``"delta_stepping"``) or a variant id (``"near_far@cuda"``);
+        ``nearfar methods`` lists them.
+    device : {"auto", "cpu", "cuda"}
+    predecessors : bool
+        Compute predecessors now; otherwise :attr:`Paths.predecessors` does on first use.
+    limit : number or None
+        Inclusive; vertices farther than this are left unreached. In units of the weights.
+    targets : vertices or None
+        Stop once all of these are settled; vertices farther than the farthest of them are left
+        unreached.
+    threads : int or None
+        CPU workers; None uses all cores of this process.
+    stats : {"basic", "full"}
+        ``"full"`` records arrays with one entry an iteration where the variant can.
+    allow_unsafe : bool
+        Permit a variant that is wrong by design.
+    **options
+        Options of the variant, such as ``delta``.
+
+    Returns
+    -------
+    Paths
+
+    Raises
+    ------
+    VertexError, OptionError
+        For a bad source, target or option.
+    NegativeWeightError
+        If the method asked for needs non-negative weights.
+    NegativeCycleError
+        If the source reaches a cycle of negative weight.
+    VariantUnavailable
+        If the method cannot run here, with the reason.
+
+    Notes
+    -----
+    All methods give bit-identical distances for non-negative weights. A 32-bit run in which a finite sum
+    may have saturated is repeated in 64 bits; the distances then come back in 64 bits.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> g = nearfar.Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+    >>> nearfar.sssp(g, 0).path_to(2)
+    [0, 1, 2]
+    """
+    graph = as_graph(graph)
+    if graph.n_vertices == 0:
+        raise VertexError(f"source {source!r} is not in the graph: it has no vertices")
+    start = graph.index_of(source, "source")
+    ends = check_targets(graph, targets)
+    bound = check_limit(limit, graph.weight_dtype)
+    if stats not in ("basic", "full"):
+        raise OptionError(f"stats is {stats!r}: use 'basic' or 'full'")
+    request = Request(
+        sources=(start,),
+        device=device,
+        predecessors=predecessors,
+        limit=bound,
+        targets=ends,
+        threads=check_threads(threads),
+        stats=stats,
+    )
+    chosen, reason = select(graph, request, method, allow_unsafe=allow_unsafe)
+    paths = _run(graph, start, chosen, options, request)
+    paths.reason = reason
+    if not chosen.unsafe and _saturated(graph, paths, bound):
+        if graph.weight_dtype.itemsize == 8:
+            raise DistanceOverflowError(
+                f"a distance from {source!r} does not fit {graph.weight_dtype}: scale the weights down"
+            )
+        narrow, wide = graph, _wide(graph)
+        paths = _run(wide, start, chosen, options, request)
+        if _saturated(wide, paths, bound):
+            raise DistanceOverflowError(
+                f"a distance from {source!r} does not fit {wide.weight_dtype}: scale the weights down"
+            )
+        paths.graph = narrow
+        paths.reason = f"{reason}; repeated in 64 bits because a 32-bit sum saturated"
+        paths.stats["repeated_in_64_bits"] = True
+    _mask(paths, bound, ends)
+    if predecessors:
+        began = time.perf_counter()
+        _ = paths.predecessors
+        paths.stats["predecessor_seconds"] = time.perf_counter() - began
+    return paths
+
+
+def _run(graph: Graph, start: int, chosen: Variant, options: dict[str, Any], request: Request) -> Paths:
+    checked = build_options(chosen.options, options, chosen.id)
+    workspace = Workspace(request.threads, request.limit, request.targets, request.stats)
+    began = time.perf_counter()
+    answer: Answer = chosen.run(graph, start, checked, workspace)
+    answer.stats.setdefault("seconds", time.perf_counter() - began)
+    return Paths(
+        graph,
+        start,
+        _to_host(answer.distances, graph),
+        engine=chosen.id,
+        stats=answer.stats,
+        limit=request.limit,
+        _predecessors=answer.predecessors,
+    )
+
+
+def _mask(paths: Paths, limit: Any, targets: NDArray[np.int64] | None) -> None:
+    """Leave unreached what is beyond the limit or the farthest target, alike for every variant."""
+    bound = limit
+    if targets is not None:
+        at = paths._host_distances[targets]
+        if (at != unreached_value(at.dtype)).all():
+            farthest = at.max().item()
+            bound = farthest if limit is None else min(limit, farthest)
+        paths.stats["proof_limit"] = bound
+    if bound is None:
+        return
+    from nearfar import _cpu
+
+    if isinstance(paths.distances, np.ndarray):
+        if not paths.distances.flags.writeable:
+            paths.distances = paths.distances.copy()
+        _cpu.mask_above(paths.distances, bound)
+        host = paths.distances
+    else:
+        paths.distances[paths.distances > bound] = unreached_value(np.dtype(paths.distances.dtype))
+        host = None
+    paths.__dict__.pop("_summary", None)
+    paths.__dict__.pop("_host_distances", None)
+    if host is None:
+        return
+    if paths._predecessors is not None:
+        paths._predecessors[host == unreached_value(host.dtype)] = -1
+
+
+def shortest_path(
+    graph: Any, source: Any, target: Any, method: str = "auto", **options: Any
+) -> tuple[list[Any], Any]:
+    """One shortest path and its length.
+
+    Parameters
+    ----------
+    graph : Graph, SciPy sparse matrix or NetworkX graph
+    source, target : int or vertex name
+    method, **options
+        As for :func:`sssp`.
+
+    Returns
+    -------
+    path : list
+        Vertices, source first, in external names.
+    length : int or float
+
+    Raises
+    ------
+    UnreachableError
+        If the target cannot be reached.
+    """
+    paths = sssp(graph, source, method=method, targets=[target], **options)
+    return paths.path_to(target), paths.distance_to(target)
