@@ -129,5 +129,7 @@ def generate(name: str, **parameters: Any) -> Graph:
         if given not in known:
             near = difflib.get_close_matches(given, known, 1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise OptionError(f"{name} has no parameter {given!r}; it has: {', '.join(known)}{hint}")
+            raise OptionError(
+                f"{name} has no parameter {given!r}; it has: {', '.join(known)}{hint}"
+            )
     return found.function(**parameters)

@@ -1,9 +1,10 @@
-// The random numbers of every generator: a hash of (key, counter), so value i needs no value before it.
+// The random numbers of every generator: a hash of (key, counter), so value i needs no value before
+// it.
 //
 // random(key, i) is output i of the splitmix64 generator (Steele, Lea, Flood: "Fast splittable
-// pseudorandom number generators", OOPSLA 2014, figure 16) whose state starts at the key. Only 64-bit
-// integer arithmetic is used, so the same numbers come out on every machine, in any order and on any
-// number of threads.
+// pseudorandom number generators", OOPSLA 2014, figure 16) whose state starts at the key. Only
+// 64-bit integer arithmetic is used, so the same numbers come out on every machine, in any order
+// and on any number of threads.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,9 @@ inline uint64_t mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-inline uint64_t random(uint64_t key, uint64_t counter) { return mix(key + (counter + 1) * golden); }
+inline uint64_t random(uint64_t key, uint64_t counter) {
+  return mix(key + (counter + 1) * golden);
+}
 
 // Uniform in 0 .. range-1 by the high half of a product; its bias is below range / 2^64.
 inline uint64_t below(uint64_t bits, uint64_t range) {

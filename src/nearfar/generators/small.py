@@ -131,5 +131,7 @@ def complete(
     sources = np.repeat(np.arange(n, dtype=index), n - 1)
     targets = np.tile(np.arange(n - 1, dtype=index), n)
     targets += targets >= sources
-    weights = common.random_weights(Stream(seed, "complete.weights"), len(sources), dtype, low, high)
+    weights = common.random_weights(
+        Stream(seed, "complete.weights"), len(sources), dtype, low, high
+    )
     return common.build(sources, targets, weights, n, directed=True, family="complete", seed=seed)
