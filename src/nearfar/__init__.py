@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nearfar.graph import Graph
     from nearfar.paths import Paths
     from nearfar.solve import shortest_path, sssp
-    from nearfar.verify import verify
+    from nearfar.proof import verify
 
 __version__ = "0.1.0"
 
@@ -31,7 +31,7 @@ _WHERE = {
     "Paths": "paths",
     "sssp": "solve",
     "shortest_path": "solve",
-    "verify": "verify",
+    "verify": "proof",
     "read": "formats",
     "write": "formats",
     "generate": "generators",

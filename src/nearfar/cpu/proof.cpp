@@ -94,7 +94,7 @@ void predecessors(const GraphView& view, int64_t source, ConstArray distances, b
   });
 }
 
-// (code, u, v): code 0 is proven; the others are named in nearfar/verify.py, which words the message.
+// (code, u, v): code 0 is proven; the others are named in nearfar/proof.py, which words the message.
 nb::tuple verify(const GraphView& view, int64_t source, ConstArray distances,
                  std::optional<ConstArray> preds, bool any_sign, nb::object limit) {
   int code = 0;

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "cpu/bindings.hpp"
@@ -133,6 +134,14 @@ SettleRun settle_loop(SettleState<W> s, const Relax& relax, Policy policy, const
   return run;
 }
 
+// A NumPy array that owns the vector's memory.
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> as_numpy(std::vector<T>&& values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
+}
+
 // Runs the loop on fresh flags with the GIL released and makes the statistics that Python sees.
 template <class W, class Relax, class Policy>
 nb::dict settle_run(std::size_t n, std::size_t source, const Array& distances, const Relax& relax,
@@ -159,10 +168,12 @@ nb::dict settle_run(std::size_t n, std::size_t source, const Array& distances, c
   if (full) {
     stats["total_threads"] = static_cast<uint64_t>(n) * run.iterations;
     stats["working_threads"] = run.total.working;
-    stats["frontier"] = nb::cast(run.frontier);
-    stats["working"] = nb::cast(run.working);
-    stats["edges"] = nb::cast(run.edges);
-    stats["seconds"] = nb::cast(run.seconds);
+    const auto total = static_cast<double>(n) * static_cast<double>(run.iterations);
+    stats["idle_share"] = 1.0 - static_cast<double>(run.total.working) / total;
+    stats["frontier"] = as_numpy(std::move(run.frontier));
+    stats["working"] = as_numpy(std::move(run.working));
+    stats["edges"] = as_numpy(std::move(run.edges));
+    stats["seconds"] = as_numpy(std::move(run.seconds));
   }
   return stats;
 }

@@ -40,7 +40,9 @@ __all__ = [
 PACKAGE = Path(__file__).resolve().parent.parent
 _MAGIC = b"nearfar kernel 1\n"
 _REQUIRES = re.compile(r"^//\s*requires:\s*(\S+)\s*$", re.MULTILINE)
-_ERROR = re.compile(r"^(?P<file>[^\s(]+)\((?P<line>\d+)\): (?:catastrophic )?error:? (?P<text>.*)$", re.M)
+_ERROR = re.compile(
+    r"^(?P<file>[^\s(]+)\((?P<line>\d+)\): (?:catastrophic )?error:? (?P<text>.*)$", re.M
+)
 _ENTRY = re.compile(r"Compiling entry function '(\w+)'")
 _STACK = re.compile(
     r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", re.MULTILINE
@@ -78,7 +80,9 @@ def assemble(files: Sequence[str]) -> str:
             text = (PACKAGE / name).read_text(encoding="utf-8")
         except OSError as error:
             needed = f" (required by {open_files[-1]})" if open_files else ""
-            raise KernelCompileError(f"kernel file {name}{needed} cannot be read: {error}") from None
+            raise KernelCompileError(
+                f"kernel file {name}{needed} cannot be read: {error}"
+            ) from None
         open_files.append(name)
         for required in _REQUIRES.findall(text):
             visit(required)
@@ -137,9 +141,7 @@ def compile_kernel(name: str, source: str, options: Sequence[str]) -> bytes:
     return code
 
 
-def _compile(
-    backend: nvrtc.Compiler, name: str, source: str, options: Sequence[str]
-) -> bytes:
+def _compile(backend: nvrtc.Compiler, name: str, source: str, options: Sequence[str]) -> bytes:
     result = backend.compile(source, options)
     if result.code is None:
         first = _ERROR.search(result.log)
@@ -185,7 +187,10 @@ def _read(path: Path) -> bytes | None:
     except OSError:
         return None
     head = len(_MAGIC) + 32
-    if not data.startswith(_MAGIC) or hashlib.sha256(data[head:]).digest() != data[len(_MAGIC) : head]:
+    if (
+        not data.startswith(_MAGIC)
+        or hashlib.sha256(data[head:]).digest() != data[len(_MAGIC) : head]
+    ):
         return None
     return data[head:]
 

@@ -75,7 +75,8 @@ def _candidates() -> Iterator[str]:
     for root in (spec.submodule_search_locations or ()) if spec else ():
         for pattern in ("cu*/lib/libnvrtc.so.*", "cuda_nvrtc/lib/libnvrtc.so.*"):
             yield from sorted(
-                (str(path) for path in Path(root).glob(pattern) if "alt" not in path.name), reverse=True
+                (str(path) for path in Path(root).glob(pattern) if "alt" not in path.name),
+                reverse=True,
             )
     yield from ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
 

@@ -1,7 +1,7 @@
 """Synthetic graphs: one file a family, the same graph from the same seed on every machine.
 
-:func:`generate` makes one by name; ``GENERATORS`` lists names, summaries and parameters for the command
-line and the documentation. Importing this package registers every family.
+:func:`generate` makes one by name; ``GENERATORS`` lists names, summaries and parameters for the
+command line and the documentation. Importing this package registers every family.
 """
 
 from nearfar.generators.catalogue import GENERATORS, Generator, Parameter, generate

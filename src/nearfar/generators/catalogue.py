@@ -1,7 +1,8 @@
-"""The list of generators: name, function, summary and parameters, for the command line and the docs.
+"""The list of generators: name, function, summary and parameters, for the command line and the
+docs.
 
-A generator is a function decorated with :func:`generator`. Its parameters and their help are read from
-its signature and its docstring, so they are written once.
+A generator is a function decorated with :func:`generator`. Its parameters and their help are read
+from its signature and its docstring, so they are written once.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class Parameter:
     ----------
     name : str
     type : str
-        As annotated: ``"int"``, ``"float"``, ``"bool"``, ``"str"``, or one of these with ``" | None"``.
+        As annotated: ``"int"``, ``"float"``, ``"bool"``, ``"str"``, or one of these with ``" |
+        None"``.
     default : object
     help : str
         One paragraph from the docstring.

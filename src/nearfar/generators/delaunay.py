@@ -24,8 +24,9 @@ def delaunay(
     """Delaunay triangulation of uniform random points in the unit square.
 
     Float weights are the Euclidean lengths. Integer weights are lengths in thousandths of the mean
-    spacing ``1 / sqrt(n)``, rounded, at least 1. Degrees are 3 or more inside, below six on average.
-    Vertices are numbered along a coarse serpentine, so neighbours have near ids. O(n log n) time.
+    spacing ``1 / sqrt(n)``, rounded, at least 1. Degrees are 3 or more inside, below six on
+    average. Vertices are numbered along a coarse serpentine, so neighbours have near ids. O(n log
+    n) time.
 
     Parameters
     ----------

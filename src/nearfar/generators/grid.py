@@ -22,10 +22,12 @@ def grid(
     weight_dtype: str | None = "int32",
     seed: int = 1,
 ) -> Graph:
-    """Grid in which neighbours up, down, left and right are joined, both directions with one weight.
+    """Grid in which neighbours up, down, left and right are joined, both directions with one
+    weight.
 
     Vertex ``r * columns + c`` lies at x = c, y = r. Every undirected edge is missing with probability
-    ``missing``, independently, so degrees are binomial(4, 1 - missing) inside. O(rows columns) time.
+    ``missing``, independently, so degrees are binomial(4, 1 - missing) inside. O(rows columns)
+    time.
 
     Parameters
     ----------
@@ -57,8 +59,8 @@ def grid(
     n = r * c
     index = common.index_dtype(n)
     ids = np.arange(n, dtype=index).reshape(r, c)
-    # Edge 2v goes right from v, edge 2v + 1 down: the numbers of an edge do not depend on which others
-    # are missing.
+    # Edge 2v goes right from v, edge 2v + 1 down: the numbers of an edge do not depend on which
+    # others are missing.
     right = 2 * ids[:, :-1].reshape(-1).astype(np.int64)
     down = 2 * ids[:-1].reshape(-1).astype(np.int64) + 1
     kept = ~Stream(seed, "grid.missing").below(lost, 2 * n)

@@ -26,7 +26,8 @@ def uniform_random(
     weight_dtype: str | None = "int32",
     seed: int = 1,
 ) -> Graph:
-    """Random graph in which every vertex has k distinct successors (Ortega-Arranz 2015, section 4.3).
+    """Random graph in which every vertex has k distinct successors (Ortega-Arranz 2015, section
+    4.3).
 
     Out-degree is ``degree`` everywhere; in-degree is binomial with the same mean. O(n degree) time.
 

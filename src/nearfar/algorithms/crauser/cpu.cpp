@@ -4,7 +4,6 @@
 //
 // The loop is cpu/settle_loop.hpp, the relax steps cpu/relax_steps.hpp, the policies policy.hpp.
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/vector.h>
 
 #include "algorithms/crauser/policy.hpp"
 #include "cpu/relax_steps.hpp"

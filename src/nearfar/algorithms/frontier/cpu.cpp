@@ -5,7 +5,6 @@
 // Plain O(n) scans for minimum and update are the published algorithm, not an oversight.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/vector.h>
 
 #include "algorithms/frontier/policy.hpp"
 #include "cpu/dtypes.hpp"
