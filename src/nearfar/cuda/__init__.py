@@ -1,3 +1,3 @@
-"""What the CUDA variants share: the runtime (the one importer of CuPy), the compiler and its kernel headers."""
+"""What the CUDA variants share: runtime (the one importer of CuPy), compiler and kernel headers."""
 
 from __future__ import annotations

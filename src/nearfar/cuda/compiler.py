@@ -1,13 +1,14 @@
 """From kernel files to machine code: assemble the text, ask NVRTC, keep the result on disk.
 
 A kernel file includes nothing. It names the headers of ours that it needs in lines of the form
-``// requires: cuda/distance.cuh`` (relative to the package), and :func:`assemble` concatenates every file
-once, dependencies first. So the assembled text is all that a kernel depends on, and the cache key is the
-SHA-256 of that text, the options and NVRTC's version: nothing has to be invalidated by hand.
+``// requires: cuda/distance.cuh`` (relative to the package), and :func:`assemble` concatenates
+every file once, dependencies first. So the assembled text is all that a kernel depends on, and
+the cache key is the SHA-256 of that text, the options and NVRTC's version: nothing has to be
+invalidated by hand.
 
-Many processes may start at once (a cluster job, a test runner). One file lock a key lets one of them compile
-while the others wait and then read; the result appears under its name by a rename, and carries a digest, so
-a half-written or damaged file is noticed and compiled again.
+Many processes may start at once (a cluster job, a test runner). One file lock a key lets one of
+them compile while the others wait and then read; the result appears under its name by a rename,
+and carries a digest, so a half-written or damaged file is noticed and compiled again.
 """
 
 from __future__ import annotations
@@ -95,13 +96,17 @@ def assemble(files: Sequence[str]) -> str:
 
 
 def options_for(arch: str, macros: Mapping[str, str | int]) -> tuple[str, ...]:
-    """Compiler options for an architecture such as ``sm_90`` and a set of macros, in a fixed order."""
+    """Compiler options for an architecture such as ``sm_90`` and macros, in a fixed order."""
     defines = (f"-D{name}={value}" for name, value in sorted(macros.items()))
     return (f"--gpu-architecture={arch}", "--std=c++17", "--ptxas-options=-v", *defines)
 
 
 def cache_directory() -> Path:
-    """Folder of compiled kernels: ``$NEARFAR_CACHE``, else ``$XDG_CACHE_HOME/nearfar``, else ``~/.cache/nearfar``."""
+    """Folder of compiled kernels.
+
+    ``$NEARFAR_CACHE/kernels``, else ``$XDG_CACHE_HOME/nearfar/kernels``, else the same below
+    ``~/.cache``.
+    """
     own = os.environ.get("NEARFAR_CACHE")
     if own:
         return Path(own) / "kernels"
@@ -151,7 +156,8 @@ def _compile(backend: nvrtc.Compiler, name: str, source: str, options: Sequence[
             else next((line for line in result.log.splitlines() if line.strip()), "no message")
         )
         raise KernelCompileError(
-            f"kernel {name} did not compile with {' '.join(options)} (NVRTC {backend.version}): {where}"
+            f"kernel {name} did not compile with {' '.join(options)} "
+            f"(NVRTC {backend.version}): {where}"
         )
     return result.code
 
@@ -196,7 +202,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _write(path: Path, code: bytes) -> None:
-    """Put a payload in the cache by temporary name and rename; a cache that cannot be written is no error."""
+    """Put a payload in the cache by rename; a cache that cannot be written is no error."""
     with contextlib.suppress(OSError):
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem[:16], suffix=".tmp")
         try:

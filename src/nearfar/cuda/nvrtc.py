@@ -1,7 +1,8 @@
-"""NVIDIA's run-time compiler, through CuPy where it is installed and straight from its library otherwise.
+"""NVIDIA's run-time compiler, through CuPy where it is installed, else straight from its library.
 
-Compiling needs no GPU. The second way exists so that a machine with neither a GPU nor CuPy can still compile
-every kernel for every architecture: the tests do, with the ``nvidia-cuda-nvrtc`` wheel.
+Compiling needs no GPU. The second way exists so that a machine with neither a GPU nor CuPy can
+still compile every kernel for every architecture: the tests do, with the ``nvidia-cuda-nvrtc``
+wheel.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ class _Library:
 
 
 def _candidates() -> Iterator[str]:
-    """Paths and names under which ``libnvrtc`` may be: NVIDIA's wheels first, then the loader's own search."""
+    """Where ``libnvrtc`` may be: NVIDIA's wheels first, then the loader's own search."""
     spec = importlib.util.find_spec("nvidia")
     for root in (spec.submodule_search_locations or ()) if spec else ():
         for pattern in ("cu*/lib/libnvrtc.so.*", "cuda_nvrtc/lib/libnvrtc.so.*"):
@@ -95,13 +96,14 @@ def load_library() -> Compiler:
         except (OSError, AttributeError):
             continue
     raise MissingDependencyError(
-        "NVRTC (libnvrtc) is not installed: pip install nearfar[cuda13], or nearfar[cuda12] for an older driver"
+        "NVRTC (libnvrtc) is not installed: pip install nearfar[cuda13] "
+        "(or nearfar[cuda12] for an older driver)"
     )
 
 
 @functools.cache
 def load() -> Compiler:
-    """The compiler of this process: CuPy's when CuPy is installed (so that both agree on the version), else the library.
+    """Compiler of this process: that of CuPy when it is installed, so that versions agree.
 
     Raises
     ------

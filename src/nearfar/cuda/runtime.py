@@ -1,0 +1,377 @@
+"""The GPU as the CUDA variants see it, and the only importer of CuPy.
+
+Discovery, memory, programs, launches and timing. Everything imports on a machine without a GPU;
+:func:`available` then says in words what is missing and how to get it. CuPy gives the memory
+pool, streams and launches; kernels are compiled by :mod:`nearfar.cuda.compiler`.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from nearfar.cuda import compiler, nvrtc
+from nearfar.errors import MissingDependencyError, OutOfMemoryError, VariantUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from nearfar.cuda.nvrtc import Compiler
+
+__all__ = [
+    "Device",
+    "Kernel",
+    "Program",
+    "Timer",
+    "available",
+    "cupy",
+    "cupy_nvrtc",
+    "device",
+    "download",
+    "is_device_array",
+    "memory",
+    "program",
+    "require_memory",
+    "upload",
+    "wait",
+]
+
+_HOW = "pip install nearfar[cuda13] (driver 580 or newer) or nearfar[cuda12]"
+
+
+def _import_cupy() -> Any:
+    """CuPy, or None when it is not installed or cannot be imported."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # CuPy warns on import where there is no driver
+        try:
+            import cupy
+        except ImportError:
+            return None
+    return cupy
+
+
+def cupy() -> Any:
+    """The CuPy module.
+
+    Raises
+    ------
+    MissingDependencyError
+        When CuPy is not installed.
+    """
+    module = _import_cupy()
+    if module is None:
+        raise MissingDependencyError(f"CuPy is not installed: {_HOW}")
+    return module
+
+
+@functools.cache
+def available() -> Literal[True] | str:
+    """Whether a CUDA device can be used: True, or what is missing and how to get it."""
+    module = _import_cupy()
+    if module is None:
+        return f"no CUDA device can be used: CuPy is not installed; {_HOW}"
+    try:
+        count = module.cuda.runtime.getDeviceCount()
+    except Exception as error:
+        text = str(error).partition(":")[0] or type(error).__name__
+        return f"no CUDA device can be used: the NVIDIA driver does not answer ({text})"
+    if count == 0:
+        return "no CUDA device: the driver shows no GPU (is CUDA_VISIBLE_DEVICES empty?)"
+    try:
+        nvrtc.load()
+    except MissingDependencyError as error:
+        return f"kernels cannot be compiled: {error}"
+    return True
+
+
+class Device(NamedTuple):
+    """What the current device is; sizes in bytes."""
+
+    ordinal: int
+    name: str
+    compute_capability: tuple[int, int]
+    multiprocessors: int
+    threads_per_multiprocessor: int
+    shared_per_block: int
+    l2_cache: int
+    memory: int
+    driver: str
+    cupy: str
+
+    @property
+    def arch(self) -> str:
+        """Architecture as the compiler names it, such as ``sm_90``."""
+        return f"sm_{self.compute_capability[0]}{self.compute_capability[1]}"
+
+    @property
+    def resident_threads(self) -> int:
+        """Threads that the whole device can hold at once."""
+        return self.multiprocessors * self.threads_per_multiprocessor
+
+
+def device() -> Device:
+    """The current CUDA device.
+
+    Raises
+    ------
+    VariantUnavailable
+        When there is none; the message is that of :func:`available`.
+    """
+    here = available()
+    if here is not True:
+        raise VariantUnavailable(here)
+    return _device(int(cupy().cuda.runtime.getDevice()))
+
+
+@functools.cache
+def _device(index: int) -> Device:
+    module = cupy()
+    found = module.cuda.runtime.getDeviceProperties(index)
+    version = int(module.cuda.runtime.driverGetVersion())
+    return Device(
+        ordinal=index,
+        name=found["name"].decode(),
+        compute_capability=(int(found["major"]), int(found["minor"])),
+        multiprocessors=int(found["multiProcessorCount"]),
+        threads_per_multiprocessor=int(found["maxThreadsPerMultiProcessor"]),
+        shared_per_block=int(found["sharedMemPerBlockOptin"]),
+        l2_cache=int(found["l2CacheSize"]),
+        memory=int(found["totalGlobalMem"]),
+        driver=f"{version // 1000}.{version % 1000 // 10}",
+        cupy=str(module.__version__),
+    )
+
+
+# ---- memory ----------------------------------------------------------------------------
+
+
+def memory() -> tuple[int, int]:
+    """Bytes that an allocation can still get (the pool's free ones counted), and the total."""
+    module = cupy()
+    free, total = module.cuda.runtime.memGetInfo()
+    pool = module.get_default_memory_pool()
+    limit = int(pool.get_limit())
+    room = int(free) + int(pool.free_bytes())
+    if limit:
+        room = min(room, limit - int(pool.used_bytes()))
+    return room, int(total)
+
+
+def require_memory(needed: int, advice: str = "") -> None:
+    """Refuse a run that does not fit, before anything is allocated.
+
+    Raises
+    ------
+    OutOfMemoryError
+        With the bytes needed, the bytes free and the advice.
+    """
+    free, _ = memory()
+    if needed > free:
+        cupy().get_default_memory_pool().free_all_blocks()  # may have been fragments
+        free, _ = memory()
+        if needed > free:
+            raise OutOfMemoryError(needed, free, advice or "use a CPU method (device='cpu')")
+
+
+def is_device_array(array: Any) -> bool:
+    """Whether an array lives on a CUDA device (CuPy, or another library's by DLPack)."""
+    if hasattr(array, "__cuda_array_interface__"):
+        return True
+    kind = getattr(array, "__dlpack_device__", None)
+    return kind is not None and int(kind()[0]) == 2
+
+
+def upload(array: Any) -> Any:
+    """Contiguous CuPy array with the data; no copy when it is on the device already."""
+    module = cupy()
+    if not isinstance(array, module.ndarray) and is_device_array(array):
+        array = module.from_dlpack(array)
+    return module.ascontiguousarray(module.asarray(array))
+
+
+def download(array: Any) -> NDArray[Any]:
+    """A NumPy array with the data."""
+    return cupy().asnumpy(array)  # type: ignore[no-any-return]
+
+
+# ---- programs --------------------------------------------------------------------------
+
+
+class _CupyCompiler:
+    """NVRTC as CuPy loaded it."""
+
+    def __init__(self) -> None:
+        from cupy_backends.cuda.libs import nvrtc as library
+
+        self._nvrtc = library
+        self.version = ".".join(map(str, library.getVersion()))
+
+    def compile(self, source: str, options: Sequence[str], /) -> nvrtc.Result:
+        lib = self._nvrtc
+        handle = lib.createProgram(source, "kernel.cu", (), ())
+        try:
+            try:
+                lib.compileProgram(handle, list(options))
+            except lib.NVRTCError:
+                return nvrtc.Result(None, lib.getProgramLog(handle))
+            return nvrtc.Result(lib.getCUBIN(handle), lib.getProgramLog(handle))
+        finally:
+            lib.destroyProgram(handle)
+
+
+def cupy_nvrtc() -> Compiler | None:
+    """The compiler that CuPy uses, or None without CuPy or where its NVRTC does not load."""
+    if _import_cupy() is None:
+        return None
+    try:
+        return _CupyCompiler()
+    except Exception:
+        return None
+
+
+class Kernel:
+    """One entry point of a compiled program.
+
+    Calling it launches it on the current stream. Arguments are CuPy arrays and NumPy scalars
+    whose dtypes are exactly the kernel's parameter types: a plain Python number is refused, since
+    its width would be a guess.
+    """
+
+    def __init__(self, function: Any, name: str) -> None:
+        self.function = function
+        self.name = name
+
+    def __call__(
+        self,
+        grid: int | tuple[int, ...],
+        block: int | tuple[int, ...],
+        args: tuple[Any, ...],
+        *,
+        shared: int = 0,
+        cooperative: bool = False,
+    ) -> None:
+        """Launch ``grid`` blocks of ``block`` threads with ``shared`` bytes of dynamic memory."""
+        self.function(
+            (grid,) if isinstance(grid, int) else grid,
+            (block,) if isinstance(block, int) else block,
+            args,
+            shared,
+            None,
+            cooperative,
+        )
+
+    def attribute(self, name: str) -> int:
+        """A value such as ``NUM_REGS`` or ``LOCAL_SIZE_BYTES`` of the loaded function."""
+        driver = cupy().cuda.driver
+        enum = {"SHARED_SIZE_BYTES": 1, "LOCAL_SIZE_BYTES": 3, "NUM_REGS": 4}[name]
+        return int(driver.funcGetAttribute(enum, self.function.ptr))
+
+    def allow_shared(self, size: int) -> None:
+        """Let a block have more than 48 KiB of dynamic shared memory."""
+        cupy().cuda.driver.funcSetAttribute(self.function.ptr, 8, int(size))
+
+    def allow_large_clusters(self) -> None:
+        """Let a cluster have more than the portable 8 blocks (Hopper and newer)."""
+        cupy().cuda.driver.funcSetAttribute(self.function.ptr, 14, 1)
+
+    def resident_blocks(self, block: int, shared: int = 0) -> int:
+        """Blocks of that shape that the whole device holds at once."""
+        per_multiprocessor = cupy().cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+            self.function.ptr, block, shared
+        )
+        return int(per_multiprocessor) * device().multiprocessors
+
+
+class Program:
+    """A loaded cubin; kernels are looked up once."""
+
+    def __init__(self, code: bytes) -> None:
+        self._module = cupy().cuda.function.Module()
+        self._module.load(code)
+        self._kernels: dict[str, Kernel] = {}
+
+    def kernel(self, name: str) -> Kernel:
+        """The entry point of that name."""
+        found = self._kernels.get(name)
+        if found is None:
+            found = self._kernels[name] = Kernel(self._module.get_function(name), name)
+        return found
+
+
+_programs: dict[tuple[Any, ...], Program] = {}
+_programs_lock = threading.Lock()
+
+
+def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Program:
+    """Program of some kernel files and macros on the current device, compiled once and cached.
+
+    Parameters
+    ----------
+    files : str or sequence of str
+        Paths relative to the package, such as ``algorithms/near_far/relax.cuh``.
+    macros : mapping
+        Macro names and values, such as ``{"INDEX_T": "int", "WEIGHT_T": "float"}``.
+
+    Raises
+    ------
+    KernelCompileError
+        Readable: kernel, options, first error line.
+    """
+    names = (files,) if isinstance(files, str) else tuple(files)
+    here = device()
+    key = (here.ordinal, names, tuple(sorted(macros.items())))
+    found = _programs.get(key)
+    if found is None:
+        with _programs_lock:
+            found = _programs.get(key)
+            if found is None:
+                source = compiler.assemble(names)
+                options = compiler.options_for(here.arch, macros)
+                found = Program(compiler.compile_kernel(names[-1], source, options))
+                _programs[key] = found
+    return found
+
+
+# ---- time and waiting -------------------------------------------------------------------
+
+
+def wait(event: Any) -> None:
+    """Wait for a CUDA event in Python, so that Ctrl-C is seen."""
+    while not event.done:
+        pass
+
+
+class Timer:
+    """Device time between :meth:`start` and :meth:`stop` on the current stream."""
+
+    def __init__(self) -> None:
+        event = cupy().cuda.Event
+        self._begin, self._end = event(), event()
+
+    def start(self) -> Timer:
+        """Mark the beginning."""
+        self._begin.record()
+        return self
+
+    def stop(self) -> Timer:
+        """Mark the end."""
+        self._end.record()
+        return self
+
+    @property
+    def seconds(self) -> float:
+        """Time between the marks; waits for the second."""
+        wait(self._end)
+        return float(cupy().cuda.get_elapsed_time(self._begin, self._end)) * 1e-3
+
+
+def scalar(value: Any, dtype: np.dtype[Any] | type) -> Any:
+    """A NumPy scalar of exactly that dtype, for kernel arguments."""
+    import numpy
+
+    return numpy.dtype(dtype).type(value)
