@@ -1,0 +1,190 @@
+"""What every command shares towards the terminal: data on stdout, the rest on stderr, exit codes."""
+
+from __future__ import annotations
+
+import enum
+import json
+import math
+import os
+import shutil
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar import errors
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+    from types import TracebackType
+
+__all__ = [
+    "EXIT_CODES",
+    "Exit",
+    "Progress",
+    "duration",
+    "emit",
+    "exit_code",
+    "note",
+    "plain",
+    "rows",
+]
+
+
+class Exit(enum.IntEnum):
+    """Exit codes of every command."""
+
+    OK = 0
+    UNEXPECTED = 1
+    USAGE = 2
+    BAD_INPUT = 3
+    OUT_OF_MEMORY = 4
+    NEGATIVE_CYCLE = 5
+    FAILED_PROOF = 6
+    NO_PATH = 7
+    UNAVAILABLE = 8
+    INTERRUPTED = 130
+
+
+EXIT_CODES: dict[Exit, str] = {
+    Exit.OK: "success",
+    Exit.UNEXPECTED: "unexpected error; repeat with --debug for the traceback",
+    Exit.USAGE: "wrong option, argument or method name",
+    Exit.BAD_INPUT: "bad input: a file, a vertex, or weights that the method does not accept",
+    Exit.OUT_OF_MEMORY: "out of memory",
+    Exit.NEGATIVE_CYCLE: "negative cycle reachable from the source",
+    Exit.FAILED_PROOF: "an answer failed its proof",
+    Exit.NO_PATH: "the target is not reachable",
+    Exit.UNAVAILABLE: "a method or optional package is not available here",
+    Exit.INTERRUPTED: "interrupted by Ctrl-C",
+}
+
+# The first entry that matches decides, so subclasses stand before their bases.
+_BY_ERROR: tuple[tuple[type[BaseException], Exit], ...] = (
+    (errors.OptionError, Exit.USAGE),
+    (errors.NegativeCycleError, Exit.NEGATIVE_CYCLE),
+    (errors.ProofError, Exit.FAILED_PROOF),
+    (errors.UnreachableError, Exit.NO_PATH),
+    (errors.VariantUnavailable, Exit.UNAVAILABLE),
+    (errors.MissingDependencyError, Exit.UNAVAILABLE),
+    (errors.KernelCompileError, Exit.UNAVAILABLE),
+    (errors.GraphFormatError, Exit.BAD_INPUT),
+    (errors.GraphError, Exit.BAD_INPUT),
+    (errors.VertexError, Exit.BAD_INPUT),
+    (errors.NegativeWeightError, Exit.BAD_INPUT),
+    (errors.DistanceOverflowError, Exit.BAD_INPUT),
+    (MemoryError, Exit.OUT_OF_MEMORY),
+    (OSError, Exit.BAD_INPUT),
+)
+
+
+def exit_code(error: BaseException) -> Exit:
+    """Exit code that belongs to an exception."""
+    for kind, code in _BY_ERROR:
+        if isinstance(error, kind):
+            return code
+    return Exit.UNEXPECTED
+
+
+def plain(value: Any) -> Any:
+    """Turn NumPy scalars and arrays, infinities and enums into what JSON can say; infinity is null."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [
+            plain(item)
+            for item in (sorted(value) if isinstance(value, (set, frozenset)) else value)
+        ]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    return str(value)
+
+
+def emit(args: argparse.Namespace, data: Any, lines: Iterable[str]) -> None:
+    """Print the result on stdout: ``data`` as JSON with ``--json``, else the lines for people."""
+    if args.json:
+        sys.stdout.write(json.dumps(plain(data), indent=2, ensure_ascii=False) + "\n")
+    else:
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
+
+
+def note(args: argparse.Namespace, text: str) -> None:
+    """Print a remark on stderr, unless ``--quiet``."""
+    if not args.quiet:
+        print(f"nearfar: {text}", file=sys.stderr, flush=True)
+
+
+def rows(pairs: Iterable[tuple[str, object]]) -> list[str]:
+    """Lines of ``label  value`` with the values in one column."""
+    listed = [(label, str(value)) for label, value in pairs]
+    width = max((len(label) for label, _ in listed), default=0)
+    return [f"{label:<{width}}  {value}" for label, value in listed]
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words, three digits: ``12.3 ms``, ``4.56 s``."""
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if seconds >= scale or unit == "us":
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
+class Progress:
+    """A bar on stderr for long work; silent when stderr is no terminal, or with ``--quiet``.
+
+    Parameters
+    ----------
+    text : str
+        What is being done.
+    enabled : bool
+        False keeps it silent.
+
+    Notes
+    -----
+    The first bar shows after half a second, so that short work leaves no trace. Call the object with
+    ``(done, total)``; readers that accept ``progress=`` do so. ``NO_COLOR`` turns colour off.
+    """
+
+    def __init__(self, text: str, *, enabled: bool = True) -> None:
+        self.text = text
+        self.enabled = enabled and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self.colour = not os.environ.get("NO_COLOR")
+        self.began = time.monotonic()
+        self.drawn = 0.0
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def __call__(self, done: float, total: float) -> None:
+        """Say how much is done; cheap enough to call often."""
+        now = time.monotonic()
+        if not self.enabled or now - self.began < 0.5 or now - self.drawn < 0.1:
+            return
+        self.drawn = now
+        part = min(max(done / total, 0.0), 1.0) if total > 0 else 0.0
+        width = max(min(shutil.get_terminal_size().columns - len(self.text) - 12, 40), 5)
+        full = round(part * width)
+        bar = "#" * full + "-" * (width - full)
+        if self.colour:
+            bar = f"\x1b[36m{'━' * full}\x1b[90m{'━' * (width - full)}\x1b[0m"
+        sys.stderr.write(f"\r\x1b[K{self.text} {bar} {part:4.0%}")
+        sys.stderr.flush()

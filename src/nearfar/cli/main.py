@@ -1,0 +1,129 @@
+"""The program ``nearfar``: finds the commands of this package, runs one, reports errors."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+from typing import TYPE_CHECKING, Any
+
+import nearfar
+from nearfar.cli.console import EXIT_CODES, Exit, exit_code
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["build_parser", "commands", "main"]
+
+_DESCRIPTION = "Exact shortest paths in weighted graphs on CPU cores and NVIDIA GPUs."
+_EXAMPLES = """\
+nearfar info roads.gr.gz
+nearfar sssp roads.gr.gz 1 -o distances.csv
+nearfar path roads.gr.gz 1 42
+nearfar methods"""
+
+
+def commands() -> dict[str, Any]:
+    """Modules of the commands by name, sorted."""
+    from nearfar import cli
+
+    names = [info.name for info in pkgutil.iter_modules(cli.__path__)]
+    modules = [importlib.import_module(f"nearfar.cli.{name}") for name in names if name != "main"]
+    found = {module.NAME: module for module in modules if hasattr(module, "NAME")}
+    return dict(sorted(found.items()))
+
+
+def _epilog(examples: str) -> str:
+    shown = "".join(f"  {line}\n" for line in examples.strip().splitlines())
+    codes = "".join(f"  {code.value:<4}{text}\n" for code, text in EXIT_CODES.items())
+    return f"examples:\n{shown}\nexit codes:\n{codes}"
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="print JSON on stdout")
+    group.add_argument("-q", "--quiet", action="store_true", help="no progress and no remarks")
+    group.add_argument("--debug", action="store_true", help="show the traceback of an error")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser with all commands; documentation is generated from it."""
+    parser = argparse.ArgumentParser(
+        prog="nearfar",
+        description=_DESCRIPTION,
+        epilog=_epilog(_EXAMPLES),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"nearfar {nearfar.__version__}")
+    listed = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for name, module in commands().items():
+        child = listed.add_parser(
+            name,
+            help=module.HELP,
+            description=(module.__doc__ or module.HELP).strip(),
+            epilog=_epilog(module.EXAMPLES),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        module.configure(child)
+        _add_common(child)
+        child.set_defaults(run=module.run)
+    return parser
+
+
+def _sentence(error: BaseException) -> str:
+    """One line that says what is wrong."""
+    if (
+        isinstance(error, OSError)
+        and not isinstance(error, nearfar.NearfarError)
+        and error.strerror
+    ):
+        place = f"{error.filename}: " if error.filename is not None else ""
+        return f"{place}{error.strerror}"
+    if isinstance(error, MemoryError) and not str(error):
+        return "out of memory"
+    text = " ".join(str(error).split()) or type(error).__name__
+    if exit_code(error) is Exit.UNEXPECTED:
+        return f"{type(error).__name__}: {text} (unexpected: --debug shows the traceback)"
+    return text
+
+
+def _run(args: argparse.Namespace) -> int:
+    try:
+        return int(args.run(args))
+    except KeyboardInterrupt:
+        print("nearfar: interrupted", file=sys.stderr)
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone, as in `nearfar ... | head`: leave without a word, and keep
+        # the interpreter from flushing into the closed pipe at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except Exception as error:
+        if args.debug:
+            raise
+        print(f"nearfar: error: {_sentence(error)}", file=sys.stderr)
+        return exit_code(error)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program; returns the exit code.
+
+    Parameters
+    ----------
+    argv : list of str or None
+        Arguments after the program's name; None takes those of the process.
+    """
+    parser = build_parser()
+    args = parser.parse_args(argv)
+    if args.command is None:
+        parser.print_help(sys.stderr)
+        return Exit.USAGE
+    return int(_run(args))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

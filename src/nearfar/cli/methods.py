@@ -1,0 +1,99 @@
+"""List the methods: every algorithm that --method accepts, where it comes from, and whether it runs here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nearfar.cli.console import Exit, emit
+
+if TYPE_CHECKING:
+    import argparse
+
+NAME = "methods"
+HELP = "list the algorithms and whether they run here"
+EXAMPLES = """\
+nearfar methods
+nearfar methods --device cpu --weights any
+nearfar methods --json"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    parser.add_argument("--device", choices=["cpu", "cuda"], help="only methods of this device")
+    parser.add_argument("--family", help="only methods of this family")
+    parser.add_argument(
+        "--problem", choices=["sssp", "batch", "all_pairs"], help="only methods for this problem"
+    )
+    parser.add_argument(
+        "--weights",
+        choices=["nonnegative", "any", "unweighted"],
+        help="only methods for such weights ('any' accepts negative ones)",
+    )
+    parser.add_argument("--available", action="store_true", help="only methods that run here")
+
+
+def describe() -> list[dict[str, Any]]:
+    """All variants, the unsafe ones too, as plain data."""
+    import dataclasses
+
+    from nearfar.registry import variants
+
+    found = []
+    for v in variants(unsafe=True):
+        here = v.available()
+        found.append(
+            {
+                "id": v.id,
+                "family": v.family,
+                "device": v.device,
+                "problems": sorted(v.problems),
+                "paper": v.paper,
+                "section": v.section,
+                "weights": v.weights,
+                "dtypes": sorted(v.dtypes),
+                "options": [f.name for f in dataclasses.fields(v.options)],
+                "summary": v.summary,
+                "complexity": v.complexity,
+                "unsafe": v.unsafe,
+                "available": here is True,
+                "reason": "" if here is True else here,
+            }
+        )
+    return found
+
+
+def run(args: argparse.Namespace) -> int:
+    """List the methods."""
+    found = [
+        v
+        for v in describe()
+        if (args.device is None or v["device"] == args.device)
+        and (args.family is None or v["family"] == args.family)
+        and (args.problem is None or args.problem in v["problems"])
+        and (args.weights is None or v["weights"] == args.weights)
+        and (not args.available or v["available"])
+    ]
+    emit(args, found, _table(found))
+    return Exit.OK
+
+
+def _table(found: list[dict[str, Any]]) -> list[str]:
+    width = max((len(v["id"]) for v in found), default=0)
+    lines = []
+    family = None
+    for v in found:
+        if v["family"] != family:
+            family = v["family"]
+            lines += ([""] if lines else []) + [f"{family}"]
+        where = ", ".join(part for part in (v["paper"], v["section"]) if part)
+        lines.append(
+            f"  {v['id']:<{width}}  {v['weights']:<11}  {v['summary']}"
+            + (f" [{where}]" if where else "")
+            + (" (wrong by design)" if v["unsafe"] else "")
+        )
+    # One reason is usually shared by all methods of a device: say it once.
+    reasons = sorted({v["reason"] for v in found if not v["available"]})
+    for reason in reasons:
+        count = sum(v["reason"] == reason for v in found)
+        lines += ["", f"not available here ({count} methods): {reason}"]
+    return lines
