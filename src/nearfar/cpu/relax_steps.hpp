@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cpu/arithmetic.hpp"
 #include "cpu/settle_loop.hpp"
 
 namespace nearfar {
@@ -34,8 +35,8 @@ struct ListSuccessors {
       for (I e = indptr[i]; e < end; ++e) {
         const I j = indices[e];
         if (!unsettled[j]) continue;
-        const W candidate = saturating_add(d, weights[e]);
-        if (candidate < distance[j]) distance[j] = candidate;
+        const auto sum = candidate(d, weights[e]);
+        if (improves(sum, distance[j])) distance[j] = static_cast<W>(sum);
       }
       ++count.working;
       count.edges += static_cast<uint64_t>(end - indptr[i]);
@@ -66,8 +67,8 @@ struct ListPredecessors {
       for (I e = indptr[i]; e < end; ++e) {
         const I j = indices[e];
         if (!frontier[j]) continue;
-        const W candidate = saturating_add(distance[j], weights[e]);
-        if (candidate < best) best = candidate;
+        const auto sum = candidate(distance[j], weights[e]);
+        if (improves(sum, best)) best = static_cast<W>(sum);
       }
       distance[i] = best;
       ++count.working;
@@ -91,8 +92,8 @@ struct MatrixSuccessors {
       const W* const row = matrix + i * s.n;
       for (std::size_t j = 0; j < s.n; ++j) {
         if (!unsettled[j]) continue;
-        const W candidate = saturating_add(d, row[j]);
-        if (candidate < distance[j]) distance[j] = candidate;
+        const auto sum = candidate(d, row[j]);
+        if (improves(sum, distance[j])) distance[j] = static_cast<W>(sum);
       }
       ++count.working;
       count.edges += s.n;
@@ -114,8 +115,8 @@ struct MatrixPredecessors {
       W best = distance[i];
       for (std::size_t j = 0; j < s.n; ++j) {
         if (!frontier[j]) continue;
-        const W candidate = saturating_add(distance[j], matrix[j * s.n + i]);
-        if (candidate < best) best = candidate;
+        const auto sum = candidate(distance[j], matrix[j * s.n + i]);
+        if (improves(sum, best)) best = static_cast<W>(sum);
       }
       distance[i] = best;
       ++count.working;

@@ -18,6 +18,7 @@
 // distance up to which every tentative distance is final once update has run.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,7 @@
 
 #include "cpu/bindings.hpp"
 #include "cpu/graph_view.hpp"
+#include "cpu/interrupt.hpp"
 
 namespace nearfar {
 
@@ -105,8 +107,10 @@ SettleRun settle_loop(SettleState<W> s, const Relax& relax, Policy policy, const
                       bool full) {
   using Clock = std::chrono::steady_clock;
   SettleRun run;
+  Interrupt interrupt;
   uint64_t frontier = 1;
   std::size_t targets_done = 0;
+  W farthest = W{0};
   while (true) {
     const auto began = full ? Clock::now() : Clock::time_point{};
     const RelaxCount count = relax(s);
@@ -125,11 +129,19 @@ SettleRun settle_loop(SettleState<W> s, const Relax& relax, Policy policy, const
     if (done) break;
     run.settled += next;
     frontier = next;
-    // Whatever is still open is farther than the bound, so nothing within the limit can change.
+    // No open vertex can end up nearer than the bound, so nothing nearer can change any more.
+    // Strictly nearer: a zero-weight edge may still bring one to exactly the bound.
     if (stop.limit && static_cast<double>(policy.bound()) > *stop.limit) break;
-    while (targets_done < stop.targets.size() && !s.unsettled[stop.targets[targets_done]])
-      ++targets_done;
-    if (!stop.targets.empty() && targets_done == stop.targets.size()) break;
+    for (; targets_done < stop.targets.size(); ++targets_done) {
+      const int64_t target = stop.targets[targets_done];
+      if (!s.unsettled[target])
+        farthest = std::max(farthest, s.distance[target]);
+      else
+        break;
+    }
+    if (!stop.targets.empty() && targets_done == stop.targets.size() && policy.bound() > farthest)
+      break;
+    interrupt.poll(s.n + count.edges);
   }
   return run;
 }

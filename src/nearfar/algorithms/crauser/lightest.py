@@ -1,0 +1,31 @@
+"""The lightest out-edge and in-edge of every vertex: the precomputation of paper section 3.1, once a graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph import Graph
+
+__all__ = ["lightest_in", "lightest_out"]
+
+
+def lightest_out(graph: Graph) -> NDArray[Any]:
+    """Weight of each vertex's lightest out-edge, shape (n,), "unreached" without one; cached. O(n + m)."""
+    found = graph.cache.get("lightest_out")
+    if found is None:
+        from nearfar import _cpu
+
+        found = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
+        _cpu.lightest_edges(graph.view, found)
+        graph.cache["lightest_out"] = found
+    return found  # type: ignore[no-any-return]
+
+
+def lightest_in(graph: Graph) -> NDArray[Any]:
+    """Weight of each vertex's lightest in-edge, from the cached transpose. O(n + m)."""
+    return lightest_out(graph.transpose())
