@@ -150,6 +150,8 @@ def _saturated(graph: Graph, paths: Paths, limit: Any) -> bool:
 
     if not _may_saturate(graph):
         return False
+    if paths.stats.get("saturated"):  # the variant saw a sum leave the range downwards
+        return True
     dtype = np.dtype(paths.distances.dtype)
     top = np.finfo(dtype).max if dtype.kind == "f" else np.iinfo(dtype).max
     if limit is not None and limit + graph.max_weight < top:

@@ -14,8 +14,8 @@
 
 #include "cpu/graph_view.hpp"
 
-#define NEARFAR_INLINE [[gnu::always_inline]] inline
-#define NEARFAR_COLD [[gnu::noinline, gnu::cold]]
+#define NEARFAR_INLINE __attribute__((always_inline)) inline
+#define NEARFAR_COLD __attribute__((noinline, cold))
 
 namespace nearfar {
 

@@ -1,10 +1,11 @@
-// What the CPU forms of Bellman-Ford share: the outcome of a run, the cycle in a predecessor graph, and
-// the exact sign of its weight.
+// What the CPU forms of Bellman-Ford share: the outcome of a run, the cycle in a predecessor graph,
+// and the exact sign of its weight.
 //
-// Rule for negative cycles (all forms): a cycle counts only if the exact sum of its weights is below
-// zero. Integer weights make every cycle of the predecessor graph such a cycle. With floats, rounding
-// can close a cycle whose exact sum is zero or above; such a find proves nothing, so the run is handed
-// to the subtree method (subtree.hpp), which refuses exactly those improvements and so always ends.
+// Rule for negative cycles (all forms): a cycle counts only if the exact sum of its weights is
+// below zero. Integer weights make every cycle of the predecessor graph such a cycle. With floats,
+// rounding can close a cycle whose exact sum is zero or above; such a find proves nothing, so the
+// run is handed to the subtree method (subtree.hpp), which refuses exactly those improvements and
+// so always ends.
 #pragma once
 
 #include <cmath>
@@ -20,9 +21,9 @@ struct Outcome {
   int64_t iterations = 0;
   int64_t edges_relaxed = 0;
   int64_t vertices_processed = 0;
-  int64_t refused = 0;       // improvements refused because only rounding made them
-  bool saturated = false;    // a sum fell below the range of the weights
-  bool undecided = false;    // only rounding or saturation can explain the run: repeat by subtrees
+  int64_t refused = 0;     // improvements refused because only rounding made them
+  bool saturated = false;  // a sum fell below the range of the weights
+  bool undecided = false;  // only rounding or saturation can explain the run: repeat by subtrees
   std::vector<int64_t> cycle;  // vertices in order of the edges; empty when there is none
   bool full = false;           // whether to fill the two arrays below, one entry an iteration
   std::vector<int64_t> frontier;
@@ -39,8 +40,8 @@ struct Outcome {
   }
 };
 
-// Sign-exact sum: integers in 128 bits, floats as a list of non-overlapping parts (Shewchuk 1997), whose
-// last part has the sign of the whole.
+// Sign-exact sum: integers in 128 bits, floats as a list of non-overlapping parts (Shewchuk 1997),
+// whose last part has the sign of the whole.
 template <class Weight>
 class ExactSum {
  public:
@@ -80,7 +81,8 @@ struct Arrival {
   Index edge = -1;
 };
 
-// The vertices of one cycle of the predecessor graph, in order of the edges; empty if it has none. O(n).
+// The vertices of one cycle of the predecessor graph, in order of the edges; empty if it has none.
+// O(n).
 template <class Index>
 std::vector<int64_t> predecessor_cycle(const std::vector<Arrival<Index>>& arrival) {
   const auto n = static_cast<Index>(arrival.size());
@@ -103,7 +105,8 @@ std::vector<int64_t> predecessor_cycle(const std::vector<Arrival<Index>>& arriva
   return {};
 }
 
-// Looks for a cycle; true when the run must stop: either the cycle is proven, or nothing can be said.
+// Looks for a cycle; true when the run must stop: either the cycle is proven, or nothing can be
+// said.
 template <class Graph, class Index>
 bool stopped_by_cycle(const Graph& graph, const std::vector<Arrival<Index>>& arrival, bool last,
                       Outcome& outcome) {

@@ -1,12 +1,12 @@
-// Goldberg and Radzik (1993): scan the vertices whose distance fell in topological order of the edges
-// that could still improve something.
+// Goldberg and Radzik (1993): scan the vertices whose distance fell in topological order of the
+// edges that could still improve something.
 //
-// Each round takes the set of vertices labelled since the last one, walks the admissible edges (those
-// with distance[v] + w <= distance[t]) depth first from them, and scans the reverse postorder: a vertex is
-// scanned after everything that can lower it in this round. An acyclic graph is finished in one round
-// whatever its weights, which is where the queue form needs O(n m). An admissible cycle that holds an
-// edge with a strict improvement is negative; the depth-first search meets it as an edge back into its
-// own path. O(n m) in the worst case.
+// Each round takes the set of vertices labelled since the last one, walks the admissible edges
+// (those with distance[v] + w <= distance[t]) depth first from them, and scans the reverse
+// postorder: a vertex is scanned after everything that can lower it in this round. An acyclic graph
+// is finished in one round whatever its weights, which is where the queue form needs O(n m). An
+// admissible cycle that holds an edge with a strict improvement is negative; the depth-first search
+// meets it as an edge back into its own path. O(n m) in the worst case.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,8 @@ void goldberg_radzik(const Graph& graph, typename Graph::Index source,
   state[source] = labelled;
   bool strict = false;
 
-  // A back edge closes path[from..] and edge i: proven negative, only rounding, or harmless (sum 0).
+  // A back edge closes path[from..] and edge i: proven negative, only rounding, or harmless (sum
+  // 0).
   auto back_edge = [&](Index to, Index i) {
     ExactSum<Weight> sum;
     sum.add(graph.weights[i]);

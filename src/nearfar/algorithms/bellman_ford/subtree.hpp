@@ -1,15 +1,15 @@
-// Tarjan's subtree disassembly (1981; "BFCT" in Cherkassky and Goldberg 1999), the fastest sequential
-// form on most negative graphs of their study.
+// Tarjan's subtree disassembly (1981; "BFCT" in Cherkassky and Goldberg 1999), the fastest
+// sequential form on most negative graphs of their study.
 //
 // Next to the queue it keeps the tree of predecessors as a list in preorder. When v improves, every
-// vertex below v holds a distance that is about to fall, so the subtree is cut off and its vertices are
-// not scanned until they are reached again: no work on numbers known to be stale. If the vertex that
-// improves v lies below v, the edge closes a cycle, found at the moment it appears and for no more than
-// the cost of cutting. O(n m) in the worst case.
+// vertex below v holds a distance that is about to fall, so the subtree is cut off and its vertices
+// are not scanned until they are reached again: no work on numbers known to be stale. If the vertex
+// that improves v lies below v, the edge closes a cycle, found at the moment it appears and for no
+// more than the cost of cutting. O(n m) in the worst case.
 //
 // Two points are ours, for floats: a vertex that was cut off is taken back at an equal distance too
-// (rounding can make the new sum equal to the old), and a closed cycle whose exact weight is not below
-// zero is refused, so the tree stays a tree and the run ends for every input.
+// (rounding can make the new sum equal to the old), and a closed cycle whose exact weight is not
+// below zero is refused, so the tree stays a tree and the run ends for every input.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,8 @@
 
 namespace nearfar::bellman_ford {
 
-// The tree of predecessors in preorder: a circular list in which a vertex is followed by its subtree.
+// The tree of predecessors in preorder: a circular list in which a vertex is followed by its
+// subtree.
 template <class Index>
 class PreorderTree {
  public:
@@ -74,8 +75,8 @@ class PreorderTree {
   std::vector<Index> after_, before_, children_;
 };
 
-// source < 0 means a virtual source with an edge of weight 0 to every vertex (Johnson's first step, and
-// the search for a negative cycle anywhere).
+// source < 0 means a virtual source with an edge of weight 0 to every vertex (Johnson's first step,
+// and the search for a negative cycle anywhere).
 template <class Graph, class Poll>
 void subtree(const Graph& graph, typename Graph::Index source, typename Graph::Weight* distance,
              Outcome& outcome, Poll&& poll) {

@@ -1,9 +1,10 @@
 // Bellman-Ford in rounds: over every edge (the textbook), over the edges of active vertices (paper
 // section 4.1), and the latter with the paper's four edge classes (section 4.1, Algorithm 1).
 //
-// A round more than n - 1 proves a negative cycle, but waiting that long costs O(n m). The predecessor
-// graph holds such a cycle much earlier, so it is searched whenever the run has looked at as many edges
-// as eight searches cost: at most an eighth more work, and a cycle is found after a few rounds.
+// A round more than n - 1 proves a negative cycle, but waiting that long costs O(n m). The
+// predecessor graph holds such a cycle much earlier, so it is searched whenever the run has looked
+// at as many edges as eight searches cost: at most an eighth more work, and a cycle is found after
+// a few rounds.
 #pragma once
 
 #include <algorithm>
@@ -102,7 +103,8 @@ void queue(const Graph& graph, typename Graph::Index source, typename Graph::Wei
 }
 
 // The edges of a graph put in order of class within each row, once a graph:
-//   [begin, once)   target with in-degree 1: only this edge ever reaches it, so it is queued at most
+//   [begin, once)   target with in-degree 1: only this edge ever reaches it, so it is queued at
+//   most
 //                   once a round and needs no flag (on a GPU: no atomic),
 //   [once, sink)    every other target,
 //   [sink, end)     target with out-degree 0: written once, after the rounds.
