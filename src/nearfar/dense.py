@@ -1,10 +1,11 @@
 """The dense form of a graph: an adjacency matrix in which a missing edge is not a zero.
 
-The matrix variants of Martin, Torres and Gavilanes (2009, section 5) read every entry of a row or column.
-Here an entry is the weight of the lightest edge from the row's vertex to the column's; where there is no
-edge it holds the value that means "unreached" (inf, or the maximum of an integer dtype), so that a sum with
-it never improves a distance and a weight of zero stays an edge. Any graph small enough has this form; it
-is made once and cached on the graph. :meth:`nearfar.Graph.from_dense` is the way in from a user's matrix.
+The matrix variants of Martin, Torres and Gavilanes (2009, section 5) read every entry of a row or
+column. Here an entry is the weight of the lightest edge from the row's vertex to the column's;
+where there is no edge it holds the value that means "unreached" (inf, or the maximum of an integer
+dtype), so that a sum with it never improves a distance and a weight of zero stays an edge. Any
+graph small enough has this form; it is made once and cached on the graph.
+:meth:`nearfar.Graph.from_dense` is the way in from a user's matrix.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class DenseView:
     Attributes
     ----------
     matrix : array, shape (n, n)
-        Row-major and read-only, dtype of the graph's weights; entry (u, v) is the weight of the lightest
-        edge from u to v, ``missing`` where there is none.
+        Row-major and read-only, dtype of the graph's weights; entry (u, v) is the weight of the
+        lightest edge from u to v, ``missing`` where there is none.
     missing : scalar
         inf, or the maximum of an integer dtype.
     """
@@ -66,8 +67,8 @@ def fits_dense(graph: Graph, request: Request) -> Literal[True] | str:
     if needed <= DENSE_MAX_BYTES:
         return True
     return (
-        f"the adjacency matrix of {graph.n_vertices:,} vertices takes {needed / 2**30:,.1f} GiB and matrix "
-        f"methods stop at {DENSE_MAX_BYTES / 2**30:.0f} GiB: use a method on lists"
+        f"the adjacency matrix of {graph.n_vertices:,} vertices takes {needed / 2**30:,.1f} GiB and "
+        f"matrix methods stop at {DENSE_MAX_BYTES / 2**30:.0f} GiB: use a method on lists"
     )
 
 
@@ -82,4 +83,4 @@ def dense_view(graph: Graph) -> DenseView:
         np.minimum.at(matrix.reshape(-1), rows * n + graph.indices, graph.effective_weights)
         matrix.flags.writeable = False
         found = graph.cache["dense"] = DenseView(matrix, missing)
-    return found  # type: ignore[no-any-return]
+    return found

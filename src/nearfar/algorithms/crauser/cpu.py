@@ -1,4 +1,4 @@
-"""Crauser's thresholds on one core: the sequential forms of Ortega-Arranz et al. (2015), and two more criteria."""
+"""Crauser's criteria on one core: the sequential forms of Ortega-Arranz et al. (2015), and more."""
 
 from __future__ import annotations
 

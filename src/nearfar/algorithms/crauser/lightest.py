@@ -1,4 +1,4 @@
-"""The lightest out-edge and in-edge of every vertex: the precomputation of paper section 3.1, once a graph."""
+"""The lightest out-edge and in-edge of every vertex (paper section 3.1), once a graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["lightest_in", "lightest_out"]
 
 
 def lightest_out(graph: Graph) -> NDArray[Any]:
-    """Weight of each vertex's lightest out-edge, shape (n,), "unreached" without one; cached. O(n + m)."""
+    """Lightest out-edge of each vertex, shape (n,); "unreached" without one; cached. O(n + m)."""
     found = graph.cache.get("lightest_out")
     if found is None:
         from nearfar import _cpu
@@ -23,7 +23,7 @@ def lightest_out(graph: Graph) -> NDArray[Any]:
         found = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
         _cpu.lightest_edges(graph.view, found)
         graph.cache["lightest_out"] = found
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def lightest_in(graph: Graph) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Compound frontiers on one core: F-CPU and U-CPU of Martin et al. (2009), on lists and on matrices."""
+"""Compound frontiers on one core: F-CPU and U-CPU of Martin et al. (2009), lists and matrices."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def frontier_successors(graph: Graph, source: int, options: Any, workspace: Work
     complexity="O((n + m) * iterations)",
 )
 def frontier_predecessors(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
-    """Settle all vertices at the minimum; every unsettled vertex looks for frontier predecessors."""
+    """Settle all vertices at the minimum; unsettled vertices look for frontier predecessors."""
     return _lists(graph, source, workspace, predecessors=True)
 
 
 @variant(
     "frontier_matrix_successors",
     device="cpu",
-    summary="compound frontier on an adjacency matrix, frontier vertices walk their rows (F-CPU)",
+    summary="compound frontier on a matrix, frontier vertices walk their rows (F-CPU)",
     requires=fits_dense,
     paper="martin-2009",
     section="5, F-CPU",
@@ -83,7 +83,7 @@ def frontier_matrix_successors(
 @variant(
     "frontier_matrix_predecessors",
     device="cpu",
-    summary="compound frontier on an adjacency matrix, unsettled vertices walk their columns (U-CPU)",
+    summary="compound frontier on a matrix, unsettled vertices walk their columns (U-CPU)",
     requires=fits_dense,
     paper="martin-2009",
     section="5, U-CPU",
