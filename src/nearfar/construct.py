@@ -104,7 +104,9 @@ def validate(
         out = (indptr < 0) | (indptr > m) if indptr.dtype.kind == "i" else indptr > m
         if out.any():
             at = int(np.argmax(out))
-            raise GraphError(f"indptr[{at}] is {indptr[at]}: row starts go from 0 to {m}")
+            raise GraphError(
+                f"indptr[{at}] is {indptr[at]}: it must never fall and end at {m}"
+            )
     if indices.dtype.itemsize > dtype.itemsize or indices.dtype.kind == "u":
         outside = indices >= n if indices.dtype.kind == "u" else (indices < 0) | (indices >= n)
         if outside.any():

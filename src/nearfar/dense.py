@@ -67,7 +67,7 @@ def fits_dense(graph: Graph, request: Request) -> Literal[True] | str:
     if needed <= DENSE_MAX_BYTES:
         return True
     return (
-        f"the adjacency matrix of {graph.n_vertices:,} vertices takes {needed / 2**30:,.1f} GiB and "
+        f"the matrix of {graph.n_vertices:,} vertices takes {needed / 2**30:,.1f} GiB and "
         f"matrix methods stop at {DENSE_MAX_BYTES / 2**30:.0f} GiB: use a method on lists"
     )
 

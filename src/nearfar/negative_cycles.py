@@ -42,10 +42,10 @@ def find_negative_cycle(graph: Graph) -> NegativeCycle | None:
 
     Notes
     -----
-    Tarjan's subtree disassembly from a virtual source joined to every vertex by an edge of weight 0,
-    O(n m) at worst. With floats a cycle counts only if the exact sum of its weights is below zero, so
-    rounding raises no false alarm; a cycle whose exact sum is negative by less than the rounding of the
-    distances involved may go unseen.
+    Tarjan's subtree disassembly from a virtual source joined to every vertex by an edge of weight
+    0, O(n m) at worst. With floats a cycle counts only if the exact sum of its weights is below
+    zero, so rounding raises no false alarm; a cycle whose exact sum is negative by less than the
+    rounding of the distances involved may go unseen.
 
     Examples
     --------

@@ -5,11 +5,16 @@ command line and the documentation. Importing this package registers every famil
 """
 
 from nearfar.generators.catalogue import GENERATORS, Generator, Parameter, generate
+from nearfar.generators.cherkassky import spacyc, spgrid, sprand
 from nearfar.generators.delaunay import delaunay
 from nearfar.generators.grid import grid
 from nearfar.generators.kronecker import kronecker
 from nearfar.generators.martin import martin, martin_matrix
+from nearfar.generators.preferential_attachment import preferential_attachment
+from nearfar.generators.road_like import road_like
+from nearfar.generators.section43 import section43
 from nearfar.generators.small import complete, path, star
+from nearfar.generators.small_world import small_world
 from nearfar.generators.uniform_random import uniform_random
 
 __all__ = [
@@ -24,6 +29,13 @@ __all__ = [
     "martin",
     "martin_matrix",
     "path",
+    "preferential_attachment",
+    "road_like",
+    "section43",
+    "small_world",
+    "spacyc",
+    "spgrid",
+    "sprand",
     "star",
     "uniform_random",
 ]

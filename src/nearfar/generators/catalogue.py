@@ -1,5 +1,4 @@
-"""The list of generators: name, function, summary and parameters, for the command line and the
-docs.
+"""The list of generators: name, function, summary, parameters; for command line and docs.
 
 A generator is a function decorated with :func:`generator`. Its parameters and their help are read
 from its signature and its docstring, so they are written once.
@@ -86,7 +85,7 @@ def generator(
 
 
 def _help(function: Callable[..., Any], name: str) -> str:
-    """The paragraph under ``name : type`` in a numpydoc docstring, on one line."""
+    """Find the paragraph under ``name : type`` in a numpydoc docstring, on one line."""
     lines = inspect.cleandoc(function.__doc__ or "").splitlines()
     for i, line in enumerate(lines):
         head, colon, _ = line.partition(" : ")

@@ -1,4 +1,4 @@
-"""What the families share: checks of their arguments, weights, and the step from edges to a Graph."""
+"""What the families share: checks of arguments, weights, and the step from edges to a Graph."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MAX_VERTICES = 2**40
 
 
 def check_int(name: str, value: object, low: int, high: int = _MAX_VERTICES) -> int:
-    """The value as an int in ``low .. high``, or OptionError."""
+    """Return the value as an int in ``low .. high``, or OptionError."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise OptionError(f"{name} is {value!r}: give an integer")
     if not low <= value <= high:
@@ -40,24 +40,24 @@ def check_int(name: str, value: object, low: int, high: int = _MAX_VERTICES) -> 
 
 
 def check_fraction(name: str, value: object, low: float = 0.0, high: float = 1.0) -> float:
-    """The value as a float in ``[low, high]``, or OptionError."""
+    """Return the value as a float in ``[low, high]``, or OptionError."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise OptionError(f"{name} is {value!r}: give a number")
-    number = float(value)  # type: ignore[arg-type]
+    number = float(value)
     if not (math.isfinite(number) and low <= number <= high):
         raise OptionError(f"{name} is {number}: give {low:g} .. {high:g}")
     return number
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> str:
-    """The value if it is one of the choices, or OptionError."""
+    """Return the value if it is one of the choices, or OptionError."""
     if value not in choices:
         raise OptionError(f"{name} is {value!r}: give one of {', '.join(choices)}")
     return value
 
 
 def weight_type(weight_dtype: object) -> np.dtype[Any] | None:
-    """The dtype asked for, None for an unweighted graph, or OptionError."""
+    """Return the dtype asked for, None for an unweighted graph, or OptionError."""
     if weight_dtype is None or weight_dtype == "none":
         return None
     try:
@@ -141,7 +141,7 @@ def build(
     coordinates: NDArray[np.float64] | None = None,
     **attributes: Any,
 ) -> Graph:
-    """The Graph of an edge list; an undirected edge is listed once, in either direction."""
+    """Make the Graph; an undirected edge is listed once, in either direction."""
     return Graph.from_edges(
         sources,
         targets,
@@ -156,7 +156,7 @@ def build(
 def first_of_parallel(
     sources: NDArray[Any], targets: NDArray[Any], n_vertices: int, *, directed: bool
 ) -> NDArray[np.intp]:
-    """Positions of the edges that a simple graph keeps: no self-loop, the first of parallel ones.
+    """Find the edges that a simple graph keeps: no self-loop, the first of parallel ones.
 
     Undirected edges are parallel in either direction. O(m log m).
     """

@@ -5,6 +5,8 @@ The family of the 10th DIMACS challenge's delaunay_nXX graphs. The triangulation
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from nearfar.generators import common
@@ -12,12 +14,16 @@ from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.graph import Graph
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 __all__ = ["delaunay"]
 
 
 @generator("delaunay", "Delaunay mesh of random points in the unit square, Euclidean weights")
 def delaunay(
     vertices: int = 500_000,
+    order: str = "random",
     weight_dtype: str | None = "float64",
     seed: int = 1,
 ) -> Graph:
@@ -25,13 +31,16 @@ def delaunay(
 
     Float weights are the Euclidean lengths. Integer weights are lengths in thousandths of the mean
     spacing ``1 / sqrt(n)``, rounded, at least 1. Degrees are 3 or more inside, below six on
-    average. Vertices are numbered along a coarse serpentine, so neighbours have near ids. O(n log
+    average. O(n log
     n) time.
 
     Parameters
     ----------
     vertices : int
         Number of points, 1 or more; up to three points are joined directly.
+    order : str
+        ``"random"``: vertices are numbered as the points are drawn; ``"near"``: along a serpentine
+        through the square, so that neighbours have near ids, which caches like.
     weight_dtype : str | None
         int32, int64, float32, float64, or None for an unweighted graph.
     seed : int
@@ -51,7 +60,8 @@ def delaunay(
     dtype = common.weight_type(weight_dtype)
     stream = Stream(seed, "delaunay.points")
     points = stream.unit(2 * n).reshape(n, 2)
-    points = points[_serpentine(points)]
+    if common.check_choice("order", order, ("random", "near")) == "near":
+        points = points[_serpentine(points)]
     pairs = _pairs(points)
     weights = None
     if dtype is not None:
@@ -74,17 +84,17 @@ def delaunay(
     )
 
 
-def _serpentine(points: np.ndarray) -> np.ndarray:
-    """Order of the points along rows of cells of about one point each, turning at each row's end."""
+def _serpentine(points: NDArray[Any]) -> NDArray[Any]:
+    """Order the points along rows of cells of about 16 points, turning at each row's end."""
     side = max(1, int(np.sqrt(len(points) / 16)))
     cell = (points * side).astype(np.int64)
     column = np.where(cell[:, 1] & 1, side - 1 - cell[:, 0], cell[:, 0])
-    order: np.ndarray = np.argsort(cell[:, 1] * side + column, kind="stable")
+    order: NDArray[Any] = np.argsort(cell[:, 1] * side + column, kind="stable")
     return order
 
 
-def _pairs(points: np.ndarray) -> np.ndarray:
-    """The mesh's edges as sorted pairs (lower id first), each once, shape (e, 2)."""
+def _pairs(points: NDArray[Any]) -> NDArray[Any]:
+    """List the mesh's edges as sorted pairs (lower id first), each once, shape (e, 2)."""
     n = len(points)
     if n <= 3:
         all_pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]

@@ -22,12 +22,11 @@ def grid(
     weight_dtype: str | None = "int32",
     seed: int = 1,
 ) -> Graph:
-    """Grid in which neighbours up, down, left and right are joined, both directions with one
-    weight.
+    """Make a grid: neighbours are joined in both directions with one weight.
 
-    Vertex ``r * columns + c`` lies at x = c, y = r. Every undirected edge is missing with probability
-    ``missing``, independently, so degrees are binomial(4, 1 - missing) inside. O(rows columns)
-    time.
+    Vertex ``r * columns + c`` lies at x = c, y = r. Every undirected edge is missing with
+    probability ``missing``, independently, so degrees are binomial(4, 1 - missing) inside. O(rows
+    columns) time.
 
     Parameters
     ----------

@@ -1,10 +1,10 @@
 """Kronecker (R-MAT) graphs as Graph500 and GAP define them.
 
 Chakrabarti, Zhan, Faloutsos: "R-MAT: A recursive model for graph mining" (SDM 2004); Graph500
-specification, section "Generating the edge list": 2**scale vertices, edge factor 16, quadrants A = 0.57,
-B = 0.19, C = 0.19, D = 0.05, vertices relabelled at random. Beamer, Asanovic, Patterson: "The GAP
-benchmark suite" (2015), table 2: the same, symmetrised, with integer weights uniform in 1..255.
-Self-loops and parallel edges occur and stay unless ``simple`` is set.
+specification, section "Generating the edge list": 2**scale vertices, edge factor 16, quadrants A
+= 0.57, B = 0.19, C = 0.19, D = 0.05, vertices relabelled at random. Beamer, Asanovic, Patterson:
+"The GAP benchmark suite" (2015), table 2: the same, symmetrised, with integer weights uniform in
+1..255. Self-loops and parallel edges occur and stay unless ``simple`` is set.
 """
 
 from __future__ import annotations

@@ -30,8 +30,7 @@ def martin(
     weight_dtype: str | None = "int32",
     seed: int = 1,
 ) -> Graph:
-    """Random graph in which every vertex has k distinct predecessors (Martin et al. 2009, section
-    6).
+    """Make the graph of Martin et al. (2009), section 6: k distinct predecessors a vertex.
 
     In-degree is k everywhere; out-degree is binomial(n - 1, k / (n - 1)). O(n k) time.
 

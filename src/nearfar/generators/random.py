@@ -66,7 +66,7 @@ class Stream:
         self.key = key
 
     def bits(self, count: int, start: int = 0) -> NDArray[np.uint64]:
-        """Words ``start .. start + count - 1``, shape ``(count,)``, dtype uint64."""
+        """Give words ``start .. start + count - 1``, shape ``(count,)``, dtype uint64."""
         out = np.empty(count, np.uint64)
         _cpu.generator_fill_integers(out, self.key, start, 0, 0, threads())
         return out
@@ -89,7 +89,7 @@ class Stream:
         return out
 
     def below(self, probability: float, count: int, start: int = 0) -> NDArray[np.bool_]:
-        """True with the given probability, independently, shape ``(count,)``."""
+        """Draw True with the given probability, independently, shape ``(count,)``."""
         if probability >= 1.0:
             return np.ones(count, bool)
         return self.bits(count, start) < np.uint64(int(probability * 2**64))
@@ -104,6 +104,6 @@ class Stream:
         return out
 
     def permutation(self, n: int) -> NDArray[np.int64]:
-        """A random order of ``0 .. n-1``: their words sorted, O(n log n)."""
+        """Draw a random order of ``0 .. n-1``: their words sorted, O(n log n)."""
         order: NDArray[np.int64] = np.argsort(self.bits(n), kind="stable")
         return order

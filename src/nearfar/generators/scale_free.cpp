@@ -72,22 +72,26 @@ void kronecker_edges(Out sources, Out targets, int scale, uint64_t key, uint64_t
             key, scramble_key, limits, scrambled, threads);
 }
 
-// Edge e (of vertex first + e / k) points to a uniform draw from the endpoint list before it:
-// position 2j is the source of edge j, position 2j + 1 its target, which is looked up by drawing
-// edge j's number again. The chain is O(log m) long with high probability and needs no memory, so
-// edges are independent of each other.
+// Edge e belongs to vertex e / k + 1 and points to a uniform draw from the ends of all edges of
+// earlier vertices: position 2j is the source of edge j, position 2j + 1 its target, which is found
+// by drawing edge j's number again. That chain is O(log m) long with high probability and needs no
+// memory, so edges are independent of each other. The edges of vertex 1 point to vertex 0.
 template <class T>
 void preferential(T* targets, int64_t m, int64_t k, uint64_t key, int threads) {
   const auto width = static_cast<uint64_t>(k);
   parallel_ranges(m, threads, [=](int64_t from, int64_t to) {
     for (int64_t e = from; e < to; ++e) {
       auto edge = static_cast<uint64_t>(e);
-      uint64_t position;
-      do {
-        position = below(random(key, edge), 2 * edge + 1);
+      uint64_t found = 0;
+      while (edge >= width) {
+        const uint64_t position = below(random(key, edge), 2 * width * (edge / width));
         edge = position >> 1;
-      } while (position & 1);
-      targets[e] = static_cast<T>(edge / width);
+        if (!(position & 1)) {
+          found = edge / width + 1;
+          break;
+        }
+      }
+      targets[e] = static_cast<T>(found);
     }
   });
 }

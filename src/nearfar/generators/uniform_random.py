@@ -26,8 +26,7 @@ def uniform_random(
     weight_dtype: str | None = "int32",
     seed: int = 1,
 ) -> Graph:
-    """Random graph in which every vertex has k distinct successors (Ortega-Arranz 2015, section
-    4.3).
+    """Make the graph of Ortega-Arranz et al. (2015), section 4.3: k distinct successors a vertex.
 
     Out-degree is ``degree`` everywhere; in-degree is binomial with the same mean. O(n degree) time.
 

@@ -1,7 +1,9 @@
-"""Bellman-Ford: exact distances for weights of either sign, or the negative cycle that forbids them.
+"""Bellman-Ford: exact distances for weights of either sign, or the negative cycle that forbids
+them.
 
-The idea: relax edges until none improves a distance. After round ``k`` every shortest path of at most
-``k`` edges is known, so ``n - 1`` rounds are enough - unless a negative cycle is reachable, which keeps
+The idea: relax edges until none improves a distance. After round ``k`` every shortest path of at
+most ``k`` edges is known, so ``n - 1`` rounds are enough - unless a negative cycle is reachable,
+which keeps
 improving for ever. The forms here differ in which edges a round looks at and in which order::
 
     distance[source] = 0, every other distance = unreached
@@ -18,10 +20,10 @@ improving for ever. The forms here differ in which edges a round looks at and in
 ``goldberg_radzik``       the improved vertices in topological order of the edges that can improve
 ========================  =====================================================================
 
-**When a cycle counts as negative.** Only if the exact sum of its weights, not the rounded one, is below
-zero. Integer weights leave nothing to say. With floats a sum that rounds downwards at each turn can make
-a cycle of exact weight zero (or slightly above) look like an improvement; such an improvement is
-refused, every run ends, and no error is raised for a cycle that is not there. On a graph with such a
-cycle the distances of different forms may differ by the rounding that made the choice; on every other
-graph all forms return the same bits, because floating addition is monotone.
+**When a cycle counts as negative.** Only if the exact sum of its weights, not the rounded one, is
+below zero. Integer weights leave nothing to say. With floats a sum that rounds downwards at each
+turn can make a cycle of exact weight zero (or slightly above) look like an improvement; such an
+improvement is refused, every run ends, and no error is raised for a cycle that is not there. On a
+graph with such a cycle the distances of different forms may differ by the rounding that made the
+choice; on every other graph all forms return the same bits, because floating addition is monotone.
 """

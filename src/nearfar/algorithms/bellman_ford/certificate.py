@@ -25,7 +25,8 @@ def cycle_total(graph: Graph, cycle: Sequence[int]) -> int | float:
     graph : Graph
         The graph.
     cycle : sequence of int
-        Vertices in order; the edge from the last to the first closes it. One vertex means a self-loop.
+        Vertices in order; the edge from the last to the first closes it. One vertex means a
+        self-loop.
 
     Returns
     -------

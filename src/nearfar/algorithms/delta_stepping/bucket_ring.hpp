@@ -1,0 +1,174 @@
+// The bucket queue of delta-stepping: a ring of buckets over the nearest distances, one far pile beyond.
+//
+// Bucket number of a distance is (distance - base) / delta, rounded down; the ring holds the numbers from
+// the current one up to current + kSlots - 1, and a bitmap finds the next bucket in use, so that thousands
+// of empty ones cost nothing. Entries beyond the ring wait in the far pile and are dealt out when the ring
+// runs empty; base then moves to the least of them, so a gap of any size is skipped at once.
+// Rounding may put an entry into a neighbouring bucket: the mapping stays monotone, which is all that
+// is needed, because a stale entry is recognised by its distance and not by its bucket.
+// Buffers go back to a stack of spares when their bucket has been worked off, and the next bucket takes
+// the one that is still warm in cache.
+//
+// Included by *.simd.cpp only; everything lives in the namespace of the instruction set.
+#pragma once
+
+#include "cpu/buffer.hpp"
+
+namespace nearfar::NEARFAR_ISA {
+
+template <class C>
+class BucketRing {
+ public:
+  using Index = typename C::Index;
+  using Weight = typename C::Weight;
+  struct Entry {
+    Index vertex;
+    Weight distance;
+  };
+  using Bucket = Buffer<Entry>;
+
+  static constexpr uint64_t kSlots = 512;
+  static constexpr uint64_t kEmpty = ~uint64_t{0};
+
+  explicit BucketRing(double delta) { set_width(delta); }
+
+  double delta() const { return delta_; }
+  uint64_t current() const { return current_; }
+  std::size_t far_size() const { return far_.size; }
+
+  // Bucket number, at least the current one; kSlots or more beyond it means the far pile.
+  NEARFAR_INLINE uint64_t bucket_of(Weight d) const {
+    const double x = static_cast<double>(d - base_) * inverse_;
+    if (!(x < end_)) return kEmpty;
+    const auto number = static_cast<int64_t>(x);
+    return number < static_cast<int64_t>(current_) ? current_ : static_cast<uint64_t>(number);
+  }
+
+  NEARFAR_INLINE void push(uint64_t number, Entry entry) {
+    if (number == kEmpty) [[unlikely]] {
+      far_.push(entry);
+      return;
+    }
+    const uint64_t slot = number & (kSlots - 1);
+    Bucket& bucket = slots_[slot];
+    if (bucket.size == bucket.capacity) [[unlikely]]
+      grow(bucket, slot);
+    bucket.data[bucket.size++] = entry;
+  }
+  NEARFAR_INLINE void push(Entry entry) { push(bucket_of(entry.distance), entry); }
+
+  // Number of the first bucket in use from the current one on, or kEmpty when the ring is empty.
+  uint64_t first() const {
+    const uint64_t at = current_ & (kSlots - 1);
+    uint64_t word = at / 64;
+    uint64_t bits = used_[word] & (~uint64_t{0} << (at % 64));
+    for (uint64_t i = 0; i <= kWords; ++i) {
+      if (bits != 0) {
+        const uint64_t slot = word * 64 + static_cast<uint64_t>(__builtin_ctzll(bits));
+        return current_ + ((slot - at) & (kSlots - 1));
+      }
+      word = (word + 1) % kWords;
+      bits = used_[word];
+    }
+    return kEmpty;
+  }
+
+  // Makes `number` the current bucket and moves its entries into `out`, which must be empty.
+  void take(uint64_t number, Bucket& out) {
+    current_ = number;
+    end_ = static_cast<double>(number + kSlots);
+    const uint64_t slot = number & (kSlots - 1);
+    used_[slot / 64] &= ~(uint64_t{1} << (slot % 64));
+    out.swap(slots_[slot]);
+    if (slots_[slot].capacity != 0) recycle(slots_[slot]);
+  }
+
+  // Deals the far pile out from its least distance on; false when it is empty. The ring must be empty.
+  // When the window takes only a small part of a large pile, buckets are too narrow for these
+  // distances, and dealing again and again would cost more than it orders: widen them.
+  bool refill() {
+    if (far_.size == 0) return false;
+    for (;;) {
+      Weight least = far_.data[0].distance;
+      for (std::size_t i = 1; i < far_.size; ++i)
+        least = far_.data[i].distance < least ? far_.data[i].distance : least;
+      rebase(least);
+      std::size_t kept = 0;
+      const std::size_t all = far_.size;
+      for (std::size_t i = 0; i < all; ++i) {
+        const Entry entry = far_.data[i];
+        const uint64_t number = bucket_of(entry.distance);
+        if (number == kEmpty)
+          far_.data[kept++] = entry;
+        else
+          push(number, entry);
+      }
+      far_.size = kept;
+      if (kept > 256 && (all - kept) * 16 < all) {
+        widen(least, 8 * delta_);
+        continue;
+      }
+      return true;
+    }
+  }
+
+  // Changes the width; every pending entry is at least as far as `low`.
+  void widen(Weight low, double delta) {
+    Bucket all;
+    for (uint64_t word = 0; word < kWords; ++word) {
+      for (uint64_t bits = used_[word]; bits != 0; bits &= bits - 1) {
+        Bucket& bucket = slots_[word * 64 + static_cast<uint64_t>(__builtin_ctzll(bits))];
+        for (std::size_t i = 0; i < bucket.size; ++i) all.push(bucket.data[i]);
+        recycle(bucket);
+      }
+      used_[word] = 0;
+    }
+    for (std::size_t i = 0; i < far_.size; ++i) all.push(far_.data[i]);
+    far_.size = 0;
+    set_width(delta);
+    rebase(low);
+    for (std::size_t i = 0; i < all.size; ++i) push(all.data[i]);
+    ++changes_;
+  }
+  uint64_t changes() const { return changes_; }
+
+ private:
+  static constexpr uint64_t kWords = kSlots / 64;
+
+  void set_width(double delta) {
+    delta_ = delta;
+    inverse_ = 1 / delta;
+  }
+  void rebase(Weight low) {
+    base_ = low;
+    current_ = 0;
+    end_ = static_cast<double>(kSlots);
+  }
+
+  NEARFAR_COLD void grow(Bucket& bucket, uint64_t slot) {
+    used_[slot / 64] |= uint64_t{1} << (slot % 64);
+    if (bucket.capacity == 0 && n_spare_ > 0) {
+      bucket.swap(spare_[--n_spare_]);
+      return;
+    }
+    bucket.reserve(bucket.capacity == 0 ? 128 : 2 * bucket.capacity);
+  }
+  void recycle(Bucket& bucket) {
+    bucket.size = 0;
+    spare_[n_spare_++].swap(bucket);
+  }
+
+  Weight base_ = 0;
+  double delta_ = 1;
+  double inverse_ = 1;
+  double end_ = kSlots;  // of the ring, in bucket numbers
+  uint64_t current_ = 0;
+  uint64_t changes_ = 0;
+  uint64_t used_[kWords] = {};
+  Bucket slots_[kSlots];
+  Bucket spare_[kSlots + 2];  // there are never more buffers than slots, one taken and one replaced
+  std::size_t n_spare_ = 0;
+  Bucket far_;
+};
+
+}  // namespace nearfar::NEARFAR_ISA

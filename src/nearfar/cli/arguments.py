@@ -1,0 +1,173 @@
+"""Arguments that several commands share, and what they mean: graphs, vertices, methods, options."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+from nearfar.cli.console import Progress
+from nearfar.errors import OptionError, VertexError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from nearfar.graph import Graph
+
+__all__ = [
+    "add_graph",
+    "add_solver",
+    "number",
+    "read_graph",
+    "read_vertex",
+    "solver_options",
+    "value_of",
+    "vertex_list",
+]
+
+
+def add_graph(parser: argparse.ArgumentParser) -> None:
+    """Add the GRAPH argument and how to read it."""
+    from nearfar.formats import FORMATS
+
+    parser.add_argument("graph", metavar="GRAPH", help="graph file, plain or .gz, .xz, .zst")
+    parser.add_argument(
+        "--format",
+        metavar="NAME",
+        help=f"file format, when name and content do not tell: {', '.join(FORMATS)}",
+    )
+    parser.add_argument(
+        "--read-option",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="option of the reader, such as profile=walk for OpenStreetMap (repeatable)",
+    )
+
+
+def add_solver(parser: argparse.ArgumentParser) -> None:
+    """Add what chooses and tunes a method."""
+    group = parser.add_argument_group("method")
+    group.add_argument(
+        "--method",
+        default="auto",
+        metavar="NAME",
+        help="'auto' (default), an idea or a variant id; `nearfar methods` lists them",
+    )
+    group.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
+    group.add_argument("--threads", type=int, metavar="N", help="CPU workers (default: all cores)")
+    group.add_argument(
+        "--option",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="option of the method, such as delta=50 (repeatable)",
+    )
+    group.add_argument(
+        "--allow-unsafe", action="store_true", help="permit a method that is wrong by design"
+    )
+
+
+def number(text: str) -> int | float:
+    """Read an int, or a float for anything that is not one (an argparse type)."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
+def value_of(text: str) -> Any:
+    """Read the value of KEY=VALUE: a number, true, false, none, or the text itself."""
+    named = {"true": True, "false": False, "none": None}
+    if text.lower() in named:
+        return named[text.lower()]
+    try:
+        return number(text)
+    except ValueError:
+        return text
+
+
+def key_values(given: list[str], flag: str) -> dict[str, Any]:
+    """Read repeated KEY=VALUE arguments.
+
+    Raises
+    ------
+    OptionError
+        Where one has no ``=``.
+    """
+    found = {}
+    for item in given:
+        key, equals, value = item.partition("=")
+        if not equals or not key.strip():
+            raise OptionError(f"{flag} {item!r} is not of the form KEY=VALUE")
+        found[key.strip().replace("-", "_")] = value_of(value.strip())
+    return found
+
+
+def solver_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Keywords of :func:`nearfar.sssp` from the arguments of :func:`add_solver`."""
+    return {
+        **key_values(args.option, "--option"),
+        "method": args.method,
+        "device": args.device,
+        "threads": args.threads,
+        "allow_unsafe": args.allow_unsafe,
+    }
+
+
+def read_graph(args: argparse.Namespace) -> tuple[Graph, float]:
+    """Read the graph named by :func:`add_graph`; returns it and the seconds it took."""
+    from nearfar.formats import read
+
+    began = time.perf_counter()
+    options = key_values(args.read_option, "--read-option")
+    with Progress(f"reading {args.graph}", enabled=not args.quiet) as progress:
+        graph = read(args.graph, format=args.format, progress=progress, **options)
+    return graph, time.perf_counter() - began
+
+
+def read_vertex(graph: Graph, text: str, what: str = "vertex") -> Any:
+    """Turn a vertex typed on the command line into its external name, or its index without names.
+
+    Raises
+    ------
+    VertexError
+        If there is no such vertex.
+    """
+    candidates: list[Any] = [text]
+    try:
+        candidates.append(int(text))
+    except ValueError:
+        if graph.vertex_names is None:
+            last = graph.n_vertices - 1
+            raise VertexError(
+                f"{what} {text!r} is not a vertex: the vertices are numbered 0 to {last}"
+                if last >= 0
+                else f"{what} {text!r} is not a vertex: the graph is empty"
+            ) from None
+        try:
+            candidates.append(float(text))
+        except ValueError:
+            pass
+    if graph.vertex_names is None:
+        graph.index_of(candidates[-1], what)
+        return candidates[-1]
+    for name in candidates:
+        if isinstance(name, float) and math.isnan(name):
+            continue
+        try:
+            graph.index_of(name, what)
+        except VertexError:
+            continue
+        return name
+    names = graph.vertex_names
+    shown = ", ".join(str(name) for name in names[:3].tolist())
+    raise VertexError(
+        f"{what} {text!r} is not a vertex of this graph; its {len(names):,} vertices are named "
+        f"like: {shown}"
+    )
+
+
+def vertex_list(graph: Graph, given: list[str] | None, what: str = "target") -> list[Any] | None:
+    """Read several vertices, or None."""
+    return None if given is None else [read_vertex(graph, text, what) for text in given]

@@ -1,0 +1,240 @@
+// Rank-relaxed heap (Driscoll, Gabow, Shrairman and Tarjan 1988), the papers' second baseline: the queue
+// that Boost's Dijkstra used under the name relaxed_heap.
+//
+// Binomial trees in which a few tree roots may be smaller than the one above them. Such a one is "active";
+// there is at most one of each rank and it is the last child of the one above, so that decrease-key repairs
+// the order with a constant number of links, amortised, instead of cutting. The least key is a root or
+// active: O(log n) places to look.
+//
+// As in the paper's section on storage, what sits in the trees are groups of ~log2 n consecutive vertices:
+// a group's key is its least vertex, the forest over all groups exists from the start with infinite keys,
+// and the child tables together take n slots. Popping a vertex gives its group a larger key: the group
+// becomes a single tree again and is combined with its former children in order of rank.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+
+#include "cpu/arithmetic.hpp"
+
+namespace nearfar {
+
+template <class IndexT, class WeightT>
+class RelaxedHeap {
+ public:
+  using Index = IndexT;
+  using Weight = WeightT;
+  static constexpr bool indexed = true;
+
+  explicit RelaxedHeap(Index n)
+      : n_(n),
+        width_(std::max(1, static_cast<int>(std::bit_width(static_cast<uint64_t>(n))))),
+        groups_(n == 0 ? 0 : (n - 1) / width_ + 1),
+        ranks_(std::bit_width(static_cast<uint64_t>(groups_)) + 1),
+        keys_(new Weight[static_cast<std::size_t>(n)]),
+        group_(new Group[static_cast<std::size_t>(groups_) + 1]),
+        children_(new Index[(static_cast<std::size_t>(groups_) + 1) * ranks_]) {
+    std::fill_n(keys_.get(), n, unreached<Weight>());
+    std::fill_n(active_, kRanks, none);
+    // A root above all trees, number groups_, holds no vertex and counts as smaller than every other.
+    group_[groups_] = Group{unreached<Weight>(), none, 0};
+    std::fill_n(children(groups_), ranks_, none);
+    Index first = 0;
+    for (int rank = ranks_ - 1; rank >= 0; --rank) {
+      if ((static_cast<uint64_t>(groups_) >> rank & 1) == 0) continue;
+      build(first, rank);
+      attach(groups_, rank, first);
+      first += Index{1} << rank;
+    }
+  }
+
+  void insert(Index v, Weight d) { decrease(v, d); }
+
+  void decrease(Index v, Weight d) {
+    keys_[v] = d;
+    const Index g = v / width_;
+    if (d >= group_[g].key) return;
+    group_[g].key = d;
+    promote_if_bad(g);
+  }
+
+  bool pop(Index& v, Weight& d) {
+    const Index g = least();
+    if (g == none || group_[g].key == unreached<Weight>()) return false;
+    d = group_[g].key;
+    const Index begin = g * width_;
+    const Index end = std::min<Index>(begin + width_, n_);
+    Index at = begin;
+    while (keys_[at] != d) ++at;
+    v = at;
+    keys_[at] = unreached<Weight>();
+    raise(g, *std::min_element(keys_.get() + begin, keys_.get() + end));
+    return true;
+  }
+
+ private:
+  static constexpr Index none = -1;
+  static constexpr int kRanks = 65;
+  struct Group {
+    Weight key;
+    Index above;
+    int rank;
+  };
+
+  Index* children(Index g) { return children_.get() + static_cast<std::size_t>(g) * ranks_; }
+  bool is_root(Index g) const { return g == groups_; }
+  bool bad(Index g) const {
+    const Index above = group_[g].above;
+    return !is_root(above) && group_[g].key < group_[above].key;
+  }
+  void attach(Index above, int rank, Index g) {
+    children(above)[rank] = g;
+    group_[g].above = above;
+  }
+
+  // Binomial tree of `rank` over the groups first, first + 1, ...
+  void build(Index first, int rank) {
+    group_[first] = Group{unreached<Weight>(), none, rank};
+    for (int r = 0; r < rank; ++r) {
+      const Index child = first + (Index{1} << r);
+      build(child, r);
+      attach(first, r, child);
+    }
+  }
+
+  Index least() {
+    Index best = none;
+    auto look = [&](Index g) {
+      if (g != none && (best == none || group_[g].key < group_[best].key)) best = g;
+    };
+    for (int rank = 0; rank < ranks_; ++rank) {
+      look(children(groups_)[rank]);
+      look(active_[rank]);
+    }
+    return best;
+  }
+
+  // Links two trees of one rank and returns the root. The former last child of the root is not the last
+  // any more, so it must not stay active: it changes places with the new last child's own last child,
+  // which has the same rank and is in order under either.
+  Index combine(Index a, Index b) {
+    if (group_[b].key < group_[a].key) std::swap(a, b);
+    const int rank = group_[a].rank;
+    attach(a, rank, b);
+    group_[a].rank = rank + 1;
+    if (rank > 0) {
+      const Index x = children(a)[rank - 1];
+      if (active_[rank - 1] == x) {
+        const Index y = children(b)[rank - 1];
+        attach(a, rank - 1, y);
+        attach(b, rank - 1, x);
+      }
+    }
+    return a;
+  }
+
+  void promote_if_bad(Index g) {
+    if (bad(g)) promote(g);
+  }
+
+  void promote(Index a) {
+    const int r = group_[a].rank;
+    if (active_[r] == a) return;
+    const Index p = group_[a].above;
+    if (r == group_[p].rank - 1) {
+      if (active_[r] == none)
+        active_[r] = a;
+      else
+        pair_transform(a);
+      return;
+    }
+    const Index s = children(p)[r + 1];
+    if (active_[r + 1] == s)
+      active_sibling_transform(a, s);
+    else
+      good_sibling_transform(a, s);
+  }
+
+  // a is bad, its next sibling s (one rank up) is not active. Change places with the last child of s, or
+  // if that one is active itself, link both.
+  void good_sibling_transform(Index a, Index s) {
+    const int r = group_[a].rank;
+    const Index p = group_[a].above;
+    const Index c = children(s)[r];
+    if (active_[r] == c) {
+      active_[r] = none;
+      group_[s].rank = r;
+      attach(p, r, s);
+      const Index top = combine(a, c);
+      attach(p, r + 1, top);
+      promote_if_bad(top);
+    } else {
+      attach(s, r, a);
+      attach(p, r, c);
+      if (bad(a)) promote(a);
+    }
+  }
+
+  // a is bad, its next sibling s is active and thereby the last child of p: take both off p, which is left
+  // with the rank of a, and link the three.
+  void active_sibling_transform(Index a, Index s) {
+    const int r = group_[a].rank;
+    const Index p = group_[a].above;
+    const Index g = group_[p].above;
+    active_[r + 1] = none;
+    if (active_[r + 2] == p) active_[r + 2] = none;
+    group_[p].rank = r;
+    const Index top = combine(s, combine(p, a));
+    attach(g, r + 2, top);
+    promote_if_bad(top);
+  }
+
+  // a is bad and a last child, and another one of its rank is active: take both off those above them,
+  // link the two, and link those above, which are now of that rank too.
+  void pair_transform(Index a) {
+    const int r = group_[a].rank;
+    const Index other = active_[r];
+    active_[r] = none;
+    Index p = group_[a].above;
+    Index q = group_[other].above;
+    if (group_[q].key < group_[p].key) std::swap(p, q);
+    const Index above_q = group_[q].above;
+    group_[p].rank = r;
+    group_[q].rank = r;
+    if (active_[r + 1] == q) active_[r + 1] = none;
+    combine(p, q);  // p is not larger, so it stays the root and keeps its place
+    const Index top = combine(a, other);
+    attach(above_q, r + 1, top);
+    promote_if_bad(top);
+  }
+
+  // Gives group x a larger key: x alone, then linked with its former children from rank 0 up.
+  void raise(Index x, Weight key) {
+    const int rank = group_[x].rank;
+    const Index above = group_[x].above;
+    if (active_[rank] == x) active_[rank] = none;
+    group_[x].key = key;
+    Index former[kRanks];
+    std::copy_n(children(x), rank, former);
+    group_[x].rank = 0;
+    Index top = x;
+    for (int r = 0; r < rank; ++r) {
+      if (active_[r] == former[r]) active_[r] = none;
+      top = combine(top, former[r]);
+    }
+    attach(above, rank, top);
+    promote_if_bad(top);
+  }
+
+  Index n_;
+  Index width_;
+  Index groups_;
+  int ranks_;
+  std::unique_ptr<Weight[]> keys_;
+  std::unique_ptr<Group[]> group_;
+  std::unique_ptr<Index[]> children_;
+  Index active_[kRanks];
+};
+
+}  // namespace nearfar

@@ -1,0 +1,43 @@
+// Loads that see what other blocks wrote, and the device clock: all inline assembly lives here.
+//
+// A distance that atomics of other blocks lower must not be read through L1, which is not kept coherent: a
+// plain read has returned stale values. A relaxed load at GPU scope reads L2 and costs the same as a miss.
+#pragma once
+
+__device__ __forceinline__ int load_relaxed(const int* p) {
+  int value;
+  asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+  return value;
+}
+__device__ __forceinline__ unsigned int load_relaxed(const unsigned int* p) {
+  unsigned int value;
+  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+  return value;
+}
+__device__ __forceinline__ long long load_relaxed(const long long* p) {
+  long long value;
+  asm volatile("ld.relaxed.gpu.global.s64 %0, [%1];" : "=l"(value) : "l"(p) : "memory");
+  return value;
+}
+__device__ __forceinline__ unsigned long long load_relaxed(const unsigned long long* p) {
+  unsigned long long value;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(p) : "memory");
+  return value;
+}
+__device__ __forceinline__ float load_relaxed(const float* p) {
+  float value;
+  asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(value) : "l"(p) : "memory");
+  return value;
+}
+__device__ __forceinline__ double load_relaxed(const double* p) {
+  double value;
+  asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(value) : "l"(p) : "memory");
+  return value;
+}
+
+// Nanoseconds of a clock that all blocks share.
+__device__ __forceinline__ unsigned long long clock_nanoseconds() {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}

@@ -1,0 +1,179 @@
+"""Reading and writing graphs: :func:`read`, :func:`write`, :func:`detect`.
+
+One file a format; each registers itself in :mod:`nearfar.formats.specs`. Text that no library reads is
+parsed in C++ over one buffer. A file that does not follow its format raises
+:class:`nearfar.errors.GraphFormatError` with the file and, where there are lines, the line; nothing is
+read by half.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from typing import TYPE_CHECKING, Any
+
+from nearfar.errors import OptionError
+from nearfar.formats.files import Source, finish, replacing, split_suffix
+from nearfar.formats.specs import Format, formats, with_suffix
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import DTypeLike
+
+    from nearfar.graph import Graph
+
+__all__ = ["Format", "detect", "formats", "read", "write"]
+
+# Suffixes that say no more than "text" or "data": the content decides first.
+_VAGUE = {"", ".txt", ".dat", ".data", ".bin"}
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    dtype: DTypeLike | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+    **options: Any,
+) -> Graph:
+    """Read a graph from a file, plain or compressed (.gz, .xz, .zst, .bz2).
+
+    Parameters
+    ----------
+    path : str or path
+    format : str or None
+        Name of a format (see :func:`formats`); None takes the one that suffix and content agree on.
+    dtype : dtype or None
+        Weights as int32, int64, float32 or float64; None keeps what the format says, with integers of a
+        text file in int32 when all fit it.
+    progress : callable or None
+        ``progress(stage, done, total)`` with stages ``"decompress"`` and ``"parse"``, in bytes.
+    **options
+        What the format accepts, such as ``directed``; see the reference of formats.
+
+    Returns
+    -------
+    Graph
+        Its ``attributes`` hold ``source_file``, ``format`` and what the file says of itself.
+
+    Raises
+    ------
+    GraphFormatError
+        If the file is missing, damaged, cut short, or not of its format; names file and line.
+    OptionError
+        For an unknown format or option.
+    MissingDependencyError
+        If the format needs a package that is not installed.
+
+    Examples
+    --------
+    >>> graph = nearfar.read("USA-road-d.NY.gr.gz")             # doctest: +SKIP
+    >>> graph = nearfar.read("wiki-Vote.txt", directed=False)   # doctest: +SKIP
+    """
+    wanted = None if format is None else _named(format)  # a wrong name fails before any reading
+    source = Source(path, progress)
+    spec = wanted or _detect(source)
+    if spec.read is None:
+        raise OptionError(f"{spec.name} files can be written, but not read")
+    spec.check_options(options, writing=False)
+    with finish(source.path):
+        graph = spec.read(source, **options)
+        graph.attributes.setdefault("source_file", os.path.basename(source.path))
+        graph.attributes.setdefault("format", spec.name)
+        return graph if dtype is None else graph.astype(dtype)
+
+
+def write(
+    graph: Graph,
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+    **options: Any,
+) -> None:
+    """Write a graph to a file; a suffix .gz, .xz, .zst or .bz2 compresses it.
+
+    The file appears under its name only when it is complete.
+
+    Parameters
+    ----------
+    graph : Graph
+    path : str or path
+    format : str or None
+        Name of a format; None takes it from the suffix.
+    progress : callable or None
+        ``progress("write", done, total)`` in edges.
+    **options
+        What the format accepts.
+
+    Raises
+    ------
+    GraphFormatError
+        If the format cannot hold this graph (for example METIS and directed edges), or the file cannot
+        be written.
+    OptionError
+        For an unknown format, suffix or option.
+    """
+    name = os.fspath(path)
+    candidates = with_suffix(split_suffix(name)[0]) if format is None else [_named(format)]
+    for spec in candidates:
+        if spec.write is not None:
+            spec.check_options(options, writing=True)
+            with replacing(name, progress) as sink, finish(name):
+                spec.write(graph, sink, **options)
+            return
+    what = f"files named {os.path.basename(name)!r}" if format is None else f"{format} files"
+    writable = [spec.name for spec in formats().values() if spec.write is not None]
+    raise OptionError(f"{what} cannot be written: pass format=, one of {', '.join(writable)}")
+
+
+def detect(path: str | os.PathLike[str]) -> str:
+    """Name of the format of a file, from its suffix and its first bytes.
+
+    Raises
+    ------
+    GraphFormatError
+        If suffix and content disagree, or neither says.
+    """
+    return _detect(Source(path)).name
+
+
+def _detect(source: Source) -> Format:
+    by_suffix = [spec for spec in with_suffix(source.suffix) if spec.read is not None]
+    by_content = [
+        spec
+        for spec in formats().values()
+        if spec.read is not None and spec.sniff is not None and spec.sniff(source.head)
+    ]
+    both = [spec for spec in by_suffix if spec in by_content]
+    if both:
+        return both[0]
+    if by_content:
+        if not by_suffix or source.suffix in _VAGUE:
+            return by_content[0]
+        raise source.fail(
+            f"the name says {by_suffix[0].name}, but the content is {by_content[0].name}: rename it, "
+            f"or pass format={by_content[0].name!r}"
+        )
+    if by_suffix:
+        unsure = [spec for spec in by_suffix if spec.sniff is None]
+        return (unsure or by_suffix)[0]
+    from nearfar.formats.edges import looks_like_edges
+
+    if looks_like_edges(source.head):
+        return formats()["edges"]
+    raise source.fail(
+        f"neither the suffix {source.suffix or '(none)'} nor the content tells the format: pass "
+        f"format=, one of {', '.join(formats())}"
+    )
+
+
+def _named(name: str) -> Format:
+    table = formats()
+    if name not in table:
+        near = difflib.get_close_matches(name, table, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else f": use one of {', '.join(table)}"
+        raise OptionError(f"no format {name!r}{hint}")
+    return table[name]
+

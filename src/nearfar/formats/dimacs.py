@@ -1,0 +1,175 @@
+"""DIMACS text: `.gr` road networks with `.co` coordinates, SPLIB's `.sp`, PACE's `p tw` topologies.
+
+Ids are 1-based in the file and 0-based in the graph. Arcs are directed; `p tw` files list each
+undirected edge once. SPLIB's source line ``n v`` becomes ``attributes["source"]`` (0-based).
+The Ninth DIMACS Challenge stores longitude and latitude as integers in millionths of a degree; that
+scale is undone on reading and redone on writing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.formats.files import Sink, Source, chunks_of_rows, finish, replacing, split_suffix
+from nearfar.formats.specs import Format, register
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph import Graph
+
+_PROBLEM = re.compile(rb"(?m)^p[ \t]+(sp|tw)[ \t]+\d+[ \t]+\d+")
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a problem line of a known kind is there."""
+    return _PROBLEM.search(head) is not None
+
+
+def read(
+    source: Source,
+    *,
+    directed: bool | None = None,
+    coordinates: str | os.PathLike[str] | bool | None = None,
+    coordinate_scale: float = 1e6,
+) -> Graph:
+    """Read `.gr`, `.sp` or PACE text.
+
+    Parameters
+    ----------
+    directed : bool or None
+        None: `p sp` is directed, `p tw` is not. False enters every arc in both directions.
+    coordinates : path, bool or None
+        A `.co` file; None takes the one of the same name if there is one, False takes none.
+    coordinate_scale : float
+        The file's numbers divided by this are the graph's coordinates.
+    """
+    from nearfar import _cpu
+    from nearfar.graph import Graph
+
+    found = _cpu.parse_dimacs(source.data, source.progress())
+    if directed is None:
+        directed = not found["treewidth"]
+    beside = source.sibling(".co") if coordinates in (None, True) else coordinates or None
+    if coordinates is True and beside is None:
+        raise source.fail("there is no .co file of the same name beside it")
+    attributes: dict[str, Any] = {}
+    if found["title"]:
+        attributes["title"] = found["title"].decode(errors="replace")
+    if len(found["sources_named"]):
+        attributes["source"] = int(found["sources_named"][0])
+    return Graph.from_edges(
+        found["sources"],
+        found["targets"],
+        found["weights"],
+        n_vertices=found["n"],
+        directed=directed,
+        coordinates=None
+        if beside is None
+        else read_coordinates(beside, found["n"], scale=coordinate_scale),
+        attributes=attributes,
+    )
+
+
+def read_coordinates(
+    path: str | os.PathLike[str], n_vertices: int, *, scale: float = 1e6
+) -> NDArray[np.float64]:
+    """Coordinates of a `.co` file, shape (n_vertices, 2), divided by ``scale``.
+
+    Raises
+    ------
+    GraphFormatError
+        If it is damaged or has another number of vertices.
+    """
+    from nearfar import _cpu
+
+    source = Source(path)
+    with finish(source.path):
+        flat: NDArray[np.float64] = _cpu.parse_dimacs_coordinates(source.data, None)
+        if len(flat) != 2 * n_vertices:
+            raise source.fail(f"{len(flat) // 2} vertices, but the graph has {n_vertices}")
+    return flat.reshape(-1, 2) / scale
+
+
+def write(
+    graph: Graph,
+    sink: Sink,
+    *,
+    coordinates: bool = True,
+    coordinate_scale: float = 1e6,
+    comment: str = "",
+) -> None:
+    """Write `p sp` arcs, and a `.co` file beside it when the graph has coordinates.
+
+    Parameters
+    ----------
+    coordinates : bool
+        False writes no `.co` file.
+    coordinate_scale : float
+        Coordinates are multiplied by this and rounded to integers, as the format demands.
+    comment : str
+        Text for comment lines at the top.
+    """
+    n, m = graph.n_vertices, graph.n_edges
+    sink.write("".join(f"c {line}\n" for line in comment.splitlines()).encode())
+    sink.write(f"p sp {n} {m}\n".encode())
+    if "source" in graph.attributes and isinstance(graph.attributes["source"], int):
+        sink.write(f"n {graph.attributes['source'] + 1}\n".encode())
+    write_arcs(graph, sink, prefix="a ", base=1)
+    if coordinates and graph.coordinates is not None:
+        _write_coordinates(graph.coordinates, sink.path, coordinate_scale)
+
+
+def write_arcs(
+    graph: Graph,
+    sink: Sink,
+    *,
+    prefix: str = "",
+    separator: str = " ",
+    base: int = 0,
+    keep: int = 0,
+    weights: bool = True,
+    names: tuple[NDArray[np.int64], NDArray[np.uint8]] | None = None,
+) -> None:
+    """Lines of edges for every text writer; ``keep`` 1 and 2 write the upper or lower triangle."""
+    from nearfar import _cpu
+
+    offsets, text = names if names is not None else (None, None)
+    for first, last, done in chunks_of_rows(graph):
+        sink.write(
+            _cpu.format_rows(
+                graph.view, first, last, prefix, separator, base, keep, weights, offsets, text
+            )
+        )
+        sink.tell(done, graph.n_edges)
+
+
+def _write_coordinates(xy: NDArray[np.float64], graph_path: str, scale: float) -> None:
+    from nearfar import _cpu
+
+    suffix, packed = split_suffix(graph_path)
+    stem = graph_path[: len(graph_path) - len(packed)] if packed else graph_path
+    stem = stem[: len(stem) - len(suffix)] if suffix else stem
+    whole = np.ascontiguousarray(np.rint(xy * scale))
+    with replacing(stem + ".co" + packed) as sink:
+        sink.write(f"p aux sp co {len(xy)}\n".encode())
+        for first in range(0, len(xy), 1 << 18):
+            sink.write(_cpu.format_coordinates(whole, first, min(first + (1 << 18), len(xy))))
+
+
+register(
+    Format(
+        name="dimacs",
+        title="DIMACS shortest-path text, with coordinates in a .co file; SPLIB; PACE topologies",
+        suffixes=(".gr", ".sp"),
+        read=read,
+        write=write,
+        sniff=sniff,
+        keeps="weights, coordinates to a millionth; every edge as an arc",
+    )
+)

@@ -1,0 +1,322 @@
+// Edge lists: one edge a line, two ends and maybe a weight, separated by blanks, commas or
+// semicolons.
+//
+// The first data line decides the shape of the file: which character separates fields, how many
+// fields a line has, whether ends are integers or names. Every later line must agree, so that a
+// damaged line is an error with its number and never a silently different graph. Names are numbered
+// in order of appearance by a hash table over views into the buffer.
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+
+#include "formats/text.hpp"
+
+namespace nearfar::text {
+namespace {
+
+struct Layout {
+  int64_t source = 0, target = 1;
+  int64_t weight = -2;  // column; -1 none, -2 the third when there is one
+  int names = -1;       // 1 ends are names, 0 integers, -1 decided by the first data line
+  int header = -1;      // 1 the first data line is a header, 0 not, -1 decided by looking
+  char separator = ' ';
+  size_t fields = 0;
+};
+
+bool whole_number(std::string_view token) {
+  int64_t value = 0;
+  const char* last = token.data() + token.size();
+  const auto [stop, error] = std::from_chars(token.data(), last, value);
+  return error != std::errc::invalid_argument && stop == last && !token.empty();
+}
+
+bool number(std::string_view token) {
+  double value = 0;
+  return whole_number(token) || parse_real(token, value) == nullptr;
+}
+
+// Splits one line; fields of a separated line may be empty, those of a blank-separated line not.
+class Splitter {
+ public:
+  Splitter(std::string_view line, char separator)
+      : p_(line.data()), end_(p_ + line.size()), separator_(separator) {
+    trim();
+    more_ = p_ != end_;
+  }
+  bool more() const { return more_; }
+  std::string_view next() {
+    while (p_ != end_ && is_blank(*p_)) ++p_;
+    const char* start = p_;
+    if (separator_ == ' ') {
+      while (p_ != end_ && !is_blank(*p_)) ++p_;
+      const std::string_view found(start, size_t(p_ - start));
+      while (p_ != end_ && is_blank(*p_)) ++p_;
+      more_ = p_ != end_;
+      return found;
+    }
+    while (p_ != end_ && *p_ != separator_) ++p_;
+    const char* stop = p_;
+    while (stop != start && is_blank(stop[-1])) --stop;
+    more_ = p_ != end_;
+    if (more_) ++p_;
+    return {start, size_t(stop - start)};
+  }
+
+ private:
+  void trim() {
+    while (end_ != p_ && is_blank(end_[-1])) --end_;
+  }
+  const char* p_;
+  const char* end_;
+  char separator_;
+  bool more_ = false;
+};
+
+std::vector<std::string_view> split(std::string_view line, char separator) {
+  std::vector<std::string_view> fields;
+  Splitter splitter(line, separator);
+  while (splitter.more()) fields.push_back(splitter.next());
+  return fields;
+}
+
+class EdgeList {
+ public:
+  EdgeList(const Bytes& data, std::string comments, Layout layout, int64_t skip)
+      : cursor_(data), comments_(std::move(comments)), layout_(layout), skip_(skip) {}
+
+  void parse(Ticker& ticker) {
+    for (int64_t i = 0; i < skip_ && !cursor_.done(); ++i) cursor_.next_line();
+    if (!next_data_line()) return;
+    settle_layout();
+    const size_t guess = size_t(cursor_.end() - cursor_.position()) / (cursor_.rest().size() + 1);
+    sources_.reserve(guess + guess / 8 + 1);
+    targets_.reserve(guess + guess / 8 + 1);
+    if (layout_.weight >= 0) weights_.reserve(guess + guess / 8 + 1);
+    while (next_data_line()) {
+      ticker.at(cursor_.position());
+      parse_line(cursor_.rest());
+      cursor_.next_line();
+    }
+    ticker.finish();
+  }
+
+  nb::object take() {
+    nb::dict out;
+    out["sources"] = own(std::move(sources_));
+    out["targets"] = own(std::move(targets_));
+    out["weights"] = layout_.weight >= 0 ? weights_.take() : nb::none();
+    out["names"] = nb::none();
+    if (layout_.names == 1) {
+      nb::list names;
+      for (const std::string_view name : names_) {
+        PyObject* text = PyUnicode_DecodeUTF8(name.data(), Py_ssize_t(name.size()), "strict");
+        if (text == nullptr) {
+          PyErr_Clear();
+          throw ParseError(0, "vertex name " + quoted(name) + " is not UTF-8 text");
+        }
+        names.append(nb::steal(text));
+      }
+      out["names"] = names;
+    }
+    nb::list notes;
+    for (const std::string_view note : notes_) notes.append(nb::bytes(note.data(), note.size()));
+    out["comments"] = notes;
+    out["lines"] = cursor_.line() - 1;
+    return out;
+  }
+
+ private:
+  // To the next line that is neither empty nor a comment.
+  bool next_data_line() {
+    while (!cursor_.done()) {
+      if (!cursor_.at_line_end()) {
+        if (comments_.find(cursor_.peek()) == std::string::npos) return true;
+        if (notes_.size() < 64) notes_.push_back(cursor_.rest());
+      }
+      cursor_.next_line();
+    }
+    return false;
+  }
+
+  bool ends_are_numbers(const std::vector<std::string_view>& fields) const {
+    return whole_number(fields[size_t(layout_.source)]) &&
+           whole_number(fields[size_t(layout_.target)]);
+  }
+
+  // Reads the first data line or two and fixes the layout.
+  void settle_layout() {
+    const std::string_view first = cursor_.rest();
+    for (char separator : {',', ';'})
+      if (first.find(separator) != std::string_view::npos) {
+        layout_.separator = separator;
+        break;
+      }
+    const auto fields = split(first, layout_.separator);
+    layout_.fields = fields.size();
+    const int64_t needed = std::max({layout_.source, layout_.target, layout_.weight}) + 1;
+    if (int64_t(fields.size()) < std::max<int64_t>(needed, 2))
+      cursor_.fail("the line has " + count(fields.size()) + ", but an edge needs " +
+                   std::to_string(std::max<int64_t>(needed, 2)));
+    if (layout_.weight == -2) layout_.weight = fields.size() >= 3 ? 2 : -1;
+
+    Cursor ahead = cursor_;
+    cursor_.next_line();
+    const bool has_second = next_data_line();
+    const auto second =
+        has_second ? split(cursor_.rest(), layout_.separator) : std::vector<std::string_view>();
+    if (layout_.header < 0) {
+      layout_.header = 0;
+      if (has_second && second.size() == fields.size()) {
+        const bool ends_turn =
+            layout_.names != 1 && !ends_are_numbers(fields) && ends_are_numbers(second);
+        const bool weight_turns = layout_.weight >= 0 && !number(fields[size_t(layout_.weight)]) &&
+                                  number(second[size_t(layout_.weight)]) &&
+                                  !ends_are_numbers(fields);
+        layout_.header = ends_turn || weight_turns;
+      }
+    }
+    const auto& data = layout_.header ? second : fields;
+    if (layout_.names < 0)
+      layout_.names = data.size() == layout_.fields && !data.empty() && !ends_are_numbers(data) &&
+                      !number(data[size_t(layout_.source)]) &&
+                      !number(data[size_t(layout_.target)]);
+    if (!layout_.header) cursor_ = ahead;
+  }
+
+  static std::string count(size_t fields) {
+    return std::to_string(fields) + (fields == 1 ? " field" : " fields");
+  }
+
+  int64_t vertex(std::string_view token, const char* what) {
+    if (token.empty()) cursor_.fail(std::string("the ") + what + " is empty");
+    if (layout_.names == 1) {
+      const auto [place, fresh] = index_.try_emplace(token, int64_t(names_.size()));
+      if (fresh) names_.push_back(token);
+      return place->second;
+    }
+    int64_t value = 0;
+    const char* last = token.data() + token.size();
+    const auto [stop, error] = std::from_chars(token.data(), last, value);
+    if (error == std::errc() && stop == last) [[likely]]
+      return value;
+    if (error == std::errc::result_out_of_range && stop == last)
+      cursor_.fail(std::string(what) + " " + quoted(token) + " does not fit 64 bits");
+    cursor_.fail(std::string(what) + " " + quoted(token) + " is not an integer");
+  }
+
+  void parse_line(std::string_view line) {
+    Splitter splitter(line, layout_.separator);
+    int64_t column = 0, source = 0, target = 0;
+    for (; splitter.more(); ++column) {
+      const std::string_view token = splitter.next();
+      if (column == layout_.source) {
+        source = vertex(token, "source");
+      } else if (column == layout_.target) {
+        target = vertex(token, "target");
+      } else if (column == layout_.weight) {
+        if (const char* wrong = weights_.add(token))
+          cursor_.fail("weight " + quoted(token) + " " + wrong);
+      }
+    }
+    if (size_t(column) != layout_.fields)
+      cursor_.fail("the line has " + count(size_t(column)) + ", but the first data line has " +
+                   std::to_string(layout_.fields));
+    sources_.push_back(source);
+    targets_.push_back(target);
+  }
+
+  Cursor cursor_;
+  std::string comments_;
+  Layout layout_;
+  int64_t skip_;
+  std::vector<std::string_view> notes_;
+  std::vector<int64_t> sources_, targets_;
+  WeightColumn weights_;
+  std::unordered_map<std::string_view, int64_t> index_;
+  std::vector<std::string_view> names_;
+};
+
+nb::object parse_edge_list(const Bytes& data, const nb::bytes& comments, int64_t source,
+                           int64_t target, int64_t weight, int names, int header, int64_t skip,
+                           nb::object progress) {
+  Layout layout;
+  layout.source = source;
+  layout.target = target;
+  layout.weight = weight;
+  layout.names = names;
+  layout.header = header;
+  EdgeList list(data, std::string(comments.c_str(), comments.size()), layout, skip);
+  const char* begin = reinterpret_cast<const char*>(data.data());
+  Ticker ticker(std::move(progress), begin, begin + data.size());
+  {
+    nb::gil_scoped_release release;
+    list.parse(ticker);
+  }
+  return list.take();
+}
+
+// Distinct values of one or two columns of ids, in order of appearance, and the columns renumbered
+// to their positions. Open addressing with Fibonacci hashing: one pass, no sorting.
+class Renumber {
+ public:
+  explicit Renumber(size_t expected) {
+    size_t size = 64;
+    while (size < 2 * expected) size *= 2;
+    resize(size);
+  }
+  int64_t operator()(int64_t id) {
+    if (2 * ids.size() >= slots_.size()) resize(2 * slots_.size());
+    size_t at = place(id);
+    while (slots_[at] >= 0 && ids[size_t(slots_[at])] != id) at = (at + 1) & mask_;
+    if (slots_[at] < 0) {
+      slots_[at] = int64_t(ids.size());
+      ids.push_back(id);
+    }
+    return slots_[at];
+  }
+  std::vector<int64_t> ids;
+
+ private:
+  size_t place(int64_t id) const { return (uint64_t(id) * 0x9E3779B97F4A7C15u) >> shift_; }
+  void resize(size_t size) {
+    mask_ = size - 1;
+    shift_ = 64 - std::countr_zero(size);
+    slots_.assign(size, -1);
+    for (size_t i = 0; i < ids.size(); ++i) {
+      size_t at = place(ids[i]);
+      while (slots_[at] >= 0) at = (at + 1) & mask_;
+      slots_[at] = int64_t(i);
+    }
+  }
+  std::vector<int64_t> slots_;
+  size_t mask_ = 0;
+  int shift_ = 0;
+};
+
+using Ids = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+nb::object renumber(const Ids& sources, const Ids& targets) {
+  std::vector<int64_t> s(sources.size()), t(targets.size()), ids;
+  {
+    nb::gil_scoped_release release;
+    Renumber table(std::min<size_t>(s.size(), size_t(1) << 22));
+    // Ends of one edge side by side, so that numbers follow the order of appearance in the file.
+    for (size_t i = 0; i < s.size(); ++i) {
+      s[i] = table(sources.data()[i]);
+      if (i < t.size()) t[i] = table(targets.data()[i]);
+    }
+    ids = std::move(table.ids);
+  }
+  return nb::make_tuple(own(std::move(s)), own(std::move(t)), own(std::move(ids)));
+}
+
+}  // namespace
+
+NEARFAR_BIND(m) {
+  m.def("parse_edge_list", &parse_edge_list, nb::arg("data"), nb::arg("comments"),
+        nb::arg("source"), nb::arg("target"), nb::arg("weight"), nb::arg("names"),
+        nb::arg("header"), nb::arg("skip"), nb::arg("progress").none() = nb::none());
+  m.def("renumber", &renumber, nb::arg("sources"), nb::arg("targets"));
+}
+
+}  // namespace nearfar::text

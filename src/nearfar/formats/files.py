@@ -1,0 +1,361 @@
+"""Bytes in and out: compression, memory mapping, atomic replacement, progress, and errors with a place.
+
+A reader gets a :class:`Source` and a writer a :class:`Sink`; neither knows how the file is compressed.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import lzma
+import os
+import re
+import stat
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from nearfar.errors import GraphError, GraphFormatError, MissingDependencyError, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph import Graph
+
+    Progress = Callable[[str, int, int], None]
+
+__all__ = [
+    "COMPRESSIONS",
+    "Sink",
+    "Source",
+    "chunks_of_rows",
+    "compression_of",
+    "finish",
+    "import_extra",
+    "library_errors",
+    "replacing",
+    "split_suffix",
+]
+
+COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".zst": "zstandard", ".bz2": "bzip2"}
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstandard",
+    b"BZh": "bzip2",
+}
+_CHUNK = 1 << 22
+_HEAD = 1 << 16
+
+
+def import_extra(module: str, extra: str, what: str) -> Any:
+    """Import an optional package or say which extra brings it.
+
+    Raises
+    ------
+    MissingDependencyError
+        If it is not installed.
+    """
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingDependencyError(
+            f"{what} needs the package {module.partition('.')[0]}: pip install 'nearfar[{extra}]'"
+        ) from None
+
+
+def split_suffix(path: str | os.PathLike[str]) -> tuple[str, str]:
+    """Format suffix and compression suffix of a name, in lower case: ``("x.gr.XZ") -> (".gr", ".xz")``."""
+    name = os.path.basename(os.fspath(path)).lower()
+    stem, last = os.path.splitext(name)
+    packed = last if last in COMPRESSIONS else ""
+    if packed:
+        stem, last = os.path.splitext(stem)
+    # ".osm.pbf" is one suffix, and so is its likes: only the last part tells formats apart.
+    return last, packed
+
+
+def compression_of(head: bytes) -> str | None:
+    """Compression that the first bytes of a file announce, or None."""
+    for magic, name in _MAGIC.items():
+        if head.startswith(magic):
+            return name
+    return None
+
+
+class Source:
+    """A file to read: its name, its bytes without compression, and whom to tell about progress.
+
+    Parameters
+    ----------
+    path : str or path
+    progress : callable or None
+        ``progress(stage, done, total)`` in bytes, with stages ``"decompress"`` and ``"parse"``.
+
+    Raises
+    ------
+    GraphFormatError
+        If there is no such file, it is a folder, it cannot be opened or it is empty.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
+        self.path = os.fspath(path)
+        self.suffix, packed = split_suffix(self.path)
+        self._progress = progress
+        self._data: NDArray[np.uint8] | None = None
+        try:
+            status = os.stat(self.path)
+            if stat.S_ISDIR(status.st_mode):
+                raise GraphFormatError("this is a folder: give a file", self.path)
+            self.regular = stat.S_ISREG(status.st_mode)
+            self.size = status.st_size
+            with open(self.path, "rb") as file:
+                if self.regular:
+                    first = file.read(_HEAD)
+                else:
+                    self._data = np.frombuffer(file.read(), dtype=np.uint8)
+                    first = self._data[:_HEAD].tobytes()
+        except FileNotFoundError:
+            raise GraphFormatError("there is no such file", self.path) from None
+        except OSError as error:
+            raise GraphFormatError(
+                f"it cannot be opened: {error.strerror or error}", self.path
+            ) from None
+        except ValueError as error:  # a NUL character in the name
+            raise GraphFormatError(f"it cannot be opened: {error}", self.path) from None
+        if not first:
+            raise GraphFormatError("the file is empty", self.path)
+        found = compression_of(first)
+        promised = COMPRESSIONS.get(packed)
+        if promised is not None and found != promised:
+            raise GraphFormatError(
+                f"the name ends in {packed}, but the content is not {promised}", self.path
+            )
+        self.compression = found
+        if found is not None:
+            self._data = self._decompress(self._data)
+            first = self._data[:_HEAD].tobytes()
+            if not first:
+                raise GraphFormatError("the file is empty inside its compression", self.path)
+        self.head = first
+
+    @property
+    def data(self) -> NDArray[np.uint8]:
+        """The bytes, shape (size,), read-only: decompressed, or mapped from the file."""
+        if self._data is None:
+            self._data = np.memmap(self.path, dtype=np.uint8, mode="r")
+        return self._data
+
+    @property
+    def mapped(self) -> bool:
+        """Whether :attr:`data` is the file itself."""
+        return isinstance(self.data, np.memmap)
+
+    def progress(self, stage: str = "parse") -> Callable[[int, int], None] | None:
+        """The user's callback for one stage, as the C++ parsers call it."""
+        tell = self._progress
+        return None if tell is None else lambda done, total: tell(stage, done, total)
+
+    def fail(self, message: str, line: int | None = None) -> GraphFormatError:
+        """An error that names this file."""
+        return GraphFormatError(message, self.path, line)
+
+    def sibling(self, suffix: str) -> str | None:
+        """A file beside this one with another format suffix, plain or compressed, if there is one."""
+        name = self.path
+        if compression_of(Path(name).read_bytes()[:6] if self.size < 6 else self._peek()):
+            for packed in COMPRESSIONS:
+                name = name[: -len(packed)] if name.lower().endswith(packed) else name
+        stem = os.path.splitext(name)[0]
+        for packed in ("", *COMPRESSIONS):
+            candidate = stem + suffix + packed
+            if os.path.isfile(candidate):
+                return candidate
+        return None
+
+    def _peek(self) -> bytes:
+        with open(self.path, "rb") as file:
+            return file.read(6)
+
+    def _decompress(self, already: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
+        """All bytes, decompressed; a stream that stops before its end is an error."""
+        name = self.compression
+        pieces: list[bytes] = []
+        try:
+            with _raw(self.path, already) as file:
+                if name == "zstandard":
+                    self._unpack_zstandard(file, pieces)
+                else:
+                    unpack: Any = {"gzip": gzip.open, "xz": lzma.open, "bzip2": bz2.open}[str(name)]
+                    with unpack(file, "rb") as stream:
+                        while piece := stream.read(_CHUNK):
+                            pieces.append(piece)
+                            self._tell_decompress(file)
+        except (EOFError, OSError, lzma.LZMAError, zlib.error, ValueError) as error:
+            raise GraphFormatError(
+                f"the {name} stream is damaged or cut short: {error}", self.path
+            ) from None
+        return np.frombuffer(b"".join(pieces), dtype=np.uint8)
+
+    def _tell_decompress(self, file: BinaryIO) -> None:
+        if self._progress is not None and self.size:
+            self._progress("decompress", min(file.tell(), self.size), self.size)
+
+    def _unpack_zstandard(self, file: BinaryIO, pieces: list[bytes]) -> None:
+        zstandard = import_extra("zstandard", "zstd", "reading .zst files")
+        try:
+            unpack = zstandard.ZstdDecompressor().decompressobj()
+            started = False
+            while raw := file.read(_CHUNK):
+                while raw:  # frames follow one another
+                    if unpack.eof:
+                        unpack, started = zstandard.ZstdDecompressor().decompressobj(), False
+                    pieces.append(unpack.decompress(raw))
+                    started = True
+                    raw = unpack.unused_data if unpack.eof else b""
+                self._tell_decompress(file)
+        except zstandard.ZstdError as error:
+            raise ValueError(str(error)) from None
+        if started and not unpack.eof:
+            raise EOFError("it ends in the middle of a frame")
+
+
+def _raw(path: str, already: NDArray[np.uint8] | None) -> BinaryIO:
+    if already is None:
+        return open(path, "rb")
+    import io
+
+    return io.BytesIO(already.tobytes())
+
+
+class Sink:
+    """Where a writer puts its bytes: a binary file object with progress.
+
+    Attributes
+    ----------
+    path : str
+        The final name, for messages.
+    file : binary file object
+        Takes care of compression.
+    """
+
+    def __init__(self, path: str, file: BinaryIO, progress: Progress | None) -> None:
+        self.path, self.file, self._progress = path, file, progress
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Append bytes."""
+        self.file.write(data)
+
+    def tell(self, done: int, total: int) -> None:
+        """Report progress in edges."""
+        if self._progress is not None:
+            self._progress("write", done, total)
+
+    def fail(self, message: str) -> GraphFormatError:
+        """An error that names this file."""
+        return GraphFormatError(message, self.path)
+
+
+@contextlib.contextmanager
+def replacing(path: str, progress: Progress | None = None) -> Iterator[Sink]:
+    """Write to a temporary name in the same folder and rename when all went well.
+
+    Readers of ``path`` see the old file or the whole new one, never half. The suffix picks compression.
+
+    Raises
+    ------
+    GraphFormatError
+        If the folder does not exist or cannot be written.
+    """
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
+    if os.path.isdir(path):
+        raise GraphFormatError("this is a folder: give a file name", path)
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise GraphFormatError(f"it cannot be written: {reason}", path) from None
+    done = False
+    try:
+        with os.fdopen(descriptor, "wb") as raw, _packer(raw, split_suffix(path)[1]) as file:
+            yield Sink(path, file, progress)
+        os.replace(temporary, path)
+        done = True
+    except OSError as error:
+        raise GraphFormatError(
+            f"it cannot be written: {error.strerror or error}", path
+        ) from error
+    finally:
+        if not done:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+
+
+def _packer(raw: BinaryIO, packed: str) -> Any:
+    """A file object that compresses into ``raw`` by suffix; no time stamps, so equal graphs give equal files."""
+    if packed == ".gz":
+        return gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0)
+    if packed == ".xz":
+        return lzma.open(raw, "wb", preset=6)
+    if packed == ".bz2":
+        return bz2.open(raw, "wb")
+    if packed == ".zst":
+        zstandard = import_extra("zstandard", "zstd", "writing .zst files")
+        return zstandard.ZstdCompressor(level=10).stream_writer(raw, closefd=False)
+    return contextlib.nullcontext(raw)
+
+
+def chunks_of_rows(graph: Graph, edges: int = 1 << 20) -> Iterator[tuple[int, int, int]]:
+    """Ranges of vertices with about ``edges`` edges each: (first, last, edges so far)."""
+    n, first = graph.n_vertices, 0
+    while first < n:
+        goal = int(graph.indptr[first]) + edges
+        last = int(np.searchsorted(graph.indptr, goal, side="right")) - 1
+        last = min(max(last, first + 1), n, first + edges)
+        yield first, last, int(graph.indptr[last])
+        first = last
+
+
+@contextlib.contextmanager
+def library_errors(path: str, what: str) -> Iterator[None]:
+    """Turn whatever a parser library raises into :class:`GraphFormatError`, with its line if it says one.
+
+    Our own errors, a full memory and Ctrl-C pass through.
+    """
+    try:
+        yield
+    except (GraphFormatError, MissingDependencyError, OptionError):
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split()) or type(error).__name__
+        match = re.search(r"[Ll]ine (\d+)", text)
+        line = int(match.group(1)) if match else None
+        raise GraphFormatError(f"not a valid {what} file: {text[:300]}", path, line) from None
+
+
+@contextlib.contextmanager
+def _graph_errors(path: str) -> Iterator[None]:
+    from nearfar._cpu import ParseError
+
+    try:
+        yield
+    except ParseError as error:
+        line, _, message = str(error).partition("|")
+        raise GraphFormatError(message, path, int(line) or None) from None
+    except GraphFormatError:
+        raise
+    except GraphError as error:
+        raise GraphFormatError(str(error), path) from None
+
+
+def finish(path: str) -> contextlib.AbstractContextManager[None]:
+    """Context in which parser and graph errors get the file's name."""
+    return _graph_errors(path)

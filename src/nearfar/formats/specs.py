@@ -1,0 +1,114 @@
+"""The table of file formats: what each can do, and how a file is matched to one.
+
+One file a format registers itself here; the documentation's table, ``nearfar convert`` and the tests
+iterate over it. Adding a format is adding a file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nearfar.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nearfar.graph import Graph
+
+__all__ = ["Format", "formats", "register", "with_suffix"]
+
+_table: dict[str, Format] = {}
+_discovered = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """One file format.
+
+    Attributes
+    ----------
+    name : str
+        What ``format=`` and the command line call it.
+    title : str
+        One line for tables.
+    suffixes : tuple of str
+        With the dot, in lower case, without a compression suffix.
+    read : callable or None
+        ``(source, **options) -> Graph`` with ``source`` a :class:`nearfar.formats.files.Source`.
+    write : callable or None
+        ``(graph, sink, **options)`` with ``sink`` a :class:`nearfar.formats.files.Sink`.
+    sniff : callable or None
+        ``(head) -> bool`` from the first 64 KiB: True only when the content can be no other format.
+    extra : str or None
+        The pip extra that it needs.
+    keeps : str
+        What survives a round trip, for tables.
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    read: Callable[..., Graph] | None = None
+    write: Callable[..., None] | None = None
+    sniff: Callable[[bytes], bool] | None = None
+    extra: str | None = None
+    keeps: str = ""
+
+    def read_options(self) -> dict[str, Any]:
+        """Keyword options of the reader with their defaults."""
+        return _options(self.read)
+
+    def write_options(self) -> dict[str, Any]:
+        """Keyword options of the writer with their defaults."""
+        return _options(self.write)
+
+    def check_options(self, given: dict[str, Any], *, writing: bool) -> None:
+        """Refuse an option that the format does not have.
+
+        Raises
+        ------
+        OptionError
+            Naming the options that it has.
+        """
+        known = self.write_options() if writing else self.read_options()
+        for name in given:
+            if name not in known:
+                has = f"it has: {', '.join(known)}" if known else "it has none"
+                verb = "writing" if writing else "reading"
+                raise OptionError(f"{verb} {self.name} files has no option {name!r}; {has}")
+
+
+def _options(function: Callable[..., Any] | None) -> dict[str, Any]:
+    if function is None:
+        return {}
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def register(spec: Format) -> Format:
+    """Add a format to the table."""
+    if spec.name in _table:
+        raise ValueError(f"format {spec.name} is registered twice")
+    _table[spec.name] = spec
+    return spec
+
+
+def formats() -> dict[str, Format]:
+    """All formats by name, in alphabetical order."""
+    global _discovered
+    if not _discovered:
+        from nearfar import formats as package
+
+        for info in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"nearfar.formats.{info.name}")
+        _discovered = True
+    return dict(sorted(_table.items()))
+
+
+def with_suffix(suffix: str) -> list[Format]:
+    """Formats that use a suffix (lower case, with the dot)."""
+    return [spec for spec in formats().values() if suffix in spec.suffixes]

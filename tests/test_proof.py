@@ -1,0 +1,115 @@
+"""The proof rejects every kind of wrong answer, and in particular those that look right edge by edge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nearfar
+from nearfar import Graph
+from nearfar.errors import ProofError
+from nearfar.paths import tight_predecessors
+from nearfar.proof import certify
+
+from . import oracle
+from .strategies import graphs
+
+
+def line() -> Graph:
+    return Graph.from_edges([0, 1, 2], [1, 2, 3], [1, 1, 1], n_vertices=5)
+
+
+TOP = np.iinfo(np.int64).max
+
+
+@pytest.mark.parametrize(
+    ("distances", "predecessors", "message"),
+    [
+        ([1, 1, 2, 3, TOP], None, "source 0 has distance 1"),
+        ([0, 1, 2, 4, TOP], None, "vertex 3 has distance 4, but the edge from 2"),
+        ([0, 1, 2, 2, TOP], None, "vertex 3 has distance 2, but no predecessor"),
+        ([0, 1, 2, TOP, TOP], None, "vertex 3 is unreached, but the edge from 2"),
+        ([0, 1, 2, 3, 9], None, "vertex 4 has distance 9, but no predecessor"),
+        ([0, -1, 0, 1, TOP], None, "which no path with these weights can have"),
+        ([0, 1, 2, 3, TOP], [-1, 0, 1, 1, -1], "no edge from the predecessor 1"),
+        ([0, 1, 2, 3, TOP], [-1, 0, 1, 2, 2], "unreached vertices neither have nor are one"),
+        ([0, 1, 2, 3, TOP], [1, 0, 1, 2, -1], "the source 0 has predecessor 1"),
+        ([0, 1, 2, 3, TOP], [-1, 0, 1, 77, -1], "predecessor 77, which is no vertex"),
+    ],
+)
+def test_wrong_answers(distances, predecessors, message: str) -> None:
+    with pytest.raises(ProofError, match=message):
+        certify(line(), 0, np.array(distances, dtype=np.int64), predecessors)
+
+
+def test_zero_weight_vouchers_are_caught() -> None:
+    """1 and 2 call each other their predecessor at a distance that nothing from the source supports."""
+    g = Graph.from_edges([0, 1, 2], [1, 2, 1], [5, 0, 0])
+    with pytest.raises(ProofError, match="no predecessor"):
+        certify(g, 0, np.array([0, 3, 3]))
+    with pytest.raises(ProofError, match="run in a circle"):
+        certify(g, 0, np.array([0, 3, 3]), np.array([-1, 2, 1]))
+    with pytest.raises(ProofError, match="run in a circle"):
+        certify(g, 0, np.array([0, 5, 5]), np.array([-1, 2, 1]))
+    certify(g, 0, np.array([0, 5, 5]), np.array([-1, 0, 1]))
+
+
+def test_limit() -> None:
+    top = np.iinfo(np.int64).max
+    certify(line(), 0, np.array([0, 1, 2, top, top]), limit=2)
+    with pytest.raises(ProofError, match="beyond the limit 2"):
+        certify(line(), 0, np.array([0, 1, 2, 3, top]), limit=2)
+    with pytest.raises(ProofError, match="unreached"):
+        certify(line(), 0, np.array([0, 1, top, top, top]), limit=2)
+
+
+def test_shape() -> None:
+    with pytest.raises(ProofError, match="shape"):
+        certify(line(), 0, np.zeros(3, dtype=np.int64))
+
+
+def test_a_hub_with_many_edges_is_linear() -> None:
+    n = 300_000
+    g = Graph.from_edges(np.zeros(n - 1, dtype=np.int64), np.arange(1, n), 1)
+    nearfar.verify(g, nearfar.sssp(g, 0, predecessors=True))
+
+
+@settings(max_examples=200, deadline=None)
+@given(graph=graphs(), data=st.data())
+def test_any_change_of_a_right_answer_is_caught(graph: Graph, data: st.DataObject) -> None:
+    distances = oracle.dijkstra(graph, 0)
+    certify(graph, 0, distances, tight_predecessors(graph, 0, distances))
+    victim = data.draw(st.integers(0, graph.n_vertices - 1))
+    wrong = distances.copy()
+    wrong[victim] = data.draw(st.integers(0, 40))
+    if wrong[victim] != distances[victim]:
+        with pytest.raises(ProofError):
+            certify(graph, 0, wrong)
+
+
+@settings(max_examples=200, deadline=None)
+@given(graph=graphs(negative=True, dtypes=("int64",)))
+def test_negative_weights(graph: Graph) -> None:
+    distances = oracle.bellman_ford(graph, 0)
+    if distances is not None:
+        certify(graph, 0, distances, tight_predecessors(graph, 0, distances))
+
+
+@settings(max_examples=200, deadline=None)
+@given(graph=graphs())
+def test_predecessors_take_the_smallest_nearer_id(graph: Graph) -> None:
+    d = oracle.dijkstra(graph, 0)
+    if d.dtype != graph.weight_dtype:
+        return
+    p = tight_predecessors(graph, 0, d)
+    top = nearfar.graph.unreached_value(d.dtype)
+    best = {}
+    for u in range(graph.n_vertices):
+        for e in range(graph.indptr[u], graph.indptr[u + 1]):
+            v = int(graph.indices[e])
+            if d[u] != top and d[u] < d[v] and d[u] + graph.effective_weights[e] == d[v]:
+                best[v] = min(best.get(v, u), u)
+    for v, u in best.items():
+        assert p[v] == u

@@ -1,0 +1,78 @@
+"""The registry: metadata of every variant, and how names are found."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph
+from nearfar.errors import OptionError, VariantUnavailable
+from nearfar.registry import Request, find, ideas, variants
+
+ALL = variants(unsafe=True)
+
+
+@pytest.mark.parametrize("variant", ALL, ids=lambda v: v.id)
+def test_metadata(variant) -> None:
+    assert variant.id == f"{variant.idea}@{variant.device}"
+    assert variant.summary
+    assert variant.summary[-1] != "."
+    assert variant.paper, "names its source"
+    assert variant.problems <= {"sssp", "batch", "all_pairs"}
+    assert dataclasses.is_dataclass(variant.options)
+    variant.options()  # every option has a default
+    family = importlib.import_module(f"nearfar.algorithms.{variant.family}")
+    assert family.__doc__
+    assert len(family.__doc__) > 200, "the family explains its idea"
+    assert variant.run.__doc__ or family.__doc__
+
+
+def test_names_are_found_with_and_without_the_device() -> None:
+    assert [v.id for v in find("delta_stepping@cpu")] == ["delta_stepping@cpu"]
+    assert "delta_stepping@cpu" in [v.id for v in find("delta_stepping", "cpu")]
+    assert "delta_stepping" in ideas()
+    with pytest.raises(OptionError, match="did you mean"):
+        find("delta_steping")
+
+
+def test_unsafe_variants_run_only_when_asked_for() -> None:
+    unsafe = [v for v in ALL if v.unsafe]
+    assert unsafe
+    for v in unsafe:
+        with pytest.raises(VariantUnavailable, match="allow_unsafe"):
+            find(v.id)
+        assert find(v.id, allow_unsafe=True) == [v]
+
+
+def test_can_run_gives_reasons_in_words() -> None:
+    g = Graph.from_edges([0], [1], [-1])
+    (v,) = find("dijkstra_binary_heap@cpu")
+    assert v.can_run(g, Request()) == "negative weight on edge 0"
+    (v,) = find("breadth_first@cpu")
+    assert v.can_run(g, Request()) == "breadth_first@cpu needs a graph without weights"
+    (v,) = find("dijkstra_radix_heap@cpu")
+    floats = Graph.from_edges([0], [1], [1.0])
+    assert v.can_run(floats, Request()) == "dijkstra_radix_heap@cpu does not take float64 weights"
+
+
+def test_cuda_variants_say_what_is_missing_where_there_is_no_gpu() -> None:
+    from nearfar.cuda import runtime
+
+    if runtime.available() is True:
+        pytest.skip("a GPU is here")
+    g = Graph.from_edges([0], [1], [1])
+    with pytest.raises(VariantUnavailable, match="near_far_host_loop@cuda: .*cuda"):
+        nearfar.sssp(g, 0, method="near_far_host_loop@cuda")
+
+
+def test_auto_runs_on_every_kind_of_graph() -> None:
+    for weights in (None, np.int32, np.int64, np.float32, np.float64):
+        w = None if weights is None else np.array([2, 3], dtype=weights)
+        p = nearfar.sssp(Graph.from_edges([0, 1], [1, 2], w), 0)
+        assert p.distances.tolist() == ([0, 1, 2] if weights is None else [0, 2, 5])
+        assert p.engine
+        assert p.reason
