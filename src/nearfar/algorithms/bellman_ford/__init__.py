@@ -1,5 +1,4 @@
-"""Bellman-Ford: exact distances for weights of either sign, or the negative cycle that forbids
-them.
+"""Bellman-Ford: exact distances for weights of either sign, or the negative cycle found instead.
 
 The idea: relax edges until none improves a distance. After round ``k`` every shortest path of at
 most ``k`` edges is known, so ``n - 1`` rounds are enough - unless a negative cycle is reachable,

@@ -82,7 +82,7 @@ def queue(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -
     complexity="O(n m)",
 )
 def edge_classes(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Queue-based Bellman-Ford with the paper's four edge classes (built once a graph, O(n + m))."""
+    """The queue with the paper's four edge classes, built once a graph in O(n + m)."""
     classes = graph.cache.get("bellman_ford_edge_classes")
     if classes is None:
         classes = graph.cache["bellman_ford_edge_classes"] = _cpu.EdgeClasses(graph.view)
