@@ -1,5 +1,4 @@
-"""The families of Cherkassky, Goldberg and Radzik: SPGRID, SPRAND and SPACYC, with negative
-weights.
+"""SPGRID, SPRAND and SPACYC of Cherkassky, Goldberg and Radzik, with negative weights.
 
 "Shortest paths algorithms: theory and experimental evaluation" (Mathematical Programming 73,
 1996), section 6, and the manuals of the SPLIB generators. The structure and the weight

@@ -29,7 +29,7 @@ _SPACING = 150.0  # metres between junctions
 _ARTERIAL, _MOTORWAY = 12, 48  # every so many lines
 _SPEEDS = (30.0, 50.0, 70.0, 110.0)  # km/h: street, wider street, arterial, motorway
 _DISTRICT = 16  # junctions along a side
-_VERTICES_PER_JUNCTION = 2.0  # measured with the shares below; sizes the lattice
+_VERTICES_PER_JUNCTION = 2.11  # measured with the shares below; sizes the lattice
 
 
 @generator("road_like", "planar network with long chains and a hierarchy of speeds, like roads")
