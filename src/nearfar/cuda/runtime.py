@@ -7,6 +7,7 @@ pool, streams and launches; kernels are compiled by :mod:`nearfar.cuda.compiler`
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import threading
 import warnings
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Device",
     "Kernel",
+    "Launch",
     "Program",
     "Timer",
     "available",
@@ -37,6 +39,7 @@ __all__ = [
     "memory",
     "program",
     "require_memory",
+    "scalar",
     "upload",
     "wait",
 ]
@@ -234,12 +237,76 @@ def cupy_nvrtc() -> Compiler | None:
         return None
 
 
-class Kernel:
-    """One entry point of a compiled program.
+class Launch:
+    """A kernel with its launch shape and arguments fixed, for loops that launch it many times.
 
-    Calling it launches it on the current stream. Arguments are CuPy arrays and NumPy scalars
-    whose dtypes are exactly the kernel's parameter types: a plain Python number is refused, since
-    its width would be a guess.
+    A parameter that changes from one launch to the next is written with :meth:`set`; the driver
+    copies the parameters when the launch is called, so the next value may be set at once.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        grid: int | tuple[int, ...],
+        block: int | tuple[int, ...],
+        args: tuple[Any, ...],
+        shared: int = 0,
+        cooperative: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self._keep = args  # arrays stay alive as long as the pointers to them
+        self._values = [_parameter(kernel.name, place, arg) for place, arg in enumerate(args)]
+        addresses = [ctypes.addressof(value) for value in self._values]
+        self._pointers = (ctypes.c_void_p * max(len(args), 1))(*addresses)
+        driver = cupy().cuda.driver
+        shape = (*_three(grid), *_three(block), shared)
+        pointers = ctypes.addressof(self._pointers)
+        function = kernel.function.ptr
+        current = cupy().cuda.get_current_stream
+        if cooperative:
+            self._go = lambda: driver.launchCooperativeKernel(
+                function, *shape, current().ptr, pointers
+            )
+        else:
+            self._go = lambda: driver.launchKernel(function, *shape, current().ptr, pointers, 0)
+
+    def set(self, place: int, value: Any) -> None:
+        """Replace a scalar parameter by another of the same dtype."""
+        ctypes.memmove(self._values[place], value.tobytes(), len(self._values[place]))
+
+    def __call__(self) -> None:
+        """Launch on the current stream."""
+        self._go()
+
+
+def _three(size: int | tuple[int, ...]) -> tuple[int, int, int]:
+    given = (size,) if isinstance(size, int) else tuple(size)
+    x, y, z = (*given, 1, 1)[:3]
+    return int(x), int(y), int(z)
+
+
+def _parameter(kernel: str, place: int, arg: Any) -> Any:
+    """Bytes of one kernel parameter: an array's address, a NumPy scalar or a structured scalar by value."""
+    if arg is None:
+        raw = bytes(8)
+    elif hasattr(arg, "__cuda_array_interface__"):
+        raw = int(arg.data.ptr).to_bytes(8, "little")
+    elif hasattr(arg, "tobytes") and hasattr(arg, "dtype"):
+        raw = arg.tobytes()
+    else:
+        raise TypeError(
+            f"parameter {place} of kernel {kernel} is a {type(arg).__name__}: "
+            "pass device arrays, None, or NumPy scalars of the parameter's exact dtype"
+        )
+    return (ctypes.c_char * len(raw)).from_buffer_copy(raw)
+
+
+class Kernel:
+    """One entry point of a compiled program; calling it launches it on the current stream.
+
+    Arguments are device arrays (passed by address), None (a null pointer), NumPy scalars whose
+    dtypes are exactly the kernel's parameter types, and NumPy structured scalars (passed by
+    value). A plain Python number is refused, since its width would be a guess.
     """
 
     def __init__(self, function: Any, name: str) -> None:
@@ -256,14 +323,7 @@ class Kernel:
         cooperative: bool = False,
     ) -> None:
         """Launch ``grid`` blocks of ``block`` threads with ``shared`` bytes of dynamic memory."""
-        self.function(
-            (grid,) if isinstance(grid, int) else grid,
-            (block,) if isinstance(block, int) else block,
-            args,
-            shared,
-            None,
-            cooperative,
-        )
+        Launch(self, grid, block, args, shared, cooperative)()
 
     def attribute(self, name: str) -> int:
         """A value such as ``NUM_REGS`` or ``LOCAL_SIZE_BYTES`` of the loaded function."""

@@ -1,0 +1,127 @@
+"""A graph on the device: row bounds and packed edge records, uploaded once and cached on the Graph.
+
+Vertices are 32-bit on the device whenever n fits, and positions in the edge array whenever m
+fits, whatever the index dtype on the host: half the bytes for the traversals, which are bound by
+memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.cuda import runtime
+
+if TYPE_CHECKING:
+    from nearfar.graph import Graph
+
+__all__ = ["C_NAMES", "DeviceGraph", "device_graph"]
+
+C_NAMES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
+_CHUNK = 1 << 26  # edges packed at a time, so that the host's arrays need not fit twice
+_LARGEST = 2**31 - 2**16  # leaves room for a grid's stride past the end
+
+
+@dataclass(frozen=True)
+class DeviceGraph:
+    """Device arrays of a graph.
+
+    Attributes
+    ----------
+    n, m : int
+        Vertices and edges.
+    offsets : cupy array, shape (n + 1,)
+        Row bounds, ``offset_dtype``.
+    edges : cupy array of bytes
+        m records of target and weight (target alone without weights), ``record`` bytes each.
+    vertex_dtype, offset_dtype, weight_dtype : np.dtype
+        Vertex ids, edge positions and distances on the device.
+    weighted : bool
+        Whether records hold weights.
+    record : int
+        Bytes a record.
+    """
+
+    n: int
+    m: int
+    offsets: Any
+    edges: Any
+    vertex_dtype: np.dtype[Any]
+    offset_dtype: np.dtype[Any]
+    weight_dtype: np.dtype[Any]
+    weighted: bool
+    record: int
+
+    @property
+    def macros(self) -> dict[str, str | int]:
+        """The macros of ``types.cuh`` for this graph."""
+        return {
+            "INDEX_T": C_NAMES[self.vertex_dtype.name],
+            "OFFSET_T": C_NAMES[self.offset_dtype.name],
+            "WEIGHT_T": C_NAMES[self.weight_dtype.name],
+            "WEIGHTED": int(self.weighted),
+        }
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the device."""
+        return int(self.offsets.nbytes + self.edges.nbytes)
+
+
+def device_graph(graph: Graph, *, wide: bool = False) -> DeviceGraph:
+    """The graph on the current device, uploaded on first use and cached on it.
+
+    Parameters
+    ----------
+    graph : Graph
+        Host or device arrays.
+    wide : bool
+        Use 64-bit ids and positions even where 32 bits suffice (the tests of the 64-bit kernels
+        do).
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+    """
+    held = graph.cache.setdefault("cuda", {})
+    key = (runtime.device().ordinal, wide)
+    found = held.get(key)
+    if found is None:
+        found = held[key] = _upload(graph, wide)
+    return found  # type: ignore[no-any-return]
+
+
+def _upload(graph: Graph, wide: bool) -> DeviceGraph:
+    n, m = graph.n_vertices, graph.n_edges
+    narrow, big = np.dtype(np.int32), np.dtype(np.int64)
+    vertex = big if wide or n > _LARGEST else narrow
+    offset = big if wide or m > _LARGEST else narrow
+    weight, weighted = graph.weight_dtype, graph.is_weighted
+    record = 2 * max(vertex.itemsize, weight.itemsize) if weighted else vertex.itemsize
+    index = graph.indices.dtype
+    chunk = min(m, _CHUNK)
+    needed = (n + 1) * offset.itemsize + m * record + chunk * (index.itemsize + weight.itemsize)
+    needed += (n + 1) * index.itemsize
+    runtime.require_memory(needed, "use a CPU method (device='cpu') or a GPU with more memory")
+
+    cp = runtime.cupy()
+    offsets = cp.empty(n + 1, dtype=offset)
+    edges = cp.empty(max(m, 1) * record, dtype=np.uint8)
+    found = DeviceGraph(n, m, offsets, edges, vertex, offset, weight, weighted, record)
+    macros = {**found.macros, "SOURCE_T": C_NAMES[index.name]}
+    program = runtime.program("cuda/pack.cuh", macros)
+    grid, block = runtime.device().multiprocessors * 8, 256
+    program.kernel("convert_offsets")(
+        grid, block, (runtime.upload(graph.indptr), offsets, np.int64(n + 1))
+    )
+    pack = program.kernel("pack_edges")
+    for first in range(0, m, _CHUNK):
+        part = slice(first, min(first + _CHUNK, m))
+        targets = runtime.upload(graph.indices[part])
+        weights = runtime.upload(graph.weights[part]) if graph.weights is not None else None
+        out = edges[first * record : part.stop * record]
+        pack(grid, block, (targets, weights, out, np.int64(part.stop - first)))
+    return found
