@@ -1,9 +1,9 @@
 """Reading and writing graphs: :func:`read`, :func:`write`, :func:`detect`.
 
-One file a format; each registers itself in :mod:`nearfar.formats.specs`. Text that no library reads is
-parsed in C++ over one buffer. A file that does not follow its format raises
-:class:`nearfar.errors.GraphFormatError` with the file and, where there are lines, the line; nothing is
-read by half.
+One file a format; each registers itself in :mod:`nearfar.formats.specs`. Text that no library reads
+is parsed in C++ over one buffer. A file that does not follow its format raises
+:class:`nearfar.errors.GraphFormatError` with the file and, where there are lines, the line; nothing
+is read by half.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def read(
     format : str or None
         Name of a format (see :func:`formats`); None takes the one that suffix and content agree on.
     dtype : dtype or None
-        Weights as int32, int64, float32 or float64; None keeps what the format says, with integers of a
-        text file in int32 when all fit it.
+        Weights as int32, int64, float32 or float64; None keeps what the format says, with integers
+        of a text file in int32 when all fit it.
     progress : callable or None
         ``progress(stage, done, total)`` with stages ``"decompress"`` and ``"parse"``, in bytes.
     **options
@@ -110,8 +110,8 @@ def write(
     Raises
     ------
     GraphFormatError
-        If the format cannot hold this graph (for example METIS and directed edges), or the file cannot
-        be written.
+        If the format cannot hold this graph (for example METIS and directed edges), or the file
+        cannot be written.
     OptionError
         For an unknown format, suffix or option.
     """
@@ -152,9 +152,10 @@ def _detect(source: Source) -> Format:
     if by_content:
         if not by_suffix or source.suffix in _VAGUE:
             return by_content[0]
+        content = by_content[0].name
         raise source.fail(
-            f"the name says {by_suffix[0].name}, but the content is {by_content[0].name}: rename it, "
-            f"or pass format={by_content[0].name!r}"
+            f"the name says {by_suffix[0].name}, but the content is {content}: rename it, or pass "
+            f"format={content!r}"
         )
     if by_suffix:
         unsure = [spec for spec in by_suffix if spec.sniff is None]
@@ -176,4 +177,3 @@ def _named(name: str) -> Format:
         hint = f"; did you mean {near[0]!r}?" if near else f": use one of {', '.join(table)}"
         raise OptionError(f"no format {name!r}{hint}")
     return table[name]
-

@@ -55,7 +55,11 @@ def read(
     found = _cpu.parse_dimacs(source.data, source.progress())
     if directed is None:
         directed = not found["treewidth"]
-    beside = source.sibling(".co") if coordinates in (None, True) else coordinates or None
+    beside: str | os.PathLike[str] | None = None
+    if coordinates is None or coordinates is True:
+        beside = source.sibling(".co")
+    elif coordinates is not False:
+        beside = coordinates
     if coordinates is True and beside is None:
         raise source.fail("there is no .co file of the same name beside it")
     attributes: dict[str, Any] = {}
@@ -63,7 +67,7 @@ def read(
         attributes["title"] = found["title"].decode(errors="replace")
     if len(found["sources_named"]):
         attributes["source"] = int(found["sources_named"][0])
-    return Graph.from_edges(
+    graph: Graph = Graph.from_edges(
         found["sources"],
         found["targets"],
         found["weights"],
@@ -74,6 +78,7 @@ def read(
         else read_coordinates(beside, found["n"], scale=coordinate_scale),
         attributes=attributes,
     )
+    return graph
 
 
 def read_coordinates(

@@ -1,6 +1,7 @@
-"""Bytes in and out: compression, memory mapping, atomic replacement, progress, and errors with a place.
+"""Bytes in and out: compression, memory mapping, atomic replacement, progress, errors.
 
-A reader gets a :class:`Source` and a writer a :class:`Sink`; neither knows how the file is compressed.
+A reader gets a :class:`Source` and a writer a :class:`Sink`; neither knows how the file is
+compressed.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import os
 import re
 import stat
 import zlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -72,7 +72,7 @@ def import_extra(module: str, extra: str, what: str) -> Any:
 
 
 def split_suffix(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """Format suffix and compression suffix of a name, in lower case: ``("x.gr.XZ") -> (".gr", ".xz")``."""
+    """Format suffix and compression suffix of a name: ``("x.gr.XZ") -> (".gr", ".xz")``."""
     name = os.path.basename(os.fspath(path)).lower()
     stem, last = os.path.splitext(name)
     packed = last if last in COMPRESSIONS else ""
@@ -168,21 +168,14 @@ class Source:
         return GraphFormatError(message, self.path, line)
 
     def sibling(self, suffix: str) -> str | None:
-        """A file beside this one with another format suffix, plain or compressed, if there is one."""
-        name = self.path
-        if compression_of(Path(name).read_bytes()[:6] if self.size < 6 else self._peek()):
-            for packed in COMPRESSIONS:
-                name = name[: -len(packed)] if name.lower().endswith(packed) else name
-        stem = os.path.splitext(name)[0]
-        for packed in ("", *COMPRESSIONS):
-            candidate = stem + suffix + packed
-            if os.path.isfile(candidate):
-                return candidate
+        """A file beside this one with another suffix, plain or compressed, if there is one."""
+        packed = split_suffix(self.path)[1]
+        name = self.path[: len(self.path) - len(packed)]
+        stem = name[: len(name) - len(self.suffix)]
+        for other in ("", *COMPRESSIONS):
+            if os.path.isfile(stem + suffix + other):
+                return stem + suffix + other
         return None
-
-    def _peek(self) -> bytes:
-        with open(self.path, "rb") as file:
-            return file.read(6)
 
     def _decompress(self, already: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
         """All bytes, decompressed; a stream that stops before its end is an error."""
@@ -267,7 +260,8 @@ class Sink:
 def replacing(path: str, progress: Progress | None = None) -> Iterator[Sink]:
     """Write to a temporary name in the same folder and rename when all went well.
 
-    Readers of ``path`` see the old file or the whole new one, never half. The suffix picks compression.
+    Readers of ``path`` see the old file or the whole new one, never half. The suffix picks
+    compression.
 
     Raises
     ------
@@ -290,9 +284,7 @@ def replacing(path: str, progress: Progress | None = None) -> Iterator[Sink]:
         os.replace(temporary, path)
         done = True
     except OSError as error:
-        raise GraphFormatError(
-            f"it cannot be written: {error.strerror or error}", path
-        ) from error
+        raise GraphFormatError(f"it cannot be written: {error.strerror or error}", path) from error
     finally:
         if not done:
             with contextlib.suppress(OSError):
@@ -300,7 +292,7 @@ def replacing(path: str, progress: Progress | None = None) -> Iterator[Sink]:
 
 
 def _packer(raw: BinaryIO, packed: str) -> Any:
-    """A file object that compresses into ``raw`` by suffix; no time stamps, so equal graphs give equal files."""
+    """A file object that compresses into ``raw``; no time stamps, so equal input, equal file."""
     if packed == ".gz":
         return gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0)
     if packed == ".xz":
@@ -326,7 +318,7 @@ def chunks_of_rows(graph: Graph, edges: int = 1 << 20) -> Iterator[tuple[int, in
 
 @contextlib.contextmanager
 def library_errors(path: str, what: str) -> Iterator[None]:
-    """Turn whatever a parser library raises into :class:`GraphFormatError`, with its line if it says one.
+    """Turn whatever a parser library raises into :class:`GraphFormatError`, with its line.
 
     Our own errors, a full memory and Ctrl-C pass through.
     """

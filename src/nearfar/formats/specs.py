@@ -1,7 +1,7 @@
 """The table of file formats: what each can do, and how a file is matched to one.
 
-One file a format registers itself here; the documentation's table, ``nearfar convert`` and the tests
-iterate over it. Adding a format is adding a file.
+One file a format registers itself here; the documentation's table, ``nearfar convert`` and the
+tests iterate over it. Adding a format is adding a file.
 """
 
 from __future__ import annotations

@@ -1,0 +1,276 @@
+r"""The native container `.nfg`: raw arrays behind a JSON header, mapped and not parsed.
+
+Layout, little-endian throughout::
+
+    0   8   magic "NEARFAR\n"
+    8   4   version, 1
+    12  4   length of the header in bytes
+    16  4   CRC-32 of the header
+    20  4   zero
+    24      header: JSON in UTF-8, padded with blanks
+    ...     arrays, each at a multiple of 64 bytes
+
+The header names every array with dtype, shape and offset, the size of the whole file (so a cut file
+is seen at once), the graph's statistics (so that opening needs no pass over the weights) and a
+SHA-256 of all arrays.
+
+A plain file of at most 256 MiB is checked in full when it is opened: digest and every index. A
+larger one is mapped and trusted, so a graph of a billion edges opens in milliseconds;
+``verify=True`` checks it too. Trust matters: solvers assume that indices are in range, so a damaged
+file that is not verified can crash the process. Compressed containers are always checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.formats.files import Sink, Source
+from nearfar.formats.specs import Format, register
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph import Graph
+
+MAGIC = b"NEARFAR\n"
+VERSION = 1
+ALIGNMENT = 64
+VERIFY_BELOW = 256 << 20
+_PREFIX = struct.Struct("<8sIIII")
+_DTYPES = {"<i4", "<i8", "<f4", "<f8"}
+_CHUNK = 1 << 24
+
+
+def sniff(head: bytes) -> bool:
+    """Whether the magic is there."""
+    return head.startswith(MAGIC)
+
+
+def read(source: Source, *, verify: bool | None = None) -> Graph:
+    """Open a container.
+
+    Parameters
+    ----------
+    verify : bool or None
+        True checks digest and indices, False trusts the file; None checks up to 256 MiB.
+    """
+    from nearfar.graph import Graph
+
+    header = read_header(source)
+    arrays = {entry["name"]: _array(source, entry) for entry in header["arrays"]}
+    for name in ("indptr", "indices"):
+        if name not in arrays:
+            raise source.fail(f"the header names no array {name!r}")
+    names = _names(source, arrays)
+    coordinates = arrays.get("coordinates")
+    kept = {
+        "directed": bool(header.get("directed", True)),
+        "vertex_names": names,
+        "coordinates": None if coordinates is None else coordinates.reshape(-1, 2),
+        "attributes": dict(header.get("attributes", {})),
+    }
+    small = source.data.size <= VERIFY_BELOW
+    if verify or (verify is None and (small or not source.mapped)):
+        found = _digest([arrays[entry["name"]] for entry in header["arrays"]])
+        if found != header.get("sha256"):
+            raise source.fail(
+                "the arrays do not have the SHA-256 that the header gives: the file is damaged"
+            )
+        graph: Graph = Graph.from_csr(
+            arrays["indptr"], arrays["indices"], arrays.get("weights"), **kept
+        )
+        return graph
+    return _trusted(source, arrays, header, kept)
+
+
+def read_header(source: Source) -> dict[str, Any]:
+    """The JSON header after checking magic, version, checksum and file size.
+
+    Raises
+    ------
+    GraphFormatError
+        If any of them is wrong.
+    """
+    data = source.data
+    if data.size < _PREFIX.size or not source.head.startswith(MAGIC):
+        raise source.fail("not a nearfar container: the magic at its start is missing")
+    _, version, length, crc, _ = _PREFIX.unpack(source.head[: _PREFIX.size])
+    if version != VERSION:
+        raise source.fail(f"container version {version}: this release reads version {VERSION}")
+    if data.size < _PREFIX.size + length:
+        raise source.fail("the file ends inside its header")
+    raw = data[_PREFIX.size : _PREFIX.size + length].tobytes()
+    if zlib.crc32(raw) != crc:
+        raise source.fail("the header does not match its checksum: the file is damaged")
+    try:
+        header = json.loads(raw)
+        size, arrays = int(header["file_size"]), list(header["arrays"])
+        for entry in arrays:
+            entry["offset"], entry["length"] = int(entry["offset"]), int(entry["length"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise source.fail(f"the header is not as it should be: {error}") from None
+    if size != data.size:
+        raise source.fail(
+            f"the file has {data.size} bytes, but its header says {size}: it is cut short or grew"
+        )
+    result: dict[str, Any] = header
+    return result
+
+
+def _array(source: Source, entry: dict[str, Any]) -> NDArray[Any]:
+    """A view of one array into the file's bytes."""
+    kind, offset, length = entry.get("dtype"), entry["offset"], entry["length"]
+    if kind not in _DTYPES and kind != "|u1":
+        raise source.fail(
+            f"array {entry.get('name')!r} has dtype {kind!r}, which containers do not hold"
+        )
+    dtype = np.dtype(kind)
+    stop = offset + length * dtype.itemsize
+    if offset < 0 or offset % ALIGNMENT or length < 0 or stop > source.data.size:
+        raise source.fail(f"array {entry.get('name')!r} does not lie inside the file")
+    return source.data[offset:stop].view(dtype)
+
+
+def _names(source: Source, arrays: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
+    if "names" in arrays:
+        return arrays["names"]
+    if "name_bytes" not in arrays:
+        return None
+    try:
+        texts = json.loads(arrays["name_bytes"].tobytes())
+        return np.array(texts, dtype=np.str_)
+    except ValueError as error:
+        raise source.fail(f"the vertex names are damaged: {error}") from None
+
+
+def _digest(arrays: list[NDArray[Any]]) -> str:
+    state = hashlib.sha256()
+    for array in arrays:
+        raw = _bytes(array)
+        for at in range(0, len(raw), _CHUNK):
+            state.update(raw[at : at + _CHUNK])
+    return state.hexdigest()
+
+
+def _bytes(array: NDArray[Any]) -> memoryview:
+    return np.ascontiguousarray(array).view(np.uint8).data if array.size else memoryview(b"")
+
+
+def _trusted(
+    source: Source, arrays: dict[str, NDArray[Any]], header: dict[str, Any], kept: dict[str, Any]
+) -> Graph:
+    """A graph over mapped arrays without touching them: shapes are checked, contents believed."""
+    from nearfar.construct import index_dtype
+    from nearfar.graph import Graph
+
+    indptr, indices, weights = arrays["indptr"], arrays["indices"], arrays.get("weights")
+    n, m = len(indptr) - 1, len(indices)
+    expected = index_dtype(n, m)
+    scan = header.get("scan")
+    if (
+        n < 0
+        or indptr.dtype != expected
+        or indices.dtype != expected
+        or (weights is not None and len(weights) != m)
+        or not isinstance(scan, dict)
+        or int(indptr[0]) != 0
+        or int(indptr[-1]) != m
+    ):
+        raise source.fail("the arrays do not fit together")
+    empty = Graph.from_csr(np.zeros(1, expected), np.zeros(0, expected))
+    graph = Graph.__new__(Graph)
+    graph.__dict__.update(empty.__dict__)
+    graph.indptr, graph.indices, graph.weights, graph._scan = indptr, indices, weights, scan
+    graph.directed, graph.attributes, graph.cache = kept["directed"], kept["attributes"], {}
+    graph.vertex_names = graph._per_vertex(kept["vertex_names"], "vertex_names")
+    graph.coordinates = kept["coordinates"]
+    return graph
+
+
+def write(graph: Graph, sink: Sink) -> None:
+    """Write a container; everything survives that JSON and arrays can hold."""
+    arrays: list[tuple[str, NDArray[Any]]] = [("indptr", graph.indptr), ("indices", graph.indices)]
+    if graph.weights is not None:
+        arrays.append(("weights", graph.weights))
+    if graph.coordinates is not None:
+        arrays.append(("coordinates", graph.coordinates.reshape(-1)))
+    if graph.vertex_names is not None:
+        arrays.append(_packed_names(graph.vertex_names))
+    plain = [(name, np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("<"))) for name, a in arrays]
+    header: dict[str, Any] = {
+        "n_vertices": graph.n_vertices,
+        "n_edges": graph.n_edges,
+        "directed": graph.directed,
+        "scan": {key: _plain(value) for key, value in graph._scan.items()},
+        "attributes": {k: v for k, v in graph.attributes.items() if _is_json(v)},
+        "sha256": _digest([a for _, a in plain]),
+    }
+    raw, places = _layout(header, plain)
+    sink.write(_PREFIX.pack(MAGIC, VERSION, len(raw), zlib.crc32(raw), 0) + raw)
+    at = _PREFIX.size + len(raw)
+    total = sum(a.nbytes for _, a in plain)
+    done = 0
+    for (_, array), place in zip(plain, places, strict=True):
+        sink.write(bytes(place - at))
+        view = _bytes(array)
+        for start in range(0, len(view), _CHUNK):
+            sink.write(view[start : start + _CHUNK])
+            done += len(view[start : start + _CHUNK])
+            sink.tell(graph.n_edges * done // max(total, 1), graph.n_edges)
+        at = place + len(view)
+
+
+def _layout(
+    header: dict[str, Any], arrays: list[tuple[str, NDArray[Any]]]
+) -> tuple[bytes, list[int]]:
+    """The header's bytes, padded to a length known beforehand, and the offset of every array."""
+    reserve = 256 * (len(arrays) + 1)
+    body = len(json.dumps(header)) + reserve
+    at = -(-(_PREFIX.size + body) // ALIGNMENT) * ALIGNMENT
+    length = at - _PREFIX.size
+    entries, places, end = [], [], at
+    for name, array in arrays:
+        at = -(-end // ALIGNMENT) * ALIGNMENT
+        entries.append({"name": name, "dtype": array.dtype.str, "length": array.size, "offset": at})
+        places.append(at)
+        end = at + array.nbytes
+    text = json.dumps({**header, "arrays": entries, "file_size": end})
+    return text.encode().ljust(length), places
+
+
+def _packed_names(names: NDArray[Any]) -> tuple[str, NDArray[Any]]:
+    if names.dtype.kind in "iu" and names.dtype != np.uint64:
+        return "names", names.astype(np.int64)
+    text = json.dumps([str(name) for name in names.tolist()]).encode()
+    return "name_bytes", np.frombuffer(text, dtype=np.uint8)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+register(
+    Format(
+        name="native",
+        title="nearfar container: memory-mapped arrays, opened without parsing",
+        suffixes=(".nfg",),
+        read=read,
+        write=write,
+        sniff=sniff,
+        keeps="everything",
+    )
+)
