@@ -5,12 +5,13 @@ A command is a module of this package with
 - ``NAME``: the word typed after ``nearfar``;
 - ``HELP``: one line for the list of commands;
 - ``EXAMPLES``: command lines, one a line, shown at the end of its ``--help``;
-- ``configure(parser)``: adds arguments to an ``argparse.ArgumentParser`` that already has ``--json``,
+- ``configure(parser)``: adds arguments to an ``argparse.ArgumentParser`` that already has
+  ``--json``,
   ``--quiet`` and ``--debug``;
 - ``run(args) -> int``: does the work and returns an exit code of :class:`nearfar.cli.console.Exit`.
 
-Its docstring is the description in ``--help``. A command raises the library's errors and lets them pass:
-the dispatcher turns them into one sentence on stderr and an exit code. Data goes to stdout through
-:func:`nearfar.cli.console.emit`, everything else to stderr. Modules import what is heavy inside ``run``,
-because listing the commands imports all of them.
+Its docstring is the description in ``--help``. A command raises the library's errors and lets them
+pass: the dispatcher turns them into one sentence on stderr and an exit code. Data goes to stdout
+through :func:`nearfar.cli.console.emit`, everything else to stderr. Modules import what is heavy
+inside ``run``, because listing the commands imports all of them.
 """

@@ -1,9 +1,10 @@
-"""Distance tables in files: CSV, Parquet, NPZ, JSON; written whole or not at all, read back for proof.
+"""Distance tables in files: CSV, Parquet, NPZ, JSON; written whole or not at all.
 
 Columns are ``vertex``, ``distance`` and, where asked for, ``predecessor``, one row a vertex in the
 graph's order. An unreached vertex has no distance: an empty field, null, or in NPZ the value that
-:class:`nearfar.Paths` documents. Floats are written so that they read back exactly. Parquet, NPZ and JSON
-also carry the source and the limit; in CSV the source is the vertex at distance 0 without predecessor.
+:class:`nearfar.Paths` documents. Floats are written so that they read back exactly. Parquet, NPZ
+and JSON also carry the source and the limit; in CSV the source is the vertex at distance 0 without
+predecessor.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from nearfar.errors import GraphFormatError, MissingDependencyError, OptionError
+from nearfar.errors import MissingDependencyError, OptionError
 from nearfar.graph import unreached_value
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def save_answer(
             with temporary.open("w", encoding="utf-8", newline="") as file:
                 _csv(file, paths, predecessors, progress)
         elif suffix == ".csv.gz":
-            with gzip.open(temporary, "wt", encoding="utf-8", newline="", compresslevel=5) as packed:
+            with gzip.open(temporary, "wt", 5, "utf-8", newline="") as packed:
                 _csv(packed, paths, predecessors, progress)
         elif suffix == ".parquet":
             _parquet(temporary, paths, predecessors)
@@ -150,7 +151,7 @@ def _names(graph: Graph, first: int, last: int) -> NDArray[Any]:
 
 
 def _named(graph: Graph, indices: NDArray[Any]) -> NDArray[Any]:
-    """External names of vertex indices; entries below 0 stay meaningless and are masked by callers."""
+    """External names of vertex indices; callers mask the entries below 0."""
     return indices if graph.vertex_names is None else graph.vertex_names[np.maximum(indices, 0)]
 
 
@@ -228,7 +229,7 @@ def _npz(path: Path, paths: Paths, predecessors: bool) -> None:
     names = _names(graph, 0, graph.n_vertices)
     # NumPy would pickle objects, and a pickle is nothing to hand around.
     names = names.astype("U") if names.dtype.kind == "O" else names
-    arrays = {"vertex": names, "distance": paths._host_distances}
+    arrays: dict[str, Any] = {"vertex": names, "distance": paths._host_distances}
     if predecessors:
         arrays["predecessor"] = np.asarray(paths.predecessors)
     facts = np.array(json.dumps(_facts(paths)))
@@ -256,189 +257,3 @@ def _json(path: Path, paths: Paths, predecessors: bool) -> None:
             for name, index in zip(_named(graph, before).tolist(), before.tolist(), strict=True)
         ]
     path.write_text(json.dumps(data) + "\n", encoding="utf-8")
-
-
-# ---- reading back ------------------------------------------------------------------------------
-
-
-class SavedAnswer:
-    """A table read back, in the graph's vertex order.
-
-    Attributes
-    ----------
-    distances : array, shape (n,)
-        In the weights' dtype, or int64 where an int32 graph's distances need it.
-    predecessors : int array, shape (n,), or None
-    source : object or None
-        External name of the source, where the file says it.
-    limit : int, float or None
-    """
-
-    def __init__(self, graph: Graph, path: str, columns: dict[str, list[Any]]) -> None:
-        self.graph, self.path = graph, path
-        self.source: Any = None
-        self.limit: Any = None
-        for name in ("vertex", "distance"):
-            if name not in columns:
-                raise GraphFormatError(f"no column {name!r}: a distance table has it", path)
-        n = graph.n_vertices
-        if len(columns["vertex"]) != n:
-            raise GraphFormatError(
-                f"{len(columns['vertex']):,} rows, but the graph has {n:,} vertices", path
-            )
-        order = self._indices(columns["vertex"], "vertex")
-        seen = np.zeros(n, dtype=bool)
-        seen[order] = True
-        if not seen.all():
-            missing = graph.name_of(int(np.flatnonzero(~seen)[0]))
-            raise GraphFormatError(f"vertex {missing} has no row and another has two", path)
-        self.distances = self._numbers(columns["distance"])[np.argsort(order)]
-        self.predecessors: NDArray[np.int64] | None = None
-        if "predecessor" in columns:
-            found = np.empty(n, dtype=np.int64)
-            found[order] = self._indices(columns["predecessor"], "predecessor")
-            self.predecessors = found
-
-    def _indices(self, values: list[Any], what: str) -> NDArray[np.int64]:
-        """Vertex indices of external names; -1 for none."""
-        graph, n = self.graph, self.graph.n_vertices
-        table: dict[Any, int] = {"": -1, None: -1}
-        if graph.vertex_names is not None:
-            for i, name in enumerate(graph.vertex_names.tolist()):
-                table[name] = i
-                table.setdefault(str(name), i)
-        out = np.empty(len(values), dtype=np.int64)
-        for row, value in enumerate(values):
-            index = table.get(value)
-            if index is None and graph.vertex_names is None:
-                try:
-                    index = int(value)
-                except (TypeError, ValueError):
-                    index = None
-                if index is not None and not 0 <= index < n:
-                    index = None
-            if index is None or (index < 0 and what == "vertex"):
-                raise GraphFormatError(
-                    f"row {row + 1}: {what} {value!r} is not a vertex of the graph", self.path
-                )
-            out[row] = index
-        return out
-
-    def _numbers(self, values: list[Any]) -> NDArray[Any]:
-        dtype = self.graph.weight_dtype
-        whole = dtype.kind == "i"
-        if whole:
-            dtype = np.dtype(np.int64)
-        read: Callable[[Any], Any] = int if whole else float
-        empty = unreached_value(dtype)
-        out = np.empty(len(values), dtype=dtype)
-        for row, value in enumerate(values):
-            try:
-                out[row] = empty if value is None or value == "" else read(value)
-            except (TypeError, ValueError, OverflowError):
-                kind = "whole number" if whole else "number"
-                raise GraphFormatError(
-                    f"row {row + 1}: distance {value!r} is not a {kind}", self.path
-                ) from None
-        if not whole or self.graph.weight_dtype == np.int64:
-            return out
-        reached = out != empty
-        if not reached.any() or np.abs(out[reached]).max() < np.iinfo(np.int32).max:
-            narrow = np.full(len(out), np.iinfo(np.int32).max, dtype=np.int32)
-            narrow[reached] = out[reached]
-            return narrow
-        return out
-
-
-def load_answer(path: str, graph: Graph) -> SavedAnswer:
-    """Read a distance table that belongs to a graph.
-
-    Raises
-    ------
-    GraphFormatError
-        Where it is not a table of this graph's vertices.
-    """
-    suffix = suffix_of(path)
-    facts: dict[str, Any] = {}
-    if suffix in (".csv", ".csv.gz"):
-        columns = _read_csv(path, suffix)
-    elif suffix == ".parquet":
-        columns, facts = _read_parquet(path)
-    elif suffix == ".npz":
-        columns, facts = _read_npz(path, graph)
-    else:
-        columns, facts = _read_json(path)
-    saved = SavedAnswer(graph, path, columns)
-    saved.source, saved.limit = facts.get("source"), facts.get("limit")
-    return saved
-
-
-def _read_csv(path: str, suffix: str) -> dict[str, list[Any]]:
-    import csv
-
-    opened = gzip.open if suffix == ".csv.gz" else open
-    try:
-        with opened(path, "rt", encoding="utf-8", newline="") as file:
-            lines = csv.reader(file)
-            header = next(lines, None)
-            if header is None:
-                raise GraphFormatError("the file is empty", path)
-            table = []
-            for row in lines:
-                if len(row) != len(header):
-                    raise GraphFormatError(
-                        f"{len(row)} fields, but the header has {len(header)}", path, lines.line_num
-                    )
-                table.append(row)
-    except (UnicodeDecodeError, csv.Error, EOFError, gzip.BadGzipFile) as error:
-        raise GraphFormatError(f"not a CSV table: {error}", path) from None
-    transposed = [list(column) for column in zip(*table, strict=True)] or [[] for _ in header]
-    return {name.strip(): column for name, column in zip(header, transposed, strict=True)}
-
-
-def _read_parquet(path: str) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    import pyarrow
-
-    module = parquet()
-    try:
-        table = module.read_table(path)
-    except pyarrow.ArrowInvalid as error:
-        raise GraphFormatError(f"not a Parquet table: {error}", path) from None
-    facts = (table.schema.metadata or {}).get(b"nearfar", b"{}")
-    return {name: table[name].to_pylist() for name in table.column_names}, json.loads(facts)
-
-
-def _read_npz(path: str, graph: Graph) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    import zipfile
-
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise GraphFormatError(f"not an NPZ table: {error}", path) from None
-    facts = json.loads(str(arrays.pop("facts", "{}")))
-    columns = {name: array.tolist() for name, array in arrays.items()}
-    if "distance" in arrays:
-        distance = arrays["distance"]
-        for i in np.flatnonzero(distance == unreached_value(distance.dtype)).tolist():
-            columns["distance"][i] = None
-    if "predecessor" in arrays:
-        columns["predecessor"] = [
-            None if i < 0 else graph.name_of(i) if i < graph.n_vertices else i
-            for i in columns["predecessor"]
-        ]
-    return columns, facts
-
-
-def _read_json(path: str) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise GraphFormatError(f"not JSON: {error}", path) from None
-    if not isinstance(data, dict):
-        raise GraphFormatError("not a distance table: the top level is no object", path)
-    columns = {k: data[k] for k in ("vertex", "distance", "predecessor") if k in data}
-    for name, column in columns.items():
-        if not isinstance(column, list):
-            raise GraphFormatError(f"column {name!r} is no list", path)
-    return columns, data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from typing import TYPE_CHECKING, Any
@@ -25,23 +26,24 @@ __all__ = [
     "vertex_list",
 ]
 
+# Keywords of sssp that are not options of a method.
+_OWN_FLAGS = ("method", "device", "predecessors", "limit", "targets", "threads", "stats", "source")
+
 
 def add_graph(parser: argparse.ArgumentParser) -> None:
     """Add the GRAPH argument and how to read it."""
-    from nearfar.formats import FORMATS
-
     parser.add_argument("graph", metavar="GRAPH", help="graph file, plain or .gz, .xz, .zst")
     parser.add_argument(
         "--format",
         metavar="NAME",
-        help=f"file format, when name and content do not tell: {', '.join(FORMATS)}",
+        help="its format, where name and content do not tell; `nearfar convert --list` shows all",
     )
     parser.add_argument(
         "--read-option",
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="option of the reader, such as profile=walk for OpenStreetMap (repeatable)",
+        help="option of the reader, such as directed=false (repeatable)",
     )
 
 
@@ -106,8 +108,12 @@ def key_values(given: list[str], flag: str) -> dict[str, Any]:
 
 def solver_options(args: argparse.Namespace) -> dict[str, Any]:
     """Keywords of :func:`nearfar.sssp` from the arguments of :func:`add_solver`."""
+    options = key_values(args.option, "--option")
+    for name in options:
+        if name in _OWN_FLAGS:
+            raise OptionError(f"--option {name}=...: {name} is no option of a method; it has a flag")
     return {
-        **key_values(args.option, "--option"),
+        **options,
         "method": args.method,
         "device": args.device,
         "threads": args.threads,
@@ -122,7 +128,7 @@ def read_graph(args: argparse.Namespace) -> tuple[Graph, float]:
     began = time.perf_counter()
     options = key_values(args.read_option, "--read-option")
     with Progress(f"reading {args.graph}", enabled=not args.quiet) as progress:
-        graph = read(args.graph, format=args.format, progress=progress, **options)
+        graph = read(args.graph, format=args.format, progress=progress.stage, **options)
     return graph, time.perf_counter() - began
 
 
@@ -145,10 +151,8 @@ def read_vertex(graph: Graph, text: str, what: str = "vertex") -> Any:
                 if last >= 0
                 else f"{what} {text!r} is not a vertex: the graph is empty"
             ) from None
-        try:
+        with contextlib.suppress(ValueError):
             candidates.append(float(text))
-        except ValueError:
-            pass
     if graph.vertex_names is None:
         graph.index_of(candidates[-1], what)
         return candidates[-1]

@@ -1,4 +1,4 @@
-"""What every command shares towards the terminal: data on stdout, the rest on stderr, exit codes."""
+"""What every command shares towards the terminal: data on stdout, the rest on stderr, codes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def exit_code(error: BaseException) -> Exit:
 
 
 def plain(value: Any) -> Any:
-    """Turn NumPy scalars and arrays, infinities and enums into what JSON can say; infinity is null."""
+    """Turn NumPy values and infinities into what JSON can say; an infinity is null."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
@@ -150,12 +150,12 @@ class Progress:
 
     Notes
     -----
-    The first bar shows after half a second, so that short work leaves no trace. Call the object with
-    ``(done, total)``; readers that accept ``progress=`` do so. ``NO_COLOR`` turns colour off.
+    The first bar shows after half a second, so that short work leaves no trace. Call the object
+    with ``(done, total)``; readers that accept ``progress=`` do so. ``NO_COLOR`` turns colour off.
     """
 
     def __init__(self, text: str, *, enabled: bool = True) -> None:
-        self.text = text
+        self.title = self.text = text
         self.enabled = enabled and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self.colour = not os.environ.get("NO_COLOR")
         self.began = time.monotonic()
@@ -173,6 +173,11 @@ class Progress:
         if self.drawn:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+    def stage(self, stage: str, done: float, total: float) -> None:
+        """As :meth:`__call__`, with the name of a stage, as readers and writers report it."""
+        self.text = f"{self.title} ({stage})"
+        self(done, total)
 
     def __call__(self, done: float, total: float) -> None:
         """Say how much is done; cheap enough to call often."""

@@ -98,8 +98,8 @@ def _run(args: argparse.Namespace) -> int:
         print("nearfar: interrupted", file=sys.stderr)
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has gone, as in `nearfar ... | head`: leave without a word, and keep
-        # the interpreter from flushing into the closed pipe at exit.
+        # The reader of our output has gone, as in `nearfar ... | head`: leave without a word, and
+        # keep the interpreter from flushing into the closed pipe at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except Exception as error:

@@ -1,4 +1,4 @@
-"""List the methods: every algorithm that --method accepts, where it comes from, and whether it runs here."""
+"""List the methods that --method accepts, where each comes from, and whether it runs here."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _table(found: list[dict[str, Any]]) -> list[str]:
     width = max((len(v["id"]) for v in found), default=0)
-    lines = []
+    lines: list[str] = []
     family = None
     for v in found:
         if v["family"] != family:

@@ -3,5 +3,12 @@
 
 NB_MODULE(_cpu, m) {
   m.doc() = "Hot loops of nearfar on CPU cores. Internal: use the functions of nearfar instead.";
+#if defined(__clang__)
+  m.attr("compiler") = "Clang " __clang_version__;
+#elif defined(__GNUC__)
+  m.attr("compiler") = "GCC " __VERSION__;
+#else
+  m.attr("compiler") = "an unknown compiler";
+#endif
   for (auto& bind : nearfar::binders()) bind(m);
 }

@@ -1,0 +1,236 @@
+"""Say what this installation can do, and why something does not work.
+
+Shows versions, processor, memory, the GPU with its driver and compiler, and optional packages; then
+solves a small graph on each device and proves the answers. Exits with 0 when the CPU methods work.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nearfar.cli.console import Exit, duration, emit, rows
+
+if TYPE_CHECKING:
+    import argparse
+
+NAME = "doctor"
+HELP = "check the installation"
+EXAMPLES = """\
+nearfar doctor
+nearfar doctor --json"""
+
+# Package to look for, distribution that carries it, extra that installs it, what it is for.
+_OPTIONAL = (
+    ("cupy", "cuda12 or cuda13", "CUDA methods"),
+    ("networkx", "networkx", "NetworkX graphs and backend"),
+    ("pyarrow", "tables", "CSV, Parquet and Arrow tables"),
+    ("zstandard", "zstd", ".zst files"),
+    ("osmium", "osm", "OpenStreetMap files"),
+    ("matplotlib", "plot", "maps and plots"),
+    ("dask", "dask", "many sources over a cluster"),
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """No arguments of its own."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """Collect, test, report."""
+    facts: dict[str, Any] = {
+        "versions": _versions(),
+        "machine": _machine(),
+        "cuda": _cuda(),
+        "optional": _optional(),
+        "self_test": _self_test(),
+    }
+    works = facts["self_test"]["cpu"]["passed"]
+    facts["healthy"] = works
+    emit(args, facts, _report(facts))
+    return Exit.OK if works else Exit.UNAVAILABLE
+
+
+def _version_of(package: str) -> str | None:
+    """Version of an installed package by its import name; None without it."""
+    if importlib.util.find_spec(package) is None:
+        return None
+    owners = importlib.metadata.packages_distributions().get(package, [package])
+    try:
+        return importlib.metadata.version(owners[0])
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown version"
+
+
+def _versions() -> dict[str, Any]:
+    import numpy
+
+    import nearfar
+
+    found: dict[str, Any] = {
+        "nearfar": nearfar.__version__,
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "scipy": _version_of("scipy"),
+        "platform": platform.platform(),
+    }
+    try:
+        from nearfar import _cpu
+    except ImportError as error:
+        found["module"] = None
+        found["module_error"] = str(error)
+    else:
+        found["module"] = _cpu.__file__
+        found["compiler"] = _cpu.compiler
+        found["instruction_set"] = _cpu.isa()
+    return found
+
+
+def _machine() -> dict[str, Any]:
+    from nearfar.construct import default_threads
+
+    found: dict[str, Any] = {"cores": default_threads(), "processor": platform.machine()}
+    try:
+        page = os.sysconf("SC_PAGE_SIZE")
+        found["memory"] = page * os.sysconf("SC_PHYS_PAGES")
+        found["memory_free"] = page * os.sysconf("SC_AVPHYS_PAGES")
+    except (ValueError, OSError):
+        found["memory"] = found["memory_free"] = None
+    for source, key in (("/proc/cpuinfo", "model name"), ("/proc/meminfo", "MemAvailable")):
+        try:
+            lines = Path(source).read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            continue
+        values = [line.split(":", 1)[1].strip() for line in lines if line.startswith(key)]
+        if values and key == "model name":
+            found["processor"] = values[0]
+        elif values:
+            # The kernel's estimate counts caches that it would give up.
+            found["memory_free"] = int(values[0].split()[0]) * 1024
+    return found
+
+
+def _cuda() -> dict[str, Any]:
+    from nearfar.cuda import compiler, runtime
+
+    here = runtime.available()
+    found: dict[str, Any] = {
+        "available": here is True,
+        "reason": "" if here is True else here,
+        "cupy": _version_of("cupy"),
+        "visible_devices": os.environ.get("CUDA_VISIBLE_DEVICES"),
+    }
+    try:
+        found["cache"] = str(compiler.cache_directory())
+    except Exception as error:
+        found["cache"] = None
+        found["cache_error"] = str(error)
+    nvrtc = runtime.cupy_nvrtc()
+    found["nvrtc"] = nvrtc.version if nvrtc is not None else None
+    if here is True:
+        device = runtime.device()
+        free, total = runtime.memory()
+        found |= {
+            "device": device.name,
+            "architecture": device.arch,
+            "driver_cuda": device.driver,
+            "multiprocessors": device.multiprocessors,
+            "memory": total,
+            "memory_free": free,
+        }
+    return found
+
+
+def _optional() -> list[dict[str, Any]]:
+    return [
+        {"package": package, "version": _version_of(package), "extra": extra, "for": purpose}
+        for package, extra, purpose in _OPTIONAL
+    ]
+
+
+def _self_test() -> dict[str, Any]:
+    """Solve one small graph on each device and prove the answers."""
+    import time
+
+    found: dict[str, Any] = {}
+    for device in ("cpu", "cuda"):
+        began = time.perf_counter()
+        try:
+            import nearfar
+            from nearfar.cuda import runtime
+
+            here = True if device == "cpu" else runtime.available()
+            if here is not True:
+                found[device] = {"passed": False, "tried": False, "reason": here}
+                continue
+            graph = nearfar.generate("grid", rows=40, columns=50)
+            paths = nearfar.sssp(graph, 0, device=device, predecessors=True)
+            nearfar.verify(graph, paths)
+        except Exception as error:
+            found[device] = {
+                "passed": False,
+                "tried": True,
+                "reason": f"{type(error).__name__}: {error}",
+            }
+        else:
+            found[device] = {
+                "passed": True,
+                "tried": True,
+                "engine": paths.engine,
+                "seconds": time.perf_counter() - began,
+            }
+    return found
+
+
+def _gib(size: int | None) -> str:
+    return "unknown" if size is None else f"{size / 2**30:.1f} GiB"
+
+
+def _report(facts: dict[str, Any]) -> list[str]:
+    versions, machine, cuda = facts["versions"], facts["machine"], facts["cuda"]
+    pairs: list[tuple[str, object]] = [
+        ("nearfar", f"{versions['nearfar']}, Python {versions['python']}, {versions['platform']}"),
+        ("libraries", f"NumPy {versions['numpy']}, SciPy {versions['scipy']}"),
+    ]
+    if versions["module"] is None:
+        pairs.append(("CPU module", f"MISSING: {versions['module_error']}"))
+    else:
+        level = versions["instruction_set"]
+        pairs.append(("CPU module", f"built by {versions['compiler']}, instruction set {level}"))
+    pairs += [
+        ("processor", f"{machine['processor']}, {machine['cores']} cores for this process"),
+        ("memory", f"{_gib(machine['memory'])}, {_gib(machine['memory_free'])} free"),
+    ]
+    if cuda["available"]:
+        pairs += [
+            ("GPU", f"{cuda['device']} ({cuda['architecture']})"),
+            ("GPU memory", f"{_gib(cuda['memory'])}, {_gib(cuda['memory_free'])} free"),
+            ("CUDA", f"driver {cuda['driver_cuda']}, NVRTC {cuda['nvrtc']}, CuPy {cuda['cupy']}"),
+        ]
+    else:
+        pairs.append(("GPU", cuda["reason"]))
+    pairs.append(("kernel cache", cuda["cache"] or f"unusable: {cuda['cache_error']}"))
+    lines = rows(pairs)
+    lines += ["", "optional packages"]
+    for item in facts["optional"]:
+        if item["version"] is None:
+            state = f"missing ({item['for']}; extra {item['extra']})"
+        else:
+            state = f"{item['version']} ({item['for']})"
+        lines.append(f"  {item['package']:<12}{state}")
+    lines += ["", "self-test"]
+    for device, result in facts["self_test"].items():
+        if result["passed"]:
+            state = f"passed: {result['engine']} proved in {duration(result['seconds'])}"
+        else:
+            state = f"{'FAILED' if result['tried'] else 'not run'}: {result['reason']}"
+        lines.append(f"  {device:<12}{state}")
+    if not facts["healthy"]:
+        again = f"{sys.executable} -m pip install --force-reinstall nearfar"
+        lines += ["", f"The CPU methods do not work; reinstall: {again}"]
+    return lines

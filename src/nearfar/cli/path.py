@@ -1,0 +1,74 @@
+"""Find one shortest path.
+
+Prints the vertices from the source to the target with their distances, one a line, and the length
+last.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from nearfar.cli.arguments import add_graph, add_solver, read_graph, read_vertex, solver_options
+from nearfar.cli.console import Exit, duration, emit, note
+from nearfar.cli.sssp import distance_text
+
+if TYPE_CHECKING:
+    import argparse
+
+NAME = "path"
+HELP = "one shortest path"
+EXAMPLES = """\
+nearfar path roads.gr.gz 1 42
+nearfar path roads.gr.gz 1 42 --json
+nearfar path town.osm.pbf 25291516 25291562 --read-option profile=walk"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    add_graph(parser)
+    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number from 0")
+    parser.add_argument("target", metavar="TARGET", help="vertex name, or its number from 0")
+    parser.add_argument(
+        "--prove", action="store_true", help="prove the answer (exit 6 if it fails)"
+    )
+    add_solver(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Find the path and print it."""
+    import nearfar
+
+    graph, _ = read_graph(args)
+    source = read_vertex(graph, args.source, "source")
+    target = read_vertex(graph, args.target, "target")
+    began = time.perf_counter()
+    paths = nearfar.sssp(graph, source, targets=[target], **solver_options(args))
+    vertices = paths.path_to(target)
+    seconds = time.perf_counter() - began
+    if args.prove:
+        nearfar.verify(graph, paths)
+    distances = [paths.distance_to(v) for v in vertices]
+    unit = graph.attributes.get("unit")
+    facts = {
+        "source": source,
+        "target": target,
+        "length": distances[-1],
+        "unit": unit,
+        "vertices": vertices,
+        "distances": distances,
+        "engine": paths.engine,
+        "reason": paths.reason,
+        "seconds": seconds,
+        "proved": bool(args.prove),
+    }
+    lines = [f"{v}\t{d}" for v, d in zip(vertices, distances, strict=True)]
+    emit(args, facts, lines)
+    hops = len(vertices) - 1
+    proof = ", proved" if args.prove else ""
+    note(
+        args,
+        f"length {distance_text(distances[-1], unit)} over {hops:,} edges, "
+        f"{paths.engine}, {duration(seconds)}{proof}",
+    )
+    return Exit.OK

@@ -1,0 +1,216 @@
+"""Compute exact shortest distances from one source.
+
+Without -o the command prints a summary. With -o it also writes a table with one row a vertex and
+the columns vertex, distance and, with --predecessors, predecessor; '-o -' prints it on stdout as
+CSV. The suffix chooses the format: .csv, .csv.gz, .parquet, .npz or .json. A file appears whole or
+not at all.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from nearfar.cli import answers
+from nearfar.cli.arguments import (
+    add_graph,
+    add_solver,
+    number,
+    read_graph,
+    read_vertex,
+    solver_options,
+    vertex_list,
+)
+from nearfar.cli.console import Exit, Progress, duration, emit, rows
+from nearfar.errors import OptionError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from nearfar.graph import Graph
+    from nearfar.paths import Paths
+
+NAME = "sssp"
+HELP = "distances from one source"
+EXAMPLES = """\
+nearfar sssp roads.gr.gz 1
+nearfar sssp roads.gr.gz 1 --predecessors --prove -o distances.parquet
+nearfar sssp roads.gr.gz 1 --limit 60000 -o near.csv
+nearfar sssp roads.gr.gz 1 --targets 17 42
+nearfar sssp roads.gr.gz 1 --method near_far --option delta=500 --threads 2
+nearfar sssp roads.gr.gz 1 --explain"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    add_graph(parser)
+    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number from 0")
+    parser.add_argument(
+        "--limit", type=number, metavar="D", help="leave out what is farther than D"
+    )
+    parser.add_argument(
+        "--targets", nargs="+", metavar="V", help="stop once these vertices have their distance"
+    )
+    parser.add_argument("--predecessors", action="store_true", help="find predecessors too")
+    parser.add_argument(
+        "--prove", action="store_true", help="prove the answer (exit 6 if it fails)"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the distance table")
+    parser.add_argument(
+        "--stats",
+        choices=["basic", "full"],
+        help="print the run's counters; 'full' adds one entry an iteration where the method can",
+    )
+    parser.add_argument(
+        "--explain", action="store_true", help="rank the methods for this graph instead"
+    )
+    add_solver(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Solve, prove, save, summarise."""
+    import nearfar
+
+    answers.check_output(args.output)
+    graph, read_seconds = read_graph(args)
+    source = read_vertex(graph, args.source, "source")
+    targets = vertex_list(graph, args.targets)
+    if args.explain:
+        return explain(args, graph, source, targets)
+    if args.json and args.output == "-":
+        raise OptionError("--json and -o - both want stdout: give -o a file name")
+    began = time.perf_counter()
+    paths = nearfar.sssp(
+        graph,
+        source,
+        predecessors=args.predecessors,
+        limit=args.limit,
+        targets=targets,
+        stats=args.stats or "basic",
+        **solver_options(args),
+    )
+    seconds = time.perf_counter() - began
+    facts = {**summary(paths), "seconds": seconds, "read_seconds": read_seconds}
+    if targets is not None:
+        facts["targets"] = {str(t): paths.distance_to(t) for t in targets}
+    if args.prove:
+        began = time.perf_counter()
+        nearfar.verify(graph, paths)
+        facts["proved"], facts["proof_seconds"] = True, time.perf_counter() - began
+    if args.output is not None:
+        with Progress(f"writing {args.output}", enabled=not args.quiet) as progress:
+            answers.save_answer(
+                args.output, paths, predecessors=args.predecessors, progress=progress
+            )
+        facts["output"] = args.output
+    if args.stats:
+        facts["stats"] = paths.stats
+    if args.output == "-":
+        if not args.quiet:
+            print("\n".join(report(facts)), file=sys.stderr)
+        return Exit.OK
+    emit(args, facts, report(facts))
+    return Exit.OK
+
+
+def summary(paths: Paths) -> dict[str, Any]:
+    """What is worth saying about an answer, as plain data."""
+    graph = paths.graph
+    farthest = graph.name_of(paths.farthest)
+    return {
+        "vertices": graph.n_vertices,
+        "edges": graph.n_edges,
+        "weights": str(graph.weights.dtype) if graph.weights is not None else None,
+        "unit": graph.attributes.get("unit"),
+        "source": graph.name_of(paths.source),
+        "reached": paths.n_reached,
+        "farthest": farthest,
+        "farthest_distance": paths.distance_to(farthest),
+        "dtype": str(paths.distances.dtype),
+        "limit": paths.limit,
+        "engine": paths.engine,
+        "reason": paths.reason,
+    }
+
+
+def distance_text(value: Any, unit: str | None) -> str:
+    """A distance for people; integers in full."""
+    if value == float("inf"):
+        return "not reached"
+    shown = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+    return f"{shown} {unit}" if unit else shown
+
+
+def report(facts: dict[str, Any]) -> list[str]:
+    """Lines of the summary for people."""
+    unit = facts["unit"]
+    kind = f"{facts['weights']} weights" if facts["weights"] else "no weights: every edge counts 1"
+    pairs: list[tuple[str, object]] = [
+        ("graph", f"{facts['vertices']:,} vertices, {facts['edges']:,} edges, {kind}"),
+        ("source", facts["source"]),
+        ("reached", f"{facts['reached']:,} vertices"),
+        ("farthest", f"{facts['farthest']} at {distance_text(facts['farthest_distance'], unit)}"),
+    ]
+    if facts["limit"] is not None:
+        pairs.append(("limit", distance_text(facts["limit"], unit)))
+    for target, distance in facts.get("targets", {}).items():
+        pairs.append((f"to {target}", distance_text(distance, unit)))
+    pairs += [
+        ("time", f"{duration(facts['seconds'])} (reading {duration(facts['read_seconds'])})"),
+        ("method", f"{facts['engine']} ({facts['reason']})"),
+    ]
+    if facts.get("proved"):
+        pairs.append(("proof", f"passed in {duration(facts['proof_seconds'])}"))
+    if "output" in facts and facts["output"] != "-":
+        pairs.append(("table", facts["output"]))
+    lines = rows(pairs)
+    for name, value in facts.get("stats", {}).items():
+        lines.append(f"  {name} = {_short(value)}")
+    return lines
+
+
+def _short(value: Any) -> str:
+    shape = getattr(value, "shape", ())
+    if shape:
+        head = ", ".join(f"{item:.4g}" for item in value.ravel()[:6].tolist())
+        return f"[{head}{', ...' if value.size > 6 else ''}] ({value.size:,} entries)"
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)
+
+
+def explain(args: argparse.Namespace, graph: Graph, source: Any, targets: Any) -> int:
+    """Print how the chooser ranks the methods for this request, and why others are out."""
+    from nearfar.choose import rank
+    from nearfar.registry import Request, variants
+    from nearfar.solve import check_limit, check_targets, check_threads
+
+    request = Request(
+        sources=(graph.index_of(source, "source"),),
+        device=args.device,
+        predecessors=args.predecessors,
+        limit=check_limit(args.limit, graph.weight_dtype),
+        targets=check_targets(graph, targets),
+        threads=check_threads(args.threads),
+    )
+    ranking = rank(graph, request)
+    ranked = {choice.variant.id for choice in ranking}
+    others = []
+    for v in variants(problem="sssp"):
+        answer = v.can_run(graph, request)
+        if args.device not in ("auto", v.device):
+            answer = f"device {args.device} was asked for"
+        if v.id not in ranked:
+            why = "correct here, never the fastest: the chooser does not consider it"
+            others.append({"id": v.id, "reason": why if answer is True else answer})
+    places: list[dict[str, Any]] = [
+        {"id": c.variant.id, "seconds": c.seconds, "reason": c.reason} for c in ranking
+    ]
+    width = max((len(item["id"]) for item in [*places, *others]), default=0)
+    lines = ["ranking (estimated time):"]
+    for place, item in enumerate(places, start=1):
+        time_text = duration(item["seconds"])
+        lines.append(f"{place:3}. {item['id']:<{width}}  {time_text:>8}  {item['reason']}")
+    lines += ["not ranked:"] if others else []
+    lines += [f"     {item['id']:<{width}}  {item['reason']}" for item in others]
+    emit(args, {"ranking": places, "others": others}, lines)
+    return Exit.OK
