@@ -1,10 +1,11 @@
 // Sums and keys of distances, without a branch for saturation.
 //
-// Integer sums of two non-negative values fit the unsigned type of the same width, and "unreached" is the
-// signed maximum. So a sum that would overflow compares greater than or equal to every distance there is
-// and never improves: saturation costs nothing per edge. Floats saturate at infinity by themselves.
-// Everything here is forced inline: builds for several instruction sets share this header, and no
-// out-of-line copy made for a newer processor may reach an older one (see cpu/isa.hpp).
+// Integer sums of two non-negative values fit the unsigned type of the same width, and "unreached"
+// is the signed maximum. So a sum that would overflow compares greater than or equal to every
+// distance there is and never improves: saturation costs nothing per edge. Floats saturate at
+// infinity by themselves. Everything here is forced inline: builds for several instruction sets
+// share this header, and no out-of-line copy made for a newer processor may reach an older one (see
+// cpu/isa.hpp).
 #pragma once
 
 #include <bit>
@@ -68,6 +69,8 @@ struct PackedKey {
   static NEARFAR_INLINE Index vertex(Type key) { return static_cast<Index>(key); }
 };
 
-NEARFAR_INLINE void prefetch(const void* address) { __builtin_prefetch(address, 0, 3); }
+NEARFAR_INLINE void prefetch(const void* address) {
+  __builtin_prefetch(address, 0, 3);
+}
 
 }  // namespace nearfar

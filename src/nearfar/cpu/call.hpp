@@ -3,8 +3,8 @@
 // A family writes a function of (typed Csr, source, distances, StopRule, Interrupt) and wraps it:
 //   m.def("name", [](GraphView& view, int64_t source, Array distances, ...) {
 //     return call_search(view, packed, source, distances, limit, targets, threads, solver); });
-// Exceptions pass through with the GIL taken back: std::bad_alloc becomes MemoryError, nb::python_error
-// (Ctrl-C) itself.
+// Exceptions pass through with the GIL taken back: std::bad_alloc becomes MemoryError,
+// nb::python_error (Ctrl-C) itself.
 #pragma once
 
 #include <nanobind/stl/optional.h>
@@ -15,7 +15,8 @@
 
 namespace nearfar {
 
-using Targets = std::optional<nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
+using Targets =
+    std::optional<nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
 
 inline nb::dict as_dict(const SearchStats& stats) {
   nb::dict out;

@@ -1,8 +1,9 @@
 // Ctrl-C while the GIL is released: solvers call poll(work) as they go.
 //
-// A poll is an addition and a comparison. Every 2^16 units of work the clock is read, and after 50 ms
-// the GIL is taken and pending signals are looked at; a pending one surfaces as nb::python_error
-// (KeyboardInterrupt or whatever the handler raised). Only the thread that holds the Python call may poll.
+// A poll is an addition and a comparison. Every 2^16 units of work the clock is read, and after 50
+// ms the GIL is taken and pending signals are looked at; a pending one surfaces as nb::python_error
+// (KeyboardInterrupt or whatever the handler raised). Only the thread that holds the Python call
+// may poll.
 #pragma once
 
 #include <cstdint>

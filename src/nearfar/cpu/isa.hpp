@@ -1,21 +1,24 @@
 // Which of the builds for several instruction sets runs here.
 //
-// CMake compiles every *.simd.cpp once a level, with NEARFAR_ISA naming the level. Such a file puts all
-// it defines into `namespace nearfar::NEARFAR_ISA`, and the callers choose with NEARFAR_PICK_ISA. Rules that
-// keep an old processor safe from instructions it lacks:
-// - a template or inline function shared by the levels is NEARFAR_INLINE (never emitted out of line), or
+// CMake compiles every *.simd.cpp once a level, with NEARFAR_ISA naming the level. Such a file puts
+// all it defines into `namespace nearfar::NEARFAR_ISA`, and the callers choose with
+// NEARFAR_PICK_ISA. Rules that keep an old processor safe from instructions it lacks:
+// - a template or inline function shared by the levels is NEARFAR_INLINE (never emitted out of
+// line), or
 //   lives in a header that opens `namespace nearfar::NEARFAR_ISA` itself (one symbol a level);
-// - hot files use no std:: containers: their members would be emitted as weak symbols that the linker
+// - hot files use no std:: containers: their members would be emitted as weak symbols that the
+// linker
 //   merges between levels;
-// - should one slip through, CMake links the plain objects first, then the levels in rising order, and
+// - should one slip through, CMake links the plain objects first, then the levels in rising order,
+// and
 //   the first definition of a weak symbol wins, which is the oldest.
 #pragma once
 
 #if defined(__x86_64__)
 #define NEARFAR_FOR_EACH_ISA(X) X(v2) X(v3) X(v4)
-#define NEARFAR_PICK_ISA(function)                          \
-  (::nearfar::isa() == ::nearfar::Isa::v4   ? v4::function  \
-   : ::nearfar::isa() == ::nearfar::Isa::v3 ? v3::function  \
+#define NEARFAR_PICK_ISA(function)                         \
+  (::nearfar::isa() == ::nearfar::Isa::v4   ? v4::function \
+   : ::nearfar::isa() == ::nearfar::Isa::v3 ? v3::function \
                                             : v2::function)
 #else
 #define NEARFAR_FOR_EACH_ISA(X) X(baseline)
@@ -26,8 +29,8 @@ namespace nearfar {
 
 enum class Isa { baseline, v2, v3, v4 };
 
-// The best level of this processor, or the lower one that the environment variable NEARFAR_CPU_LEVEL
-// names (v2, v3, v4), for tests and comparisons. Read once.
+// The best level of this processor, or the lower one that the environment variable
+// NEARFAR_CPU_LEVEL names (v2, v3, v4), for tests and comparisons. Read once.
 Isa isa();
 
 }  // namespace nearfar

@@ -1,4 +1,5 @@
-// What every single-source solver on a CPU receives and reports, and the checks of the call from Python.
+// What every single-source solver on a CPU receives and reports, and the checks of the call from
+// Python.
 #pragma once
 
 #include <cmath>
@@ -19,9 +20,9 @@ struct StopRule {
   const int64_t* targets = nullptr;
   std::size_t n_targets = 0;
 
-  // Whether all targets are nearer than `next`, the least distance still pending. A target equal to it
-  // keeps the search alive: a zero-weight edge may still lead to a vertex as far as that target. The
-  // position moves on over settled targets, so all calls together cost O(targets).
+  // Whether all targets are nearer than `next`, the least distance still pending. A target equal to
+  // it keeps the search alive: a zero-weight edge may still lead to a vertex as far as that target.
+  // The position moves on over settled targets, so all calls together cost O(targets).
   NEARFAR_INLINE bool reached_all(const Weight* distances, Weight next) {
     if (n_targets == 0) return false;
     while (position_ < n_targets && distances[targets[position_]] < next) ++position_;
@@ -34,7 +35,8 @@ struct StopRule {
 
 struct SearchStats {
   uint64_t iterations = 0;
-  uint64_t vertices_processed = 0;  // rows scanned; more than the settled ones where work is repeated
+  uint64_t vertices_processed =
+      0;  // rows scanned; more than the settled ones where work is repeated
   uint64_t edges_relaxed = 0;
   uint64_t pushes = 0;
   uint64_t stale = 0;  // queue entries dropped because a shorter distance was known

@@ -1,13 +1,14 @@
-// The bucket queue of delta-stepping: a ring of buckets over the nearest distances, one far pile beyond.
+// The bucket queue of delta-stepping: a ring of buckets over the nearest distances, one far pile
+// beyond.
 //
-// Bucket number of a distance is (distance - base) / delta, rounded down; the ring holds the numbers from
-// the current one up to current + kSlots - 1, and a bitmap finds the next bucket in use, so that thousands
-// of empty ones cost nothing. Entries beyond the ring wait in the far pile and are dealt out when the ring
-// runs empty; base then moves to the least of them, so a gap of any size is skipped at once.
-// Rounding may put an entry into a neighbouring bucket: the mapping stays monotone, which is all that
-// is needed, because a stale entry is recognised by its distance and not by its bucket.
-// Buffers go back to a stack of spares when their bucket has been worked off, and the next bucket takes
-// the one that is still warm in cache.
+// Bucket number of a distance is (distance - base) / delta, rounded down; the ring holds the
+// numbers from the current one up to current + kSlots - 1, and a bitmap finds the next bucket in
+// use, so that thousands of empty ones cost nothing. Entries beyond the ring wait in the far pile
+// and are dealt out when the ring runs empty; base then moves to the least of them, so a gap of any
+// size is skipped at once. Rounding may put an entry into a neighbouring bucket: the mapping stays
+// monotone, which is all that is needed, because a stale entry is recognised by its distance and
+// not by its bucket. Buffers go back to a stack of spares when their bucket has been worked off,
+// and the next bucket takes the one that is still warm in cache.
 //
 // Included by *.simd.cpp only; everything lives in the namespace of the instruction set.
 #pragma once
@@ -83,9 +84,9 @@ class BucketRing {
     if (slots_[slot].capacity != 0) recycle(slots_[slot]);
   }
 
-  // Deals the far pile out from its least distance on; false when it is empty. The ring must be empty.
-  // When the window takes only a small part of a large pile, buckets are too narrow for these
-  // distances, and dealing again and again would cost more than it orders: widen them.
+  // Deals the far pile out from its least distance on; false when it is empty. The ring must be
+  // empty. When the window takes only a small part of a large pile, buckets are too narrow for
+  // these distances, and dealing again and again would cost more than it orders: widen them.
   bool refill() {
     if (far_.size == 0) return false;
     for (;;) {

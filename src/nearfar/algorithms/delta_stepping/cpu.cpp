@@ -27,13 +27,13 @@ NEARFAR_BIND(m) {
       "delta_stepping",
       [](GraphView& view, int64_t source, Array distances, std::optional<double> delta,
          std::optional<double> limit, const Targets& targets) {
-        return call_search(
-            view, true, source, distances, limit, targets, 1,
-            [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
-              using C = std::decay_t<decltype(csr)>;
-              const DeltaPlan plan{delta ? *delta : first_delta(csr), !delta};
-              return NEARFAR_PICK_ISA(delta_sequential<C>)(csr, from, out, stop, plan, poll);
-            });
+        return call_search(view, true, source, distances, limit, targets, 1,
+                           [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
+                             using C = std::decay_t<decltype(csr)>;
+                             const DeltaPlan plan{delta ? *delta : first_delta(csr), !delta};
+                             return NEARFAR_PICK_ISA(delta_sequential<C>)(csr, from, out, stop,
+                                                                          plan, poll);
+                           });
       },
       nb::arg("view"), nb::arg("source"), nb::arg("distances"), nb::arg("delta") = nb::none(),
       nb::arg("limit") = nb::none(), nb::arg("targets") = nb::none());

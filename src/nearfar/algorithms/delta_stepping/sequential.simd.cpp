@@ -1,15 +1,17 @@
-// Delta-stepping on one core: buckets instead of a heap, so that what comes next is known in advance.
+// Delta-stepping on one core: buckets instead of a heap, so that what comes next is known in
+// advance.
 //
-// Meyer and Sanders 2003, without the split into light and heavy edges: an edge that leads into the current
-// bucket is worked off in the same pass, any other goes to its bucket. A heap reveals its next vertex only
-// after the pop; a bucket is a queue whose entries can be fetched ahead. Three stages run in front of the
-// vertex at hand: row bounds and distance of the entry kRowAhead later, the edges of the one kEdgeAhead later,
-// the distances of the neighbours of the one kTargetAhead later. On graphs that do not fit the caches this
-// hides nearly all of the latency that Dijkstra's method pays.
-// An entry carries the distance it was pushed with; one whose vertex is nearer by now is stale and dropped.
+// Meyer and Sanders 2003, without the split into light and heavy edges: an edge that leads into the
+// current bucket is worked off in the same pass, any other goes to its bucket. A heap reveals its
+// next vertex only after the pop; a bucket is a queue whose entries can be fetched ahead. Three
+// stages run in front of the vertex at hand: row bounds and distance of the entry kRowAhead later,
+// the edges of the one kEdgeAhead later, the distances of the neighbours of the one kTargetAhead
+// later. On graphs that do not fit the caches this hides nearly all of the latency that Dijkstra's
+// method pays. An entry carries the distance it was pushed with; one whose vertex is nearer by now
+// is stale and dropped.
 //
-// Delta adapts while running (see Adapter): too wide, and vertices of one bucket are processed again and
-// again; too narrow, and buckets are too short for the stages to run full.
+// Delta adapts while running (see Adapter): too wide, and vertices of one bucket are processed
+// again and again; too narrow, and buckets are too short for the stages to run full.
 #include <algorithm>
 
 #include "algorithms/delta_stepping/adapter.hpp"
@@ -165,9 +167,9 @@ SearchStats delta_sequential(const C& csr, typename C::Index source, typename C:
   return solver.run(source, stop, plan, interrupt);
 }
 
-#define NEARFAR_INSTANTIATE(I, W)                                                              \
-  template SearchStats delta_sequential<Csr<I, W>>(const Csr<I, W>&, I, W*, StopRule<W>, DeltaPlan, \
-                                                   Interrupt&);
+#define NEARFAR_INSTANTIATE(I, W)                                                        \
+  template SearchStats delta_sequential<Csr<I, W>>(const Csr<I, W>&, I, W*, StopRule<W>, \
+                                                   DeltaPlan, Interrupt&);
 NEARFAR_FOR_EACH_CSR(NEARFAR_INSTANTIATE)
 
 }  // namespace nearfar::NEARFAR_ISA

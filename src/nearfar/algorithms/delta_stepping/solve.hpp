@@ -15,23 +15,23 @@ struct DeltaPlan {
   bool adapt = true;
 };
 
-#define NEARFAR_DECLARE_DELTA(level)                                                             \
-  namespace level {                                                                              \
-  template <class C>                                                                             \
-  SearchStats delta_sequential(const C& csr, typename C::Index source,                           \
-                               typename C::Weight* distances, StopRule<typename C::Weight> stop, \
-                               DeltaPlan plan, Interrupt& interrupt);                            \
-  template <class C>                                                                             \
-  SearchStats delta_parallel(const C& csr, typename C::Index source,                             \
-                             typename C::Weight* distances, StopRule<typename C::Weight> stop,   \
-                             DeltaPlan plan, WorkerPool& pool, int threads,                      \
-                             Interrupt& interrupt);                                              \
+#define NEARFAR_DECLARE_DELTA(level)                                                               \
+  namespace level {                                                                                \
+  template <class C>                                                                               \
+  SearchStats delta_sequential(const C& csr, typename C::Index source,                             \
+                               typename C::Weight* distances, StopRule<typename C::Weight> stop,   \
+                               DeltaPlan plan, Interrupt& interrupt);                              \
+  template <class C>                                                                               \
+  SearchStats delta_parallel(const C& csr, typename C::Index source,                               \
+                             typename C::Weight* distances, StopRule<typename C::Weight> stop,     \
+                             DeltaPlan plan, WorkerPool& pool, int threads, Interrupt& interrupt); \
   }
 NEARFAR_FOR_EACH_ISA(NEARFAR_DECLARE_DELTA)
 #undef NEARFAR_DECLARE_DELTA
 
-#define NEARFAR_FOR_EACH_CSR(X)                                                           \
-  X(int32_t, int32_t) X(int32_t, int64_t) X(int32_t, float) X(int32_t, double)            \
-  X(int64_t, int32_t) X(int64_t, int64_t) X(int64_t, float) X(int64_t, double)
+#define NEARFAR_FOR_EACH_CSR(X)                                                                    \
+  X(int32_t, int32_t)                                                                              \
+  X(int32_t, int64_t) X(int32_t, float) X(int32_t, double) X(int64_t, int32_t) X(int64_t, int64_t) \
+      X(int64_t, float) X(int64_t, double)
 
 }  // namespace nearfar

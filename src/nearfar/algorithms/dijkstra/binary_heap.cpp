@@ -5,6 +5,8 @@
 
 namespace nearfar {
 
-NEARFAR_BIND(m) { bind_dijkstra<BinaryHeap>(m, "dijkstra_binary_heap"); }
+NEARFAR_BIND(m) {
+  bind_dijkstra<BinaryHeap>(m, "dijkstra_binary_heap");
+}
 
 }  // namespace nearfar

@@ -1,10 +1,11 @@
 // Dijkstra's method over a heap policy: the one loop that all heap variants share.
 //
-// A policy is a class template over (Index, Weight) with insert, decrease, pop and a flag `indexed`; see
-// cpu/heaps/. An indexed heap holds a vertex once and never returns a stale entry; a lazy one may return
-// a vertex again with an older, larger distance, which the loop drops. Distances double as the "reached"
-// flag, so a run needs no array of its own besides the heap's.
-// Dijkstra 1959; departs from the papers' Fig. 1 in that only reached vertices are ever in the queue.
+// A policy is a class template over (Index, Weight) with insert, decrease, pop and a flag
+// `indexed`; see cpu/heaps/. An indexed heap holds a vertex once and never returns a stale entry; a
+// lazy one may return a vertex again with an older, larger distance, which the loop drops.
+// Distances double as the "reached" flag, so a run needs no array of its own besides the heap's.
+// Dijkstra 1959; departs from the papers' Fig. 1 in that only reached vertices are ever in the
+// queue.
 #pragma once
 
 #include <algorithm>

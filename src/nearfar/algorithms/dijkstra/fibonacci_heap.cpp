@@ -5,6 +5,8 @@
 
 namespace nearfar {
 
-NEARFAR_BIND(m) { bind_dijkstra<FibonacciHeap>(m, "dijkstra_fibonacci_heap"); }
+NEARFAR_BIND(m) {
+  bind_dijkstra<FibonacciHeap>(m, "dijkstra_fibonacci_heap");
+}
 
 }  // namespace nearfar

@@ -5,6 +5,8 @@
 
 namespace nearfar {
 
-NEARFAR_BIND(m) { bind_dijkstra<PairingHeap>(m, "dijkstra_pairing_heap"); }
+NEARFAR_BIND(m) {
+  bind_dijkstra<PairingHeap>(m, "dijkstra_pairing_heap");
+}
 
 }  // namespace nearfar

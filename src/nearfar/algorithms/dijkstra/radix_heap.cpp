@@ -5,6 +5,8 @@
 
 namespace nearfar {
 
-NEARFAR_BIND(m) { bind_dijkstra<RadixHeap>(m, "dijkstra_radix_heap"); }
+NEARFAR_BIND(m) {
+  bind_dijkstra<RadixHeap>(m, "dijkstra_radix_heap");
+}
 
 }  // namespace nearfar

@@ -5,6 +5,8 @@
 
 namespace nearfar {
 
-NEARFAR_BIND(m) { bind_dijkstra<RelaxedHeap>(m, "dijkstra_relaxed_heap"); }
+NEARFAR_BIND(m) {
+  bind_dijkstra<RelaxedHeap>(m, "dijkstra_relaxed_heap");
+}
 
 }  // namespace nearfar

@@ -1,8 +1,9 @@
 // Pairing heap (Fredman, Sedgewick, Sleator and Tarjan 1986), two-pass variant.
 //
-// A heap-ordered tree in which a vertex knows its first child, its next sibling, and the one before it
-// (sibling, or the vertex above for a first child). Insert and decrease-key link two trees; pop pairs the
-// root's children left to right and links the pairs right to left. All links live in one record a vertex.
+// A heap-ordered tree in which a vertex knows its first child, its next sibling, and the one before
+// it (sibling, or the vertex above for a first child). Insert and decrease-key link two trees; pop
+// pairs the root's children left to right and links the pairs right to left. All links live in one
+// record a vertex.
 #pragma once
 
 #include <memory>

@@ -1,15 +1,16 @@
-// Rank-relaxed heap (Driscoll, Gabow, Shrairman and Tarjan 1988), the papers' second baseline: the queue
-// that Boost's Dijkstra used under the name relaxed_heap.
+// Rank-relaxed heap (Driscoll, Gabow, Shrairman and Tarjan 1988), the papers' second baseline: the
+// queue that Boost's Dijkstra used under the name relaxed_heap.
 //
-// Binomial trees in which a few tree roots may be smaller than the one above them. Such a one is "active";
-// there is at most one of each rank and it is the last child of the one above, so that decrease-key repairs
-// the order with a constant number of links, amortised, instead of cutting. The least key is a root or
-// active: O(log n) places to look.
+// Binomial trees in which a few tree roots may be smaller than the one above them. Such a one is
+// "active"; there is at most one of each rank and it is the last child of the one above, so that
+// decrease-key repairs the order with a constant number of links, amortised, instead of cutting.
+// The least key is a root or active: O(log n) places to look.
 //
-// As in the paper's section on storage, what sits in the trees are groups of ~log2 n consecutive vertices:
-// a group's key is its least vertex, the forest over all groups exists from the start with infinite keys,
-// and the child tables together take n slots. Popping a vertex gives its group a larger key: the group
-// becomes a single tree again and is combined with its former children in order of rank.
+// As in the paper's section on storage, what sits in the trees are groups of ~log2 n consecutive
+// vertices: a group's key is its least vertex, the forest over all groups exists from the start
+// with infinite keys, and the child tables together take n slots. Popping a vertex gives its group
+// a larger key: the group becomes a single tree again and is combined with its former children in
+// order of rank.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +38,8 @@ class RelaxedHeap {
         children_(new Index[(static_cast<std::size_t>(groups_) + 1) * ranks_]) {
     std::fill_n(keys_.get(), n, unreached<Weight>());
     std::fill_n(active_, kRanks, none);
-    // A root above all trees, number groups_, holds no vertex and counts as smaller than every other.
+    // A root above all trees, number groups_, holds no vertex and counts as smaller than every
+    // other.
     group_[groups_] = Group{unreached<Weight>(), none, 0};
     std::fill_n(children(groups_), ranks_, none);
     Index first = 0;
@@ -115,9 +117,9 @@ class RelaxedHeap {
     return best;
   }
 
-  // Links two trees of one rank and returns the root. The former last child of the root is not the last
-  // any more, so it must not stay active: it changes places with the new last child's own last child,
-  // which has the same rank and is in order under either.
+  // Links two trees of one rank and returns the root. The former last child of the root is not the
+  // last any more, so it must not stay active: it changes places with the new last child's own last
+  // child, which has the same rank and is in order under either.
   Index combine(Index a, Index b) {
     if (group_[b].key < group_[a].key) std::swap(a, b);
     const int rank = group_[a].rank;
@@ -156,8 +158,8 @@ class RelaxedHeap {
       good_sibling_transform(a, s);
   }
 
-  // a is bad, its next sibling s (one rank up) is not active. Change places with the last child of s, or
-  // if that one is active itself, link both.
+  // a is bad, its next sibling s (one rank up) is not active. Change places with the last child of
+  // s, or if that one is active itself, link both.
   void good_sibling_transform(Index a, Index s) {
     const int r = group_[a].rank;
     const Index p = group_[a].above;
@@ -176,8 +178,8 @@ class RelaxedHeap {
     }
   }
 
-  // a is bad, its next sibling s is active and thereby the last child of p: take both off p, which is left
-  // with the rank of a, and link the three.
+  // a is bad, its next sibling s is active and thereby the last child of p: take both off p, which
+  // is left with the rank of a, and link the three.
   void active_sibling_transform(Index a, Index s) {
     const int r = group_[a].rank;
     const Index p = group_[a].above;
@@ -190,8 +192,8 @@ class RelaxedHeap {
     promote_if_bad(top);
   }
 
-  // a is bad and a last child, and another one of its rank is active: take both off those above them,
-  // link the two, and link those above, which are now of that rank too.
+  // a is bad and a last child, and another one of its rank is active: take both off those above
+  // them, link the two, and link those above, which are now of that rank too.
   void pair_transform(Index a) {
     const int r = group_[a].rank;
     const Index other = active_[r];

@@ -1,0 +1,19 @@
+"""Delta-stepping: settle a bucket of width delta at a time, repeating what turns out shorter.
+
+Meyer and Sanders 2003. With buckets ``B[k]`` for distances from ``k * delta`` up to
+``(k + 1) * delta``::
+
+    distance[*] = unreached; distance[source] = 0; put source into B[0]
+    for k = the first bucket in use, while there is one:
+        while B[k] is not empty:
+            take (v, d) out of B[k]; drop it when d is no longer v's distance
+            for each edge (v, t) of weight w:
+                if d + w < distance[t]:
+                    distance[t] = d + w
+                    put (t, d + w) into its bucket, which may be B[k] again
+
+Delta between 0 and infinity leads from Dijkstra's method to Bellman-Ford's. Inside a bucket any
+order is right, so its vertices can be fetched ahead of time on one core, and shared out among
+several. Departures from the paper: edges are not split into light and heavy ones, and delta adapts
+while running.
+"""

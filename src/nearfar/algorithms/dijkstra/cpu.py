@@ -1,0 +1,155 @@
+"""Dijkstra's method on one core, one variant a queue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.errors import OptionError
+from nearfar.registry import Answer, variant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nearfar.graph import Graph
+    from nearfar.options import NoOptions
+    from nearfar.registry import Workspace
+
+__all__ = ["DaryOptions"]
+
+
+@dataclass(frozen=True, slots=True)
+class DaryOptions:
+    """Options of the d-ary heap.
+
+    Parameters
+    ----------
+    arity : {2, 4, 8}
+        Children of a place in the heap.
+    """
+
+    arity: int = 4
+
+    def __post_init__(self) -> None:
+        if self.arity not in (2, 4, 8):
+            raise OptionError(f"arity is {self.arity}: use 2, 4 or 8")
+
+
+def _run(
+    solver: Callable[..., dict[str, Any]], graph: Graph, source: int, workspace: Workspace
+) -> Answer:
+    distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
+    stats = solver(graph.view, source, distances, workspace.limit, workspace.targets)
+    return Answer(distances, stats)
+
+
+@variant(
+    "dijkstra_array",
+    device="cpu",
+    summary="Dijkstra with a plain array as queue, the form that the papers start from",
+    paper="martin-2009",
+    section="Fig. 1",
+    complexity="O(n^2 + m)",
+)
+def dijkstra_array(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
+    """Scan all unresolved vertices for the nearest one, n times."""
+    return _run(_cpu.dijkstra_array, graph, source, workspace)
+
+
+@variant(
+    "dijkstra_binary_heap",
+    device="cpu",
+    summary="Dijkstra with a binary heap and decrease-key",
+    paper="dijkstra-1959",
+    section="binary heap with position table",
+    complexity="O((n + m) log n)",
+)
+def dijkstra_binary_heap(
+    graph: Graph, source: int, options: NoOptions, workspace: Workspace
+) -> Answer:
+    """The textbook queue: every reached vertex has one entry, found through a position table."""
+    return _run(_cpu.dijkstra_binary_heap, graph, source, workspace)
+
+
+@variant(
+    "dijkstra_dary_heap",
+    device="cpu",
+    summary="Dijkstra with a lazy heap of packed (distance, vertex) keys, four children a place",
+    options=DaryOptions,
+    paper="dijkstra-1959",
+    section="lazy d-ary heap",
+    complexity="O((n + m) log m)",
+)
+def dijkstra_dary_heap(
+    graph: Graph, source: int, options: DaryOptions, workspace: Workspace
+) -> Answer:
+    """Push again instead of decrease-key; entries that are out of date are dropped when popped."""
+    solver = {
+        2: _cpu.dijkstra_dary_heap_2,
+        4: _cpu.dijkstra_dary_heap_4,
+        8: _cpu.dijkstra_dary_heap_8,
+    }[options.arity]
+    return _run(solver, graph, source, workspace)
+
+
+@variant(
+    "dijkstra_radix_heap",
+    device="cpu",
+    summary="Dijkstra with a radix heap: buckets by the highest bit in which keys differ",
+    paper="ahuja-1990",
+    section="one-level radix heap",
+    complexity="O(m + n log C), C the greatest weight",
+)
+def dijkstra_radix_heap(
+    graph: Graph, source: int, options: NoOptions, workspace: Workspace
+) -> Answer:
+    """Made for integer weights; floats go by their bit patterns, which order alike."""
+    return _run(_cpu.dijkstra_radix_heap, graph, source, workspace)
+
+
+@variant(
+    "dijkstra_pairing_heap",
+    device="cpu",
+    summary="Dijkstra with a two-pass pairing heap",
+    paper="fredman-1986",
+    section="two-pass pairing heap",
+    complexity="O((n + m) log n)",
+)
+def dijkstra_pairing_heap(
+    graph: Graph, source: int, options: NoOptions, workspace: Workspace
+) -> Answer:
+    """A heap-ordered tree that decrease-key cuts and links again."""
+    return _run(_cpu.dijkstra_pairing_heap, graph, source, workspace)
+
+
+@variant(
+    "dijkstra_fibonacci_heap",
+    device="cpu",
+    summary="Dijkstra with a Fibonacci heap, the first two papers' baseline",
+    paper="fredman-tarjan-1987",
+    section="F-heaps",
+    complexity="O(m + n log n)",
+)
+def dijkstra_fibonacci_heap(
+    graph: Graph, source: int, options: NoOptions, workspace: Workspace
+) -> Answer:
+    """The best bound of the queues that compare keys; slow in practice: links, cuts, marks."""
+    return _run(_cpu.dijkstra_fibonacci_heap, graph, source, workspace)
+
+
+@variant(
+    "dijkstra_relaxed_heap",
+    device="cpu",
+    summary="Dijkstra with a rank-relaxed heap, the queue of the Boost baseline",
+    paper="driscoll-1988",
+    section="rank-relaxed heaps",
+    complexity="O(m + n log n)",
+)
+def dijkstra_relaxed_heap(
+    graph: Graph, source: int, options: NoOptions, workspace: Workspace
+) -> Answer:
+    """Binomial trees over groups of vertices, with at most one misplaced tree of each rank."""
+    return _run(_cpu.dijkstra_relaxed_heap, graph, source, workspace)

@@ -1,0 +1,50 @@
+"""What the CPU variants would take on a graph: a cost model from a few of its statistics.
+
+Fitted to ``benchmarks/cpu_variants.py``; docs/explanation/cpu-engine.md has the numbers. It need
+not be exact: it only has to put the variants in the right order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nearfar.graph import Graph
+    from nearfar.registry import Request
+
+__all__ = ["cpu_ranking"]
+
+
+def cpu_ranking(graph: Graph, request: Request) -> list[tuple[str, float, str]]:
+    """Variants on the CPU with estimated seconds and the reason in words, cheapest first.
+
+    Parameters
+    ----------
+    graph : Graph
+    request : Request
+        Only its problem and number of threads count.
+
+    Returns
+    -------
+    list of (variant id, seconds, reason)
+        Only variants that auto would consider, whether or not they fit the request.
+    """
+    if request.problem != "sssp":
+        return []
+    n, m = graph.n_vertices, graph.n_edges
+    degree = m / max(n, 1)
+    # Beyond the second-level cache a vertex costs a few more misses, half of which are hidden.
+    vertex = 25e-9 + 15e-9 * min(1.0, n / 2**20)
+    delta = n * vertex + m * 2.6e-9
+    heap = n * (25e-9 + 9e-9 * math.log2(n + 2)) + m * 4e-9
+    found = [
+        (
+            "delta_stepping@cpu",
+            2e-6 + delta,
+            f"buckets with prefetch: {n:,} vertices, {degree:.1f} edges a vertex, one worker",
+        ),
+        ("dijkstra_dary_heap@cpu", 1e-6 + heap, "a heap: no delta to choose"),
+        ("dijkstra_binary_heap@cpu", 1e-6 + 1.2 * heap, "a heap with decrease-key"),
+    ]
+    return sorted(found, key=lambda line: line[1])
