@@ -1,0 +1,12 @@
+"""The measuring house: named graphs, fair timing, reports, and one adapter for each peer library.
+
+``nearfar bench peers`` runs it. The rules, from which no script departs:
+
+- Everything that a contender may prepare once (its own graph object) is made before the clock
+starts.
+- One warm-up solve a source, then rounds in one process in which the contenders take turns, in an
+  order that rotates, so that a busy moment of the machine hits all of them alike.
+- Every sample is kept. Tables show medians; ratios are formed within one run, never across runs.
+- Every answer is compared, outside the timed region, with one that the certificate has proven.
+- Sources are drawn once, with a fixed seed, from the vertices that reach most of the graph.
+"""
