@@ -111,7 +111,9 @@ def solver_options(args: argparse.Namespace) -> dict[str, Any]:
     options = key_values(args.option, "--option")
     for name in options:
         if name in _OWN_FLAGS:
-            raise OptionError(f"--option {name}=...: {name} is no option of a method; it has a flag")
+            raise OptionError(
+                f"--option {name}=...: {name} is no option of a method; it has a flag"
+            )
     return {
         **options,
         "method": args.method,

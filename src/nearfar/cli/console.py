@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import enum
 import json
 import math
@@ -16,7 +17,6 @@ import numpy as np
 from nearfar import errors
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable
     from types import TracebackType
 
@@ -24,8 +24,10 @@ __all__ = [
     "EXIT_CODES",
     "Exit",
     "Progress",
+    "add_output",
     "duration",
     "emit",
+    "epilog",
     "exit_code",
     "note",
     "plain",
@@ -106,6 +108,32 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     return str(value)
+
+
+def epilog(examples: str) -> str:
+    """Examples and exit codes, for the end of a help text."""
+    shown = "".join(f"  {line}\n" for line in examples.strip().splitlines())
+    codes = "".join(f"  {code.value:<4}{text}\n" for code, text in EXIT_CODES.items())
+    return f"examples:\n{shown}\nexit codes:\n{codes}"
+
+
+def add_output(parser: argparse.ArgumentParser, *, nested: bool = False) -> None:
+    """Add what every command has: --json, --quiet, --debug.
+
+    Parameters
+    ----------
+    parser : ArgumentParser
+    nested : bool
+        For a sub-command's own parser: leaves alone what was given before the sub-command's name.
+    """
+    default: Any = argparse.SUPPRESS if nested else False
+    group = parser.add_argument_group("output")
+    for flags, text in (
+        (("--json",), "print JSON on stdout"),
+        (("-q", "--quiet"), "no progress and no remarks"),
+        (("--debug",), "show the traceback of an error"),
+    ):
+        group.add_argument(*flags, action="store_true", default=default, help=text)
 
 
 def emit(args: argparse.Namespace, data: Any, lines: Iterable[str]) -> None:

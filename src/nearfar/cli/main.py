@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import nearfar
-from nearfar.cli.console import EXIT_CODES, Exit, exit_code
+from nearfar.cli.console import Exit, add_output, epilog, exit_code
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,25 +35,19 @@ def commands() -> dict[str, Any]:
     return dict(sorted(found.items()))
 
 
-def _epilog(examples: str) -> str:
-    shown = "".join(f"  {line}\n" for line in examples.strip().splitlines())
-    codes = "".join(f"  {code.value:<4}{text}\n" for code, text in EXIT_CODES.items())
-    return f"examples:\n{shown}\nexit codes:\n{codes}"
+def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The parser with all commands; documentation is generated from it.
 
-
-def _add_common(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("output")
-    group.add_argument("--json", action="store_true", help="print JSON on stdout")
-    group.add_argument("-q", "--quiet", action="store_true", help="no progress and no remarks")
-    group.add_argument("--debug", action="store_true", help="show the traceback of an error")
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """The parser with all commands; documentation is generated from it."""
+    Parameters
+    ----------
+    only : str or None
+        Name of the one command that gets its arguments; the others are listed without, which saves
+        what looking up their choices costs. None configures all.
+    """
     parser = argparse.ArgumentParser(
         prog="nearfar",
         description=_DESCRIPTION,
-        epilog=_epilog(_EXAMPLES),
+        epilog=epilog(_EXAMPLES),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -64,12 +58,14 @@ def build_parser() -> argparse.ArgumentParser:
             name,
             help=module.HELP,
             description=(module.__doc__ or module.HELP).strip(),
-            epilog=_epilog(module.EXAMPLES),
+            epilog=epilog(module.EXAMPLES),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
+        if only is not None and name != only:
+            continue
         module.configure(child)
-        _add_common(child)
+        add_output(child)
         child.set_defaults(run=module.run)
     return parser
 
@@ -117,8 +113,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv : list of str or None
         Arguments after the program's name; None takes those of the process.
     """
-    parser = build_parser()
-    args = parser.parse_args(argv)
+    given = list(sys.argv[1:] if argv is None else argv)
+    parser = build_parser(next((word for word in given if not word.startswith("-")), ""))
+    args = parser.parse_args(given)
     if args.command is None:
         parser.print_help(sys.stderr)
         return Exit.USAGE

@@ -1,0 +1,66 @@
+"""Describe a graph: what a person needs to choose a method.
+
+Shows size, degrees, weights, components, how far a source reaches, and a lower bound of the
+diameter; then the method that 'auto' would take and why.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nearfar.cli.arguments import add_graph, read_graph, read_vertex
+from nearfar.cli.console import Exit, duration, emit, rows
+
+if TYPE_CHECKING:
+    import argparse
+
+    from nearfar.graph import Graph
+
+NAME = "info"
+HELP = "describe a graph"
+EXAMPLES = """\
+nearfar info roads.gr.gz
+nearfar info roads.gr.gz --source 17
+nearfar info wiki-Vote.txt --read-option directed=false --json"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    add_graph(parser)
+    parser.add_argument(
+        "--source", metavar="V", help="vertex to start from (default: drawn from the largest part)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure and print."""
+    graph, seconds = read_graph(args)
+    source = None if args.source is None else read_vertex(graph, args.source, "source")
+    facts, lines = describe(graph, source)
+    facts["read_seconds"] = seconds
+    facts["attributes"] = dict(graph.attributes)
+    origin = [("format", graph.attributes.get("format", "unknown"))]
+    origin.append(("read in", duration(seconds)))
+    if "attribution" in graph.attributes:
+        origin.append(("attribution", graph.attributes["attribution"]))
+    emit(args, facts, rows([*origin, *lines]))
+    return Exit.OK
+
+
+def describe(graph: Graph, source: Any = None) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Figures of a graph as plain data, and as labels and values for people."""
+    from nearfar.construct import default_threads
+    from nearfar.registry import Request
+    from nearfar.solve import select
+    from nearfar.statistics import describe as measure
+
+    found = measure(graph, None if source is None else graph.index_of(source))
+    facts: dict[str, Any] = found.to_dict()
+    lines = found.rows()
+    if graph.n_vertices:
+        start = found.reach.source if found.reach is not None else 0
+        request = Request(sources=(start,), threads=default_threads())
+        method, reason = select(graph, request, "auto")
+        facts["auto"] = {"method": method.id, "reason": reason}
+        lines.append(("method", f"{method.id} ({reason})"))
+    return facts, lines
