@@ -173,8 +173,8 @@ def _components(graph: Graph) -> tuple[tuple[int, int, Any], tuple[int, int, Any
 def _draw(graph: Graph, strong: tuple[int, int, Any], seed: int) -> int:
     """Choose where the first sweep starts.
 
-    The vertex that the graph's origin names as source; else a random vertex of the largest strong part
-    if that is at least a hundredth of the graph; else the vertex of greatest out-degree.
+    The vertex that the graph's origin names as source; else a random vertex of the largest strong
+    part if that is at least a hundredth of the graph; else the vertex of greatest out-degree.
     """
     named = graph.attributes.get("source_vertex")
     if isinstance(named, int) and 0 <= named < graph.n_vertices:
