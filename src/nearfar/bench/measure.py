@@ -262,7 +262,7 @@ def measure(
     patience: float = 10.0,
     name: str = "",
     summary: str = "",
-    say: Callable[[str], None] = lambda text: None,
+    progress: Callable[[float, float], None] = lambda done, total: None,
 ) -> Run:
     """Time contenders on one graph.
 
@@ -279,8 +279,8 @@ def measure(
         Seconds; a contender whose solve takes longer is left out of the rounds.
     name, summary : str
         Of the graph, for the report.
-    say : callable
-        Takes a line about progress.
+    progress : callable
+        Called with (done, total).
 
     Returns
     -------
@@ -298,8 +298,9 @@ def measure(
     truth = {s: _reference(graph, s) for s in sources}
     entries: list[_Entry] = []
     results: list[Result] = []
-    for peer in peers:
-        entry = _warm_up(peer, graph, sources, truth, patience, say)
+    for at, peer in enumerate(peers):
+        progress(at, len(peers) + rounds)
+        entry = _warm_up(peer, graph, sources, truth, patience)
         results.append(entry.result)
         if entry.result.skipped:
             peer.close()
@@ -310,7 +311,7 @@ def measure(
     gc.disable()
     try:
         for turn in range(rounds):
-            say(f"{name}: round {turn + 1} of {rounds}")
+            progress(len(peers) + turn, len(peers) + rounds)
             source = sources[turn % len(sources)]
             shift = turn % len(entries) if entries else 0
             for entry in entries[shift:] + entries[:shift]:
@@ -357,7 +358,6 @@ def _warm_up(
     sources: Sequence[int],
     truth: dict[int, NDArray[np.float64]],
     patience: float,
-    say: Callable[[str], None],
 ) -> _Entry:
     """Prepare a contender and solve every source once; says in the result why it is left out."""
     here = peer.available()
@@ -367,9 +367,7 @@ def _warm_up(
     entry = _Entry(peer, result)
     if fits is not True:
         result.skipped = str(fits)
-        say(f"{peer.label}: left out: {fits}")
         return entry
-    say(f"{peer.label}: preparing")
     try:
         began = time.perf_counter()
         peer.prepare(graph)
@@ -393,6 +391,5 @@ def _warm_up(
         if isinstance(peer, Nearfar) and not isinstance(error, SolverError):
             raise
         result.skipped = f"{type(error).__name__}: {error}"
-        say(f"{peer.label}: left out: {result.skipped}")
     result.engine = getattr(peer, "engine", "")
     return entry
