@@ -29,7 +29,7 @@ def describe(graph: Graph, source: int | None = None, *, seed: int = 1) -> Graph
     """Measure a graph: degrees, weights, components, and how far it reaches.
 
     ``shape`` is ``"dense"`` from a mean out-degree of 100; else ``"long"`` if the diameter bound
-    in edges exceeds eight times ``log2(n)``; else ``"skewed"`` if the greatest out-degree exceeds
+    in edges exceeds four times ``log2(n)``; else ``"skewed"`` if the greatest out-degree exceeds
     20 times the mean plus 20; else ``"random"``.
 
     Parameters
@@ -110,7 +110,7 @@ def _shape(graph: Graph, reach: Reach | None) -> str:
         return "empty"
     if graph.mean_degree >= 100:
         return "dense"
-    if reach.diameter_hops > 8 * math.log2(max(graph.n_vertices, 2)):
+    if reach.diameter_hops > 4 * math.log2(max(graph.n_vertices, 2)):
         return "long"
     if int(graph.degrees.max()) > 20 * graph.mean_degree + 20:
         return "skewed"
