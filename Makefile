@@ -1,0 +1,82 @@
+# Everything that needs set-up does it: `make demo` and `make test` work in a fresh clone.
+#
+#   make demo        install and run the example on a real street network (about two minutes)
+#   make test        install for development and run the test suite
+#   make test-slow   the tests that need minutes or gigabytes
+#   make lint        ruff, mypy, clang-format
+#   make format      let ruff and clang-format rewrite files
+#   make docs-tables regenerate the parts of the documentation that come from the code
+#   make wheel       build a wheel into dist/
+#   make clean       remove what was built; `make distclean` also removes .venv
+#
+# Needs Python 3.11 or newer with headers and venv, and a C++20 compiler; on Debian:
+# apt install python3-dev python3-venv g++ make. CMake and Ninja come from PyPI.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+PYTEST_ARGS ?=
+
+# A change here means building the C++ module again.
+NATIVE := pyproject.toml CMakeLists.txt $(shell find src -name '*.cpp' -o -name '*.hpp')
+CXX_FILES = $(shell find src -name '*.cpp' -o -name '*.hpp' -o -name '*.cuh')
+BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.24" ninja
+# The build finds CMake and Ninja of the environment. Building inside it, not in isolation, lets the
+# next build compile only what changed.
+INSTALL = PATH="$(CURDIR)/$(BIN):$$PATH" CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) \
+          $(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable
+
+.PHONY: demo dev test test-slow lint format docs-tables wheel clean distclean
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/python scripts/demo.py
+
+dev: $(VENV)/dev.stamp
+
+test: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+
+test-slow: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
+
+format: $(VENV)/dev.stamp
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+	$(BIN)/clang-format -i $(CXX_FILES)
+
+docs-tables: $(VENV)/dev.stamp
+	$(BIN)/python scripts/make_methods.py
+	$(BIN)/python scripts/make_docs.py
+
+wheel: $(VENV)/tools.stamp
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip wheel --no-deps --no-build-isolation --wheel-dir dist .
+
+$(VENV)/tools.stamp:
+	@scripts/make_venv.sh "$(PYTHON)" "$(VENV)"
+	@echo "installing build tools"
+	@$(BIN)/pip install --quiet --disable-pip-version-check $(BUILD_TOOLS)
+	@touch $@
+
+$(VENV)/demo.stamp: $(NATIVE) | $(VENV)/tools.stamp
+	@echo "compiling and installing nearfar (a minute or two the first time)"
+	@$(INSTALL) '.[osm,plot]'
+	@touch $@
+
+$(VENV)/dev.stamp: $(NATIVE) | $(VENV)/tools.stamp
+	@echo "compiling and installing nearfar with everything that tests need"
+	@$(INSTALL) '.[dev]'
+	@touch $@ $(VENV)/demo.stamp
+
+clean:
+	rm -rf build dist demo-output
+	find src -name '_cpu*.so' -delete
+
+distclean: clean
+	rm -rf $(VENV)
