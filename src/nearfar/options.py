@@ -1,7 +1,8 @@
 """Small frozen dataclasses of options that families share, and how keywords become them.
 
-A variant names its options class in its registration. Users pass keywords to ``sssp``; they are checked
-against the dataclass here, so that every family reports a misspelt or out-of-range option alike.
+A variant names its options class in its registration. Users pass keywords to ``sssp``; they are
+checked against the dataclass here, so that every family reports a misspelt or out-of-range option
+alike.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from nearfar.errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DeltaOptions", "NoOptions", "build_options"]
+__all__ = ["DeltaOptions", "LaunchOptions", "NoOptions", "build_options"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,8 @@ class DeltaOptions:
     Parameters
     ----------
     delta : float or None
-        Width of a bucket in units of the weights, greater than 0. None lets the method choose from the
-        graph and adapt while running.
+        Width of a bucket in units of the weights, greater than 0. None lets the method choose from
+        the graph and adapt while running.
     """
 
     delta: float | None = None
@@ -40,6 +41,36 @@ class DeltaOptions:
     def __post_init__(self) -> None:
         if self.delta is not None and not self.delta > 0:
             raise OptionError(f"delta is {self.delta}: give a number greater than 0, or None")
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOptions:
+    """Launch shape of the methods that run as three kernels: relax, minimum, update.
+
+    None takes what ``nearfar tune`` stored for this device and class of graph, else 256 threads and
+    the driver's own carve-out.
+
+    Parameters
+    ----------
+    threads_relax, threads_minimum, threads_update : int or None
+        Threads per block of each kernel: a multiple of 32, from 32 to 1024.
+    carveout : int or None
+        Percentage of the on-chip memory that shared memory prefers, 0 to 100; the rest is L1
+        cache. -1 leaves it to the driver.
+    """
+
+    threads_relax: int | None = None
+    threads_minimum: int | None = None
+    threads_update: int | None = None
+    carveout: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("threads_relax", "threads_minimum", "threads_update"):
+            value = getattr(self, name)
+            if value is not None and (value % 32 or not 32 <= value <= 1024):
+                raise OptionError(f"{name} is {value}: give a multiple of 32 from 32 to 1024")
+        if self.carveout is not None and not -1 <= self.carveout <= 100:
+            raise OptionError(f"carveout is {self.carveout}: give a percentage, 0 to 100, or -1")
 
 
 def build_options(cls: type[Any], given: Mapping[str, Any], variant: str) -> Any:

@@ -185,7 +185,7 @@ nb::dict settle_run(std::size_t n, std::size_t source, const Array& distances, c
     stats["frontier"] = as_numpy(std::move(run.frontier));
     stats["working"] = as_numpy(std::move(run.working));
     stats["edges"] = as_numpy(std::move(run.edges));
-    stats["seconds"] = as_numpy(std::move(run.seconds));
+    stats["iteration_seconds"] = as_numpy(std::move(run.seconds));
   }
   return stats;
 }

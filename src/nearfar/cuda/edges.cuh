@@ -20,13 +20,13 @@ __device__ __forceinline__ Edge load_edge(const Edge* __restrict__ edges, offset
   Edge edge;
   if constexpr (sizeof(Edge) == 16) {
     const longlong2 raw = __ldg(reinterpret_cast<const longlong2*>(edges + i));
-    __builtin_memcpy(&edge, &raw, 16);
+    memcpy(&edge, &raw, 16);
   } else if constexpr (sizeof(Edge) == 8) {
     const long long raw = __ldg(reinterpret_cast<const long long*>(edges + i));
-    __builtin_memcpy(&edge, &raw, 8);
+    memcpy(&edge, &raw, 8);
   } else {
     const int raw = __ldg(reinterpret_cast<const int*>(edges + i));
-    __builtin_memcpy(&edge, &raw, 4);
+    memcpy(&edge, &raw, 4);
   }
   return edge;
 }

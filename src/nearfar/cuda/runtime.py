@@ -335,6 +335,10 @@ class Kernel:
         """Let a block have more than 48 KiB of dynamic shared memory."""
         cupy().cuda.driver.funcSetAttribute(self.function.ptr, 8, int(size))
 
+    def prefer_shared(self, percent: int) -> None:
+        """Split on-chip memory: percent for shared memory, the rest L1; -1 leaves it to the driver."""
+        cupy().cuda.driver.funcSetAttribute(self.function.ptr, 9, int(percent))
+
     def allow_large_clusters(self) -> None:
         """Let a cluster have more than the portable 8 blocks (Hopper and newer)."""
         cupy().cuda.driver.funcSetAttribute(self.function.ptr, 14, 1)

@@ -1,0 +1,125 @@
+"""Crauser's criteria on the GPU: Ortega-Arranz et al. (2015), the criteria it leaves out, and one
+launch.
+
+The host loop is cuda/settle.py, the same that the frontier family runs with; a criterion is a pair
+of kernels and the arrays of lightest edges that they read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.cuda import runtime
+from nearfar.cuda.device_graph import device_graph
+from nearfar.cuda.settle import Criterion, Settle, Steps, settle_loop
+from nearfar.options import LaunchOptions
+from nearfar.registry import Answer, Workspace, variant
+
+if TYPE_CHECKING:
+    from nearfar.graph import Graph
+
+_KERNELS = "algorithms/crauser/crauser.cuh"
+
+
+def device_lightest(graph: Graph) -> Any:
+    """Lightest out-edge of every vertex on the current device, computed there once and cached."""
+    held = graph.cache.setdefault("cuda", {})
+    key = ("lightest_out", runtime.device().ordinal)
+    if key not in held:
+        device = device_graph(graph)
+        lightest = runtime.cupy().empty(device.n, dtype=device.weight_dtype)
+        kernel = runtime.program(_KERNELS, device.macros).kernel("lightest_edges")
+        blocks = max(1, -(-device.n // 256))
+        kernel(blocks, 256, (np.int64(device.n), device.offsets, device.edges, lightest))
+        held[key] = lightest
+    return held[key]
+
+
+def _run(
+    graph: Graph,
+    source: int,
+    options: Any,
+    workspace: Workspace,
+    idea: str,
+    *,
+    out: bool = False,
+    into: bool = False,
+    predecessors: bool = False,
+) -> Answer:
+    device = device_graph(graph.transpose() if predecessors else graph)
+    program = runtime.program(_KERNELS, device.macros)
+    run = Settle(program, graph, source, options, idea)
+    name = "in_out" if out and into else "in" if into else "out"
+    criterion = Criterion(
+        minimum=f"minimum_{name}",
+        update=f"update_{name}",
+        values=2 if out and into else 1,
+        extra=(
+            device_lightest(graph) if out else None,
+            device_lightest(graph.transpose()) if into else None,
+        ),
+    )
+    kernel = "relax_predecessors" if predecessors else "relax_successors"
+    relax = run.relax(kernel, device.offsets, device.edges)
+    steps = Steps(relax, run.minimum(criterion), run.update(criterion))
+    return settle_loop(run, steps, workspace)
+
+
+@variant(
+    "crauser_successors",
+    device="cuda",
+    summary="settle up to min(distance + lightest out-edge), relax successors (GPU Crauser)",
+    options=LaunchOptions,
+    paper="ortega-arranz-2015",
+    section="3.2, GPU Crauser Successors",
+    complexity="O(n * iterations + m)",
+)
+def crauser_successors(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+    """GPU Crauser, the successors variant: Alg. 1 with three kernels an iteration."""
+    return _run(graph, source, options, workspace, "crauser_successors", out=True)
+
+
+@variant(
+    "crauser_predecessors",
+    device="cuda",
+    summary="settle up to min(distance + lightest out-edge), relax over predecessors",
+    options=LaunchOptions,
+    paper="ortega-arranz-2015",
+    section="3.3, GPU Crauser Predecessors",
+    complexity="O((n + m) * iterations)",
+)
+def crauser_predecessors(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+    """GPU Crauser, the predecessors variant."""
+    return _run(
+        graph, source, options, workspace, "crauser_predecessors", out=True, predecessors=True
+    )
+
+
+@variant(
+    "crauser_in",
+    device="cuda",
+    summary="settle v up to min(distance) + v's lightest in-edge (in-criterion), relax successors",
+    options=LaunchOptions,
+    paper="crauser-1998",
+    section="IN-criterion",
+    complexity="O(n * iterations + m)",
+)
+def crauser_in(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+    """The in-criterion in the same three kernels."""
+    return _run(graph, source, options, workspace, "crauser_in", into=True)
+
+
+@variant(
+    "crauser_in_out",
+    device="cuda",
+    summary="settle what the out-criterion or the in-criterion allows, relax successors",
+    options=LaunchOptions,
+    paper="crauser-1998",
+    section="OUT- and IN-criterion",
+    complexity="O(n * iterations + m)",
+)
+def crauser_in_out(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+    """The union of both criteria in the same three kernels."""
+    return _run(graph, source, options, workspace, "crauser_in_out", out=True, into=True)

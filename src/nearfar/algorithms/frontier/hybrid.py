@@ -1,0 +1,107 @@
+"""The hybrids of Martin et al. (2009), section 4.1: the minimum on the host, other steps on the
+device.
+
+U-H1 runs the update on the GPU, U-H2 the relax step, U-H3 both; all relax over predecessors. Each
+array that one side writes and the other reads crosses the bus in every iteration, which is what the
+paper measured them for. The state's truth lies where the next step needs it:
+
+======  ===================================  ===================================
+hybrid  to the device                        to the host
+======  ===================================  ===================================
+U-H1    distances, before the update         frontier and unsettled, after it
+U-H2    frontier, unsettled, before relax    distances, after it
+U-H3    nothing                              distances and unsettled, for the minimum
+======  ===================================  ===================================
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.cuda.settle import Criterion, Settle, Steps, pinned_like
+
+if TYPE_CHECKING:
+    from nearfar.cuda.device_graph import DeviceGraph
+    from nearfar.graph import Graph
+
+__all__ = ["HostSteps", "hybrid_steps"]
+
+
+class HostSteps:
+    """Host copies of the three arrays and the steps that run on them."""
+
+    def __init__(self, run: Settle, graph: Graph) -> None:
+        self.run, self.graph = run, graph
+        self.distance = pinned_like(run.distance)
+        self.frontier = pinned_like(run.frontier)
+        self.unsettled = pinned_like(run.unsettled)
+        self.least = np.empty(1, dtype=run.dtype)
+        self.working = self.edges = self.settled = 0
+        self.download("distance", "frontier", "unsettled")
+
+    def download(self, *names: str) -> None:
+        """Bring arrays from the device."""
+        for name in names:
+            getattr(self.run, name).get(out=getattr(self, name))
+
+    def upload(self, *names: str) -> None:
+        """Send arrays to the device."""
+        for name in names:
+            getattr(self.run, name).set(getattr(self, name))
+
+    def relax(self) -> None:
+        """relax_U on the host."""
+        from nearfar import _cpu
+
+        working, edges = _cpu.frontier_relax_predecessors(
+            self.graph.transpose().view, self.distance, self.frontier, self.unsettled
+        )
+        self.run.add_counts(0, working, edges)
+
+    def minimum(self) -> tuple[Any, ...]:
+        """The sequential minimum on the host."""
+        from nearfar import _cpu
+
+        _cpu.frontier_minimum(self.distance, self.unsettled, self.least)
+        return (self.least[0],)
+
+    def update(self) -> None:
+        """The update on the host, for the minimum found last."""
+        from nearfar import _cpu
+
+        settled = _cpu.frontier_update(self.distance, self.frontier, self.unsettled, self.least)
+        self.run.add_counts(settled, 0, 0)
+
+
+def hybrid_steps(run: Settle, graph: Graph, device: DeviceGraph, which: int) -> Steps:
+    """The steps of U-H1, U-H2 or U-H3; ``device`` is the transposed graph."""
+    host = HostSteps(run, graph)
+    relax_on_device = run.relax("relax_predecessors", device.offsets, device.edges)
+    update_on_device = run.update(Criterion())
+
+    if which == 1:
+
+        def update_h1(values: tuple[Any, ...]) -> None:
+            host.upload("distance")
+            update_on_device(values)
+            host.download("frontier", "unsettled")
+
+        # The device's distances are one step behind when the loop ends: send the last ones.
+        return Steps(host.relax, host.minimum, update_h1, lambda: host.upload("distance"))
+
+    if which == 2:
+
+        def relax_h2() -> None:
+            host.upload("frontier", "unsettled")
+            relax_on_device()
+            host.download("distance")
+
+        return Steps(relax_h2, host.minimum, lambda values: host.update())
+
+    def minimum_h3() -> tuple[Any, ...]:
+        host.download("distance", "unsettled")
+        return host.minimum()
+
+    return Steps(relax_on_device, minimum_h3, update_on_device)

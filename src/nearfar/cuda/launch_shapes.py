@@ -1,0 +1,147 @@
+"""Launch shapes of the relax, minimum and update kernels: what was asked for, what was tuned, or
+the default.
+
+``nearfar tune`` measures shapes and stores the best ones here, one entry a device, class of graph
+and method, in a small JSON file in the user's cache. The default is the configuration of Martin et
+al. (2009) and of Ortega-Arranz et al. (2015) before tuning: 256 threads a block, no carve-out
+preference.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import tempfile
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from nearfar.cuda import compiler
+from nearfar.errors import CacheError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from nearfar.graph import Graph
+    from nearfar.options import LaunchOptions
+
+__all__ = ["DEFAULT", "LaunchShape", "graph_class", "resolve", "store", "store_path", "stored"]
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchShape:
+    """Threads per block of each kernel; shared-memory carve-out in percent (-1: the driver's)."""
+
+    relax: int = 256
+    minimum: int = 256
+    update: int = 256
+    carveout: int = -1
+
+
+DEFAULT = LaunchShape()
+_read: dict[Path, tuple[float, dict[str, Any]]] = {}
+
+
+def graph_class(graph: Graph) -> str:
+    """The class a graph belongs to: powers of two of its size and mean degree, and the weights'
+    dtype.
+
+    >>> from nearfar import Graph
+    >>> graph_class(Graph.from_edges([0, 1], [1, 2], [5, 5]))
+    'n=2^2 degree=2^-1 int64'
+    """
+    size = round(math.log2(max(graph.n_vertices, 1)))
+    degree = round(math.log2(graph.mean_degree)) if graph.n_edges else 0
+    return f"n=2^{size} degree=2^{degree} {graph.weight_dtype.name}"
+
+
+def store_path() -> Path:
+    """The file of stored shapes, in the folder that also holds the compiled kernels' folder."""
+    return compiler.cache_directory().parent / "launch_shapes.json"
+
+
+def _load(path: Path) -> dict[str, Any]:
+    """Entries of the file by key; a missing or damaged one counts as empty."""
+    try:
+        stamp = path.stat().st_mtime
+    except OSError:
+        return {}
+    known = _read.get(path)
+    if known is not None and known[0] == stamp:
+        return known[1]
+    entries: dict[str, Any] = {}
+    with contextlib.suppress(OSError, ValueError):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(content, dict) and content.get("format") == _FORMAT:
+            entries = dict(content["shapes"])
+    _read[path] = (stamp, entries)
+    return entries
+
+
+def _key(device: str, graph_kind: str, idea: str) -> str:
+    return f"{device} | {graph_kind} | {idea}"
+
+
+def stored(device: str, graph_kind: str, idea: str) -> LaunchShape | None:
+    """The shape stored for a device name, a class of graph and a method, or None."""
+    entry: Any = _load(store_path()).get(_key(device, graph_kind, idea))
+    try:
+        return LaunchShape(**{name: int(entry[name]) for name in LaunchShape.__slots__})
+    except (TypeError, KeyError, ValueError):
+        return None
+
+
+def store(device: str, graph_kind: str, idea: str, shape: LaunchShape, **notes: Any) -> Path:
+    """Keep a shape; notes (times, date) are stored beside it. Returns the file.
+
+    Raises
+    ------
+    CacheError
+        If the file cannot be written.
+    """
+    path = store_path()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(path):
+            _read.pop(path, None)
+            shapes = {**_load(path), _key(device, graph_kind, idea): {**asdict(shape), **notes}}
+            text = json.dumps({"format": _FORMAT, "shapes": shapes}, indent=1, sort_keys=True)
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix="shapes", suffix=".tmp")
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    file.write(text + "\n")
+                os.replace(temporary, path)
+            except BaseException:
+                os.unlink(temporary)
+                raise
+            _read.pop(path, None)
+    except OSError as error:
+        raise CacheError(
+            f"launch shapes cannot be stored in {path}: {error.strerror or error}; "
+            "set NEARFAR_CACHE to a folder that can be written"
+        ) from None
+    return path
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Any:
+    import fcntl
+
+    with open(path.with_suffix(".lock"), "a") as file:
+        with contextlib.suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def resolve(options: LaunchOptions, graph: Graph, idea: str, device: str) -> LaunchShape:
+    """The shape to launch with: each field from the options, else the store, else the default."""
+    base = stored(device, graph_class(graph), idea) or DEFAULT
+    return LaunchShape(
+        relax=options.threads_relax or base.relax,
+        minimum=options.threads_minimum or base.minimum,
+        update=options.threads_update or base.update,
+        carveout=base.carveout if options.carveout is None else options.carveout,
+    )

@@ -1,0 +1,238 @@
+"""The loop that the compound-frontier families share on the device: relax, minimum, update.
+
+It is cpu/settle_loop.hpp with each step a launch (or, in the hybrids, a host function) and the
+host in charge: Martin et al. (2009), Fig. 2; Ortega-Arranz et al. (2015), Alg. 1. The minimum
+kernel leaves one value a block, which the host reduces, as both papers do; that copy is the only
+wait in an iteration. A family gives a :class:`Criterion` (which kernels, which extra arrays) and a
+relax step; nothing here knows either. Iterations equal those of the CPU loop exactly, since every
+step is deterministic.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.cuda import runtime
+from nearfar.cuda.launch_shapes import resolve
+from nearfar.cuda.runtime import Launch
+from nearfar.graph import unreached_value
+from nearfar.registry import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from nearfar.cuda.launch_shapes import LaunchShape
+    from nearfar.cuda.runtime import Program
+    from nearfar.graph import Graph
+    from nearfar.options import LaunchOptions
+    from nearfar.registry import Workspace
+
+__all__ = ["COUNT_SLOTS", "Criterion", "Settle", "Steps", "pinned_like", "settle_loop"]
+
+COUNT_SLOTS = 64  # kCountSlots of settle.cuh
+_SETTLED, _WORKING, _EDGES = 0, 1, 2  # the fields of SettleCounts
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """Which vertices settle: the policy's kernels.
+
+    Attributes
+    ----------
+    minimum, update : str
+        Entry points.
+    values : int
+        How many minima they use; the first is the threshold that ends the loop when it is
+        "unreached" and below which nothing open can get.
+    extra : tuple of arrays
+        Device arrays after the common arguments of both kernels.
+    passes : int
+        Reductions on the device before the host takes over: 1, or 2 (U-GPU+2min).
+    """
+
+    minimum: str = "minimum"
+    update: str = "update"
+    values: int = 1
+    extra: tuple[Any, ...] = ()
+    passes: int = 1
+
+
+@dataclass(slots=True)
+class Steps:
+    """The three steps as the loop calls them; ``minimum`` returns the criterion's values.
+
+    ``finish`` runs once, after the loop: it leaves the distances in the run's device array.
+    """
+
+    relax: Callable[[], None]
+    minimum: Callable[[], tuple[Any, ...]]
+    update: Callable[[tuple[Any, ...]], None]
+    finish: Callable[[], None] = lambda: None
+
+
+def pinned_like(array: Any) -> NDArray[Any]:
+    """A page-locked NumPy array of the same shape and dtype, which copies need no staging for."""
+    memory = runtime.cupy().cuda.alloc_pinned_memory(max(array.nbytes, 1))
+    flat = np.frombuffer(memory, dtype=array.dtype, count=array.size)
+    return flat.reshape(array.shape)
+
+
+class Settle:
+    """Device arrays of one run and the launches of its three steps.
+
+    Parameters
+    ----------
+    program : Program
+        Holds ``settle_start``, the criterion's kernels and the relax kernel.
+    graph : Graph
+        For its size, dtype and class.
+    options : LaunchOptions
+    idea : str
+        Name under which a tuned launch shape is stored.
+    """
+
+    def __init__(
+        self, program: Program, graph: Graph, source: int, options: LaunchOptions, idea: str
+    ) -> None:
+        cp = runtime.cupy()
+        self.program = program
+        self.n = graph.n_vertices
+        self.dtype = graph.weight_dtype
+        self.shape: LaunchShape = resolve(options, graph, idea, runtime.device().name)
+        needed = self.n * (self.dtype.itemsize * 2 + 2)
+        runtime.require_memory(needed)
+        self.distance = cp.empty(self.n, dtype=self.dtype)
+        self.frontier = cp.empty(self.n, dtype=np.uint8)
+        self.unsettled = cp.empty(self.n, dtype=np.uint8)
+        self.counts = cp.zeros((COUNT_SLOTS, 4), dtype=np.uint64)
+        self._counts_pinned = pinned_like(self.counts)
+        self._host_counts = np.zeros(3, dtype=np.int64)
+        threads = self.shape.update
+        self._state = (self.distance, self.frontier, self.unsettled)
+        args = (np.int64(self.n), np.int64(source), *self._state)
+        self._prepare("settle_start", self._blocks(threads), threads, args)()
+
+    def _blocks(self, threads: int, per_thread: int = 1) -> int:
+        return max(1, -(-self.n // (threads * per_thread)))
+
+    def _prepare(
+        self, name: str, blocks: int, threads: int, args: tuple[Any, ...], shared: int = 0
+    ) -> Launch:
+        kernel = self.program.kernel(name)
+        kernel.prefer_shared(self.shape.carveout)
+        return Launch(kernel, blocks, threads, args, shared)
+
+    def relax(
+        self, kernel: str, *structure: Any, shared_per_thread: int = 0, shared: int = 0
+    ) -> Launch:
+        """A relax kernel over the arrays of the graph (lists or matrix), ready to launch."""
+        threads = self.shape.relax
+        args = (np.int64(self.n), *structure, *self._state, self.counts)
+        return self._prepare(
+            kernel, self._blocks(threads), threads, args, threads * shared_per_thread + shared
+        )
+
+    @property
+    def relax_threads(self) -> int:
+        """Threads that one relax launch starts."""
+        return self._blocks(self.shape.relax) * self.shape.relax
+
+    def minimum(self, criterion: Criterion) -> Callable[[], tuple[Any, ...]]:
+        """The criterion's minima: one value a block on the device, the rest on the host."""
+        cp = runtime.cupy()
+        threads = self.shape.minimum
+        blocks = self._blocks(threads, 2)
+        partial = cp.empty(criterion.values * blocks, dtype=self.dtype)
+        args = (np.int64(self.n), self.distance, self.unsettled, partial, *criterion.extra)
+        launches = [self._prepare(criterion.minimum, blocks, threads, args)]
+        if criterion.passes == 2:
+            count, blocks = blocks, -(-blocks // (2 * threads))
+            again = cp.empty(blocks, dtype=self.dtype)
+            again_args = (np.int64(count), partial, again)
+            launches.append(self._prepare("minimum_again", blocks, threads, again_args))
+            partial = again
+        host = pinned_like(partial)
+        by_value = host.reshape(criterion.values, blocks)
+
+        def run() -> tuple[Any, ...]:
+            for launch in launches:
+                launch()
+            partial.get(out=host)
+            return tuple(by_value.min(axis=1))
+
+        return run
+
+    def update(self, criterion: Criterion) -> Callable[[tuple[Any, ...]], None]:
+        """Settle what the criterion allows and make it the frontier."""
+        threads = self.shape.update
+        zero = self.dtype.type(0)
+        args = (np.int64(self.n), *self._state, self.counts, zero, zero, *criterion.extra)
+        launch = self._prepare(criterion.update, self._blocks(threads), threads, args)
+
+        def run(values: tuple[Any, ...]) -> None:
+            launch.set(5, values[0])
+            launch.set(6, values[-1])
+            launch()
+
+        return run
+
+    def add_counts(self, settled: int, working: int, edges: int) -> None:
+        """Count what a step on the host did."""
+        self._host_counts += (settled, working, edges)
+
+    def read_counts(self) -> NDArray[np.int64]:
+        """Settled, working, edges so far; waits for the device."""
+        self.counts.get(out=self._counts_pinned)
+        on_device = self._counts_pinned.sum(axis=0, dtype=np.int64)[:3]
+        return np.asarray(on_device + self._host_counts)
+
+
+def settle_loop(run: Settle, steps: Steps, workspace: Workspace) -> Answer:
+    """Relax, minimum, update until no unsettled vertex has anything left to offer."""
+    top = unreached_value(run.dtype)
+    full = workspace.stats == "full"
+    iterations, frontier = 0, 1
+    before = np.zeros(3, dtype=np.int64)
+    rows: list[tuple[int, int, int, float]] = []
+    while True:
+        began = time.perf_counter()
+        steps.relax()
+        iterations += 1
+        values = steps.minimum()
+        done = bool(values[0] == top)
+        if not done:
+            steps.update(values)
+        if full:
+            now = run.read_counts()
+            settled, working, edges = (now - before).tolist()
+            rows.append((frontier, working, edges, time.perf_counter() - began))
+            before, frontier = now, settled
+        if done or (workspace.limit is not None and float(values[0]) > workspace.limit):
+            break
+    steps.finish()
+    totals = run.read_counts()
+    stats: dict[str, Any] = {
+        "iterations": iterations,
+        "edges_relaxed": int(totals[_EDGES]),
+        "vertices_settled": 1 + int(totals[_SETTLED]),
+    }
+    if full:
+        total = run.relax_threads * iterations
+        working = int(totals[_WORKING])
+        stats |= {
+            "total_threads": total,
+            "working_threads": working,
+            "idle_share": 1.0 - working / total,
+            "frontier": np.array([row[0] for row in rows], dtype=np.int64),
+            "working": np.array([row[1] for row in rows], dtype=np.int64),
+            "edges": np.array([row[2] for row in rows], dtype=np.int64),
+            "iteration_seconds": np.array([row[3] for row in rows]),
+            "launch_shape": run.shape,
+        }
+    return Answer(run.distance, stats)
