@@ -28,6 +28,7 @@ __all__ = [
     "Device",
     "Kernel",
     "Launch",
+    "Pinned",
     "Program",
     "Timer",
     "available",
@@ -40,6 +41,7 @@ __all__ = [
     "program",
     "require_memory",
     "scalar",
+    "synchronize",
     "upload",
     "wait",
 ]
@@ -286,7 +288,7 @@ def _three(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def _parameter(kernel: str, place: int, arg: Any) -> Any:
-    """Bytes of one kernel parameter: an array's address, a NumPy scalar or a structured scalar by value."""
+    """Bytes of one kernel parameter: an array's address, or a NumPy value as it is."""
     if arg is None:
         raw = bytes(8)
     elif hasattr(arg, "__cuda_array_interface__"):
@@ -408,6 +410,36 @@ def wait(event: Any) -> None:
     """Wait for a CUDA event in Python, so that Ctrl-C is seen."""
     while not event.done:
         pass
+
+
+def synchronize() -> None:
+    """Wait until everything queued on the current stream is done."""
+    cupy().cuda.get_current_stream().synchronize()
+
+
+class Pinned:
+    """A small page-locked host buffer that device memory is copied to in the background."""
+
+    def __init__(self, size: int) -> None:
+        module = cupy()
+        self._memory = module.cuda.alloc_pinned_memory(size)
+        self._event = module.cuda.Event(disable_timing=True)
+        self._size = size
+
+    def copy_from(self, array: Any) -> None:
+        """Queue a copy of the whole buffer's size from a device array, and mark its end."""
+        module = cupy()
+        to_host = 2  # cudaMemcpyDeviceToHost
+        stream = module.cuda.get_current_stream().ptr
+        module.cuda.runtime.memcpyAsync(
+            self._memory.ptr, array.data.ptr, self._size, to_host, stream
+        )
+        self._event.record()
+
+    def wait(self) -> bytes:
+        """The bytes, once they have arrived."""
+        wait(self._event)
+        return ctypes.string_at(self._memory.ptr, self._size)
 
 
 class Timer:

@@ -1,0 +1,195 @@
+// Near-Far with the whole solve in one cooperative launch: the engine behind `auto` on a GPU.
+//
+// Davidson et al. (2014), section IV.D, gives the near set and the far pile. Departures: no host in the
+// loop, queue entries carry the distance they were pushed with (an entry whose distance is no longer the
+// vertex's is stale and dropped, so no flags and no compaction pass), delta follows the size of the near
+// set, and a thin frontier is not advanced one step a barrier but by each block for several rounds on
+// its own, in shared memory.
+//
+// A step is one of
+//   split   the near set is empty: the far pile is divided by a new threshold;
+//   grid    the near set is large: all warps take entries, rows share lanes by a scan of their degrees
+//           (rows.cuh), long rows are cut into chunks that all warps take after a barrier;
+//   local   the near set is small: each block takes a share into shared memory and advances it up to
+//           local_rounds times with block barriers only (local.cuh); what is left goes back;
+//   rescan  a queue overflowed: every vertex that may be pending is found again from the distances.
+// All blocks read the same counters after a barrier and take the same step. A counter is written in one
+// step, read in the next and reset in the one after, so four of each rotate.
+//
+// Arrays: offsets[n + 1], edges[m], distance[n], near_queue and far_pile[2][capacity] (capacity >= n, so
+// that a rescan always fits), heavy[heavy_capacity], control.
+// Launch: cooperative, one block a multiprocessor, whole warps, dynamic shared memory of 3 *
+// local_capacity entries.
+// Races, all harmless: distances fall by atomic minimum in any order and are read with relaxed loads; a
+// reader that misses a fall does work that the later reader of the queued entry repeats.
+// requires: cuda/grid_barrier.cuh
+// requires: algorithms/near_far/one_launch_rows.cuh
+// requires: algorithms/near_far/one_launch_local.cuh
+
+// Divides entries of the far pile, or (found again after an overflow) all vertices.
+struct Divider {
+  const Solve& solve;
+  Stage near_stage, far_stage;
+  Sink near_sink, far_sink;
+  weight_t from, threshold;
+
+  __device__ __forceinline__ void put(bool pending, vertex_t v, weight_t d) {
+    push(near_stage, near_sink, pending && d < threshold, v, d);
+    push(far_stage, far_sink, pending && !(d < threshold), v, d);
+  }
+
+  __device__ void entries(const Entry* pile, count_t size) {
+    for (count_t base = warp_start(); base < size; base += all_lanes()) {
+      const count_t i = base + lane_id();
+      Entry entry{};
+      if (i < size) entry = load_entry(pile + i);
+      put(i < size && load_relaxed(solve.distance + entry.vertex) == entry.distance, entry.vertex,
+          entry.distance);
+    }
+    finish();
+  }
+
+  __device__ void vertices() {
+    const count_t n = static_cast<count_t>(solve.n);
+    for (count_t base = warp_start(); base < n; base += all_lanes()) {
+      const count_t v = base + lane_id();
+      const weight_t d = v < n ? load_relaxed(solve.distance + v) : unreached();
+      put(d < unreached() && !(d < from), static_cast<vertex_t>(v), d);
+    }
+    finish();
+  }
+
+  __device__ void finish() {
+    flush(near_stage, near_sink);
+    flush(far_stage, far_sink);
+  }
+  __device__ static count_t warp_start() {
+    return (static_cast<count_t>(blockIdx.x) * blockDim.x + threadIdx.x) & ~count_t(31);
+  }
+  __device__ static count_t all_lanes() { return static_cast<count_t>(gridDim.x) * blockDim.x; }
+};
+
+__device__ __forceinline__ weight_t threshold_above(weight_t least, double delta) {
+  const weight_t step = delta < static_cast<double>(unreached()) ? static_cast<weight_t>(delta)
+                                                                  : unreached();
+  const weight_t wanted = add_saturating(least, step);
+  const weight_t above = next_above(least);
+  return wanted < above ? above : wanted;
+}
+
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    near_far_one_launch(Solve solve, long long source, double base_delta, double largest_delta,
+                        weight_t limit, const vertex_t* targets, long long n_targets,
+                        long long local_limit, long long target_near, long long max_steps) {
+  extern __shared__ __align__(16) unsigned char shared_bytes[];
+  Entry* const shared = reinterpret_cast<Entry*>(shared_bytes);
+  Control* const control = solve.control;
+  const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
+  const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
+  for (long long v = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; v < solve.n;
+       v += stride)
+    solve.distance[v] = v == source ? weight_t(0) : unreached();
+  if (first_thread) {
+    for (int i = 0; i < 4; ++i) control->far_min[i] = unreached();
+    control->near_count[0] = 1;
+    store_entry(solve.near_queue[0], static_cast<vertex_t>(source), weight_t(0));
+  }
+  grid_barrier(&control->arrivals);
+
+  const count_t capacity = static_cast<count_t>(solve.capacity);
+  uint32 k = 0, f = 0;
+  long long steps = 0, splits = 0, local_steps = 0, rescans = 0;
+  double delta = base_delta;
+  weight_t from = weight_t(0), threshold = threshold_above(weight_t(0), delta);
+  bool divided = false;
+  uint64 edges_seen = 0;
+  while (true) {
+    const count_t size = load_relaxed(&control->near_count[k & 3]);
+    if (++steps > max_steps) {
+      if (first_thread) control->status = kStuck;
+      break;
+    }
+    if (first_thread) {
+      control->near_count[(k + 2) & 3] = 0;
+      control->heavy_count[(k + 2) & 3] = 0;
+    }
+    const Sink near_sink{solve.near_queue[(k + 1) & 1], &control->near_count[(k + 1) & 3], nullptr,
+                         capacity};
+    const bool lost_near = size > capacity;
+    if (size == 0 || lost_near) {
+      // The near set is empty (or was cut off): nothing pushes to the far pile in this step, so its
+      // counter and minimum stand still and every block reads the same.
+      const count_t far_size = load_relaxed(&control->far_count[f & 3]);
+      const bool lost_far = far_size > capacity;
+      if (size == 0) {
+        const weight_t least = load_relaxed(&control->far_min[f & 3]);
+        if (far_size == 0 || least > limit) break;
+        if (n_targets) {
+          bool settled = true;
+          for (long long t = threadIdx.x; t < n_targets; t += blockDim.x)
+            settled &= load_relaxed(solve.distance + targets[t]) < threshold;
+          if (__syncthreads_and(settled)) break;
+        }
+        from = threshold;
+        threshold = threshold_above(least < threshold ? threshold : least, delta);
+        ++splits;
+      }
+      if (first_thread) {
+        control->far_count[(f + 2) & 3] = 0;
+        control->far_min[(f + 2) & 3] = unreached();
+      }
+      Divider divider{solve,
+                      Stage{shared + (threadIdx.x >> 5) * 2 * kStage, 0},
+                      Stage{shared + (threadIdx.x >> 5) * 2 * kStage + kStage, 0},
+                      near_sink,
+                      Sink{solve.far_pile[(f + 1) & 1], &control->far_count[(f + 1) & 3],
+                           &control->far_min[(f + 1) & 3], capacity},
+                      from,
+                      threshold};
+      if (lost_near || lost_far) {
+        divider.vertices();
+        ++rescans;
+      } else {
+        divider.entries(solve.far_pile[f & 1], far_size);
+      }
+      ++f;
+      ++k;
+      divided = true;
+      grid_barrier(&control->arrivals);
+      continue;
+    }
+    if (divided) {
+      // Follow the near set's size: a thin one leaves the GPU waiting, a fat one repeats work.
+      if (size < target_near / 2)
+        delta = delta * 1.5 < largest_delta ? delta * 1.5 : largest_delta;
+      else if (size > 2 * target_near)
+        delta = delta * 0.75 > base_delta ? delta * 0.75 : base_delta;
+      divided = false;
+    }
+    const Sink far_sink{solve.far_pile[f & 1], &control->far_count[f & 3], &control->far_min[f & 3],
+                        capacity};
+    const Targets out{near_sink, far_sink, &control->heavy_count[k & 3], threshold};
+    if (size <= local_limit) {
+      local_step(solve, out, solve.near_queue[k & 1], size, shared, &edges_seen);
+      ++local_steps;
+    } else {
+      grid_step(solve, out, solve.near_queue[k & 1], size, shared, &edges_seen);
+    }
+    grid_barrier(&control->arrivals);
+    const count_t chunks = load_relaxed(&control->heavy_count[k & 3]);
+    if (chunks) {
+      heavy_step(solve, out, chunks < solve.heavy_capacity ? chunks : solve.heavy_capacity, shared);
+      grid_barrier(&control->arrivals);
+    }
+    ++k;
+  }
+  edges_seen = warp_sum(edges_seen);
+  if (lane_id() == 0) atomicAdd(&control->edges, edges_seen);
+  if (first_thread) {
+    control->steps = steps;
+    control->splits = splits;
+    control->local_steps = local_steps;
+    control->rescans = rescans;
+    control->last_delta = delta;
+  }
+}

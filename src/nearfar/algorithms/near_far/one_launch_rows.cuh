@@ -1,0 +1,315 @@
+// Queues, staging and the traversals of a large near set, for one_launch.cuh.
+//
+// A warp collects what it pushes in shared memory and reserves queue space for 64 entries at a time: one
+// atomic on a shared counter for every 32 edges would serialise the whole device.
+// Three degree classes: rows up to kMiddle edges share the warp's lanes, longer ones are taken by the
+// whole warp with eight edges in flight a lane, and beyond kHeavy they are cut into chunks for all warps.
+// requires: cuda/edges.cuh
+// requires: cuda/distance.cuh
+// requires: cuda/warp.cuh
+#pragma once
+
+constexpr int kStage = 128;        // entries a warp collects for one queue
+constexpr int kRowsInFlight = 4;   // edges a lane has in flight, rows that share a warp
+constexpr int kLongInFlight = 8;   // the same for a row that has the warp for itself
+constexpr int kMiddle = 64;
+constexpr int kHeavy = 1024;
+constexpr int kChunk = 512;
+constexpr uint32 kStuck = 1;
+
+template <bool Wide>
+struct CountOf {
+  typedef uint32 type;
+};
+template <>
+struct CountOf<true> {
+  typedef uint64 type;
+};
+typedef CountOf<(sizeof(offset_t) > 4)>::type count_t;
+
+struct alignas(2 * (sizeof(vertex_t) > sizeof(weight_t) ? sizeof(vertex_t) : sizeof(weight_t))) Entry {
+  vertex_t vertex;
+  weight_t distance;
+};
+
+struct alignas(16) Chunk {
+  offset_t begin;
+  int size;
+  weight_t distance;
+};
+
+// Zeroed by the host, which reads status and the counters after it. What different warps hammer at the same
+// time lies in different cache lines.
+struct Control {
+  alignas(128) uint32 arrivals;
+  alignas(128) long long status;
+  uint64 edges;
+  long long steps, splits, local_steps, rescans;
+  double last_delta;
+  alignas(128) count_t near_count[4];
+  alignas(128) count_t far_count[4];
+  alignas(128) weight_t far_min[4];
+  alignas(128) count_t heavy_count[4];
+};
+
+// By value into the kernel; every field takes 8 bytes.
+struct Solve {
+  long long n;
+  const offset_t* offsets;
+  const Edge* edges;
+  weight_t* distance;
+  Entry* near_queue[2];
+  Entry* far_pile[2];
+  Chunk* heavy;
+  Control* control;
+  long long capacity;
+  alignas(8) count_t heavy_capacity;
+  long long local_capacity;
+  long long local_rounds;
+};
+
+// Where entries go: a queue, its counter, and the least distance put there (null where nobody asks).
+struct Sink {
+  Entry* queue;
+  count_t* counter;
+  weight_t* least;
+  count_t capacity;
+};
+
+struct Targets {
+  Sink near;
+  Sink far;
+  count_t* heavy;
+  weight_t threshold;
+};
+
+__device__ __forceinline__ Entry load_entry(const Entry* p) {
+  Entry entry;
+  if constexpr (sizeof(Entry) == 16) {
+    const longlong2 raw = __ldcg(reinterpret_cast<const longlong2*>(p));
+    memcpy(&entry, &raw, 16);
+  } else {
+    const long long raw = __ldcg(reinterpret_cast<const long long*>(p));
+    memcpy(&entry, &raw, 8);
+  }
+  return entry;
+}
+
+__device__ __forceinline__ void store_entry(Entry* p, vertex_t v, weight_t d) {
+  Entry entry;
+  entry.vertex = v;
+  entry.distance = d;
+  *p = entry;
+}
+
+// What a warp has collected for one sink; `filled` is the same in all lanes.
+struct Stage {
+  Entry* slots;
+  int filled;
+};
+
+__device__ __forceinline__ void flush(Stage& stage, const Sink& sink) {
+  if (stage.filled == 0) return;
+  __syncwarp();
+  count_t base = 0;
+  if (lane_id() == 0) base = atomicAdd(sink.counter, static_cast<count_t>(stage.filled));
+  base = __shfl_sync(kAllLanes, base, 0);
+  weight_t least = unreached();
+  for (int i = lane_id(); i < stage.filled; i += 32) {
+    const Entry entry = stage.slots[i];
+    least = entry.distance < least ? entry.distance : least;
+    if (base + i < sink.capacity) sink.queue[base + i] = entry;
+  }
+  if (sink.least) {
+    least = warp_min(least);
+    if (lane_id() == 0 && least < load_relaxed(sink.least)) atomic_minimum(sink.least, least);
+  }
+  __syncwarp();
+  stage.filled = 0;
+}
+
+__device__ __forceinline__ void push(Stage& stage, const Sink& sink, bool take, vertex_t v,
+                                     weight_t d) {
+  const uint32 takers = __ballot_sync(kAllLanes, take);
+  if (takers == 0) return;
+  if (take) store_entry(stage.slots + stage.filled + __popc(takers & ((1u << lane_id()) - 1)), v, d);
+  stage.filled += __popc(takers);
+  if (stage.filled > kStage - 32) flush(stage, sink);
+}
+
+struct WarpStages {
+  Stage near, far;
+  __device__ explicit WarpStages(Entry* shared)
+      : near{shared + (threadIdx.x >> 5) * 2 * kStage, 0},
+        far{shared + (threadIdx.x >> 5) * 2 * kStage + kStage, 0} {}
+  __device__ __forceinline__ void offer(const Targets& out, bool improved, vertex_t v, weight_t d) {
+    push(near, out.near, improved && d < out.threshold, v, d);
+    push(far, out.far, improved && !(d < out.threshold), v, d);
+  }
+  __device__ __forceinline__ void finish(const Targets& out) {
+    flush(near, out.near);
+    flush(far, out.far);
+  }
+};
+
+// Lane that owns position t among rows laid end to end; `before` is the sum of earlier rows' degrees.
+__device__ __forceinline__ int owner_of(int t, int before) {
+  int lane = 0;
+#pragma unroll
+  for (int step = 16; step > 0; step >>= 1) {
+    const int there = __shfl_sync(kAllLanes, before, (lane + step) & 31);
+    if (lane + step < 32 && there <= t) lane += step;
+  }
+  return lane;
+}
+
+// Relaxes N edges a lane that are in flight together: loads first, then the atomics that may win.
+template <int N>
+__device__ __forceinline__ void relax_batch(const Solve& solve, const Targets& out,
+                                            WarpStages& stages, const bool (&valid)[N],
+                                            const offset_t (&at)[N], const weight_t (&from)[N]) {
+  Edge edge[N];
+  weight_t seen[N];
+#pragma unroll
+  for (int u = 0; u < N; ++u)
+    if (valid[u]) edge[u] = load_edge(solve.edges, at[u]);
+#pragma unroll
+  for (int u = 0; u < N; ++u)
+    seen[u] = valid[u] ? load_relaxed(solve.distance + edge[u].target) : weight_t(0);
+#pragma unroll
+  for (int u = 0; u < N; ++u) {
+    const weight_t sum = valid[u] ? add_saturating(from[u], edge_weight(edge[u])) : unreached();
+    bool improved = sum < seen[u];
+    if (improved) improved = sum < atomic_minimum(solve.distance + edge[u].target, sum);
+    stages.offer(out, improved, improved ? edge[u].target : vertex_t(0), sum);
+  }
+}
+
+// One row with the whole warp.
+__device__ __forceinline__ void relax_long(const Solve& solve, const Targets& out, WarpStages& stages,
+                                           offset_t begin, int size, weight_t d) {
+  for (int first = 0; first < size; first += 32 * kLongInFlight) {
+    bool valid[kLongInFlight];
+    offset_t at[kLongInFlight];
+    weight_t from[kLongInFlight];
+#pragma unroll
+    for (int u = 0; u < kLongInFlight; ++u) {
+      const int j = first + u * 32 + lane_id();
+      valid[u] = j < size;
+      at[u] = begin + j;
+      from[u] = d;
+    }
+    relax_batch<kLongInFlight>(solve, out, stages, valid, at, from);
+  }
+}
+
+// Up to 32 rows, one a lane (size 0 for none), their edges spread over the lanes.
+__device__ __forceinline__ void relax_rows(const Solve& solve, const Targets& out, WarpStages& stages,
+                                           offset_t begin, int size, weight_t d) {
+  const int upto = warp_inclusive_sum(size);
+  const int total = __shfl_sync(kAllLanes, upto, 31);
+  const int before = upto - size;
+  const offset_t shift = begin - before;
+  for (int first = 0; first < total; first += 32 * kRowsInFlight) {
+    bool valid[kRowsInFlight];
+    offset_t at[kRowsInFlight];
+    weight_t from[kRowsInFlight];
+#pragma unroll
+    for (int u = 0; u < kRowsInFlight; ++u) {
+      const int t = first + u * 32 + lane_id();
+      valid[u] = t < total;
+      at[u] = 0;
+      from[u] = weight_t(0);
+      if (first + u * 32 < total) {
+        const int owner = owner_of(t, before);
+        at[u] = __shfl_sync(kAllLanes, shift, owner) + t;
+        from[u] = __shfl_sync(kAllLanes, d, owner);
+      }
+    }
+    relax_batch<kRowsInFlight>(solve, out, stages, valid, at, from);
+  }
+}
+
+// Cuts the lanes' rows beyond kHeavy into chunks for all warps. Returns the row size that is left to the
+// caller: 0, or the whole row where the list of chunks is full.
+__device__ __forceinline__ offset_t set_heavy_aside(const Solve& solve, const Targets& out,
+                                                    offset_t begin, offset_t size, weight_t d) {
+  uint32 heavy = __ballot_sync(kAllLanes, size > kHeavy);
+  while (heavy) {
+    const int lane = __ffs(heavy) - 1;
+    heavy &= heavy - 1;
+    const offset_t row = __shfl_sync(kAllLanes, begin, lane);
+    const offset_t length = __shfl_sync(kAllLanes, size, lane);
+    const weight_t distance = __shfl_sync(kAllLanes, d, lane);
+    const count_t chunks = static_cast<count_t>((length + kChunk - 1) / kChunk);
+    count_t base = 0;
+    if (lane_id() == 0) base = atomicAdd(out.heavy, chunks);
+    base = __shfl_sync(kAllLanes, base, 0);
+    const bool fits = base + chunks <= solve.heavy_capacity;
+    for (count_t c = lane_id(); c < chunks && base + c < solve.heavy_capacity; c += 32) {
+      const offset_t start = static_cast<offset_t>(c) * kChunk;
+      Chunk chunk;
+      chunk.begin = row + start;
+      chunk.size = !fits ? 0 : static_cast<int>(length - start < kChunk ? length - start : kChunk);
+      chunk.distance = distance;
+      solve.heavy[base + c] = chunk;
+    }
+    if (fits && lane_id() == lane) size = 0;
+  }
+  return size;
+}
+
+__device__ __forceinline__ void grid_step(const Solve& solve, const Targets& out, const Entry* queue,
+                                          count_t size, Entry* shared, uint64* edges_seen) {
+  WarpStages stages(shared);
+  const count_t warps = static_cast<count_t>(gridDim.x) * (blockDim.x >> 5);
+  const count_t warp = static_cast<count_t>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
+  // Spread the frontier over every warp there is: fewer than 32 entries each when it is thin.
+  const count_t even = (size + warps - 1) / warps;
+  const count_t share = even < 1 ? 1 : even > 32 ? 32 : even;
+  for (count_t base = warp * share; base < size; base += warps * share) {
+    const count_t i = base + lane_id();
+    offset_t begin = 0, degree = 0;
+    weight_t d = weight_t(0);
+    if (i < size && lane_id() < share) {
+      const Entry entry = load_entry(queue + i);
+      const weight_t now = load_relaxed(solve.distance + entry.vertex);
+      begin = __ldg(solve.offsets + entry.vertex);
+      const offset_t end = __ldg(solve.offsets + entry.vertex + 1);
+      d = entry.distance;
+      degree = now == d ? end - begin : 0;
+    }
+    *edges_seen += static_cast<uint64>(degree);
+    degree = set_heavy_aside(solve, out, begin, degree, d);
+    uint32 longer = __ballot_sync(kAllLanes, degree > kMiddle);
+    while (longer) {
+      const int lane = __ffs(longer) - 1;
+      longer &= longer - 1;
+      relax_long(solve, out, stages, __shfl_sync(kAllLanes, begin, lane),
+                 static_cast<int>(__shfl_sync(kAllLanes, degree, lane)),
+                 __shfl_sync(kAllLanes, d, lane));
+      if (lane_id() == lane) degree = 0;
+    }
+    if (__any_sync(kAllLanes, degree > 0))
+      relax_rows(solve, out, stages, begin, static_cast<int>(degree), d);
+  }
+  stages.finish(out);
+}
+
+__device__ __forceinline__ void heavy_step(const Solve& solve, const Targets& out, count_t chunks,
+                                           Entry* shared) {
+  WarpStages stages(shared);
+  const count_t warps = static_cast<count_t>(gridDim.x) * (blockDim.x >> 5);
+  for (count_t c = static_cast<count_t>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
+       c < chunks; c += warps) {
+    const longlong2 raw = __ldcg(reinterpret_cast<const longlong2*>(solve.heavy + c));
+    Chunk chunk;
+    memcpy(&chunk, &raw, sizeof(raw));
+    if constexpr (sizeof(Chunk) > 16) {
+      const longlong2 rest = __ldcg(reinterpret_cast<const longlong2*>(solve.heavy + c) + 1);
+      memcpy(reinterpret_cast<char*>(&chunk) + 16, &rest, 16);
+    }
+    relax_long(solve, out, stages, chunk.begin, chunk.size, chunk.distance);
+  }
+  stages.finish(out);
+}

@@ -1,0 +1,108 @@
+"""Options of the family."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nearfar.errors import OptionError
+from nearfar.options import DeltaOptions
+
+if TYPE_CHECKING:
+    from nearfar.graph import Graph
+
+__all__ = [
+    "DUPLICATES",
+    "TRAVERSALS",
+    "BucketOptions",
+    "NearFarOptions",
+    "SweepOptions",
+    "paper_delta",
+]
+
+TRAVERSALS = ("thread", "cooperative_blocks", "cta_warp_scan", "load_balanced")
+DUPLICATES = ("owners", "claim")
+
+
+def _check(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise OptionError(f"{what} is {value!r}: use one of {', '.join(known)}")
+
+
+@dataclass(frozen=True, slots=True)
+class SweepOptions:
+    """Options of Workfront Sweep.
+
+    Parameters
+    ----------
+    traversal : str
+        How edges are shared out: ``thread``, ``cooperative_blocks``, ``cta_warp_scan`` or
+        ``load_balanced``.
+    duplicates : str
+        ``owners``: queue freely, then keep the entry that a lookup table names as the vertex's
+        owner (the paper's way). ``claim``: a vertex enters the queue only once an iteration, by
+        an atomic.
+    """
+
+    traversal: str = "load_balanced"
+    duplicates: str = "owners"
+
+    def __post_init__(self) -> None:
+        _check("traversal", self.traversal, TRAVERSALS)
+        _check("duplicates", self.duplicates, DUPLICATES)
+
+
+@dataclass(frozen=True, slots=True)
+class NearFarOptions(DeltaOptions):
+    """Options of Near-Far and its hybrid.
+
+    Parameters
+    ----------
+    delta : float or None
+        Step of the threshold in units of the weights. None means 32 * mean weight / mean degree.
+    traversal, duplicates : str
+        As in :class:`SweepOptions`.
+    """
+
+    traversal: str = "load_balanced"
+    duplicates: str = "claim"
+
+    def __post_init__(self) -> None:
+        DeltaOptions.__post_init__(self)
+        _check("traversal", self.traversal, TRAVERSALS)
+        _check("duplicates", self.duplicates, DUPLICATES)
+
+
+@dataclass(frozen=True, slots=True)
+class BucketOptions(NearFarOptions):
+    """Options of Bucketing.
+
+    Parameters
+    ----------
+    delta : float or None
+        Width of a bucket in units of the weights. None means 32 * mean weight / mean degree.
+    traversal, duplicates : str
+        As in :class:`SweepOptions`.
+    buckets : int
+        Buckets before the far pile, 2 to 15.
+    """
+
+    buckets: int = 10
+
+    def __post_init__(self) -> None:
+        NearFarOptions.__post_init__(self)
+        if isinstance(self.buckets, bool) or self.buckets not in range(2, 16):
+            raise OptionError(f"buckets is {self.buckets!r}: give a whole number from 2 to 15")
+
+
+def paper_delta(graph: Graph, delta: float | None = None) -> float | int:
+    """Delta of a run: the one given, or c * w / d (section IV.C) with c = 32, the width of a warp.
+
+    w is the mean weight and d the mean degree. At least 1 for integer weights, and never 0.
+    """
+    value = delta
+    if value is None:
+        value = 32.0 * graph.mean_weight / graph.mean_degree if graph.n_edges else 1.0
+    if graph.weight_dtype.kind == "i":
+        return max(1, min(round(value), 2**62))
+    return float(value) if value > 0 else 1.0
