@@ -38,6 +38,7 @@ __all__ = [
     "finish",
     "import_extra",
     "library_errors",
+    "narrowed",
     "replacing",
     "split_suffix",
 ]
@@ -166,6 +167,17 @@ class Source:
     def fail(self, message: str, line: int | None = None) -> GraphFormatError:
         """An error that names this file."""
         return GraphFormatError(message, self.path, line)
+
+    def check_vertices(self, n: int, line: int | None = None) -> None:
+        """Refuse a vertex count that no file of this size can mean, before allocating for it.
+
+        Raises
+        ------
+        GraphFormatError
+            For more than 16 million vertices of which nearly all would be isolated.
+        """
+        if n > max(1 << 24, 64 * self.data.size):
+            raise self.fail(f"{n} vertices promised in a file of {self.data.size} bytes", line)
 
     def sibling(self, suffix: str) -> str | None:
         """A file beside this one with another suffix, plain or compressed, if there is one."""
@@ -314,6 +326,16 @@ def chunks_of_rows(graph: Graph, edges: int = 1 << 20) -> Iterator[tuple[int, in
         last = min(max(last, first + 1), n, first + edges)
         yield first, last, int(graph.indptr[last])
         first = last
+
+
+def narrowed(values: NDArray[Any]) -> NDArray[Any]:
+    """Integers of a text file in int32 when all of them fit; anything else as it is."""
+    limit = np.iinfo(np.int32)
+    if values.dtype != np.int64 or (
+        values.size and (values.min() < limit.min or values.max() > limit.max)
+    ):
+        return values
+    return values.astype(np.int32)
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.formats.files import Sink, Source, library_errors
+from nearfar.formats.files import Sink, Source, library_errors, narrowed
 from nearfar.formats.specs import Format, register
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ def read(source: Source, *, directed: bool | None = None) -> Graph:
         where = re.search(rb"(?i)[+-]?\b(nan|inf)", bytes(source.data))
         line = None if where is None else bytes(source.data[: where.start()]).count(b"\n") + 1
         raise source.fail("an entry is not a finite number", line)
-    if weights.dtype == np.int64 and (not weights.size or _fits_int32(weights)):
-        weights = weights.astype(np.int32)
+    weights = narrowed(weights)
     symmetric = symmetry in ("symmetric", "hermitian")
     values = None if field == "pattern" else weights
     if symmetric and directed is not True:
@@ -75,11 +74,6 @@ def read(source: Source, *, directed: bool | None = None) -> Graph:
     else:
         graph = Graph.from_edges(*ends, values, n_vertices=rows, directed=directed is not False)
     return graph
-
-
-def _fits_int32(values: NDArray[Any]) -> bool:
-    limit = np.iinfo(np.int32)
-    return bool(values.min() >= limit.min and values.max() <= limit.max)
 
 
 def _check_sizes(source: Source) -> None:
@@ -96,9 +90,10 @@ def _check_sizes(source: Source) -> None:
                 raise source.fail("the size line is not integers", text.count(b"\n", 0, at) + 1)
             n, size = max(int(match[1]), int(match[2])), source.data.size
             entries = int(match[3]) if match[3] else int(match[1]) * int(match[2])
-            if n > max(1 << 24, 64 * size) or entries > size:
-                number = text.count(b"\n", 0, at) + 1
-                raise source.fail("the size line promises more than the file can hold", number)
+            number = text.count(b"\n", 0, at) + 1
+            source.check_vertices(n, number)
+            if entries > size:
+                raise source.fail(f"{entries} entries promised in a file of {size} bytes", number)
             return
         at = stop + 1
     if source.data.size <= len(text):

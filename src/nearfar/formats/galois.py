@@ -1,0 +1,115 @@
+"""Galois's binary `.gr`, version 1 (32-bit targets) and 2 (64-bit targets).
+
+Little-endian: uint64 version, bytes of edge data, vertices, edges; uint64 row ends; targets (in
+version 1 padded to 8 bytes); edge data. The file does not say whether its edge data are integers or
+floats: the option ``data`` does. The same suffix as DIMACS text; the first 8 bytes tell them apart.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from nearfar.errors import OptionError
+from nearfar.formats.files import Sink, Source
+from nearfar.formats.specs import Format, register
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph import Graph
+
+_HEADER = struct.Struct("<QQQQ")
+_TYPES = {
+    4: {"int": "<i4", "uint": "<u4", "float": "<f4"},
+    8: {"int": "<i8", "uint": "<u8", "float": "<f8"},
+}
+
+
+def sniff(head: bytes) -> bool:
+    """Whether version and size of the edge data are those of such a file."""
+    if len(head) < _HEADER.size:
+        return False
+    version, size, _, _ = _HEADER.unpack(head[: _HEADER.size])
+    return version in (1, 2) and size in (0, 4, 8)
+
+
+def read(source: Source, *, data: Literal["int", "uint", "float"] = "int") -> Graph:
+    """Read a Galois graph.
+
+    Parameters
+    ----------
+    data : {"int", "uint", "float"}
+        What the 4 or 8 bytes an edge mean.
+    """
+    from nearfar.graph import Graph
+
+    if data not in _TYPES[4]:
+        raise OptionError(f"data is {data!r}: use 'int', 'uint' or 'float'")
+    raw = source.data
+    if raw.size < _HEADER.size:
+        raise source.fail("the header is cut short")
+    version, size, n, m = _HEADER.unpack(source.head[: _HEADER.size])
+    if version not in (1, 2) or size not in (0, 4, 8):
+        raise source.fail(
+            f"version {version} with {size} bytes an edge: expected 1 or 2 with 0, 4 or 8"
+        )
+    target = 4 if version == 1 else 8
+    padding = 4 * (m % 2) if version == 1 else 0
+    expected = _HEADER.size + 8 * n + target * m + padding + size * m
+    # Without edge data some writers leave the padding out.
+    if raw.size not in (expected, expected - padding if size == 0 else expected):
+        raise source.fail(
+            f"{n} vertices and {m} edges make {expected} bytes, but the file has {raw.size}: it is "
+            "cut short or damaged"
+        )
+    at = _HEADER.size + 8 * n
+    indptr = np.zeros(n + 1, dtype=np.uint64)
+    indptr[1:] = raw[_HEADER.size : at].view("<u8")
+    indices = raw[at : at + target * m].view("<u4" if version == 1 else "<u8")
+    at += target * m + padding
+    weights: NDArray[Any] | None = None
+    if size:
+        weights = raw[at : at + size * m].view(_TYPES[size][data])
+        if data == "uint" and size == 4 and (m == 0 or int(weights.max()) < 2**31):
+            weights = weights.astype(np.int32)
+    graph: Graph = Graph.from_csr(indptr, indices, weights)
+    return graph
+
+
+def write(graph: Graph, sink: Sink, *, version: int | None = None) -> None:
+    """Write a Galois graph; weights keep their 4 or 8 bytes.
+
+    Parameters
+    ----------
+    version : {1, 2} or None
+        None takes 1 while targets fit 32 bits.
+    """
+    n, m = graph.n_vertices, graph.n_edges
+    if version is None:
+        version = 1 if n < 2**32 else 2
+    if version not in (1, 2) or (version == 1 and n > 2**32):
+        raise OptionError(f"version is {version}: use 1 (up to 2**32 vertices) or 2")
+    size = 0 if graph.weights is None else graph.weights.dtype.itemsize
+    sink.write(_HEADER.pack(version, size, n, m))
+    sink.write(np.asarray(graph.indptr[1:], dtype="<u8").tobytes())
+    sink.write(np.asarray(graph.indices, dtype="<u4" if version == 1 else "<u8").tobytes())
+    if version == 1 and m % 2:
+        sink.write(bytes(4))
+    if graph.weights is not None:
+        sink.write(graph.weights.astype(graph.weights.dtype.newbyteorder("<")).tobytes())
+
+
+register(
+    Format(
+        name="galois",
+        title="Galois binary graphs, versions 1 and 2",
+        suffixes=(".gr", ".vgr"),
+        read=read,
+        write=write,
+        sniff=sniff,
+        keeps="weights (pass data='float' to read floats); every edge as an arc",
+    )
+)

@@ -1,0 +1,107 @@
+"""SciPy's `.npz`, as ``scipy.sparse.save_npz`` writes it.
+
+Entry (i, j) is the edge from i to j; a matrix of booleans is an unweighted graph. COO duplicates
+stay parallel edges.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.formats.files import Sink, Source, library_errors
+from nearfar.formats.specs import Format, register
+
+if TYPE_CHECKING:
+    from nearfar.graph import Graph
+
+
+def sniff(head: bytes) -> bool:
+    """Whether it is a ZIP archive of arrays."""
+    return head.startswith(b"PK\x03\x04") and b".npy" in head[:4096]
+
+
+def read(source: Source, *, directed: bool = True) -> Graph:
+    """Read a sparse matrix.
+
+    Parameters
+    ----------
+    directed : bool
+        False adds the reverse of every entry.
+    """
+    from nearfar.graph import Graph
+
+    with library_errors(source.path, "SciPy .npz"):
+        stored = np.load(io.BytesIO(source.data.tobytes()), allow_pickle=False)
+        parts = {name: stored[name] for name in stored.files}
+        if "format" not in parts or "shape" not in parts:
+            raise source.fail("the archive holds no sparse matrix: save_npz writes one")
+        layout = parts["format"].item()
+        layout = layout.decode("ascii") if isinstance(layout, bytes) else str(layout)
+        rows, columns = (int(size) for size in parts["shape"])
+        if rows != columns:
+            raise source.fail(f"the matrix is {rows} x {columns}: an adjacency matrix is square")
+        source.check_vertices(rows)
+        data = parts["data"]
+        if layout not in ("csr", "csc", "coo"):
+            from scipy import sparse
+
+            # dia and bsr hold padding; SciPy knows which of it is an entry
+            other: Any = sparse.load_npz(io.BytesIO(source.data.tobytes()))
+            other = other.tocoo()
+            parts, data, layout = {"row": other.row, "col": other.col}, other.data, "coo"
+        weights: Any = None if data.dtype == bool else data
+        graph: Graph
+        if layout == "coo":
+            graph = Graph.from_edges(
+                parts["row"], parts["col"], weights, n_vertices=rows, directed=directed
+            )
+            return graph
+        if len(parts["indptr"]) != rows + 1:
+            raise source.fail(f"{len(parts['indptr'])} row starts for {rows} rows")
+        graph = Graph.from_csr(parts["indptr"], parts["indices"], weights)
+        graph = graph.transpose() if layout == "csc" else graph
+    if directed:
+        return graph
+    sources = np.repeat(np.arange(rows, dtype=graph.indices.dtype), graph.degrees)
+    both: Graph = Graph.from_edges(
+        sources, graph.indices, graph.weights, n_vertices=rows, directed=False
+    )
+    return both
+
+
+def write(graph: Graph, sink: Sink, *, compressed: bool = True) -> None:
+    """Write a CSR matrix; an unweighted graph becomes booleans.
+
+    Parameters
+    ----------
+    compressed : bool
+        Whether the archive is deflated.
+    """
+    ones = np.ones(graph.n_edges, dtype=bool)
+    save = np.savez_compressed if compressed else np.savez
+    buffer = io.BytesIO()
+    save(
+        buffer,
+        indices=graph.indices,
+        indptr=graph.indptr,
+        format=np.array(b"csr"),
+        shape=np.array([graph.n_vertices, graph.n_vertices]),
+        data=ones if graph.weights is None else graph.weights,
+    )
+    sink.write(buffer.getvalue())
+
+
+register(
+    Format(
+        name="npz",
+        title="SciPy sparse matrices (save_npz)",
+        suffixes=(".npz",),
+        read=read,
+        write=write,
+        sniff=sniff,
+        keeps="weights; every edge as an arc",
+    )
+)

@@ -1,0 +1,202 @@
+"""OpenStreetMap extracts `.osm.pbf` (and `.osm` XML) as travel graphs, through osmium; read only.
+
+Every point of a usable way is a vertex, named by its OSM id, with longitude and latitude as
+coordinates; the piece between two points is an edge in each direction that the mode may take.
+Weights are metres along the great circle, or seconds at the tagged or usual speed. By default only
+the largest strongly connected part is kept, so that every vertex reaches every other.
+
+Data © OpenStreetMap contributors, under the Open Database Licence: maps and results made from it
+must say so. The graph carries the text in ``attributes["attribution"]``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from nearfar.errors import OptionError
+from nearfar.formats.files import Source, import_extra, library_errors
+from nearfar.formats.osm_tags import COUNTRIES, MODES, directions, speeds, usable
+from nearfar.formats.specs import Format, register
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph import Graph
+
+ATTRIBUTION = "© OpenStreetMap contributors, ODbL"
+_EARTH = 6_371_008.8  # mean radius in metres
+
+
+def sniff(head: bytes) -> bool:
+    """Whether it is OSM protobuf or XML."""
+    return b"OSMHeader" in head[:64] or (head.lstrip()[:5] == b"<?xml" and b"<osm" in head[:512])
+
+
+def read(
+    source: Source,
+    *,
+    mode: Literal["drive", "cycle", "walk"] = "drive",
+    weight: Literal["seconds", "metres"] = "seconds",
+    country: str | None = None,
+    largest_component: bool = True,
+) -> Graph:
+    """Read a travel graph.
+
+    Parameters
+    ----------
+    mode : {"drive", "cycle", "walk"}
+    weight : {"seconds", "metres"}
+    country : str or None
+        Two letters: legal limits where no ``maxspeed`` is tagged; None takes usual speeds by class.
+    largest_component : bool
+        False keeps every vertex.
+    """
+    if mode not in MODES:
+        raise OptionError(f"mode is {mode!r}: use one of {', '.join(MODES)}")
+    if weight not in ("seconds", "metres"):
+        raise OptionError(f"weight is {weight!r}: use 'seconds' or 'metres'")
+    if country is not None and country not in COUNTRIES:
+        raise OptionError(f"country is {country!r}: use one of {', '.join(COUNTRIES)}, or None")
+    from nearfar.graph import Graph
+
+    ways = _Ways(mode, country)
+    with library_errors(source.path, "OpenStreetMap"):
+        ways.collect(source)
+    if not ways.refs:
+        raise source.fail(f"it holds no way for mode {mode!r}")
+    names, xy, sources, targets, values = ways.edges(weight)
+    graph: Graph = Graph.from_edges(sources, targets, values, n_vertices=len(names))
+    keep: Any = slice(None)
+    if largest_component:
+        graph, keep = _largest_part(graph)
+    attributes = {
+        "attribution": ATTRIBUTION,
+        "mode": mode,
+        "unit": "s" if weight == "seconds" else "m",
+    }
+    result: Graph = Graph.from_csr(
+        graph.indptr,
+        graph.indices,
+        graph.weights,
+        vertex_names=names[keep],
+        coordinates=xy[keep],
+        attributes=attributes,
+    )
+    return result
+
+
+class _Ways:
+    """Usable ways as flat lists, one pass over the file."""
+
+    def __init__(self, mode: Literal["drive", "cycle", "walk"], country: str | None) -> None:
+        self.mode, self.country = mode, country
+        self.refs: list[int] = []
+        self.lon: list[float] = []
+        self.lat: list[float] = []
+        self.lengths: list[int] = []
+        self.ahead: list[float] = []  # km/h; 0 where that direction is not allowed
+        self.back: list[float] = []
+
+    def collect(self, source: Source) -> None:
+        osmium = import_extra("osmium", "osm", "reading OpenStreetMap files")
+        kind = "pbf" if b"OSMHeader" in source.head[:64] else "osm"
+        file = osmium.io.FileBuffer(source.data.tobytes(), kind)
+        processor = osmium.FileProcessor(file).with_locations()
+        for item in processor.with_filter(osmium.filter.KeyFilter("highway")):
+            if item.is_way():
+                tags = dict(item.tags)
+                if usable(tags, self.mode):
+                    self._add(tags, item.nodes)
+
+    def _add(self, tags: dict[str, str], points: Any) -> None:
+        forth, against = directions(tags, self.mode)
+        ahead, back = speeds(tags, self.mode, self.country)
+        # Extracts cut ways at their border: points without a location split the way.
+        run: list[tuple[int, float, float]] = []
+        for point in [*points, None]:
+            if point is not None and point.location.valid():
+                run.append((point.ref, point.location.lon, point.location.lat))
+                continue
+            if len(run) > 1:
+                self.refs.extend(p[0] for p in run)
+                self.lon.extend(p[1] for p in run)
+                self.lat.extend(p[2] for p in run)
+                self.lengths.append(len(run))
+                self.ahead.append(ahead if forth else 0.0)
+                self.back.append(back if against else 0.0)
+            run = []
+
+    def edges(
+        self, weight: str
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Names, coordinates, sources, targets and weights."""
+        refs = np.array(self.refs, dtype=np.int64)
+        names, first, vertex = np.unique(refs, return_index=True, return_inverse=True)
+        xy = np.column_stack([np.array(self.lon), np.array(self.lat)])
+        # The last point of a way has no piece after it.
+        lengths = np.array(self.lengths)
+        begins = np.ones(len(refs), dtype=bool)
+        begins[np.cumsum(lengths) - 1] = False
+        at = np.flatnonzero(begins)
+        way = np.repeat(np.arange(len(lengths)), lengths)[at]
+        metres = great_circle(xy[at], xy[at + 1])
+        parts = []
+        for speed, tail, head in (
+            (np.array(self.ahead)[way], vertex[at], vertex[at + 1]),
+            (np.array(self.back)[way], vertex[at + 1], vertex[at]),
+        ):
+            open_ = speed > 0
+            value = metres[open_]
+            if weight == "seconds":
+                value = value * 3.6 / speed[open_]
+            parts.append((tail[open_], head[open_], value))
+        sources, targets, values = (np.concatenate(group) for group in zip(*parts, strict=True))
+        return names, xy[first], sources, targets, values
+
+
+def great_circle(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Metres between points given as (longitude, latitude) in degrees, shape (k, 2); haversine."""
+    lon1, lat1, lon2, lat2 = (np.radians(part) for part in (*a.T, *b.T))
+    s = np.sin((lat2 - lat1) / 2) ** 2
+    s += np.cos(lat1) * np.cos(lat2) * np.sin((lon2 - lon1) / 2) ** 2
+    result: NDArray[np.float64] = 2 * _EARTH * np.arcsin(np.sqrt(np.minimum(s, 1.0)))
+    return result
+
+
+def _largest_part(graph: Graph) -> tuple[Graph, NDArray[np.bool_]]:
+    """The largest strongly connected part, and which vertices are in it."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    from nearfar.graph import Graph
+
+    n = graph.n_vertices
+    ones = np.ones(graph.n_edges, dtype=np.int8)  # a length of 0 would not count as an edge there
+    matrix = csr_matrix((ones, graph.indices, graph.indptr), shape=(n, n))
+    _, label = connected_components(matrix, directed=True, connection="strong")
+    keep: NDArray[np.bool_] = label == np.argmax(np.bincount(label))
+    renamed = np.cumsum(keep) - 1
+    sources = np.repeat(np.arange(n), graph.degrees)
+    inside = keep[sources] & keep[graph.indices]
+    part: Graph = Graph.from_edges(
+        renamed[sources[inside]],
+        renamed[graph.indices[inside]],
+        None if graph.weights is None else graph.weights[inside],
+        n_vertices=int(keep.sum()),
+    )
+    return part, keep
+
+
+register(
+    Format(
+        name="osm",
+        title="OpenStreetMap extracts as drive, cycle or walk graphs",
+        suffixes=(".pbf", ".osm"),
+        read=read,
+        sniff=sniff,
+        extra="osm",
+        keeps="travel time or length, OSM ids as names, longitude and latitude",
+    )
+)

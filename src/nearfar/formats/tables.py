@@ -1,0 +1,290 @@
+"""Tables of edges: CSV and TSV with a header, Parquet, Arrow and Feather, through pyarrow.
+
+One row an edge. The columns are found by name (source/from/src/..., target/to/dst/...,
+weight/length/distance/...), or named by ``columns=``. Ends may be integers or text; as in edge
+lists, integers are kept while that wastes at most half of the vertices and numbered otherwise. A
+CSV of bare numbers without a header is read as an edge list, without pyarrow.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import OptionError
+from nearfar.formats.files import (
+    Sink,
+    Source,
+    chunks_of_rows,
+    import_extra,
+    library_errors,
+    narrowed,
+)
+from nearfar.formats.specs import Format, register
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph import Graph
+
+_SOURCES = ("source", "src", "from", "u", "tail", "start", "origin", "fromnodeid", "source_id")
+_TARGETS = (
+    "target",
+    "dst",
+    "dest",
+    "to",
+    "v",
+    "head",
+    "end",
+    "destination",
+    "tonodeid",
+    "target_id",
+)
+_WEIGHTS = (
+    "weight",
+    "w",
+    "length",
+    "distance",
+    "dist",
+    "cost",
+    "time",
+    "seconds",
+    "metres",
+    "value",
+)
+_ARROW = {".arrow", ".feather", ".ipc"}
+_TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+
+
+def sniff(head: bytes) -> bool:
+    """Whether it is Parquet or an Arrow file."""
+    return head.startswith((b"PAR1", b"ARROW1\0\0"))
+
+
+def read(
+    source: Source,
+    *,
+    columns: Sequence[str] | None = None,
+    directed: bool = True,
+    where: dict[str, Any] | None = None,
+    base: int | None = None,
+    renumber: bool | None = None,
+) -> Graph:
+    """Read a table of edges.
+
+    Parameters
+    ----------
+    columns : (source, target) or (source, target, weight), or None
+        Column names; None looks for usual ones.
+    directed : bool
+        False enters every row in both directions.
+    where : dict or None
+        Keep only rows whose columns equal these values.
+    base, renumber
+        As for edge lists.
+    """
+    if source.suffix in _TEXT and columns is None and _no_header(source.head):
+        from nearfar.formats.edges import read as read_edges
+
+        return read_edges(source, directed=directed, base=base, renumber=renumber)
+    from nearfar.graph import Graph
+
+    import_extra("pyarrow", "tables", "reading tables")
+    with library_errors(source.path, "table"):
+        table = _load(source)
+        for name, value in (where or {}).items():
+            table = _rows_where(source, table, name, value)
+        chosen = _choose(source, table.column_names, columns)
+        ends = [_ends(source, table, name) for name in chosen[:2]]
+        weights = _numbers(source, table, chosen[2]) if len(chosen) == 3 else None
+    if all(end.dtype == np.int64 for end in ends):
+        from nearfar.formats.edges import settle_ids
+
+        (sources, targets), n, names = settle_ids(
+            ends[0], ends[1], base=base, renumber=renumber, at_least=None, source=source
+        )
+        n = n if names is None else len(names)
+    else:
+        (sources, targets), names = _factorised(ends)
+        n = len(names)
+    graph: Graph = Graph.from_edges(
+        sources,
+        targets,
+        weights,
+        n_vertices=n,
+        directed=directed,
+        vertex_names=names,
+        attributes={"columns": list(chosen)},
+    )
+    return graph
+
+
+def _no_header(head: bytes) -> bool:
+    for line in head.split(b"\n"):
+        if line.strip() and not line.startswith((b"#", b"%")):
+            return re.match(rb"^\s*-?\d+\s*[,;\t ]\s*-?\d+", line) is not None
+    return False
+
+
+def _load(source: Source) -> Any:
+    import pyarrow
+
+    buffer = pyarrow.py_buffer(source.data)
+    if source.head.startswith(b"PAR1"):
+        from pyarrow import parquet
+
+        return parquet.read_table(pyarrow.BufferReader(buffer))
+    if source.head.startswith(b"ARROW1"):
+        with pyarrow.ipc.open_file(pyarrow.BufferReader(buffer)) as reader:
+            return reader.read_all()
+    if source.suffix not in _TEXT:
+        raise source.fail("neither Parquet nor an Arrow file: the magic at its start is missing")
+    from pyarrow import csv
+
+    first = source.head.split(b"\n", 1)[0]
+    separator = ";" if b";" in first and b"," not in first else _TEXT[source.suffix]
+    return csv.read_csv(
+        pyarrow.BufferReader(buffer), parse_options=csv.ParseOptions(delimiter=separator)
+    )
+
+
+def _rows_where(source: Source, table: Any, name: str, value: Any) -> Any:
+    from pyarrow import compute
+
+    if name not in table.column_names:
+        raise source.fail(f"no column {name!r}; it has {', '.join(table.column_names)}")
+    return table.filter(compute.equal(table[name], value))
+
+
+def _choose(source: Source, present: list[str], wanted: Sequence[str] | None) -> list[str]:
+    if wanted is not None:
+        if isinstance(wanted, str) or len(wanted) not in (2, 3):
+            raise OptionError(f"columns is {wanted!r}: give two or three names")
+        for name in wanted:
+            if present.count(name) != 1:
+                raise source.fail(f"no column {name!r}; it has {', '.join(present)}", 1)
+        return list(wanted)
+    plain = {re.sub(r"^[~:_]+|:.*$", "", name).strip().lower(): name for name in reversed(present)}
+    found = []
+    for kind in (_SOURCES, _TARGETS, _WEIGHTS):
+        found.append(next((plain[name] for name in kind if name in plain), None))
+    if found[0] is None or found[1] is None:
+        raise source.fail(
+            "no columns that look like source and target: pass columns=, two or three of "
+            + ", ".join(present),
+            1,
+        )
+    return [name for name in found if name is not None]
+
+
+def _ends(source: Source, table: Any, name: str) -> NDArray[Any]:
+    import pyarrow
+
+    column = table[name]
+    if column.null_count:
+        raise source.fail(f"column {name!r} is empty in {column.null_count} rows")
+    kind = column.type
+    if pyarrow.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pyarrow.types.is_integer(kind):
+        return np.ascontiguousarray(column.cast(pyarrow.int64()).to_numpy())
+    if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
+        raise source.fail(f"column {name!r} holds {kind}: ends are integers or text")
+    result: NDArray[Any] = np.asarray(column.combine_chunks())
+    return result
+
+
+def _numbers(source: Source, table: Any, name: str) -> NDArray[Any]:
+    import pyarrow
+
+    column = table[name]
+    if column.null_count:
+        row = int(np.argmax(np.asarray(column.is_null().combine_chunks())))
+        raise source.fail(
+            f"weight column {name!r} is empty in {column.null_count} rows, first row {row}"
+        )
+    if not (pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)):
+        raise source.fail(f"weight column {name!r} holds {column.type}, not numbers")
+    values: NDArray[Any] = column.to_numpy()
+    return narrowed(values) if source.suffix in _TEXT else values
+
+
+def _factorised(ends: list[NDArray[Any]]) -> tuple[tuple[NDArray[Any], NDArray[Any]], NDArray[Any]]:
+    """Numbers for text, in order of appearance by column, and the text by number."""
+    import pyarrow
+
+    both = pyarrow.concat_arrays([pyarrow.array(end.astype(str).astype(object)) for end in ends])
+    encoded = both.dictionary_encode()
+    codes = encoded.indices.to_numpy().astype(np.int64)
+    names = np.array(encoded.dictionary.to_pylist(), dtype=np.str_)
+    k = len(ends[0])
+    return (codes[:k], codes[k:]), names
+
+
+def write(graph: Graph, sink: Sink) -> None:
+    """Write columns ``source``, ``target`` and ``weight``; every stored edge is a row."""
+    from nearfar.formats.files import split_suffix
+
+    suffix = split_suffix(sink.path)[0]
+    kind = suffix if suffix in _TEXT or suffix in _ARROW else ".parquet"
+    import_extra("pyarrow", "tables", "writing tables")
+    with library_errors(sink.path, "table"):
+        parts = _pieces(graph, graph.vertex_names)
+        first = next(parts)
+        writer = _writer(kind, sink, first.schema)
+        with writer:
+            writer.write_table(first)
+            for done, part in enumerate(parts, start=1):
+                writer.write_table(part)
+                sink.tell(min(done << 20, graph.n_edges), graph.n_edges)
+
+
+def _writer(kind: str, sink: Sink, schema: Any) -> Any:
+    import pyarrow
+
+    if kind in _TEXT:
+        from pyarrow import csv
+
+        options = csv.WriteOptions(delimiter=_TEXT[kind], quoting_style="needed")
+        return csv.CSVWriter(sink.file, schema, write_options=options)
+    if kind in _ARROW:
+        return pyarrow.ipc.new_file(sink.file, schema)
+    from pyarrow import parquet
+
+    return parquet.ParquetWriter(sink.file, schema)
+
+
+def _pieces(graph: Graph, names: NDArray[Any] | None) -> Any:
+    """Tables of about a million edges each, at least one."""
+    import pyarrow
+
+    ranges = list(chunks_of_rows(graph)) or [(0, 0, 0)]
+    for first, last, _ in ranges:
+        begin, end = int(graph.indptr[first]), int(graph.indptr[last])
+        sources = np.repeat(np.arange(first, last, dtype=np.int64), graph.degrees[first:last])
+        targets = graph.indices[begin:end].astype(np.int64)
+        columns = {
+            "source": sources if names is None else names[sources],
+            "target": targets if names is None else names[targets],
+        }
+        if graph.weights is not None:
+            columns["weight"] = graph.weights[begin:end]
+        yield pyarrow.table(columns)
+
+
+register(
+    Format(
+        name="table",
+        title="CSV, TSV, Parquet, Arrow and Feather tables of edges",
+        suffixes=(".csv", ".tsv", ".tab", ".parquet", ".pq", *sorted(_ARROW)),
+        read=read,
+        write=write,
+        sniff=sniff,
+        extra="tables",
+        keeps="weights, vertex names; every edge as a row, no isolated vertices at the end",
+    )
+)
