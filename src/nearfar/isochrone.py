@@ -175,7 +175,10 @@ def _draw_edges(
     axes.add_collection(LineCollection(list(faint), colors=_FAINT, linewidths=width * 0.6, **style))
     lines = LineCollection(list(segments), cmap=_colours(), linewidths=width, **style)
     lines.set_array(values)
-    lines.set_clim(0, float(values.max()) or 1.0)
+    # A tunnel that is far by any way would take most of the colours for itself: where the last
+    # hundredth reaches far beyond the rest, the scale ends before it and the legend shows an arrow.
+    top, rest = float(values.max()), float(np.quantile(values, 0.99))
+    lines.set_clim(0, (rest if rest < 0.85 * top else top) or 1.0)
     axes.add_collection(lines)
     return lines
 
@@ -209,7 +212,10 @@ def _draw_legend(figure: Any, lines: Any, unit: str, bottom: float) -> None:
     from matplotlib.ticker import MaxNLocator
 
     ticks = MaxNLocator(nbins=8, steps=[1, 2, 5, 10])
-    bar = figure.colorbar(lines, cax=box, orientation="horizontal", ticks=ticks)
+    extend = "max" if float(lines.get_array().max()) > lines.get_clim()[1] else "neither"
+    bar = figure.colorbar(
+        lines, cax=box, orientation="horizontal", ticks=ticks, extend=extend, extendfrac=0.03
+    )
     bar.outline.set_visible(False)
     box.tick_params(color=_INK, labelcolor=_INK, labelsize=9, length=0, pad=3)
     if unit:
