@@ -13,7 +13,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from nearfar.errors import OptionError
-from nearfar.formats.files import Source, finish, replacing, split_suffix
+from nearfar.formats.compression import split_suffix
+from nearfar.formats.files import Source, finish, replacing
 from nearfar.formats.specs import Format, formats, with_suffix
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.formats.files import Sink, Source, chunks_of_rows, finish, replacing, split_suffix
+from nearfar.formats.compression import split_suffix
+from nearfar.formats.files import Sink, Source, chunks_of_rows, finish, replacing
 from nearfar.formats.specs import Format, register
 
 if TYPE_CHECKING:

@@ -6,19 +6,23 @@ compressed.
 
 from __future__ import annotations
 
-import bz2
 import contextlib
-import gzip
-import lzma
+import io
 import os
 import re
 import stat
-import zlib
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from nearfar.errors import GraphError, GraphFormatError, MissingDependencyError, OptionError
+from nearfar.formats.compression import (
+    COMPRESSIONS,
+    compression_of,
+    packer,
+    split_suffix,
+    unpacked,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,65 +34,16 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 __all__ = [
-    "COMPRESSIONS",
     "Sink",
     "Source",
     "chunks_of_rows",
-    "compression_of",
     "finish",
-    "import_extra",
     "library_errors",
     "narrowed",
     "replacing",
-    "split_suffix",
 ]
 
-COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".zst": "zstandard", ".bz2": "bzip2"}
-_MAGIC = {
-    b"\x1f\x8b": "gzip",
-    b"\xfd7zXZ\x00": "xz",
-    b"\x28\xb5\x2f\xfd": "zstandard",
-    b"BZh": "bzip2",
-}
-_CHUNK = 1 << 22
 _HEAD = 1 << 16
-
-
-def import_extra(module: str, extra: str, what: str) -> Any:
-    """Import an optional package or say which extra brings it.
-
-    Raises
-    ------
-    MissingDependencyError
-        If it is not installed.
-    """
-    import importlib
-
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise MissingDependencyError(
-            f"{what} needs the package {module.partition('.')[0]}: pip install 'nearfar[{extra}]'"
-        ) from None
-
-
-def split_suffix(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """Format suffix and compression suffix of a name: ``("x.gr.XZ") -> (".gr", ".xz")``."""
-    name = os.path.basename(os.fspath(path)).lower()
-    stem, last = os.path.splitext(name)
-    packed = last if last in COMPRESSIONS else ""
-    if packed:
-        stem, last = os.path.splitext(stem)
-    # ".osm.pbf" is one suffix, and so is its likes: only the last part tells formats apart.
-    return last, packed
-
-
-def compression_of(head: bytes) -> str | None:
-    """Compression that the first bytes of a file announce, or None."""
-    for magic, name in _MAGIC.items():
-        if head.startswith(magic):
-            return name
-    return None
 
 
 class Source:
@@ -190,54 +145,23 @@ class Source:
         return None
 
     def _decompress(self, already: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
-        """All bytes, decompressed; a stream that stops before its end is an error."""
-        name = self.compression
-        pieces: list[bytes] = []
+        name = str(self.compression)
         try:
-            with _raw(self.path, already) as file:
-                if name == "zstandard":
-                    self._unpack_zstandard(file, pieces)
-                else:
-                    unpack: Any = {"gzip": gzip.open, "xz": lzma.open, "bzip2": bz2.open}[str(name)]
-                    with unpack(file, "rb") as stream:
-                        while piece := stream.read(_CHUNK):
-                            pieces.append(piece)
-                            self._tell_decompress(file)
-        except (EOFError, OSError, lzma.LZMAError, zlib.error, ValueError) as error:
+            with self._raw(already) as file:
+                return np.frombuffer(
+                    unpacked(file, name, lambda: self._tell(file.tell())), dtype=np.uint8
+                )
+        except ValueError as error:
             raise GraphFormatError(
                 f"the {name} stream is damaged or cut short: {error}", self.path
             ) from None
-        return np.frombuffer(b"".join(pieces), dtype=np.uint8)
 
-    def _tell_decompress(self, file: BinaryIO) -> None:
+    def _tell(self, done: int) -> None:
         if self._progress is not None and self.size:
-            self._progress("decompress", min(file.tell(), self.size), self.size)
+            self._progress("decompress", min(done, self.size), self.size)
 
-    def _unpack_zstandard(self, file: BinaryIO, pieces: list[bytes]) -> None:
-        zstandard = import_extra("zstandard", "zstd", "reading .zst files")
-        try:
-            unpack = zstandard.ZstdDecompressor().decompressobj()
-            started = False
-            while raw := file.read(_CHUNK):
-                while raw:  # frames follow one another
-                    if unpack.eof:
-                        unpack, started = zstandard.ZstdDecompressor().decompressobj(), False
-                    pieces.append(unpack.decompress(raw))
-                    started = True
-                    raw = unpack.unused_data if unpack.eof else b""
-                self._tell_decompress(file)
-        except zstandard.ZstdError as error:
-            raise ValueError(str(error)) from None
-        if started and not unpack.eof:
-            raise EOFError("it ends in the middle of a frame")
-
-
-def _raw(path: str, already: NDArray[np.uint8] | None) -> BinaryIO:
-    if already is None:
-        return open(path, "rb")
-    import io
-
-    return io.BytesIO(already.tobytes())
+    def _raw(self, already: NDArray[np.uint8] | None) -> BinaryIO:
+        return open(self.path, "rb") if already is None else io.BytesIO(already.tobytes())
 
 
 class Sink:
@@ -291,7 +215,7 @@ def replacing(path: str, progress: Progress | None = None) -> Iterator[Sink]:
         raise GraphFormatError(f"it cannot be written: {reason}", path) from None
     done = False
     try:
-        with os.fdopen(descriptor, "wb") as raw, _packer(raw, split_suffix(path)[1]) as file:
+        with os.fdopen(descriptor, "wb") as raw, packer(raw, split_suffix(path)[1]) as file:
             yield Sink(path, file, progress)
         os.replace(temporary, path)
         done = True
@@ -301,20 +225,6 @@ def replacing(path: str, progress: Progress | None = None) -> Iterator[Sink]:
         if not done:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
-
-
-def _packer(raw: BinaryIO, packed: str) -> Any:
-    """A file object that compresses into ``raw``; no time stamps, so equal input, equal file."""
-    if packed == ".gz":
-        return gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0)
-    if packed == ".xz":
-        return lzma.open(raw, "wb", preset=6)
-    if packed == ".bz2":
-        return bz2.open(raw, "wb")
-    if packed == ".zst":
-        zstandard = import_extra("zstandard", "zstd", "writing .zst files")
-        return zstandard.ZstdCompressor(level=10).stream_writer(raw, closefd=False)
-    return contextlib.nullcontext(raw)
 
 
 def chunks_of_rows(graph: Graph, edges: int = 1 << 20) -> Iterator[tuple[int, int, int]]:
@@ -356,20 +266,16 @@ def library_errors(path: str, what: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _graph_errors(path: str) -> Iterator[None]:
-    from nearfar._cpu import ParseError
+def finish(path: str) -> Iterator[None]:
+    """Context in which errors of parsers and of the graph's own checks get the file's name."""
+    from nearfar import _cpu
 
     try:
         yield
-    except ParseError as error:
+    except _cpu.ParseError as error:
         line, _, message = str(error).partition("|")
         raise GraphFormatError(message, path, int(line) or None) from None
     except GraphFormatError:
         raise
     except GraphError as error:
         raise GraphFormatError(str(error), path) from None
-
-
-def finish(path: str) -> contextlib.AbstractContextManager[None]:
-    """Context in which parser and graph errors get the file's name."""
-    return _graph_errors(path)

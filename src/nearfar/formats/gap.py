@@ -95,7 +95,7 @@ def write_serialized(graph: Graph, sink: Sink, *, weighted: bool | None = None) 
     if graph.n_vertices >= 2**31:
         raise sink.fail("GAP's files number vertices in 32 bits")
     if weighted is None:
-        from nearfar.formats.files import split_suffix
+        from nearfar.formats.compression import split_suffix
 
         weighted = split_suffix(sink.path)[0] == ".wsg"
     sink.write(_HEADER.pack(graph.directed, graph.n_edges, graph.n_vertices))

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar.errors import OptionError
-from nearfar.formats.files import Source, import_extra, library_errors
+from nearfar.formats.compression import import_extra
+from nearfar.formats.files import Source, library_errors
 from nearfar.formats.osm_tags import COUNTRIES, MODES, directions, speeds, usable
 from nearfar.formats.specs import Format, register
 

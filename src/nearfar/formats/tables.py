@@ -14,14 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import OptionError
-from nearfar.formats.files import (
-    Sink,
-    Source,
-    chunks_of_rows,
-    import_extra,
-    library_errors,
-    narrowed,
-)
+from nearfar.formats.compression import import_extra
+from nearfar.formats.files import Sink, Source, chunks_of_rows, library_errors, narrowed
 from nearfar.formats.specs import Format, register
 
 if TYPE_CHECKING:
@@ -227,7 +221,7 @@ def _factorised(ends: list[NDArray[Any]]) -> tuple[tuple[NDArray[Any], NDArray[A
 
 def write(graph: Graph, sink: Sink) -> None:
     """Write columns ``source``, ``target`` and ``weight``; every stored edge is a row."""
-    from nearfar.formats.files import split_suffix
+    from nearfar.formats.compression import split_suffix
 
     suffix = split_suffix(sink.path)[0]
     kind = suffix if suffix in _TEXT or suffix in _ARROW else ".parquet"

@@ -1,0 +1,122 @@
+"""Compressed streams: recognise them by name or first bytes, unpack whole, pack on the fly."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import lzma
+import os
+import re
+import zlib
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from nearfar.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "COMPRESSIONS",
+    "compression_of",
+    "import_extra",
+    "packer",
+    "split_suffix",
+    "unpacked",
+]
+
+COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".zst": "zstandard", ".bz2": "bzip2"}
+_MAGIC = {
+    "gzip": re.compile(rb"\x1f\x8b"),
+    "xz": re.compile(rb"\xfd7zXZ\x00"),
+    "zstandard": re.compile(rb"\x28\xb5\x2f\xfd"),
+    "bzip2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
+}
+_CHUNK = 1 << 22
+
+
+def import_extra(module: str, extra: str, what: str) -> Any:
+    """Import an optional package or say which extra brings it.
+
+    Raises
+    ------
+    MissingDependencyError
+        If it is not installed.
+    """
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingDependencyError(
+            f"{what} needs the package {module.partition('.')[0]}: pip install 'nearfar[{extra}]'"
+        ) from None
+
+
+def split_suffix(path: str | os.PathLike[str]) -> tuple[str, str]:
+    """Format suffix and compression suffix of a name: ``("x.gr.XZ") -> (".gr", ".xz")``."""
+    name = os.path.basename(os.fspath(path)).lower()
+    stem, last = os.path.splitext(name)
+    packed = last if last in COMPRESSIONS else ""
+    if packed:
+        stem, last = os.path.splitext(stem)
+    return last, packed
+
+
+def compression_of(head: bytes) -> str | None:
+    """Compression that the first bytes of a file announce, or None."""
+    return next((name for name, magic in _MAGIC.items() if magic.match(head)), None)
+
+
+def unpacked(file: BinaryIO, name: str, tell: Callable[[], None]) -> bytes:
+    """Everything in a compressed stream; ``tell`` is called every few megabytes.
+
+    Raises
+    ------
+    ValueError
+        If the stream is damaged or stops before its end.
+    """
+    pieces: list[bytes] = []
+    try:
+        if name == "zstandard":
+            _unpack_zstandard(file, pieces, tell)
+        else:
+            unpack: Any = {"gzip": gzip.open, "xz": lzma.open, "bzip2": bz2.open}[name]
+            with unpack(file, "rb") as stream:
+                while piece := stream.read(_CHUNK):
+                    pieces.append(piece)
+                    tell()
+    except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+        raise ValueError(str(error)) from None
+    return b"".join(pieces)
+
+
+def _unpack_zstandard(file: BinaryIO, pieces: list[bytes], tell: Callable[[], None]) -> None:
+    zstandard = import_extra("zstandard", "zstd", "reading .zst files")
+    try:
+        unpack = zstandard.ZstdDecompressor().decompressobj()
+        while raw := file.read(_CHUNK):
+            while raw:  # frames follow one another
+                if unpack.eof:
+                    unpack = zstandard.ZstdDecompressor().decompressobj()
+                pieces.append(unpack.decompress(raw))
+                raw = unpack.unused_data if unpack.eof else b""
+            tell()
+    except zstandard.ZstdError as error:
+        raise ValueError(str(error)) from None
+    if not unpack.eof:
+        raise EOFError("it ends in the middle of a frame")
+
+
+def packer(raw: BinaryIO, packed: str) -> Any:
+    """A file object that compresses into ``raw``; no time stamps, so equal input, equal file."""
+    if packed == ".gz":
+        return gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0)
+    if packed == ".xz":
+        return lzma.open(raw, "wb", preset=6)
+    if packed == ".bz2":
+        return bz2.open(raw, "wb")
+    if packed == ".zst":
+        zstandard = import_extra("zstandard", "zstd", "writing .zst files")
+        return zstandard.ZstdCompressor(level=10).stream_writer(raw, closefd=False)
+    return contextlib.nullcontext(raw)
