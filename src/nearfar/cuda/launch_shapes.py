@@ -1,5 +1,4 @@
-"""Launch shapes of the relax, minimum and update kernels: what was asked for, what was tuned, or
-the default.
+"""Launch shapes of relax, minimum and update: asked for, tuned, or the default.
 
 ``nearfar tune`` measures shapes and stores the best ones here, one entry a device, class of graph
 and method, in a small JSON file in the user's cache. The default is the configuration of Martin et
@@ -46,8 +45,7 @@ _read: dict[Path, tuple[float, dict[str, Any]]] = {}
 
 
 def graph_class(graph: Graph) -> str:
-    """The class a graph belongs to: powers of two of its size and mean degree, and the weights'
-    dtype.
+    """Class of a graph: powers of two of its size and mean degree, and its weights' dtype.
 
     >>> from nearfar import Graph
     >>> graph_class(Graph.from_edges([0, 1], [1, 2], [5, 5]))

@@ -2,10 +2,10 @@
 // functions over a policy. Families instantiate them in their own kernel files.
 //
 // Martin et al. (2009), Figs. 2 and 4; Ortega-Arranz et al. (2015), Alg. 2. A policy says what the
-// minimum gathers (kValues values, each a minimum over the unsettled vertices) and which vertex those
-// values settle; frontier/ and crauser/ hold one each. Departures: update asks for an unsettled vertex
-// (zero-weight edges need it, see cpu/settle_loop.hpp), the block's reduction uses warp shuffles and so
-// takes any multiple of 32 threads, and both kernels count what they do.
+// minimum gathers (kValues values, each a minimum over the unsettled vertices) and which vertex
+// those values settle; frontier/ and crauser/ hold one each. Departures: update asks for an
+// unsettled vertex (zero-weight edges need it, see cpu/settle_loop.hpp), the block's reduction uses
+// warp shuffles and so takes any multiple of 32 threads, and both kernels count what they do.
 //
 // Arrays: distance[n] (weight_t), frontier[n], unsettled[n] (one byte each), counts[kCountSlots].
 // Races: none. Every thread writes its own vertex; the steps are separate launches.
@@ -15,7 +15,8 @@
 
 typedef unsigned char flag_t;
 
-// Work done, spread over slots in different memory sectors so that warps seldom wait for each other.
+// Work done, spread over slots in different memory sectors so that warps seldom wait for each
+// other.
 struct SettleCounts {
   uint64 settled;
   uint64 working;
@@ -52,8 +53,8 @@ __device__ __forceinline__ weight_t block_min(weight_t value, weight_t* scratch)
   return value;
 }
 
-// minimum1 of the paper: a block reduces two elements a thread; partial[k * gridDim.x + block] receives
-// the k-th minimum of each block.
+// minimum1 of the paper: a block reduces two elements a thread; partial[k * gridDim.x + block]
+// receives the k-th minimum of each block.
 template <class Policy>
 __device__ __forceinline__ void settle_minimum(const Policy& policy, long long n,
                                                const weight_t* distance, const flag_t* unsettled,

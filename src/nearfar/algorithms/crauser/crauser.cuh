@@ -1,8 +1,9 @@
 // Kernels of Crauser's criteria: the lightest edges, minimum and update for each criterion.
 //
-// Ortega-Arranz et al. (2015), section 3: the precomputation of the lightest out-edges, the minimum with
-// one addition a thread before the reduction, and Alg. 2 right. settle_relax.cuh holds the relax kernels,
-// which are those of the frontier family. The in-criterion and the union are Crauser et al. (1998).
+// Ortega-Arranz et al. (2015), section 3: the precomputation of the lightest out-edges, the minimum
+// with one addition a thread before the reduction, and Alg. 2 right. settle_relax.cuh holds the
+// relax kernels, which are those of the frontier family. The in-criterion and the union are Crauser
+// et al. (1998).
 //
 // Launch: minimum_* with ceil(n / 2b) blocks of b threads, the others with one thread a vertex.
 // Races: none (settle.cuh).
@@ -22,17 +23,17 @@ extern "C" __global__ void lightest_edges(long long n, const offset_t* offsets, 
   lightest[i] = least;
 }
 
-#define CRAUSER_KERNELS(name, make)                                                               \
-  extern "C" __global__ void minimum_##name(                                                      \
-      long long n, const weight_t* distance, const flag_t* unsettled, weight_t* partial,          \
-      const weight_t* lightest_out, const weight_t* lightest_in) {                                \
-    settle_minimum(make, n, distance, unsettled, partial);                                        \
-  }                                                                                               \
-  extern "C" __global__ void update_##name(                                                       \
-      long long n, const weight_t* distance, flag_t* frontier, flag_t* unsettled,                 \
-      SettleCounts* counts, weight_t first, weight_t second, const weight_t* lightest_out,        \
-      const weight_t* lightest_in) {                                                              \
-    settle_update(make, n, distance, frontier, unsettled, counts, first, second);                 \
+#define CRAUSER_KERNELS(name, make)                                                        \
+  extern "C" __global__ void minimum_##name(                                               \
+      long long n, const weight_t* distance, const flag_t* unsettled, weight_t* partial,   \
+      const weight_t* lightest_out, const weight_t* lightest_in) {                         \
+    settle_minimum(make, n, distance, unsettled, partial);                                 \
+  }                                                                                        \
+  extern "C" __global__ void update_##name(                                                \
+      long long n, const weight_t* distance, flag_t* frontier, flag_t* unsettled,          \
+      SettleCounts* counts, weight_t first, weight_t second, const weight_t* lightest_out, \
+      const weight_t* lightest_in) {                                                       \
+    settle_update(make, n, distance, frontier, unsettled, counts, first, second);          \
   }
 
 CRAUSER_KERNELS(out, OutCriterion{lightest_out})

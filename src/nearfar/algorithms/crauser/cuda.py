@@ -1,5 +1,4 @@
-"""Crauser's criteria on the GPU: Ortega-Arranz et al. (2015), the criteria it leaves out, and one
-launch.
+"""Crauser's criteria on the GPU: Ortega-Arranz et al. (2015) and the criteria it leaves out.
 
 The host loop is cuda/settle.py, the same that the frontier family runs with; a criterion is a pair
 of kernels and the arrays of lightest edges that they read.
@@ -9,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from nearfar.algorithms.crauser.fused import FusedOptions, solve_fused
+from nearfar.algorithms.crauser.lightest import KERNELS, device_lightest
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.settle import Criterion, Settle, Steps, settle_loop
@@ -19,22 +18,6 @@ from nearfar.registry import Answer, Workspace, variant
 
 if TYPE_CHECKING:
     from nearfar.graph import Graph
-
-_KERNELS = "algorithms/crauser/crauser.cuh"
-
-
-def device_lightest(graph: Graph) -> Any:
-    """Lightest out-edge of every vertex on the current device, computed there once and cached."""
-    held = graph.cache.setdefault("cuda", {})
-    key = ("lightest_out", runtime.device().ordinal)
-    if key not in held:
-        device = device_graph(graph)
-        lightest = runtime.cupy().empty(device.n, dtype=device.weight_dtype)
-        kernel = runtime.program(_KERNELS, device.macros).kernel("lightest_edges")
-        blocks = max(1, -(-device.n // 256))
-        kernel(blocks, 256, (np.int64(device.n), device.offsets, device.edges, lightest))
-        held[key] = lightest
-    return held[key]
 
 
 def _run(
@@ -49,7 +32,7 @@ def _run(
     predecessors: bool = False,
 ) -> Answer:
     device = device_graph(graph.transpose() if predecessors else graph)
-    program = runtime.program(_KERNELS, device.macros)
+    program = runtime.program(KERNELS, device.macros)
     run = Settle(program, graph, source, options, idea)
     name = "in_out" if out and into else "in" if into else "out"
     criterion = Criterion(
@@ -123,3 +106,17 @@ def crauser_in(graph: Graph, source: int, options: Any, workspace: Workspace) ->
 def crauser_in_out(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
     """The union of both criteria in the same three kernels."""
     return _run(graph, source, options, workspace, "crauser_in_out", out=True, into=True)
+
+
+@variant(
+    "crauser_fused",
+    device="cuda",
+    summary="Crauser's loop in one cooperative launch: no host between relax, minimum and update",
+    options=FusedOptions,
+    paper="ortega-arranz-2015",
+    section="3.2, in one launch (beyond the paper)",
+    complexity="O(n * iterations + m)",
+)
+def crauser_fused(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+    """Same iterations as crauser_successors (criterion "out") or crauser_in_out ("in_out")."""
+    return solve_fused(graph, source, options, workspace)

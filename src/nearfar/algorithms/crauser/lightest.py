@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
     from nearfar.graph import Graph
 
-__all__ = ["lightest_in", "lightest_out"]
+__all__ = ["KERNELS", "device_lightest", "lightest_in", "lightest_out"]
+
+KERNELS = "algorithms/crauser/crauser.cuh"
 
 
 def lightest_out(graph: Graph) -> NDArray[Any]:
@@ -29,3 +31,20 @@ def lightest_out(graph: Graph) -> NDArray[Any]:
 def lightest_in(graph: Graph) -> NDArray[Any]:
     """Weight of each vertex's lightest in-edge, from the cached transpose. O(n + m)."""
     return lightest_out(graph.transpose())
+
+
+def device_lightest(graph: Graph) -> Any:
+    """Lightest out-edge of every vertex on the current device, computed there once and cached."""
+    from nearfar.cuda import runtime
+    from nearfar.cuda.device_graph import device_graph
+
+    held = graph.cache.setdefault("cuda", {})
+    key = ("lightest_out", runtime.device().ordinal)
+    if key not in held:
+        device = device_graph(graph)
+        lightest = runtime.cupy().empty(device.n, dtype=device.weight_dtype)
+        kernel = runtime.program(KERNELS, device.macros).kernel("lightest_edges")
+        blocks = max(1, -(-device.n // 256))
+        kernel(blocks, 256, (np.int64(device.n), device.offsets, device.edges, lightest))
+        held[key] = lightest
+    return held[key]

@@ -1,5 +1,4 @@
-"""Compound frontiers on the GPU: every list and matrix form of Martin et al. (2009), and the
-method it refutes.
+"""Compound frontiers on the GPU: the forms of Martin et al. (2009) and the method it refutes.
 
 The host loop is cuda/settle.py; each variant here is a choice of relax kernel and minimum.
 """

@@ -1,5 +1,4 @@
-"""The hybrids of Martin et al. (2009), section 4.1: the minimum on the host, other steps on the
-device.
+"""The hybrids of Martin et al. (2009), section 4.1: the minimum stays on the host.
 
 U-H1 runs the update on the GPU, U-H2 the relax step, U-H3 both; all relax over predecessors. Each
 array that one side writes and the other reads crosses the bus in every iteration, which is what the

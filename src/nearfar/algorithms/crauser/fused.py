@@ -1,0 +1,116 @@
+"""The whole Crauser loop in one cooperative launch: see fused.cuh."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from nearfar.algorithms.crauser.lightest import device_lightest
+from nearfar.cuda import runtime
+from nearfar.cuda.device_graph import device_graph
+from nearfar.errors import OptionError
+from nearfar.graph import unreached_value
+from nearfar.registry import Answer
+
+if TYPE_CHECKING:
+    from nearfar.graph import Graph
+    from nearfar.registry import Workspace
+
+__all__ = ["FusedOptions", "solve_fused"]
+
+
+@dataclass(frozen=True, slots=True)
+class FusedOptions:
+    """Options of the one-launch form.
+
+    Parameters
+    ----------
+    criterion : {"out", "in_out"}
+        The paper's criterion, or its union with the in-criterion.
+    threads : int
+        Threads per block: a multiple of 32, from 32 to 1024.
+    """
+
+    criterion: Literal["out", "in_out"] = "out"
+    threads: int = 256
+
+    def __post_init__(self) -> None:
+        if self.criterion not in ("out", "in_out"):
+            raise OptionError(f"criterion is {self.criterion!r}: use 'out' or 'in_out'")
+        if self.threads % 32 or not 32 <= self.threads <= 1024:
+            raise OptionError(f"threads is {self.threads}: give a multiple of 32 from 32 to 1024")
+
+
+def solve_fused(graph: Graph, source: int, options: FusedOptions, workspace: Workspace) -> Answer:
+    """Launch once, read the counters, return the distances."""
+    cp = runtime.cupy()
+    device = device_graph(graph)
+    n, dtype = device.n, device.weight_dtype
+    full = workspace.stats == "full"
+    trace_size = n if full else 0  # every iteration but the last settles a vertex
+    runtime.require_memory(n * (dtype.itemsize + 1) + 16 * trace_size)
+    both = options.criterion == "in_out"
+    lightest_out = device_lightest(graph)
+    lightest_in = device_lightest(graph.transpose()) if both else None
+    program = runtime.program("algorithms/crauser/fused.cuh", device.macros)
+    kernel = program.kernel(f"fused_{options.criterion}")
+    distance = cp.empty(n, dtype=dtype)
+    flags = cp.empty(n, dtype=np.uint8)
+    thresholds = cp.empty(6, dtype=dtype)
+    arrivals = cp.zeros(1, dtype=np.uint32)
+    counts = cp.zeros(4, dtype=np.uint64)
+    trace = cp.zeros((2, trace_size), dtype=np.uint64) if full else None
+    # More blocks than vertices give nothing to do but make barriers slower.
+    blocks = min(kernel.resident_blocks(options.threads), -(-n // options.threads))
+    kernel(
+        blocks,
+        options.threads,
+        (
+            np.int64(n),
+            np.int64(source),
+            device.offsets,
+            device.edges,
+            lightest_out,
+            lightest_in,
+            distance,
+            flags,
+            thresholds,
+            arrivals,
+            counts,
+            _limit(workspace.limit, dtype),
+            trace,
+            np.int64(trace_size),
+        ),
+        cooperative=True,
+    )
+    iterations, settled, working, edges = (int(value) for value in counts.get())
+    stats: dict[str, Any] = {
+        "iterations": iterations,
+        "edges_relaxed": edges,
+        "vertices_settled": 1 + settled,
+    }
+    if trace is not None:
+        rows = trace[:, :iterations].get().astype(np.int64)
+        total = blocks * options.threads * iterations
+        stats |= {
+            "total_threads": total,
+            "working_threads": working,
+            "idle_share": 1.0 - min(working / total, 1.0),
+            "frontier": rows[0],
+            "working": rows[0],
+            "edges": rows[1],
+        }
+    return Answer(distance, stats)
+
+
+def _limit(limit: float | None, dtype: np.dtype[Any]) -> Any:
+    """The limit in the weights' dtype, rounded up: the caller masks exactly."""
+    top = unreached_value(dtype)
+    if limit is None or limit >= top:
+        return top
+    if dtype.kind == "f":
+        return np.nextafter(dtype.type(limit), dtype.type(np.inf))
+    return dtype.type(max(math.ceil(limit), -1))
