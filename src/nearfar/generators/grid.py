@@ -57,15 +57,13 @@ def grid(
     dtype = common.weight_type(weight_dtype)
     n = r * c
     index = common.index_dtype(n)
-    ids = np.arange(n, dtype=index).reshape(r, c)
     # Edge 2v goes right from v, edge 2v + 1 down: the numbers of an edge do not depend on which
     # others are missing.
-    right = 2 * ids[:, :-1].reshape(-1).astype(np.int64)
-    down = 2 * ids[:-1].reshape(-1).astype(np.int64) + 1
     kept = ~Stream(seed, "grid.missing").below(lost, 2 * n)
+    kept.reshape(r, c, 2)[:, -1, 0] = False
+    kept.reshape(r, c, 2)[-1, :, 1] = False
+    edges = np.flatnonzero(kept)
     weights = common.random_weights(Stream(seed, "grid.weights"), 2 * n, dtype, low, high)
-    edges = np.concatenate([right, down])
-    edges = edges[kept[edges]]
     sources = (edges >> 1).astype(index)
     targets = sources + np.where(edges & 1, c, 1).astype(index)
     y, x = np.divmod(np.arange(n), c)

@@ -92,7 +92,12 @@ class Stream:
         """Draw True with the given probability, independently, shape ``(count,)``."""
         if probability >= 1.0:
             return np.ones(count, bool)
-        return self.bits(count, start) < np.uint64(int(probability * 2**64))
+        limit, block = np.uint64(int(probability * 2**64)), 1 << 20
+        out = np.empty(count, bool)
+        for i in range(0, count, block):
+            part = out[i : i + block]
+            np.less(self.bits(len(part), start + i), limit, out=part)
+        return out
 
     def distinct_others(self, rows: int, k: int, n: int, dtype: Any) -> NDArray[Any]:
         """For each row ``v``: k distinct vertices of ``0 .. n-1`` other than ``v``.

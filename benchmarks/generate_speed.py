@@ -1,0 +1,90 @@
+"""How fast graphs are generated: about 100 million edges of every large family.
+
+Run ``python benchmarks/generate_speed.py``; the result goes to ``results/generate_speed.json``.
+Each family runs in a process of its own, so that peak memory is its own, and is timed from the call
+to the finished Graph: random numbers, counting sort into rows, and validation. CPU seconds (of all
+threads) stand beside wall seconds, because a shared machine stretches only the latter;
+``load_before`` says how many other processes wanted its cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import platform
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+RESULT = Path(__file__).parent / "results" / "generate_speed.json"
+
+# Sizes for 100 million stored edges; Qhull bounds the mesh, which is therefore smaller.
+FAMILIES: list[tuple[str, dict[str, Any]]] = [
+    ("martin", {"vertices": 14_285_715}),
+    ("uniform_random", {"vertices": 98_304, "degree": 1018}),
+    ("kronecker", {"scale": 22, "edge_factor": 12}),
+    ("grid", {"rows": 5268, "columns": 5268}),
+    ("small_world", {"vertices": 12_500_000}),
+    ("preferential_attachment", {"vertices": 6_250_001}),
+    ("spgrid", {"vertices": 33_334_000, "weight_dtype": "int32"}),
+    ("sprand", {"vertices": 25_000_000, "edges": 100_000_000, "weight_dtype": "int32"}),
+    ("spacyc", {"vertices": 10_000_000, "edges": 100_000_000, "weight_dtype": "int32"}),
+    ("road_like", {"vertices": 41_000_000}),
+    ("delaunay", {"vertices": 500_000}),
+]
+
+
+def measure(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    from nearfar.generators import generate
+
+    generate("path", vertices=10)  # loads what is loaded once
+    load = os.getloadavg()[0]
+    began, worked = time.perf_counter(), time.process_time()
+    graph = generate(name, **given)
+    seconds, worked = time.perf_counter() - began, time.process_time() - worked
+    return {
+        "generator": name,
+        "parameters": given,
+        "vertices": graph.n_vertices,
+        "edges": graph.n_edges,
+        "seconds": round(seconds, 3),
+        "cpu_seconds": round(worked, 3),
+        "load_before": round(load, 2),
+        "million_edges_per_second": round(graph.n_edges / seconds / 1e6, 2),
+        "graph_gib": round(graph.nbytes / 2**30, 3),
+        "peak_gib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 3),
+    }
+
+
+def main() -> None:
+    from nearfar.generators.random import threads
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", help="names of families; the others keep their result")
+    only = parser.parse_args().only
+    before = json.loads(RESULT.read_text())["results"] if only and RESULT.exists() else []
+    kept = {entry["generator"]: entry for entry in before}
+    context = multiprocessing.get_context("spawn")
+    for name, given in FAMILIES:
+        if only and name not in only:
+            continue
+        with context.Pool(1) as pool:
+            kept[name] = pool.apply(measure, (name, given))
+        print(json.dumps(kept[name]), flush=True)
+    report = {
+        "what": "seconds from call to finished Graph, one run a family, each in its own process",
+        "threads": threads(),
+        "cores": os.cpu_count(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "results": [kept[name] for name, _ in FAMILIES if name in kept],
+    }
+    RESULT.parent.mkdir(exist_ok=True)
+    RESULT.write_text(json.dumps(report, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
