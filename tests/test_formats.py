@@ -1,0 +1,500 @@
+"""Formats: what is written reads back, and names and contents choose the format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nearfar import Graph
+from nearfar.errors import GraphFormatError, OptionError
+from nearfar.formats import detect, formats, read, write
+from nearfar.formats.compression import COMPRESSIONS
+from tests.strategies import graphs
+
+PACKED = ("", *COMPRESSIONS)
+WRITABLE = [name for name, spec in formats().items() if spec.write is not None]
+
+
+def canonical(graph: Graph) -> tuple[Any, ...]:
+    """Edges in an order that does not depend on how rows are sorted inside."""
+    rows = np.repeat(np.arange(graph.n_vertices), graph.degrees)
+    order = np.lexsort((graph.effective_weights, graph.indices, rows))
+    return rows[order], graph.indices[order], graph.effective_weights[order]
+
+
+def assert_same(found: Graph, expected: Graph, *, n: bool = True) -> None:
+    if n:
+        assert found.n_vertices == expected.n_vertices
+    for a, b in zip(canonical(found), canonical(expected), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def simple_undirected(graph: Graph) -> Graph:
+    """What METIS can hold: no loops, integer weights above 0."""
+    rows = np.repeat(np.arange(graph.n_vertices), graph.degrees)
+    keep = rows < graph.indices
+    weights = None
+    if graph.weights is not None and graph.weights.dtype.kind == "i":
+        weights = graph.weights[keep] + 1
+    return Graph.from_edges(
+        rows[keep], graph.indices[keep], weights, n_vertices=graph.n_vertices, directed=False
+    )
+
+
+def whole_weights(graph: Graph) -> Graph:
+    if graph.weights is None or graph.weights.dtype.kind == "i":
+        return graph.astype(np.int32)
+    return graph.without_weights().astype(np.int32)
+
+
+def as_is(graph: Graph) -> Graph:
+    return graph
+
+
+# How a format restricts what it is given, what must be said to read it back, and what it loses.
+TRIPS: dict[str, tuple[str, Callable[[Graph], Graph], bool, bool]] = {
+    # name: (suffix, restriction, keeps directedness, keeps isolated vertices at the end)
+    "dimacs": (".gr", as_is, False, True),
+    "edges": (".txt", as_is, True, True),
+    "galois": (".gr", as_is, False, True),
+    "gap": (".wsg", whole_weights, True, True),
+    "gap-list": (".wel", as_is, False, False),
+    "graphs-jl": (".jlg", Graph.without_weights, True, True),
+    "matrix-market": (".mtx", as_is, True, True),
+    "metis": (".graph", simple_undirected, True, True),
+    "native": (".nfg", as_is, True, True),
+    "npz": (".npz", as_is, False, True),
+    "table": (".parquet", as_is, False, False),
+}
+
+
+def test_every_writable_format_has_a_round_trip() -> None:
+    assert set(TRIPS) | {"movingai"} == set(WRITABLE)
+
+
+@pytest.mark.parametrize("name", sorted(TRIPS))
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(graph=graphs(), packed=st.sampled_from(PACKED))
+def test_round_trip(name: str, graph: Graph, packed: str, tmp_path: Path) -> None:
+    suffix, restrict, keeps_directed, keeps_isolated = TRIPS[name]
+    graph = restrict(graph)
+    path = tmp_path / f"graph{suffix}{packed}"
+    write(graph, path, format=name)
+    if graph.n_edges == 0 and not keeps_isolated:
+        if name == "table":
+            assert read(path, format=name).n_vertices == 0
+        else:
+            with pytest.raises(GraphFormatError, match="empty"):
+                read(path, format=name)
+        return
+    options: dict[str, Any] = {"renumber": False} if name == "table" else {}
+    if name == "galois" and graph.weight_dtype.kind == "f":
+        options["data"] = "float"
+    dtype = graph.weight_dtype if graph.is_weighted else None
+    found = read(path, format=name, dtype=dtype, **options)
+    assert_same(found, graph, n=keeps_isolated)
+    if keeps_directed:
+        assert found.directed == graph.directed
+    if name not in ("dimacs", "gap", "gap-list", "edges", "metis") or graph.n_edges:
+        assert found.is_weighted == graph.is_weighted or name in ("dimacs", "gap")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".arrow", ".feather"])
+@pytest.mark.parametrize("packed", PACKED)
+def test_tables_with_names(suffix: str, packed: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    graph = Graph.from_edges(
+        [0, 1, 2, 2],
+        [1, 2, 0, 1],
+        [1.5, 2.25, 0.1, 1e300],
+        vertex_names=["Oslo", "Rīga", 'a "b", c'],
+    )
+    path = tmp_path / f"t{suffix}{packed}"
+    write(graph, path)
+    found = read(path)
+    order = [found.index_of(name) for name in graph.vertex_names]  # type: ignore[union-attr]
+    dense = found.to_scipy().toarray()[np.ix_(order, order)]
+    np.testing.assert_array_equal(dense, graph.to_scipy().toarray())
+    assert found.attributes["columns"] == ["source", "target", "weight"]
+
+
+def test_table_columns_and_rows_are_chosen(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.csv"
+    path.write_text("kind,~from,~to,miles:int,note\nr,1,2,5,x\ns,2,3,7,y\nr,0,1,9,\n")
+    graph = read(path, columns=("~from", "~to", "miles:int"), where={"kind": "r"})
+    assert (graph.n_vertices, graph.n_edges) == (3, 2)
+    assert graph.weights is not None
+    assert graph.weights.tolist() == [9, 5]
+    assert graph.weights.dtype == np.int32
+    assert not read(path).is_weighted
+    with pytest.raises(GraphFormatError, match="no column 'cost'"):
+        read(path, columns=("~from", "~to", "cost"))
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(GraphFormatError, match="pass columns="):
+        read(path)
+
+
+def test_coordinates_names_and_attributes_survive(tmp_path: Path) -> None:
+    graph = Graph.from_edges(
+        [0, 1],
+        [1, 2],
+        [3, 4],
+        vertex_names=["a", "b", "c d"],
+        coordinates=[[24.9, 60.1], [-1e-6, 2.5], [3.0, -4.125]],
+        attributes={"unit": "s", "levels": [1, 2], "callback": print},
+    )
+    write(graph, tmp_path / "g.nfg.xz")
+    found = read(tmp_path / "g.nfg.xz")
+    assert found.vertex_names is not None
+    assert found.coordinates is not None
+    assert graph.coordinates is not None
+    assert found.vertex_names.tolist() == ["a", "b", "c d"]
+    np.testing.assert_array_equal(found.coordinates, graph.coordinates)
+    assert found.attributes["levels"] == [1, 2]
+    assert "callback" not in found.attributes  # what JSON cannot hold is left out
+    write(graph, tmp_path / "g.gr.gz")
+    assert (tmp_path / "g.co.gz").exists()
+    again = read(tmp_path / "g.gr.gz")
+    np.testing.assert_array_equal(again.coordinates, graph.coordinates)
+    assert read(tmp_path / "g.gr.gz", coordinates=False).coordinates is None
+    plain = read(tmp_path / "g.gr.gz", coordinates=tmp_path / "g.co.gz", coordinate_scale=1.0)
+    np.testing.assert_array_equal(plain.coordinates, graph.coordinates * 1e6)
+
+
+def test_splib_source_and_title(tmp_path: Path) -> None:
+    path = tmp_path / "g.sp"
+    path.write_text("c x\nt a title \r\np sp 3 2\nn 2\na 1 2 -7\r\n\na  2 3\t5\n")
+    graph = read(path)
+    assert graph.attributes["source"] == 1
+    assert graph.attributes["title"] == "a title"
+    write(graph, tmp_path / "again.sp")
+    assert read(tmp_path / "again.sp").attributes["source"] == 1
+
+
+def test_pace_topology_is_undirected(tmp_path: Path) -> None:
+    path = tmp_path / "g.tw.gr"
+    path.write_text("p tw 4 2\n1 2\nc in between\n2 3\n")
+    graph = read(path)
+    assert (graph.n_vertices, graph.n_edges, graph.directed, graph.is_weighted) == (
+        4,
+        4,
+        False,
+        False,
+    )
+    assert read(path, directed=True).n_edges == 2
+
+
+class TestEdgeLists:
+    def read(self, tmp_path: Path, text: str, **options: Any) -> Graph:
+        path = tmp_path / "g.txt"
+        path.write_text(text)
+        return read(path, **options)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "0 1 5\n1 2 7",
+            "0\t1\t5\r\n1\t2\t7\r\n",
+            "0,1,5\n1, 2 ,7\n",
+            "# c\n0;1;5\n% d\n\n1;2;7\n",
+        ],
+    )
+    def test_separators(self, tmp_path: Path, text: str) -> None:
+        graph = self.read(tmp_path, text)
+        assert canonical(graph)[2].tolist() == [5, 7]
+        assert graph.weight_dtype == np.int32
+
+    @pytest.mark.parametrize("header", ["u,v,weight\n", "source,target,1\n"])
+    def test_header_is_seen(self, tmp_path: Path, header: str) -> None:
+        assert self.read(tmp_path, header + "0,1,2\n1,2,3\n").n_edges == 2
+
+    def test_weights_widen_when_needed(self, tmp_path: Path) -> None:
+        assert self.read(tmp_path, f"0 1 {2**40}\n").weight_dtype == np.int64
+        graph = self.read(tmp_path, "0 1 3\n0 1 0.1\n0 1 1e3\n0 1 +4\n")
+        assert canonical(graph)[2].tolist() == [0.1, 3.0, 4.0, 1000.0]
+        assert self.read(tmp_path, "0 1 3\n", dtype="float32").weight_dtype == np.float32
+
+    def test_names(self, tmp_path: Path) -> None:
+        graph = self.read(tmp_path, "Oslo Turku 3\nTurku Rīga 4\n")
+        assert graph.vertex_names is not None
+        assert graph.vertex_names.tolist() == ["Oslo", "Turku", "Rīga"]
+        spaced = self.read(
+            tmp_path, "from,to\nSan Jose,Los Angeles\nLos Angeles,Oslo\n", header=True
+        )
+        assert spaced.vertex_names is not None
+        assert spaced.vertex_names.tolist() == ["San Jose", "Los Angeles", "Oslo"]
+        numbers = self.read(tmp_path, "07 7\n7 1\n", names=True)
+        assert numbers.vertex_names is not None
+        assert numbers.vertex_names.tolist() == ["07", "7", "1"]
+
+    def test_ids_are_kept_while_they_waste_at_most_half(self, tmp_path: Path) -> None:
+        kept = self.read(tmp_path, "1 2\n2 3\n")
+        assert (kept.n_vertices, kept.vertex_names) == (4, None)
+        assert self.read(tmp_path, "1 2\n2 3\n", base=1).n_vertices == 3
+        wide = self.read(tmp_path, "10 900\n900 -5\n")
+        assert wide.vertex_names is not None
+        assert wide.vertex_names.tolist() == [10, 900, -5]
+        assert self.read(tmp_path, "10 900\n", renumber=False).n_vertices == 901
+        forced = self.read(tmp_path, "2 1\n1 0\n", renumber=True)
+        assert forced.vertex_names is not None
+        assert forced.vertex_names.tolist() == [2, 1, 0]
+        huge = self.read(tmp_path, f"{2**62} {-(2**62)}\n")
+        assert huge.n_vertices == 2
+        with pytest.raises(GraphFormatError, match="leave renumber at None"):
+            self.read(tmp_path, f"0 {2**40}\n", renumber=False)
+        with pytest.raises(GraphFormatError, match="below base=1"):
+            self.read(tmp_path, "0 1\n", base=1)
+
+    def test_snap_comments(self, tmp_path: Path) -> None:
+        head = "# Undirected graph\n# Nodes: 5 Edges: 2\n"
+        graph = self.read(tmp_path, head + "0 1\n1 2\n")
+        assert (graph.n_vertices, graph.n_edges, graph.directed) == (5, 4, False)
+        with pytest.raises(GraphFormatError, match="promises 2 edges, but the file has 1"):
+            self.read(tmp_path, head + "0 1\n")
+        assert self.read(tmp_path, head + "0 1\n", check_counts=False).n_edges == 2
+        assert self.read(tmp_path, "# Nodes: 3 Edges: 0\n").n_vertices == 3
+
+    def test_columns(self, tmp_path: Path) -> None:
+        text = "9 0 1 0.5\n8 1 2 0.25\n"
+        graph = self.read(tmp_path, text, columns=(1, 2, 3))
+        assert canonical(graph)[2].tolist() == [0.5, 0.25]
+        assert not self.read(tmp_path, text, columns=(1, 2)).is_weighted
+        assert not self.read(tmp_path, "0 1 9\n", weighted=False).is_weighted
+        assert self.read(tmp_path, "3 2\n0 1\n1 2\n", skip_lines=1).n_edges == 2
+        with pytest.raises(OptionError, match="columns"):
+            self.read(tmp_path, text, columns=(1, 1))
+
+
+class TestDetection:
+    def test_content_tells_the_two_gr_apart(self, tmp_path: Path) -> None:
+        graph = Graph.from_edges([0, 1], [1, 0], [3, 4])
+        write(graph, tmp_path / "text.gr")
+        write(graph, tmp_path / "binary.gr", format="galois")
+        assert detect(tmp_path / "text.gr") == "dimacs"
+        assert detect(tmp_path / "binary.gr") == "galois"
+        assert_same(read(tmp_path / "binary.gr"), graph)
+
+    def test_content_beats_a_vague_name(self, tmp_path: Path) -> None:
+        graph = Graph.from_edges([0, 1], [1, 0], [3, 4])
+        for name in ("native", "matrix-market", "npz", "dimacs"):
+            write(graph, tmp_path / "data.bin", format=name)
+            assert detect(tmp_path / "data.bin") == name
+
+    def test_name_against_content(self, tmp_path: Path) -> None:
+        write(Graph.from_edges([0], [1], [3]), tmp_path / "g.mtx", format="dimacs")
+        with pytest.raises(GraphFormatError, match="content is dimacs"):
+            read(tmp_path / "g.mtx")
+        assert read(tmp_path / "g.mtx", format="dimacs").n_edges == 1
+
+    def test_edges_without_a_suffix(self, tmp_path: Path) -> None:
+        (tmp_path / "g").write_text("# x\n0 1\n")
+        assert detect(tmp_path / "g") == "edges"
+        (tmp_path / "g").write_text("who knows\n")
+        with pytest.raises(GraphFormatError, match="pass format="):
+            detect(tmp_path / "g")
+
+    def test_unknown_names_and_options(self, tmp_path: Path) -> None:
+        graph = Graph.from_edges([0], [1])
+        with pytest.raises(OptionError, match="did you mean 'dimacs'"):
+            read(tmp_path / "x", format="dimac")
+        with pytest.raises(OptionError, match="pass format="):
+            write(graph, tmp_path / "x.unknown")
+        with pytest.raises(OptionError, match="cannot be written"):
+            write(graph, tmp_path / "x.pbf")
+        with pytest.raises(OptionError, match="no option 'bass'"):
+            write(graph, tmp_path / "x.gr", bass=1)
+        write(graph, tmp_path / "x.gr")
+        with pytest.raises(OptionError, match="it has: directed"):
+            read(tmp_path / "x.gr", direct=True)
+
+    def test_compression_by_content(self, tmp_path: Path) -> None:
+        graph = Graph.from_edges([0], [1], [3])
+        for packed in COMPRESSIONS:
+            write(graph, tmp_path / f"g.gr{packed}")
+            (tmp_path / "plain.gr").write_bytes((tmp_path / f"g.gr{packed}").read_bytes())
+            assert_same(read(tmp_path / "plain.gr"), graph)
+
+
+class TestWriting:
+    def test_a_failed_write_leaves_the_old_file(self, tmp_path: Path) -> None:
+        path = tmp_path / "g.graph"
+        path.write_text("old")
+        with pytest.raises(GraphFormatError, match="undirected"):
+            write(Graph.from_edges([0], [1]), path)
+        assert path.read_text() == "old"
+        assert [p.name for p in tmp_path.iterdir()] == ["g.graph"]
+
+    def test_missing_folder(self, tmp_path: Path) -> None:
+        with pytest.raises(GraphFormatError, match=r"nowhere.*cannot be written"):
+            write(Graph.from_edges([0], [1]), tmp_path / "nowhere" / "g.gr")
+        with pytest.raises(GraphFormatError, match="folder"):
+            write(Graph.from_edges([0], [1]), tmp_path, format="dimacs")
+
+    @pytest.mark.parametrize("suffix", [".gr", ".txt", ".nfg", ".mtx"])
+    @pytest.mark.parametrize("packed", PACKED)
+    def test_equal_graphs_give_equal_files(self, suffix: str, packed: str, tmp_path: Path) -> None:
+        graph = Graph.from_edges([0, 1, 1], [1, 0, 1], [3, 4, 5])
+        for name in ("a", "b"):
+            write(graph, tmp_path / f"{name}{suffix}{packed}")
+        first, second = ((tmp_path / f"{n}{suffix}{packed}").read_bytes() for n in "ab")
+        assert first == second
+
+    def test_progress_reaches_the_end(self, tmp_path: Path) -> None:
+        rng = np.random.default_rng(0)
+        k = 400_000
+        graph = Graph.from_edges(
+            rng.integers(0, k, k), rng.integers(0, k, k), rng.integers(1, 9, k)
+        )
+        said: list[tuple[str, int, int]] = []
+        for name in ("g.gr", "g.txt.gz", "g.nfg", "g.mtx"):
+            said.clear()
+            write(graph, tmp_path / name, progress=lambda *a: said.append(a))
+            assert said[-1][0] == "write"
+            assert said[-1][1] == said[-1][2]
+        said.clear()
+        read(tmp_path / "g.txt.gz", progress=lambda *a: said.append(a))
+        assert {stage for stage, _, _ in said} == {"decompress", "parse"}
+        parsed = [done for stage, done, _ in said if stage == "parse"]
+        assert parsed == sorted(parsed)
+        assert said[-1][1] == said[-1][2]
+
+    def test_an_exception_in_progress_stops_the_read(self, tmp_path: Path) -> None:
+        write(Graph.from_edges([0], [1], [3]), tmp_path / "g.gr")
+
+        def stop(stage: str, done: int, total: int) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            read(tmp_path / "g.gr", progress=stop)
+
+    @pytest.mark.parametrize(
+        ("suffix", "make", "why"),
+        [
+            (".graph", lambda: Graph.from_edges([0, 0], [1, 0], directed=False), "self-loop"),
+            (".graph", lambda: Graph.from_edges([0], [1], [0.5], directed=False), "integer"),
+            (".wsg", lambda: Graph.from_edges([0], [1], [0.5]), "int32"),
+            (".wsg", lambda: Graph.from_edges([0], [1], [2**40]), "int32"),
+            (".jlg", lambda: Graph.from_edges([0], [1], [3]), "weights"),
+            (".map", lambda: Graph.from_edges([0], [1], [3]), "coordinates"),
+            (".txt", lambda: Graph.from_edges([0], [1], vertex_names=["a b", "c"]), "name"),
+        ],
+    )
+    def test_what_a_format_cannot_hold_is_refused(
+        self, suffix: str, make: Callable[[], Graph], why: str, tmp_path: Path
+    ) -> None:
+        with pytest.raises(GraphFormatError, match=why):
+            write(make(), tmp_path / f"g{suffix}")
+        assert not list(tmp_path.iterdir())
+
+
+class TestNative:
+    def test_a_large_file_opens_without_being_read(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from nearfar.formats import native
+
+        rng = np.random.default_rng(1)
+        graph = Graph.from_edges(
+            rng.integers(0, 99, 999), rng.integers(0, 99, 999), rng.random(999)
+        )
+        write(graph, tmp_path / "g.nfg")
+        monkeypatch.setattr(native, "VERIFY_BELOW", 0)
+        found = read(tmp_path / "g.nfg")
+        base: Any = found.indices
+        while base.base is not None and not isinstance(base, np.memmap):
+            base = base.base
+        assert isinstance(base, np.memmap)
+        assert_same(found, graph)
+        assert found.max_weight == graph.max_weight
+        assert found.n_negative == 0
+        assert found.transpose().n_edges == 999
+        assert_same(read(tmp_path / "g.nfg", verify=True), graph)
+
+    def test_verify_finds_a_flipped_bit(self, tmp_path: Path) -> None:
+        path = tmp_path / "g.nfg"
+        write(Graph.from_edges([0, 1], [1, 0], [3, 4]), path)
+        raw = bytearray(path.read_bytes())
+        raw[-1] ^= 1
+        path.write_bytes(raw)
+        with pytest.raises(GraphFormatError, match="SHA-256"):
+            read(path)
+
+    def test_header_is_readable_json(self, tmp_path: Path) -> None:
+        path = tmp_path / "g.nfg"
+        write(Graph.from_edges([0, 1], [1, 0], [3, 4]), path)
+        raw = path.read_bytes()
+        length = int.from_bytes(raw[12:16], "little")
+        header = json.loads(raw[24 : 24 + length])
+        assert header["file_size"] == len(raw)
+        assert all(entry["offset"] % 64 == 0 for entry in header["arrays"])
+
+
+def test_grid_map_round_trip(tmp_path: Path) -> None:
+    text = "type octile\nheight 3\nwidth 4\nmap\n..@.\n.GS.\n@T.W\n"
+    (tmp_path / "g.map").write_text(text)
+    graph = read(tmp_path / "g.map")
+    assert graph.n_vertices == 8
+    dense = graph.to_scipy().toarray()
+    # (0,0) sees (1,0), (0,1), (1,1); (1,1) sees no corner past '@' or 'T'
+    assert sorted(np.flatnonzero(dense[0])) == [1, 3, 4]
+    assert dense[0, 4] == np.sqrt(2.0)
+    assert read(tmp_path / "g.map", diagonal=False).max_weight == 1
+    write(graph, tmp_path / "h.map.gz")
+    assert_same(read(tmp_path / "h.map.gz"), graph)
+    with pytest.raises(GraphFormatError, match="eight-connected"):
+        write(read(tmp_path / "g.map", diagonal=False), tmp_path / "i.map")
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64", None])
+def test_galois_versions(version: int, dtype: str | None, tmp_path: Path) -> None:
+    weights = None if dtype is None else np.array([1, 2, 3], dtype=dtype)
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 0], weights)  # an odd number of edges is padded
+    write(graph, tmp_path / "g.gr", format="galois", version=version)
+    kind = "float" if dtype in ("float32", "float64") else "int"
+    found = read(tmp_path / "g.gr", data=kind)
+    assert_same(found, graph)
+    assert found.weight_dtype == graph.weight_dtype
+
+
+def test_npz_is_what_scipy_writes(tmp_path: Path) -> None:
+    from scipy import sparse
+
+    matrix = sparse.random_array((20, 20), density=0.2, rng=np.random.default_rng(3), format="csr")
+    for layout in ("csr", "csc", "coo", "bsr", "dia"):
+        sparse.save_npz(tmp_path / "m.npz", matrix.asformat(layout))
+        np.testing.assert_array_equal(
+            read(tmp_path / "m.npz").to_scipy().toarray(), matrix.toarray()
+        )
+    both = read(tmp_path / "m.npz", directed=False)
+    assert (both.n_edges, both.directed) == (
+        2 * matrix.nnz - np.count_nonzero(matrix.diagonal()),
+        False,
+    )
+    write(Graph.from_scipy(matrix), tmp_path / "back.npz")
+    np.testing.assert_array_equal(
+        sparse.load_npz(tmp_path / "back.npz").toarray(), matrix.toarray()
+    )
+
+
+def test_matrix_market_kinds(tmp_path: Path) -> None:
+    path = tmp_path / "m.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate integer symmetric\n%c\n3 3 2\n2 1 5\n3 3 7\n")
+    graph = read(path)
+    assert (graph.directed, graph.n_edges, graph.weight_dtype) == (False, 3, np.int32)
+    assert read(path, directed=True).directed
+    path.write_text("%%MatrixMarket matrix array real general\n2 2\n0\n1.5\n2.5\n0\n")
+    dense = read(path)
+    assert dense.to_scipy().toarray().tolist() == [[0, 2.5], [1.5, 0]]
+    path.write_text("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n")
+    assert not read(path).is_weighted
