@@ -121,7 +121,7 @@ class _Run:
         if policy.far and not policy.buckets:
             self.steps.append(launch("split", "split"))
         self._macros, self._frame = macros, frame
-        self._start_kernel = runtime.program(f"{_FOLDER}/split.cuh", macros).kernel("start")
+        self._start_kernel = runtime.program(f"{_FOLDER}/start.cuh", macros).kernel("start")
 
     def _start(self, source: int, limit: float | None) -> None:
         weight = self.graph.weight_dtype

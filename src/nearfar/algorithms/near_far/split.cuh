@@ -1,14 +1,13 @@
-// When the near set is empty: split the far pile by the new threshold, and start a run.
+// When the near set is empty: split the far pile by the new threshold.
 //
 // split: an entry whose vertex has a distance below the old threshold was settled meanwhile and is dropped; one
 // below the new threshold goes to the near set; the others are kept, in the other far array. A vertex has at
 // most one entry (in_far), so no duplicates are left to remove. Returns at once unless the traversal before
 // asked for it. Paper: Davidson et al. 2014, section IV.C, "Near-Far Pile"; departure: the paper lets
 // duplicates into the pile and removes them here, which needs room for as many entries as improvements.
-// start: distances, marks and control block of a run. Launch: blocks of 256, any grid.
+// Launch: blocks of 256, any grid. Compiled with FAR only.
 // requires: algorithms/near_far/relax.cuh
 
-#if FAR
 extern "C" __global__ void __launch_bounds__(kBlock) split(Frame f, uint32 iteration) {
   Control& c = *f.control;
   if (!c.split) return;
@@ -41,31 +40,5 @@ extern "C" __global__ void __launch_bounds__(kBlock) split(Frame f, uint32 itera
     c.side = s.side;
     c.split = 0;
     ++c.splits;
-  }
-}
-#endif
-
-extern "C" __global__ void start(Frame f, long long source, weight_t delta, weight_t threshold,
-                                 weight_t limit, uint64 saturation) {
-  const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
-  const long long me = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  for (long long v = me; v < f.n; v += stride) {
-    f.distance[v] = v == source ? weight_t(0) : unreached();
-    if (f.stamp) f.stamp[v] = 0;
-    if (f.in_far) f.in_far[v] = 0;
-    if (f.last_label) f.last_label[v] = v == source ? 0u : 0xffffffffu;
-  }
-  if (me == 0) {
-    Control c = {};
-    c.near_size[0] = 1;
-    c.saturation = saturation;
-    c.threshold = threshold;
-    c.floor = 0;
-    c.delta = delta;
-    c.near_min = c.far_min = unreached();
-    c.limit = limit;
-    *f.control = c;
-    f.queue0[0] = static_cast<vertex_t>(source);
-    if (f.owner) f.owner[source] = 0;
   }
 }

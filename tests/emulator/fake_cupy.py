@@ -1,0 +1,195 @@
+"""The part of CuPy that nearfar uses, over NumPy and the emulated kernels."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+import types
+from typing import Any
+
+import numpy as np
+
+
+class _Memory:
+    def __init__(self, ptr: int) -> None:
+        self.ptr = ptr
+
+
+class ndarray(np.ndarray):  # noqa: N801 - CuPy's name
+    """A "device" array: a NumPy array that code must not mistake for one on the host."""
+
+    @property
+    def data(self) -> _Memory:  # type: ignore[override]
+        return _Memory(self.ctypes.data)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return dict(self.__array_interface__)
+
+    def get(self, *_: Any, **__: Any) -> np.ndarray:
+        return np.array(self, copy=True).view(np.ndarray)
+
+    def set(self, values: Any) -> None:
+        self[...] = values
+
+
+def _wrap(array: Any) -> Any:
+    return np.asarray(array).view(ndarray) if isinstance(array, np.ndarray) else array
+
+
+def _lift(function: Any) -> Any:
+    return lambda *args, **keywords: _wrap(function(*args, **keywords))
+
+
+def _empty(shape: Any, dtype: Any = float, **_: Any) -> Any:
+    array = np.empty(shape, dtype)
+    array.view(np.uint8).reshape(-1)[:] = 0xA5  # what was never written must not look right
+    return _wrap(array)
+
+
+class _Event:
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self.at = 0.0
+
+    def record(self, *_: Any) -> None:
+        self.at = time.perf_counter()
+
+    def synchronize(self) -> None:
+        """Nothing is ever in flight."""
+
+    done = True
+
+
+class _Stream:
+    ptr = 0
+    null: Any = None
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        """All work is done when a call returns."""
+
+    def synchronize(self) -> None:
+        """Nothing is ever in flight."""
+
+    def __enter__(self) -> _Stream:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        """Leave the stream."""
+
+
+class _Pool:
+    def get_limit(self) -> int:
+        return 0
+
+    def free_bytes(self) -> int:
+        return 0
+
+    def used_bytes(self) -> int:
+        return 0
+
+    def free_all_blocks(self) -> None:
+        """There is no pool."""
+
+
+class _Function:
+    def __init__(self, library: ctypes.CDLL, name: str) -> None:
+        self.launch = getattr(library, f"emulation_launch_{name}")
+        self.ptr = id(self)
+        _functions[self.ptr] = self
+
+    def __call__(self, *_: Any) -> None:
+        raise TypeError("launch through nearfar.cuda.runtime")
+
+
+_functions: dict[int, _Function] = {}
+
+
+class _Module:
+    def load(self, code: bytes) -> None:
+        self.library = ctypes.CDLL(code.decode())
+
+    def get_function(self, name: str) -> _Function:
+        return _Function(self.library, name)
+
+
+def _launch(pointer: int, *rest: Any, cooperative: int) -> None:
+    shape = (ctypes.c_uint * 6)(*rest[:6])
+    _functions[pointer].launch(shape, rest[6], cooperative, ctypes.c_void_p(rest[8]))
+
+
+def _pinned(size: int) -> Any:
+    class Pinned(bytearray):
+        @property
+        def ptr(self) -> int:
+            return ctypes.addressof(ctypes.c_char.from_buffer(self))
+
+    return Pinned(size)
+
+
+def _copy(to: int, source: int, size: int, *_: Any) -> None:
+    ctypes.memmove(to, source, size)
+
+
+def make(multiprocessors: int = 2, free: int = 1 << 32) -> types.ModuleType:
+    """A module to stand for ``cupy`` on a device of that many multiprocessors and free bytes."""
+    cupy = types.ModuleType("cupy")
+    cupy.__version__ = "emulated"
+    cupy.ndarray = ndarray
+    cupy.empty = _empty
+    cupy.empty_like = lambda a, *_, **__: _empty(a.shape, a.dtype)
+    for name in (
+        *("zeros", "ones", "full", "asarray", "array", "arange", "sort", "concatenate", "from_dlpack"),
+        *("ascontiguousarray", "searchsorted", "cumsum", "minimum", "maximum", "where", "argsort"),
+        *("flatnonzero", "nonzero", "isfinite", "diff", "unique", "repeat", "zeros_like", "full_like"),
+        *("argmin", "argmax", "bincount", "tile", "stack", "take", "abs", "isinf", "logical_and"),
+    ):
+        setattr(cupy, name, _lift(getattr(np, name)))
+    for name in ("int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "bool_"):
+        setattr(cupy, name, getattr(np, name))
+    cupy.dtype, cupy.inf, cupy.iinfo, cupy.finfo = np.dtype, np.inf, np.iinfo, np.finfo
+    cupy.sum, cupy.any, cupy.all, cupy.count_nonzero = np.sum, np.any, np.all, np.count_nonzero
+    cupy.asnumpy = lambda a, *_, **__: np.array(a, copy=True).view(np.ndarray)
+    cupy.get_default_memory_pool = lambda: _Pool()
+
+    properties = {
+        "name": b"emulated GPU",
+        "major": 9,
+        "minor": 0,
+        "multiProcessorCount": multiprocessors,
+        "maxThreadsPerMultiProcessor": 512,
+        "sharedMemPerBlockOptin": 232448,
+        "l2CacheSize": 1 << 20,
+        "totalGlobalMem": free,
+    }
+    runtime = types.SimpleNamespace(
+        getDeviceCount=lambda: 1,
+        getDevice=lambda: 0,
+        getDeviceProperties=lambda _: properties,
+        driverGetVersion=lambda: 13000,
+        runtimeGetVersion=lambda: 13000,
+        deviceGetAttribute=lambda *_: 1,
+        memGetInfo=lambda: (free, free),
+        memcpyAsync=_copy,
+        memcpy=_copy,
+        memsetAsync=lambda p, v, size, *_: ctypes.memset(p, v, size),
+        deviceSynchronize=lambda: None,
+    )
+    driver = types.SimpleNamespace(
+        launchKernel=lambda *a: _launch(*a, cooperative=0),
+        launchCooperativeKernel=lambda *a: _launch(*a, cooperative=1),
+        occupancyMaxActiveBlocksPerMultiprocessor=lambda *_: 2,
+        funcGetAttribute=lambda *_: 0,
+        funcSetAttribute=lambda *_: None,
+    )
+    cupy.cuda = types.SimpleNamespace(
+        runtime=runtime,
+        driver=driver,
+        Event=_Event,
+        Stream=_Stream,
+        get_current_stream=lambda: _Stream(),
+        get_elapsed_time=lambda a, b: (b.at - a.at) * 1e3,
+        alloc_pinned_memory=_pinned,
+        function=types.SimpleNamespace(Module=_Module),
+        Device=lambda *_: types.SimpleNamespace(synchronize=lambda: None, id=0),
+    )
+    return cupy
