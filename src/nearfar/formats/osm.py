@@ -102,8 +102,8 @@ class _Ways:
 
     def collect(self, source: Source) -> None:
         osmium = import_extra("osmium", "osm", "reading OpenStreetMap files")
-        kind = "pbf" if b"OSMHeader" in source.head[:64] else "osm"
-        file = osmium.io.FileBuffer(source.data.tobytes(), kind)
+        binary = source.suffix == ".pbf" or b"OSMHeader" in source.head[:64]
+        file = osmium.io.FileBuffer(source.data.tobytes(), "pbf" if binary else "osm")
         processor = osmium.FileProcessor(file).with_locations()
         for item in processor.with_filter(osmium.filter.KeyFilter("highway")):
             if item.is_way():

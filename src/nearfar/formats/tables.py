@@ -179,8 +179,7 @@ def _ends(source: Source, table: Any, name: str) -> NDArray[Any]:
     import pyarrow
 
     column = table[name]
-    if column.null_count:
-        raise source.fail(f"column {name!r} is empty in {column.null_count} rows")
+    _refuse_empty(source, column, name)
     kind = column.type
     if pyarrow.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
@@ -196,15 +195,41 @@ def _numbers(source: Source, table: Any, name: str) -> NDArray[Any]:
     import pyarrow
 
     column = table[name]
+    _refuse_empty(source, column, name)
+    if not (pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)):
+        for row, value in enumerate(column.to_pylist()):
+            if not _is_number(value):
+                line = _line_of_row(source, row)
+                raise source.fail(f"weight {value!r} in column {name!r} is not a number", line)
+        raise source.fail(f"weight column {name!r} holds {column.type}, not numbers")
+    values: NDArray[Any] = column.to_numpy()
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        line = _line_of_row(source, row)
+        raise source.fail(f"weight {values[row]} in row {row} is not a finite number", line)
+    return narrowed(values) if source.suffix in _TEXT else values
+
+
+def _refuse_empty(source: Source, column: Any, name: str) -> None:
     if column.null_count:
         row = int(np.argmax(np.asarray(column.is_null().combine_chunks())))
         raise source.fail(
-            f"weight column {name!r} is empty in {column.null_count} rows, first row {row}"
+            f"column {name!r} is empty in {column.null_count} rows, first in row {row}",
+            _line_of_row(source, row),
         )
-    if not (pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)):
-        raise source.fail(f"weight column {name!r} holds {column.type}, not numbers")
-    values: NDArray[Any] = column.to_numpy()
-    return narrowed(values) if source.suffix in _TEXT else values
+
+
+def _line_of_row(source: Source, row: int) -> int | None:
+    """Line of a row of text, where no blank lines and no line breaks within quotes come before."""
+    return row + 2 if source.suffix in _TEXT else None
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _factorised(ends: list[NDArray[Any]]) -> tuple[tuple[NDArray[Any], NDArray[Any]], NDArray[Any]]:

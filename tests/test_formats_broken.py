@@ -1,0 +1,334 @@
+"""Broken files: each named fault is found with its place, and no random damage gets past."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nearfar import Graph
+from nearfar.errors import GraphFormatError, NearfarError
+from nearfar.formats import formats, read, write
+from nearfar.formats.compression import COMPRESSIONS
+from nearfar.formats.movingai import read_scenarios
+
+MM = "%%MatrixMarket matrix coordinate real general\n"
+MAP = "type octile\nheight 2\nwidth 3\nmap\n"
+
+# suffix, content, line (None: the format has no lines there), part of the message
+BROKEN: list[tuple[str, str, int | None, str]] = [
+    (".gr", "c nothing\n", 2, "no problem line"),
+    (".gr", "p sp 3 2\na 1 2 5\n", 1, "promises 2 edges, but the file has 1"),
+    (".gr", "p sp 3 1\na 1 2 5\na 2 3 1\n", 3, "more edges than the 1"),
+    (".gr", "p sp 3 1\na 1 4 5\n", 2, "target 4 is outside 1 to 3"),
+    (".gr", "p sp 3 1\na 0 1 5\n", 2, "source 0 is outside"),
+    (".gr", "p sp 3 1\na 1 2 x\n", 2, "weight 'x' is not a number"),
+    (".gr", "p sp 3 1\na 1 2 nan\n", 2, "not a finite number"),
+    (".gr", "p sp 3 1\na 1 2 inf\n", 2, "not a finite number"),
+    (".gr", "p sp 3 1\na 1 2 1e999\n", 2, "does not fit a 64-bit float"),
+    (".gr", f"p sp 3 1\na 1 2 {2**63}\n", 2, "does not fit 64 bits"),
+    (".gr", "p sp 3 1\na 1 2\n", 2, "ends before the weight"),
+    (".gr", "p sp 3 1\na 1\n", 2, "ends before the target"),
+    (".gr", "p sp 3 1\na 1 2 3 4\n", 2, "unexpected '4'"),
+    (".gr", "p sp 3 1\na 1.5 2 3\n", 2, "source '1.5' is not an integer"),
+    (".gr", "p sp 3 1\nb 1 2 3\n", 2, "starts with 'b'"),
+    (".gr", "p sp 3 1\np sp 3 1\n", 2, "second problem line"),
+    (".gr", "a 1 2 3\np sp 3 1\n", 1, "before the problem line"),
+    (".gr", "p max 3 1\n", 1, "problem type 'max'"),
+    (".gr", "p sp 3 99999999\na 1 2 3\n", 1, "promises 99999999 edges"),
+    (".gr", "p sp 99999999999 1\na 1 2 3\n", 1, "promises 99999999999 vertices"),
+    (".gr", "p sp -3 1\n", 1, "negative"),
+    (".gr", "p sp 3 -1\n", 1, "negative"),
+    (".txt", "# only comments\n", 1, "no edge"),
+    (".txt", "0 1\n1\n", 2, "1 field"),
+    (".txt", "0 1\n1 2 3\n", 2, "3 fields"),
+    (".txt", "0 1\n1 x\n", 2, "target 'x' is not an integer"),
+    (".txt", "0 1 2\n1 2 nan\n", 2, "not a finite number"),
+    (".txt", "0,1\n1,\n", 2, "empty"),
+    (".txt", f"0 1\n1 {2**63}\n", 2, "does not fit 64 bits"),
+    (".txt", "5\n", 1, "1 field"),
+    (".el", "0 1\n-1 2\n", None, "negative"),
+    (".mtx", "%%MatrixMarket matrix coordinate real general\n% no sizes\n", None, "no size line"),
+    (".mtx", MM + "2 3 1\n1 1 1\n", None, "square"),
+    (".mtx", MM + "2 2 1\n1 3 1\n", 3, "not a valid Matrix Market"),
+    (".mtx", MM + "2 2 2\n1 2 1\n", None, "not a valid Matrix Market"),
+    (".mtx", MM + "2 2 1\n1 2 x\n", 3, "not a valid Matrix Market"),
+    (".mtx", MM + "2 2 1\n1 2 nan\n", 3, "not a finite number"),
+    (".mtx", MM + "2 2 99999999\n1 2 1\n", 2, "99999999 entries"),
+    (".mtx", MM + "99999999 99999999 1\n1 2 1\n", 2, "99999999 vertices"),
+    (".mtx", MM.replace("real", "complex") + "2 2 1\n1 2 1 1\n", 1, "complex"),
+    (".mtx", "2 2 1\n1 2 1\n", 1, "%%MatrixMarket"),
+    (".graph", "% c\n\n", 3, "no header"),
+    (".graph", "3 1\n2\n1\n", 4, "after 2 of 3 vertex lines"),
+    (".graph", "2 1\n2\n1\n1\n", 4, "more vertex lines"),
+    (".graph", "2 2\n2\n1\n", 1, "promises 2 edges"),
+    (".graph", "2 1\n3\n1\n", 2, "neighbour 3 is outside"),
+    (".graph", "3 1\n2\n3\n\n", 2, "do not list each other"),
+    (".graph", "2 1 1\n2 5\n1 6\n", 2, "do not list each other"),
+    (".graph", "2 1 1\n2\n1 6\n", 2, "before the weight"),
+    (".graph", "2 1 7\n2\n1\n", 1, "format 7"),
+    (".graph", "2 1\n2 x\n1\n", 2, "'x' is not an integer"),
+    (".map", "type octile\nheight 2\nmap\n...\n...\n", 3, "before type, height and width"),
+    (".map", MAP + "...\n", 6, "after 1 of 2 map lines"),
+    (".map", MAP + "...\n..\n", 6, "has 2 cells, but width is 3"),
+    (".map", MAP + "...\n.x.\n", 6, "'x' in column 2"),
+    (".map", MAP + "...\n...\n...\n", 7, "more map lines"),
+    (".map", "type tile\n", 1, "only octile"),
+    (".map", "type octile\nheight 99999\nwidth 99999\nmap\n", 2, "does not fit"),
+    (".jlg", "3,2,x,graph\n1,2\n", 1, "first line"),
+    (".jlg", "3,2,u,graph\n1,2\n", 1, "promises 2 edges"),
+    (".jlg", "3,1,d,graph\n1,4\n", 2, "outside 1 to 3"),
+    (".csv", "source,target,weight\n0,1,2\n0,1\n", None, "table"),
+    (".csv", "source,target,weight\n0,1,\n", 2, "empty in 1 rows"),
+    (".csv", "source,target,weight\n0,1,2\n1,2,x\n", 3, "weight 'x'"),
+    (".csv", "source,target,weight\n0,1,0.5\n0,1,inf\n", 3, "finite"),
+    (".parquet", "no parquet", None, "magic"),
+    (".npz", "no zip", None, "not a valid SciPy"),
+    (".nfg", "no container", None, "magic"),
+    (".gt", "no graph-tool", None, "magic"),
+    (".sg", "short", None, "header"),
+    (".pbf", "no protobuf at all, and long enough to be read as one", None, "OpenStreetMap"),
+]
+
+
+@pytest.mark.parametrize(("suffix", "text", "line", "message"), BROKEN)
+def test_named_fault(
+    suffix: str, text: str, line: int | None, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"broken{suffix}"
+    path.write_text(text)
+    with pytest.raises(GraphFormatError) as caught:
+        read(path)
+    assert str(path) in str(caught.value)
+    assert message in str(caught.value)
+    assert caught.value.line == line
+    if line is not None:
+        assert f"line {line}:" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["g.gr", "g.txt", "g.nfg", "g.mtx.gz", "g.npz"])
+def test_missing_empty_and_folder(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    with pytest.raises(GraphFormatError, match="no such file"):
+        read(path)
+    path.touch()
+    with pytest.raises(GraphFormatError, match=r"empty|not gzip"):
+        read(path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(GraphFormatError, match="folder"):
+        read(path)
+    with pytest.raises(GraphFormatError, match="cannot be opened"):
+        read("nul\0byte.gr")
+
+
+def test_coordinates_that_do_not_fit(tmp_path: Path) -> None:
+    (tmp_path / "g.gr").write_text("p sp 2 1\na 1 2 3\n")
+    for text, line, message in [
+        ("p aux sp co 3\nv 1 0 0\nv 2 0 0\nv 3 0 0\n", None, "the graph has 2"),
+        ("p aux sp co 2\nv 1 0 0\n", 1, "promises 2 vertices"),
+        ("p aux sp co 2\nv 1 0 0\nv 1 0 0\n", 3, "appears twice"),
+        ("p aux sp co 2\nv 1 0 0\nv 2 0 nan\n", 3, "not a finite number"),
+        ("p aux sp co 2\nv 1 0 0\nv 2 0\n", 3, "before both"),
+        ("v 1 0 0\n", 1, "before the problem line"),
+    ]:
+        (tmp_path / "g.co").write_text(text)
+        with pytest.raises(GraphFormatError, match=message) as caught:
+            read(tmp_path / "g.gr")
+        assert caught.value.line == line
+        assert "g.co" in str(caught.value)
+    (tmp_path / "g.co").unlink()
+    with pytest.raises(GraphFormatError, match=r"no \.co file"):
+        read(tmp_path / "g.gr", coordinates=True)
+
+
+@pytest.mark.parametrize("packed", list(COMPRESSIONS))
+def test_cut_and_mislabelled_streams(packed: str, tmp_path: Path) -> None:
+    path = tmp_path / f"g.gr{packed}"
+    rng = np.random.default_rng(2)
+    write(
+        Graph.from_edges(rng.integers(0, 99, 999), rng.integers(0, 99, 999), rng.random(999)), path
+    )
+    whole = path.read_bytes()
+    for keep in (len(whole) - 1, len(whole) - 9, len(whole) // 2, 12):
+        path.write_bytes(whole[:keep])
+        with pytest.raises(GraphFormatError, match=r"damaged or cut short|empty inside"):
+            read(path)
+    path.write_text("p sp 1 0\n")
+    with pytest.raises(GraphFormatError, match=f"ends in {packed}, but the content is not"):
+        read(path)
+
+
+def test_concatenated_streams_are_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "g.gr.gz"
+    path.write_bytes(gzip.compress(b"p sp 2 2\na 1 2 3\n") + gzip.compress(b"a 2 1 4\n"))
+    assert read(path).n_edges == 2
+    zstandard = pytest.importorskip("zstandard")
+    pack = zstandard.ZstdCompressor().compress
+    path = tmp_path / "g.gr.zst"
+    path.write_bytes(pack(b"p sp 2 2\na 1 2 3\n") + pack(b"a 2 1 4\n"))
+    assert read(path).n_edges == 2
+
+
+def test_native_header_faults(tmp_path: Path) -> None:
+    path = tmp_path / "g.nfg"
+    write(Graph.from_edges([0, 1], [1, 0], [3, 4]), path)
+    whole = path.read_bytes()
+    for change, message in [
+        (whole[:-1], "cut short or grew"),
+        (whole + b"\0", "cut short or grew"),
+        (whole[:100], "ends inside its header"),
+        (whole[:30] + b"?" + whole[31:], "checksum"),
+        (whole[:8] + struct.pack("<I", 2) + whole[12:], "version 2"),
+    ]:
+        path.write_bytes(change)
+        with pytest.raises(GraphFormatError, match=message):
+            read(path)
+
+
+def test_scenario_faults(tmp_path: Path) -> None:
+    path = tmp_path / "g.scen"
+    path.write_text("version 1\n0\tmap\t4\t4\t0\t0\t1\t1\n")
+    with pytest.raises(GraphFormatError, match="8 fields") as caught:
+        read_scenarios(path)
+    assert caught.value.line == 2
+    path.write_text("0\tmap\t4\t4\t0\t0\t1\t1\t1.4\n")
+    with pytest.raises(GraphFormatError, match="version"):
+        read_scenarios(path)
+
+
+def samples(tmp_path: Path) -> dict[str, Path]:
+    """One valid file a format."""
+    rng = np.random.default_rng(4)
+    ends = rng.integers(0, 30, (2, 120))
+    directed = Graph.from_edges(*ends, rng.integers(1, 50, 120).astype(np.int32), n_vertices=30)
+    loopless = ends[:, ends[0] != ends[1]]
+    undirected = Graph.from_edges(*loopless, n_vertices=30, directed=False)
+    found: dict[str, Path] = {}
+    for name, spec in formats().items():
+        path = tmp_path / f"sample-{name}{spec.suffixes[0]}"
+        if name == "movingai":
+            rows = ("".join(rng.choice(list("...@T"), 12)) for _ in range(9))
+            path.write_text("type octile\nheight 9\nwidth 12\nmap\n" + "\n".join(rows) + "\n")
+        elif name == "graph-tool":
+            path.write_bytes(_graph_tool(undirected))
+        elif name == "osm":
+            path.with_suffix(".osm").write_text(_OSM)
+            path = path.with_suffix(".osm")
+        elif name in ("metis", "graphs-jl"):
+            write(undirected, path, format=name)
+        else:
+            write(directed, path, format=name)
+        found[name] = path
+    return found
+
+
+_OSM = """<?xml version='1.0' encoding='UTF-8'?>
+<osm version="0.6">
+<node id="7" version="1" lat="60.0" lon="24.0"/>
+<node id="8" version="1" lat="60.001" lon="24.0"/>
+<node id="9" version="1" lat="60.002" lon="24.001"/>
+<way id="1" version="1"><nd ref="7"/><nd ref="8"/><nd ref="9"/>
+<tag k="highway" v="residential"/></way>
+</osm>
+"""
+
+
+def _graph_tool(graph: Graph) -> bytes:
+    out = [b"\xe2\x9b\xbe gt", bytes([1, 0]), struct.pack("<Q", 4), b"test", bytes([0])]
+    out.append(struct.pack("<Q", graph.n_vertices))
+    for u in range(graph.n_vertices):
+        row = graph.indices[graph.indptr[u] : graph.indptr[u + 1]]
+        row = row[row >= u]
+        out += [struct.pack("<Q", len(row)), row.astype(np.uint8).tobytes()]
+    k = graph.n_edges // 2
+    values = np.arange(k, dtype="<f8") + 0.5
+    out += [struct.pack("<Q", 2), bytes([2]), struct.pack("<Q", 1), b"w", bytes([4])]
+    out += [values.tobytes(), bytes([1]), struct.pack("<Q", 3), b"pos", bytes([11])]
+    out += [struct.pack("<Qdd", 2, v, -v) for v in range(graph.n_vertices)]
+    return b"".join(out)
+
+
+@pytest.mark.parametrize("name", sorted(formats()))
+def test_random_damage_is_an_error_or_a_graph(name: str, tmp_path: Path) -> None:
+    """Cut, flip, insert or delete bytes anywhere: never another exception, never a broken graph."""
+    if formats()[name].extra:
+        pytest.importorskip({"tables": "pyarrow", "osm": "osmium"}[str(formats()[name].extra)])
+    sample = samples(tmp_path)[name]
+    whole = sample.read_bytes()
+    assert read(sample).n_vertices > 0
+    rng = random.Random(name)
+    refused = named = 0
+    rounds = 60 if name == "osm" else 250
+    for round_ in range(rounds):
+        data = bytearray(whole)
+        kind = round_ % 4
+        at = rng.randrange(len(data))
+        if kind == 0:
+            del data[at:]
+        elif kind == 1:
+            for _ in range(rng.choice([1, 1, 3, 20])):
+                data[rng.randrange(len(data))] = rng.randrange(256)
+        elif kind == 2:
+            data[at:at] = bytes(rng.randrange(256) for _ in range(rng.choice([1, 8])))
+        else:
+            digits = [i for i, byte in enumerate(data) if chr(byte).isdigit()] or [at]
+            data[rng.choice(digits)] = ord(rng.choice("0123456789-. e"))
+        sample.write_bytes(data)
+        try:
+            graph = read(sample, format=name)
+        except GraphFormatError as error:
+            refused += str(sample) in str(error)
+            named += 1
+        else:
+            _check(graph)
+    assert refused == named  # every error names the file
+    assert refused > rounds // 10
+
+
+def _check(graph: Graph) -> None:
+    assert graph.indptr[0] == 0
+    assert graph.indptr[-1] == graph.n_edges
+    assert (np.diff(graph.indptr) >= 0).all()
+    if graph.n_edges:
+        assert graph.indices.min() >= 0
+        assert graph.indices.max() < graph.n_vertices
+        assert np.isfinite(graph.effective_weights).all()
+
+
+@pytest.mark.parametrize("size", [1, 7, 40, 5000])
+@pytest.mark.parametrize("name", sorted(formats()))
+def test_garbage(name: str, size: int, tmp_path: Path) -> None:
+    spec = formats()[name]
+    if spec.extra:
+        pytest.importorskip({"tables": "pyarrow", "osm": "osmium"}[str(spec.extra)])
+    rng = np.random.default_rng(size)
+    for suffix in spec.suffixes:
+        path = tmp_path / f"garbage{suffix}"
+        for _ in range(5):
+            path.write_bytes(rng.integers(0, 256, size).astype(np.uint8).tobytes())
+            with pytest.raises(NearfarError) as caught:
+                read(path)
+            assert isinstance(caught.value, GraphFormatError)
+
+
+def test_missing_packages_name_their_extra(tmp_path: Path, monkeypatch: Any) -> None:
+    import sys
+
+    from nearfar.errors import MissingDependencyError
+
+    write(Graph.from_edges([0], [1], [3]), tmp_path / "g.csv.zst")
+    for module, extra in (("zstandard", "zstd"), ("pyarrow", "tables")):
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(MissingDependencyError, match=rf"nearfar\[{extra}\]"):
+            read(tmp_path / "g.csv.zst")
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "osmium", None)
+    (tmp_path / "g.osm").write_text(_OSM)
+    with pytest.raises(MissingDependencyError, match=r"nearfar\[osm\]"):
+        read(tmp_path / "g.osm")
