@@ -142,7 +142,7 @@ def build(
     **attributes: Any,
 ) -> Graph:
     """Make the Graph; an undirected edge is listed once, in either direction."""
-    return Graph.from_edges(
+    graph: Graph = Graph.from_edges(
         sources,
         targets,
         weights,
@@ -151,6 +151,7 @@ def build(
         coordinates=coordinates,
         attributes={"generator": family, **attributes},
     )
+    return graph
 
 
 def first_of_parallel(

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar import _cpu
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -67,6 +65,8 @@ class Stream:
 
     def bits(self, count: int, start: int = 0) -> NDArray[np.uint64]:
         """Give words ``start .. start + count - 1``, shape ``(count,)``, dtype uint64."""
+        from nearfar import _cpu
+
         out = np.empty(count, np.uint64)
         _cpu.generator_fill_integers(out, self.key, start, 0, 0, threads())
         return out
@@ -78,12 +78,16 @@ class Stream:
 
         The high half of (word times range): the bias is below range / 2**64.
         """
+        from nearfar import _cpu
+
         out = np.empty(count, dtype)
         _cpu.generator_fill_integers(out, self.key, start, low, high - low + 1, threads())
         return out
 
     def unit(self, count: int, dtype: Any = np.float64, start: int = 0) -> NDArray[Any]:
         """Uniform multiples of 2**-53 (float64) or 2**-24 (float32) in [0, 1)."""
+        from nearfar import _cpu
+
         out = np.empty(count, dtype)
         _cpu.generator_fill_unit(out, self.key, start, threads())
         return out
@@ -104,6 +108,8 @@ class Stream:
 
         Uniform over all such sets; shape ``(rows, k)``; the order in a row is not random.
         """
+        from nearfar import _cpu
+
         out = np.empty((rows, k), dtype)
         _cpu.generator_fill_distinct(out, rows, k, n, self.key, threads())
         return out
