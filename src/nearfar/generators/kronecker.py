@@ -37,8 +37,8 @@ def kronecker(
 ) -> Graph:
     """Kronecker graph of Graph500 / GAP.
 
-    Degrees follow a heavy-tailed mixture; about half of the vertices have none (for edge factor
-    16). O(m scale) time.
+    Degrees follow a heavy-tailed mixture; many vertices have none (a third at
+    scale 18). O(m scale) time.
 
     Parameters
     ----------
