@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nearfar
-from nearfar.algorithms.bellman_ford.certificate import cycle_total, negative_cycle_error
 from nearfar.errors import GraphError, NegativeCycleError, SolverError
 from nearfar.graph import Graph, unreached_value
-from nearfar.negative_cycles import find_negative_cycle
+from nearfar.negative_cycles import cycle_total, find_negative_cycle, negative_cycle_error
 from tests.datafiles import data_path
 
 FORMS = [

@@ -20,7 +20,17 @@ if TYPE_CHECKING:
 
     from nearfar.graph import Graph
 
-__all__ = ["Answer", "Request", "Variant", "Workspace", "find", "ideas", "variant", "variants"]
+__all__ = [
+    "Answer",
+    "Request",
+    "Variant",
+    "Workspace",
+    "find",
+    "ideas",
+    "registered",
+    "variant",
+    "variants",
+]
 
 Problem = Literal["sssp", "batch", "all_pairs"]
 WeightSupport = Literal["nonnegative", "any", "unweighted"]
@@ -77,12 +87,20 @@ class Workspace:
         The run may stop once all of these are settled; the caller masks what is farther.
     stats : {"basic", "full"}
         Whether to record arrays with one entry an iteration.
+    columns : int64 array or None
+        Only for ``batch`` and ``all_pairs``: the answer has these columns, in this order, instead of
+        one for every vertex; a search may stop once all of them are settled.
+    out : array or None
+        Only for ``batch`` and ``all_pairs``: C-contiguous memory of the answer's shape and dtype that
+        the variant may write to and return.
     """
 
     threads: int = 1
     limit: float | None = None
     targets: Any = None
     stats: Literal["basic", "full"] = "basic"
+    columns: Any = None
+    out: Any = None
 
 
 class Solver(Protocol):
@@ -249,6 +267,12 @@ def variants(
         and (problem is None or problem in v.problems)
     ]
     return sorted(found, key=lambda v: (v.family, v.id))
+
+
+def registered(identity: str) -> Variant | None:
+    """The variant with this id, or None."""
+    _discover()
+    return _registry.get(identity)
 
 
 def ideas() -> list[str]:

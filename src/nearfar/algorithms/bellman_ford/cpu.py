@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.algorithms.bellman_ford.certificate import negative_cycle_error
+from nearfar.negative_cycles import negative_cycle_error
 from nearfar.registry import Answer, Workspace, variant
 
 if TYPE_CHECKING:

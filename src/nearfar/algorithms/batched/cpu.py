@@ -1,0 +1,110 @@
+"""Many sources on CPU cores: one source a worker, and one source a lane of vector registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.errors import OptionError
+from nearfar.options import NoOptions
+from nearfar.registry import Answer, Request, Workspace, variant
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph import Graph
+
+__all__ = ["LaneOptions", "lanes", "worker_per_source"]
+
+BATCH = frozenset({"batch", "all_pairs"})
+
+
+@dataclass(frozen=True, slots=True)
+class LaneOptions:
+    """Options of ``lanes@cpu``.
+
+    Parameters
+    ----------
+    width : {8, 16, 32, 64} or None
+        Sources a sweep. None takes two cache lines a vertex: 64 lanes of 16 bits, 32 of 32 or 16 of 64.
+        A width that the type of the lanes does not have is replaced by the nearest that it has.
+    delta : float or None
+        Width of a bucket in units of the weights, greater than 0; None takes half the mean weight.
+    """
+
+    width: int | None = None
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.width not in (None, 8, 16, 32, 64):
+            raise OptionError(f"width is {self.width!r}: give 8, 16, 32 or 64, or None")
+        if self.delta is not None and not self.delta > 0:
+            raise OptionError(f"delta is {self.delta}: give a number greater than 0, or None")
+
+
+def answer_rows(graph: Graph, sources: NDArray[Any], workspace: Workspace) -> NDArray[Any]:
+    """Memory for the answer: the caller's, or new."""
+    columns = graph.n_vertices if workspace.columns is None else len(workspace.columns)
+    shape = (len(sources), columns)
+    if workspace.out is not None and workspace.out.shape == shape:
+        return workspace.out  # type: ignore[no-any-return]
+    return np.empty(shape, dtype=graph.weight_dtype)
+
+
+@variant(
+    "worker_per_source",
+    device="cpu",
+    problems=BATCH,
+    summary="each worker runs Dijkstra's method over a 4-ary heap, keeping its memory",
+    paper="dijkstra-1959",
+    complexity="O(k (n + m) log n)",
+)
+def worker_per_source(
+    graph: Graph, sources: NDArray[np.int64], options: NoOptions, workspace: Workspace
+) -> Answer:
+    """One source a worker; with columns, only those, and each search stops at the last."""
+    out = answer_rows(graph, sources, workspace)
+    stats = _cpu.per_source(
+        graph.view, sources, out, workspace.columns, workspace.limit, workspace.threads
+    )
+    return Answer(out, stats)
+
+
+def _fits_lanes(graph: Graph, request: Request) -> Literal[True] | str:
+    if graph.indptr.dtype != np.int32:
+        return "lanes need 32-bit vertex indices"
+    return True
+
+
+@variant(
+    "lanes",
+    device="cpu",
+    problems=BATCH,
+    options=LaneOptions,
+    requires=_fits_lanes,
+    summary="8 to 64 sources in the lanes of vector registers, an edge read once for all",
+    paper="dial-1969",
+    complexity="O(k n m / width) in the worst case, a few scans a vertex in practice",
+)
+def lanes(
+    graph: Graph, sources: NDArray[np.int64], options: LaneOptions, workspace: Workspace
+) -> Answer:
+    """One source a lane; 16-bit lanes first for integers, repeated wider where they do not fit."""
+    out = answer_rows(graph, sources, workspace)
+    delta = options.delta if options.delta is not None else graph.mean_weight / 2
+    stats = _cpu.lanes(
+        graph.view,
+        sources.astype(np.int32),
+        out,
+        workspace.columns,
+        workspace.limit,
+        float(delta),
+        options.width or 0,
+        workspace.threads,
+    )
+    return Answer(out, stats)

@@ -1,0 +1,162 @@
+// worker_per_source@cpu: each worker runs Dijkstra's method from one source after the other.
+//
+// A worker keeps its heap, and for rows that are not wanted whole a distance array and the list of
+// vertices it touched, so that a search that ends early (limit, columns) costs what it visits and
+// not O(n): a thousand isochrones on a continent are a thousand small searches. The heap is the
+// lazy 4-ary one of cpu/heaps, over packed (distance, vertex) keys.
+#include <nanobind/stl/optional.h>
+
+#include <memory>
+
+#include "cpu/bindings.hpp"
+#include "cpu/heaps/dary_heap.hpp"
+#include "cpu/search.hpp"
+#include "cpu/spread.hpp"
+
+namespace nearfar::batched {
+namespace {
+
+struct Columns {
+  const int64_t* vertices = nullptr;  // null: every vertex
+  std::size_t count = 0;
+};
+
+template <class C>
+class Worker {
+ public:
+  using Index = typename C::Index;
+  using Weight = typename C::Weight;
+
+  Worker(const C& csr, Weight limit, Columns columns)
+      : csr_(csr), limit_(limit), columns_(columns), heap_(csr.n) {
+    if (columns.vertices == nullptr) return;
+    own_.reset(new Weight[static_cast<std::size_t>(csr.n)]);
+    std::fill_n(own_.get(), static_cast<std::size_t>(csr.n), unreached<Weight>());
+  }
+
+  SearchStats solve(Index source, Weight* row, Interrupt* interrupt) {
+    SearchStats stats;
+    if (columns_.vertices == nullptr) {
+      std::fill_n(row, static_cast<std::size_t>(csr_.n), unreached<Weight>());
+      search<false>(source, row, stats, interrupt);
+      return stats;
+    }
+    search<true>(source, own_.get(), stats, interrupt);
+    for (std::size_t c = 0; c < columns_.count; ++c) row[c] = own_[columns_.vertices[c]];
+    for (std::size_t i = 0; i < touched_.size; ++i) own_[touched_.data[i]] = unreached<Weight>();
+    touched_.size = 0;
+    return stats;
+  }
+
+ private:
+  template <bool kTouch>
+  void search(Index source, Weight* distance, SearchStats& stats, Interrupt* interrupt) {
+    StopRule<Weight> stop;
+    stop.targets = columns_.vertices;
+    stop.n_targets = columns_.count;
+    distance[source] = 0;
+    if constexpr (kTouch) touched_.push(source);
+    heap_.insert(source, 0);
+    Index v;
+    Weight d;
+    bool open = true;
+    while (heap_.pop(v, d)) {
+      if (!open) continue;  // empty the heap for the next source
+      if (d != distance[v]) {
+        ++stats.stale;
+        continue;
+      }
+      if (stop.reached_all(distance, d)) {
+        open = false;
+        continue;
+      }
+      const auto begin = static_cast<std::size_t>(csr_.indptr[v]);
+      const auto end = static_cast<std::size_t>(csr_.indptr[v + 1]);
+      ++stats.vertices_processed;
+      stats.edges_relaxed += end - begin;
+      if (interrupt != nullptr) interrupt->poll(end - begin + 8);
+      for (std::size_t e = begin; e < end; ++e) {
+        const auto edge = csr_.edges[e];
+        const auto sum = candidate(d, edge.weight);
+        const Weight old = distance[edge.target];
+        if (!improves(sum, old)) continue;
+        const auto shorter = static_cast<Weight>(sum);
+        if (shorter > limit_) continue;
+        if constexpr (kTouch)
+          if (old == unreached<Weight>()) touched_.push(edge.target);
+        distance[edge.target] = shorter;
+        heap_.insert(edge.target, shorter);
+      }
+    }
+  }
+
+  const C& csr_;
+  Weight limit_;
+  Columns columns_;
+  DaryHeap<Index, Weight, 4> heap_;
+  std::unique_ptr<Weight[]> own_;
+  Buffer<Index> touched_;
+};
+
+nb::dict per_source(GraphView& view,
+                    const nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig>& sources,
+                    const Array& out,
+                    std::optional<nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig>> columns,
+                    std::optional<double> limit, int threads) {
+  Columns wanted;
+  if (columns) wanted = {columns->data(), columns->size()};
+  const std::size_t k = sources.size();
+  SearchStats total;
+  auto run = [&](const auto& csr) {
+    using C = std::decay_t<decltype(csr)>;
+    using Weight = typename C::Weight;
+    const auto n = static_cast<std::size_t>(csr.n);
+    const std::size_t row = columns ? wanted.count : n;
+    Weight* rows = checked<Weight>(out, k * row, "out");
+    auto is_vertex = [n](int64_t v) { return v >= 0 && static_cast<std::size_t>(v) < n; };
+    for (std::size_t i = 0; i < k; ++i)
+      if (!is_vertex(sources.data()[i])) throw nb::index_error("source is not a vertex");
+    for (std::size_t i = 0; i < wanted.count; ++i)
+      if (!is_vertex(wanted.vertices[i])) throw nb::index_error("column is not a vertex");
+    nb::gil_scoped_release release;
+    std::mutex mutex;
+    spread(static_cast<int64_t>(k), threads, [&](BatchCounter& counter, Interrupt* interrupt) {
+      Worker<C> worker(csr, limit_as<Weight>(limit), wanted);
+      SearchStats sum;
+      for (int64_t i; (i = counter.take()) >= 0;) {
+        const auto source = static_cast<typename C::Index>(sources.data()[i]);
+        const SearchStats one =
+            worker.solve(source, rows + static_cast<std::size_t>(i) * row, interrupt);
+        sum.vertices_processed += one.vertices_processed;
+        sum.edges_relaxed += one.edges_relaxed;
+        sum.stale += one.stale;
+      }
+      const std::lock_guard lock(mutex);
+      total.vertices_processed += sum.vertices_processed;
+      total.edges_relaxed += sum.edges_relaxed;
+      total.stale += sum.stale;
+    });
+  };
+  {
+    nb::gil_scoped_release release;
+    view.pack(threads);
+  }
+  view.visit(run);
+  nb::dict stats;
+  stats["iterations"] = k;
+  stats["vertices_processed"] = total.vertices_processed;
+  stats["edges_relaxed"] = total.edges_relaxed;
+  stats["stale"] = total.stale;
+  return stats;
+}
+
+}  // namespace
+}  // namespace nearfar::batched
+
+namespace nearfar {
+NEARFAR_BIND(m) {
+  using nb::arg;
+  m.def("per_source", &batched::per_source, arg("view"), arg("sources"), arg("out"),
+        arg("columns") = nb::none(), arg("limit") = nb::none(), arg("threads") = 1);
+}
+}  // namespace nearfar

@@ -1,0 +1,180 @@
+// floyd_warshall@cpu: the matrix in tiles, three phases a step, workers that meet between phases.
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "algorithms/floyd_warshall/tiles.hpp"
+#include "cpu/bindings.hpp"
+#include "cpu/interrupt.hpp"
+#include "cpu/worker_pool.hpp"
+
+namespace nearfar::floyd_warshall {
+namespace {
+
+// All tiles of the matrix, each contiguous: a tile operation touches four or eight pages, not 192.
+template <class Value>
+class TiledMatrix {
+ public:
+  explicit TiledMatrix(std::size_t n) : side_((n + kTile - 1) / kTile) {
+    const std::size_t bytes = side_ * side_ * kSize * sizeof(Value);
+    block_.reset(static_cast<Value*>(std::aligned_alloc(64, std::max<std::size_t>(bytes, 64))));
+    if (!block_) throw std::bad_alloc();
+  }
+  static constexpr std::size_t kSize = static_cast<std::size_t>(kTile) * kTile;
+  std::size_t side() const { return side_; }
+  Value* tile(std::size_t i, std::size_t j) { return block_.get() + (i * side_ + j) * kSize; }
+  Value& at(std::size_t i, std::size_t j) {
+    return tile(i / kTile, j / kTile)[(i % kTile) * kTile + j % kTile];
+  }
+
+ private:
+  struct Free {
+    void operator()(Value* block) const { std::free(block); }
+  };
+  std::size_t side_;
+  std::unique_ptr<Value[], Free> block_;
+};
+
+// Workers that pass through the phases of every step together; worker 0 is the caller.
+template <class Value>
+class Solver {
+ public:
+  Solver(TiledMatrix<Value>& matrix, int threads)
+      : m_(matrix),
+        side_(matrix.side()),
+        threads_(threads),
+        meet_(static_cast<uint32_t>(threads)) {}
+
+  void run() {
+    Interrupt interrupt;
+    WorkerPool::shared().run(threads_, [&](int worker) {
+      if (worker != 0) return work(nullptr);
+      try {
+        work(&interrupt);
+      } catch (...) {
+        // The others wait for the diagonal tile: let them see the stop and leave.
+        stopped_ = true;
+        meet_.arrive_and_wait();
+        throw;
+      }
+    });
+  }
+
+ private:
+  void work(Interrupt* interrupt) {
+    alignas(64) Value old[TiledMatrix<Value>::kSize];
+    const auto close = NEARFAR_PICK_ISA(close_tile<Value>);
+    const auto update = NEARFAR_PICK_ISA(update_tile<Value>);
+    constexpr std::size_t bytes = TiledMatrix<Value>::kSize * sizeof(Value);
+    for (std::size_t k = 0; k < side_; ++k) {
+      // Phase 1: the tile on the diagonal. Everyone but the caller waits.
+      if (interrupt != nullptr) {
+        interrupt->poll(1 << 16);
+        close(m_.tile(k, k));
+        next_[0] = 0;
+        next_[1] = 0;
+      }
+      meet_.arrive_and_wait();
+      if (stopped_) return;
+      // Phase 2: row k and column k. The tile on the diagonal is closed, so one product with the
+      // old tile is enough and no order within the tile is needed.
+      const Value* middle = m_.tile(k, k);
+      for (std::size_t x; (x = next_[0]++) < 2 * side_;) {
+        const std::size_t other = x / 2;
+        if (other == k) continue;
+        Value* c = x % 2 == 0 ? m_.tile(k, other) : m_.tile(other, k);
+        std::copy_n(c, bytes / sizeof(Value), old);
+        if (x % 2 == 0)
+          update(c, middle, old);
+        else
+          update(c, old, middle);
+      }
+      meet_.arrive_and_wait();
+      // Phase 3: all the rest, a row of tiles at a time.
+      for (std::size_t i; (i = next_[1]++) < side_;) {
+        if (i == k) continue;
+        for (std::size_t j = 0; j < side_; ++j)
+          if (j != k) update(m_.tile(i, j), m_.tile(i, k), m_.tile(k, j));
+      }
+      meet_.arrive_and_wait();
+    }
+  }
+
+  TiledMatrix<Value>& m_;
+  const std::size_t side_;
+  const int threads_;
+  Barrier meet_;
+  std::atomic<std::size_t> next_[2];
+  std::atomic<bool> stopped_{false};
+};
+
+// Value holds every path of the graph twice over (checked by the caller), so anything beyond half
+// of far_value() uses a missing edge.
+template <class Value, class C>
+bool solve(const C& csr, typename C::Weight* out, int threads) {
+  using Weight = typename C::Weight;
+  constexpr Value far = far_value<Value>();
+  const auto n = static_cast<std::size_t>(csr.n);
+  TiledMatrix<Value> matrix(n);
+  const std::size_t side = matrix.side();
+  std::fill_n(matrix.tile(0, 0), side * side * TiledMatrix<Value>::kSize, far);
+  for (std::size_t v = 0; v < n; ++v) {
+    for (auto i = csr.indptr[v]; i < csr.indptr[v + 1]; ++i) {
+      Value& entry = matrix.at(v, static_cast<std::size_t>(csr.indices[i]));
+      entry = std::min(entry, static_cast<Value>(csr.weights[i]));
+    }
+    matrix.at(v, v) = 0;
+  }
+  const std::size_t workers = std::clamp<std::size_t>(side, 1, static_cast<std::size_t>(threads));
+  Solver<Value>(matrix, static_cast<int>(workers)).run();
+  bool overflow = false;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; j += kTile) {
+      const Value* from = matrix.tile(i / kTile, j / kTile) + (i % kTile) * kTile;
+      Weight* to = out + i * n + j;
+      const std::size_t count = std::min<std::size_t>(kTile, n - j);
+      if constexpr (std::is_floating_point_v<Value>) {
+        std::copy_n(from, count, to);
+      } else {
+        constexpr auto top = static_cast<Value>(unreached<Weight>());
+        constexpr auto bottom = static_cast<Value>(std::numeric_limits<Weight>::lowest());
+        for (std::size_t c = 0; c < count; ++c) {
+          const bool reached = from[c] < far / 2;
+          if (sizeof(Value) > sizeof(Weight))
+            overflow |= reached && (from[c] >= top || from[c] < bottom);
+          to[c] = reached ? static_cast<Weight>(from[c]) : unreached<Weight>();
+        }
+      }
+    }
+  }
+  return overflow;
+}
+
+bool run(GraphView& view, const Array& out, bool wide, int threads) {
+  return view.visit([&](const auto& csr) {
+    using C = std::decay_t<decltype(csr)>;
+    using Weight = typename C::Weight;
+    const auto n = static_cast<std::size_t>(csr.n);
+    Weight* rows = checked<Weight>(out, n * n, "out");
+    nb::gil_scoped_release release;
+    if constexpr (std::is_same_v<Weight, int32_t>) {
+      if (wide) return solve<int64_t>(csr, rows, threads);
+    }
+    return solve<Weight>(csr, rows, threads);
+  });
+}
+
+}  // namespace
+}  // namespace nearfar::floyd_warshall
+
+namespace nearfar {
+NEARFAR_BIND(m) {
+  using nb::arg;
+  m.def("floyd_warshall", &floyd_warshall::run, arg("view"), arg("out"), arg("wide") = false,
+        arg("threads") = 1);
+}
+}  // namespace nearfar

@@ -1,0 +1,116 @@
+// Inner loops of blocked Floyd-Warshall.
+//
+// update_tile is a matrix product in which multiplication is + and addition is min. It is blocked
+// like one: 4 rows by kWide registers of c stay in registers while the middle index runs over the
+// whole tile, so a step costs kWide + 4 loads for 8 * kWide additions and minima, and the vector
+// units are the limit, not memory.
+#include "algorithms/floyd_warshall/tiles.hpp"
+
+#include "cpu/arithmetic.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace nearfar::floyd_warshall::NEARFAR_ISA {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr std::size_t kRegister = 64;
+constexpr int kWide = 4;
+#elif defined(__AVX2__)
+constexpr std::size_t kRegister = 32;
+constexpr int kWide = 2;
+#else
+constexpr std::size_t kRegister = 16;
+constexpr int kWide = 2;
+#endif
+constexpr int kRows = 4;
+
+template <class Value>
+struct Register {
+  static constexpr int kLanes = static_cast<int>(kRegister / sizeof(Value));
+  typedef Value Type __attribute__((vector_size(kRegister)));
+};
+
+// The compiler turns `a < b ? a : b` of vectors into a comparison and a blend; where the processor
+// has one instruction for it, it is named here.
+template <class Value, class Vector>
+NEARFAR_INLINE Vector minimum(Vector a, Vector b) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<Value, int32_t>)
+    return (Vector)_mm512_min_epi32((__m512i)a, (__m512i)b);
+  if constexpr (std::is_same_v<Value, int64_t>)
+    return (Vector)_mm512_min_epi64((__m512i)a, (__m512i)b);
+  if constexpr (std::is_same_v<Value, float>) return (Vector)_mm512_min_ps((__m512)a, (__m512)b);
+  if constexpr (std::is_same_v<Value, double>) return (Vector)_mm512_min_pd((__m512d)a, (__m512d)b);
+#elif defined(__AVX2__)
+  if constexpr (std::is_same_v<Value, int32_t>)
+    return (Vector)_mm256_min_epi32((__m256i)a, (__m256i)b);
+  if constexpr (std::is_same_v<Value, float>) return (Vector)_mm256_min_ps((__m256)a, (__m256)b);
+  if constexpr (std::is_same_v<Value, double>) return (Vector)_mm256_min_pd((__m256d)a, (__m256d)b);
+#elif defined(__SSE4_1__)
+  if constexpr (std::is_same_v<Value, int32_t>)
+    return (Vector)_mm_min_epi32((__m128i)a, (__m128i)b);
+  if constexpr (std::is_same_v<Value, float>) return (Vector)_mm_min_ps((__m128)a, (__m128)b);
+  if constexpr (std::is_same_v<Value, double>) return (Vector)_mm_min_pd((__m128d)a, (__m128d)b);
+#endif
+  return a < b ? a : b;
+}
+
+}  // namespace
+
+template <class Value>
+void close_tile(Value* tile) {
+  using Vector = typename Register<Value>::Type;
+  constexpr int kParts = kTile / Register<Value>::kLanes;
+  auto* rows = reinterpret_cast<Vector*>(tile);
+  for (int k = 0; k < kTile; ++k) {
+    Vector through[kParts];
+    for (int p = 0; p < kParts; ++p) through[p] = rows[k * kParts + p];
+    for (int i = 0; i < kTile; ++i) {
+      const Value first = tile[i * kTile + k];
+      for (int p = 0; p < kParts; ++p) {
+        Vector& c = rows[i * kParts + p];
+        c = minimum<Value>(through[p] + first, c);
+      }
+    }
+  }
+}
+
+template <class Value>
+void update_tile(Value* c, const Value* a, const Value* b) {
+  using Vector = typename Register<Value>::Type;
+  constexpr int kParts = kTile / Register<Value>::kLanes;
+  auto* c_rows = reinterpret_cast<Vector*>(c);
+  const auto* b_rows = reinterpret_cast<const Vector*>(b);
+  for (int j = 0; j < kParts; j += kWide) {
+    for (int i = 0; i < kTile; i += kRows) {
+      Vector best[kRows][kWide];
+      for (int r = 0; r < kRows; ++r)
+        for (int w = 0; w < kWide; ++w) best[r][w] = c_rows[(i + r) * kParts + j + w];
+      const Value* column = a + i * kTile;
+      for (int k = 0; k < kTile; ++k) {
+        Vector through[kWide];
+        for (int w = 0; w < kWide; ++w) through[w] = b_rows[k * kParts + j + w];
+        for (int r = 0; r < kRows; ++r) {
+          const Value first = column[r * kTile + k];
+          for (int w = 0; w < kWide; ++w)
+            best[r][w] = minimum<Value>(through[w] + first, best[r][w]);
+        }
+      }
+      for (int r = 0; r < kRows; ++r)
+        for (int w = 0; w < kWide; ++w) c_rows[(i + r) * kParts + j + w] = best[r][w];
+    }
+  }
+}
+
+#define NEARFAR_TILES(Value)               \
+  template void close_tile<Value>(Value*); \
+  template void update_tile<Value>(Value*, const Value*, const Value*);
+NEARFAR_TILES(int32_t)
+NEARFAR_TILES(int64_t)
+NEARFAR_TILES(float)
+NEARFAR_TILES(double)
+
+}  // namespace nearfar::floyd_warshall::NEARFAR_ISA

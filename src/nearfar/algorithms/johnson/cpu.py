@@ -1,0 +1,124 @@
+"""Johnson's method on CPU cores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.errors import OptionError
+from nearfar.graph import Graph
+from nearfar.negative_cycles import potentials
+from nearfar.registry import Answer, Request, Workspace, find, variant
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["JohnsonOptions", "Shifted", "johnson", "shifted"]
+
+
+@dataclass(frozen=True, slots=True)
+class JohnsonOptions:
+    """Options of ``johnson@cpu``.
+
+    Parameters
+    ----------
+    inner : {"lanes", "worker_per_source"}
+        The method for the reweighted graph.
+    """
+
+    inner: Literal["lanes", "worker_per_source"] = "worker_per_source"
+
+    def __post_init__(self) -> None:
+        if self.inner not in ("lanes", "worker_per_source"):
+            raise OptionError(f"inner is {self.inner!r}: use 'lanes' or 'worker_per_source'")
+
+
+@dataclass(frozen=True, slots=True)
+class Shifted:
+    """A graph without negative weights that has the same shortest paths, and the way back.
+
+    Attributes
+    ----------
+    graph : Graph
+        With weights ``w + h[u] - h[v]``.
+    base : Graph
+        The graph given, in the dtype of the potentials.
+    potentials : array, shape (n,)
+    """
+
+    graph: Graph
+    base: Graph
+    potentials: NDArray[Any]
+
+
+def shifted(graph: Graph) -> Shifted:
+    """Potentials and the reweighted graph, computed once a graph and cached on it.
+
+    Raises
+    ------
+    NegativeCycleError
+        If the graph has a negative cycle.
+    """
+    found = graph.cache.get("johnson")
+    if found is None:
+        base = graph
+        if graph.weight_dtype == np.int32:
+            heaviest = max(abs(int(graph.max_weight)), abs(int(graph.min_weight)))
+            if heaviest * (graph.n_vertices + 1) >= 2**31:
+                base = graph.astype(np.int64)
+        h = potentials(base)
+        weights = np.empty(base.n_edges, dtype=base.weight_dtype)
+        _cpu.johnson_reweight(base.view, h, weights)
+        moved = Graph(base.indptr, base.indices, weights, directed=True)
+        found = graph.cache["johnson"] = Shifted(moved, base, h)
+    return found  # type: ignore[no-any-return]
+
+
+def _fits(graph: Graph, request: Request) -> Literal[True] | str:
+    if graph.weight_dtype == np.int64:
+        heaviest = max(abs(int(graph.max_weight)), abs(int(graph.min_weight)))
+        if heaviest * (graph.n_vertices + 1) >= 2**62:
+            return "Johnson's method needs path weights below 2^62"
+    return True
+
+
+@variant(
+    "johnson",
+    device="cpu",
+    problems={"batch", "all_pairs"},
+    weights="any",
+    options=JohnsonOptions,
+    requires=_fits,
+    paper="johnson-cuda",
+    section="4",
+    summary="potentials by Bellman-Ford, then non-negative searches on the reweighted graph",
+    complexity="O(n m + k (n + m) log n)",
+)
+def johnson(
+    graph: Graph, sources: NDArray[np.int64], options: JohnsonOptions, workspace: Workspace
+) -> Answer:
+    """Johnson's method; the limit is applied by the caller, since shifted distances do not obey it."""
+    plan = shifted(graph)
+    floating = graph.weight_dtype.kind == "f"
+    inner = find(options.inner, "cpu")[0]
+    # A row is polished whole, so floats need every column until then.
+    columns = None if floating else workspace.columns
+    same = plan.base.weight_dtype == graph.weight_dtype
+    out = workspace.out if same and columns is workspace.columns else None
+    request = replace(workspace, limit=None, columns=columns, out=out)
+    answer = inner.run(plan.graph, sources, inner.options(), request)
+    rows = answer.distances
+    every = np.arange(graph.n_vertices, dtype=np.int64) if columns is None else columns
+    overflow = _cpu.johnson_shift_back(rows, sources, every, plan.potentials, workspace.threads)
+    stats = {**answer.stats, "inner": inner.id}
+    stats["saturated"] = bool(stats.get("saturated", False)) or overflow
+    if floating:
+        stats["inexact_rows"] = _cpu.polish_rows(
+            plan.base.view, sources, rows, plan.potentials, workspace.threads
+        )
+        if workspace.columns is not None:
+            rows = np.ascontiguousarray(rows[:, workspace.columns])
+    return Answer(rows, stats)

@@ -1,0 +1,109 @@
+// Johnson's own steps on CPU cores: reweighting, shifting rows back, and exact float rows.
+#include "cpu/bindings.hpp"
+#include "cpu/polish.hpp"
+#include "cpu/search.hpp"
+#include "cpu/spread.hpp"
+
+namespace nearfar {
+namespace {
+
+// weights[i] + h[u] - h[v] for every edge i = (u, v): Algorithm 3 of the paper. Rounding may leave
+// a float a little below zero, where the exact value is not: it becomes zero.
+void reweight(GraphView& view, const Array& potentials, const Array& out) {
+  view.visit([&](const auto& csr) {
+    using Weight = typename std::decay_t<decltype(csr)>::Weight;
+    using Index = typename std::decay_t<decltype(csr)>::Index;
+    const Weight* h = checked<Weight>(potentials, static_cast<std::size_t>(csr.n), "potentials");
+    Weight* shifted = checked<Weight>(out, static_cast<std::size_t>(csr.m), "out");
+    nb::gil_scoped_release release;
+    for (Index u = 0; u < csr.n; ++u)
+      for (Index i = csr.indptr[u]; i < csr.indptr[u + 1]; ++i)
+        shifted[i] = std::max<Weight>(0, csr.weights[i] + h[u] - h[csr.indices[i]]);
+  });
+}
+
+// rows[r][c] += h[columns[c]] - h[sources[r]] where reached. True if a sum leaves the type.
+bool shift_back(const Array& rows,
+                const nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig>& sources,
+                const nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig>& columns,
+                const Array& potentials, int threads) {
+  auto work = [&](auto zero) {
+    using Weight = decltype(zero);
+    const std::size_t k = sources.size(), width = columns.size();
+    Weight* out = checked<Weight>(rows, k * width, "rows");
+    const Weight* h = checked<Weight>(potentials, potentials.size(), "potentials");
+    for (std::size_t c = 0; c < width; ++c)
+      if (columns.data()[c] < 0 || static_cast<std::size_t>(columns.data()[c]) >= potentials.size())
+        throw nb::index_error("column is not a vertex");
+    std::atomic<bool> overflow{false};
+    nb::gil_scoped_release release;
+    spread(static_cast<int64_t>(k), threads, [&](BatchCounter& counter, Interrupt* interrupt) {
+      bool lost = false;
+      for (int64_t r; (r = counter.take()) >= 0;) {
+        if (interrupt != nullptr) interrupt->poll(width);
+        const Weight from = h[sources.data()[r]];
+        Weight* row = out + static_cast<std::size_t>(r) * width;
+        for (std::size_t c = 0; c < width; ++c) {
+          if (row[c] == unreached<Weight>()) continue;
+          const Weight to = h[columns.data()[c]];
+          if constexpr (std::is_floating_point_v<Weight>) {
+            row[c] = row[c] + to - from;
+          } else {
+            // h <= 0, so the two steps keep away from each other's end of the range.
+            Weight sum;
+            lost |= __builtin_sub_overflow(row[c] + to, from, &sum) || sum == unreached<Weight>();
+            row[c] = sum;
+          }
+        }
+      }
+      if (lost) overflow = true;
+    });
+    return overflow.load();
+  };
+  if (rows.dtype() == nb::dtype<int32_t>()) return work(int32_t{0});
+  if (rows.dtype() == nb::dtype<int64_t>()) return work(int64_t{0});
+  if (rows.dtype() == nb::dtype<float>()) return work(float{0});
+  return work(double{0});
+}
+
+// Whole rows, nearly right on entry; how many could not be made exact (see cpu/polish.hpp).
+int64_t polish_rows(GraphView& view,
+                    const nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig>& sources,
+                    const Array& rows, std::optional<Array> potentials, int threads) {
+  return view.visit([&](const auto& csr) -> int64_t {
+    using C = std::decay_t<decltype(csr)>;
+    using Weight = typename C::Weight;
+    if constexpr (std::is_floating_point_v<Weight>) {
+      const auto n = static_cast<std::size_t>(csr.n);
+      Weight* out = checked<Weight>(rows, sources.size() * n, "rows");
+      const Weight* h = potentials ? checked<Weight>(*potentials, n, "potentials") : nullptr;
+      std::atomic<int64_t> inexact{0};
+      nb::gil_scoped_release release;
+      spread(static_cast<int64_t>(sources.size()), threads,
+             [&](BatchCounter& counter, Interrupt* interrupt) {
+               Polisher<C> polisher(csr);
+               for (int64_t r; (r = counter.take()) >= 0;) {
+                 if (interrupt != nullptr) interrupt->poll(static_cast<uint64_t>(csr.m));
+                 const auto source = static_cast<typename C::Index>(sources.data()[r]);
+                 if (!polisher.polish(source, out + static_cast<std::size_t>(r) * n, h)) ++inexact;
+               }
+             });
+      return inexact;
+    } else {
+      return 0;
+    }
+  });
+}
+
+}  // namespace
+
+NEARFAR_BIND(m) {
+  using nb::arg;
+  m.def("johnson_reweight", &reweight, arg("view"), arg("potentials"), arg("out"));
+  m.def("johnson_shift_back", &shift_back, arg("rows"), arg("sources"), arg("columns"),
+        arg("potentials"), arg("threads") = 1);
+  m.def("polish_rows", &polish_rows, arg("view"), arg("sources"), arg("rows"),
+        arg("potentials") = nb::none(), arg("threads") = 1);
+}
+
+}  // namespace nearfar
