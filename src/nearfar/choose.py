@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nearfar.errors import VariantUnavailable
-from nearfar.registry import Request, Variant, variants
+from nearfar.registry import Request, Variant, registered, variants
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from nearfar.graph import Graph
 
 __all__ = ["Choice", "best", "rank"]
@@ -32,6 +34,17 @@ class Choice:
     reason: str
 
 
+def _candidates(graph: Graph, request: Request) -> Iterator[Choice]:
+    """What can serve the request, cheapest first, asked lazily: small graphs feel it."""
+    from nearfar.choose_cpu import cpu_ranking
+
+    estimates = cpu_ranking(graph, request) if request.device in ("auto", "cpu") else []
+    for name, cost, why in sorted(estimates, key=lambda estimate: estimate[1]):
+        found = registered(name)
+        if found is not None and found.can_run(graph, request) is True:
+            yield Choice(found, cost, why)
+
+
 def rank(graph: Graph, request: Request) -> list[Choice]:
     """All variants that can serve the request, cheapest first.
 
@@ -44,16 +57,7 @@ def rank(graph: Graph, request: Request) -> list[Choice]:
     -------
     list of Choice
     """
-    from nearfar.choose_cpu import cpu_ranking
-
-    by_id = {
-        v.id: v
-        for v in variants(problem=request.problem)
-        if request.device in ("auto", v.device) and v.can_run(graph, request) is True
-    }
-    estimates = cpu_ranking(graph, request)
-    choices = [Choice(by_id[name], cost, why) for name, cost, why in estimates if name in by_id]
-    return sorted(choices, key=lambda choice: choice.seconds)
+    return list(_candidates(graph, request))
 
 
 def best(graph: Graph, request: Request) -> tuple[Variant, str]:
@@ -64,9 +68,9 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
     VariantUnavailable
         If none can serve the request, with the reason of each.
     """
-    ranking = rank(graph, request)
-    if ranking:
-        return ranking[0].variant, ranking[0].reason
+    first = next(_candidates(graph, request), None)
+    if first is not None:
+        return first.variant, first.reason
     refused = [
         f"{v.id}: {v.can_run(graph, request)}"
         for v in variants(problem=request.problem)
