@@ -1,0 +1,159 @@
+"""OpenStreetMap tags: access, direction and speed, way by way, and a small map read whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nearfar.errors import GraphFormatError, OptionError
+from nearfar.formats import read
+from nearfar.formats.osm import great_circle
+from nearfar.formats.osm_tags import directions, limit, speeds, usable
+
+MILE = 1.609344
+
+
+@pytest.mark.parametrize(
+    ("tags", "modes"),
+    [
+        ({"highway": "residential"}, "drive cycle walk"),
+        ({"highway": "motorway"}, "drive"),
+        ({"highway": "trunk", "sidewalk": "both"}, "drive walk"),
+        ({"highway": "footway"}, "walk"),
+        ({"highway": "footway", "bicycle": "designated"}, "cycle walk"),
+        ({"highway": "steps", "bicycle": "yes"}, "walk"),
+        ({"highway": "cycleway"}, "cycle walk"),
+        ({"highway": "cycleway", "foot": "no"}, "cycle"),
+        ({"highway": "service", "access": "private"}, ""),
+        ({"highway": "service", "access": "no", "foot": "yes"}, "walk"),
+        ({"highway": "service", "access": "private", "motorcar": "yes"}, "drive"),
+        ({"highway": "residential", "motor_vehicle": "no"}, "cycle walk"),
+        ({"highway": "residential", "vehicle": "no", "bicycle": "yes"}, "cycle walk"),
+        ({"highway": "pedestrian", "area": "yes"}, "walk"),
+        ({"highway": "service", "area": "yes"}, "walk"),
+        ({"highway": "construction"}, ""),
+        ({"railway": "tram"}, ""),
+    ],
+)
+def test_who_may_use_a_way(tags: dict[str, str], modes: str) -> None:
+    assert [m for m in ("drive", "cycle", "walk") if usable(tags, m)] == modes.split()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("tags", "drive", "cycle", "walk"),
+    [
+        ({}, (1, 1), (1, 1), (1, 1)),
+        ({"oneway": "yes"}, (1, 0), (1, 0), (1, 1)),
+        ({"oneway": "-1"}, (0, 1), (0, 1), (1, 1)),
+        ({"oneway": "yes", "oneway:bicycle": "no"}, (1, 0), (1, 1), (1, 1)),
+        ({"oneway": "yes", "cycleway:left": "opposite_lane"}, (1, 0), (1, 1), (1, 1)),
+        ({"junction": "roundabout"}, (1, 0), (1, 0), (1, 1)),
+        ({"junction": "roundabout", "oneway": "no"}, (1, 1), (1, 1), (1, 1)),
+        ({"highway": "motorway"}, (1, 0), (1, 0), (1, 1)),
+        ({"highway": "motorway_link", "oneway": "no"}, (1, 1), (1, 1), (1, 1)),
+        ({"oneway:foot": "yes"}, (1, 1), (1, 1), (1, 0)),
+    ],
+)
+def test_directions(
+    tags: dict[str, str], drive: tuple[int, int], cycle: tuple[int, int], walk: tuple[int, int]
+) -> None:
+    assert directions(tags, "drive") == drive
+    assert directions(tags, "cycle") == cycle
+    assert directions(tags, "walk") == walk
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("50", 50),
+        ("50 km/h", 50),
+        ("30 mph", 30 * MILE),
+        ("30mph", 30 * MILE),
+        ("10 knots", 18.52),
+        ("50;30", 30),
+        ("walk", 5),
+        ("none", 130),
+        ("FI:urban", 50),
+        ("DE:rural", 100),
+        ("GB:motorway", 70 * MILE),
+        ("DE:zone:30", 30),
+        ("DE:zone30", 30),
+        ("signals", None),
+        ("fast", None),
+        ("0", None),
+        ("XX:urban", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_limits(value: str | None, expected: float | None) -> None:
+    assert limit(value) == (expected if expected is None else pytest.approx(expected))
+
+
+def test_speeds() -> None:
+    road = {"highway": "primary"}
+    assert speeds({**road, "maxspeed": "40"}, "drive") == (40, 40)
+    assert speeds({**road, "maxspeed": "80", "maxspeed:backward": "60"}, "drive") == (80, 60)
+    assert speeds(road, "drive")[0] > speeds({"highway": "residential"}, "drive")[0]
+    assert speeds({"highway": "motorway"}, "drive", "FI") == (120, 120)
+    assert speeds({"highway": "living_street"}, "drive", "DE") == (7, 7)
+    assert speeds({"highway": "trunk"}, "drive", "US")[0] == pytest.approx(55 * MILE)
+    assert speeds({"highway": "steps"}, "walk")[0] < speeds(road, "walk")[0]
+    assert speeds(road, "cycle") == speeds({**road, "maxspeed": "80"}, "cycle")
+
+
+def test_great_circle() -> None:
+    quarter = great_circle(np.array([[0.0, 0.0]]), np.array([[0.0, 90.0]]))
+    assert quarter[0] == pytest.approx(np.pi / 2 * 6_371_008.8)
+    same = great_circle(np.array([[24.9, 60.2]]), np.array([[24.9, 60.2]]))
+    assert same[0] == 0
+
+
+MAP = """<?xml version='1.0' encoding='UTF-8'?>
+<osm version="0.6">
+<node id="70" version="1" lat="60.0" lon="24.0"/>
+<node id="50" version="1" lat="60.001" lon="24.0"/>
+<node id="60" version="1" lat="60.002" lon="24.0"/>
+<node id="90" version="1" lat="60.003" lon="24.0"/>
+<way id="1" version="1"><nd ref="70"/><nd ref="50"/><nd ref="60"/>
+<tag k="highway" v="residential"/><tag k="maxspeed" v="36"/></way>
+<way id="2" version="1"><nd ref="60"/><nd ref="90"/><nd ref="4711"/><nd ref="70"/>
+<tag k="highway" v="residential"/><tag k="oneway" v="yes"/></way>
+<way id="3" version="1"><nd ref="70"/><nd ref="90"/><tag k="highway" v="footway"/></way>
+</osm>
+"""
+
+
+def test_a_small_map(tmp_path: Path) -> None:
+    pytest.importorskip("osmium")
+    path = tmp_path / "m.osm"
+    path.write_text(MAP)
+    whole = read(path, largest_component=False)
+    assert whole.vertex_names is not None
+    assert whole.vertex_names.tolist() == [50, 60, 70, 90]
+    found = {
+        (whole.name_of(u), whole.name_of(int(v))): w
+        for u in range(4)
+        for v, w in zip(
+            whole.indices[whole.indptr[u] : whole.indptr[u + 1]],
+            whole.effective_weights[whole.indptr[u] : whole.indptr[u + 1]],
+            strict=True,
+        )
+    }
+    # way 2 is one-way, and cut where node 4711 is not in the extract
+    assert set(found) == {(70, 50), (50, 70), (50, 60), (60, 50), (60, 90)}
+    step = 6_371_008.8 * np.radians(0.001)
+    assert found[70, 50] == pytest.approx(step / 10)  # 36 km/h are 10 m/s
+    part = read(path)
+    assert part.vertex_names is not None
+    assert part.vertex_names.tolist() == [50, 60, 70]
+    assert read(path, mode="walk").n_edges == 8
+    with pytest.raises(OptionError, match="mode"):
+        read(path, mode="fly")
+    with pytest.raises(OptionError, match="country"):
+        read(path, country="ZZ")
+    path.write_text(MAP.replace("highway", "waterway"))
+    with pytest.raises(GraphFormatError, match="no way for mode"):
+        read(path)
