@@ -1,14 +1,17 @@
-// The three flag arrays of the compound-frontier loop and its minimum and update steps, as device
-// functions over a policy. Families instantiate them in their own kernel files.
+// The three flag arrays of the compound-frontier loop and its minimum and update steps, as
+// device functions over a policy. Families instantiate them in their own kernel files.
 //
-// Martin et al. (2009), Figs. 2 and 4; Ortega-Arranz et al. (2015), Alg. 2. A policy says what the
-// minimum gathers (kValues values, each a minimum over the unsettled vertices) and which vertex
-// those values settle; frontier/ and crauser/ hold one each. Departures: update asks for an
-// unsettled vertex (zero-weight edges need it, see cpu/settle_loop.hpp), the block's reduction uses
-// warp shuffles and so takes any multiple of 32 threads, and both kernels count what they do.
+// Martin et al. (2009), Figs. 2 and 4; Ortega-Arranz et al. (2015), Alg. 2. A policy says what
+// the minimum gathers (kValues values, each a minimum over the unsettled vertices) and which
+// vertex those values settle; frontier/ and crauser/ hold one each. Departures: update asks for
+// an unsettled vertex (zero-weight edges need it, see cpu/settle_loop.hpp), the block's
+// reduction uses warp shuffles and so takes any multiple of 32 threads, and both kernels count
+// what they do.
 //
-// Arrays: distance[n] (weight_t), frontier[n], unsettled[n] (one byte each), counts[kCountSlots].
+// Arrays: distance[n] (weight_t), frontier[n], unsettled[n] (one byte each),
+// counts[kCountSlots].
 // Races: none. Every thread writes its own vertex; the steps are separate launches.
+//
 // requires: cuda/distance.cuh
 // requires: cuda/warp.cuh
 #pragma once

@@ -2,14 +2,16 @@
 //
 // relax_successors: Martin et al. (2009), Fig. 3, relax_F; Ortega-Arranz et al. (2015), Alg. 2
 // left: the thread of a frontier vertex lowers its unsettled successors by an atomic minimum,
-// unconditionally, as printed. relax_predecessors: relax_U, the thread of an unsettled vertex looks
-// for frontier predecessors; it wants the transposed graph. Departures: target and weight come as
-// one record (edges.cuh), sums saturate, work is counted.
+// unconditionally, as printed. relax_predecessors: relax_U, the thread of an unsettled vertex
+// looks for frontier predecessors; it wants the transposed graph. Departures: target and weight
+// come as one record (edges.cuh), sums saturate, work is counted.
 //
-// Arrays: offsets[n + 1], edges[m], the state of settle.cuh. Launch: one thread a vertex, whole
-// warps. Races: in relax_successors threads lower one distance together, by atomics, and no thread
-// reads it: they read distances of frontier vertices, which are settled and no longer change. In
-// relax_predecessors a thread writes its own distance and reads settled ones.
+// Arrays: offsets[n + 1], edges[m], the state of settle.cuh.
+// Launch: one thread a vertex, whole warps.
+// Races: in relax_successors threads lower one distance together, by atomics, and no thread
+// reads it: they read distances of frontier vertices, which are settled and no longer change.
+// In relax_predecessors a thread writes its own distance and reads settled ones.
+//
 // requires: cuda/edges.cuh
 // requires: cuda/settle.cuh
 #pragma once

@@ -1,22 +1,25 @@
 // Relax, minimum and update of Crauser's criteria in one cooperative launch, the loop on the
 // device.
 //
-// The steps and their results are those of crauser.cuh, so iterations and distances are the same;
-// what goes is the host: three launches, a copy and a wait an iteration become three grid barriers.
-// Beyond Ortega-Arranz et al. (2015). Departures inside the steps: one byte a vertex holds all
-// flags and only its own thread touches it; relaxing asks no unsettled flag (a settled distance
-// cannot improve) but reads the distance before the atomic; a row of 32 edges or more is shared by
-// its warp; the minimum ends in an atomic. The third barrier keeps update and the next relax apart:
-// without it a vertex could settle on a distance that arrived in the meantime - right, but with
-// iteration counts that vary.
+// The steps and their results are those of crauser.cuh, so iterations and distances are the
+// same; what goes is the host: three launches, a copy and a wait an iteration become three grid
+// barriers. Beyond Ortega-Arranz et al. (2015). Departures inside the steps: one byte a vertex
+// holds all flags and only its own thread touches it; relaxing asks no unsettled flag (a
+// settled distance cannot improve) but reads the distance before the atomic; a row of 32 edges
+// or more is shared by its warp; the minimum ends in an atomic. The third barrier keeps update
+// and the next relax apart: without it a vertex could settle on a distance that arrived in the
+// meantime - right, but with iteration counts that vary.
 //
 // Arrays: distance[n], flags[n] (bytes), thresholds[3][2] (weight_t), lightest_out[n],
 // lightest_in[n] (the latter null without the in-criterion), arrivals (uint32, 0), counts[4]
 // (uint64, 0: iterations, settled, working, edges), trace[2][trace_size] (uint64, 0) or null:
-// frontier and edges of each iteration. Launch: cooperative, whole warps, any grid that is resident
-// at once. Races, harmless: distances fall by atomic minimum; relax reads another vertex's distance
-// with a relaxed load only to skip atomics. Thresholds rotate over three slots: one is written, one
-// may still be read by a slower block, one is reset; barriers lie between. requires: cuda/edges.cuh
+// frontier and edges of each iteration.
+// Launch: cooperative, whole warps, any grid that is resident at once.
+// Races, harmless: distances fall by atomic minimum; relax reads another vertex's distance with
+// a relaxed load only to skip atomics. Thresholds rotate over three slots: one is written, one
+// may still be read by a slower block, one is reset; barriers lie between.
+//
+// requires: cuda/edges.cuh
 // requires: cuda/grid_barrier.cuh
 // requires: cuda/settle.cuh
 // requires: algorithms/crauser/policy.cuh
@@ -142,15 +145,20 @@ __device__ __forceinline__ void crauser_loop(const Policy& policy, long long n, 
   if (first_thread) counts[0] = uint64(iteration);
 }
 
-#define CRAUSER_FUSED(name, Policy, make)                                                         \
-  extern "C" __global__ void __launch_bounds__(1024, 1)                                           \
-      fused_##name(long long n, long long source, const offset_t* offsets, const Edge* edges,     \
-                   const weight_t* lightest_out, const weight_t* lightest_in, weight_t* distance, \
-                   flag_t* flags, weight_t* thresholds, uint32* arrivals, uint64* counts,         \
-                   weight_t limit, uint64* trace, long long trace_size) {                         \
-    crauser_loop<Policy>(make, n, source, offsets, edges, distance, flags, thresholds, arrivals,  \
-                         counts, limit, trace, trace_size);                                       \
-  }
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    fused_out(long long n, long long source, const offset_t* offsets, const Edge* edges,
+              const weight_t* lightest_out, const weight_t* lightest_in, weight_t* distance,
+              flag_t* flags, weight_t* thresholds, uint32* arrivals, uint64* counts, weight_t limit,
+              uint64* trace, long long trace_size) {
+  crauser_loop(OutCriterion{lightest_out}, n, source, offsets, edges, distance, flags, thresholds,
+               arrivals, counts, limit, trace, trace_size);
+}
 
-CRAUSER_FUSED(out, OutCriterion, OutCriterion{lightest_out})
-CRAUSER_FUSED(in_out, InOutCriterion, (InOutCriterion{{lightest_out}, {lightest_in}}))
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    fused_in_out(long long n, long long source, const offset_t* offsets, const Edge* edges,
+                 const weight_t* lightest_out, const weight_t* lightest_in, weight_t* distance,
+                 flag_t* flags, weight_t* thresholds, uint32* arrivals, uint64* counts,
+                 weight_t limit, uint64* trace, long long trace_size) {
+  crauser_loop(InOutCriterion{{lightest_out}, {lightest_in}}, n, source, offsets, edges, distance,
+               flags, thresholds, arrivals, counts, limit, trace, trace_size);
+}

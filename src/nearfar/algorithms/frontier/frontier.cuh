@@ -1,17 +1,20 @@
-// Kernels of the compound frontier on adjacency lists: minimum (one and two passes), update, and
-// the relax forms that only this family has.
+// Kernels of the compound frontier on adjacency lists: minimum (one and two passes), update,
+// and the relax forms that only this family has.
 //
-// Martin, Torres and Gavilanes (2009): minimum1 and minimum2 (sections 3 and 4.1), update (Fig. 4),
-// U-GPU-PLUS (section 4.2) and F-GPU without atomics (section 4.1, "introduced for measuring
-// purposes, since it is not correct"). settle_relax.cuh holds relax_F and relax_U. On the GPUs of
-// 2009 U-GPU-PLUS read the frontier flags through a texture; the read-only path (ld.global.nc) is
-// its heir.
+// Martin, Torres and Gavilanes (2009): minimum1 and minimum2 (sections 3 and 4.1), update (Fig.
+// 4), U-GPU-PLUS (section 4.2) and F-GPU without atomics (section 4.1, "introduced for
+// measuring purposes, since it is not correct"). settle_relax.cuh holds relax_F and relax_U. On
+// the GPUs of 2009 U-GPU-PLUS read the frontier flags through a texture; the read-only path
+// (ld.global.nc) is its heir.
 //
-// Launch: minimum with ceil(n / 2b) blocks of b threads, minimum_again with ceil(count / 2b), the
-// others with one thread a vertex. relax_predecessors_plus wants (b + 1) * sizeof(offset_t) bytes
-// of shared memory. Races: relax_successors_no_atomics has a write-after-write race between
-// frontier vertices that share a successor, on purpose. The others have none (settle.cuh,
-// settle_relax.cuh). requires: cuda/settle_relax.cuh requires: algorithms/frontier/policy.cuh
+// Launch: minimum with ceil(n / 2b) blocks of b threads, minimum_again with ceil(count / 2b),
+// the others with one thread a vertex. relax_predecessors_plus wants (b + 1) * sizeof(offset_t)
+// bytes of shared memory.
+// Races: relax_successors_no_atomics has a write-after-write race between frontier vertices
+// that share a successor, on purpose. The others have none (settle.cuh, settle_relax.cuh).
+//
+// requires: cuda/settle_relax.cuh
+// requires: algorithms/frontier/policy.cuh
 
 extern "C" __global__ void minimum(long long n, const weight_t* distance, const flag_t* unsettled,
                                    weight_t* partial) {

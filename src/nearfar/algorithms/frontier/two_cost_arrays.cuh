@@ -3,13 +3,18 @@
 //
 // Harish and Narayanan (2007): the threads of marked vertices lower `updated`, a copy of
 // `distance`, with a plain comparison and store; a second kernel copies what got smaller to
-// `distance` and marks those vertices. The copy keeps a reader from seeing a half-done sweep (read
-// after write), but two marked vertices with a common successor both find their sum smaller and the
-// last store stays, whichever it is (write after write). The better sum is lost for good, since its
-// vertex is not marked again. Kept to show exactly that; registered as unsafe.
+// `distance` and marks those vertices. The copy keeps a reader from seeing a half-done sweep
+// (read after write), but two marked vertices with a common successor both find their sum
+// smaller and the last store stays, whichever it is (write after write). The better sum is lost
+// for good, since its vertex is not marked again. Kept to show exactly that; registered as
+// unsafe.
 //
-// Arrays: distance[n], updated[n] (weight_t), marked[n] (one byte), *any: set to 1 when a vertex
-// was marked. Launch: one thread a vertex. requires: cuda/edges.cuh requires: cuda/settle.cuh
+// Arrays: distance[n], updated[n] (weight_t), marked[n] (one byte), *any: set to 1 when a
+// vertex was marked.
+// Launch: one thread a vertex.
+//
+// requires: cuda/edges.cuh
+// requires: cuda/settle.cuh
 
 extern "C" __global__ void two_arrays_start(long long n, long long source, weight_t* distance,
                                             weight_t* updated, flag_t* marked) {
