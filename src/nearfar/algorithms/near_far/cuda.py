@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nearfar.algorithms.near_far.driver import Policy, run
+from nearfar.algorithms.near_far.one_launch import OneLaunchOptions, solve_in_one_launch
 from nearfar.algorithms.near_far.options import BucketOptions, NearFarOptions, SweepOptions
 from nearfar.registry import variant
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from nearfar.graph import Graph
     from nearfar.registry import Answer, Workspace
 
-__all__ = ["bucketing", "hybrid_sweep", "near_far_host_loop", "workfront_sweep"]
+__all__ = ["bucketing", "hybrid_sweep", "near_far", "near_far_host_loop", "workfront_sweep"]
 
 
 @variant(
@@ -80,3 +81,19 @@ def hybrid_sweep(
 def bucketing(graph: Graph, sources: Any, options: BucketOptions, workspace: Workspace) -> Answer:
     """Process the lowest of ten buckets; vertices beyond the tenth wait in the far pile."""
     return run(graph, sources, options, workspace, Policy(far=True, buckets=options.buckets))
+
+
+@variant(
+    "near_far",
+    device="cuda",
+    summary="near set and far pile in one launch, thin frontiers advanced block by block",
+    options=OneLaunchOptions,
+    paper="davidson-2014",
+    section="IV.C Near-Far Pile, beyond the paper",
+    complexity="O(n m) work at worst, near that of Dijkstra in practice",
+)
+def near_far(
+    graph: Graph, sources: Any, options: OneLaunchOptions, workspace: Workspace
+) -> Answer:
+    """The engine that ``auto`` runs on a GPU."""
+    return solve_in_one_launch(graph, int(sources), options, workspace)

@@ -38,7 +38,7 @@ struct Divider {
     push(far_stage, far_sink, pending && !(d < threshold), v, d);
   }
 
-  __device__ void entries(const Entry* pile, count_t size) {
+  __device__ __noinline__ void entries(const Entry* pile, count_t size) {
     for (count_t base = warp_start(); base < size; base += all_lanes()) {
       const count_t i = base + lane_id();
       Entry entry{};
@@ -49,7 +49,7 @@ struct Divider {
     finish();
   }
 
-  __device__ void vertices() {
+  __device__ __noinline__ void vertices() {
     const count_t n = static_cast<count_t>(solve.n);
     for (count_t base = warp_start(); base < n; base += all_lanes()) {
       const count_t v = base + lane_id();

@@ -78,8 +78,11 @@ __device__ __forceinline__ void relax_local_rows(const Solve& solve, const Targe
   }
 }
 
-__device__ __forceinline__ void local_step(const Solve& solve, const Targets& out, const Entry* queue,
-                                           count_t size, Entry* shared, uint64* edges_seen) {
+__device__ __noinline__ void local_step(const Solve& given, const Targets& targets,
+                                        const Entry* queue, count_t size, Entry* shared,
+                                        uint64* edges_seen) {
+  const Solve solve = given;  // copies, so that nothing is read again in the chain of a round
+  const Targets out = targets;
   __shared__ uint32 filled[3];
   __shared__ uint32 far_filled;
   __shared__ count_t flush_base;

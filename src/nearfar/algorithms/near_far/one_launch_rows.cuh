@@ -108,15 +108,15 @@ struct Stage {
   int filled;
 };
 
-__device__ __forceinline__ void flush(Stage& stage, const Sink& sink) {
-  if (stage.filled == 0) return;
+// Out of line: it runs once for about a hundred pushes and would be inlined at every one of them.
+__device__ __noinline__ void write_out(const Entry* slots, int filled, const Sink& sink) {
   __syncwarp();
   count_t base = 0;
-  if (lane_id() == 0) base = atomicAdd(sink.counter, static_cast<count_t>(stage.filled));
+  if (lane_id() == 0) base = atomicAdd(sink.counter, static_cast<count_t>(filled));
   base = __shfl_sync(kAllLanes, base, 0);
   weight_t least = unreached();
-  for (int i = lane_id(); i < stage.filled; i += 32) {
-    const Entry entry = stage.slots[i];
+  for (int i = lane_id(); i < filled; i += 32) {
+    const Entry entry = slots[i];
     least = entry.distance < least ? entry.distance : least;
     if (base + i < sink.capacity) sink.queue[base + i] = entry;
   }
@@ -125,6 +125,11 @@ __device__ __forceinline__ void flush(Stage& stage, const Sink& sink) {
     if (lane_id() == 0 && least < load_relaxed(sink.least)) atomic_minimum(sink.least, least);
   }
   __syncwarp();
+}
+
+__device__ __forceinline__ void flush(Stage& stage, const Sink& sink) {
+  if (stage.filled == 0) return;
+  write_out(stage.slots, stage.filled, sink);
   stage.filled = 0;
 }
 
@@ -259,7 +264,7 @@ __device__ __forceinline__ offset_t set_heavy_aside(const Solve& solve, const Ta
   return size;
 }
 
-__device__ __forceinline__ void grid_step(const Solve& solve, const Targets& out, const Entry* queue,
+__device__ __noinline__ void grid_step(const Solve& solve, const Targets& out, const Entry* queue,
                                           count_t size, Entry* shared, uint64* edges_seen) {
   WarpStages stages(shared);
   const count_t warps = static_cast<count_t>(gridDim.x) * (blockDim.x >> 5);
@@ -296,7 +301,7 @@ __device__ __forceinline__ void grid_step(const Solve& solve, const Targets& out
   stages.finish(out);
 }
 
-__device__ __forceinline__ void heavy_step(const Solve& solve, const Targets& out, count_t chunks,
+__device__ __noinline__ void heavy_step(const Solve& solve, const Targets& out, count_t chunks,
                                            Entry* shared) {
   WarpStages stages(shared);
   const count_t warps = static_cast<count_t>(gridDim.x) * (blockDim.x >> 5);
