@@ -1,0 +1,170 @@
+"""The one-launch engine on one GPU: solve time on the graphs that its targets name, and sweeps of its options.
+
+``python benchmarks/flagship.py -o results.json`` measures the defaults; ``--sweep`` tries options on every graph. A time is the
+device time of one solve (buffers held, graph on the device, initialisation included) by CUDA events, median of 10; the answer of
+every configuration is compared bit for bit with the CPU engine, whose answer is proven.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import nearfar
+from nearfar.bench.suite import data_folder
+from nearfar.cuda import runtime
+from nearfar.generators import generate
+from nearfar.graph import Graph
+from nearfar.registry import Workspace, find
+
+# name: (make, source, milliseconds of the best peer on the same kind of GPU, target)
+GRAPHS: dict[str, tuple[Any, int | None, float | None, float]] = {
+    "random-200": (lambda: generate("uniform_random", vertices=98_304, degree=200), None, 1.30, 0.30),
+    "kronecker-20": (lambda: generate("kronecker", scale=20), None, 9.2, 1.0),
+    "ny-roads": (lambda: _new_york(), 189_259, 7.4, 2.4),
+    "grid-2000": (lambda: generate("grid", rows=2000, columns=2000), None, 29.0, 10.0),
+    "martin-11": (lambda: generate("martin", vertices=11 * 2**20), None, 7.6, 3.0),
+    "kronecker-22": (lambda: generate("kronecker", scale=22), None, 11.3, 3.2),
+    "grid-4000": (lambda: generate("grid", rows=4000, columns=4000), None, 76.0, 25.0),
+    "kronecker-24": (lambda: generate("kronecker", scale=24), None, None, 18.0),
+}
+
+SWEEP: dict[str, list[Any]] = {
+    "delta_scale": [0.25, 1, 4],
+    "delta_growth": [1, 64],
+    "local_rounds": [1, 8, 64],
+    "local_limit": [0, 32 * 132, 128 * 132],
+    "target_near": [16 * 132, 64 * 132],
+}
+
+
+def _new_york() -> Graph:
+    folder = data_folder()
+    if folder is None:
+        raise SystemExit("set NEARFAR_DATA to the folder of real graphs")
+    return nearfar.read(folder / "dimacs9-road" / "USA-road-d.NY.gr.xz")
+
+
+def central_source(graph: Graph) -> int:
+    """The vertex of largest degree: it reaches most of every graph here."""
+    return int(np.argmax(graph.degrees))
+
+
+def time_solve(
+    graph: Graph, source: int, options: Any, rounds: int, method: str = "near_far@cuda"
+) -> tuple[list[float], Any]:
+    """Device milliseconds of each round, and the last answer."""
+    (variant,) = find(method)
+    samples = []
+    answer = variant.run(graph, source, options, Workspace())
+    for _ in range(rounds):
+        timer = runtime.Timer().start()
+        answer = variant.run(graph, source, options, Workspace())
+        samples.append(timer.stop().seconds * 1e3)
+    return samples, answer
+
+
+def configurations(sweep: bool) -> list[dict[str, Any]]:
+    """Options to try; the defaults first."""
+    if not sweep:
+        return [{}]
+    found = [{}]
+    for values in itertools.product(*SWEEP.values()):
+        found.append(dict(zip(SWEEP, values, strict=True)))
+    return found
+
+
+def measure(name: str, sweep: bool, rounds: int) -> dict[str, Any]:
+    """All configurations on one graph."""
+    from nearfar.algorithms.near_far.one_launch import OneLaunchOptions
+
+    make, source, peer, target = GRAPHS[name]
+    began = time.perf_counter()
+    graph = make()
+    built = time.perf_counter() - began
+    source = central_source(graph) if source is None else source
+    began = time.perf_counter()
+    want = nearfar.sssp(graph, source, device="cpu")
+    host = time.perf_counter() - began
+    nearfar.verify(graph, want)
+    unit = 32.0 * graph.mean_weight / graph.mean_degree
+    rows = []
+    for options in configurations(sweep):
+        given = dict(options)
+        if "delta_scale" in given:
+            given["delta"] = max(1.0, unit * given.pop("delta_scale"))
+        samples, answer = time_solve(graph, source, OneLaunchOptions(**given), rounds)
+        right = bool((runtime.download(answer.distances) == want.distances).all())
+        rows.append(
+            {
+                "options": options,
+                "median_ms": statistics.median(samples),
+                "samples_ms": samples,
+                "right": right,
+                "stats": {k: v for k, v in answer.stats.items() if isinstance(v, (int, float))},
+            }
+        )
+    return {
+        "graph": name,
+        "n": graph.n_vertices,
+        "m": graph.n_edges,
+        "source": source,
+        "reached": want.n_reached,
+        "best_peer_ms": peer,
+        "target_ms": target,
+        "build_s": built,
+        "cpu_first_solve_s": host,
+        "cpu_engine": want.engine,
+        "rows": rows,
+    }
+
+
+def show(result: dict[str, Any], most: int) -> None:
+    """Best rows of one graph."""
+    rows = result["rows"]
+    wrong = sum(not row["right"] for row in rows)
+    print(
+        f"== {result['graph']} n={result['n']:,} m={result['m']:,} reached={result['reached']:,} "
+        f"target {result['target_ms']} ms, peer {result['best_peer_ms']} ms, cpu "
+        f"{result['cpu_first_solve_s'] * 1e3:.0f} ms, wrong answers {wrong}"
+    )
+    print(f"   default {rows[0]['median_ms']:.3f} ms {rows[0]['stats']}")
+    for row in sorted(rows[1:], key=lambda r: r["median_ms"])[:most]:
+        stats = row["stats"]
+        brief = f"it {stats['iterations']} sp {stats['splits']} lo {stats['local_steps']}"
+        work = stats["edges_relaxed"] / max(result["m"], 1)
+        print(f"   {row['median_ms']:.3f} ms {row['options']} {brief} work {work:.2f}", flush=True)
+
+
+def main() -> int:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--graphs", nargs="+", default=list(GRAPHS), choices=list(GRAPHS))
+    parser.add_argument("--sweep", action="store_true")
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--most", type=int, default=6)
+    parser.add_argument("-o", "--output", type=Path, default=None)
+    args = parser.parse_args()
+    results = []
+    for name in args.graphs:
+        results.append(measure(name, args.sweep, args.rounds))
+        show(results[-1], args.most)
+        if args.output:
+            device = runtime.device()
+            text = json.dumps({"device": device._asdict(), "results": results}, indent=1)
+            temporary = args.output.with_suffix(".tmp")
+            temporary.write_text(text)
+            temporary.replace(args.output)
+    return int(any(not row["right"] for result in results for row in result["rows"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
