@@ -1,4 +1,5 @@
-// Building and checking a Graph: counting sort from edge lists, transpose, and the one validating pass.
+// Building and checking a Graph: counting sort from edge lists, transpose, and the one validating
+// pass.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -64,40 +65,56 @@ struct WeightScan {
   double sum = 0;
 };
 
+// Counts what is unusual in a block: only blocks that hold a weight below or at zero, an infinity
+// or a NaN come here.
+template <class W>
+void count_unusual(const W* w, std::size_t from, std::size_t to, WeightScan<W>& s) {
+  for (std::size_t i = from; i < to; ++i) {
+    s.negative += w[i] < 0;
+    s.zero += w[i] == 0;
+    if constexpr (std::is_floating_point_v<W>) {
+      s.nonfinite += !(std::abs(w[i]) <= std::numeric_limits<W>::max());
+      s.negative_zero |= w[i] == 0 && std::signbit(w[i]);
+    }
+  }
+}
+
+// One pass at the speed of memory: least, greatest and sum in eight independent lanes. Positive
+// finite weights, the rule, need no more: a NaN shows in the sum, an infinity in the greatest or
+// the least.
 template <class W>
 WeightScan<W> scan_weights(const W* w, std::size_t from, std::size_t to) {
+  constexpr std::size_t kLanes = 8, kBlock = 4096;
   WeightScan<W> s;
   for (std::size_t begin = from; begin < to;) {
-    // Blocks keep the inner loops free of branches, so that they vectorise.
-    const std::size_t end = std::min(to, begin + 4096);
-    std::size_t negative = 0, zero = 0, nonfinite = 0, signs = 0;
-    W least = s.least, most = s.most;
-    if constexpr (std::is_floating_point_v<W>) {
-      for (std::size_t i = begin; i < end; ++i) {
-        nonfinite += !(std::abs(w[i]) <= std::numeric_limits<W>::max());
-        negative += w[i] < 0;
-        zero += w[i] == 0;
-        signs += std::signbit(w[i]);
-        least = w[i] < least ? w[i] : least;
-        most = w[i] > most ? w[i] : most;
+    const std::size_t end = std::min(to, begin + kBlock);
+    W least[kLanes], most[kLanes];
+    double sum[kLanes] = {};
+    std::fill_n(least, kLanes, std::numeric_limits<W>::max());
+    std::fill_n(most, kLanes, std::numeric_limits<W>::lowest());
+    std::size_t i = begin;
+    for (; i + kLanes <= end; i += kLanes)
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        const W value = w[i + lane];
+        least[lane] = value < least[lane] ? value : least[lane];
+        most[lane] = value > most[lane] ? value : most[lane];
+        sum[lane] += static_cast<double>(value);
       }
-      double sum = 0;
-      for (std::size_t i = begin; i < end; ++i) sum += static_cast<double>(w[i]);
-      s.sum += sum;
-      s.negative_zero |= signs != negative;
-    } else {
-      for (std::size_t i = begin; i < end; ++i) {
-        negative += w[i] < 0;
-        zero += w[i] == 0;
-        least = std::min(least, w[i]);
-        most = std::max(most, w[i]);
-      }
-      double sum = 0;
-      for (std::size_t i = begin; i < end; ++i) sum += static_cast<double>(w[i]);
-      s.sum += sum;
+    for (; i < end; ++i) {
+      least[0] = w[i] < least[0] ? w[i] : least[0];
+      most[0] = w[i] > most[0] ? w[i] : most[0];
+      sum[0] += static_cast<double>(w[i]);
     }
-    s.negative += negative, s.zero += zero, s.nonfinite += nonfinite;
-    s.least = least, s.most = most;
+    W low = least[0], high = most[0];
+    double total = 0;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      low = std::min(low, least[lane]), high = std::max(high, most[lane]);
+      total += sum[lane];
+    }
+    if (!(low > 0) || !(high <= std::numeric_limits<W>::max()) || std::isnan(total))
+      count_unusual(w, begin, end, s);
+    s.least = std::min(s.least, low), s.most = std::max(s.most, high);
+    s.sum += total;
     begin = end;
   }
   return s;
