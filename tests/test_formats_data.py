@@ -154,7 +154,9 @@ class TestHelsinki:
         from scipy.sparse.csgraph import connected_components
 
         graph = read(path, mode=mode)
-        assert connected_components(graph.to_scipy(), connection="strong")[0] == 1
+        matrix = graph.to_scipy().copy()
+        matrix.sum_duplicates()  # SciPy's search never ends on parallel edges
+        assert connected_components(matrix, connection="strong")[0] == 1
         assert graph.n_vertices > 1000
         whole = read(path, mode=mode, largest_component=False)
         assert whole.n_vertices > graph.n_vertices

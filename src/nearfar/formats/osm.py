@@ -174,8 +174,10 @@ def _largest_part(graph: Graph) -> tuple[Graph, NDArray[np.bool_]]:
     from nearfar.graph import Graph
 
     n = graph.n_vertices
-    ones = np.ones(graph.n_edges, dtype=np.int8)  # a length of 0 would not count as an edge there
-    matrix = csr_matrix((ones, graph.indices, graph.indptr), shape=(n, n))
+    # SciPy's search for strong components never ends on parallel edges, so they are merged first.
+    ones = np.ones(graph.n_edges, dtype=np.float64)
+    matrix = csr_matrix((ones, graph.indices.copy(), graph.indptr.copy()), shape=(n, n))
+    matrix.sum_duplicates()
     _, label = connected_components(matrix, directed=True, connection="strong")
     keep: NDArray[np.bool_] = label == np.argmax(np.bincount(label))
     renamed = np.cumsum(keep) - 1
