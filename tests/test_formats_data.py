@@ -181,6 +181,14 @@ class TestHelsinki:
         speed = metres.effective_weights / seconds.effective_weights * 3.6
         assert set(np.round(speed, 6)) <= {2.5, 5.0}  # steps and everything else
 
+    @pytest.mark.timeout(60)
+    def test_statistics_of_parallel_footways_end(self, path: Path) -> None:
+        """SciPy's strong components never returned on this graph's parallel edges."""
+        from nearfar.statistics import describe
+
+        found = describe(read(path, mode="walk"))
+        assert found.strong_components == 1
+
     def test_streets_have_directions(self, path: Path) -> None:
         drive, walk = read(path), read(path, mode="walk")
         assert not _symmetric(drive)

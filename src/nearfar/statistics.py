@@ -157,8 +157,10 @@ def _components(graph: Graph) -> tuple[tuple[int, int, Any], tuple[int, int, Any
     from scipy.sparse.csgraph import connected_components
 
     n = graph.n_vertices
-    ones = np.ones(graph.n_edges, dtype=np.int8)
-    matrix = csr_array((ones, graph.indices, graph.indptr), shape=(n, n))
+    # SciPy's search for strong components can run for ever on parallel edges: merge them first.
+    ones = np.ones(graph.n_edges, dtype=np.bool_)
+    matrix = csr_array((ones, graph.indices.copy(), graph.indptr.copy()), shape=(n, n))
+    matrix.sum_duplicates()
 
     def parts(connection: Any) -> tuple[int, int, Any]:
         count, label = connected_components(matrix, directed=True, connection=connection)
