@@ -26,8 +26,13 @@ class ndarray(np.ndarray):  # noqa: N801 - CuPy's name
     def __cuda_array_interface__(self) -> dict[str, Any]:
         return dict(self.__array_interface__)
 
-    def get(self, *_: Any, **__: Any) -> np.ndarray:
-        return np.array(self, copy=True).view(np.ndarray)
+    def get(self, stream: Any = None, order: str = "C", out: Any = None) -> np.ndarray:
+        if out is None:
+            return np.array(self, copy=True).view(np.ndarray)
+        if out.shape != self.shape or out.dtype != self.dtype:
+            raise ValueError("out has another shape or dtype")
+        out[...] = self.view(np.ndarray)
+        return out
 
     def set(self, values: Any) -> None:
         self[...] = values

@@ -19,6 +19,7 @@ import numpy as np
 from nearfar.cuda import runtime
 from nearfar.cuda.launch_shapes import resolve
 from nearfar.cuda.runtime import Launch
+from nearfar.errors import SolverError
 from nearfar.graph import unreached_value
 from nearfar.registry import Answer
 
@@ -213,6 +214,11 @@ def settle_loop(run: Settle, steps: Steps, workspace: Workspace) -> Answer:
             settled, working, edges = (now - before).tolist()
             rows.append((frontier, working, edges, time.perf_counter() - began))
             before, frontier = now, settled
+        if iterations > run.n:
+            raise SolverError(
+                f"{iterations} iterations for {run.n} vertices, but each settles one: the device "
+                "returned wrong minima; check it with `nearfar doctor`"
+            )
         if done or (workspace.limit is not None and float(values[0]) > workspace.limit):
             break
     steps.finish()
