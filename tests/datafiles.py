@@ -17,8 +17,13 @@ def data_root() -> Path:
 
 
 def data_path(name: str) -> Path:
-    """One data file; the test is skipped, saying so, where it is missing."""
+    """One data file; the test is skipped, saying so, where it is missing.
+
+    With ``NEARFAR_REQUIRE_DATA=1``, as in CI, it fails instead.
+    """
     path = data_root() / name
     if not path.exists():
+        if os.environ.get("NEARFAR_REQUIRE_DATA", "0") not in ("", "0"):
+            pytest.fail(f"data file {name} is not here, but NEARFAR_REQUIRE_DATA is set")
         pytest.skip(f"data file {name} is not here: set NEARFAR_DATA to the data folder")
     return path
