@@ -31,11 +31,17 @@ class BucketRing {
   static constexpr uint64_t kSlots = 512;
   static constexpr uint64_t kEmpty = ~uint64_t{0};
 
-  explicit BucketRing(double delta) { set_width(delta); }
+  explicit BucketRing(double delta) : delta_(delta), inverse_(1 / delta) {}
+
+  static Weight least(const Bucket& bucket) {
+    Weight low = bucket.data[0].distance;
+    for (std::size_t i = 1; i < bucket.size; ++i)
+      low = bucket.data[i].distance < low ? bucket.data[i].distance : low;
+    return low;
+  }
 
   double delta() const { return delta_; }
   uint64_t current() const { return current_; }
-  std::size_t far_size() const { return far_.size; }
 
   // Bucket number, at least the current one; kSlots or more beyond it means the far pile.
   NEARFAR_INLINE uint64_t bucket_of(Weight d) const {
@@ -47,7 +53,7 @@ class BucketRing {
 
   NEARFAR_INLINE void push(uint64_t number, Entry entry) {
     if (number == kEmpty) [[unlikely]] {
-      far_.push(entry);
+      put_far(entry);
       return;
     }
     const uint64_t slot = number & (kSlots - 1);
@@ -58,7 +64,18 @@ class BucketRing {
   }
   NEARFAR_INLINE void push(Entry entry) { push(bucket_of(entry.distance), entry); }
 
-  // Number of the first bucket in use from the current one on, or kEmpty when the ring is empty.
+  // Number of the next bucket to work off, or kEmpty when the ring is empty. Entries of the far
+  // pile that the window has reached by now are drawn into the ring first, so that no pending entry
+  // is nearer.
+  uint64_t next(bool may_widen = true) {
+    const uint64_t found = first();
+    if (found == kEmpty || far_.size == 0 || static_cast<double>(found) < far_first_) return found;
+    advance(static_cast<uint64_t>(far_first_));
+    draw(may_widen);
+    return first();
+  }
+
+  // Number of the first bucket in use from the current one on, or kEmpty when there is none.
   uint64_t first() const {
     const uint64_t at = current_ & (kSlots - 1);
     uint64_t word = at / 64;
@@ -76,59 +93,49 @@ class BucketRing {
 
   // Makes `number` the current bucket and moves its entries into `out`, which must be empty.
   void take(uint64_t number, Bucket& out) {
-    current_ = number;
-    end_ = static_cast<double>(number + kSlots);
+    advance(number);
     const uint64_t slot = number & (kSlots - 1);
     used_[slot / 64] &= ~(uint64_t{1} << (slot % 64));
     out.swap(slots_[slot]);
     if (slots_[slot].capacity != 0) recycle(slots_[slot]);
   }
 
-  // Deals the far pile out from its least distance on; false when it is empty. The ring must be
-  // empty. When the window takes only a small part of a large pile, buckets are too narrow for
-  // these distances, and dealing again and again would cost more than it orders: widen them.
-  bool refill() {
-    if (far_.size == 0) return false;
-    for (;;) {
-      Weight least = far_.data[0].distance;
-      for (std::size_t i = 1; i < far_.size; ++i)
-        least = far_.data[i].distance < least ? far_.data[i].distance : least;
-      rebase(least);
-      std::size_t kept = 0;
-      const std::size_t all = far_.size;
-      for (std::size_t i = 0; i < all; ++i) {
-        const Entry entry = far_.data[i];
-        const uint64_t number = bucket_of(entry.distance);
-        if (number == kEmpty)
-          far_.data[kept++] = entry;
-        else
-          push(number, entry);
-      }
-      far_.size = kept;
-      if (kept > 256 && (all - kept) * 16 < all) {
-        widen(least, 8 * delta_);
-        continue;
-      }
-      return true;
-    }
+  // The least distance in a bucket that is in use.
+  Weight least_of(uint64_t number) const { return least(slots_[number & (kSlots - 1)]); }
+
+  // Makes `number` the current bucket without taking it.
+  void advance(uint64_t number) {
+    current_ = number;
+    end_ = static_cast<double>(number + kSlots);
   }
 
-  // Changes the width; every pending entry is at least as far as `low`.
-  void widen(Weight low, double delta) {
-    Bucket all;
-    for (uint64_t word = 0; word < kWords; ++word) {
-      for (uint64_t bits = used_[word]; bits != 0; bits &= bits - 1) {
-        Bucket& bucket = slots_[word * 64 + static_cast<uint64_t>(__builtin_ctzll(bits))];
-        for (std::size_t i = 0; i < bucket.size; ++i) all.push(bucket.data[i]);
-        recycle(bucket);
-      }
-      used_[word] = 0;
-    }
-    for (std::size_t i = 0; i < far_.size; ++i) all.push(far_.data[i]);
-    far_.size = 0;
-    set_width(delta);
+  // Where the current bucket begins, in distance, up to rounding.
+  Weight lower_end() const {
+    const double low = static_cast<double>(base_) + static_cast<double>(current_) * delta_;
+    return low < static_cast<double>(unreached<Weight>()) ? static_cast<Weight>(low) : base_;
+  }
+
+  // The least distance in the far pile; false when the pile is empty.
+  bool far_least(Weight& low) const {
+    if (far_.size == 0) return false;
+    low = least(far_);
+    return true;
+  }
+
+  // Deals the far pile out from distance `low` on, which no pending entry undercuts. The ring must
+  // be empty.
+  void deal(Weight low, bool may_widen = true) {
     rebase(low);
-    for (std::size_t i = 0; i < all.size; ++i) push(all.data[i]);
+    draw(may_widen);
+  }
+
+  // Changes the width; no pending entry is nearer than `low`, rounding apart.
+  void widen(Weight low, double delta) {
+    gather();
+    delta_ = delta;
+    inverse_ = 1 / delta;
+    rebase(low);
+    deal_out();
     ++changes_;
   }
   uint64_t changes() const { return changes_; }
@@ -136,10 +143,39 @@ class BucketRing {
  private:
   static constexpr uint64_t kWords = kSlots / 64;
 
-  void set_width(double delta) {
-    delta_ = delta;
-    inverse_ = 1 / delta;
+  void put_far(Entry entry) {
+    const double number = static_cast<double>(entry.distance - base_) * inverse_;
+    if (far_.size == 0 || number < far_first_) far_first_ = number;
+    far_.push(entry);
   }
+
+  // Moves what lies in the window from the far pile to the ring. When that is a small part of a
+  // large pile, buckets are too narrow for these distances, and drawing again and again would cost
+  // more than it orders: widen them, unless other rings have to keep the same width.
+  void draw(bool may_widen) {
+    const std::size_t all = far_.size;
+    deal_out();
+    if (may_widen && far_.size > 256 && (all - far_.size) * 16 < all)
+      widen(lower_end(), 8 * delta_);
+  }
+  void deal_out() {
+    const std::size_t all = far_.size;
+    far_.size = 0;
+    for (std::size_t i = 0; i < all; ++i) push(far_.data[i]);  // never overtakes its own reading
+  }
+
+  // Moves all that is in the ring to the far pile.
+  void gather() {
+    for (uint64_t word = 0; word < kWords; ++word) {
+      for (uint64_t bits = used_[word]; bits != 0; bits &= bits - 1) {
+        Bucket& bucket = slots_[word * 64 + static_cast<uint64_t>(__builtin_ctzll(bits))];
+        for (std::size_t i = 0; i < bucket.size; ++i) far_.push(bucket.data[i]);
+        recycle(bucket);
+      }
+      used_[word] = 0;
+    }
+  }
+
   void rebase(Weight low) {
     base_ = low;
     current_ = 0;
@@ -160,8 +196,8 @@ class BucketRing {
   }
 
   Weight base_ = 0;
-  double delta_ = 1;
-  double inverse_ = 1;
+  double delta_;
+  double inverse_;
   double end_ = kSlots;  // of the ring, in bucket numbers
   uint64_t current_ = 0;
   uint64_t changes_ = 0;
@@ -170,6 +206,7 @@ class BucketRing {
   Bucket spare_[kSlots + 2];  // there are never more buffers than slots, one taken and one replaced
   std::size_t n_spare_ = 0;
   Bucket far_;
+  double far_first_ = 0;  // least bucket number in the far pile, where there is one
 };
 
 }  // namespace nearfar::NEARFAR_ISA

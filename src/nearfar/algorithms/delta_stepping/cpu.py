@@ -33,3 +33,30 @@ def delta_stepping(
         graph.view, source, distances, options.delta, workspace.limit, workspace.targets
     )
     return Answer(distances, stats)
+
+
+@variant(
+    "delta_stepping_parallel",
+    device="cpu",
+    summary="Delta-stepping on several cores: a bucket ring a worker, shared segments, one barrier",
+    options=DeltaOptions,
+    paper="meyer-sanders-2003",
+    section="parallel delta-stepping",
+    complexity="O(n + m + d / delta) work on average for random weights, d the greatest distance",
+)
+def delta_stepping_parallel(
+    graph: Graph, source: int, options: DeltaOptions, workspace: Workspace
+) -> Answer:
+    """Workers share every bucket; with one thread it is the same loop without company."""
+    distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
+    stats = _cpu.delta_stepping_parallel(
+        graph.view,
+        source,
+        distances,
+        workspace.threads,
+        float(graph.max_weight),
+        options.delta,
+        workspace.limit,
+        workspace.targets,
+    )
+    return Answer(distances, stats)

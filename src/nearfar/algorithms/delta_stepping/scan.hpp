@@ -1,0 +1,155 @@
+// The hot loop of delta-stepping: scans the rows of queue entries, with three prefetch stages in
+// front.
+//
+// Row bounds and distance of the entry kRowAhead later, the edges of the one kEdgeAhead later, the
+// distances of the neighbours of the one kTargetAhead later. A heap cannot do this, because it
+// reveals its next vertex only after the pop. On graphs that do not fit the caches the stages hide
+// most of the latency. The Update policy says how a distance is read and lowered: plainly, or
+// atomically among workers.
+//
+// Included by *.simd.cpp only; lives in the namespace of the instruction set.
+#pragma once
+
+#include "algorithms/delta_stepping/bucket_ring.hpp"
+#include "cpu/search.hpp"
+
+namespace nearfar::NEARFAR_ISA {
+
+// One worker: nobody else writes distances.
+template <class Weight>
+struct PlainUpdate {
+  static NEARFAR_INLINE Weight load(const Weight* at) { return *at; }
+  static NEARFAR_INLINE bool lower(Weight* at, SumOf<Weight> sum, Weight& old) {
+    old = *at;
+    if (!improves(sum, old)) return false;
+    *at = static_cast<Weight>(sum);
+    return true;
+  }
+};
+
+// Several workers: compare and swap on the bit pattern, which orders like the number.
+template <class Weight>
+struct SharedUpdate {
+  using Bits = BitsOf<Weight>;
+  static NEARFAR_INLINE Weight load(const Weight* at) {
+    return from_ordered_bits<Weight>(
+        __atomic_load_n(reinterpret_cast<const Bits*>(at), __ATOMIC_RELAXED));
+  }
+  static NEARFAR_INLINE bool lower(Weight* at, SumOf<Weight> sum, Weight& old) {
+    auto* word = reinterpret_cast<Bits*>(at);
+    Bits seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+    const Bits wanted = std::bit_cast<Bits>(sum);
+    while (wanted < seen) {
+      if (__atomic_compare_exchange_n(word, &seen, wanted, true, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED)) {
+        old = from_ordered_bits<Weight>(seen);
+        return true;
+      }
+    }
+    return false;
+  }
+};
+
+template <class C, class Update>
+class Scanner {
+ public:
+  using Index = typename C::Index;
+  using Weight = typename C::Weight;
+  using Ring = BucketRing<C>;
+  using Entry = typename Ring::Entry;
+  using Bucket = typename Ring::Bucket;
+
+  Scanner(const C& csr, Weight* distances, Weight limit, double delta)
+      : ring(delta), csr_(csr), distances_(distances), limit_(limit) {}
+
+  // Relaxes the edges of from[begin..end); what lands in the current bucket goes to `fresh`, which
+  // may be `from` itself, anything else to the ring.
+  void scan(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
+    for (std::size_t i = begin; i < begin + kRowAhead && i < end; ++i) fetch_row(from.data[i]);
+    for (std::size_t i = begin; i < begin + kEdgeAhead && i < end; ++i) fetch_edges(from.data[i]);
+    for (std::size_t i = begin; i < begin + kTargetAhead && i < end; ++i)
+      fetch_targets(from.data[i]);
+    const uint64_t number = ring.current();
+    uint64_t edges = 0, scanned = 0, pushes = 0, again = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      if (i + kRowAhead < end) {
+        fetch_row(from.data[i + kRowAhead]);
+        fetch_edges(from.data[i + kEdgeAhead]);
+        fetch_targets(from.data[i + kTargetAhead]);
+      } else {
+        if (i + kEdgeAhead < end) fetch_edges(from.data[i + kEdgeAhead]);
+        if (i + kTargetAhead < end) fetch_targets(from.data[i + kTargetAhead]);
+      }
+      const Entry entry = from.data[i];
+      const Weight d = entry.distance;
+      if (Update::load(distances_ + entry.vertex) != d) continue;
+      const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
+      const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
+      ++scanned;
+      edges += row_end - row;
+      for (std::size_t e = row; e < row_end; ++e) {
+        const auto edge = csr_.edges[e];
+        const auto sum = candidate(d, edge.weight);
+        Weight old;
+        if (!Update::lower(distances_ + edge.target, sum, old)) continue;
+        const auto shorter = static_cast<Weight>(sum);
+        if (shorter > limit_) continue;
+        ++pushes;
+        const uint64_t to = ring.bucket_of(shorter);
+        if (to == number) {
+          again += old != unreached<Weight>() && ring.bucket_of(old) == number;
+          fresh.push(Entry{edge.target, shorter});
+        } else {
+          ring.push(to, Entry{edge.target, shorter});
+        }
+      }
+    }
+    stats.edges_relaxed += edges;
+    stats.vertices_processed += scanned;
+    stats.stale += end - begin - scanned;
+    stats.pushes += pushes;
+    repeated += again;
+  }
+
+  Ring ring;
+  SearchStats stats;
+  uint64_t repeated = 0;  // improvements of vertices that were in the current bucket already
+
+ private:
+  static constexpr std::size_t kRowAhead = 10;
+  static constexpr std::size_t kEdgeAhead = 6;
+  static constexpr std::size_t kTargetAhead = 3;
+  static constexpr std::size_t kTargets = 16;  // neighbours of a row that are fetched
+  static constexpr std::size_t kLines = 32;    // cache lines of a row that are fetched
+
+  NEARFAR_INLINE void fetch_row(const Entry& entry) const {
+    prefetch(csr_.indptr + entry.vertex);
+    prefetch(distances_ + entry.vertex);
+  }
+  // The first lines of a row, and of a long one all that the hardware would be late to guess.
+  NEARFAR_INLINE void fetch_edges(const Entry& entry) const {
+    const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
+    const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
+    const char* line = reinterpret_cast<const char*>(csr_.edges + row);
+    const std::size_t bytes = (row_end - row) * sizeof(*csr_.edges);
+    prefetch(line);
+    prefetch(line + 64);
+    if (bytes > 128) [[unlikely]] {
+      const std::size_t most = bytes < kLines * 64 ? bytes : kLines * 64;
+      for (std::size_t at = 128; at < most; at += 64) prefetch(line + at);
+    }
+  }
+  NEARFAR_INLINE void fetch_targets(const Entry& entry) const {
+    if (Update::load(distances_ + entry.vertex) != entry.distance) return;
+    const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
+    const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
+    const std::size_t stop = row_end - row < kTargets ? row_end : row + kTargets;
+    for (std::size_t e = row; e < stop; ++e) prefetch(distances_ + csr_.edges[e].target);
+  }
+
+  const C& csr_;
+  Weight* distances_;
+  Weight limit_;
+};
+
+}  // namespace nearfar::NEARFAR_ISA
