@@ -118,5 +118,5 @@ def packer(raw: BinaryIO, packed: str) -> Any:
         return bz2.open(raw, "wb")
     if packed == ".zst":
         zstandard = import_extra("zstandard", "zstd", "writing .zst files")
-        return zstandard.ZstdCompressor(level=10).stream_writer(raw, closefd=False)
+        return zstandard.ZstdCompressor(level=3).stream_writer(raw, closefd=False)
     return contextlib.nullcontext(raw)
