@@ -1,34 +1,31 @@
 // Bellman-Ford, one thread a vertex: relax every edge of every reached vertex until nothing changes.
 //
 // The baseline of the near-far paper (section II.B and V), there LonestarGPU's code: no queue, no ordering,
-// O(n m) work at worst. changed[k & 3] is set when iteration k improves a distance; iteration k clears
-// changed[(k + 1) & 3], which nobody has read since iteration k - 3, and returns at once when iteration k - 1 changed nothing,
-// so the host may launch ahead. Races: a distance read may be improved by another thread in the same
-// iteration; then that thread sets `changed` and a later iteration reads it.
+// O(n m) work at worst. *last is the number of iterations up to and including the last one that improved a
+// distance; iteration k returns at once unless k - 1 did, so the host may launch ahead. Races: a distance read
+// may be improved by another thread in the same iteration; that thread then sets *last and the next iteration
+// reads the new distance. All writers of *last in an iteration write the same value.
 // Launch: blocks of 256, any grid, grid-stride. counters[0] iterations, [1] edges, [2] vertices.
 // requires: cuda/edges.cuh
 // requires: cuda/distance.cuh
 // requires: cuda/warp.cuh
 
-extern "C" __global__ void start_all(weight_t* distance, long long n, long long source, uint32* changed,
+extern "C" __global__ void start_all(weight_t* distance, long long n, long long source, uint32* last,
                                      uint64* counters) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
   const long long me = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
   for (long long v = me; v < n; v += stride) distance[v] = v == source ? weight_t(0) : unreached();
-  if (me < 4) changed[me] = me == 3;  // "iteration -1" changed the source
+  if (me == 0) *last = 0;  // "iteration -1" gave the source its distance
   if (me < 3) counters[me] = 0;
 }
 
 extern "C" __global__ void __launch_bounds__(256)
     sweep_all(const offset_t* offsets, const Edge* edges, weight_t* distance, long long n, weight_t limit,
-              uint32* changed, uint64* counters, uint32 iteration) {
-  if (!load_relaxed(changed + ((iteration + 3) & 3))) return;
+              uint32* last, uint64* counters, uint32 iteration) {
+  if (load_relaxed(last) < iteration) return;
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
   const long long me = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (me == 0) {
-    changed[(iteration + 1) & 3] = 0;
-    counters[0] += 1;
-  }
+  if (me == 0) counters[0] += 1;
   bool improved = false;
   uint64 relaxed = 0, processed = 0;
   for (long long v = me; v < n; v += stride) {
@@ -44,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(256)
         improved |= candidate < atomic_minimum(distance + edge.target, candidate);
     }
   }
-  if (__any_sync(kAllLanes, improved) && lane_id() == 0) changed[iteration & 3] = 1;
+  if (__any_sync(kAllLanes, improved) && lane_id() == 0) *last = iteration + 1;
   relaxed = warp_sum(relaxed);
   processed = warp_sum(processed);
   if (lane_id() == 0 && processed) {
