@@ -1,4 +1,4 @@
-"""SUMMARY_TOO_LONG Crauser's criteria on a real GPU: counters as on the CPU, one launch as three, many repetitions."""
+"""Crauser's criteria on a real GPU: counters as on the CPU, one launch as three kernels."""
 
 from __future__ import annotations
 
