@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from nearfar.bench.measure import Result, Run
+    from nearfar.bench.result import Result, Run
 
 __all__ = ["document", "left_out", "markdown", "plot", "table", "write_json"]
 

@@ -16,8 +16,8 @@ from nearfar.cli.console import Exit, Progress, emit, note, rows
 if TYPE_CHECKING:
     import argparse
 
-    from nearfar.bench.measure import Run
     from nearfar.bench.peers import Peer
+    from nearfar.bench.result import Run
 
 NAME = "bench"
 HELP = "measure this library and its peers side by side"
@@ -152,7 +152,8 @@ def _chosen_graphs(args: argparse.Namespace) -> list[str]:
 
 
 def _peers(args: argparse.Namespace) -> int:
-    from nearfar.bench.measure import environment, measure
+    from nearfar.bench.environment import environment
+    from nearfar.bench.measure import measure
     from nearfar.bench.report import document, markdown, write_json
     from nearfar.bench.suite import SUITE, draw_sources, load
 

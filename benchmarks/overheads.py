@@ -1,0 +1,221 @@
+"""What a user pays besides solving: import, conversion from SciPy, memory of a run, one tiny call.
+
+    python benchmarks/overheads.py -o benchmarks/results
+
+Writes overheads.json with every sample and prints a table with the limit that each number must
+keep:
+
+- ``import nearfar`` in a fresh interpreter: below 0.15 s, and no optional package imported by it;
+- ``Graph.from_scipy`` of a CSR matrix: below a tenth of one SciPy Dijkstra run on that matrix;
+- peak memory of a run: the graph (with its packed edges) plus at most 24 bytes a vertex and the
+heap;
+- ``sssp`` on a graph of two vertices: what every call costs before it touches an edge (no limit).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import nearfar
+from nearfar.bench.environment import environment
+from nearfar.bench.report import table, write_json
+from nearfar.bench.suite import SUITE, draw_sources, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HEAVY = ("scipy", "cupy", "networkx", "matplotlib", "pyarrow", "dask", "pandas")
+
+_IMPORT = """
+import sys, time, json
+began = time.perf_counter()
+import nearfar
+taken = time.perf_counter() - began
+heavy = [name for name in json.loads(sys.argv[1]) if name in sys.modules]
+print(json.dumps({"seconds": taken, "heavy": heavy}))
+"""
+
+
+def child(*arguments: str) -> Any:
+    """Run this interpreter and read the JSON it prints."""
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def line(what: str, value: float, limit: float | None, unit: str, **more: Any) -> dict[str, Any]:
+    """One line of the result."""
+    kept = None if limit is None else value <= limit
+    return {"what": what, "value": value, "limit": limit, "unit": unit, "kept": kept, **more}
+
+
+def import_time(rounds: int) -> list[dict[str, Any]]:
+    runs = [child("-c", _IMPORT, json.dumps(HEAVY)) for _ in range(rounds + 1)][1:]
+    seconds = [run["seconds"] for run in runs]
+    return [
+        line("import nearfar", statistics.median(seconds), 0.15, "s", samples=seconds),
+        line("optional packages imported", len(runs[0]["heavy"]), 0, "", names=runs[0]["heavy"]),
+    ]
+
+
+def clock(work: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    kept = work()
+    taken = time.perf_counter() - began
+    del kept
+    return taken
+
+
+def conversion(name: str, shrink: int, rounds: int) -> dict[str, Any]:
+    """Conversion over one Dijkstra run, medians, taken in turns from the same CSR matrix."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import dijkstra
+
+    graph = load(name, shrink)
+    source = draw_sources(graph, 1, SUITE[name].source)[0]
+    n = graph.n_vertices
+    data = graph.effective_weights.astype("float64")
+    matrix = csr_matrix((data, graph.indices, graph.indptr), shape=(n, n))
+    del graph
+    gc.collect()
+    convert, solve = [], []
+    for turn in range(rounds + 1):
+        samples = (
+            clock(lambda: nearfar.Graph.from_scipy(matrix)),
+            clock(lambda: dijkstra(matrix, directed=True, indices=source)),
+        )
+        if turn:
+            convert.append(samples[0])
+            solve.append(samples[1])
+    ratio = statistics.median(convert) / statistics.median(solve)
+    return line(
+        f"from_scipy / Dijkstra, {name}", ratio, 0.1, "", convert=convert, scipy_dijkstra=solve
+    )
+
+
+def _memory(field: str) -> int:
+    for text in Path("/proc/self/status").read_text().splitlines():
+        if text.startswith(field):
+            return int(text.split()[1]) * 1024
+    raise RuntimeError(f"no {field} in /proc/self/status")
+
+
+def _trim() -> None:
+    """Give freed memory back to the system, so that it does not hide what a run takes."""
+    import ctypes
+
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+
+
+def peak_of_run(name: str, shrink: int, threads: int) -> dict[str, Any]:
+    """Bytes a vertex that the first and a later run add to the process at their peak (Linux)."""
+    graph = load(name, shrink)
+    source = draw_sources(graph, 1, SUITE[name].source)[0]
+    # The library's code and thread stacks are paid once: not part of what a graph costs.
+    nearfar.sssp(nearfar.Graph.from_edges([0], [1], [1]), 0, device="cpu", threads=threads)
+    extra, grown = [], []
+    engine, queue = "", 0
+    for _ in range(3):
+        _trim()
+        bytes_before, before = graph.nbytes, _memory("VmRSS")
+        Path("/proc/self/clear_refs").write_text("5")  # restarts the high-water mark
+        paths = nearfar.sssp(graph, source, device="cpu", threads=threads)
+        extra.append(_memory("VmHWM") - before)
+        grown.append(graph.nbytes - bytes_before)
+        engine, queue = paths.engine, 8 * int(paths.stats.get("pushes", 0))
+        del paths
+    n = graph.n_vertices
+    return {
+        "n_vertices": n,
+        "graph_bytes": graph.nbytes,
+        "engine": engine,
+        "threads": threads,
+        "packed_bytes": grown[0],
+        "queue_allowance": queue / n,
+        "first": (extra[0] - grown[0]) / n,
+        "later": max((e - g) / n for e, g in zip(extra[1:], grown[1:], strict=True)),
+    }
+
+
+def memory(name: str, shrink: int, threads: int) -> dict[str, Any]:
+    """Peak of a run, measured in a process of its own."""
+    found = child(str(Path(__file__)), "--peak", name, str(shrink), str(threads))
+    worst = max(found["first"], found["later"])
+    allowed = 24.0 + found["queue_allowance"]
+    what = f"bytes a vertex above the graph, {name}, {threads} thr"
+    return line(what, worst, allowed, "B", **found)
+
+
+def tiny_call(rounds: int) -> list[dict[str, Any]]:
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import dijkstra
+
+    graph = nearfar.Graph.from_edges([0], [1], [1.0])
+    matrix = csr_matrix(([1.0], ([0], [1])), shape=(2, 2))
+    calls = 2_000
+    ours, theirs = [], []
+    for turn in range(rounds + 1):
+        samples = (
+            clock(lambda: [nearfar.sssp(graph, 0, device="cpu", threads=1) for _ in range(calls)]),
+            clock(lambda: [dijkstra(matrix, indices=0) for _ in range(calls)]),
+        )
+        if turn:
+            ours.append(samples[0] / calls * 1e6)
+            theirs.append(samples[1] / calls * 1e6)
+    return [
+        line("sssp on two vertices", statistics.median(ours), None, "us", samples=ours),
+        line(
+            "SciPy's dijkstra on two vertices",
+            statistics.median(theirs),
+            None,
+            "us",
+            samples=theirs,
+        ),
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--shrink", type=int, default=1)
+    parser.add_argument(
+        "--graphs", nargs="+", default=["grid", "kronecker", "martin", "random", "mesh"]
+    )
+    parser.add_argument(
+        "--peak", nargs=3, metavar=("GRAPH", "SHRINK", "THREADS"), help=argparse.SUPPRESS
+    )
+    args = parser.parse_args()
+    if args.peak:
+        print(json.dumps(peak_of_run(args.peak[0], int(args.peak[1]), int(args.peak[2]))))
+        return 0
+    lines = import_time(args.rounds) + tiny_call(args.rounds)
+    lines += [conversion(name, args.shrink, args.rounds) for name in args.graphs]
+    lines += [memory(name, args.shrink, threads) for name in args.graphs for threads in (1, 2)]
+    shown = [
+        [
+            f["what"],
+            f"{f['value']:.4g} {f['unit']}".strip(),
+            "-" if f["limit"] is None else f"{f['limit']:.3g}",
+            {True: "kept", False: "BROKEN", None: ""}[f["kept"]],
+        ]
+        for f in lines
+    ]
+    print("\n".join(table(["what", "value", "limit", ""], shown)))
+    if args.output:
+        args.output.mkdir(parents=True, exist_ok=True)
+        data = {"schema": "nearfar-overheads/1", "environment": environment(), "lines": lines}
+        write_json(args.output / "overheads.json", data | {"shrink": args.shrink})
+    return 0 if all(f["kept"] is not False for f in lines) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

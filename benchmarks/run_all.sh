@@ -1,0 +1,10 @@
+#!/bin/sh
+# Every benchmark whose numbers the documentation quotes, one after the other, into results/.
+# Give a quiet machine about twenty minutes. PYTHON names the interpreter, default .venv/bin/python.
+set -eu
+cd "$(dirname "$0")/.."
+python=${PYTHON:-.venv/bin/python}
+out=benchmarks/results
+"$python" -m nearfar.cli.main bench peers --threads 1 2 --rounds 7 -o "$out"
+"$python" benchmarks/choose_quality.py --threads 1 2 -o "$out"
+"$python" benchmarks/overheads.py -o "$out"

@@ -1,0 +1,61 @@
+"""What measured numbers depend on."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import nearfar
+
+__all__ = ["environment"]
+
+
+def _git(*arguments: str) -> str:
+    """Output of git in the checkout this file belongs to; empty outside of one."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / ".git").exists():
+        return ""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def environment() -> dict[str, Any]:
+    """What the numbers depend on: processor, cores, versions, commit, load; no host name."""
+    from nearfar.construct import default_threads
+
+    versions = {"nearfar": nearfar.__version__, "python": platform.python_version()}
+    for package in ("numpy", "scipy"):
+        versions[package] = metadata.version(package)
+    commit = _git("rev-parse", "HEAD")
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "cpu": _processor(),
+        "cores": default_threads(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "load_average": os.getloadavg()[0],
+        "versions": versions,
+        "commit": commit or "unknown",
+        "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no", "src")),
+    }

@@ -1,0 +1,149 @@
+"""The samples of a measurement and what they say: medians, spread, ratios within one run."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Result", "Run", "Sample"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One timing: seconds a solve, the mean of ``calls`` solves in a row (1 unless short)."""
+
+    round: int
+    source: int
+    seconds: float
+    calls: int
+
+
+def _number(value: float) -> float | None:
+    """JSON knows no NaN."""
+    return None if math.isnan(value) else value
+
+
+@dataclass(slots=True)
+class Result:
+    """What was measured of one contender on one graph.
+
+    Attributes
+    ----------
+    contender, name, version, threads
+        Label in tables, adapter, version of the library, workers.
+    engine : str
+        For this library: the variant that ran.
+    prepare_seconds : float
+        Building its own graph object, once, not part of any sample.
+    first_seconds : float
+        The first solve of all, with whatever it initialises.
+    samples : list of Sample
+        Empty when it was left out.
+    answer : str
+        ``equal`` (bit for bit), ``close`` (floats within tolerance), ``wrong``, or ``not shown`` by
+        programs that keep their distances.
+    skipped : str
+        Why it was left out; empty when it was measured.
+    """
+
+    contender: str
+    name: str
+    version: str
+    threads: int
+    engine: str = ""
+    prepare_seconds: float = math.nan
+    first_seconds: float = math.nan
+    samples: list[Sample] = field(default_factory=list)
+    answer: str = ""
+    skipped: str = ""
+
+    @property
+    def seconds(self) -> list[float]:
+        """All samples."""
+        return [s.seconds for s in self.samples]
+
+    @property
+    def median(self) -> float:
+        """Median seconds a solve; NaN when left out."""
+        return statistics.median(self.seconds) if self.samples else math.nan
+
+    @property
+    def minimum(self) -> float:
+        """Least seconds a solve; NaN when left out."""
+        return min(self.seconds) if self.samples else math.nan
+
+    @property
+    def spread(self) -> float:
+        """Distance of the quartiles over the median: 0 when all samples agree."""
+        if len(self.samples) < 2:
+            return math.nan
+        low, _, high = statistics.quantiles(self.seconds, n=4, method="inclusive")
+        return (high - low) / self.median
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        plain: dict[str, Any] = {
+            "contender": self.contender,
+            "name": self.name,
+            "version": self.version,
+            "threads": self.threads,
+        }
+        if self.engine:
+            plain["engine"] = self.engine
+        if self.skipped:
+            return plain | {"skipped": self.skipped}
+        return plain | {
+            "answer": self.answer,
+            "median_seconds": self.median,
+            "minimum_seconds": self.minimum,
+            "spread": _number(self.spread),
+            "first_seconds": _number(self.first_seconds),
+            "prepare_seconds": _number(self.prepare_seconds),
+            "samples": [[s.round, s.source, s.seconds, s.calls] for s in self.samples],
+        }
+
+
+@dataclass(slots=True)
+class Run:
+    """All contenders on one graph."""
+
+    graph: str
+    summary: str
+    n_vertices: int
+    n_edges: int
+    weight_dtype: str
+    origin: str
+    sources: list[int]
+    rounds: int
+    results: list[Result]
+
+    def find(self, contender: str) -> Result | None:
+        """The result with this label, if it was measured."""
+        found = (r for r in self.results if r.contender == contender and r.samples)
+        return next(found, None)
+
+    def ratio(self, result: Result, base: str = "scipy") -> float:
+        """How many times faster than ``base``: ratio of medians of this run; NaN without either."""
+        other = self.find(base)
+        return other.median / result.median if other and result.samples else math.nan
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        results = []
+        for result in self.results:
+            ratio = self.ratio(result)
+            extra = {} if math.isnan(ratio) else {"times_scipy": ratio}
+            results.append(result.as_dict() | extra)
+        return {
+            "graph": self.graph,
+            "summary": self.summary,
+            "n_vertices": self.n_vertices,
+            "n_edges": self.n_edges,
+            "weight_dtype": self.weight_dtype,
+            "origin": self.origin,
+            "sources": self.sources,
+            "rounds": self.rounds,
+            "results": results,
+        }
