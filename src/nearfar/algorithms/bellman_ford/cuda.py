@@ -1,4 +1,4 @@
-"""Bellman-Ford on CUDA in its plainest form: the baseline that the near-far paper measures against."""
+"""Bellman-Ford on CUDA in its plainest form: the baseline of the near-far paper."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def all_vertices(graph: Graph, source: int, options: NoOptions, workspace: Works
         now = turns[iteration // _LOOK_EVERY & 1]
         now.copy_from(state)
         if before is not None:
-            # Look at the batch before the one just queued, so that the GPU never waits for the host.
+            # Look at the batch before the one just queued, so that the GPU never waits for the
+            # host.
             seen, launched = before
             if np.frombuffer(seen.wait()[24:28], np.uint32)[0] < launched:
                 break

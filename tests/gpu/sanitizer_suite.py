@@ -1,0 +1,42 @@
+"""A small run of every CUDA variant for compute-sanitizer (slow under it, so few graphs).
+
+``compute-sanitizer --tool memcheck python -m tests.gpu.sanitizer_suite`` (or ``initcheck``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import nearfar
+from nearfar.algorithms.near_far.options import TRAVERSALS
+from nearfar.cuda import runtime
+from nearfar.registry import Request, variants
+from tests import oracle
+from tests.zoo import ZOO, as_dtype
+
+GRAPHS = ("skewed", "zero_cycle", "disconnected")
+
+
+def main() -> None:
+    runtime.cupy().cuda.set_allocator(None)  # a pool would hide reads past an array's end
+    ran = 0
+    for name in GRAPHS:
+        for dtype in ("int32", "float64"):
+            graph = as_dtype(ZOO[name](), dtype)
+            want = oracle.dijkstra(graph, 0)
+            for variant in variants(device="cuda", problem="sssp"):
+                if variant.fits(graph, Request(device="cuda")) is not True:
+                    continue
+                slots = getattr(variant.options, "__slots__", ())
+                fields = getattr(variant.options, "__dataclass_fields__", slots)
+                for traversal in TRAVERSALS if "traversal" in fields else (None,):
+                    options = {} if traversal is None else {"traversal": traversal}
+                    paths = nearfar.sssp(graph, 0, method=variant.id, **options)
+                    if not np.array_equal(paths.distances, want):
+                        raise SystemExit(f"{variant.id} is wrong on {name}, {dtype}, {options}")
+                    ran += 1
+    print(f"{ran} solves")
+
+
+if __name__ == "__main__":
+    main()
