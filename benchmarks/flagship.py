@@ -27,7 +27,12 @@ from nearfar.registry import Workspace, find
 
 # name: (make, source, milliseconds of the best peer on the same kind of GPU, target)
 GRAPHS: dict[str, tuple[Any, int | None, float | None, float]] = {
-    "random-200": (lambda: generate("uniform_random", vertices=98_304, degree=200), None, 1.30, 0.30),
+    "random-200": (
+        lambda: generate("uniform_random", vertices=98_304, degree=200),
+        None,
+        1.30,
+        0.30,
+    ),
     "kronecker-20": (lambda: generate("kronecker", scale=20), None, 9.2, 1.0),
     "ny-roads": (lambda: _new_york(), 189_259, 7.4, 2.4),
     "grid-2000": (lambda: generate("grid", rows=2000, columns=2000), None, 29.0, 10.0),
@@ -38,11 +43,10 @@ GRAPHS: dict[str, tuple[Any, int | None, float | None, float]] = {
 }
 
 SWEEP: dict[str, list[Any]] = {
-    "delta_scale": [0.25, 1, 4],
-    "delta_growth": [1, 64],
-    "local_rounds": [1, 8, 64],
-    "local_limit": [0, 32 * 132, 128 * 132],
-    "target_near": [16 * 132, 64 * 132],
+    "delta_scale": [0.25, 1, 4, 8],
+    "delta_growth": [1, 8],
+    "local_rounds": [64, 1000],
+    "local_limit": [16 * 132, 64 * 132, 256 * 132],
 }
 
 
@@ -58,18 +62,27 @@ def central_source(graph: Graph) -> int:
     return int(np.argmax(graph.degrees))
 
 
-def time_solve(
-    graph: Graph, source: int, options: Any, rounds: int, method: str = "near_far@cuda"
-) -> tuple[list[float], Any]:
+def time_solve(graph: Graph, source: int, options: Any, rounds: int) -> tuple[list[float], Any]:
     """Device milliseconds of each round, and the last answer."""
-    (variant,) = find(method)
-    samples = []
-    answer = variant.run(graph, source, options, Workspace())
-    for _ in range(rounds):
-        timer = runtime.Timer().start()
-        answer = variant.run(graph, source, options, Workspace())
-        samples.append(timer.stop().seconds * 1e3)
-    return samples, answer
+    (variant,) = find("near_far@cuda")
+    answers = [variant.run(graph, source, options, Workspace()) for _ in range(rounds + 1)]
+    return [answer.stats["device_seconds"] * 1e3 for answer in answers[1:]], answers[-1]
+
+
+def where_time_goes(graph: Graph, source: int, options: Any) -> dict[str, Any]:
+    """Steps, entries and milliseconds of each kind of step, from one recorded run."""
+    (variant,) = find("near_far@cuda")
+    stats = variant.run(graph, source, options, Workspace(stats="full")).stats
+    table: dict[str, Any] = {}
+    for kind, near, far, seconds in zip(
+        stats["kind"], stats["near"], stats["far"], [*stats["seconds_per_step"], 0.0], strict=True
+    ):
+        row = table.setdefault(kind, {"steps": 0, "near": 0, "far": 0, "ms": 0.0})
+        row["steps"] += 1
+        row["near"] += int(near)
+        row["far"] += int(far)
+        row["ms"] += float(seconds) * 1e3
+    return table
 
 
 def configurations(sweep: bool) -> list[dict[str, Any]]:
@@ -112,7 +125,9 @@ def measure(name: str, sweep: bool, rounds: int) -> dict[str, Any]:
                 "stats": {k: v for k, v in answer.stats.items() if isinstance(v, (int, float))},
             }
         )
+    defaults = where_time_goes(graph, source, OneLaunchOptions())
     return {
+        "steps_of_defaults": defaults,
         "graph": name,
         "n": graph.n_vertices,
         "m": graph.n_edges,
@@ -137,6 +152,10 @@ def show(result: dict[str, Any], most: int) -> None:
         f"{result['cpu_first_solve_s'] * 1e3:.0f} ms, wrong answers {wrong}"
     )
     print(f"   default {rows[0]['median_ms']:.3f} ms {rows[0]['stats']}")
+    for kind, row in result["steps_of_defaults"].items():
+        print(
+            f"     {kind}: {row['steps']} steps, near {row['near']:,}, far {row['far']:,}, {row['ms']:.3f} ms"
+        )
     for row in sorted(rows[1:], key=lambda r: r["median_ms"])[:most]:
         stats = row["stats"]
         brief = f"it {stats['iterations']} sp {stats['splits']} lo {stats['local_steps']}"

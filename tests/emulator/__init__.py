@@ -1,8 +1,8 @@
 """Run CUDA variants without a GPU: the kernels' own text, compiled for the CPU.
 
-``emulated_gpu`` is a fixture. While it is active, ``nearfar.cuda.runtime`` finds a small device whose kernels
-are compiled by g++ with :file:`cuda_emulation.hpp`. It tests the logic of kernels and drivers; memory order and
-speed need a GPU (``tests/gpu``).
+``emulated_gpu`` is a fixture. While it is active, ``nearfar.cuda.runtime`` finds a small device
+whose kernels are compiled by g++ with :file:`cuda_emulation.hpp`. It tests the logic of kernels
+and drivers; memory order and speed need a GPU (``tests/gpu``).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ HERE = Path(__file__).resolve().parent
 REPLACED = re.compile(r'#line 1 "cuda/memory\.cuh"\n.*?(?=#line 1 "|\Z)', re.DOTALL)
 ACQUIRE = re.compile(r"__device__ __forceinline__ uint32 load_acquire\(.*?\n}\n", re.DOTALL)
 ENTRY = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(')
-DYNAMIC = re.compile(r"extern __shared__ (?:__align__\(\d+\) |alignas\(\d+\) )?([\w ]+?) (\w+)\[\];")
+DYNAMIC = re.compile(
+    r"extern __shared__ (?:__align__\(\d+\) |alignas\(\d+\) )?([\w ]+?) (\w+)\[\];"
+)
 CACHE = Path(tempfile.gettempdir()) / "nearfar-emulated-kernels"
 
 
 def translate(source: str) -> str:
     """C++ for the host from an assembled kernel source."""
     source = ACQUIRE.sub("", REPLACED.sub("", source))
-    source = DYNAMIC.sub(
-        r"\1* const \2 = static_cast<\1*>(emulation::dynamic_shared());", source
-    )
+    source = DYNAMIC.sub(r"\1* const \2 = static_cast<\1*>(emulation::dynamic_shared());", source)
     launches = "".join(
         f'extern "C" void emulation_launch_{name}(const unsigned* shape, unsigned shared, '
         f"int cooperative, void** params) "
@@ -56,11 +56,21 @@ def compile_for_host(name: str, source: str, options: Sequence[str]) -> bytes:
         with tempfile.TemporaryDirectory(dir=CACHE) as folder:
             cpp, made = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
             cpp.write_text(text)
-            flags = ["-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", "-w", "-fno-strict-aliasing"]
+            flags = [
+                "-std=c++20",
+                "-O1",
+                "-shared",
+                "-fPIC",
+                "-pthread",
+                "-w",
+                "-fno-strict-aliasing",
+            ]
             command = ["g++", *flags, *defines, "-o", str(made), str(cpp)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
-                raise AssertionError(f"{name} does not compile for the emulation:\n{done.stderr[:4000]}")
+                raise AssertionError(
+                    f"{name} does not compile for the emulation:\n{done.stderr[:4000]}"
+                )
             made.replace(library)
     return str(library).encode()
 

@@ -434,6 +434,10 @@ T load_acquire(const T* p) {
   if (emulation::block.current) emulation::spin();
   return value;
 }
+template <class T>
+T load_early(const T* p) {
+  return *p;
+}
 inline unsigned long long clock_nanoseconds() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -143,13 +143,42 @@ def make(multiprocessors: int = 2, free: int = 1 << 32) -> types.ModuleType:
     cupy.empty = _empty
     cupy.empty_like = lambda a, *_, **__: _empty(a.shape, a.dtype)
     for name in (
-        *("zeros", "ones", "full", "asarray", "array", "arange", "sort", "concatenate", "from_dlpack"),
+        *(
+            "zeros",
+            "ones",
+            "full",
+            "asarray",
+            "array",
+            "arange",
+            "sort",
+            "concatenate",
+            "from_dlpack",
+        ),
         *("ascontiguousarray", "searchsorted", "cumsum", "minimum", "maximum", "where", "argsort"),
-        *("flatnonzero", "nonzero", "isfinite", "diff", "unique", "repeat", "zeros_like", "full_like"),
+        *(
+            "flatnonzero",
+            "nonzero",
+            "isfinite",
+            "diff",
+            "unique",
+            "repeat",
+            "zeros_like",
+            "full_like",
+        ),
         *("argmin", "argmax", "bincount", "tile", "stack", "take", "abs", "isinf", "logical_and"),
     ):
         setattr(cupy, name, _lift(getattr(np, name)))
-    for name in ("int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "bool_"):
+    for name in (
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float32",
+        "float64",
+        "bool_",
+    ):
         setattr(cupy, name, getattr(np, name))
     cupy.dtype, cupy.inf, cupy.iinfo, cupy.finfo = np.dtype, np.inf, np.iinfo, np.finfo
     cupy.sum, cupy.any, cupy.all, cupy.count_nonzero = np.sum, np.any, np.all, np.count_nonzero

@@ -35,6 +35,19 @@ __device__ __forceinline__ double load_relaxed(const double* p) {
   return value;
 }
 
+// Read-only data, loaded here and not where it is first needed: the compiler may not move it past an
+// atomic, so that the two are under way together.
+__device__ __forceinline__ int load_early(const int* p) {
+  int value;
+  asm volatile("ld.global.nc.s32 %0, [%1];" : "=r"(value) : "l"(p));
+  return value;
+}
+__device__ __forceinline__ long long load_early(const long long* p) {
+  long long value;
+  asm volatile("ld.global.nc.s64 %0, [%1];" : "=l"(value) : "l"(p));
+  return value;
+}
+
 // Nanoseconds of a clock that all blocks share.
 __device__ __forceinline__ unsigned long long clock_nanoseconds() {
   unsigned long long now;

@@ -274,7 +274,13 @@ class Launch:
 
     def set(self, place: int, value: Any) -> None:
         """Replace a scalar parameter by another of the same dtype."""
-        ctypes.memmove(self._values[place], value.tobytes(), len(self._values[place]))
+        raw = value.tobytes()
+        if len(raw) != len(self._values[place]):
+            raise TypeError(
+                f"parameter {place} of kernel {self.kernel.name} has {len(self._values[place])} "
+                f"bytes, not {len(raw)}"
+            )
+        ctypes.memmove(self._values[place], raw, len(raw))
 
     def __call__(self) -> None:
         """Launch on the current stream."""

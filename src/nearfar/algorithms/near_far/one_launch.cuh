@@ -18,8 +18,8 @@
 //
 // Arrays: offsets[n + 1], edges[m], distance[n], near_queue and far_pile[2][capacity] (capacity >= n, so
 // that a rescan always fits), heavy[heavy_capacity], control.
-// Launch: cooperative, one block a multiprocessor, whole warps, dynamic shared memory of 3 *
-// local_capacity entries.
+// Launch: cooperative, one block a multiprocessor, whole warps, dynamic shared memory for two local lists
+// and the local far list of local_capacity entries each, and for two stages a warp.
 // Races, all harmless: distances fall by atomic minimum in any order and are read with relaxed loads; a
 // reader that misses a fall does work that the later reader of the queued entry repeats.
 // requires: cuda/grid_barrier.cuh
@@ -80,7 +80,8 @@ __device__ __forceinline__ weight_t threshold_above(weight_t least, double delta
 extern "C" __global__ void __launch_bounds__(1024, 1)
     near_far_one_launch(Solve solve, long long source, double base_delta, double largest_delta,
                         weight_t limit, const vertex_t* targets, long long n_targets,
-                        long long local_limit, long long target_near, long long max_steps) {
+                        long long local_limit, long long target_near, long long max_steps,
+                        Record* records, long long most_records) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   Entry* const shared = reinterpret_cast<Entry*>(shared_bytes);
   Control* const control = solve.control;
@@ -116,6 +117,10 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     const Sink near_sink{solve.near_queue[(k + 1) & 1], &control->near_count[(k + 1) & 3], nullptr,
                          capacity};
     const bool lost_near = size > capacity;
+    if (records && first_thread && steps <= most_records) {
+      const uint32 kind = lost_near ? kRescan : size == 0 ? kSplit : size <= local_limit ? kLocal : kGrid;
+      records[steps - 1] = {kind, size, load_relaxed(&control->far_count[f & 3]), clock_nanoseconds()};
+    }
     if (size == 0 || lost_near) {
       // The near set is empty (or was cut off): nothing pushes to the far pile in this step, so its
       // counter and minimum stand still and every block reads the same.

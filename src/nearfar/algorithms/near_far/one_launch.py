@@ -27,6 +27,9 @@ _STAGE = 128  # kStage of one_launch_rows.cuh
 _CHUNK, _HEAVY = 512, 1024  # kChunk and kHeavy there
 _COUNTERS_AT = 128  # byte where the counters of struct Control begin
 _CONTROL_BYTES = 1024
+_MOST_RECORDS = 1 << 15
+_SOLVE_FIELDS = 15  # of struct Solve, 8 bytes each
+STEP_KINDS = ("split", "grid", "local", "rescan")  # enum StepKind there
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +53,10 @@ class OneLaunchOptions(DeltaOptions):
         Capacity of each queue over the number of vertices, at least 1.
     """
 
-    delta_growth: float = 64.0
+    delta_growth: float = 16.0
     target_near: int | None = None
     local_limit: int | None = None
-    local_rounds: int = 16
+    local_rounds: int = 64
     queue_factor: float = 1.5
 
     def __post_init__(self) -> None:
@@ -78,37 +81,75 @@ def first_delta(graph: Graph, options: OneLaunchOptions) -> float:
     return max(value, 1.0) if graph.weight_dtype.kind == "i" else value or 1.0
 
 
-class _Buffers:
-    """Device arrays that a graph's solves share; made on first use and kept with the device graph."""
+class _Solver:
+    """Arrays and the prepared launch that a graph's solves share; kept with the graph."""
 
-    def __init__(self, device: DeviceGraph, capacity: int) -> None:
+    def __init__(self, device: DeviceGraph, factor: float) -> None:
         cp = runtime.cupy()
+        here = runtime.device()
         n = max(device.n, 1)
-        entry = 2 * max(device.vertex_dtype.itemsize, device.weight_dtype.itemsize)
-        wide = device.offset_dtype.itemsize > 4
-        chunk = 32 if wide and device.weight_dtype.itemsize > 4 else 24 if wide else 16
-        chunk = -(-chunk // 16) * 16
-        self.capacity = max(capacity, n, 1)
+        weight = device.weight_dtype
+        size = max(device.vertex_dtype.itemsize, weight.itemsize)
+        entry, local_entry = 2 * size, 4 * max(size, device.offset_dtype.itemsize)
+        chunk = 16 if max(weight.itemsize, device.offset_dtype.itemsize) == 4 else 32
+        self.device = device
+        self.capacity = max(math.ceil(n * factor), n)
         self.heavy_capacity = device.m // _CHUNK + device.m // _HEAVY + 1
-        self.entry = entry
         runtime.require_memory(
-            n * device.weight_dtype.itemsize
-            + 4 * self.capacity * entry
-            + self.heavy_capacity * chunk,
+            n * weight.itemsize + 4 * self.capacity * entry + self.heavy_capacity * chunk,
             "use queue_factor=1, or a CPU method (device='cpu')",
         )
         self.queues = [cp.empty(self.capacity * entry, dtype=np.uint8) for _ in range(4)]
         self.heavy = cp.empty(self.heavy_capacity * chunk, dtype=np.uint8)
         self.control = cp.empty(_CONTROL_BYTES, dtype=np.uint8)
+        self.blocks = here.multiprocessors
+        stages = _BLOCK // 32 * 2 * _STAGE * entry
+        self.local_capacity = stages // (2 * local_entry + entry)
+        kernel = runtime.program("algorithms/near_far/one_launch.cuh", device.macros).kernel(
+            "near_far_one_launch"
+        )
+        kernel.allow_shared(stages)
+        self.timer = runtime.Timer()
+        never = weight.type(unreached_value(weight))
+        numbers = [np.int64(0), np.float64(0), np.float64(0), never, None]
+        numbers += [np.int64(0)] * 4 + [None, np.int64(0)]
+        self.launch = runtime.Launch(
+            kernel,
+            self.blocks,
+            _BLOCK,
+            (np.zeros(_SOLVE_FIELDS, dtype=np.uint64), *numbers),
+            shared=stages,
+            cooperative=True,
+        )
+
+    def frame(self, distance: Any, options: OneLaunchOptions) -> Any:
+        """``struct Solve`` of one_launch_rows.cuh."""
+        device = self.device
+        arrays = (
+            *(device.offsets, device.edges, distance),
+            *(*self.queues, self.heavy, self.control),
+        )
+        wanted = min(max(device.m / max(device.n, 1), 4.0), 32.0)
+        return np.array(
+            [
+                device.n,
+                *(int(array.data.ptr) for array in arrays),
+                self.capacity,
+                self.heavy_capacity,
+                self.local_capacity,
+                options.local_rounds,
+                2 ** math.ceil(math.log2(wanted)),
+            ],
+            dtype=np.uint64,
+        )
 
 
-def _buffers(graph: Graph, device: DeviceGraph, factor: float) -> _Buffers:
+def _solver(graph: Graph, device: DeviceGraph, factor: float) -> _Solver:
     held = graph.cache.setdefault("near_far_one_launch", {})
-    capacity = math.ceil(device.n * factor) + 4096
-    key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype, capacity)
+    key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype, factor)
     if key not in held:
         held.clear()  # one set a graph: another capacity replaces it
-        held[key] = _Buffers(device, capacity)
+        held[key] = _Solver(device, factor)
     return held[key]  # type: ignore[no-any-return]
 
 
@@ -124,72 +165,63 @@ def solve_in_one_launch(
     """
     cp = runtime.cupy()
     device = device_graph(graph)
-    here = runtime.device()
     weight = device.weight_dtype
-    held = _buffers(graph, device, options.queue_factor)
-    kernel = runtime.program("algorithms/near_far/one_launch.cuh", device.macros).kernel(
-        "near_far_one_launch"
-    )
-    blocks = here.multiprocessors
-    local_capacity = (_BLOCK // 32) * 2 * _STAGE // 3
-    shared = max((_BLOCK // 32) * 2 * _STAGE, 3 * local_capacity) * held.entry
-    kernel.allow_shared(shared)
-    distance = cp.empty(device.n, dtype=weight)
-    held.control.fill(0)
-    pointers = [device.offsets, device.edges, distance, *held.queues, held.heavy, held.control]
-    solve = np.array(
-        [
-            device.n,
-            *(int(array.data.ptr) for array in pointers),
-            held.capacity,
-            held.heavy_capacity,
-            local_capacity,
-            options.local_rounds,
-        ],
-        dtype=np.uint64,
-    )
+    solver = _solver(graph, device, options.queue_factor)
+    blocks = solver.blocks
     delta = first_delta(graph, options)
-    limit = _in_dtype(workspace.limit, weight)
-    targets = None
+    distance = cp.empty(device.n, dtype=weight)
+    targets = records = None
     if workspace.targets is not None:
         targets = cp.asarray(np.ascontiguousarray(workspace.targets, dtype=device.vertex_dtype))
+    if workspace.stats == "full":
+        records = cp.zeros((_MOST_RECORDS, 4), dtype=np.uint64)
     local_limit = 64 * blocks if options.local_limit is None else options.local_limit
-    kernel(
-        blocks,
-        _BLOCK,
-        (
-            solve,
-            np.int64(source),
-            np.float64(delta),
-            np.float64(delta * options.delta_growth),
-            limit,
-            targets,
-            np.int64(0 if targets is None else len(targets)),
-            np.int64(min(local_limit, blocks * local_capacity // 2)),
-            np.int64(32 * blocks if options.target_near is None else options.target_near),
-            np.int64(8 * device.n + 1_000_000),
-        ),
-        shared=shared,
-        cooperative=True,
+    values = (
+        solver.frame(distance, options),
+        np.int64(source),
+        np.float64(delta),
+        np.float64(delta * options.delta_growth),
+        _in_dtype(workspace.limit, weight),
+        np.uint64(0 if targets is None else targets.data.ptr),
+        np.int64(0 if targets is None else len(targets)),
+        np.int64(min(local_limit, blocks * solver.local_capacity // 2)),
+        np.int64(32 * blocks if options.target_near is None else options.target_near),
+        np.int64(8 * device.n + 1_000_000),
+        np.uint64(0 if records is None else records.data.ptr),
+        np.int64(_MOST_RECORDS),
     )
-    counters = held.control[_COUNTERS_AT : _COUNTERS_AT + 56].get()
+    for place, value in enumerate(values):
+        solver.launch.set(place, value)
+    solver.timer.start()
+    solver.control.fill(0)
+    solver.launch()
+    solver.timer.stop()
+    counters = solver.control[_COUNTERS_AT : _COUNTERS_AT + 56].get()
     status, edges, steps, splits, local_steps, rescans = counters[:48].view(np.int64).tolist()
     if status:
         raise SolverError(
             f"near_far@cuda gave up after {steps} steps with delta {delta}: pass a larger delta"
         )
-    return Answer(
-        distance,
-        {
-            "iterations": steps,
-            "edges_relaxed": edges,
-            "splits": splits,
-            "local_steps": local_steps,
-            "rescans": rescans,
-            "delta": delta,
-            "last_delta": float(counters[48:].view(np.float64)[0]),
-        },
-    )
+    stats: dict[str, Any] = {
+        "iterations": steps,
+        "edges_relaxed": edges,
+        "splits": splits,
+        "local_steps": local_steps,
+        "rescans": rescans,
+        "delta": delta,
+        "last_delta": float(counters[48:].view(np.float64)[0]),
+        "device_seconds": solver.timer.seconds,
+    }
+    if records is not None:
+        kinds, near, far, times = records[: min(steps, _MOST_RECORDS)].get().astype(np.int64).T
+        stats |= {
+            "kind": [STEP_KINDS[kind] for kind in kinds],
+            "near": near,
+            "far": far,
+            "frontier": near,
+            "seconds_per_step": np.diff(times) * 1e-9,
+        }
+    return Answer(distance, stats)
 
 
 def _in_dtype(limit: float | None, dtype: np.dtype[Any]) -> Any:

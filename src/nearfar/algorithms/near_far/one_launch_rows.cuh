@@ -66,7 +66,14 @@ struct Solve {
   alignas(8) count_t heavy_capacity;
   long long local_capacity;
   long long local_rounds;
+  long long row_lanes;
 };
+
+// What a step found, for the host's record of a run.
+struct Record {
+  uint64 kind, near, far, nanoseconds;
+};
+enum StepKind : uint32 { kSplit, kGrid, kLocal, kRescan };
 
 // Where entries go: a queue, its counter, and the least distance put there (null where nobody asks).
 struct Sink {
