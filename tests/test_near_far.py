@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar import Graph, OptionError
+from nearfar import Graph
 from nearfar.algorithms.near_far.options import DUPLICATES, TRAVERSALS, paper_delta
+from nearfar.errors import OptionError
 
 from . import oracle
 from .zoo import ZOO, as_dtype

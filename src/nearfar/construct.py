@@ -31,12 +31,24 @@ def index_dtype(n: int, m: int) -> np.dtype[Any]:
     return np.dtype(np.int32 if max(n, m) < _INT32_MAX else np.int64)
 
 
+def on_device(values: Any) -> bool:
+    """Whether an array lives on a CUDA device: CuPy's, or another library's through DLPack."""
+    if isinstance(values, np.ndarray) or values is None:
+        return False
+    if hasattr(values, "__cuda_array_interface__"):
+        return True
+    kind = getattr(values, "__dlpack_device__", None)
+    return kind is not None and int(kind()[0]) == 2
+
+
 def as_numpy(values: Any, what: str) -> NDArray[Any]:
     """NumPy array of anything array-like; DLPack tensors and CuPy arrays come over by copy if needed."""
     if isinstance(values, np.ndarray):
         return values
-    if hasattr(values, "__cuda_array_interface__") and hasattr(values, "get"):
-        return np.asarray(values.get())
+    if on_device(values):
+        from nearfar.cuda.runtime import download, upload
+
+        return download(upload(values))
     if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
         try:
             return np.from_dlpack(values)
@@ -104,9 +116,7 @@ def validate(
         out = (indptr < 0) | (indptr > m) if indptr.dtype.kind == "i" else indptr > m
         if out.any():
             at = int(np.argmax(out))
-            raise GraphError(
-                f"indptr[{at}] is {indptr[at]}: it must never fall and end at {m}"
-            )
+            raise GraphError(f"indptr[{at}] is {indptr[at]}: it must never fall and end at {m}")
     if indices.dtype.itemsize > dtype.itemsize or indices.dtype.kind == "u":
         outside = indices >= n if indices.dtype.kind == "u" else (indices < 0) | (indices >= n)
         if outside.any():
@@ -180,8 +190,9 @@ def from_csr(
     Returns
     -------
     Graph
+        From device arrays it keeps a validated host copy, and answers for it stay on the device.
     """
-    return cls(
+    graph = cls(
         as_numpy(indptr, "indptr"),
         as_numpy(indices, "indices"),
         None if weights is None else as_numpy(weights, "weights"),
@@ -190,6 +201,8 @@ def from_csr(
         coordinates=None if coordinates is None else np.asarray(coordinates),
         attributes=attributes,
     )
+    graph.on_device = any(map(on_device, (indptr, indices, weights)))
+    return graph
 
 
 def from_edges(
@@ -231,7 +244,9 @@ def from_edges(
 
     source, target = as_indices(sources, "sources"), as_indices(targets, "targets")
     if len(source) != len(target):
-        raise GraphError(f"{len(source)} sources and {len(target)} targets: give one of each an edge")
+        raise GraphError(
+            f"{len(source)} sources and {len(target)} targets: give one of each an edge"
+        )
     k = len(source)
     largest = -1
     for name, ends in (("source", source), ("target", target)):
@@ -262,9 +277,7 @@ def from_edges(
     target = np.ascontiguousarray(target, dtype=dtype)
     indptr, indices = np.empty(n + 1, dtype=dtype), np.empty(m, dtype=dtype)
     sorted_weights = None if values is None else np.empty(m, dtype=values.dtype)
-    _cpu.csr_from_edges(
-        source, target, values, n, not directed, indptr, indices, sorted_weights
-    )
+    _cpu.csr_from_edges(source, target, values, n, not directed, indptr, indices, sorted_weights)
     return from_csr(
         cls,
         indptr,
@@ -341,7 +354,9 @@ def from_networkx(cls: type[Graph], graph: Any, weight: str | None = "weight") -
         try:
             weights = np.array(values, dtype=np.int64 if whole else np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise GraphError(f"edge attribute {weight!r} is not a number everywhere: {error}") from None
+            raise GraphError(
+                f"edge attribute {weight!r} is not a number everywhere: {error}"
+            ) from None
     as_is = names == list(range(len(names)))
     return from_edges(
         cls,

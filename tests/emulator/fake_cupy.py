@@ -15,7 +15,7 @@ class _Memory:
         self.ptr = ptr
 
 
-class ndarray(np.ndarray):  # noqa: N801 - CuPy's name
+class ndarray(np.ndarray):
     """A "device" array: a NumPy array that code must not mistake for one on the host."""
 
     @property

@@ -31,7 +31,9 @@ class Outcomes:
 
     def __init__(self) -> None:
         path = os.environ.get("NEARFAR_GPU_OUTCOMES")
-        self.file = None if path is None else open(path, "a", encoding="utf-8")  # noqa: SIM115
+        self.file = None
+        if path is not None:
+            self.file = open(path, "a", encoding="utf-8")  # noqa: SIM115
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         decided = report.when == "call" or report.outcome != "passed"

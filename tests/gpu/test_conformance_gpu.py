@@ -1,4 +1,4 @@
-"""Every registered, safe CUDA variant against the oracle, bit for bit, with a proof of each answer."""
+"""Every registered, safe CUDA variant against the oracle, bit for bit, each answer proven."""
 
 from __future__ import annotations
 

@@ -133,6 +133,11 @@ def test_out_of_memory_before_the_allocation(method: str, monkeypatch: pytest.Mo
     assert pool.used_bytes() == used
 
 
+def solve_often(graph: Graph) -> None:
+    for _ in range(50):
+        nearfar.sssp(graph, 0, method="near_far_host_loop@cuda")
+
+
 def test_interrupt_leaves_the_device_usable() -> None:
     n = 400_000
     graph = Graph.from_edges(np.arange(n - 1), np.arange(1, n), np.ones(n - 1, np.int32))
@@ -141,8 +146,7 @@ def test_interrupt_leaves_the_device_usable() -> None:
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            for _ in range(50):
-                nearfar.sssp(graph, 0, method="near_far_host_loop@cuda")
+            solve_often(graph)
     finally:
         timer.cancel()
     small = skewed(1000)
