@@ -158,7 +158,7 @@ def test_map_has_a_line_for_every_street(tmp_path: Path) -> None:
     graph = town()
     paths = nearfar.sssp(graph, 0)
     segments, values, faint = isochrone._segments(paths, 60.0)
-    # 12 x 9 grid: each street once, although both directions are edges; and one that is not reached.
+    # Each street once, although both directions are edges; and one that is not reached.
     assert len(segments) == 12 * 8 + 11 * 9
     assert len(faint) == 1
     assert (np.diff(values) <= 0).all()
