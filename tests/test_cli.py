@@ -324,6 +324,10 @@ def test_methods_lists_the_registry() -> None:
     assert "@cuda" not in text
 
 
+def test_methods_of_an_unknown_family() -> None:
+    assert "dijkstra" in fail(Exit.USAGE, "methods", "--family", "dikstra")
+
+
 def test_doctor() -> None:
     data = json.loads(succeed("doctor", "--json"))
     assert data["healthy"] is True

@@ -303,7 +303,7 @@ def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> li
 
         near = difflib.get_close_matches(method, [*_registry, *ideas()], 3, 0.5)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        raise OptionError(f"no method {method!r}{hint} `nearfar methods` lists them all")
+        raise OptionError(f"no method {method!r}{hint or ':'} `nearfar methods` lists them all")
     if not allow_unsafe and all(v.unsafe for v in found):
         raise VariantUnavailable(
             f"{found[0].id} is wrong by design ({found[0].summary}): pass allow_unsafe=True to run it"

@@ -102,6 +102,10 @@ def replacing(path: str) -> Iterator[Path]:
     try:
         yield temporary
         temporary.replace(final)
+    except OSError as error:
+        if error.filename == str(temporary):
+            error.filename = path  # the name that the user knows
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.console import Exit, emit
+from nearfar.errors import OptionError
 
 if TYPE_CHECKING:
     import argparse
@@ -64,9 +65,13 @@ def describe() -> list[dict[str, Any]]:
 
 def run(args: argparse.Namespace) -> int:
     """List the methods."""
+    everything = describe()
+    families = sorted({v["family"] for v in everything})
+    if args.family is not None and args.family not in families:
+        raise OptionError(f"no family {args.family!r}: there are {', '.join(families)}")
     found = [
         v
-        for v in describe()
+        for v in everything
         if (args.device is None or v["device"] == args.device)
         and (args.family is None or v["family"] == args.family)
         and (args.problem is None or args.problem in v["problems"])
