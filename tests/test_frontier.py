@@ -183,3 +183,11 @@ def test_bad_launch_shapes_are_refused(bad: dict[str, int]) -> None:
     graph = as_dtype(ZOO["path"](), "int32")
     with pytest.raises(OptionError, match=next(iter(bad))):
         nearfar.sssp(graph, 0, method="frontier_successors@cuda", **bad)
+
+
+def test_none_entries_are_no_edges() -> None:
+    graph = Graph.from_dense([[None, 0, 4], [None, None, 2], [1, None, None]])
+    assert graph.n_edges == 4
+    assert graph.weight_dtype.kind == "i"
+    paths = nearfar.sssp(graph, 0, method="frontier_matrix_predecessors@cpu")
+    assert paths.distances.tolist() == [0, 0, 2]

@@ -454,9 +454,9 @@ def from_dense(
     Parameters
     ----------
     matrix : array or masked array, shape (n, n)
-        Entry (i, j) is the weight of the edge from i to j. NaN, infinities, masked entries and entries
-        equal to ``missing`` are no edges; a zero is an edge of weight 0, except on the diagonal, where it
-        would be a self-loop that changes nothing and is left out.
+        Entry (i, j) is the weight of the edge from i to j. NaN, infinities, None, masked entries
+        and entries equal to ``missing`` are no edges; a zero is an edge of weight 0, except on the
+        diagonal, where it would be a self-loop that changes nothing and is left out.
     missing : number or None
         A further value that stands for no edge, for integer matrices.
     directed : bool
@@ -467,6 +467,10 @@ def from_dense(
     Graph
     """
     mask = np.ma.getmaskarray(matrix) if isinstance(matrix, np.ma.MaskedArray) else None
+    if mask is None and (array := as_numpy(matrix, "matrix")).dtype == object:
+        none = [item is None for item in array.flat]
+        mask = np.array(none, dtype=bool).reshape(array.shape)
+        matrix = np.ma.masked_array(np.array(np.where(mask, 0, array).tolist()), mask)
     dense = as_weights(np.ma.getdata(matrix) if mask is not None else matrix)
     if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
         raise GraphError(f"the matrix has shape {dense.shape}: an adjacency matrix is square")
