@@ -137,6 +137,23 @@ class Cursor {
     return value;
   }
 
+  // The next field as an integer; false, and anywhere in the line, if it is none.
+  bool try_integer(int64_t& value, char separator = ' ') {
+    skip_blanks();
+    const auto [stop, error] = std::from_chars(p_, end_, value);
+    if (error != std::errc()) return false;
+    p_ = stop;
+    return stop == end_ || *stop == '\n' || is_blank(*stop) || *stop == separator;
+  }
+  // Over a separator that is not blank.
+  bool try_separator(char separator) {
+    if (separator == ' ') return true;
+    skip_blanks();
+    if (p_ == end_ || *p_ != separator) return false;
+    ++p_;
+    return true;
+  }
+
   // A vertex id from first to first + n - 1, returned 0-based.
   int64_t vertex(const char* what, int64_t first, int64_t n) {
     const int64_t id = integer(what);
