@@ -1,7 +1,8 @@
 """nearfar: exact shortest paths in weighted graphs on CPU cores and NVIDIA GPUs.
 
-The name is the best method of Davidson et al. 2014: the near set and the far pile. Names are imported on
-first use, so ``import nearfar`` costs next to nothing and never touches an optional dependency.
+The name is the best method of Davidson et al. 2014: the near set and the far pile. Names are
+imported on first use, so ``import nearfar`` costs next to nothing and never touches an optional
+dependency.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
     from nearfar.formats import read, write
     from nearfar.generators import generate
     from nearfar.graph import Graph
+    from nearfar.many import all_pairs, distances
+    from nearfar.negative_cycles import find_negative_cycle
     from nearfar.paths import Paths
-    from nearfar.solve import shortest_path, sssp
     from nearfar.proof import verify
+    from nearfar.solve import shortest_path, sssp
 
 __version__ = "0.1.0"
 
@@ -31,6 +34,9 @@ _WHERE = {
     "Paths": "paths",
     "sssp": "solve",
     "shortest_path": "solve",
+    "distances": "many",
+    "all_pairs": "many",
+    "find_negative_cycle": "negative_cycles",
     "verify": "proof",
     "read": "formats",
     "write": "formats",
@@ -50,6 +56,9 @@ __all__ = [
     "NegativeWeightError",
     "OutOfMemoryError",
     "Paths",
+    "all_pairs",
+    "distances",
+    "find_negative_cycle",
     "generate",
     "read",
     "shortest_path",

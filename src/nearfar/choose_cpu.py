@@ -31,7 +31,9 @@ def cpu_ranking(graph: Graph, request: Request) -> list[tuple[str, float, str]]:
         Only variants that auto would consider, whether or not they fit the request.
     """
     if request.problem != "sssp":
-        return []
+        from nearfar.choose_batch import batch_ranking
+
+        return batch_ranking(graph, request)
     n, m = graph.n_vertices, graph.n_edges
     if graph.n_negative:
         return _negative(m)

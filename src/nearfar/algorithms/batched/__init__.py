@@ -2,7 +2,8 @@
 
 Two ideas, on either kind of device::
 
-    one source a worker         each worker (CPU core, thread block) takes the next source and solves
+    one source a worker         each worker (CPU core, thread block) takes the next source and
+    solves
                                 it alone, in memory that it keeps
     one source a lane           each edge is read once for 8 to 128 sources, whose distances to one
                                 vertex lie side by side:
@@ -13,9 +14,9 @@ Two ideas, on either kind of device::
                 distance[t][:] = where(improved, distance[v][:] + w, distance[t][:])
                 if any(improved): t waits
 
-The first does the least work an answer needs and wins where searches have little in common, as on road
-networks. The second does some edges again, but all lanes for one memory access, and wins on graphs of
-small diameter: its working set is one graph's, not one a worker.
+The first does the least work an answer needs and wins where searches have little in common, as on
+road networks. The second does some edges again, but all lanes for one memory access, and wins on
+graphs of small diameter: its working set is one graph's, not one a worker.
 
 Rows are independent: a row is the same bits whatever batch it was solved in.
 """

@@ -30,6 +30,7 @@ class Owned {
     state.bucket = static_cast<int32_t*>(block(n * sizeof(int32_t)));
     std::fill_n(state.bucket, n, -1);
     std::fill_n(state.head, LaneState<Lane>::kSlots, -1);
+    std::fill_n(state.tail, LaneState<Lane>::kSlots, -1);
   }
   LaneState<Lane> state;
 

@@ -31,10 +31,12 @@ class LaneOptions:
     Parameters
     ----------
     width : {8, 16, 32, 64} or None
-        Sources a sweep. None takes two cache lines a vertex: 64 lanes of 16 bits, 32 of 32 or 16 of 64.
-        A width that the type of the lanes does not have is replaced by the nearest that it has.
+        Sources a sweep. None takes two cache lines a vertex: 64 lanes of 16 bits, 32 of 32 or 16
+        of 64. A width that the type of the lanes does not have is replaced by the nearest that it
+        has.
     delta : float or None
-        Width of a bucket in units of the weights, greater than 0; None takes half the mean weight.
+        Width of a bucket in units of the weights, greater than 0; None takes a quarter of the mean
+        weight.
     """
 
     width: int | None = None
@@ -96,7 +98,7 @@ def lanes(
 ) -> Answer:
     """One source a lane; 16-bit lanes first for integers, repeated wider where they do not fit."""
     out = answer_rows(graph, sources, workspace)
-    delta = options.delta if options.delta is not None else graph.mean_weight / 2
+    delta = options.delta if options.delta is not None else graph.mean_weight / 4
     stats = _cpu.lanes(
         graph.view,
         sources.astype(np.int32),

@@ -29,7 +29,7 @@ struct LaneGraph {
   float inverse_delta = 0;
 };
 
-// Memory of one worker. Every `bucket` entry is -1 and every head is -1 between batches.
+// Memory of one worker. Between batches every bucket, head and tail entry is -1.
 template <class Lane>
 struct LaneState {
   static constexpr int kSlots = 1024;
@@ -38,6 +38,7 @@ struct LaneState {
   int32_t* previous = nullptr;
   int32_t* bucket = nullptr;  // [n] bucket number that holds the vertex, -1 for none
   int32_t head[kSlots] = {};
+  int32_t tail[kSlots] = {};
 };
 
 struct LaneCounts {

@@ -1,4 +1,4 @@
-"""Blocked Floyd-Warshall on CPU cores: tiles of 64, vector registers, workers that share each phase."""
+"""Blocked Floyd-Warshall on CPU cores: tiles of 64 in vector registers, threaded phases."""
 
 from __future__ import annotations
 
@@ -80,5 +80,5 @@ def floyd_warshall(
         stats["inexact_rows"] = left
     picked = out if len(sources) == n and (sources == np.arange(n)).all() else out[sources]
     if workspace.columns is not None:
-        picked = picked[:, workspace.columns]
+        picked = np.ascontiguousarray(picked[:, workspace.columns])
     return Answer(picked, stats)

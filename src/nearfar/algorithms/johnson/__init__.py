@@ -1,4 +1,4 @@
-"""Johnson's method: many sources or all pairs with negative weights (johnson-cuda, sections 4 and 5).
+"""Johnson's method: many sources or all pairs with negative weights (johnson-cuda, 4 and 5).
 
 ::
 
@@ -7,16 +7,17 @@
     for each source s: distance' from s with a method for non-negative weights
     distance[s][v] = distance'[s][v] + h[v] - h[s]
 
-The first step finds a negative cycle if the graph has one anywhere; then there is no answer, even for
-sources that do not reach it (use ``bellman_ford`` from such a source).
+The first step finds a negative cycle if the graph has one anywhere; then there is no answer, even
+for sources that do not reach it (use ``bellman_ford`` from such a source).
 
-**Exactness.** Integer potentials keep everything exact. With floats the shifted weights are rounded, so
-``distance`` is off by a few roundings; one more sweep over the edges, in the order that the shifted
-distances give, replaces them by sums along the path (see ``cpu/polish.hpp``), which are bit for bit
-what Bellman-Ford returns. Where that is not possible: on a graph with a cycle whose exact weight is
-zero or nearly so, rounding may let it improve for ever; such rows keep the shifted-back values, and
-``stats["inexact_rows"]`` counts them.
+**Exactness.** Integer potentials keep everything exact. With floats the shifted weights are
+rounded, so ``distance`` is off by a few roundings; one more sweep over the edges, in the order
+that the shifted distances give, replaces them by sums along the path (see ``cpu/polish.hpp``),
+which are bit for bit what Bellman-Ford returns. Where that is not possible: on a graph with a
+cycle whose exact weight is zero or nearly so, rounding may let it improve for ever; such rows keep
+the shifted-back values, and ``stats["inexact_rows"]`` counts them.
 
-``johnson@cpu`` takes the inner method from the batched family. On CUDA the paper's three forms of the
-inner parallel Dijkstra stand beside it: ``johnson_flag``, ``johnson_queue`` and ``johnson_prefix``.
+``johnson@cpu`` takes the inner method from the batched family. On CUDA the paper's three forms of
+the inner parallel Dijkstra stand beside it: ``johnson_flag``, ``johnson_queue`` and
+``johnson_prefix``.
 """

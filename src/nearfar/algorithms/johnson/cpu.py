@@ -74,7 +74,7 @@ def shifted(graph: Graph) -> Shifted:
         _cpu.johnson_reweight(base.view, h, weights)
         moved = Graph(base.indptr, base.indices, weights, directed=True)
         found = graph.cache["johnson"] = Shifted(moved, base, h)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _fits(graph: Graph, request: Request) -> Literal[True] | str:
@@ -100,7 +100,7 @@ def _fits(graph: Graph, request: Request) -> Literal[True] | str:
 def johnson(
     graph: Graph, sources: NDArray[np.int64], options: JohnsonOptions, workspace: Workspace
 ) -> Answer:
-    """Johnson's method; the limit is applied by the caller, since shifted distances do not obey it."""
+    """Johnson's method; the caller applies the limit, which shifted distances do not obey."""
     plan = shifted(graph)
     floating = graph.weight_dtype.kind == "f"
     inner = find(options.inner, "cpu")[0]

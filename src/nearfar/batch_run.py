@@ -1,0 +1,198 @@
+"""One checked request for many sources: who solves a block of rows, and the checks after."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import DistanceOverflowError, NegativeWeightError, VariantUnavailable
+from nearfar.graph import unreached_value
+from nearfar.options import build_options
+from nearfar.registry import Request, Variant, Workspace, find
+from nearfar.solve import select
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph import Graph
+    from nearfar.sinks import Sink
+
+__all__ = ["BatchRun"]
+
+
+class BatchRun:
+    """One checked request: which variant solves a block, and what is repeated in 64 bits."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64] | None,
+        limit: Any,
+        device: str,
+        method: str,
+        threads: int,
+        options: dict[str, Any],
+    ) -> None:
+        self.graph, self.rows, self.columns, self.limit = graph, rows, columns, limit
+        n = graph.n_vertices
+        every = len(rows) == n and bool((rows == np.arange(n)).all())
+        self.request = Request(
+            problem="all_pairs" if every else "batch",
+            n_sources=len(rows),
+            device=device,
+            limit=limit,
+            targets=columns,
+            threads=threads,
+        )
+        self.options, self.block = options, max(len(rows), 1)
+        self.stats: dict[str, Any] = {}
+        self.variant, self.reason = self._choose(method)
+        self.checked = build_options(self.variant.options, options, self.variant.id)
+        self.wide: Graph | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the answer."""
+        width = self.graph.n_vertices if self.columns is None else len(self.columns)
+        return len(self.rows), width
+
+    def _choose(self, method: str) -> tuple[Variant, str]:
+        """A variant for the batch, or a single-source one to run source by source."""
+        try:
+            return select(self.graph, self.request, method)
+        except (VariantUnavailable, NegativeWeightError):
+            if method == "auto":
+                raise
+        single = replace(self.request, problem="sssp")
+        tried = find(method, self.request.device)
+        if not any("sssp" in v.problems for v in tried):
+            return select(self.graph, self.request, method)
+        return select(self.graph, single, method)
+
+    def scratch_bytes(self) -> int:
+        """What the variant needs besides the rows, roughly and not too little."""
+        n, workers = self.graph.n_vertices, self.request.threads
+        if self.variant.idea == "floyd_warshall":
+            return (-(-n // 64) * 64) ** 2 * self.graph.weight_dtype.itemsize
+        return workers * n * (140 if self.variant.idea == "lanes" else 24)
+
+    def solve(self, rows: NDArray[np.int64], out: NDArray[Any] | None) -> NDArray[Any]:
+        """Distances of some of the rows, masked by the limit, in 64 bits where 32 are too few."""
+        if self.wide is None:
+            found, lost = self._attempt(self.graph, rows, out)
+            if not lost:
+                return found
+            if self.graph.weight_dtype.itemsize == 8:
+                raise DistanceOverflowError(
+                    f"a distance does not fit {self.graph.weight_dtype}: scale the weights down"
+                )
+            kind = np.float64 if self.graph.weight_dtype.kind == "f" else np.int64
+            self.wide = self.graph.astype(kind)
+            self.stats["repeated_in_64_bits"] = True
+        found, lost = self._attempt(self.wide, rows, None)
+        if lost:
+            raise DistanceOverflowError(
+                f"a distance does not fit {self.wide.weight_dtype}: scale the weights down"
+            )
+        return found
+
+    def _attempt(
+        self, graph: Graph, rows: NDArray[np.int64], out: NDArray[Any] | None
+    ) -> tuple[NDArray[Any], bool]:
+        from nearfar import _cpu
+
+        found, stats = self._batch(graph, rows, out)
+        for name, value in stats.items():
+            counts = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+            add = counts and name not in ("lanes", "lane_bits")
+            self.stats[name] = self.stats.get(name, 0) + value if add else value
+        self.stats["engine"] = self.variant.id
+        if self.limit is not None:
+            found = np.ascontiguousarray(found)
+            _cpu.mask_above(found, self.limit)
+        return found, bool(stats.get("saturated")) or self._saturated(graph, found)
+
+    def _batch(
+        self, graph: Graph, rows: NDArray[np.int64], out: NDArray[Any] | None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        threads = self.request.threads
+        variant = self.variant
+        if "sssp" not in variant.problems:
+            work = Workspace(threads, self.limit, columns=self.columns, out=out)
+            answer = variant.run(graph, rows, self.checked, work)
+            found = answer.distances
+            return (found if isinstance(found, np.ndarray) else found.get()), answer.stats
+        shape = (len(rows), self.shape[1])
+        fits = out is not None and out.shape == shape and out.dtype == graph.weight_dtype
+        matrix = out if fits and out is not None else np.empty(shape, dtype=graph.weight_dtype)
+        workers = threads if variant.device == "cpu" else 1
+        work = Workspace(1, self.limit, self.columns)
+
+        def one(i: int) -> dict[str, Any]:
+            answer = variant.run(graph, int(rows[i]), self.checked, work)
+            row = answer.distances
+            row = row if isinstance(row, np.ndarray) else row.get()
+            matrix[i] = row if self.columns is None else row[self.columns]
+            return answer.stats
+
+        if workers == 1:
+            parts = [one(i) for i in range(len(rows))]
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                parts = list(pool.map(one, range(len(rows))))
+        total: dict[str, Any] = {}
+        for part in parts:
+            for name in ("iterations", "edges_relaxed", "vertices_processed"):
+                total[name] = total.get(name, 0) + int(part.get(name, 0))
+            total["saturated"] = total.get("saturated", False) or bool(part.get("saturated"))
+        return matrix, total
+
+    def _saturated(self, graph: Graph, found: NDArray[Any]) -> bool:
+        """Whether a finite distance may have been lost because it does not fit the dtype.
+
+        Sound and cheap: false alarms only cost a repetition in 64 bits, and need distances within
+        one weight of the end of the range.
+        """
+        from nearfar import _cpu
+
+        dtype = graph.weight_dtype
+        top = float(np.finfo(dtype).max) if dtype.kind == "f" else int(np.iinfo(dtype).max)
+        heaviest = max(abs(graph.max_weight), abs(graph.min_weight))
+        if heaviest * max(graph.n_vertices - 1, 1) < top:
+            return False
+        if self.limit is not None and self.limit + graph.max_weight < top:
+            return False
+        none = unreached_value(dtype)
+        if self.columns is not None:
+            return dtype.itemsize == 4  # unseen columns may hide the path: be safe
+        for row in found:
+            if (row == none).any() and _cpu.first_saturated_edge(
+                graph.view, np.ascontiguousarray(row)
+            ) >= 0:
+                return True
+        return False
+
+    def into(self, sink: Sink) -> Any:
+        """Run block by block into the sink and return what it makes."""
+        sink.start(self.shape, self.graph.weight_dtype)
+        blocks = range(0, max(len(self.rows), 1), self.block)  # start may have changed the block
+        for number, first in enumerate(blocks):
+            if sink.has(number):
+                continue
+            part = self.rows[first : first + self.block]
+            found = self.solve(part, sink.memory(first, len(part)))
+            sink.put(number, first, found)
+        return sink.finish()
+
+    def predecessors(self, matrix: NDArray[Any]) -> NDArray[Any]:
+        """One pass over tight edges a row, as for a single source."""
+        from nearfar.paths import tight_predecessors
+
+        found = np.empty(matrix.shape, dtype=self.graph.indptr.dtype)
+        for i, source in enumerate(self.rows):
+            found[i] = tight_predecessors(self.graph, int(source), np.ascontiguousarray(matrix[i]))
+        return found

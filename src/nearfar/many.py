@@ -1,0 +1,287 @@
+"""Many sources and all pairs: one call for a matrix, a file, a sparse matrix or a reduction.
+
+The work goes in blocks of rows. Each block is solved by one batch variant, masked, and handed to a
+sink (an array, a file, a reduction), so that no more than one block is in memory unless the caller
+wants the matrix.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from nearfar.batch_run import BatchRun
+from nearfar.errors import OptionError, OutOfMemoryError
+from nearfar.graph import Graph, unreached_value
+from nearfar.sinks import ArraySink, CsrSink, Reduction, Sink, widened
+from nearfar.solve import as_graph, check_limit, check_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["all_pairs", "distances", "free_memory", "pair_distances"]
+
+
+def free_memory() -> int:
+    """Bytes of main memory that a run can still get, the limit of a container counted."""
+    free = 1 << 62
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            fields = dict(line.split(":", 1) for line in lines)
+        free = int(fields["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        if hasattr(os, "sysconf"):
+            free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    for limit, used in (
+        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+        (
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+            "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        ),
+    ):
+        try:
+            with open(limit, encoding="ascii") as a, open(used, encoding="ascii") as b:
+                free = min(free, int(a.read()) - int(b.read()))
+        except (OSError, ValueError):
+            continue
+    return max(free, 0)
+
+
+def distances(
+    graph: Any,
+    sources: Iterable[Any] | None = None,
+    targets: Iterable[Any] | None = None,
+    limit: float | None = None,
+    predecessors: bool = False,
+    out: Any = None,
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+    *,
+    pairs: Iterable[tuple[Any, Any]] | None = None,
+    reduce: str | tuple[str, Sequence[float]] | None = None,
+    method: str = "auto",
+    threads: int | None = None,
+    memory: int | None = None,
+    block: int | None = None,
+    stats: dict[str, Any] | None = None,
+    **options: Any,
+) -> Any:
+    """Exact distances from many sources at once.
+
+    Parameters
+    ----------
+    graph : Graph, SciPy sparse matrix or NetworkX graph
+    sources : vertices or None
+        One row each, in this order; None means every vertex.
+    targets : vertices or None
+        One column each, in this order; None means every vertex. A search stops once all are
+        settled.
+    limit : number or None
+        Inclusive; what is farther is left unreached. In units of the weights.
+    predecessors : bool
+        Return ``(distances, predecessors)``, both arrays of one shape; needs every column.
+    out : array, "csr", path or None
+        Where the rows go. None: a new array. An array (also memory-mapped) of the result's shape
+        and dtype is written to and returned. ``"csr"``: a ``scipy.sparse.csr_array`` of the pairs
+        reached (within ``limit``); a distance of 0 is stored too. A path ending in ``.npy``,
+        ``.zarr`` or ``.parquet``: written block by block with a manifest beside it; the same call
+        again after an interruption resumes (see :mod:`nearfar.store`).
+    device : {"auto", "cpu", "cuda"}
+    pairs : list of (source, target) or None
+        Instead of ``sources`` and ``targets``: one distance a pair, as a vector.
+    reduce : str, tuple or None
+        One number (or few) a row without the matrix: ``"count"``, ``"sum"``, ``"mean"``, ``"max"``,
+        ``"nearest:k"`` or ``("histogram", edges)``; see :class:`nearfar.sinks.Reduction`.
+    method : str
+        ``"auto"``, a batch variant (``"lanes"``, ``"worker_per_source"``, ``"johnson"``, ...) or
+        any single-source method, which workers then run source by source.
+    threads : int or None
+        CPU workers; None uses all cores of this process.
+    memory : int or None
+        Bytes that the run may use; None asks the system what is free.
+    block : int or None
+        Rows a block; None chooses.
+    stats : dict or None
+        Filled with the engine, the reason of the choice, counters and seconds.
+    **options
+        Options of the variant.
+
+    Returns
+    -------
+    array, shape (k, n) or (k, len(targets))
+        Dtype of the weights (int32 without weights, 64 bits when a 32-bit sum does not fit);
+        unreached is inf or the dtype's maximum. Other values of ``out``, ``pairs`` and ``reduce``
+        return what they say.
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated, with the bytes needed and the options that fit.
+    VertexError, OptionError, NegativeWeightError, NegativeCycleError, VariantUnavailable
+        As for :func:`nearfar.sssp`.
+
+    Notes
+    -----
+    A row is the same bits whatever the method, the batch and its neighbours. O(k (n + m) log n) at
+    worst on the CPU for non-negative weights.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> g = nearfar.Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+    >>> nearfar.distances(g, [0, 1], targets=[2])
+    array([[7],
+           [3]], dtype=int32)
+    >>> nearfar.distances(g, pairs=[(0, 1), (1, 2)])
+    array([4, 3], dtype=int32)
+    """
+    graph = as_graph(graph)
+    if pairs is not None:
+        if sources is not None or targets is not None or reduce or out is not None or predecessors:
+            raise OptionError("pairs goes without sources, targets, out, reduce and predecessors")
+        return pair_distances(
+            graph, pairs, limit, device, method=method, threads=threads, stats=stats, **options
+        )
+    rows = _indices(graph, sources, "source")
+    columns = None if targets is None else _indices(graph, targets, "target")
+    if predecessors and (columns is not None or reduce or isinstance(out, (str, os.PathLike))):
+        raise OptionError("predecessors needs every column and an array: no targets, no file")
+    bound = check_limit(limit, graph.weight_dtype)
+    run = BatchRun(graph, rows, columns, bound, device, method, check_threads(threads), options)
+    sink = _sink(run, out, reduce, memory, block, predecessors)
+    began = time.perf_counter()
+    result = run.into(sink)
+    if stats is not None:
+        stats.update(run.stats, seconds=time.perf_counter() - began, reason=run.reason)
+    if predecessors:
+        return result, run.predecessors(result)
+    return result
+
+
+def all_pairs(graph: Any, **arguments: Any) -> Any:
+    """Distances between all pairs: :func:`distances` with every vertex as a source.
+
+    Parameters
+    ----------
+    graph : Graph, SciPy sparse matrix or NetworkX graph
+    **arguments
+        As for :func:`distances`, except ``sources`` and ``pairs``.
+
+    Returns
+    -------
+    array, shape (n, n), or what ``out`` and ``reduce`` ask for
+    """
+    for name in ("sources", "pairs"):
+        if name in arguments:
+            raise OptionError(f"all_pairs has every vertex as a source: use distances for {name}")
+    return distances(graph, None, **arguments)
+
+
+def pair_distances(
+    graph: Graph,
+    pairs: Iterable[tuple[Any, Any]],
+    limit: float | None = None,
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+    **arguments: Any,
+) -> NDArray[Any]:
+    """Distances of (source, target) pairs as a vector; one search a distinct source.
+
+    Parameters
+    ----------
+    graph : Graph
+    pairs : list of (source, target)
+    limit : number or None
+        Inclusive.
+    device : {"auto", "cpu", "cuda"}
+    **arguments
+        ``method``, ``threads``, ``stats`` and options of :func:`distances`.
+
+    Returns
+    -------
+    array, shape (len(pairs),)
+    """
+    listed = list(pairs)
+    if any(len(pair) != 2 for pair in listed):
+        raise OptionError("pairs holds something that is no (source, target) pair")
+    starts = np.array([graph.index_of(s, "source") for s, _ in listed], dtype=np.int64)
+    ends = np.array([graph.index_of(t, "target") for _, t in listed], dtype=np.int64)
+    found = np.full(len(listed), unreached_value(graph.weight_dtype), dtype=graph.weight_dtype)
+    rows, row_of = np.unique(starts, return_inverse=True)
+    names = graph.vertex_names
+    order = np.argsort(row_of, kind="stable")
+    # Few sources share a block, so that a block's columns are about the targets of its own rows.
+    step = 256
+    for first in range(0, len(rows), step):
+        low, high = np.searchsorted(row_of[order], [first, first + step])
+        mine = order[low:high]
+        columns, column_of = np.unique(ends[mine], return_inverse=True)
+        part = rows[first : first + step]
+        matrix = distances(
+            graph,
+            part if names is None else names[part],
+            columns if names is None else names[columns],
+            limit,
+            device=device,
+            **arguments,
+        )
+        if matrix.dtype != found.dtype:
+            wide = np.promote_types(matrix.dtype, found.dtype)
+            matrix, found = widened(matrix, wide), widened(found, wide)
+        found[mine] = matrix[row_of[mine] - first, column_of]
+    return found
+
+
+def _indices(graph: Graph, vertices: Iterable[Any] | None, what: str) -> NDArray[np.int64]:
+    if vertices is None:
+        return np.arange(graph.n_vertices, dtype=np.int64)
+    array = np.atleast_1d(np.asarray(vertices if hasattr(vertices, "__len__") else list(vertices)))
+    if graph.vertex_names is None and array.dtype.kind in "iu" and array.ndim == 1 and len(array):
+        wrong = (array < 0) | (array >= graph.n_vertices)
+        if wrong.any():
+            graph.index_of(int(array[wrong][0]), what)
+        return np.ascontiguousarray(array, dtype=np.int64)
+    return np.array([graph.index_of(v, what) for v in array.tolist()], dtype=np.int64)
+
+
+def _sink(
+    run: BatchRun, out: Any, reduce: Any, memory: int | None, block: int | None, predecessors: bool
+) -> Sink:
+    """The place the rows go to, after checking that everything fits into memory."""
+    k, width = run.shape
+    item = run.graph.weight_dtype.itemsize
+    free = free_memory() if memory is None else int(memory)
+    reduction = None if reduce is None else Reduction.parse(reduce)
+    to_file = isinstance(out, (str, os.PathLike)) and out != "csr"
+    whole = out is None and reduction is None
+    held = k * width * (item + (8 if predecessors else 0)) if whole else 0
+    scratch = run.scratch_bytes()
+    needed = held + scratch
+    if needed > free:
+        advice = [f"the matrix alone takes {k * width * item / 2**30:.2f} GiB: use"]
+        if whole:
+            advice.append("out='name.npy' (or .zarr, .parquet), reduce=..., limit= with out='csr',")
+        advice.append("fewer sources or targets")
+        raise OutOfMemoryError(needed, free, " ".join(advice))
+    if block is not None and block < 1:
+        raise OptionError(f"block is {block}: give at least 1 row")
+    if whole:
+        run.block = block or max(k, 1)
+        return ArraySink()
+    room = max((free - scratch) // 4, 1)
+    fitting = int(min(room, 2**30) // max(width * item, 1))
+    run.block = block or max(1, min(max(fitting, 1), max(k, 1)))
+    if reduction is not None:
+        if out is not None:
+            raise OptionError("reduce returns its own arrays: leave out away")
+        return reduction.sink(run.rows, run.columns, run.graph)
+    if isinstance(out, str) and out == "csr":
+        return CsrSink(run.graph.n_vertices if run.columns is None else len(run.columns))
+    if to_file:
+        from nearfar.store import FileSink
+
+        return FileSink(os.fspath(out), run)
+    return ArraySink(out)

@@ -1,0 +1,183 @@
+"""Rows on disk: formats, identity of a run, and resuming after the process was killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar.errors import DistanceOverflowError, OptionError
+from nearfar.graph import Graph
+from nearfar.many import all_pairs, distances
+from nearfar.store import read_rows
+
+FORMATS = [".npy", ".parquet", ".zarr"]
+
+
+def graph_of(seed=1, n=90, m=400):
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 60, m).astype(np.int32)
+    return Graph.from_edges(rng.integers(0, n, m), rng.integers(0, n, m), weights, n_vertices=n)
+
+
+def contents(path):
+    if path.suffix == ".npy":
+        return np.load(path)
+    if path.suffix == ".parquet":
+        sources, rows = read_rows(path)
+        assert (np.diff(sources) > 0).all()
+        return rows
+    zarr = pytest.importorskip("zarr")
+    return np.asarray(zarr.open(str(path), mode="r")[:])
+
+
+@pytest.fixture(params=FORMATS)
+def path(request, tmp_path):
+    if request.param == ".zarr":
+        pytest.importorskip("zarr")
+    if request.param == ".parquet":
+        pytest.importorskip("pyarrow")
+    return tmp_path / f"rows{request.param}"
+
+
+def manifest(path):
+    return json.loads(path.with_name(path.name + ".manifest.json").read_text())
+
+
+def test_rows_are_those_of_the_matrix(path):
+    graph = graph_of()
+    all_pairs(graph, out=path, block=13)
+    np.testing.assert_array_equal(contents(path), all_pairs(graph))
+    known = manifest(path)
+    assert known["complete"] is True
+    assert len(known["blocks"]) == 7
+    assert known["graph"] == graph.digest()
+
+
+def test_a_finished_run_solves_nothing_again(path):
+    graph = graph_of()
+    all_pairs(graph, out=str(path), block=13)
+    stats = {}
+    all_pairs(graph, out=str(path), stats=stats)
+    assert "edges_relaxed" not in stats
+    np.testing.assert_array_equal(contents(path), all_pairs(graph))
+
+
+def test_a_damaged_block_is_solved_again(path):
+    graph = graph_of()
+    all_pairs(graph, out=path, block=13)
+    if path.suffix == ".npy":
+        data = np.load(path, mmap_mode="r+")
+        data[15, 3] += 1
+        data.flush()
+        del data
+    elif path.suffix == ".parquet":
+        (path / "block-000001.parquet").write_bytes(b"PAR1")
+    else:
+        zarr = pytest.importorskip("zarr")
+        zarr.open(str(path), mode="r+")[15, 3] += 1
+    stats = {}
+    all_pairs(graph, out=path, stats=stats)
+    assert stats["edges_relaxed"] > 0
+    np.testing.assert_array_equal(contents(path), all_pairs(graph))
+
+
+def test_another_run_under_the_same_name_is_refused(path):
+    graph = graph_of()
+    distances(graph, [1, 2, 3], out=path)
+    for other in (
+        lambda: distances(graph, [1, 2, 4], out=path),
+        lambda: distances(graph, [1, 2, 3], targets=[0], out=path),
+        lambda: distances(graph, [1, 2, 3], limit=5, out=path),
+        lambda: distances(graph_of(2), [1, 2, 3], out=path),
+        lambda: distances(graph.astype(np.float64), [1, 2, 3], out=path),
+    ):
+        with pytest.raises(OptionError, match="another run"):
+            other()
+    manifest_file = path.with_name(path.name + ".manifest.json")
+    manifest_file.write_text("{")
+    with pytest.raises(OptionError, match="damaged"):
+        distances(graph, [1, 2, 3], out=path)
+    manifest_file.unlink()
+    with pytest.raises(OptionError, match="without a manifest"):
+        distances(graph, [1, 2, 3], out=path)
+
+
+def test_sums_that_do_not_fit_are_an_error_and_not_a_file_of_two_dtypes(tmp_path):
+    graph = Graph.from_edges([0, 1], [1, 2], np.array([2**31 - 2, 9], dtype=np.int32))
+    with pytest.raises(DistanceOverflowError, match="int64"):
+        all_pairs(graph, out=tmp_path / "d.npy")
+    got = all_pairs(graph.astype(np.int64), out=tmp_path / "wide.npy")
+    assert got[0].tolist() == [0, 2**31 - 2, 2**31 + 7]
+
+
+def test_nothing_to_write(tmp_path):
+    got = distances(graph_of(), [], out=tmp_path / "none.npy")
+    assert got.shape == (0, 90)
+
+
+CHILD = """
+import sys, time
+import numpy as np
+from nearfar.graph import Graph
+from nearfar.many import all_pairs
+import nearfar.store as store
+rng = np.random.default_rng(1)
+w = rng.integers(1, 60, 400).astype(np.int32)
+g = Graph.from_edges(rng.integers(0, 90, 400), rng.integers(0, 90, 400), w, n_vertices=90)
+put = store.FileSink.put
+def slow(self, number, first, rows):
+    put(self, number, first, rows)
+    time.sleep(0.05)
+store.FileSink.put = slow
+print("ready", flush=True)
+all_pairs(g, out=sys.argv[1], block=3)
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_resume_after_kill_at_a_random_block(path, seed):
+    """SIGKILL after a random number of blocks; the next run keeps them and finishes the rest."""
+    package = str(Path(nearfar.__file__).parents[1])
+    env = {**os.environ, "PYTHONPATH": package}
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(path)], env=env, stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    wanted = int(np.random.default_rng(seed).integers(1, 20))
+    file = path.with_name(path.name + ".manifest.json")
+    deadline = time.monotonic() + 60
+    while not file.exists() or len(manifest(path)["blocks"]) < wanted:
+        assert time.monotonic() < deadline
+        assert child.poll() is None
+        time.sleep(0.005)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    done = len(manifest(path)["blocks"])
+    assert wanted <= done < 30
+    assert manifest(path)["complete"] is False
+    graph, stats = graph_of(), {}
+    all_pairs(graph, out=path, method="worker_per_source", device="cpu", stats=stats)
+    assert stats["iterations"] == 90 - 3 * done
+    assert manifest(path)["complete"] is True
+    np.testing.assert_array_equal(contents(path), all_pairs(graph))
+
+
+def test_matrix_larger_than_the_memory_allowed(tmp_path):
+    """40 MB of rows with 8 MB allowed: written in blocks that fit."""
+    graph = graph_of(n=3200, m=9000)
+    got = all_pairs(graph, out=tmp_path / "big.npy", memory=8 * 2**20, threads=1)
+    assert len(manifest(tmp_path / "big.npy")["blocks"]) > 10
+    np.testing.assert_array_equal(got[77], nearfar.sssp(graph, 77).distances)
+    with pytest.raises(nearfar.OutOfMemoryError):
+        all_pairs(graph, memory=8 * 2**20, threads=1)
