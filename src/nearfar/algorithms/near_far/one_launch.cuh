@@ -77,7 +77,7 @@ __device__ __forceinline__ weight_t threshold_above(weight_t least, double delta
   return wanted < above ? above : wanted;
 }
 
-extern "C" __global__ void __launch_bounds__(1024, 1)
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     near_far_one_launch(Solve solve, long long source, double base_delta, double largest_delta,
                         weight_t limit, const vertex_t* targets, long long n_targets,
                         long long local_limit, long long target_near, long long max_steps,
@@ -166,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     if (divided) {
       // Follow the near set's size: a thin one leaves the GPU waiting, a fat one repeats work.
       if (size < target_near / 2)
-        delta = delta * 1.5 < largest_delta ? delta * 1.5 : largest_delta;
+        delta = delta * 2 < largest_delta ? delta * 2 : largest_delta;
       else if (size > 2 * target_near)
         delta = delta * 0.75 > base_delta ? delta * 0.75 : base_delta;
       divided = false;

@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = ["OneLaunchOptions", "solve_in_one_launch"]
 
-_BLOCK = 1024
 _STAGE = 128  # kStage of one_launch_rows.cuh
 _CHUNK, _HEAVY = 512, 1024  # kChunk and kHeavy there
 _COUNTERS_AT = 128  # byte where the counters of struct Control begin
 _CONTROL_BYTES = 1024
 _MOST_RECORDS = 1 << 15
-_SOLVE_FIELDS = 15  # of struct Solve, 8 bytes each
+_SOLVE_FIELDS = 16  # of struct Solve, 8 bytes each
+_ROOMY = 1 << 22  # entries
 STEP_KINDS = ("split", "grid", "local", "rescan")  # enum StepKind there
+# Compile-time constants of one_launch_rows.cuh to override, for measuring; see its head.
+KNOBS: dict[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +48,12 @@ class OneLaunchOptions(DeltaOptions):
     target_near : int or None
         Entries of the near set that delta aims at; None means 32 a multiprocessor.
     local_limit : int or None
-        Up to so many entries, blocks advance on their own; None means 64 a multiprocessor, 0 never.
+        Up to so many entries, blocks advance on their own; None means 256 edges a multiprocessor at the
+        mean degree, 0 never.
     local_rounds : int
         Rounds that a block advances on its own.
+    local_leave : int
+        A block's list longer than this is handed back to the whole device.
     queue_factor : float
         Capacity of each queue over the number of vertices, at least 1.
     """
@@ -56,12 +61,13 @@ class OneLaunchOptions(DeltaOptions):
     delta_growth: float = 16.0
     target_near: int | None = None
     local_limit: int | None = None
-    local_rounds: int = 64
+    local_rounds: int = 1000
+    local_leave: int = 512
     queue_factor: float = 1.5
 
     def __post_init__(self) -> None:
         DeltaOptions.__post_init__(self)
-        for name in ("delta_growth", "local_rounds", "queue_factor"):
+        for name in ("delta_growth", "local_rounds", "local_leave", "queue_factor"):
             if not getattr(self, name) >= 1:
                 raise OptionError(f"{name} is {getattr(self, name)}: give at least 1")
         for name in ("target_near", "local_limit"):
@@ -93,7 +99,8 @@ class _Solver:
         entry, local_entry = 2 * size, 4 * max(size, device.offset_dtype.itemsize)
         chunk = 16 if max(weight.itemsize, device.offset_dtype.itemsize) == 4 else 32
         self.device = device
-        self.capacity = max(math.ceil(n * factor), n)
+        # Stale entries wait in the far pile too; a small dense graph can afford room for them.
+        self.capacity = max(math.ceil(n * factor), min(device.m, _ROOMY) if factor > 1 else n)
         self.heavy_capacity = device.m // _CHUNK + device.m // _HEAVY + 1
         runtime.require_memory(
             n * weight.itemsize + 4 * self.capacity * entry + self.heavy_capacity * chunk,
@@ -102,10 +109,12 @@ class _Solver:
         self.queues = [cp.empty(self.capacity * entry, dtype=np.uint8) for _ in range(4)]
         self.heavy = cp.empty(self.heavy_capacity * chunk, dtype=np.uint8)
         self.control = cp.empty(_CONTROL_BYTES, dtype=np.uint8)
-        self.blocks = here.multiprocessors
-        stages = _BLOCK // 32 * 2 * _STAGE * entry
+        macros = {"BLOCK_THREADS": 1024, "BLOCKS_EACH": 1, **device.macros, **KNOBS}
+        block = int(macros["BLOCK_THREADS"])
+        self.blocks = here.multiprocessors * int(macros["BLOCKS_EACH"])
+        stages = block // 32 * 2 * _STAGE * entry
         self.local_capacity = stages // (2 * local_entry + entry)
-        kernel = runtime.program("algorithms/near_far/one_launch.cuh", device.macros).kernel(
+        kernel = runtime.program("algorithms/near_far/one_launch.cuh", macros).kernel(
             "near_far_one_launch"
         )
         kernel.allow_shared(stages)
@@ -116,7 +125,7 @@ class _Solver:
         self.launch = runtime.Launch(
             kernel,
             self.blocks,
-            _BLOCK,
+            block,
             (np.zeros(_SOLVE_FIELDS, dtype=np.uint64), *numbers),
             shared=stages,
             cooperative=True,
@@ -138,6 +147,7 @@ class _Solver:
                 self.heavy_capacity,
                 self.local_capacity,
                 options.local_rounds,
+                options.local_leave,
                 2 ** math.ceil(math.log2(wanted)),
             ],
             dtype=np.uint64,
@@ -175,7 +185,9 @@ def solve_in_one_launch(
         targets = cp.asarray(np.ascontiguousarray(workspace.targets, dtype=device.vertex_dtype))
     if workspace.stats == "full":
         records = cp.zeros((_MOST_RECORDS, 4), dtype=np.uint64)
-    local_limit = 64 * blocks if options.local_limit is None else options.local_limit
+    local_limit = options.local_limit
+    if local_limit is None:
+        local_limit = int(256 * blocks / max(graph.mean_degree, 1.0))
     values = (
         solver.frame(distance, options),
         np.int64(source),

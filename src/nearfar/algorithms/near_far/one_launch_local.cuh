@@ -5,7 +5,8 @@
 // puts what became near into a second list there and goes on with a block barrier only; distances are
 // shared with the other blocks through global atomics all the time. After local_rounds rounds what is left
 // is spread anew. Blocks that run ahead may relax with distances that others still improve: repeated
-// work, which the idle device has room for, never a wrong answer.
+// work, which the idle device has room for, never a wrong answer. A list that outgrows local_leave goes back
+// at once: an exploding frontier wants the whole device.
 //
 // The chain of a round is as short as we could make it: an entry brings its row bounds along, so its edges
 // are read at once, row_lanes lanes a row, together with the check that it is not stale; the atomic goes
@@ -166,7 +167,8 @@ __device__ __noinline__ void local_step(const Solve& given, const Targets& targe
   uint32 count = mine;
   uint32 edges = 0;
   uint32 round = 0;
-  for (; round < solve.local_rounds && count; ++round) {
+  for (; round < solve.local_rounds && count && (round == 0 || count <= solve.local_leave);
+       ++round) {
     const LocalLists lists{list + ((round + 1) & 1) * room, far,  &filled[(round + 1) % 3],
                            &far_filled,                     room, room};
     if (threadIdx.x == 0) filled[(round + 2) % 3] = 0;

@@ -9,11 +9,31 @@
 // requires: cuda/warp.cuh
 #pragma once
 
-constexpr int kStage = 128;        // entries a warp collects for one queue
-constexpr int kRowsInFlight = 4;   // edges a lane has in flight, rows that share a warp
-constexpr int kLongInFlight = 8;   // the same for a row that has the warp for itself
-constexpr int kMiddle = 64;
-constexpr int kHeavy = 1024;
+// Measured on an H100; a program may be compiled with others to measure again.
+#ifndef ROWS_IN_FLIGHT
+#define ROWS_IN_FLIGHT 4
+#endif
+#ifndef LONG_IN_FLIGHT
+#define LONG_IN_FLIGHT 8
+#endif
+#ifndef MIDDLE_DEGREE
+#define MIDDLE_DEGREE 64
+#endif
+#ifndef HEAVY_DEGREE
+#define HEAVY_DEGREE 1024
+#endif
+#ifndef BLOCK_THREADS
+#define BLOCK_THREADS 1024
+#endif
+#ifndef BLOCKS_EACH
+#define BLOCKS_EACH 1
+#endif
+
+constexpr int kStage = 128;                   // entries a warp collects for one queue
+constexpr int kRowsInFlight = ROWS_IN_FLIGHT; // edges a lane has in flight, rows that share a warp
+constexpr int kLongInFlight = LONG_IN_FLIGHT; // the same for a row that has the warp for itself
+constexpr int kMiddle = MIDDLE_DEGREE;
+constexpr int kHeavy = HEAVY_DEGREE;
 constexpr int kChunk = 512;
 constexpr uint32 kStuck = 1;
 
@@ -66,6 +86,7 @@ struct Solve {
   alignas(8) count_t heavy_capacity;
   long long local_capacity;
   long long local_rounds;
+  long long local_leave;
   long long row_lanes;
 };
 
