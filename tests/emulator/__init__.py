@@ -41,37 +41,54 @@ def translate(source: str) -> str:
         f"{{ emulation::launch(&{name}, shape, shared, cooperative, params); }}\n"
         for name in dict.fromkeys(ENTRY.findall(source))
     )
-    return f'#include "{HERE / "cuda_emulation.hpp"}"\n{source}\n#line 1 "launches"\n{launches}'
+    return f'{source}\n#line 1 "launches"\n{launches}'
+
+
+FLAGS = ("-std=c++20", "-O1", "-fPIC", "-pthread", "-w", "-fno-strict-aliasing")
+
+
+def _build(command: list[str], made: Path, what: str) -> None:
+    """Run a compiler that writes ``made`` by another name first, so that nobody reads half of it."""
+    if made.exists():
+        return
+    CACHE.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+        fresh = Path(folder) / made.name
+        done = subprocess.run(
+            [*command, "-o", str(fresh)], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise AssertionError(
+                f"{what} does not compile for the emulation:\n{done.stderr[:4000]}"
+            )
+        fresh.replace(made)
+
+
+def _header() -> Path:
+    """The header in the cache with its precompiled form beside it: most of a compilation's time."""
+    text = (HERE / "cuda_emulation.hpp").read_bytes()
+    header = CACHE / f"emulation-{hashlib.sha256(text).hexdigest()[:16]}.hpp"
+    if not header.exists():
+        CACHE.mkdir(exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=CACHE, delete=False) as file:
+            file.write(text)
+        Path(file.name).replace(header)
+    command = ["g++", *FLAGS, "-x", "c++-header", str(header)]
+    _build(command, header.with_suffix(".hpp.gch"), header.name)
+    return header
 
 
 def compile_for_host(name: str, source: str, options: Sequence[str]) -> bytes:
     """Stand in for the compiler: the path of a shared library, as bytes."""
-    text = translate(source)
+    header = _header()
+    text = f'#include "{header}"\n{translate(source)}'
     defines = [option for option in options if option.startswith("-D")]
-    header = (HERE / "cuda_emulation.hpp").read_text()
-    key = hashlib.sha256("\0".join([text, header, *defines]).encode()).hexdigest()[:32]
+    key = hashlib.sha256("\0".join([text, *FLAGS, *defines]).encode()).hexdigest()[:32]
+    cpp = CACHE / f"{key}.cpp"
     library = CACHE / f"{key}.so"
     if not library.exists():
-        CACHE.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
-            cpp, made = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
-            cpp.write_text(text)
-            flags = [
-                "-std=c++20",
-                "-O1",
-                "-shared",
-                "-fPIC",
-                "-pthread",
-                "-w",
-                "-fno-strict-aliasing",
-            ]
-            command = ["g++", *flags, *defines, "-o", str(made), str(cpp)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise AssertionError(
-                    f"{name} does not compile for the emulation:\n{done.stderr[:4000]}"
-                )
-            made.replace(library)
+        cpp.write_text(text)
+        _build(["g++", *FLAGS, *defines, "-shared", str(cpp)], library, name)
     return str(library).encode()
 
 
