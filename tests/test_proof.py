@@ -34,7 +34,7 @@ TOP = np.iinfo(np.int64).max
         ([0, 1, 2, 3, 9], None, "vertex 4 has distance 9, but no predecessor"),
         ([0, -1, 0, 1, TOP], None, "which no path with these weights can have"),
         ([0, 1, 2, 3, TOP], [-1, 0, 1, 1, -1], "no edge from the predecessor 1"),
-        ([0, 1, 2, 3, TOP], [-1, 0, 1, 2, 2], "unreached vertices neither have nor are one"),
+        ([0, 1, 2, 3, TOP], [-1, 0, 1, 2, 2], "unreached vertices have and are none"),
         ([0, 1, 2, 3, TOP], [1, 0, 1, 2, -1], "the source 0 has predecessor 1"),
         ([0, 1, 2, 3, TOP], [-1, 0, 1, 77, -1], "predecessor 77, which is no vertex"),
     ],

@@ -42,7 +42,7 @@ def on_device(values: Any) -> bool:
 
 
 def as_numpy(values: Any, what: str) -> NDArray[Any]:
-    """NumPy array of anything array-like; DLPack tensors and CuPy arrays come over by copy if needed."""
+    """NumPy array of anything array-like; DLPack and CuPy arrays are copied where needed."""
     if isinstance(values, np.ndarray):
         return values
     if on_device(values):
@@ -335,7 +335,8 @@ def from_networkx(cls: type[Graph], graph: Any, weight: str | None = "weight") -
     Returns
     -------
     Graph
-        int64 weights when all are Python ints, else float64; unweighted when no edge has the attribute.
+        int64 weights when all are Python ints, else float64; unweighted when no edge has the
+        attribute.
     """
     names = list(graph)
     place = {name: i for i, name in enumerate(names)}

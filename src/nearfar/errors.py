@@ -32,7 +32,7 @@ class NearfarError(Exception):
 
 
 class GraphError(NearfarError, ValueError):
-    """The arrays given do not describe a graph: lengths, order, range or a weight that is no number."""
+    """The arrays given do not describe a graph: lengths, order, range, a weight not a number."""
 
 
 class VertexError(NearfarError, IndexError):

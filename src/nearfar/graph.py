@@ -1,8 +1,8 @@
 """The graph: immutable compressed sparse rows, validated once, with derived data cached on it.
 
 Everything behind this boundary assumes a valid graph: sorted ``indptr``, indices in range, finite
-weights, no negative zero. The constructors are in :mod:`nearfar.construct`; they are re-exported here as
-class methods because that is where people look.
+weights, no negative zero. The constructors are in :mod:`nearfar.construct`; they are re-exported
+here as class methods because that is where people look.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def unreached_value(dtype: np.dtype[Any]) -> Any:
 class Graph:
     """A weighted directed graph in compressed sparse rows.
 
-    Use :func:`nearfar.read` or one of the ``from_*`` constructors. Arrays are read-only. Parallel edges
-    count by their minimum, self-loops are harmless, and an explicit zero is an edge of weight 0. An
-    undirected graph holds every edge in both directions.
+    Use :func:`nearfar.read` or one of the ``from_*`` constructors. Arrays are read-only. Parallel
+    edges count by their minimum, self-loops are harmless, and an explicit zero is an edge of weight
+    0. An undirected graph holds every edge in both directions.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class Graph:
         return GraphView(self.indptr, self.indices, self.effective_weights)
 
     def transpose(self) -> Graph:
-        """The graph with every edge reversed, cached; an undirected graph returns itself. O(n + m)."""
+        """The graph with every edge reversed, cached; itself if undirected. O(n + m)."""
         if not self.directed:
             return self
         found = self.cache.get("transpose")
@@ -242,7 +242,9 @@ class Graph:
             with np.errstate(over="ignore", invalid="ignore"):
                 weights = self.effective_weights.astype(dtype)
             if dtype.kind == "i" and not np.array_equal(weights, self.effective_weights):
-                raise GraphError(f"the weights do not fit {dtype} exactly: round or scale them first")
+                raise GraphError(
+                    f"the weights do not fit {dtype} exactly: round or scale them first"
+                )
             self.cache[key] = self._derived(self.indptr, self.indices, weights)
         return self.cache[key]  # type: ignore[no-any-return]
 
@@ -302,7 +304,9 @@ class Graph:
             except (KeyError, TypeError):
                 raise VertexError(f"{what} {vertex!r} is not a vertex name of this graph") from None
         if isinstance(vertex, (bool, np.bool_)) or not isinstance(vertex, (int, np.integer)):
-            raise VertexError(f"{what} {vertex!r} is not an integer: give 0 to {self.n_vertices - 1}")
+            raise VertexError(
+                f"{what} {vertex!r} is not an integer: give 0 to {self.n_vertices - 1}"
+            )
         if not 0 <= vertex < self.n_vertices:
             valid = f"give 0 to {self.n_vertices - 1}" if self.n_vertices else "the graph is empty"
             raise VertexError(f"{what} {vertex} is outside the graph: {valid}")

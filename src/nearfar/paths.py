@@ -1,4 +1,4 @@
-"""Paths: one answer from one source - distances, predecessors, the paths themselves, and how it was found."""
+"""Paths: one answer from one source: distances, predecessors, the paths, how it was found."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class FlatPaths:
 def tight_predecessors(graph: Graph, source: int, distances: NDArray[Any]) -> NDArray[Any]:
     """Predecessors from finished distances, by the tight-edge rule; the same on every device.
 
-    An edge (u, v) is tight when ``d[u] + w == d[v]``. A vertex takes the smallest id among its tight
-    edges from strictly nearer vertices; vertices that only zero-weight edges reach take theirs in
-    breadth-first levels, so that the result is a tree. With negative weights the tree is the
-    breadth-first one over tight edges. O(n + m).
+    An edge (u, v) is tight when ``d[u] + w == d[v]``. A vertex takes the smallest id among its
+    tight edges from strictly nearer vertices; vertices that only zero-weight edges reach take
+    theirs in breadth-first levels, so that the result is a tree. With negative weights the tree is
+    the breadth-first one over tight edges. O(n + m).
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ class Paths:
     source : int
         Vertex index of the source.
     distances : array, shape (n,)
-        Dtype of the weights (int32 without weights; int64 when a 32-bit sum would not fit). Unreached is
-        inf, or the maximum of an integer dtype; :attr:`reachable` says so without sentinels. NumPy, or
-        CuPy for an answer that was asked for on the GPU.
+        Dtype of the weights (int32 without weights; int64 when a 32-bit sum would not fit).
+        Unreached is inf, or the maximum of an integer dtype; :attr:`reachable` says so without
+        sentinels. NumPy, or CuPy for an answer that was asked for on the GPU.
     engine : str
         Id of the variant that ran.
     reason : str
@@ -107,7 +107,7 @@ class Paths:
 
     @property
     def predecessors(self) -> NDArray[Any]:
-        """Predecessor of every vertex on a shortest path, -1 for none; computed on first use. O(n + m)."""
+        """Predecessor of every vertex on a shortest path, -1 for none; made on first use."""
         if self._predecessors is None:
             self._predecessors = tight_predecessors(self.graph, self.source, self._host_distances)
         return self._predecessors  # type: ignore[no-any-return]
@@ -141,7 +141,7 @@ class Paths:
         return self._summary[1]
 
     def distance_to(self, target: Any) -> Any:
-        """Distance of one vertex, given by external name or index, as a Python number; inf if unreached."""
+        """Distance of one vertex, by external name or index, as a Python number, or inf."""
         value = self._host_distances[self.graph.index_of(target, "target")]
         return float("inf") if value == unreached_value(value.dtype) else value.item()
 
@@ -157,16 +157,16 @@ class Paths:
         if self._host_distances[end] == unreached_value(self._host_distances.dtype):
             beyond = "" if self.limit is None else f" within the limit {self.limit}"
             raise UnreachableError(
-                f"vertex {target!r} is not reached from "
-                f"{self.graph.name_of(self.source)!r}{beyond}"
+                f"vertex {target!r} is not reached from {self.graph.name_of(self.source)!r}{beyond}"
             )
         steps = self.paths_to([target])[0]
         return [self.graph.name_of(v) for v in steps]
 
     def paths_to(self, targets: Iterable[Any]) -> FlatPaths:
-        """Shortest paths to many targets, in flat arrays of vertex indices; unreached ones are empty.
+        """Shortest paths to many targets as flat arrays of vertex indices; unreached are empty.
 
-        All paths advance together, so the cost is the sum of their lengths with one vectorised step a hop.
+        All paths advance together, so the cost is the sum of their lengths with one vectorised step
+        a hop.
         """
         ends = np.array([self.graph.index_of(t, "target") for t in targets], dtype=np.int64)
         predecessors = self.predecessors

@@ -24,7 +24,7 @@ _BROKEN = {
     7: "the distance of vertex {v} through {u} (distance {du}) does not fit the dtype",
     8: "vertex {v} has predecessor {u}, which is no vertex",
     9: "vertex {v} has distance {dv}, but no predecessor with a tight edge leads to it",
-    10: "vertex {v} (distance {dv}) has predecessor {u}: unreached vertices neither have nor are one",
+    10: "vertex {v} (distance {dv}) has predecessor {u}: unreached vertices have and are none",
     11: "no edge from the predecessor {u} (distance {du}) gives vertex {v} its distance {dv}",
     12: "the predecessors of vertex {v} run in a circle through {u} and never reach the source",
 }
@@ -39,10 +39,10 @@ def certify(
 ) -> None:
     """Prove distances and predecessors given as plain arrays.
 
-    Proven are: the source has distance 0; no edge can still be relaxed (up to the limit); reached and
-    unreached agree across every edge; each reached vertex has a tight edge from its predecessor; and
-    the predecessors form a tree rooted at the source. The last point is needed: two vertices joined by
-    zero-weight edges could vouch for each other's wrong distance. O(n + m).
+    Proven are: the source has distance 0; no edge can still be relaxed (up to the limit); reached
+    and unreached agree across every edge; each reached vertex has a tight edge from its
+    predecessor; and the predecessors form a tree rooted at the source. The last point is needed:
+    two vertices joined by zero-weight edges could vouch for each other's wrong distance. O(n + m).
 
     Parameters
     ----------
@@ -70,7 +70,9 @@ def certify(
     solved = graph if values.dtype == graph.weight_dtype else graph.astype(values.dtype)
     trees = None
     if predecessors is not None:
-        trees = np.ascontiguousarray(as_numpy(predecessors, "predecessors"), dtype=graph.indptr.dtype)
+        trees = np.ascontiguousarray(
+            as_numpy(predecessors, "predecessors"), dtype=graph.indptr.dtype
+        )
         if trees.shape != values.shape:
             raise ProofError(f"predecessors have shape {trees.shape}: expected {values.shape}")
     code, u, v = _cpu.verify(solved.view, source, values, trees, bool(graph.n_negative), limit)

@@ -1,8 +1,8 @@
 """The variants: what each can do, and where to find them all.
 
 Tests, docs tables, command-line choices and benchmarks iterate over this registry. Adding a variant
-touches its family's folder and nothing else: the folder's ``cpu.py`` and ``cuda.py`` are imported on
-first use and register with the decorator.
+touches its family's folder and nothing else: the folder's ``cpu.py`` and ``cuda.py`` are imported
+on first use and register with the decorator.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class Answer:
     Attributes
     ----------
     distances : array
-        Shape ``(n,)`` for one source, ``(k, n)`` for several; dtype of the weights (int32 when there are
-        none); unreached is inf or the dtype's maximum. Sums saturate at that value.
+        Shape ``(n,)`` for one source, ``(k, n)`` for several; dtype of the weights (int32 when
+        there are none); unreached is inf or the dtype's maximum. Sums saturate at that value.
     stats : dict
         Counters of the run (``iterations``, ``edges_relaxed``, ``delta``, ...) and, with
         ``stats="full"``, arrays with one entry an iteration.
     predecessors : array or None
-        Only from variants whose registration says ``predecessors=True``; the others leave it to the one
-        pass over tight edges in :mod:`nearfar.paths`.
+        Only from variants whose registration says ``predecessors=True``; the others leave it to the
+        one pass over tight edges in :mod:`nearfar.paths`.
     """
 
     distances: Any
@@ -88,11 +88,11 @@ class Workspace:
     stats : {"basic", "full"}
         Whether to record arrays with one entry an iteration.
     columns : int64 array or None
-        Only for ``batch`` and ``all_pairs``: the answer has these columns, in this order, instead of
-        one for every vertex; a search may stop once all of them are settled.
+        Only for ``batch`` and ``all_pairs``: the answer has these columns, in this order, instead
+        of one for every vertex; a search may stop once all of them are settled.
     out : array or None
-        Only for ``batch`` and ``all_pairs``: C-contiguous memory of the answer's shape and dtype that
-        the variant may write to and return.
+        Only for ``batch`` and ``all_pairs``: C-contiguous memory of the answer's shape and dtype
+        that the variant may write to and return.
     """
 
     threads: int = 1
@@ -128,7 +128,8 @@ class Variant:
     options : type
         Frozen dataclass of what it accepts.
     paper, section : str
-        Where it comes from: a key of ``CITATION.cff`` and the paper's own section or algorithm name.
+        Where it comes from: a key of ``CITATION.cff`` and the paper's own section or algorithm
+        name.
     summary : str
         One line for tables.
     unsafe : bool
@@ -306,6 +307,7 @@ def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> li
         raise OptionError(f"no method {method!r}{hint or ':'} `nearfar methods` lists them all")
     if not allow_unsafe and all(v.unsafe for v in found):
         raise VariantUnavailable(
-            f"{found[0].id} is wrong by design ({found[0].summary}): pass allow_unsafe=True to run it"
+            f"{found[0].id} is wrong by design ({found[0].summary}): "
+            "pass allow_unsafe=True to run it"
         )
     return sorted((v for v in found if allow_unsafe or not v.unsafe), key=lambda v: v.device)

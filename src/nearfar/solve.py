@@ -1,7 +1,8 @@
 """One source: check the request, ask the registry, run, return Paths.
 
-What every variant shares happens here and only here: choosing, the repeat in 64 bits when a 32-bit sum
-may have saturated, the masks of ``limit`` and ``targets``, and timing. A variant returns distances.
+What every variant shares happens here and only here: choosing, the repeat in 64 bits when a 32-bit
+sum may have saturated, the masks of ``limit`` and ``targets``, and timing. A variant returns
+distances.
 """
 
 from __future__ import annotations
@@ -118,7 +119,11 @@ def select(
         answer = candidate.can_run(graph, request)
         if answer is True:
             return candidate, "asked for by name"
-        if candidate.weights == "nonnegative" and graph.n_negative and candidate.available() is True:
+        if (
+            candidate.weights == "nonnegative"
+            and graph.n_negative
+            and candidate.available() is True
+        ):
             accepting = [
                 v.id
                 for v in variants(problem=request.problem)
@@ -137,7 +142,7 @@ def _to_host(distances: Any, graph: Graph) -> Any:
 
 
 def _may_saturate(graph: Graph) -> bool:
-    """Whether some path could be too long for the weights' dtype: a bound, cheap and never wrong."""
+    """Whether some path could be too long for the weights' dtype: a cheap bound, never wrong."""
     heaviest = max(abs(graph.max_weight), abs(graph.min_weight))
     dtype = graph.weight_dtype
     top = float(np.finfo(dtype).max) if dtype.kind == "f" else int(np.iinfo(dtype).max)
@@ -226,8 +231,8 @@ def sssp(
 
     Notes
     -----
-    All methods give bit-identical distances for non-negative weights. A 32-bit run in which a finite sum
-    may have saturated is repeated in 64 bits; the distances then come back in 64 bits.
+    All methods give bit-identical distances for non-negative weights. A 32-bit run in which a
+    finite sum may have saturated is repeated in 64 bits; the distances then come back in 64 bits.
 
     Examples
     --------
@@ -259,13 +264,15 @@ def sssp(
     if not chosen.unsafe and _saturated(graph, paths, bound):
         if graph.weight_dtype.itemsize == 8:
             raise DistanceOverflowError(
-                f"a distance from {source!r} does not fit {graph.weight_dtype}: scale the weights down"
+                f"a distance from {source!r} does not fit {graph.weight_dtype}: "
+                "scale the weights down"
             )
         narrow, wide = graph, _wide(graph)
         paths = _run(wide, start, chosen, options, request)
         if _saturated(wide, paths, bound):
             raise DistanceOverflowError(
-                f"a distance from {source!r} does not fit {wide.weight_dtype}: scale the weights down"
+                f"a distance from {source!r} does not fit {wide.weight_dtype}: "
+                "scale the weights down"
             )
         paths.graph = narrow
         paths.reason = f"{reason}; repeated in 64 bits because a 32-bit sum saturated"
@@ -278,7 +285,9 @@ def sssp(
     return paths
 
 
-def _run(graph: Graph, start: int, chosen: Variant, options: dict[str, Any], request: Request) -> Paths:
+def _run(
+    graph: Graph, start: int, chosen: Variant, options: dict[str, Any], request: Request
+) -> Paths:
     checked = build_options(chosen.options, options, chosen.id)
     workspace = Workspace(request.threads, request.limit, request.targets, request.stats)
     began = time.perf_counter()

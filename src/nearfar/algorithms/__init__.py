@@ -1,1 +1,1 @@
-"""One folder a family: the idea and its pseudo-code, the CPU form and the CUDA form as neighbours."""
+"""One folder a family: the idea, its pseudo-code, the CPU and the CUDA form as neighbours."""

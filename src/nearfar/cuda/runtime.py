@@ -344,7 +344,7 @@ class Kernel:
         cupy().cuda.driver.funcSetAttribute(self.function.ptr, 8, int(size))
 
     def prefer_shared(self, percent: int) -> None:
-        """Split on-chip memory: percent for shared memory, the rest L1; -1 leaves it to the driver."""
+        """Split on-chip memory: percent for shared memory, the rest L1; -1 asks the driver."""
         cupy().cuda.driver.funcSetAttribute(self.function.ptr, 9, int(percent))
 
     def allow_large_clusters(self) -> None:
