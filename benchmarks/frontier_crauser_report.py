@@ -104,12 +104,14 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, default=None)
     args = parser.parse_args()
     results = [r for path in args.results for r in json.loads(path.read_text())["results"]]
-    parts = (
-        *("### Over the Fibonacci heap", over_heap(results)),
-        *("### Crauser over compound frontiers", crauser(results)),
-        *("### Iterations of each criterion", criteria(results)),
-    )
-    text = "\n\n".join(parts) + "\n"
+    titled = {
+        "Over the Fibonacci heap": over_heap(results),
+        "Crauser over compound frontiers": crauser(results),
+        "Iterations of each criterion": criteria(results),
+    }
+    # A table of two lines has a head and nothing below it.
+    filled = {title: text for title, text in titled.items() if text.count("\n") > 1}
+    text = "\n\n".join(f"### {title}\n\n{body}" for title, body in filled.items()) + "\n"
     if args.output is None:
         sys.stdout.write(text)
     else:

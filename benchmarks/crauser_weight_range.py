@@ -1,0 +1,67 @@
+"""Iterations of the minimum and of Crauser's criteria against the range of the weights.
+
+``python benchmarks/crauser_weight_range.py -o results.json``. Ortega-Arranz et al. (2015), Table
+2, reports ratios of times; with equal kernels the time of an iteration is nearly the same, so the
+ratio of iterations is what the criterion itself can give. It depends on how many different
+distances there are, and so on the range of the weights. Counts only: the same on every machine and
+device.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import nearfar
+from nearfar.generators import generate
+
+IDEAS = ("frontier_successors", "crauser_successors", "crauser_in", "crauser_in_out")
+PAPER = {2: (21.62, 24.66), 20: (11.04, 12.11), 200: (2.39, 2.50)}  # 24k vertices, three boards
+
+
+def count(degree: int, high: int) -> dict[str, Any]:
+    """Iterations of each criterion on one graph of the uniform random family."""
+    graph = generate("uniform_random", vertices=24_576, degree=degree, high=high)
+    source = int(np.argmax(np.diff(graph.transpose().indptr)))
+    found = {
+        idea: int(nearfar.sssp(graph, source, method=f"{idea}@cpu").stats["iterations"])
+        for idea in IDEAS
+    }
+    return {
+        "degree": degree,
+        "high": high,
+        "iterations": found,
+        "ratio": found["frontier_successors"] / found["crauser_successors"],
+        "paper_time_ratio": PAPER[degree],
+    }
+
+
+def main() -> int:
+    """Count, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--degrees", nargs="+", type=int, default=sorted(PAPER), choices=PAPER)
+    parser.add_argument("--high", nargs="+", type=int, default=[10, 100, 1000, 10_000, 100_000])
+    parser.add_argument("-o", "--output", type=Path, default=None)
+    args = parser.parse_args()
+    rows = []
+    for degree in args.degrees:
+        for high in args.high:
+            row = count(degree, high)
+            rows.append(row)
+            counts = " ".join(f"{value:7d}" for value in row["iterations"].values())
+            print(
+                f"degree {degree:4} weights 1..{high:<7}{counts}  ratio {row['ratio']:.2f}",
+                flush=True,
+            )
+    if args.output:
+        args.output.write_text(json.dumps({"results": rows}, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
