@@ -1,5 +1,8 @@
-"""The slow, obvious solvers that every answer is compared with. Plain Python on NumPy scalars, so that float32 sums round as
-they do in the solvers; nothing here is shared with the library."""
+"""The slow, obvious solvers that every answer is compared with.
+
+Plain Python on NumPy scalars, so that float32 sums round as they do in the solvers; nothing here is
+shared with the library.
+"""
 
 from __future__ import annotations
 

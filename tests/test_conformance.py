@@ -1,11 +1,15 @@
-"""Every registered, safe variant on every test graph and dtype against the oracle, bit for bit, with a proof of each answer.
+"""Every registered, safe variant on every test graph and dtype against the oracle, bit for bit.
 
-The variants come from the registry, so a new one is tested without touching this file, and a variant that
-could run on no graph here fails. Variants that need a GPU run in tests/gpu/test_conformance.py from the
-same functions.
+Every answer is proven too.
+
+The variants come from the registry, so a new one is tested without touching this file, and a
+variant that could run on no graph here fails. Variants that need a GPU run in
+tests/gpu/test_conformance.py from the same functions.
 """
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import pytest
@@ -80,9 +84,7 @@ def test_any_graph(variant: Variant, graph: Graph) -> None:
         check(variant, graph, 0, oracle.dijkstra(graph, 0))
 
 
-@pytest.mark.parametrize(
-    "variant", [v for v in CPU if v.weights == "any"], ids=lambda v: v.id
-)
+@pytest.mark.parametrize("variant", [v for v in CPU if v.weights == "any"], ids=lambda v: v.id)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(graph=graphs(negative=True, dtypes=("int32", "int64")))
 def test_negative_weights(variant: Variant, graph: Graph) -> None:
@@ -99,7 +101,7 @@ def check_cycle(graph: Graph, error: NegativeCycleError) -> None:
     """The cycle in the error exists and its weights sum to less than 0."""
     total = 0
     closed = [*error.cycle, error.cycle[0]]
-    for u, v in zip(closed, closed[1:], strict=False):
+    for u, v in itertools.pairwise(closed):
         row = slice(graph.indptr[u], graph.indptr[u + 1])
         total += int(graph.weights[row][graph.indices[row] == v].min())
     assert total < 0

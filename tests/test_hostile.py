@@ -216,7 +216,7 @@ def test_something_that_is_no_graph() -> None:
 
 @pytest.mark.parametrize("method", ["dijkstra_array", "delta_stepping", "dijkstra_binary_heap"])
 def test_ctrl_c_stops_a_run_and_leaves_the_process_usable(method: str) -> None:
-    """An O(n^2) solve of minutes (or, for the fast ones, a loop of solves) is stopped within seconds."""
+    """An O(n^2) solve of minutes (for the fast ones, a loop of solves) stops within seconds."""
     program = textwrap.dedent(f"""
         import numpy as np, nearfar
         n = 400_000

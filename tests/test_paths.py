@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -29,7 +31,7 @@ def test_path_and_distance_in_names(named: Graph) -> None:
 
 
 def test_unreached_target(named: Graph) -> None:
-    with pytest.raises(UnreachableError, match="'d' is not reached from 'a'$"):
+    with pytest.raises(UnreachableError, match=r"'d' is not reached from 'a'$"):
         nearfar.sssp(named, "a").path_to("d")
     with pytest.raises(UnreachableError, match="within the limit 4"):
         nearfar.sssp(named, "a", limit=4).path_to("c")
@@ -57,7 +59,7 @@ def test_flat_paths_equal_single_ones_and_sum_to_the_distance(name: str) -> None
             continue
         assert flat.tolist() == p.path_to(t)
         total = 0
-        for u, v in zip(flat, flat[1:], strict=False):
+        for u, v in itertools.pairwise(flat):
             row = slice(g.indptr[u], g.indptr[u + 1])
             total += g.weights[row][g.indices[row] == v].min()
         assert total == p.distances[t]

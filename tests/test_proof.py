@@ -1,4 +1,4 @@
-"""The proof rejects every kind of wrong answer, and in particular those that look right edge by edge."""
+"""The proof rejects every kind of wrong answer, also those that look right edge by edge."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_wrong_answers(distances, predecessors, message: str) -> None:
 
 
 def test_zero_weight_vouchers_are_caught() -> None:
-    """1 and 2 call each other their predecessor at a distance that nothing from the source supports."""
+    """1 and 2 call each other their predecessor at a distance that nothing supports."""
     g = Graph.from_edges([0, 1, 2], [1, 2, 1], [5, 0, 0])
     with pytest.raises(ProofError, match="no predecessor"):
         certify(g, 0, np.array([0, 3, 3]))

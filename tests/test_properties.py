@@ -1,4 +1,4 @@
-"""Properties that hold for any right solver: what a change of the graph must and must not change."""
+"""Properties of any right solver: what a change of the graph must and must not change."""
 
 from __future__ import annotations
 
