@@ -71,7 +71,7 @@ def profile(graph: Graph, paths: Paths) -> dict[str, Any]:
         If the run recorded nothing an iteration.
     """
     stats = paths.stats
-    series = {k: np.asarray(stats[k]).tolist() for k in _SERIES if np.ndim(stats.get(k)) == 1}
+    series = {k: np.asarray(stats[k]).tolist() for k in _SERIES if np.ndim(stats.get(k, 0)) == 1}
     if not series:
         raise OptionError(
             f'{paths.engine} recorded no iterations: solve with stats="full" and a frontier method'

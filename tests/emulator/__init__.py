@@ -48,7 +48,7 @@ FLAGS = ("-std=c++20", "-O1", "-fPIC", "-pthread", "-w", "-fno-strict-aliasing")
 
 
 def _build(command: list[str], made: Path, what: str) -> None:
-    """Run a compiler that writes ``made`` by another name first, so that nobody reads half of it."""
+    """Run a compiler under a name that no reader looks for, then rename."""
     if made.exists():
         return
     CACHE.mkdir(exist_ok=True)

@@ -435,6 +435,14 @@ T load_acquire(const T* p) {
   return value;
 }
 template <class T>
+T load_stale(const T* p) {
+  return load_relaxed(p);
+}
+template <class T>
+T load_once(const T* p) {
+  return *p;
+}
+template <class T>
 T load_early(const T* p) {
   return *p;
 }

@@ -17,7 +17,7 @@ from nearfar.cuda import compiler, nvrtc
 from nearfar.errors import MissingDependencyError, OutOfMemoryError, VariantUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -265,6 +265,7 @@ class Launch:
         pointers = ctypes.addressof(self._pointers)
         function = kernel.function.ptr
         current = cupy().cuda.get_current_stream
+        self._go: Callable[[], None]
         if cooperative:
             self._go = lambda: driver.launchCooperativeKernel(
                 function, *shape, current().ptr, pointers

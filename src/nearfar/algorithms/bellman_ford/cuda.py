@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -85,11 +85,10 @@ def all_vertices(graph: Graph, source: int, options: NoOptions, workspace: Works
     return Answer(distance, stats)
 
 
-def _upper(limit: float, dtype: np.dtype[np.generic]) -> float:
+def _upper(limit: float, dtype: np.dtype[Any]) -> Any:
     """A limit that fits the dtype and is not below the one given."""
     if dtype.kind == "i":
-        info = np.iinfo(dtype)
-        return max(min(int(limit), int(info.max)), -1)
+        return max(min(int(limit), int(np.iinfo(dtype).max)), -1)
     with np.errstate(over="ignore"):
-        rounded = dtype.type(limit)  # type: ignore[call-overload]
-        return float(rounded if rounded >= limit else np.nextafter(rounded, dtype.type(np.inf)))  # type: ignore[call-overload]
+        rounded = dtype.type(limit)
+        return rounded if rounded >= limit else np.nextafter(rounded, dtype.type(np.inf))

@@ -96,6 +96,7 @@ class Buckets:
     def _set(self, field: str, value: Any) -> None:
         """Write one field of the control block."""
         buffers = self.run.buffers
-        at = buffers.kind.fields[field][1]
+        fields: Any = buffers.kind.fields or {}
+        at = int(fields[field][1])
         raw = np.frombuffer(value.tobytes(), dtype=np.uint8)
         buffers.control[at : at + len(raw)] = runtime.upload(raw)

@@ -17,46 +17,29 @@ RING = 4096  # kRecords of state.cuh
 _RECORD_FIELDS = ("iteration", "frontier", "near", "far", "edges", "labelled", "nanoseconds")
 
 
+_COUNTERS = (
+    *("gathered", "iterations", "vertices_processed", "edges_relaxed", "splits"),
+    *("iteration_edges", "labelled", "traverse_ticket", "split_ticket"),
+    *("done", "split", "side", "phase", "saturation", "keys", "taken"),
+)
+_DISTANCES = ("threshold", "floor", "delta", "near_min", "far_min", "limit")
+
+
 def control_dtype(weight: np.dtype[Any]) -> np.dtype[Any]:
-    """The host's mirror of ``struct Control`` in state.cuh."""
-    counters = [
-        ("near_size", "u8", 2),
-        ("far_size", "u8", 2),
-        *[
-            (name, "u8")
-            for name in (
-                "gathered",
-                "iterations",
-                "vertices_processed",
-                "edges_relaxed",
-                "splits",
-                "iteration_edges",
-                "labelled",
-                "traverse_ticket",
-                "split_ticket",
-                "done",
-                "split",
-                "side",
-                "phase",
-                "saturation",
-                "keys",
-                "taken",
-            )
-        ],
-    ]
-    names, formats, offsets = [], [], []
-    at = 0
-    for name, kind, *shape in counters:
-        names.append(name)
-        formats.append((kind, *shape) if shape else kind)
-        offsets.append(at)
-        at += 8 * (shape[0] if shape else 1)
-    for name in ("threshold", "floor", "delta", "near_min", "far_min", "limit"):
-        names.append(name)
-        formats.append(weight.str)
-        offsets.append(at)
-        at += 8
-    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": at})
+    """Host's mirror of ``struct Control`` in state.cuh: every field begins on a multiple of 8."""
+    fields: list[tuple[str, Any, int]] = [("near_size", ("u8", 2), 0), ("far_size", ("u8", 2), 16)]
+    fields += [(name, "u8", 32 + 8 * place) for place, name in enumerate(_COUNTERS)]
+    after = 32 + 8 * len(_COUNTERS)
+    fields += [(name, weight, after + 8 * place) for place, name in enumerate(_DISTANCES)]
+    names, formats, offsets = zip(*fields, strict=True)
+    layout: Any = {
+        "names": list(names),
+        "formats": list(formats),
+        "offsets": list(offsets),
+        "itemsize": after + 8 * len(_DISTANCES),
+    }
+    dtype: np.dtype[Any] = np.dtype(layout)
+    return dtype
 
 
 class Buffers:
@@ -105,7 +88,7 @@ class Buffers:
         cp = runtime.cupy()
         self.graph = graph
         self.needed = needed
-        self.arrays = {
+        self.arrays: dict[str, Any] = {
             name: cp.empty(count, dtype=dtype) if count else None
             for name, (count, dtype) in plan.items()
         }

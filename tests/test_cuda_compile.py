@@ -1,0 +1,136 @@
+"""Every kernel compiles for every supported architecture, without a GPU, and keeps its registers.
+
+NVRTC comes from its wheel. :func:`cases` names the programs as the Python side asks for them; a
+kernel file with an entry point that it does not name is compiled with the macros of the types
+alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from nearfar.cuda import compiler, nvrtc
+from nearfar.errors import MissingDependencyError
+
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
+NEAR_FAR = "algorithms/near_far/"
+# (index, position, weight, weighted): the narrow forms, the wide one, and none without weights.
+TYPES = {
+    "int32": ("int", "int", "int", 1),
+    "int64": ("int", "int", "long long", 1),
+    "float32": ("int", "int", "float", 1),
+    "float64-wide": ("long long", "long long", "double", 1),
+    "unweighted": ("int", "int", "int", 0),
+}
+POLICIES = {
+    "sweep-owners": {"FAR": 0, "HYBRID": 0, "BUCKETS": 0, "OWNERS": 1, "GATHER": 1},
+    "near-far": {"FAR": 1, "HYBRID": 0, "BUCKETS": 0, "OWNERS": 0, "GATHER": 1},
+    "hybrid-owners": {"FAR": 1, "HYBRID": 1, "BUCKETS": 0, "OWNERS": 1, "GATHER": 1},
+    "buckets": {"FAR": 1, "HYBRID": 0, "BUCKETS": 1, "OWNERS": 0, "GATHER": 1},
+}
+# Bytes of spills allowed an entry point: a few for convergence barriers in deep loops.
+SPILLS = 96
+# The one-launch engine holds the whole solve in blocks of 1024 threads, 64 registers each.
+SPILLS_OF = {"near_far_one_launch": 640}
+REGISTERS = 128
+Case = tuple[str, Mapping[str, "str | int"]]
+
+
+def types(name: str) -> dict[str, str | int]:
+    index, offset, weight, weighted = TYPES[name]
+    return {"INDEX_T": index, "OFFSET_T": offset, "WEIGHT_T": weight, "WEIGHTED": weighted}
+
+
+@functools.cache
+def programs() -> tuple[str, ...]:
+    """Kernel files with an entry point."""
+    texts = {name: (compiler.PACKAGE / name).read_text() for name in compiler.kernel_files()}
+    return tuple(name for name, text in texts.items() if 'extern "C" __global__' in text)
+
+
+def near_far_cases(kind: str) -> Iterator[Case]:
+    for name, policy in POLICIES.items():
+        stats = int(name == "hybrid-owners")
+        macros = {**types(kind), **policy, "STATS": stats}
+        files = ["traverse_load_balanced", "gather", "start"]
+        files += ["split"] if policy["FAR"] and not policy["BUCKETS"] else []
+        for file in files:
+            yield f"{NEAR_FAR}{file}.cuh", macros
+        for traversal in ("thread", "cooperative_blocks", "cta_warp_scan"):
+            yield f"{NEAR_FAR}traverse_{traversal}.cuh", {**macros, "GATHER": policy["OWNERS"]}
+        if policy["BUCKETS"]:
+            key = "unsigned long long" if kind.endswith("wide") else "unsigned int"
+            keys = {"KEY_T": key, "BUCKET_COUNT": 10}
+            yield f"{NEAR_FAR}bucketing.cuh", {**macros, **keys}
+
+
+def cases(kind: str) -> Iterator[Case]:
+    """Programs of one set of types."""
+    listed = list(near_far_cases(kind))
+    for source in ("int", "long long"):
+        listed.append(("cuda/pack.cuh", {**types(kind), "SOURCE_T": source}))
+    shape = {"BLOCK_THREADS": 1024, "BLOCKS_EACH": 1}
+    listed.append((f"{NEAR_FAR}one_launch.cuh", {**types(kind), **shape}))
+    known = {file for file, _ in listed}
+    others = [file for file in programs() if file not in known]
+    yield from listed
+    yield from ((file, types(kind)) for file in others)
+
+
+@functools.cache
+def library() -> nvrtc.Compiler:
+    try:
+        return nvrtc.load_library()
+    except MissingDependencyError as error:
+        pytest.fail(f"{error} (the dev extra brings it)")
+
+
+def compile_case(arch: str, file: str, macros: Mapping[str, str | int]) -> None:
+    source = compiler.assemble([file])
+    table = compiler.resources(file, source, compiler.options_for(arch, macros))
+    assert table, f"{file} has no entry point"
+    for entry, used in table.items():
+        spilled = used.spill_stores + used.spill_loads
+        assert used.registers <= REGISTERS, f"{file} {entry} {arch}: {used}"
+        assert spilled <= SPILLS_OF.get(entry, SPILLS), f"{file} {entry} {arch}: {used}"
+
+
+@pytest.fixture(autouse=True)
+def own_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = library()
+    monkeypatch.setattr(nvrtc, "load", lambda: found)
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("kind", TYPES)
+def test_compiles(kind: str, arch: str) -> None:
+    """All programs for one architecture in quick runs; the others take the first and last types."""
+    if arch != "sm_90" and kind not in ("int32", "float64-wide"):
+        for file in ("cuda/pack.cuh", f"{NEAR_FAR}traverse_load_balanced.cuh"):
+            compile_case(arch, file, next(m for f, m in cases(kind) if f == file))
+        return
+    for file, macros in cases(kind):
+        compile_case(arch, file, macros)
+
+
+def test_kernel_files_include_nothing() -> None:
+    for name in compiler.kernel_files():
+        text = (compiler.PACKAGE / name).read_text(encoding="utf-8")
+        assert not re.search(r"^\s*#\s*include", text, re.MULTILINE), name
+        assert text.startswith("// "), f"{name} does not open with what it computes"
+
+
+def test_a_spill_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table is read right: a kernel held to few registers spills."""
+    body = "".join(f"float a{i} = p[{i} * q];" for i in range(96))
+    total = " + ".join(f"a{i} * a{(i * 7 + 3) % 96}" for i in range(96))
+    head = 'extern "C" __global__ void k(float* p, int q)'
+    source = f"{head} {{ {body} __syncthreads(); p[q] = {total}; }}"
+    options = (*compiler.options_for("sm_90", {}), "--maxrregcount=24")
+    used = compiler.resources("k", source, options)["k"]
+    assert used.registers <= 24
+    assert used.spill_stores > SPILLS
