@@ -77,6 +77,8 @@ def test_arrows_point_one_way(path: Path) -> None:
         return
     for name in imports(path):
         other = room(name)
+        if own == "registry" and other == "algorithms":
+            continue  # discovery: it imports whatever family is there, and names none
         if other in FLOORS and other != own:
             assert FLOORS[other] <= FLOORS[own], f"{relative} ({own}) imports {name}"
 
