@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli import answers
@@ -39,6 +40,7 @@ nearfar sssp roads.gr.gz 1 --predecessors --prove -o distances.parquet
 nearfar sssp roads.gr.gz 1 --limit 60000 -o near.csv
 nearfar sssp roads.gr.gz 1 --targets 17 42
 nearfar sssp roads.gr.gz 1 --method near_far --option delta=500 --threads 2
+nearfar sssp roads.gr.gz 1 --method near_far --profile run.json
 nearfar sssp roads.gr.gz 1 --explain"""
 
 
@@ -61,6 +63,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--stats",
         choices=["basic", "full"],
         help="print the run's counters; 'full' adds one entry an iteration where the method can",
+    )
+    parser.add_argument(
+        "--profile",
+        metavar="FILE",
+        help="record the run iteration by iteration as JSON, for `nearfar plot profile`",
     )
     parser.add_argument(
         "--explain", action="store_true", help="rank the methods for this graph instead"
@@ -87,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         predecessors=args.predecessors,
         limit=args.limit,
         targets=targets,
-        stats=args.stats or "basic",
+        stats="full" if args.profile else args.stats or "basic",
         **solver_options(args),
     )
     seconds = time.perf_counter() - began
@@ -106,6 +113,11 @@ def run(args: argparse.Namespace) -> int:
         facts["output"] = args.output
     if args.stats:
         facts["stats"] = paths.stats
+    if args.profile:
+        from nearfar.profile import profile, write_profile
+
+        write_profile(profile(graph, paths), Path(args.profile))
+        facts["profile"] = args.profile
     if args.output == "-":
         if not args.quiet:
             print("\n".join(report(facts)), file=sys.stderr)
@@ -164,6 +176,8 @@ def report(facts: dict[str, Any]) -> list[str]:
         pairs.append(("proof", f"passed in {duration(facts['proof_seconds'])}"))
     if "output" in facts and facts["output"] != "-":
         pairs.append(("table", facts["output"]))
+    if "profile" in facts:
+        pairs.append(("profile", facts["profile"]))
     lines = rows(pairs)
     for name, value in facts.get("stats", {}).items():
         lines.append(f"  {name} = {_short(value)}")

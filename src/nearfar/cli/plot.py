@@ -1,0 +1,53 @@
+"""Draw what other commands recorded.
+
+'plot profile' draws a run recorded by 'nearfar sssp --profile FILE': the sizes of frontier and far
+pile, reached and final vertices, and edges touched, iteration by iteration (Figure 4 of Davidson et
+al. 2014); of a file written by 'nearfar sweep' it draws work and parallelism against delta (Figure
+7).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nearfar.cli.console import Exit, emit
+from nearfar.errors import OptionError
+
+if TYPE_CHECKING:
+    import argparse
+
+NAME = "plot"
+HELP = "draw a recorded run or a sweep over delta"
+EXAMPLES = """\
+nearfar sssp roads.gr.gz 1 --method near_far --profile run.json
+nearfar plot profile run.json -o run.png
+nearfar sweep roads.gr.gz 1 -o sweep.json
+nearfar plot profile sweep.json -o sweep.svg"""
+
+_ENDINGS = (".png", ".svg", ".pdf")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    parser.add_argument("what", choices=["profile"], help="what the file holds")
+    parser.add_argument("file", metavar="FILE", type=Path, help="profile or sweep, as JSON")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="IMAGE",
+        type=Path,
+        help=f"image to write ({', '.join(_ENDINGS)}); the default is FILE with .png",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, draw, say where."""
+    from nearfar.profile import plot_profile, read_profile
+
+    image = args.output or args.file.with_suffix(".png")
+    if image.suffix.lower() not in _ENDINGS:
+        raise OptionError(f"cannot draw {image}: use an ending out of {', '.join(_ENDINGS)}")
+    plot_profile(read_profile(args.file), image)
+    emit(args, {"image": str(image)}, [f"wrote {image}"])
+    return Exit.OK

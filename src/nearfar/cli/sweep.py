@@ -1,0 +1,61 @@
+"""Try a bucketed method with many widths of the buckets.
+
+Solves from the same source with multiples of the paper's delta (32 times the mean weight over the
+mean degree) and reports edges touched over those of Dijkstra, vertices processed an iteration, and
+time: Figure 7 of Davidson et al. (2014). 'nearfar plot profile' draws the file that -o writes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nearfar.cli.arguments import add_graph, number, read_graph, read_vertex
+from nearfar.cli.console import Exit, duration, emit
+
+if TYPE_CHECKING:
+    import argparse
+
+NAME = "sweep"
+HELP = "work and parallelism of a method over delta"
+EXAMPLES = """\
+nearfar sweep roads.gr.gz 1
+nearfar sweep roads.gr.gz 1 --method near_far_host_loop@cuda -o sweep.json
+nearfar sweep roads.gr.gz 1 --factors 0.5 1 2"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    add_graph(parser)
+    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number from 0")
+    parser.add_argument(
+        "--method",
+        default="near_far@cpu",
+        metavar="NAME",
+        help="a method with the option delta (default: near_far@cpu)",
+    )
+    parser.add_argument(
+        "--factors", nargs="+", type=number, metavar="F", help="multiples of the paper's delta"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Sweep, print the table, write it."""
+    from nearfar.profile import delta_sweep, write_profile
+
+    graph, _ = read_graph(args)
+    source = read_vertex(graph, args.source, "source")
+    chosen = {"factors": args.factors} if args.factors else {}
+    found = delta_sweep(graph, source, method=args.method, **chosen)
+    if args.output is not None:
+        write_profile(found, args.output)
+    lines = [f"{'delta':>12} {'work':>8} {'parallelism':>12} {'iterations':>10} {'time':>10}"]
+    for row in found["rows"]:
+        mark = "  paper's delta" if row["factor"] == 1 else ""
+        lines.append(
+            f"{row['delta']:12,.6g} {row['work']:8.3f} {row['average_parallelism']:12,.1f} "
+            f"{row['iterations']:10,} {duration(row['seconds']):>10}{mark}"
+        )
+    emit(args, found, lines)
+    return Exit.OK
