@@ -48,6 +48,42 @@ __device__ __forceinline__ long long load_early(const long long* p) {
   return value;
 }
 
+// A distance as this multiprocessor last saw it, from L1 when it is there. It may be older, and so
+// greater, than the present one: good enough to decide that an atomic cannot win, never to tell whether
+// an entry is stale.
+__device__ __forceinline__ int load_stale(const int* p) {
+  int value;
+  asm volatile("ld.global.ca.s32 %0, [%1];" : "=r"(value) : "l"(p));
+  return value;
+}
+__device__ __forceinline__ long long load_stale(const long long* p) {
+  long long value;
+  asm volatile("ld.global.ca.s64 %0, [%1];" : "=l"(value) : "l"(p));
+  return value;
+}
+__device__ __forceinline__ float load_stale(const float* p) {
+  float value;
+  asm volatile("ld.global.ca.f32 %0, [%1];" : "=f"(value) : "l"(p));
+  return value;
+}
+__device__ __forceinline__ double load_stale(const double* p) {
+  double value;
+  asm volatile("ld.global.ca.f64 %0, [%1];" : "=d"(value) : "l"(p));
+  return value;
+}
+
+// Read-only data that will not be used again soon; leaves L1 to what will.
+__device__ __forceinline__ int load_once(const int* p) {
+  int value;
+  asm volatile("ld.global.nc.L1::no_allocate.s32 %0, [%1];" : "=r"(value) : "l"(p));
+  return value;
+}
+__device__ __forceinline__ long long load_once(const long long* p) {
+  long long value;
+  asm volatile("ld.global.nc.L1::no_allocate.s64 %0, [%1];" : "=l"(value) : "l"(p));
+  return value;
+}
+
 // Nanoseconds of a clock that all blocks share.
 __device__ __forceinline__ unsigned long long clock_nanoseconds() {
   unsigned long long now;

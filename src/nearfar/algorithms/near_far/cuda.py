@@ -92,8 +92,6 @@ def bucketing(graph: Graph, sources: Any, options: BucketOptions, workspace: Wor
     section="IV.C Near-Far Pile, beyond the paper",
     complexity="O(n m) work at worst, near that of Dijkstra in practice",
 )
-def near_far(
-    graph: Graph, sources: Any, options: OneLaunchOptions, workspace: Workspace
-) -> Answer:
+def near_far(graph: Graph, sources: Any, options: OneLaunchOptions, workspace: Workspace) -> Answer:
     """The engine that ``auto`` runs on a GPU."""
     return solve_in_one_launch(graph, int(sources), options, workspace)

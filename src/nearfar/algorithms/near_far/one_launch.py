@@ -28,6 +28,7 @@ _COUNTERS_AT = 128  # byte where the counters of struct Control begin
 _CONTROL_BYTES = 1024
 _MOST_RECORDS = 1 << 15
 _SOLVE_FIELDS = 16  # of struct Solve, 8 bytes each
+_LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
 _ROOMY = 1 << 22  # entries
 STEP_KINDS = ("split", "grid", "local", "rescan")  # enum StepKind there
 # Compile-time constants of one_launch_rows.cuh to override, for measuring; see its head.
@@ -48,8 +49,8 @@ class OneLaunchOptions(DeltaOptions):
     target_near : int or None
         Entries of the near set that delta aims at; None means 32 a multiprocessor.
     local_limit : int or None
-        Up to so many entries, blocks advance on their own; None means 256 edges a multiprocessor at the
-        mean degree, 0 never.
+        Up to so many entries, blocks advance on their own; 0 never. None means 256 a multiprocessor
+        on graphs of mean degree 8 or less, and 0 on others.
     local_rounds : int
         Rounds that a block advances on its own.
     local_leave : int
@@ -109,15 +110,15 @@ class _Solver:
         self.queues = [cp.empty(self.capacity * entry, dtype=np.uint8) for _ in range(4)]
         self.heavy = cp.empty(self.heavy_capacity * chunk, dtype=np.uint8)
         self.control = cp.empty(_CONTROL_BYTES, dtype=np.uint8)
-        macros = {"BLOCK_THREADS": 1024, "BLOCKS_EACH": 1, **device.macros, **KNOBS}
+        macros = {"BLOCK_THREADS": 512, "BLOCKS_EACH": 1, **device.macros, **KNOBS}
         block = int(macros["BLOCK_THREADS"])
         self.blocks = here.multiprocessors * int(macros["BLOCKS_EACH"])
-        stages = block // 32 * 2 * _STAGE * entry
-        self.local_capacity = stages // (2 * local_entry + entry)
+        shared = max(block // 32 * 2 * _STAGE, _LOCAL) * entry
+        self.local_capacity = shared // (2 * local_entry + entry)
         kernel = runtime.program("algorithms/near_far/one_launch.cuh", macros).kernel(
             "near_far_one_launch"
         )
-        kernel.allow_shared(stages)
+        kernel.allow_shared(shared)
         self.timer = runtime.Timer()
         never = weight.type(unreached_value(weight))
         numbers = [np.int64(0), np.float64(0), np.float64(0), never, None]
@@ -127,7 +128,7 @@ class _Solver:
             self.blocks,
             block,
             (np.zeros(_SOLVE_FIELDS, dtype=np.uint64), *numbers),
-            shared=stages,
+            shared=shared,
             cooperative=True,
         )
 
@@ -187,7 +188,7 @@ def solve_in_one_launch(
         records = cp.zeros((_MOST_RECORDS, 4), dtype=np.uint64)
     local_limit = options.local_limit
     if local_limit is None:
-        local_limit = int(256 * blocks / max(graph.mean_degree, 1.0))
+        local_limit = 256 * blocks if graph.mean_degree <= 8 else 0
     values = (
         solver.frame(distance, options),
         np.int64(source),

@@ -22,8 +22,14 @@
 #ifndef HEAVY_DEGREE
 #define HEAVY_DEGREE 1024
 #endif
+#ifndef SEEN_FROM_L1
+#define SEEN_FROM_L1 1
+#endif
+#ifndef EDGES_ONCE
+#define EDGES_ONCE 1
+#endif
 #ifndef BLOCK_THREADS
-#define BLOCK_THREADS 1024
+#define BLOCK_THREADS 512
 #endif
 #ifndef BLOCKS_EACH
 #define BLOCKS_EACH 1
@@ -196,6 +202,26 @@ __device__ __forceinline__ int owner_of(int t, int before) {
   return lane;
 }
 
+__device__ __forceinline__ Edge load_streamed(const Edge* edges, offset_t at) {
+#if EDGES_ONCE
+  if constexpr (sizeof(Edge) == 8) {
+    const long long raw = load_once(reinterpret_cast<const long long*>(edges + at));
+    Edge edge;
+    memcpy(&edge, &raw, sizeof(edge));
+    return edge;
+  }
+#endif
+  return load_edge(edges, at);
+}
+
+__device__ __forceinline__ weight_t load_seen(const weight_t* p) {
+#if SEEN_FROM_L1
+  return load_stale(p);
+#else
+  return load_relaxed(p);
+#endif
+}
+
 // Relaxes N edges a lane that are in flight together: loads first, then the atomics that may win.
 template <int N>
 __device__ __forceinline__ void relax_batch(const Solve& solve, const Targets& out,
@@ -205,10 +231,10 @@ __device__ __forceinline__ void relax_batch(const Solve& solve, const Targets& o
   weight_t seen[N];
 #pragma unroll
   for (int u = 0; u < N; ++u)
-    if (valid[u]) edge[u] = load_edge(solve.edges, at[u]);
+    if (valid[u]) edge[u] = load_streamed(solve.edges, at[u]);
 #pragma unroll
   for (int u = 0; u < N; ++u)
-    seen[u] = valid[u] ? load_relaxed(solve.distance + edge[u].target) : weight_t(0);
+    seen[u] = valid[u] ? load_seen(solve.distance + edge[u].target) : weight_t(0);
 #pragma unroll
   for (int u = 0; u < N; ++u) {
     const weight_t sum = valid[u] ? add_saturating(from[u], edge_weight(edge[u])) : unreached();
