@@ -24,6 +24,7 @@ def test_every_recorded_gpu_test_passed() -> None:
     assert sum(test["outcome"] == "passed" for test in record["tests"].values()) > 100
     for tool in ("memcheck", "initcheck"):
         assert record["sanitizer"][tool]["errors"] == 0
+        assert record["sanitizer"][tool]["solves"] > 50
 
 
 def test_the_digest_sees_a_change(tmp_path, monkeypatch) -> None:

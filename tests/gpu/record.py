@@ -50,7 +50,7 @@ def pytest_configure(config: Any) -> None:
 
 
 def run_tests(arguments: list[str], limit: int, workers: int) -> dict[str, Any]:
-    """Run pytest in a process of its own; tests that it never reached are missing from the answer."""
+    """Run pytest in a process of its own; what it never reached is missing from the answer."""
     with tempfile.TemporaryDirectory() as folder:
         outcomes = Path(folder) / "outcomes"
         outcomes.touch()
@@ -82,7 +82,7 @@ def sanitize(limit: int) -> dict[str, Any]:
         return {"available": False}
     found: dict[str, Any] = {"available": True}
     for tool in ("memcheck", "initcheck"):
-        command = [program, "--tool", tool, "--error-exitcode", "9"]
+        command = [program, "--tool", tool, "--error-exitcode", "9", "--print-limit", "20"]
         command += [sys.executable, "-m", "tests.gpu.sanitizer_suite"]
         begun = time.monotonic()
         try:
@@ -93,9 +93,11 @@ def sanitize(limit: int) -> dict[str, Any]:
         except subprocess.TimeoutExpired as error:
             output, code = str(error.stdout)[-2000:], -9
         summary = re.search(r"ERROR SUMMARY: (\d+) error", output)
+        solves = re.search(r"^(\d+) solves$", output, re.MULTILINE)
         found[tool] = {
             "exit_code": code,
             "errors": int(summary[1]) if summary else None,
+            "solves": int(solves[1]) if solves else 0,
             "seconds": round(time.monotonic() - begun, 1),
         }
         if code:

@@ -109,7 +109,9 @@ def _upload(graph: Graph, wide: bool) -> DeviceGraph:
 
     cp = runtime.cupy()
     offsets = cp.empty(n + 1, dtype=offset)
-    edges = cp.empty(max(m, 1) * record, dtype=np.uint8)
+    # A record of mixed sizes has padding, which kernels load with the rest: it must be written once.
+    padded = weighted and vertex.itemsize != weight.itemsize
+    edges = (cp.zeros if padded else cp.empty)(max(m, 1) * record, dtype=np.uint8)
     found = DeviceGraph(n, m, offsets, edges, vertex, offset, weight, weighted, record)
     macros = {**found.macros, "SOURCE_T": C_NAMES[index.name]}
     program = runtime.program("cuda/pack.cuh", macros)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.algorithms.bellman_ford import queue_cuda
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
 from nearfar.graph import unreached_value
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from nearfar.graph import Graph
     from nearfar.registry import Workspace
 
-__all__ = ["all_vertices"]
+__all__ = ["all_vertices", "queue_cuda"]
 
 _BLOCK = 256
 _LOOK_EVERY = 4  # iterations between two looks at the state
@@ -38,7 +39,7 @@ def all_vertices(graph: Graph, source: int, options: NoOptions, workspace: Works
     runtime.require_memory(n * weight.itemsize + 64)
     cp = runtime.cupy()
     distance = cp.empty(max(n, 1), dtype=weight)
-    state = cp.empty(32, dtype=np.uint8)  # three counters and `last`: one copy brings all
+    state = cp.zeros(32, dtype=np.uint8)  # three counters and `last`: one copy brings all
     counters, last = state[:24].view(np.uint64), state[24:28].view(np.uint32)
     program = runtime.program("algorithms/bellman_ford/sweep_all.cuh", on_device.macros)
     grid = runtime.device().multiprocessors * 8
