@@ -32,6 +32,12 @@ FLOORS = {
     "options": 1,
     "graph": 1,
     "construct": 1,
+    "adopt": 1,
+    "statistics": 6,
+    "statistics_report": 6,
+    "negative_cycles": 5,
+    "choose_cuda": 4,
+    "choose_batch": 4,
     "errors": 0,
 }
 

@@ -37,12 +37,22 @@ class Choice:
 def _candidates(graph: Graph, request: Request) -> Iterator[Choice]:
     """What can serve the request, cheapest first, asked lazily: small graphs feel it."""
     from nearfar.choose_cpu import cpu_ranking
+    from nearfar.choose_cuda import cuda_ranking
 
     estimates = cpu_ranking(graph, request) if request.device in ("auto", "cpu") else []
+    if request.device == "cuda" or (request.device == "auto" and _worth_asking(graph, estimates)):
+        estimates = [*estimates, *cuda_ranking(graph, request)]
     for name, cost, why in sorted(estimates, key=lambda estimate: estimate[1]):
         found = registered(name)
         if found is not None and found.can_run(graph, request) is True:
             yield Choice(found, cost, why)
+
+
+def _worth_asking(graph: Graph, estimates: list[tuple[str, float, str]]) -> bool:
+    """Whether to look for a GPU: importing CuPy costs a second, small graphs never gain."""
+    if graph.on_device:
+        return True
+    return not estimates or min(cost for _, cost, _ in estimates) > 2e-3
 
 
 def rank(graph: Graph, request: Request) -> list[Choice]:

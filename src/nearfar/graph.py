@@ -104,14 +104,8 @@ class Graph:
 
     # ---- constructors -------------------------------------------------------------------------
 
-    from nearfar.construct import (
-        from_csr,
-        from_dataframe,
-        from_dense,
-        from_edges,
-        from_networkx,
-        from_scipy,
-    )
+    from nearfar.adopt import from_dataframe, from_dense, from_networkx
+    from nearfar.construct import from_csr, from_edges, from_scipy
 
     from_csr = classmethod(from_csr)
     from_edges = classmethod(from_edges)
@@ -190,6 +184,11 @@ class Graph:
     def degrees(self) -> NDArray[Any]:
         """Out-degree of every vertex, shape (n,)."""
         return np.diff(self.indptr)
+
+    @cached_property
+    def max_degree(self) -> int:
+        """Largest out-degree; 0 for the empty graph."""
+        return int(self.degrees.max()) if self.n_vertices else 0
 
     @property
     def nbytes(self) -> int:

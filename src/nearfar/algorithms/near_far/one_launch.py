@@ -28,6 +28,7 @@ _COUNTERS_AT = 128  # byte where the counters of struct Control begin
 _CONTROL_BYTES = 1024
 _MOST_RECORDS = 1 << 15
 _SOLVE_FIELDS = 16  # of struct Solve, 8 bytes each
+_FITS_L1 = 1 << 19  # bytes
 _LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
 _ROOMY = 1 << 22  # entries
 STEP_KINDS = ("split", "grid", "local", "rescan")  # enum StepKind there
@@ -42,10 +43,11 @@ class OneLaunchOptions(DeltaOptions):
     Parameters
     ----------
     delta : float or None
-        First step of the threshold in units of the weights. None takes a quarter of 32 * mean weight /
-        mean degree. It grows while the near set is thin.
-    delta_growth : float
-        How many times the first step delta may grow to, at least 1.
+        First step of the threshold in units of the weights. None takes the paper's 32 * mean
+        weight / mean degree, times 1/4 (sparse), 1/2 (dense) or 4 (skewed degrees).
+    delta_growth : float or None
+        While the near set is thin, delta grows up to so many times the first step, at least 1. None
+        means 16 on road-like graphs (mean degree at most 5) and 1 on others.
     target_near : int or None
         Entries of the near set that delta aims at; None means 32 a multiprocessor.
     local_limit : int or None
@@ -59,7 +61,7 @@ class OneLaunchOptions(DeltaOptions):
         Capacity of each queue over the number of vertices, at least 1.
     """
 
-    delta_growth: float = 16.0
+    delta_growth: float | None = None
     target_near: int | None = None
     local_limit: int | None = None
     local_rounds: int = 1000
@@ -69,7 +71,8 @@ class OneLaunchOptions(DeltaOptions):
     def __post_init__(self) -> None:
         DeltaOptions.__post_init__(self)
         for name in ("delta_growth", "local_rounds", "local_leave", "queue_factor"):
-            if not getattr(self, name) >= 1:
+            value = getattr(self, name)
+            if value is not None and not value >= 1:
                 raise OptionError(f"{name} is {getattr(self, name)}: give at least 1")
         for name in ("target_near", "local_limit"):
             value = getattr(self, name)
@@ -77,12 +80,20 @@ class OneLaunchOptions(DeltaOptions):
                 raise OptionError(f"{name} is {value}: give 0 or more, or None")
 
 
+_ROAD_LIKE, _DENSE, _SKEWED = 5.0, 16.0, 50.0  # mean degrees, and greatest over mean degree
+
+
 def first_delta(graph: Graph, options: OneLaunchOptions) -> float:
     """The step that the threshold starts with, in units of the weights."""
     if options.delta is not None:
         value = float(options.delta)
     elif graph.n_edges:
-        value = 8.0 * graph.mean_weight / graph.mean_degree
+        mean = graph.mean_degree
+        if graph.max_degree > _SKEWED * mean and mean > _ROAD_LIKE:
+            scale = 4.0
+        else:
+            scale = 0.5 if mean > _DENSE else 0.25
+        value = scale * 32.0 * graph.mean_weight / mean
     else:
         value = 1.0
     return max(value, 1.0) if graph.weight_dtype.kind == "i" else value or 1.0
@@ -110,7 +121,15 @@ class _Solver:
         self.queues = [cp.empty(self.capacity * entry, dtype=np.uint8) for _ in range(4)]
         self.heavy = cp.empty(self.heavy_capacity * chunk, dtype=np.uint8)
         self.control = cp.empty(_CONTROL_BYTES, dtype=np.uint8)
-        macros = {"BLOCK_THREADS": 512, "BLOCKS_EACH": 1, **device.macros, **KNOBS}
+        # A distance array that fits L1 is worth reading there; a large one only evicts other data.
+        small = n * weight.itemsize <= _FITS_L1
+        macros = {
+            "SEEN_FROM_L1": int(small),
+            "BLOCK_THREADS": 512,
+            "BLOCKS_EACH": 1,
+            **device.macros,
+            **KNOBS,
+        }
         block = int(macros["BLOCK_THREADS"])
         self.blocks = here.multiprocessors * int(macros["BLOCKS_EACH"])
         shared = max(block // 32 * 2 * _STAGE, _LOCAL) * entry
@@ -180,6 +199,7 @@ def solve_in_one_launch(
     solver = _solver(graph, device, options.queue_factor)
     blocks = solver.blocks
     delta = first_delta(graph, options)
+    growth = options.delta_growth or (16.0 if graph.mean_degree <= _ROAD_LIKE else 1.0)
     distance = cp.empty(device.n, dtype=weight)
     targets = records = None
     if workspace.targets is not None:
@@ -193,7 +213,7 @@ def solve_in_one_launch(
         solver.frame(distance, options),
         np.int64(source),
         np.float64(delta),
-        np.float64(delta * options.delta_growth),
+        np.float64(delta * growth),
         _in_dtype(workspace.limit, weight),
         np.uint64(0 if targets is None else targets.data.ptr),
         np.int64(0 if targets is None else len(targets)),
