@@ -1,0 +1,166 @@
+// Many sources, one thread block each, with distances in global memory: for graphs beyond shared memory.
+//
+// The loop of block_per_source.cuh with two changes. Distances lie in a slice of `scratch`, one a block, read
+// with loads that bypass L1 and lowered by atomics. The near set is a compact queue in shared memory, so a
+// thin frontier costs its own length and not a scan of a bitmap; the far pile stays a bitmap (shared memory
+// where it fits, else global), scanned only when the near queue ran empty.
+//
+// A queue entry is a vertex with the distance it was pushed with; one whose vertex is nearer by now is stale
+// and dropped, so no flags are kept. Few entries are spread over all warps (vertices a warp = entries / warps,
+// 1 to 32), so that all reads of a step are under way together. What does not fit the queue is marked in the
+// far pile instead, and the next split takes entries from distance 0 on: some work twice, nothing lost.
+//
+// SLOT_BITS is 32. Arrays, rows and stats as in block_per_source.cuh; scratch: gridDim.x slices of n words;
+// far_global: gridDim.x slices of (n + 31) / 32 words, or null to keep it in shared memory. Dynamic shared
+// memory: 2 queues of `capacity` entries of 8 bytes, then the far bitmap unless it is global.
+// Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH a multiprocessor).
+// requires: algorithms/batched/block_relax.cuh
+// requires: cuda/memory.cuh
+
+struct QueueStep {
+  uint32* distance;
+  uint2* queue;
+  int* size;
+  int capacity;
+  uint32* far;
+  int* spilled;
+  uint32 threshold;
+
+  __device__ __forceinline__ void operator()(const Edge& edge, uint32 from) const {
+    const uint32 sum = extend(from, edge);
+    uint32* slot = distance + edge.target;
+    if (sum >= load_relaxed(slot) || sum >= atomicMin(slot, sum)) return;
+    if (sum < threshold) {
+      const int at = atomicAdd(size, 1);
+      if (at < capacity) {
+        queue[at] = make_uint2(edge.target, sum);
+        return;
+      }
+      *spilled = 1;
+    }
+    atomicOr(far + (edge.target >> 5), 1u << (edge.target & 31));
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
+    block_per_source_global(const offset_t* offsets, const Edge* edges, const long long* sources,
+                            long long first, long long rows, const long long* columns, long long n_columns,
+                            weight_t* out, int n, uint32 delta, uint32 cap, uint32* scratch,
+                            uint32* far_global, int capacity, int* counter, uint64* stats) {
+  extern __shared__ uint2 queues[];
+  __shared__ int row_now, size[2], spilled;
+  __shared__ uint32 least;
+  const int words = (n + 31) / 32;
+  uint32* distance = scratch + static_cast<size_t>(blockIdx.x) * n;
+  uint32* far = far_global ? far_global + static_cast<size_t>(blockIdx.x) * words
+                           : reinterpret_cast<uint32*>(queues + 2 * capacity);
+  const int lane = lane_id(), warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+  uint64 relaxed = 0, steps = 0, processed = 0;
+  for (;;) {
+    __syncthreads();
+    if (threadIdx.x == 0) row_now = atomicAdd(counter, 1);
+    __syncthreads();
+    const long long row = row_now;
+    if (row >= rows) break;
+    const int source = static_cast<int>(sources ? sources[row] : first + row);
+    for (int v = threadIdx.x; v < n; v += blockDim.x) distance[v] = v == source ? 0u : cap;
+    for (int w = threadIdx.x; w < words; w += blockDim.x) far[w] = 0;
+    if (threadIdx.x == 0) {
+      queues[0] = make_uint2(source, 0);
+      size[0] = 1;
+      size[1] = 0;
+      spilled = 0;
+      least = ~0u;
+    }
+    __syncthreads();
+    uint32 threshold = widen(0, delta, cap);
+    int now = 0;
+    for (;;) {
+      const int entries = size[now] < capacity ? size[now] : capacity;
+      if (entries > 0) {
+        ++steps;
+        const uint2* queue = queues + now * capacity;
+        const QueueStep step{distance, queues + (1 - now) * capacity, size + (1 - now), capacity, far,
+                             &spilled,  threshold};
+        int each = (entries + warps - 1) / warps;
+        each = each > 32 ? 32 : each;
+        for (int base = warp * each; base < entries; base += warps * each) {
+          offset_t begin = 0;
+          int degree = 0;
+          uint32 d = 0;
+          if (lane < each && base + lane < entries) {
+            const uint2 entry = queue[base + lane];
+            begin = offsets[entry.x];
+            const offset_t end = offsets[entry.x + 1];
+            d = entry.y;
+            if (load_relaxed(distance + entry.x) == d) {
+              degree = static_cast<int>(end - begin);
+              ++processed;
+            }
+          }
+          relaxed += relax_rows(edges, begin, degree, d, step);
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) size[now] = 0;
+        now = 1 - now;
+        __syncthreads();
+        continue;
+      }
+      // Split: the least distance of the far pile sets the next threshold.
+      const uint32 low = spilled ? 0u : threshold;
+      uint32 nearest = ~0u;
+      for (int w = warp; w < words; w += warps) {
+        const uint32 bits = far[w];
+        if (bits == 0) continue;
+        if ((bits >> lane) & 1) {
+          const uint32 d = load_relaxed(distance + w * 32 + lane);
+          if (d >= low && d < nearest) nearest = d;
+        }
+      }
+      nearest = warp_min(nearest);
+      if (lane == 0 && nearest != ~0u) atomicMin(&least, nearest);
+      __syncthreads();
+      const uint32 from = least;
+      __syncthreads();
+      if (from == ~0u) break;
+      if (threadIdx.x == 0) {
+        least = ~0u;
+        spilled = 0;
+      }
+      threshold = widen(from, delta, cap);
+      __syncthreads();
+      for (int w = warp; w < words; w += warps) {
+        const uint32 bits = far[w];
+        if (bits == 0) continue;
+        bool mine = (bits >> lane) & 1;
+        const uint32 d = mine ? load_relaxed(distance + w * 32 + lane) : 0;
+        mine = mine && d >= low;
+        bool take = mine && (d < threshold || d == from);
+        if (take) {
+          const int at = atomicAdd(size + now, 1);
+          if (at < capacity) {
+            queues[now * capacity + at] = make_uint2(w * 32 + lane, d);
+          } else {
+            spilled = 1;
+            take = false;
+          }
+        }
+        const uint32 later = __ballot_sync(kAllLanes, mine && !take);
+        if (lane == 0) far[w] = later;
+      }
+      __syncthreads();
+    }
+    __syncthreads();
+    const long long width = columns ? n_columns : n;
+    weight_t* to = out + row * width;
+    for (long long c = threadIdx.x; c < width; c += blockDim.x)
+      to[c] = as_weight(load_relaxed(distance + (columns ? columns[c] : c)), cap);
+  }
+  relaxed = warp_sum(relaxed);
+  processed = warp_sum(processed);
+  if (lane == 0) {
+    atomicAdd(&stats[0], relaxed);
+    atomicAdd(&stats[2], processed);
+  }
+  if (threadIdx.x == 0) atomicAdd(&stats[1], steps);
+}
