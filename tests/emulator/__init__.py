@@ -66,7 +66,8 @@ def _build(command: list[str], made: Path, what: str) -> None:
 
 def _header() -> Path:
     """The header in the cache with its precompiled form beside it: most of a compilation's time."""
-    text = (HERE / "cuda_emulation.hpp").read_bytes()
+    parts = ("cuda_emulation.hpp", "cuda_intrinsics.hpp")
+    text = b"".join((HERE / part).read_bytes() for part in parts)
     header = CACHE / f"emulation-{hashlib.sha256(text).hexdigest()[:16]}.hpp"
     if not header.exists():
         CACHE.mkdir(exist_ok=True)

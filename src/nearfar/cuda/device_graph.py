@@ -109,7 +109,7 @@ def _upload(graph: Graph, wide: bool) -> DeviceGraph:
 
     cp = runtime.cupy()
     offsets = cp.empty(n + 1, dtype=offset)
-    # A record of mixed sizes has padding, which kernels load with the rest: it must be written once.
+    # A record of mixed sizes has padding, which kernels load with the rest: write it once.
     padded = weighted and vertex.itemsize != weight.itemsize
     edges = (cp.zeros if padded else cp.empty)(max(m, 1) * record, dtype=np.uint8)
     found = DeviceGraph(n, m, offsets, edges, vertex, offset, weight, weighted, record)
