@@ -24,8 +24,11 @@ CXX_FILES = $(shell find src -name '*.cpp' -o -name '*.hpp')
 BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.24" ninja
 # The build finds CMake and Ninja of the environment. Building inside it, not in isolation, lets the
 # next build compile only what changed.
+# Dependencies come from the network while the compiler works.
+PIP := $(BIN)/pip --quiet --disable-pip-version-check
 INSTALL = PATH="$(CURDIR)/$(BIN):$$PATH" CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) \
-          $(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable
+          $(PIP) install --no-deps --no-build-isolation --editable .
+NEEDS = $(BIN)/python scripts/list_requirements.py
 
 .PHONY: demo dev test test-slow lint format docs-tables wheel clean distclean
 
@@ -56,22 +59,26 @@ docs-tables: $(VENV)/dev.stamp
 	$(BIN)/python scripts/make_docs.py
 
 wheel: $(VENV)/tools.stamp
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip wheel --no-deps --no-build-isolation --wheel-dir dist .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) wheel --no-deps --no-build-isolation --wheel-dir dist .
 
 $(VENV)/tools.stamp:
 	@scripts/make_venv.sh "$(PYTHON)" "$(VENV)"
 	@echo "installing build tools"
-	@$(BIN)/pip install --quiet --disable-pip-version-check $(BUILD_TOOLS)
+	@$(PIP) install $(BUILD_TOOLS)
 	@touch $@
 
 $(VENV)/demo.stamp: $(NATIVE) | $(VENV)/tools.stamp
 	@echo "compiling and installing nearfar (a minute or two the first time)"
-	@$(INSTALL) '.[osm,plot]'
+	@$(NEEDS) osm plot > $(VENV)/needs.txt
+	@$(PIP) install -r $(VENV)/needs.txt & \
+	  if $(INSTALL); then wait $$!; else wait; exit 1; fi
 	@touch $@
 
 $(VENV)/dev.stamp: $(NATIVE) | $(VENV)/tools.stamp
 	@echo "compiling and installing nearfar with everything that tests need"
-	@$(INSTALL) '.[dev]'
+	@$(NEEDS) dev > $(VENV)/needs.txt
+	@$(PIP) install -r $(VENV)/needs.txt & \
+	  if $(INSTALL); then wait $$!; else wait; exit 1; fi
 	@touch $@ $(VENV)/demo.stamp
 
 clean:

@@ -1,0 +1,71 @@
+"""Running the real program in tests, and small graph files for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar.cli.console import Exit
+
+__all__ = ["PROGRAM", "cycle_file", "fail", "graph_file", "named_file", "run", "succeed"]
+
+PROGRAM = [sys.executable, "-m", "nearfar.cli.main"]
+
+
+def run(*args: object, **more: Any) -> subprocess.CompletedProcess[str]:
+    """Run the program; stdout and stderr as text."""
+    return subprocess.run(
+        [*PROGRAM, *map(str, args)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        **more,
+    )
+
+
+def succeed(*args: object) -> str:
+    """Run the program, expect success, return stdout."""
+    done = run(*args)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+def fail(code: Exit, *args: object) -> str:
+    """Run the program, expect one sentence on stderr and nothing on stdout; return the sentence."""
+    done = run(*args)
+    assert done.returncode == code, (done.returncode, done.stderr)
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("nearfar: error: ")
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+@pytest.fixture
+def graph_file(tmp_path: Path) -> Path:
+    """Six vertices in DIMACS text; vertex 5 is unreachable from 0."""
+    file = tmp_path / "g.gr"
+    file.write_text("p sp 6 6\na 1 2 4\na 1 3 1\na 3 2 2\na 2 4 5\na 4 5 0\na 6 1 9\n")
+    return file
+
+
+@pytest.fixture
+def named_file(tmp_path: Path) -> Path:
+    """An edge list whose vertices have names."""
+    file = tmp_path / "towns.csv"
+    file.write_text("source,target,weight\nBern,Basel,1.5\nBasel,Chur,2.25\nBern,Chur,9.0\n")
+    return file
+
+
+@pytest.fixture
+def cycle_file(tmp_path: Path) -> Path:
+    """Vertices 1 and 2 form a cycle of weight -1."""
+    file = tmp_path / "cycle.gr"
+    file.write_text("p sp 4 4\na 1 2 3\na 2 3 2\na 3 2 -3\na 3 4 1\n")
+    return file
