@@ -27,14 +27,14 @@ double first_delta(const C& csr) {
   if (sample[seen / 2] > 0) mean = std::min(mean, 2 * sample[seen / 2]);
   const double degree = std::max(1.0, static_cast<double>(m) / static_cast<double>(csr.n));
   const double delta = mean / degree;
-  return delta > 0 && std::isfinite(1 / delta) ? delta : 1;
+  return delta > 0 ? delta : 1;
 }
 
 template <class C>
 DeltaPlan plan_for(const C& csr, std::optional<double> delta, double least) {
   DeltaPlan plan{delta ? *delta : first_delta(csr), !delta};
-  if (!std::isfinite(1 / plan.delta)) plan.delta = 1e-300;
-  plan.delta = std::max(plan.delta, least);
+  // Neither delta nor its inverse may overflow.
+  plan.delta = std::clamp(std::max(plan.delta, least), 1e-300, 1e300);
   return plan;
 }
 
@@ -48,7 +48,7 @@ NEARFAR_BIND(m) {
         return call_search(view, true, source, distances, limit, targets, 1,
                            [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
                              using C = std::decay_t<decltype(csr)>;
-                             const DeltaPlan plan{delta ? *delta : first_delta(csr), !delta};
+                             const DeltaPlan plan = plan_for(csr, delta, 0);
                              return NEARFAR_PICK_ISA(delta_sequential<C>)(csr, from, out, stop,
                                                                           plan, poll);
                            });

@@ -1,0 +1,39 @@
+"""Breadth-first search on one core, for graphs without weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.registry import Answer, variant
+
+if TYPE_CHECKING:
+    from nearfar.graph import Graph
+    from nearfar.options import NoOptions
+    from nearfar.registry import Workspace
+
+
+@variant(
+    "breadth_first",
+    device="cpu",
+    summary="breadth-first search that pushes or pulls, whichever looks at fewer edges",
+    weights="unweighted",
+    paper="beamer-2012",
+    section="direction-optimizing BFS",
+    complexity="O(n + m) pushing; pulling levels O(n + m) each at worst",
+)
+def breadth_first(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
+    """Level by level; pulls only where the edges into a vertex are at hand without work."""
+    distances = np.empty(graph.n_vertices, dtype=np.int32)
+    reverse = graph if not graph.directed else graph.cache.get("transpose")
+    stats = _cpu.breadth_first(
+        graph.view,
+        None if reverse is None else reverse.view,
+        source,
+        distances,
+        workspace.limit,
+        workspace.targets,
+    )
+    return Answer(distances, stats)

@@ -1,0 +1,218 @@
+"""Delta-stepping on the CPU: any delta gives the same answer, and delta defends itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nearfar
+from nearfar import Graph, _cpu
+
+METHODS = ["delta_stepping", "delta_stepping_parallel"]
+
+
+def grid(side: int, seed: int = 0, top: int = 1000) -> Graph:
+    rng = np.random.default_rng(seed)
+    at = np.arange(side * side).reshape(side, side)
+    s = np.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
+    t = np.concatenate([at[:, 1:].ravel(), at[1:].ravel()])
+    return Graph.from_edges(
+        s,
+        t,
+        rng.integers(1, top + 1, len(s)).astype(np.int32),
+        n_vertices=side * side,
+        directed=False,
+    )
+
+
+def oracle(graph: Graph, source: int = 0) -> np.ndarray:
+    return nearfar.sssp(graph, source, method="dijkstra_binary_heap").distances
+
+
+@st.composite
+def weighted_graphs(draw: st.DrawFn) -> Graph:
+    n = draw(st.integers(1, 40))
+    m = draw(st.integers(0, 160))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    dtype = np.dtype(draw(st.sampled_from(["int32", "int64", "float32", "float64"])))
+    top = draw(st.sampled_from([1, 3, 1000, 10**6]))
+    weights = rng.integers(0, top + 1, m) if dtype.kind == "i" else rng.random(m) * top
+    return Graph.from_edges(
+        rng.integers(0, n, m), rng.integers(0, n, m), weights.astype(dtype), n_vertices=n
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(graph=weighted_graphs(), delta=st.sampled_from([None, 1e-6, 0.3, 2.0, 500.0, 1e12]))
+def test_any_delta_gives_the_same_distances(method: str, graph: Graph, delta: float | None) -> None:
+    options = {} if delta is None else {"delta": delta}
+    got = nearfar.sssp(graph, 0, method=method, threads=3, **options)
+    assert np.array_equal(got.distances, oracle(graph))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("delta", [1e-300, 5e-324, 1e300])
+def test_absurd_delta(method: str, delta: float) -> None:
+    graph = grid(30)
+    assert np.array_equal(
+        nearfar.sssp(graph, 0, method=method, threads=2, delta=delta).distances, oracle(graph)
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_tiny_delta_is_widened_instead_of_walking_empty_buckets(method: str) -> None:
+    graph = grid(120)
+    paths = nearfar.sssp(graph, 0, method=method, threads=2, delta=1e-9)
+    assert np.array_equal(paths.distances, oracle(graph))
+    assert paths.stats["delta"] > 1e-9
+    assert paths.stats["iterations"] < 20 * graph.n_vertices
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_automatic_delta_survives_a_few_huge_weights(method: str) -> None:
+    graph = grid(200)
+    weights = graph.weights.copy()
+    weights[::997] = 10**6
+    heavy = Graph.from_csr(graph.indptr, graph.indices, weights)
+    paths = nearfar.sssp(heavy, 0, method=method, threads=2)
+    assert np.array_equal(paths.distances, oracle(heavy))
+    assert paths.stats["vertices_processed"] < 3 * heavy.n_vertices
+
+
+def test_automatic_delta_narrows_when_the_first_guess_is_far_too_wide() -> None:
+    graph = grid(250, top=3)
+    weights = graph.weights.copy()
+    weights[: len(weights) // 256 * 256 : len(weights) // 256] = 10**6  # what the sample sees
+    fooled = Graph.from_csr(graph.indptr, graph.indices, weights)
+    paths = nearfar.sssp(fooled, 0, method="delta_stepping")
+    assert np.array_equal(paths.distances, oracle(fooled))
+    assert paths.stats["delta_changes"] > 0
+    assert paths.stats["vertices_processed"] < 6 * graph.n_vertices
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_work_stays_near_the_least(method: str) -> None:
+    graph = grid(300)
+    paths = nearfar.sssp(graph, 0, method=method, threads=2)
+    assert paths.stats["vertices_processed"] < 1.3 * graph.n_vertices
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_limit_and_targets(method: str) -> None:
+    graph = grid(60)
+    whole = oracle(graph)
+    far = np.iinfo(np.int32).max
+    near = nearfar.sssp(graph, 0, method=method, threads=2, limit=5000)
+    assert np.array_equal(near.distances, np.where(whole <= 5000, whole, far))
+    target = int(np.argsort(whole)[50])
+    some = nearfar.sssp(graph, 0, method=method, threads=2, targets=[target])
+    assert np.array_equal(some.distances, np.where(whole <= whole[target], whole, far))
+    assert some.stats["vertices_processed"] < graph.n_vertices / 2
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_the_same_run_200_times(threads: int) -> None:
+    graph = grid(40, top=20)
+    expected = oracle(graph)
+    for _ in range(200):
+        got = nearfar.sssp(graph, 0, method="delta_stepping_parallel", threads=threads)
+        assert np.array_equal(got.distances, expected)
+
+
+def test_skewed_graph_with_many_workers() -> None:
+    rng = np.random.default_rng(1)
+    n, m = 4000, 60_000
+    s = (n * rng.random(m) ** 4).astype(np.int64)
+    t = rng.permutation(n)[(n * rng.random(m) ** 3).astype(np.int64)]
+    for weights in (rng.integers(0, 256, m).astype(np.int32), rng.random(m)):
+        graph = Graph.from_edges(s, t, weights, n_vertices=n, directed=False)
+        expected = oracle(graph)
+        for threads in (2, 4, 8):
+            got = nearfar.sssp(graph, 0, method="delta_stepping_parallel", threads=threads)
+            assert np.array_equal(got.distances, expected)
+
+
+def test_calls_from_several_python_threads_share_the_pool() -> None:
+    graph = grid(60)
+    expected = oracle(graph)
+
+    def solve(_: int) -> bool:
+        got = nearfar.sssp(graph, 0, method="delta_stepping_parallel", threads=2)
+        return bool(np.array_equal(got.distances, expected))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(solve, range(40)))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_ctrl_c_stops_a_run_and_the_next_one_works(method: str) -> None:
+    graph = grid(700)
+    seen = 0
+    for _ in range(40):
+        timer = threading.Timer(0.06, lambda: signal.raise_signal(signal.SIGINT))
+        timer.start()
+        try:
+            # One bucket for everything: enough work for the signal to arrive in the middle.
+            for _ in range(200):
+                nearfar.sssp(graph, 0, method=method, threads=2)
+        except KeyboardInterrupt:
+            seen += 1
+        finally:
+            timer.cancel()
+            timer.join()
+        if seen >= 2:
+            break
+    assert seen >= 2
+    assert np.array_equal(nearfar.sssp(graph, 0, method=method, threads=2).distances, oracle(graph))
+
+
+def test_a_forked_child_makes_its_own_workers() -> None:
+    code = (
+        "import os, sys, nearfar, numpy as np\n"
+        "g = nearfar.Graph.from_edges(np.arange(999), np.arange(1, 1000), np.ones(999, np.int32))\n"
+        "run = lambda: nearfar.sssp(g, 0, method='delta_stepping_parallel', threads=2).distances\n"
+        "run()\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    os._exit(0 if run()[-1] == 999 else 1)\n"
+        "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
+@pytest.mark.parametrize("level", ["v2", "v3"])
+def test_every_instruction_set_gives_the_same_answer(level: str) -> None:
+    code = (
+        "import nearfar, numpy as np\n"
+        "from nearfar import _cpu\n"
+        "r = np.random.default_rng(0)\n"
+        "g = nearfar.Graph.from_edges(r.integers(0, 500, 4000), r.integers(0, 500, 4000),"
+        " r.random(4000), n_vertices=500)\n"
+        "a = nearfar.sssp(g, 0, method='dijkstra_binary_heap').distances\n"
+        "for m in ('delta_stepping', 'delta_stepping_parallel'):\n"
+        "    assert np.array_equal(nearfar.sssp(g, 0, method=m, threads=2).distances, a)\n"
+        "print(_cpu.isa())\n"
+    )
+    environment = {**os.environ, "NEARFAR_CPU_LEVEL": level}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() in {"v2", "v3", "baseline"}
+
+
+def test_option_errors() -> None:
+    graph = grid(3)
+    with pytest.raises(nearfar.NearfarError, match="greater than 0"):
+        nearfar.sssp(graph, 0, method="delta_stepping", delta=0)
+    with pytest.raises(ValueError, match="threads"):
+        _cpu.delta_stepping_parallel(graph.view, 0, np.empty(9, np.int32), 0, 1.0)
