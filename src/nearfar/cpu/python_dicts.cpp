@@ -1,0 +1,218 @@
+// Dicts of dicts to CSR and distances to a dict: what a NetworkX graph costs on the way in and out.
+//
+// NetworkX keeps a graph as {vertex: {neighbour: {attribute: value}}} (with one more level of edge
+// keys in a multigraph). Walking that in Python takes longer than most searches; here it is one
+// pass with borrowed references. Only exact Python and NumPy numbers are taken as weights: for
+// others (Fraction, Decimal, a caller's own class) NetworkX itself keeps the type, so they are
+// refused.
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "cpu/bindings.hpp"
+
+namespace nearfar {
+namespace {
+
+constexpr int64_t kExactInDouble = int64_t{1} << 53;
+
+class Weights {
+ public:
+  // Empty when taken, else the reason in words.
+  std::string push(PyObject* value) {
+    if (PyFloat_Check(value)) return push_double(PyFloat_AS_DOUBLE(value));
+    if (PyLong_Check(value) || PyIndex_Check(value)) {
+      PyObject* whole = PyNumber_Index(value);
+      if (whole == nullptr) {
+        PyErr_Clear();
+        return "an edge weight is no number";
+      }
+      int overflow = 0;
+      const int64_t number = PyLong_AsLongLongAndOverflow(whole, &overflow);
+      Py_DECREF(whole);
+      if (overflow != 0) return "an edge weight does not fit 64 bits";
+      return push_integer(number);
+    }
+    return std::string("an edge weight is of type ") + Py_TYPE(value)->tp_name;
+  }
+
+  std::string push_integer(int64_t number) {
+    if (!floating) {
+      integers.push_back(number);
+      return "";
+    }
+    if (number > kExactInDouble || number < -kExactInDouble)
+      return "integer weights above 2**53 are mixed with floats";
+    doubles.push_back(static_cast<double>(number));
+    return "";
+  }
+
+  bool floating = false;
+  bool any = false;
+  std::vector<int64_t> integers;
+  std::vector<double> doubles;
+
+ private:
+  std::string push_double(double number) {
+    if (!std::isfinite(number)) return "an edge weight is not finite";
+    if (!floating) {
+      floating = true;
+      doubles.reserve(integers.capacity());
+      for (const int64_t earlier : integers) {
+        const std::string refused = push_integer(earlier);
+        if (!refused.empty()) return refused;
+      }
+      integers.clear();
+    }
+    doubles.push_back(number);
+    return "";
+  }
+};
+
+template <class T>
+nb::object as_numpy(std::vector<T>&& values) {
+  auto* owned = new std::vector<T>(std::move(values));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+}
+
+template <class Index>
+class Reader {
+ public:
+  Reader(nb::dict places, nb::object weight) : places_(places), weight_(weight) {}
+
+  std::string read(PyObject* adjacency, bool multigraph, std::size_t n, std::size_t m) {
+    indptr_.reserve(n + 1);
+    indptr_.push_back(0);
+    indices_.reserve(m);
+    weights_.integers.reserve(m);
+    PyObject *vertex, *neighbours;
+    Py_ssize_t row = 0;
+    while (PyDict_Next(adjacency, &row, &vertex, &neighbours)) {
+      if (!PyDict_Check(neighbours)) return "its adjacency is no dict of dicts";
+      PyObject *target, *data;
+      Py_ssize_t at = 0;
+      while (PyDict_Next(neighbours, &at, &target, &data)) {
+        PyObject* place = PyDict_GetItemWithError(places_.ptr(), target);
+        if (place == nullptr) {
+          if (PyErr_Occurred() != nullptr) throw nb::python_error();
+          return "an edge leads to a vertex that is not in the graph";
+        }
+        const auto index = static_cast<Index>(PyLong_AsLongLong(place));
+        if (!PyDict_Check(data)) return "its edge data are no dicts";
+        if (!multigraph) {
+          const std::string refused = edge(index, data);
+          if (!refused.empty()) return refused;
+          continue;
+        }
+        PyObject *key, *parallel;
+        Py_ssize_t position = 0;
+        while (PyDict_Next(data, &position, &key, &parallel)) {
+          if (!PyDict_Check(parallel)) return "its edge data are no dicts";
+          const std::string refused = edge(index, parallel);
+          if (!refused.empty()) return refused;
+        }
+      }
+      indptr_.push_back(static_cast<Index>(indices_.size()));
+    }
+    return "";
+  }
+
+  nb::tuple arrays() {
+    nb::object weights = nb::none();
+    if (weights_.any)
+      weights = weights_.floating ? as_numpy(std::move(weights_.doubles))
+                                  : as_numpy(std::move(weights_.integers));
+    return nb::make_tuple(as_numpy(std::move(indptr_)), as_numpy(std::move(indices_)), weights);
+  }
+
+ private:
+  std::string edge(Index target, PyObject* data) {
+    indices_.push_back(target);
+    if (weight_.is_none()) return "";
+    PyObject* value = PyDict_GetItemWithError(data, weight_.ptr());
+    if (value == nullptr) {
+      if (PyErr_Occurred() != nullptr) throw nb::python_error();
+      return weights_.push_integer(1);
+    }
+    weights_.any = true;
+    return weights_.push(value);
+  }
+
+  nb::dict places_;
+  nb::object weight_;
+  std::vector<Index> indptr_, indices_;
+  Weights weights_;
+};
+
+// (indptr, indices, weights or None), or the reason in words why the graph cannot be taken.
+nb::object dicts_to_csr(nb::dict adjacency, nb::dict places, nb::object weight, bool multigraph) {
+  std::size_t n = PyDict_Size(adjacency.ptr()), m = 0;
+  PyObject *vertex, *neighbours;
+  for (Py_ssize_t row = 0; PyDict_Next(adjacency.ptr(), &row, &vertex, &neighbours);) {
+    if (!PyDict_Check(neighbours)) return nb::str("its adjacency is no dict of dicts");
+    m += PyDict_Size(neighbours);
+  }
+  const auto run = [&](auto reader) -> nb::object {
+    const std::string refused = reader.read(adjacency.ptr(), multigraph, n, m);
+    if (!refused.empty()) return nb::str(refused.c_str());
+    return reader.arrays();
+  };
+  // A multigraph may hold more edges than it has neighbours: take room to spare.
+  const bool narrow = std::max(n, m) < (std::size_t{1} << 31) - 1 && !multigraph;
+  return narrow ? run(Reader<int32_t>(places, weight)) : run(Reader<int64_t>(places, weight));
+}
+
+template <class T>
+PyObject* number(T value) {
+  if constexpr (std::is_floating_point_v<T>)
+    return PyFloat_FromDouble(value);
+  else
+    return PyLong_FromLongLong(value);
+}
+
+// {vertex: distance} of the reached vertices. `like` has every vertex as a key in the order of the
+// distances: where all are reached, a copy of it saves every insertion.
+nb::object distance_dict(nb::dict like, const ConstArray& distances) {
+  const auto fill = [&]<class T>(const T* values) -> nb::object {
+    const std::size_t n = distances.size();
+    if (static_cast<std::size_t>(PyDict_Size(like.ptr())) != n)
+      throw nb::value_error("one distance a vertex, please");
+    bool all = true;
+    for (std::size_t i = 0; i < n && all; ++i) all = values[i] != unreached<T>();
+    nb::dict out = nb::steal<nb::dict>(all ? PyDict_Copy(like.ptr()) : PyDict_New());
+    if (!out.is_valid()) throw nb::python_error();
+    PyObject *key, *old;
+    std::size_t i = 0;
+    for (Py_ssize_t at = 0; PyDict_Next(all ? out.ptr() : like.ptr(), &at, &key, &old); ++i) {
+      if (values[i] == unreached<T>()) continue;
+      PyObject* value = number(values[i]);
+      if (value == nullptr) throw nb::python_error();
+      Py_INCREF(key);
+      const int failed = PyDict_SetItem(out.ptr(), key, value);
+      Py_DECREF(key);
+      Py_DECREF(value);
+      if (failed != 0) throw nb::python_error();
+    }
+    return out;
+  };
+  if (distances.dtype() == nb::dtype<int32_t>())
+    return fill(static_cast<const int32_t*>(distances.data()));
+  if (distances.dtype() == nb::dtype<int64_t>())
+    return fill(static_cast<const int64_t*>(distances.data()));
+  if (distances.dtype() == nb::dtype<double>())
+    return fill(static_cast<const double*>(distances.data()));
+  throw nb::type_error("distances: wrong dtype");
+}
+
+}  // namespace
+
+NEARFAR_BIND(m) {
+  using nb::arg;
+  m.def("dicts_to_csr", &dicts_to_csr, arg("adjacency"), arg("places"), arg("weight").none(),
+        arg("multigraph"));
+  m.def("distance_dict", &distance_dict, arg("like"), arg("distances"));
+}
+
+}  // namespace nearfar

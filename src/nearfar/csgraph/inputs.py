@@ -1,0 +1,180 @@
+"""What SciPy's functions accept, brought to a Graph, to source indices and to a limit.
+
+The conventions are SciPy's: in a dense matrix 0, NaN, infinities and masked entries are no edges;
+in a sparse one a stored zero is an edge of weight 0, NaN and infinities are none, duplicates of a
+COO matrix are added up and those of a CSR matrix are parallel edges; ``directed=False`` takes the
+lighter of both directions. Floats are float64; integers stay integers, so their sums are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.construct import on_device
+from nearfar.errors import GraphError, OptionError
+from nearfar.graph import Graph
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["adjacency", "check_limit", "source_indices", "to_host"]
+
+
+def to_host(values: Any) -> Any:
+    """NumPy or SciPy form of a CuPy array or a cupyx sparse matrix; anything else unchanged."""
+    if type(values).__module__.startswith(("cupy.", "cupyx.")) or on_device(values):
+        return values.get()
+    return values
+
+
+def adjacency(csgraph: Any, directed: bool = True, unweighted: bool = False) -> Graph:
+    """The graph that SciPy would see in a matrix.
+
+    Parameters
+    ----------
+    csgraph : array_like, masked array, sparse matrix, CuPy array, cupyx sparse matrix or Graph
+        Shape (n, n). A Graph is used as it is, so that repeated calls share its cached data.
+    directed : bool
+        False lets every edge be walked both ways.
+    unweighted : bool
+        Every edge counts 1.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    GraphError
+        If it is not a square matrix of real numbers.
+    """
+    if isinstance(csgraph, Graph):
+        graph = csgraph
+    else:
+        host = to_host(csgraph)
+        rows = _from_sparse(host) if hasattr(host, "tocsr") else _from_dense(host)
+        graph = _from_rows(*rows)
+        graph.on_device = host is not csgraph
+    if unweighted:
+        graph = _keep_place(graph.without_weights(), graph)
+    return graph if directed or not graph.directed else _both_ways(graph)
+
+
+def _from_sparse(matrix: Any) -> tuple[Any, Any, Any]:
+    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise GraphError(f"the matrix has shape {matrix.shape}: csgraph must be of shape (N, N)")
+    csr = matrix.tocsr()
+    return csr.indptr, csr.indices, csr.data
+
+
+def _from_dense(matrix: Any) -> tuple[Any, Any, Any]:
+    values = np.ma.getdata(matrix) if isinstance(matrix, np.ma.MaskedArray) else np.asarray(matrix)
+    if values.ndim != 2 or values.shape[0] != values.shape[1]:
+        raise GraphError(f"the matrix has shape {values.shape}: csgraph must be of shape (N, N)")
+    values = _real(values)
+    edge = values != 0
+    if isinstance(matrix, np.ma.MaskedArray):
+        # SciPy takes the mask alone: a zero that is not masked is an edge of weight 0.
+        edge = ~np.ma.getmaskarray(matrix)
+    if values.dtype.kind == "f":
+        edge &= np.isfinite(values)
+    indptr = np.concatenate(([0], np.cumsum(np.count_nonzero(edge, axis=1))))
+    _, columns = np.nonzero(edge)
+    return indptr, columns, values[edge]
+
+
+def _real(weights: NDArray[Any]) -> NDArray[Any]:
+    """float64, or the integers as they are."""
+    if weights.dtype.kind in "biu":
+        return weights
+    if weights.dtype.kind != "f":
+        raise GraphError(f"weights have dtype {weights.dtype}: give real numbers")
+    return weights.astype(np.float64, copy=False)
+
+
+def _from_rows(indptr: Any, indices: Any, data: Any) -> Graph:
+    from nearfar import _cpu
+    from nearfar.construct import default_threads
+
+    weights = np.ascontiguousarray(_real(data))
+    if (
+        weights.dtype.kind == "f"
+        and weights.size
+        and _cpu.weight_scan(weights, default_threads())["n_nonfinite"]
+    ):
+        edge = np.isfinite(weights)
+        before = np.concatenate(([0], np.cumsum(edge)))
+        indptr, indices, weights = before[indptr], indices[edge], weights[edge]
+    graph: Graph = Graph.from_csr(indptr, indices, weights)
+    return graph
+
+
+def _both_ways(graph: Graph) -> Graph:
+    """The graph with every edge in both directions; itself where that changes nothing."""
+    back = graph.transpose()
+    same = np.array_equal(graph.indptr, back.indptr) and np.array_equal(graph.indices, back.indices)
+    if same and np.array_equal(graph.effective_weights, back.effective_weights):
+        return graph
+    sources = np.repeat(np.arange(graph.n_vertices, dtype=graph.indptr.dtype), graph.degrees)
+    both = Graph.from_edges(
+        sources,
+        graph.indices,
+        graph.weights,
+        n_vertices=graph.n_vertices,
+        directed=False,
+    )
+    return _keep_place(both, graph)
+
+
+def _keep_place(derived: Graph, graph: Graph) -> Graph:
+    derived.on_device = graph.on_device
+    return derived
+
+
+def source_indices(indices: Any, n: int) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+    """Source vertices of ``indices`` and the shape that the answer's leading axes take.
+
+    Raises
+    ------
+    OptionError
+        For a fraction, a bool, or a vertex outside -n..n-1.
+    """
+    if indices is None:
+        return np.arange(n, dtype=np.int64), (n,)
+    array = np.asarray(to_host(indices))
+    shape = array.shape
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64), shape
+    if array.dtype.kind == "f":
+        whole = np.isfinite(array) & (array == np.trunc(array))
+        if not whole.all():
+            raise OptionError(f"indices holds {array[~whole].flat[0]}: give whole numbers")
+    elif array.dtype.kind not in "iu":
+        raise OptionError(f"indices has dtype {array.dtype}: give whole numbers")
+    outside = (array < -n) | (array >= n)
+    if outside.any():
+        raise OptionError(f"indices out of range 0...N: {array[outside].flat[0]} with N = {n}")
+    flat = array.reshape(-1).astype(np.int64)
+    return np.where(flat < 0, flat + n, flat), shape
+
+
+def check_limit(limit: Any) -> float | None:
+    """The limit, None for none.
+
+    Raises
+    ------
+    TypeError
+        If it is no number.
+    OptionError
+        If it is NaN or below 0.
+    """
+    if not isinstance(limit, (int, float, np.integer, np.floating)):
+        raise TypeError(f"limit must be real number, not {type(limit).__name__}")
+    if math.isnan(limit):
+        raise OptionError("limit is NaN: give a number of at least 0")
+    if limit < 0:
+        raise OptionError("limit must be >= 0")
+    return None if limit == math.inf else limit  # type: ignore[return-value]

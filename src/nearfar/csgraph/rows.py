@@ -1,0 +1,246 @@
+"""The answers: rows of float64 distances and int32 predecessors, -9999 for none, as in SciPy."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.sparse.csgraph import NegativeCycleError as ScipyNegativeCycleError
+
+from nearfar import errors
+from nearfar.graph import Graph, unreached_value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["NO_VERTEX", "Engine", "NegativeCycleError", "Rows", "nearest_source", "solve_rows"]
+
+NO_VERTEX = -9999
+
+Device = Literal["auto", "cpu", "cuda"]
+
+
+class NegativeCycleError(errors.NegativeCycleError, ScipyNegativeCycleError):
+    """A negative cycle; caught by handlers of nearfar's class and of SciPy's."""
+
+
+class Engine(NamedTuple):
+    """The keyword arguments that SciPy does not have."""
+
+    device: Device = "auto"
+    threads: int | None = None
+    method: str = "auto"
+
+    def on(self, graph: Graph) -> Device:
+        """The device to run on: where the arrays came from, unless said otherwise."""
+        return "cuda" if graph.on_device and self.device == "auto" else self.device
+
+
+class Rows(NamedTuple):
+    """Distances and, where asked for, predecessors."""
+
+    distances: Any
+    predecessors: Any
+
+
+def solve_rows(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    engine: Engine,
+    *,
+    limit: float | None = None,
+    predecessors: bool = False,
+    anywhere: bool = False,
+) -> Rows:
+    """One row a source.
+
+    Parameters
+    ----------
+    anywhere : bool
+        Whether a negative cycle counts that no source reaches.
+
+    Returns
+    -------
+    Rows
+        float64 and int32 arrays of shape (k, n).
+
+    Raises
+    ------
+    NegativeCycleError
+    """
+    if predecessors:
+        check_predecessor_range(graph)
+    try:
+        if anywhere and graph.n_negative:
+            from nearfar.negative_cycles import potentials
+
+            potentials(graph)
+        raw, before = _run(graph, sources, engine, limit, predecessors)
+    except errors.NegativeCycleError as found:
+        raise NegativeCycleError(found.cycle, found.total) from None
+    on_gpu = graph.on_device
+    return Rows(_place(float_distances(raw), on_gpu), _place(_sentinels(before), on_gpu))
+
+
+def check_predecessor_range(graph: Graph) -> None:
+    """Refuse what an int32 predecessor cannot name."""
+    if graph.n_vertices > np.iinfo(np.int32).max:
+        raise errors.OptionError(
+            f"{graph.n_vertices:,} vertices do not fit int32 predecessors: leave them out, or use "
+            "nearfar.sssp"
+        )
+
+
+def _run(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    engine: Engine,
+    limit: float | None,
+    predecessors: bool,
+) -> tuple[Any, Any]:
+    k, n = len(sources), graph.n_vertices
+    if k == 0 or n == 0:
+        return np.empty((k, n)), np.empty((k, n), dtype=np.int32) if predecessors else None
+    device = engine.on(graph)
+    if k > 1:
+        from nearfar.many import distances
+
+        try:
+            found = distances(
+                graph,
+                sources,
+                limit=limit,
+                predecessors=predecessors,
+                device=device,
+                method=engine.method,
+                threads=engine.threads,
+            )
+            return found if predecessors else (found, None)
+        except errors.NegativeCycleError:
+            # Johnson's method sees cycles that no source reaches; a source at a time decides.
+            if k == n:
+                raise
+    parts = [_run_one(graph, int(s), engine, limit, predecessors) for s in sources]
+    first = parts[0]
+    if k == 1:
+        return first[0][None, :], None if first[1] is None else first[1][None, :]
+    rows = np.stack([float_distances(row) for row, _ in parts])
+    return rows, np.stack([before for _, before in parts]) if predecessors else None
+
+
+def _run_one(
+    graph: Graph, source: int, engine: Engine, limit: float | None, predecessors: bool
+) -> tuple[Any, Any]:
+    from nearfar.solve import sssp
+
+    paths = sssp(
+        graph,
+        source,
+        method=engine.method,
+        device=engine.on(graph),
+        limit=limit,
+        threads=engine.threads,
+    )
+    return paths.distances, paths.predecessors if predecessors else None
+
+
+def float_distances(raw: Any) -> NDArray[Any]:
+    """float64 with inf for unreached, from any of the four dtypes."""
+    host: NDArray[Any] = raw if isinstance(raw, np.ndarray) else raw.get()
+    if host.dtype.kind == "f":
+        return host.astype(np.float64, copy=False)
+    found = host.astype(np.float64)
+    found[host == unreached_value(host.dtype)] = np.inf
+    return found
+
+
+def _sentinels(before: Any) -> NDArray[np.int32] | None:
+    if before is None:
+        return None
+    found = np.array(before if isinstance(before, np.ndarray) else before.get(), dtype=np.int32)
+    found[found < 0] = NO_VERTEX
+    return found
+
+
+def _place(array: Any, on_gpu: bool) -> Any:
+    """The array, on the GPU if the graph came from there."""
+    if array is None or not on_gpu:
+        return array
+    from nearfar.cuda.runtime import upload
+
+    return upload(array)
+
+
+def nearest_source(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    engine: Engine,
+    *,
+    limit: float | None,
+    predecessors: bool,
+) -> tuple[Any, Any, Any]:
+    """Distance of every vertex from the nearest of many sources, by one search.
+
+    A further vertex with an edge of weight 0 to every source makes it a search from one source; its
+    shortest-path tree says which source each vertex hangs from.
+
+    Returns
+    -------
+    distances : float64 array, shape (n,)
+    predecessors, nearest : int32 arrays, shape (n,), or None
+        -9999 for none.
+    """
+    n = graph.n_vertices
+    if predecessors:
+        check_predecessor_range(graph)
+    if len(sources) == 0 or n == 0:
+        none = np.full(n, NO_VERTEX, dtype=np.int32)
+        return np.full(n, np.inf), none, none.copy()
+    indptr = np.append(graph.indptr, graph.n_edges + len(sources))
+    indices = np.concatenate((graph.indices, sources.astype(graph.indices.dtype)))
+    weights = np.concatenate(
+        (graph.effective_weights, np.zeros(len(sources), dtype=graph.weight_dtype))
+    )
+    joined = Graph(indptr, indices, weights)
+    try:
+        raw, before = _run_one(
+            joined, n, engine._replace(device=engine.on(graph)), limit, predecessors
+        )
+    except errors.NegativeCycleError as found:
+        raise NegativeCycleError(found.cycle, found.total) from None
+    on_gpu = graph.on_device
+    distances = _place(float_distances(raw)[:n], on_gpu)
+    if not predecessors:
+        return distances, None, None
+    before = np.asarray(before)
+    nearest = _roots(before, n)
+    own = before[:n].astype(np.int32)
+    own[(own < 0) | (own == n)] = NO_VERTEX
+    return distances, _place(own, on_gpu), _place(nearest, on_gpu)
+
+
+def _roots(before: NDArray[Any], root: int) -> NDArray[np.int32]:
+    """The child of the root above every vertex, by pointer jumping: O(n log depth)."""
+    at = np.arange(root + 1)
+    top = (before == root) | (before < 0)
+    jump = np.where(top, at, before)
+    while True:
+        further = jump[jump]
+        if np.array_equal(further, jump):
+            break
+        jump = further
+    found = jump[:root].astype(np.int32)
+    found[before[found] < 0] = NO_VERTEX
+    return found
+
+
+def warn_negative(graph: Graph) -> None:
+    """SciPy's warning of its dijkstra; the answer here is exact all the same."""
+    if graph.n_negative:
+        warnings.warn(
+            "Graph has negative weights: nearfar answers with a method that accepts them. "
+            "Consider johnson or bellman_ford.",
+            UserWarning,
+            stacklevel=3,
+        )

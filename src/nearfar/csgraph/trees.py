@@ -1,0 +1,152 @@
+"""From predecessors back to distances and to a tree: construct_dist_matrix and reconstruct_path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nearfar.csgraph.inputs import adjacency, to_host
+from nearfar.errors import GraphError, OptionError
+from nearfar.graph import Graph
+
+__all__ = ["construct_dist_matrix", "reconstruct_path"]
+
+
+def _lightest(graph: Graph) -> Any:
+    """The adjacency matrix as CSR with sorted columns and the least of parallel edges."""
+    from scipy.sparse import csr_array
+
+    n = graph.n_vertices
+    rows = np.repeat(np.arange(n), graph.degrees)
+    weights = graph.effective_weights
+    order = np.lexsort((weights, graph.indices, rows))
+    rows, columns, weights = rows[order], graph.indices[order], weights[order]
+    first = np.ones(len(rows), dtype=bool)
+    first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows[first], minlength=n))))
+    return csr_array((weights[first].astype(np.float64), columns[first], indptr), shape=(n, n))
+
+
+def _edge_weights(graph: Graph, tails: Any, heads: Any) -> Any:
+    """Weight of the lightest edge of each (tail, head); 0 where there is none."""
+    matrix = _lightest(graph)
+    n = graph.n_vertices
+    keys = np.repeat(np.arange(n, dtype=np.int64), np.diff(matrix.indptr)) * n + matrix.indices
+    wanted = tails.astype(np.int64) * n + heads
+    at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+    if len(keys) == 0:
+        return np.zeros(len(wanted)), np.zeros(len(wanted), dtype=bool)
+    found = keys[at] == wanted
+    return np.where(found, matrix.data[at], 0.0), found
+
+
+def construct_dist_matrix(
+    graph: Any, predecessors: Any, directed: bool = True, null_value: float = np.inf
+) -> Any:
+    """Distances along the paths that a matrix of predecessors describes.
+
+    Parameters
+    ----------
+    graph : array_like, sparse matrix or Graph, shape (n, n)
+    predecessors : int32 array, shape (n, n)
+        Row i holds the predecessors on paths from i; negative for none.
+    directed : bool
+        False lets edges be walked both ways.
+    null_value : float
+        What stands for an unconnected pair.
+
+    Returns
+    -------
+    float64 array, shape (n, n)
+
+    Raises
+    ------
+    TypeError
+        If predecessors are not int32, as SciPy does.
+    OptionError
+        If their shape is wrong, one names no vertex, or they run in a circle (SciPy does not
+        return).
+
+    Notes
+    -----
+    All paths advance together, one vectorised step a hop; O(n^2 * longest path).
+    """
+    matrix = np.asarray(to_host(predecessors))
+    if matrix.dtype != np.int32:
+        raise TypeError(f"predecessors have dtype {matrix.dtype}: they must be int32")
+    given = adjacency(graph, directed)
+    n = given.n_vertices
+    if matrix.shape != (n, n):
+        raise OptionError(
+            f"predecessors have shape {matrix.shape}: graph and they must be ({n}, {n})"
+        )
+    if matrix.size and int(matrix.max()) >= n:
+        raise OptionError(f"predecessors name vertex {int(matrix.max())} of {n}")
+    result = np.full((n, n), float(null_value))
+    np.fill_diagonal(result, 0.0)
+    rows, columns = np.nonzero(matrix >= 0)
+    off = rows != columns
+    rows, columns = rows[off], columns[off]
+    total = np.zeros(len(rows))
+    at = columns.copy()
+    reached = np.zeros(len(rows), dtype=bool)
+    open_ = np.arange(len(rows))
+    for _ in range(n + 1):
+        if len(open_) == 0:
+            break
+        before = matrix[rows[open_], at[open_]]
+        step = before >= 0
+        reached[open_[~step]] = at[open_[~step]] == rows[open_[~step]]
+        open_, before = open_[step], before[step]
+        weights, known = _edge_weights(given, before, at[open_])
+        total[open_] += np.where(known, weights, np.inf)
+        at[open_] = before
+        home = at[open_] == rows[open_]
+        reached[open_[home]] = True
+        open_ = open_[~home]
+    if len(open_):
+        raise OptionError(f"predecessors of row {int(rows[open_[0]])} run in a circle")
+    result[rows[reached], columns[reached]] = total[reached]
+    return result
+
+
+def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> Any:
+    """The tree of a list of predecessors, as a sparse matrix.
+
+    Parameters
+    ----------
+    csgraph : array_like, sparse matrix or Graph, shape (n, n)
+    predecessors : array_like of int, shape (n,)
+        Negative for none.
+    directed : bool
+        False lets edges be walked both ways.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        Shape (n, n), float64; entry (p, v) is the weight of the edge from the predecessor p of v.
+        A ``csr_matrix`` for a ``csr_matrix``.
+
+    Raises
+    ------
+    GraphError
+        If a predecessor is no vertex, or no edge leads from it.
+    """
+    from scipy.sparse import csr_array, csr_matrix, isspmatrix
+
+    before = np.asarray(to_host(predecessors))
+    graph = adjacency(csgraph, directed)
+    n = graph.n_vertices
+    if before.shape != (n,) or before.dtype.kind not in "iu":
+        raise GraphError(f"predecessors must be {n} integers, not {before.dtype} of {before.shape}")
+    if before.size and int(before.max()) >= n:
+        raise GraphError(f"predecessors name vertex {int(before.max())} of {n}")
+    heads = np.flatnonzero(before >= 0)
+    tails = before[heads]
+    weights, known = _edge_weights(graph, tails, heads)
+    if not known.all():
+        at = int(np.argmin(known))
+        raise GraphError(f"no edge leads from {int(tails[at])} to {int(heads[at])}")
+    make = csr_matrix if isspmatrix(csgraph) else csr_array
+    return make((weights, (tails, heads)), shape=(n, n))

@@ -1,0 +1,113 @@
+"""Run SciPy's own tests of its shortest paths against nearfar.csgraph.
+
+The test file is taken from the installed SciPy, one import in it is replaced, and pytest runs it.
+A test that nearfar fails on purpose stands in DEVIATIONS with its reason; one that stands there
+and passes is an error too, so that the list stays true.
+
+Usage: python -m tests.peers.scipy_suite
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+#: Test name -> why nearfar answers otherwise.
+DEVIATIONS = {
+    "test_predecessors": (
+        "vertex 4 reaches vertex 1 at distance 4 by an edge and by way of vertex 3; SciPy names one
+        " "predecessor, nearfar the one with the smallest id (SciPy's documentation leaves it
+        open)"
+    ),
+}
+
+IMPORT = re.compile(r"^from scipy\.sparse\.csgraph import", re.MULTILINE)
+
+
+@dataclass
+class Outcome:
+    """What happened to each test."""
+
+    passed: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    other: list[str] = field(default_factory=list)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Pytest's hook."""
+        name = report.nodeid.split("::", 1)[-1]
+        if report.failed:
+            self.failed.append(name)
+        elif report.when == "call":
+            (self.passed if report.passed else self.other).append(name)
+        elif report.skipped:
+            self.other.append(name)
+
+    @property
+    def unexpected(self) -> list[str]:
+        """Tests that failed without a reason on the list."""
+        return [name for name in self.failed if name not in DEVIATIONS]
+
+    @property
+    def stale(self) -> list[str]:
+        """Entries of the list that pass, or do not exist."""
+        return [name for name in DEVIATIONS if name not in self.failed]
+
+
+def swapped_source() -> str:
+    """SciPy's test file, importing from nearfar.csgraph.
+
+    Raises
+    ------
+    RuntimeError
+        If the import is not there exactly once, so that nothing is tested by mistake.
+    """
+    found = importlib.util.find_spec("scipy.sparse.csgraph.tests.test_shortest_path")
+    if found is None or found.origin is None:
+        raise RuntimeError("the installed SciPy has no tests")
+    text, count = IMPORT.subn("from nearfar.csgraph import", Path(found.origin).read_text())
+    if count != 1:
+        raise RuntimeError(f"SciPy's test file imports csgraph {count} times: look at it")
+    return text
+
+
+def run() -> Outcome:
+    """Run the file and say what happened."""
+    outcome = Outcome()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "test_shortest_path.py"
+        file.write_text(swapped_source())
+        (Path(folder) / "pytest.ini").write_text("[pytest]\n")
+        options = [
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--rootdir",
+            folder,
+            "-c",
+            f"{folder}/pytest.ini",
+        ]
+        pytest.main([*options, str(file)], plugins=[outcome])
+    return outcome
+
+
+def main() -> int:
+    """Print the counts; 1 if anything was not as listed."""
+    outcome = run()
+    print(f"{len(outcome.passed)} passed, {len(outcome.failed)} failed, {len(outcome.other)} other")
+    for name, reason in DEVIATIONS.items():
+        print(f"deviation {name}: {reason}")
+    for name in outcome.unexpected:
+        print(f"UNEXPECTED FAILURE {name}")
+    for name in outcome.stale:
+        print(f"LISTED AS A DEVIATION, BUT PASSES OR IS GONE: {name}")
+    return bool(outcome.unexpected or outcome.stale or not outcome.passed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
