@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import lzma
 import subprocess
 import sys
@@ -14,8 +15,10 @@ import numpy as np
 import pytest
 
 import nearfar
+from nearfar.cli.console import Exit
 from nearfar.errors import GraphError
 from tests.datafiles import data_path
+from tests.program import fail, succeed
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -168,6 +171,21 @@ def test_map_has_a_line_for_every_street(tmp_path: Path) -> None:
         isochrone.draw_isochrones(paths, file, title="Town\nby night", scale=60, unit="minutes")
         assert file.stat().st_size > 5000
     assert "© nobody" in (tmp_path / "map.svg").read_text(encoding="utf-8")
+
+
+def test_map_command(extract: Path, tmp_path: Path) -> None:
+    pytest.importorskip("osmium")
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "m.png"
+    source = nearfar.read(extract, mode="walk").name_of(0)
+    data = json.loads(
+        succeed("map", extract, source, "--read-option", "mode=walk", "-o", picture, "--json")
+    )
+    assert data["proved"] is True
+    assert "OpenStreetMap" in data["attribution"]
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    assert [p.name for p in tmp_path.iterdir()] == ["m.png"]
+    assert ".png" in fail(Exit.USAGE, "map", extract, source, "-o", tmp_path / "m.gif")
 
 
 def test_map_needs_coordinates_and_edges(tmp_path: Path) -> None:

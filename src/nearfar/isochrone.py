@@ -209,7 +209,7 @@ def _draw_scale_bar(figure: Any, axes: Any, metres_a_unit: float, bottom: float)
 
 def _draw_legend(figure: Any, lines: Any, unit: str, bottom: float) -> None:
     box = figure.add_axes((0.3, 0.55 * bottom, 0.4, 0.14 * bottom))
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     ticks = MaxNLocator(nbins=8, steps=[1, 2, 5, 10])
     extend = "max" if float(lines.get_array().max()) > lines.get_clim()[1] else "neither"
@@ -217,6 +217,7 @@ def _draw_legend(figure: Any, lines: Any, unit: str, bottom: float) -> None:
         lines, cax=box, orientation="horizontal", ticks=ticks, extend=extend, extendfrac=0.03
     )
     bar.outline.set_visible(False)
+    box.xaxis.set_major_formatter(StrMethodFormatter("{x:,.6g}"))
     box.tick_params(color=_INK, labelcolor=_INK, labelsize=9, length=0, pad=3)
     if unit:
         text = {"color": _INK, "fontsize": 9, "va": "center", "alpha": 0.75}
