@@ -1,8 +1,9 @@
-"""The one-launch engine on one GPU: solve time on the graphs that its targets name, and sweeps of its options.
+"""The one-launch engine on one GPU: solve time on the graphs of its targets, sweeps of its options.
 
-``python benchmarks/flagship.py -o results.json`` measures the defaults; ``--sweep`` tries options on every graph. A time is the
-device time of one solve (buffers held, graph on the device, initialisation included) by CUDA events, median of 10; the answer of
-every configuration is compared bit for bit with the CPU engine, whose answer is proven.
+``python benchmarks/flagship.py -o benchmarks/results/flagship.json`` measures the defaults;
+``--sweep`` tries options on every graph. A time is the device time of one solve (buffers held, graph
+on the device, initialisation included) by CUDA events, median of 10; the answer of every
+configuration is compared bit for bit with the CPU engine's, which is proven.
 """
 
 from __future__ import annotations
@@ -154,7 +155,8 @@ def show(result: dict[str, Any], most: int) -> None:
     print(f"   default {rows[0]['median_ms']:.3f} ms {rows[0]['stats']}")
     for kind, row in result["steps_of_defaults"].items():
         print(
-            f"     {kind}: {row['steps']} steps, near {row['near']:,}, far {row['far']:,}, {row['ms']:.3f} ms"
+            f"     {kind}: {row['steps']} steps, near {row['near']:,}, far {row['far']:,}, "
+            f"{row['ms']:.3f} ms"
         )
     for row in sorted(rows[1:], key=lambda r: r["median_ms"])[:most]:
         stats = row["stats"]
