@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar import adopt, construct
 from nearfar.errors import GraphError, VertexError
 
 if TYPE_CHECKING:
@@ -104,15 +105,12 @@ class Graph:
 
     # ---- constructors -------------------------------------------------------------------------
 
-    from nearfar.adopt import from_dataframe, from_dense, from_networkx
-    from nearfar.construct import from_csr, from_edges, from_scipy
-
-    from_csr = classmethod(from_csr)
-    from_edges = classmethod(from_edges)
-    from_scipy = classmethod(from_scipy)
-    from_networkx = classmethod(from_networkx)
-    from_dataframe = classmethod(from_dataframe)
-    from_dense = classmethod(from_dense)
+    from_csr = classmethod(construct.from_csr)
+    from_edges = classmethod(construct.from_edges)
+    from_scipy = classmethod(construct.from_scipy)
+    from_networkx = classmethod(adopt.from_networkx)
+    from_dataframe = classmethod(adopt.from_dataframe)
+    from_dense = classmethod(adopt.from_dense)
 
     # ---- size and weights ---------------------------------------------------------------------
 
@@ -221,7 +219,7 @@ class Graph:
             found = self._derived(indptr, indices, weights)
             found.cache["transpose"] = self
             self.cache["transpose"] = found
-        return found  # type: ignore[no-any-return]
+        return found
 
     def astype(self, dtype: Any) -> Graph:
         """The graph with weights of another dtype, cached a dtype.
@@ -278,7 +276,7 @@ class Graph:
             for array in (self.indptr, self.indices, self.weights):
                 if array is not None:
                     state.update(f"{array.dtype.str}{array.shape}".encode())
-                    state.update(memoryview(np.ascontiguousarray(array)).cast("B"))
+                    state.update(np.ascontiguousarray(array).data.cast("B"))
             self.cache["digest"] = state.hexdigest()
         return str(self.cache["digest"])
 

@@ -65,7 +65,7 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> Any:
     """
     if limit is None:
         return None
-    if isinstance(limit, (bool, np.bool_, str)) or not np.isscalar(limit):
+    if not isinstance(limit, (int, float, np.number)) or isinstance(limit, bool):
         raise OptionError(f"limit is {limit!r}: give a number")
     if math.isnan(limit):
         raise OptionError("limit is NaN: give a number, or None for no limit")
@@ -158,7 +158,7 @@ def _saturated(graph: Graph, paths: Paths, limit: Any) -> bool:
     if paths.stats.get("saturated"):  # the variant saw a sum leave the range downwards
         return True
     dtype = np.dtype(paths.distances.dtype)
-    top = np.finfo(dtype).max if dtype.kind == "f" else np.iinfo(dtype).max
+    top = float(np.finfo(dtype).max) if dtype.kind == "f" else int(np.iinfo(dtype).max)
     if limit is not None and limit + graph.max_weight < top:
         return False
     if paths.n_reached == graph.n_vertices:

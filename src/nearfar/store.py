@@ -39,7 +39,7 @@ def _digest(array: NDArray[Any] | None) -> str | None:
 
 
 def _crc(rows: NDArray[Any]) -> int:
-    return zlib.crc32(memoryview(np.ascontiguousarray(rows).reshape(-1)).cast("B"))
+    return zlib.crc32(np.ascontiguousarray(rows).reshape(-1).data.cast("B"))
 
 
 def _sync_folder(folder: Path) -> None:
@@ -100,6 +100,7 @@ class _Zarr:
         self.zarr, self.path, self.shape, self.dtype, self.block = zarr, path, shape, dtype, block
 
     def open(self, fresh: bool) -> None:
+        self.array: Any
         if not fresh:
             self.array = self.zarr.open(str(self.path), mode="r+")
             return

@@ -69,10 +69,12 @@ def read(source: Source, *, directed: bool | None = None) -> Graph:
     symmetric = symmetry in ("symmetric", "hermitian")
     values = None if field == "pattern" else weights
     if symmetric and directed is not True:
-        both = Graph.from_edges(*ends, values, n_vertices=rows)
+        both = Graph.from_edges(ends[0], ends[1], values, n_vertices=rows)
         graph: Graph = Graph.from_csr(both.indptr, both.indices, both.weights, directed=False)
     else:
-        graph = Graph.from_edges(*ends, values, n_vertices=rows, directed=directed is not False)
+        graph = Graph.from_edges(
+            ends[0], ends[1], values, n_vertices=rows, directed=directed is not False
+        )
     return graph
 
 

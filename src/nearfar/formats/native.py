@@ -69,7 +69,7 @@ def read(source: Source, *, verify: bool | None = None) -> Graph:
             raise source.fail(f"the header names no array {name!r}")
     names = _names(source, arrays)
     coordinates = arrays.get("coordinates")
-    kept = {
+    kept: dict[str, Any] = {
         "directed": bool(header.get("directed", True)),
         "vertex_names": names,
         "coordinates": None if coordinates is None else coordinates.reshape(-1, 2),

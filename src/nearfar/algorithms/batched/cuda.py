@@ -219,7 +219,7 @@ def block_per_source(
         chosen = sources[first:last]
         out = cp.empty((last - first, rows.width), dtype=graph.weight_dtype)
         overflow = launch(chosen, bits, out)
-        lost = [] if overflow is None else np.flatnonzero(overflow.get())
+        lost: Any = [] if overflow is None else np.flatnonzero(overflow.get())
         if len(lost):
             repeated += len(lost)
             again = chosen[lost]
