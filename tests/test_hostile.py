@@ -183,7 +183,7 @@ def test_read_only_and_strided_input() -> None:
     assert solve(Graph.from_csr(indptr, np.array([1]), weights)).distances.tolist() == [0, 4]
 
 
-@pytest.mark.parametrize("source", [1.0, "0", None, -1, 99, True, [0]])
+@pytest.mark.parametrize("source", [1.0, "0", None, -1, 10**6, True, [0]])
 def test_bad_source(source) -> None:
     with pytest.raises(VertexError):
         nearfar.sssp(ZOO["grid"](), source)
