@@ -69,14 +69,34 @@ def near_far_cases(kind: str) -> Iterator[Case]:
             yield f"{NEAR_FAR}bucketing.cuh", {**macros, **keys}
 
 
+def batch_cases(kind: str) -> Iterator[Case]:
+    """Many sources, all pairs, and Bellman-Ford over a queue."""
+    base = types(kind)
+    if kind in ("int32", "float32", "unweighted"):
+        floating = int(base["WEIGHT_T"] == "float")
+        for bits in (32,) if floating else (16, 32):
+            for threads in (256, 1024):
+                shape = {"BLOCK_THREADS": threads, "BLOCKS_EACH": 1024 // threads}
+                slots = {**base, **shape, "SLOT_BITS": bits, "FLOATING": floating}
+                yield "algorithms/batched/block_per_source.cuh", slots
+        shape = {"SLOT_BITS": 32, "FLOATING": floating, "BLOCK_THREADS": 512, "BLOCKS_EACH": 2}
+        yield "algorithms/batched/block_per_source_global.cuh", {**base, **shape}
+    value = {"VALUE_T": base["WEIGHT_T"], "USE_DPX": int(base["WEIGHT_T"] == "int")}
+    yield "algorithms/floyd_warshall/tiles.cuh", value
+    for lanes, classes in ((1, 0), (1, 1), (32, 0)):
+        form = {"LANES_EACH": lanes, "CLASSES": classes}
+        yield "algorithms/bellman_ford/queue.cuh", {**base, **form}
+
+
 def cases(kind: str) -> Iterator[Case]:
     """Programs of one set of types."""
-    listed = list(near_far_cases(kind))
+    listed = [*near_far_cases(kind), *batch_cases(kind)]
     for source in ("int", "long long"):
         listed.append(("cuda/pack.cuh", {**types(kind), "SOURCE_T": source}))
     shape = {"BLOCK_THREADS": 1024, "BLOCKS_EACH": 1}
     listed.append((f"{NEAR_FAR}one_launch.cuh", {**types(kind), **shape}))
     known = {file for file, _ in listed}
+    known |= {file for other in TYPES for file, _ in batch_cases(other)}
     others = [file for file in programs() if file not in known]
     yield from listed
     yield from ((file, types(kind)) for file in others)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nearfar.graph import Graph
     from nearfar.registry import Request
 
-__all__ = ["batch_ranking", "hops"]
+__all__ = ["batch_ranking", "cuda_batch_ranking", "hops"]
 
 
 def hops(graph: Graph) -> int:
@@ -84,5 +84,48 @@ def batch_ranking(graph: Graph, request: Request) -> list[tuple[str, float, str]
                 1e-5 + (-(-n // 64) * 64) ** 3 * 4e-11 / workers,
                 f"{m / max(n * n, 1):.0%} of the matrix are edges",
             )
+        )
+    return sorted(found, key=lambda line: line[1])
+
+
+def cuda_batch_ranking(graph: Graph, request: Request) -> list[tuple[str, float, str]]:
+    """The same for variants on CUDA; transfer of the graph and of the rows counted in.
+
+    Parameters
+    ----------
+    graph : Graph
+    request : Request
+
+    Returns
+    -------
+    list of (variant id, seconds, reason)
+    """
+    n, m, k = graph.n_vertices, graph.n_edges, request.n_sources
+    width = n if request.targets is None else len(request.targets)
+    fixed = 1e-4 + (8 * m + 8 * n + k * width * graph.weight_dtype.itemsize) / 12e9
+    # A block alone does a source in about a microsecond a step and 4 ns a vertex and edge.
+    blocks = min(k, 132)
+    alone = 2e-5 + (n + m) * 4e-9
+    shared = fixed + k * max(m * 1.6e-11 + n * 2e-11, alone / (2 * blocks))
+    wide = fixed + k * max(m * 1.5e-10 + n * 5e-11, 4 * alone / (2 * blocks))
+    found = []
+    if graph.n_negative == 0:
+        found += [
+            ("block_per_source@cuda", shared, "a thread block a source, all in shared memory"),
+            (
+                "block_per_source_global@cuda",
+                wide,
+                "a thread block a source, queue in shared memory",
+            ),
+            ("lanes@cuda", fixed + k * (m + n) * 6e-10, "32 sources in the lanes of each warp"),
+        ]
+    else:
+        first = 3 * (n + m) * 1e-8 * math.sqrt(n + 1)
+        found.append(("johnson@cuda", first + 1.5 * wide, "negative weights: potentials first"))
+    if request.problem == "all_pairs" and graph.weight_dtype.kind == "i" and n <= 100_000:
+        side = -(-n // 128) * 128
+        cube = fixed + side**3 * 2e-13 + side / 64 * 3e-5
+        found.append(
+            ("floyd_warshall@cuda", cube, f"{m / max(n * n, 1):.0%} of the matrix are edges")
         )
     return sorted(found, key=lambda line: line[1])

@@ -34,7 +34,9 @@ def cuda_ranking(graph: Graph, request: Request) -> list[tuple[str, float, str]]
         Only variants that auto would consider, whether or not they fit the request.
     """
     if request.problem != "sssp":
-        return []
+        from nearfar.choose_batch import cuda_batch_ranking
+
+        return cuda_batch_ranking(graph, request)
     n, m = graph.n_vertices, graph.n_edges
     there = graph.on_device or "cuda" in graph.cache
     bring = 0.0 if there else (8 * m + 8 * n) / _TRANSFER

@@ -1,4 +1,4 @@
-"""Negative cycles: the search for one anywhere in a graph, its proof, and the potentials otherwise."""
+"""Negative cycles: the search for one in a graph, its proof, and the potentials otherwise."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def find_negative_cycle(graph: Graph) -> NegativeCycle | None:
 
 
 def potentials(graph: Graph) -> NDArray[Any]:
-    """Distances from a virtual source with an edge of weight 0 to every vertex: Johnson's first step.
+    """Distances from a virtual source joined to every vertex by weight 0: Johnson's first step.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Many sources on CUDA: a thread block per source in two layouts, and sources in the lanes of warps."""
+"""Many sources on CUDA: a thread block per source in two layouts, or sources in lanes of warps."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["BlockOptions", "block_per_source", "block_per_source_global", "lanes"]
 
 BATCH = frozenset({"batch", "all_pairs"})
+MOST_ENTRIES = 8192  # of each queue in shared memory
 _SHARED_STATIC = 1024  # what a block takes besides its dynamic shared memory, at most
 
 
@@ -33,8 +34,8 @@ class BlockOptions(DeltaOptions):
     Parameters
     ----------
     delta : float or None
-        Step of the threshold in units of the weights; None takes half the mean weight for the shared
-        layout and four times it for the global one, whose steps cost more than repeated work.
+        Step of the threshold in units of the weights; None takes half the mean weight for the
+        shared layout and four times it for the global one, whose steps cost more than repeated work.
     slot_bits : {16, 32} or None
         Bits of a distance in shared memory; None tries 16 for integers (rows that do not fit are
         repeated with 32).
@@ -268,7 +269,7 @@ def block_per_source_global(
     blocks_each = 2 if 2 * (bitmap * far_shared + 16 * 2048 + 2 * _SHARED_STATIC) <= room else 1
     blocks_each = max(1, min(blocks_each, 2048 // threads))
     capacity = (room // blocks_each - bitmap * far_shared - _SHARED_STATIC) // 16
-    capacity = max(64, min(capacity, 8192))
+    capacity = max(min(64, MOST_ENTRIES), min(capacity, MOST_ENTRIES))
     shared = 16 * capacity + bitmap * far_shared
     program = runtime.program(
         "algorithms/batched/block_per_source_global.cuh",
@@ -315,7 +316,7 @@ def block_per_source_global(
     device="cuda",
     problems=BATCH,
     options=NoOptions,
-    summary="32 sources in the lanes of each warp: least memory a source, an edge read once for all",
+    summary="32 sources in the lanes of each warp: an edge is read once for all of them",
     paper="then-2014",
     section="multi-source traversal with one lane a source",
     complexity="O(k n m / 32)",

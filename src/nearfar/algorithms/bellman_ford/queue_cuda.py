@@ -1,7 +1,8 @@
 """Bellman-Ford on CUDA over a queue of active vertices, weights of either sign; see queue.cuh.
 
-Negative cycles: a run on a graph with negative weights gives up after some thousands of rounds, and the
-subtree method on the CPU decides: it raises the error with the cycle, or returns the distances.
+Negative cycles: a run on a graph with negative weights gives up after some thousands of rounds,
+and the subtree method on the CPU decides: it raises the error with the cycle, or returns the
+distances.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Classes(NamedTuple):
 
 
 def sort_into_classes(graph: Graph) -> Classes:
-    """Edge classes of the paper: in-degree 1 first, then the others, then out-degree 0; no loops."""
+    """Edge classes of the paper: in-degree 1, then the others, then out-degree 0; no loops."""
     found = graph.cache.get("edge_classes_sorted")
     if found is None:
         n = graph.n_vertices
@@ -60,7 +61,7 @@ def sort_into_classes(graph: Graph) -> Classes:
         once = indptr[:-1] + counts[0]
         found = Classes(ordered, once, once + counts[1], bad)
         graph.cache["edge_classes_sorted"] = found
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _limit(limit: float | None, dtype: np.dtype[Any]) -> Any:
@@ -98,9 +99,8 @@ class _Run:
         offset = self.device.offset_dtype
         self.parts: tuple[Any, Any] = (None, None)
         if classes is not None:
-            self.parts = (cp.asarray(classes.once.astype(offset)),) + (
-                cp.asarray(classes.sinks.astype(offset)),
-            )
+            once, sinks = classes.once.astype(offset), classes.sinks.astype(offset)
+            self.parts = (cp.asarray(once), cp.asarray(sinks))
         macros = {**self.device.macros, "LANES_EACH": lanes, "CLASSES": int(classes is not None)}
         self.program = runtime.program(_KERNELS, macros)
         # A limit below zero is no early stop where later edges may be negative.
@@ -211,7 +211,7 @@ def _solve(
 
 
 @variant(
-    "bellman_ford_one_launch",
+    "bellman_ford_persistent",
     device="cuda",
     weights="any",
     summary="a queue of active vertices, a warp each, all rounds in one launch",
@@ -256,7 +256,7 @@ def edge_classes(graph: Graph, source: int, options: NoOptions, workspace: Works
     "bellman_ford_warps",
     device="cuda",
     weights="any",
-    summary="the queue with a warp a vertex: the balance of the paper's child launches without them",
+    summary="the queue with a warp a vertex, for the balance that child launches would give",
     paper="johnson-cuda",
     section="5.1, dynamic parallelism replaced",
     complexity="O(n m)",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph import Graph
 
-__all__ = ["FloydWarshallOptions", "floyd_warshall"]
+__all__ = ["FloydWarshallOptions", "floyd_warshall", "longest_path"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,14 @@ class FloydWarshallOptions:
     exact: bool = True
 
 
-def _longest(graph: Graph) -> int:
+def longest_path(graph: Graph) -> int:
     """No path of the graph has a weight of larger magnitude (integers)."""
     heaviest = max(abs(int(graph.max_weight)), abs(int(graph.min_weight)))
     return heaviest * max(graph.n_vertices - 1, 1)
 
 
 def _fits(graph: Graph, request: Request) -> Literal[True] | str:
-    if graph.weight_dtype.kind == "i" and _longest(graph) >= 2**61:
+    if graph.weight_dtype.kind == "i" and longest_path(graph) >= 2**61:
         return "Floyd-Warshall needs path weights below 2^61"
     return True
 
@@ -68,7 +68,7 @@ def floyd_warshall(
     whole = given is not None and given.shape == (n, n) and given.dtype == graph.weight_dtype
     out = given if whole else np.empty((n, n), dtype=graph.weight_dtype)
     integer = graph.weight_dtype.kind == "i"
-    wide = graph.weight_dtype == np.int32 and _longest(graph) >= 2**28
+    wide = graph.weight_dtype == np.int32 and longest_path(graph) >= 2**28
     overflow = _cpu.floyd_warshall(graph.view, out, wide, workspace.threads)
     stats = {"iterations": -(-n // 64), "edges_relaxed": n * n * n, "saturated": overflow}
     if not integer and options.exact:

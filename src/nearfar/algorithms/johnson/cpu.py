@@ -11,12 +11,12 @@ from nearfar import _cpu
 from nearfar.errors import OptionError
 from nearfar.graph import Graph
 from nearfar.negative_cycles import potentials
-from nearfar.registry import Answer, Request, Workspace, find, variant
+from nearfar.registry import Answer, Request, Variant, Workspace, find, variant
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["JohnsonOptions", "Shifted", "johnson", "shifted"]
+__all__ = ["JohnsonOptions", "Shifted", "johnson", "shift_rows", "shifted", "solve_shifted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def shifted(graph: Graph) -> Shifted:
     return found
 
 
-def _fits(graph: Graph, request: Request) -> Literal[True] | str:
+def fits_shifted(graph: Graph, request: Request) -> Literal[True] | str:
     if graph.weight_dtype == np.int64:
         heaviest = max(abs(int(graph.max_weight)), abs(int(graph.min_weight)))
         if heaviest * (graph.n_vertices + 1) >= 2**62:
@@ -91,7 +91,7 @@ def _fits(graph: Graph, request: Request) -> Literal[True] | str:
     problems={"batch", "all_pairs"},
     weights="any",
     options=JohnsonOptions,
-    requires=_fits,
+    requires=fits_shifted,
     paper="johnson-cuda",
     section="4",
     summary="potentials by Bellman-Ford, then non-negative searches on the reweighted graph",
@@ -101,9 +101,15 @@ def johnson(
     graph: Graph, sources: NDArray[np.int64], options: JohnsonOptions, workspace: Workspace
 ) -> Answer:
     """Johnson's method; the caller applies the limit, which shifted distances do not obey."""
+    return solve_shifted(graph, sources, find(options.inner, "cpu")[0], workspace)
+
+
+def solve_shifted(
+    graph: Graph, sources: NDArray[np.int64], inner: Variant, workspace: Workspace
+) -> Answer:
+    """Reweight, run a batch variant for non-negative weights, shift back, make float rows exact."""
     plan = shifted(graph)
     floating = graph.weight_dtype.kind == "f"
-    inner = find(options.inner, "cpu")[0]
     # A row is polished whole, so floats need every column until then.
     columns = None if floating else workspace.columns
     same = plan.base.weight_dtype == graph.weight_dtype
@@ -111,14 +117,29 @@ def johnson(
     request = replace(workspace, limit=None, columns=columns, out=out)
     answer = inner.run(plan.graph, sources, inner.options(), request)
     rows = answer.distances
-    every = np.arange(graph.n_vertices, dtype=np.int64) if columns is None else columns
-    overflow = _cpu.johnson_shift_back(rows, sources, every, plan.potentials, workspace.threads)
+    rows = rows if isinstance(rows, np.ndarray) else rows.get()
     stats = {**answer.stats, "inner": inner.id}
-    stats["saturated"] = bool(stats.get("saturated", False)) or overflow
+    stats["saturated"] = bool(stats.get("saturated", False))
+    return Answer(shift_rows(plan, rows, sources, workspace, stats), stats)
+
+
+def shift_rows(
+    plan: Shifted,
+    rows: NDArray[Any],
+    sources: NDArray[np.int64],
+    workspace: Workspace,
+    stats: dict[str, Any],
+) -> NDArray[Any]:
+    """True distances from shifted ones; for floats exact ones, from whole rows."""
+    floating = rows.dtype.kind == "f"
+    n = plan.base.n_vertices
+    picked = None if floating else workspace.columns
+    every = np.arange(n, dtype=np.int64) if picked is None else picked
+    h, threads = plan.potentials, workspace.threads
+    overflow = _cpu.johnson_shift_back(rows, sources, every, h, threads)
+    stats["saturated"] = stats["saturated"] or overflow
     if floating:
-        stats["inexact_rows"] = _cpu.polish_rows(
-            plan.base.view, sources, rows, plan.potentials, workspace.threads
-        )
+        stats["inexact_rows"] = _cpu.polish_rows(plan.base.view, sources, rows, h, threads)
         if workspace.columns is not None:
             rows = np.ascontiguousarray(rows[:, workspace.columns])
-    return Answer(rows, stats)
+    return rows

@@ -1,0 +1,97 @@
+"""Batch and Bellman-Ford kernels on the emulated device: their logic, not speed or order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar.algorithms.batched import cuda
+from nearfar.errors import NegativeCycleError
+from nearfar.graph import Graph, unreached_value
+from nearfar.many import all_pairs, distances
+
+from .test_floyd_warshall import DTYPES, random_graph, rows_of
+
+pytestmark = pytest.mark.usefixtures("emulated_gpu")
+
+
+@pytest.mark.parametrize("method", ["block_per_source", "block_per_source_global", "lanes"])
+@pytest.mark.parametrize("dtype", [np.int32, np.float32])
+def test_batch(method, dtype):
+    rng = np.random.default_rng(1)
+    for n, m in [(1, 0), (9, 30), (100, 350)]:
+        graph = random_graph(rng, n, m, dtype)
+        truth = rows_of(graph)
+        np.testing.assert_array_equal(all_pairs(graph, method=f"{method}@cuda"), truth)
+    columns, sources = rng.integers(0, 100, 7), rng.integers(0, 100, 9)
+    some = distances(graph, sources, columns, method=f"{method}@cuda")
+    np.testing.assert_array_equal(some, truth[np.ix_(sources, columns)])
+    limit = 40 if dtype == np.int32 else 0.5
+    near = distances(graph, sources, None, limit, method=f"{method}@cuda")
+    none = unreached_value(truth.dtype)
+    np.testing.assert_array_equal(near, np.where(truth > limit, none, truth)[sources])
+
+
+def test_sixteen_bits_are_repeated_in_thirty_two():
+    n = 90
+    weights = np.full(n - 1, 1000, dtype=np.int32)
+    path = Graph.from_edges(range(n - 1), range(1, n), weights)
+    stats = {}
+    found = all_pairs(path, method="block_per_source@cuda", stats=stats)
+    assert stats["slot_bits"] == 16
+    assert stats["repeated_rows"] > 0
+    np.testing.assert_array_equal(found[0], 1000 * np.arange(n))
+
+
+def test_a_queue_that_overflows_loses_nothing(monkeypatch):
+    """A star's leaves do not fit the queue of 16: what spills is found again."""
+    monkeypatch.setattr(cuda, "MOST_ENTRIES", 16)
+    rng = np.random.default_rng(2)
+    n = 300
+    heads = np.arange(1, n)
+    graph = Graph.from_edges(
+        np.concatenate([np.zeros(n - 1, int), heads]),
+        np.concatenate([heads, rng.permutation(heads)]),
+        rng.integers(1, 50, 2 * n - 2).astype(np.int32),
+    )
+    found = distances(graph, [0], method="block_per_source_global@cuda", delta=60)
+    np.testing.assert_array_equal(found[0], nearfar.sssp(graph, 0, device="cpu").distances)
+
+
+@pytest.mark.parametrize("form", ["persistent", "queue", "edge_classes", "warps"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_bellman_ford(form, dtype):
+    rng = np.random.default_rng(1)
+    for n, m in [(1, 0), (60, 200)]:
+        graph = random_graph(rng, n, m, dtype, negative=True)
+        truth = rows_of(graph)
+        for source in (0, n - 1):
+            found = nearfar.sssp(graph, source, method=f"bellman_ford_{form}@cuda")
+            np.testing.assert_array_equal(found.distances, truth[source])
+
+
+@pytest.mark.parametrize("form", ["persistent", "edge_classes"])
+def test_negative_cycle(form):
+    graph = Graph.from_edges([0, 1, 2, 2], [1, 2, 1, 3], np.array([1, -3, 2, 1], dtype=np.int32))
+    with pytest.raises(NegativeCycleError) as caught:
+        nearfar.sssp(graph, 0, method=f"bellman_ford_{form}@cuda")
+    assert sorted(caught.value.cycle) == [1, 2]
+    loop = Graph.from_edges([0, 1, 1], [1, 1, 2], [1, -1, 1])
+    with pytest.raises(NegativeCycleError):
+        nearfar.sssp(loop, 0, method=f"bellman_ford_{form}@cuda")
+
+
+@pytest.mark.parametrize(
+    "method", ["johnson", "johnson_flag", "johnson_queue", "johnson_prefix", "floyd_warshall"]
+)
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_all_pairs_with_negative_weights(method, dtype):
+    rng = np.random.default_rng(1)
+    for n, m in [(1, 0), (9, 30), (40, 150)]:
+        graph = random_graph(rng, n, m, dtype, negative=n > 9)
+        truth = rows_of(graph)
+        np.testing.assert_array_equal(all_pairs(graph, method=f"{method}@cuda"), truth)
+    columns = rng.integers(0, n, 3)
+    some = all_pairs(graph, targets=columns, method=f"{method}@cuda")
+    np.testing.assert_array_equal(some, truth[:, columns])
