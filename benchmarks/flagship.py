@@ -1,8 +1,8 @@
 """The one-launch engine on one GPU: solve time on the graphs of its targets, sweeps of its options.
 
 ``python benchmarks/flagship.py -o benchmarks/results/flagship.json`` measures the defaults;
-``--sweep`` tries options on every graph. A time is the device time of one solve (buffers held, graph
-on the device, initialisation included) by CUDA events, median of 10; the answer of every
+``--sweep`` tries options on every graph. A time is the device time of one solve (buffers held,
+graph on the device, initialisation included) by CUDA events, median of 10; the answer of every
 configuration is compared bit for bit with the CPU engine's, which is proven.
 """
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar.errors import SolverError
 
 from . import oracle
 from .zoo import DTYPES, ZOO, as_dtype
