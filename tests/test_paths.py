@@ -83,3 +83,11 @@ def test_networkx_and_scipy_graphs_are_taken_directly() -> None:
     h = nx.cycle_graph(5)
     assert nearfar.sssp(h, 0).distances.tolist() == [0, 1, 2, 2, 1]
     assert nearfar.sssp(nx.to_scipy_sparse_array(h), 0).distances.tolist() == [0, 1, 2, 2, 1]
+
+
+def test_path_over_vertices_beyond_the_target_with_negative_weights() -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [5, -9, 1])
+    assert nearfar.shortest_path(graph, 0, 3) == ([0, 1, 2, 3], -3)
+    paths = nearfar.sssp(graph, 0, limit=0)
+    assert paths.path_to(3) == [0, 1, 2, 3]
+    assert not paths.reachable[1]

@@ -277,6 +277,9 @@ def sssp(
         paths.graph = narrow
         paths.reason = f"{reason}; repeated in 64 bits because a 32-bit sum saturated"
         paths.stats["repeated_in_64_bits"] = True
+    if graph.n_negative and not (bound is None and ends is None):
+        # A path to a vertex that is kept may lead over one that the mask takes away.
+        _ = paths.predecessors
     _mask(paths, bound, ends)
     if predecessors:
         began = time.perf_counter()

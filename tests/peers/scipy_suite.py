@@ -21,9 +21,8 @@ import pytest
 #: Test name -> why nearfar answers otherwise.
 DEVIATIONS = {
     "test_predecessors": (
-        "vertex 4 reaches vertex 1 at distance 4 by an edge and by way of vertex 3; SciPy names one
-        " "predecessor, nearfar the one with the smallest id (SciPy's documentation leaves it
-        open)"
+        "vertex 4 reaches vertex 1 at distance 4 by an edge and by way of vertex 3; SciPy names "
+        "one predecessor, nearfar the one with the smallest id (SciPy leaves it open)"
     ),
 }
 

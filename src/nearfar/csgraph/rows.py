@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import NegativeCycleError as ScipyNegativeCycleError
 
 from nearfar import errors
 from nearfar.graph import Graph, unreached_value
+from nearfar.multi_source import join_sources, nearest_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -197,12 +198,7 @@ def nearest_source(
     if len(sources) == 0 or n == 0:
         none = np.full(n, NO_VERTEX, dtype=np.int32)
         return np.full(n, np.inf), none, none.copy()
-    indptr = np.append(graph.indptr, graph.n_edges + len(sources))
-    indices = np.concatenate((graph.indices, sources.astype(graph.indices.dtype)))
-    weights = np.concatenate(
-        (graph.effective_weights, np.zeros(len(sources), dtype=graph.weight_dtype))
-    )
-    joined = Graph(indptr, indices, weights)
+    joined = join_sources(graph, sources)
     try:
         raw, before = _run_one(
             joined, n, engine._replace(device=engine.on(graph)), limit, predecessors
@@ -214,25 +210,10 @@ def nearest_source(
     if not predecessors:
         return distances, None, None
     before = np.asarray(before)
-    nearest = _roots(before, n)
+    nearest = _sentinels(nearest_of(before, n))
     own = before[:n].astype(np.int32)
     own[(own < 0) | (own == n)] = NO_VERTEX
     return distances, _place(own, on_gpu), _place(nearest, on_gpu)
-
-
-def _roots(before: NDArray[Any], root: int) -> NDArray[np.int32]:
-    """The child of the root above every vertex, by pointer jumping: O(n log depth)."""
-    at = np.arange(root + 1)
-    top = (before == root) | (before < 0)
-    jump = np.where(top, at, before)
-    while True:
-        further = jump[jump]
-        if np.array_equal(further, jump):
-            break
-        jump = further
-    found = jump[:root].astype(np.int32)
-    found[before[found] < 0] = NO_VERTEX
-    return found
 
 
 def warn_negative(graph: Graph) -> None:

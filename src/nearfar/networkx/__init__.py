@@ -1,0 +1,91 @@
+"""The NetworkX backend: ``networkx.config.backend_priority = ["nearfar"]`` and the same code runs here.
+
+Or a call at a time: ``networkx.single_source_dijkstra_path_length(G, s, backend="nearfar")``. The
+module is what the entry point ``networkx.backends`` names; its functions carry NetworkX's names,
+parameters, results and exceptions. What NetworkX needs before it can import this is in ``_nx_nearfar``.
+
+Four rules: a weight is an attribute with plain numbers, never a function; a path mapping spells a path
+out when it is asked for; a graph is converted once and kept until NetworkX sees it change; small graphs
+stay with NetworkX.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from nearfar.networkx import all_pairs, unweighted, weighted
+from nearfar.networkx.graph import BackendGraph, convert_from_nx, convert_to_nx
+from nearfar.networkx.search import LazyPaths
+
+__all__ = ["FUNCTIONS", "BackendGraph", "LazyPaths", "can_run", "convert_from_nx", "convert_to_nx"]
+
+#: Function name -> function, all that the backend implements.
+FUNCTIONS: dict[str, Any] = {
+    name: getattr(module, name)
+    for module in (weighted, unweighted, all_pairs)
+    for name in module.__all__
+}
+globals().update(FUNCTIONS)
+_SIGNATURES = {name: inspect.signature(function) for name, function in FUNCTIONS.items()}
+
+#: Below so many vertices and edges together a conversion costs more than it saves.
+SMALL = 2_000
+
+#: One pair, which NetworkX finds from both ends: not worth a conversion of its own.
+_CHEAP_PAIR = frozenset({"has_path"})
+
+
+def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
+    """Whether the backend can serve a call: True, or the reason in words.
+
+    Parameters
+    ----------
+    name : str
+        The NetworkX function.
+    args, kwargs
+        As it was called.
+    """
+    if name not in FUNCTIONS:
+        return f"nearfar does not implement {name}"
+    given = _arguments(name, args, kwargs)
+    if given is None:
+        return "the arguments do not fit the function"
+    for weight in ("weight", "distance"):
+        if callable(given.get(weight)):
+            return f"{weight} is a function: only NetworkX can call it on each edge"
+    for known in ("sp", "e"):
+        if given.get(known) is not None:
+            return f"{known} is given: nothing is left to compute"
+    if given.get("usebounds"):
+        return "NetworkX's bounds need few searches, not all"
+    return True
+
+
+def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
+    """Whether the backend is likely faster: True, or the reason in words."""
+    given = _arguments(name, args, kwargs) or {}
+    graph = given.get("G")
+    if graph is None or isinstance(graph, BackendGraph):
+        return True
+    n, m = len(graph), graph.number_of_edges()
+    if n + m < SMALL:
+        return f"the graph is small: {n} vertices and {m} edges"
+    if name in _CHEAP_PAIR and not _converted(graph):
+        return "one pair does not pay for a conversion; the graph has none yet"
+    return True
+
+
+def _converted(graph: Any) -> bool:
+    cache = getattr(graph, "__networkx_cache__", None) or {}
+    return bool(cache.get("backends", {}).get("nearfar"))
+
+
+def _arguments(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, Any] | None:
+    known = {key: value for key, value in kwargs.items() if key not in ("backend",)}
+    try:
+        return _SIGNATURES[name].bind(*args, **known).arguments
+    except (KeyError, TypeError):
+        return None

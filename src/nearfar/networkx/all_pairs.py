@@ -1,0 +1,231 @@
+"""NetworkX's functions over all pairs: Floyd-Warshall, and measures that need one number a vertex.
+
+Parameters, results and exceptions are those of the NetworkX functions of the same name. The measures
+solve a block of rows at a time and keep the count, the sum and the maximum of each row, so that they
+need no matrix.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+
+from nearfar.errors import NegativeCycleError
+from nearfar.graph import unreached_value
+from nearfar.many import all_pairs
+from nearfar.networkx.graph import BackendGraph
+from nearfar.networkx.search import blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph import Graph
+
+__all__ = [
+    "average_shortest_path_length",
+    "center",
+    "closeness_centrality",
+    "diameter",
+    "eccentricity",
+    "floyd_warshall",
+    "floyd_warshall_numpy",
+    "floyd_warshall_predecessor_and_distance",
+    "radius",
+    "wiener_index",
+]
+
+
+# ---- Floyd-Warshall -----------------------------------------------------------------------------
+
+
+def _matrix(G: BackendGraph, weight: Any, predecessors: bool = False) -> Any:
+    if len(G) == 0:
+        raise NotImplementedError("the graph is empty")
+    try:
+        return all_pairs(G.weighted(weight), predecessors=predecessors)
+    except NegativeCycleError:
+        raise NotImplementedError("a negative cycle: NetworkX decides") from None
+
+
+def _nested(G: BackendGraph, matrix: NDArray[Any]) -> dict[Any, dict[Any, Any]]:
+    far = unreached_value(matrix.dtype)
+    rows = {}
+    for name, row in zip(G.names, matrix, strict=True):
+        values = row.tolist()
+        if matrix.dtype.kind == "i":
+            for at in np.flatnonzero(row == far).tolist():
+                values[at] = float("inf")
+        rows[name] = dict(zip(G.names, values, strict=True))
+    return rows
+
+
+def floyd_warshall(G: BackendGraph, weight: Any = "weight") -> dict[Any, dict[Any, Any]]:
+    """All distances in nested dicts, inf for unreached."""
+    return _nested(G, _matrix(G, weight))
+
+
+def floyd_warshall_predecessor_and_distance(
+    G: BackendGraph, weight: Any = "weight"
+) -> tuple[dict[Any, dict[Any, Any]], dict[Any, dict[Any, Any]]]:
+    """All predecessors and distances in nested dicts."""
+    matrix, before = _matrix(G, weight, predecessors=True)
+    names, solved = G.names, G.weighted(weight)
+    nested: dict[Any, dict[Any, Any]] = {}
+    for i, row in enumerate(before):
+        reached = np.flatnonzero(row >= 0)
+        inner = {
+            names[v]: names[p]
+            for v, p in zip(reached.tolist(), row[reached].tolist(), strict=True)
+        }
+        out = solved.indices[solved.indptr[i] : solved.indptr[i + 1]]
+        if (out == i).any():  # NetworkX names the vertex itself where it has a loop
+            inner[names[i]] = names[i]
+        if inner:
+            nested[names[i]] = inner
+    return nested, _nested(G, matrix)
+
+
+def floyd_warshall_numpy(
+    G: BackendGraph, nodelist: Any = None, weight: Any = "weight"
+) -> NDArray[np.float64]:
+    """All distances in a float64 matrix, inf for unreached."""
+    order = None
+    if nodelist is not None:
+        listed = list(nodelist)
+        if not (len(listed) == len(G) == len(set(listed))) or not all(map(G.has, listed)):
+            raise nx.NetworkXError("nodelist must contain every node in G with no repeats.")
+        order = [G.places[name] for name in listed]
+    found = _matrix(G, weight)
+    matrix = found.astype(np.float64)
+    matrix[found == unreached_value(found.dtype)] = np.inf
+    return matrix if order is None else matrix[np.ix_(order, order)]
+
+
+# ---- measures -----------------------------------------------------------------------------------
+
+
+class _Rows(NamedTuple):
+    """Of every row: how many vertices are reached, their distances' sum and maximum."""
+
+    count: list[int]
+    total: list[Any]
+    farthest: list[Any]
+
+
+def _summaries(
+    G: BackendGraph, solved: Graph, sources: NDArray[np.int64] | None = None
+) -> _Rows:
+    if len(G) == 0:
+        raise NotImplementedError("the graph is empty")
+    count, total, farthest = [], [], []
+    for _, distances, _ in blocks(G, solved, sources=sources):
+        reached = distances != unreached_value(distances.dtype)
+        known = np.where(reached, distances, distances.dtype.type(0))
+        count += np.count_nonzero(reached, axis=1).tolist()
+        if known.dtype.kind == "i":
+            # A row's sum may be beyond 64 bits where the distances are not: then in Python.
+            safe = float(known.max()) * known.shape[1] < 2**62
+            total += (known.sum(axis=1, dtype=np.int64) if safe else known.sum(axis=1, dtype=object)).tolist()
+        else:
+            total += known.sum(axis=1).tolist()
+        farthest += known.max(axis=1).tolist()
+    return _Rows(count, total, farthest)
+
+
+def eccentricity(G: BackendGraph, v: Any = None, sp: Any = None, weight: Any = None) -> Any:
+    """Distance of the farthest vertex, of one vertex or of many."""
+    if sp is not None:
+        raise NotImplementedError("distances are given: nothing is left to compute")
+    single = v is not None and G.has(v)
+    names: Iterable[Any] = [v] if single else list(G.original.nbunch_iter(v))
+    listed = list(names)
+    if not listed:
+        return {}
+    rows = _summaries(G, G.weighted(weight), np.array([G.places[name] for name in listed]))
+    if min(rows.count) < len(G):
+        kind = "digraph is not strongly" if G.is_directed() else "graph is not"
+        raise nx.NetworkXError(f"Found infinite path length because the {kind} connected")
+    return rows.farthest[0] if single else dict(zip(listed, rows.farthest, strict=True))
+
+
+def _eccentricities(G: BackendGraph, e: Any, usebounds: bool, weight: Any) -> dict[Any, Any]:
+    if e is not None:
+        raise NotImplementedError("eccentricities are given: nothing is left to compute")
+    if usebounds and not G.is_directed():
+        raise NotImplementedError("NetworkX's bounds need few searches, not all")
+    if len(G) == 0:
+        raise NotImplementedError("the graph is empty")
+    found: dict[Any, Any] = eccentricity(G, weight=weight)
+    return found
+
+
+def diameter(G: BackendGraph, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
+    """The greatest eccentricity."""
+    return max(_eccentricities(G, e, usebounds, weight).values())
+
+
+def radius(G: BackendGraph, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
+    """The least eccentricity."""
+    return min(_eccentricities(G, e, usebounds, weight).values())
+
+
+def center(
+    G: BackendGraph, e: Any = None, usebounds: bool = False, weight: Any = None
+) -> list[Any]:
+    """The vertices of least eccentricity."""
+    found = _eccentricities(G, e, usebounds, weight)
+    least = min(found.values())
+    return [v for v, far in found.items() if far == least]
+
+
+def wiener_index(G: BackendGraph, weight: Any = None) -> Any:
+    """Sum of the distances of all pairs; inf when the graph is not connected."""
+    rows = _summaries(G, G.weighted(weight))
+    if min(rows.count) < len(G):
+        return float("inf")
+    total = sum(rows.total)
+    return total if G.is_directed() else total / 2
+
+
+def average_shortest_path_length(
+    G: BackendGraph, weight: Any = None, method: str | None = None
+) -> Any:
+    """Mean distance of all pairs of different vertices."""
+    if method is None:
+        method = "unweighted" if weight is None else "dijkstra"
+    known = ("unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-warshall-numpy")
+    if method not in known:
+        raise ValueError(f"method not supported: {method}")
+    n = len(G)
+    if n == 0:
+        raise nx.NetworkXPointlessConcept("the null graph has no paths to average")
+    if n == 1:
+        return 0
+    solved = G.weighted(None if method == "unweighted" else weight)
+    rows = _summaries(G, solved)
+    if min(rows.count) < n:
+        raise nx.NetworkXError(
+            "Graph is not strongly connected." if G.is_directed() else "Graph is not connected."
+        )
+    return sum(rows.total) / (n * (n - 1))
+
+
+def closeness_centrality(
+    G: BackendGraph, u: Any = None, distance: Any = None, wf_improved: bool = True
+) -> Any:
+    """Reciprocal of the mean distance to a vertex from those that reach it."""
+    if u is not None and not G.has(u):
+        raise nx.NodeNotFound(f"Source {u} is not in G")
+    sources = None if u is None else np.array([G.places[u]])
+    if len(G) == 0:
+        return {}
+    rows = _summaries(G, G.weighted(distance).transpose(), sources)
+    n, found = len(G), []
+    for count, total in zip(rows.count, rows.total, strict=True):
+        value = (count - 1.0) / total if total > 0 and n > 1 else 0.0
+        found.append(value * ((count - 1.0) / (n - 1)) if wf_improved and n > 1 else value)
+    return found[0] if u is not None else dict(zip(G.names, found, strict=True))

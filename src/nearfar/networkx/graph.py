@@ -1,0 +1,142 @@
+"""A NetworkX graph as nearfar sees it, converted once and kept by NetworkX on the graph itself.
+
+NetworkX stores what :func:`convert_from_nx` returns in the graph's cache and drops it when the graph
+changes through its methods; a weight written into ``G[u][v]`` directly goes unseen, as for every
+NetworkX backend.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nearfar.graph import Graph
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+__all__ = ["BackendGraph", "convert_from_nx", "convert_to_nx"]
+
+
+class BackendGraph:
+    """Vertices, their places, and a :class:`nearfar.Graph` a weight attribute.
+
+    Parameters
+    ----------
+    original : networkx graph
+        Kept, because NetworkX may ask for it back.
+    """
+
+    __networkx_backend__ = "nearfar"
+
+    def __init__(self, original: Any) -> None:
+        self.original = original
+        self.names: list[Any] = list(original)
+        self.places: dict[Any, int] = {name: i for i, name in enumerate(self.names)}
+        self._graphs: dict[Any, Graph] = {}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def is_directed(self) -> bool:
+        """As of the NetworkX graph."""
+        return bool(self.original.is_directed())
+
+    def is_multigraph(self) -> bool:
+        """As of the NetworkX graph."""
+        return bool(self.original.is_multigraph())
+
+    def has(self, vertex: Hashable) -> bool:
+        """Whether a vertex is in the graph; what cannot be hashed is not."""
+        try:
+            return vertex in self.places
+        except TypeError:
+            return False
+
+    def weighted(self, weight: Any) -> Graph:
+        """The graph with an edge attribute as weights; None counts edges.
+
+        Raises
+        ------
+        NotImplementedError
+            If the weights are no plain numbers, which leaves the call to NetworkX.
+        """
+        if callable(weight):
+            raise NotImplementedError("weight is a function: only NetworkX can call it on each edge")
+        found = self._graphs.get(weight)
+        if found is None:
+            if weight is None and self._graphs:
+                found = next(iter(self._graphs.values())).without_weights()
+            else:
+                found = self._convert(weight)
+            self._graphs[weight] = found
+        return found
+
+    def _convert(self, weight: Any) -> Graph:
+        from nearfar import _cpu
+
+        adjacency, multigraph = self.original._adj, self.is_multigraph()
+        arrays = None
+        if type(adjacency) is dict:
+            arrays = _cpu.dicts_to_csr(adjacency, self.places, weight, multigraph)
+        if arrays is None or arrays == "its adjacency is no dict of dicts":
+            arrays = _cpu.dicts_to_csr(_plain(adjacency), self.places, weight, multigraph)
+        if isinstance(arrays, str):
+            raise NotImplementedError(f"nearfar cannot take this graph: {arrays}")
+        graph: Graph = Graph.from_csr(*arrays, directed=self.is_directed())
+        return graph
+
+
+def _plain(adjacency: Any) -> dict[Any, dict[Any, Any]]:
+    """Dicts of dicts from a view, such as that of a subgraph or of a reversed graph."""
+
+    def edge(data: Any) -> Any:
+        if type(data) is dict:
+            return data
+        return {key: dict(inner) if hasattr(inner, "items") else inner for key, inner in data.items()}
+
+    return {
+        v: {u: edge(data) for u, data in neighbours.items()} for v, neighbours in adjacency.items()
+    }
+
+
+def convert_from_nx(
+    graph: Any,
+    *,
+    edge_attrs: dict[str, Any] | None = None,
+    node_attrs: dict[str, Any] | None = None,
+    preserve_edge_attrs: bool = False,
+    preserve_node_attrs: bool = False,
+    preserve_graph_attrs: bool = False,
+    name: str | None = None,
+    graph_name: str | None = None,
+) -> BackendGraph:
+    """NetworkX's way in.
+
+    Parameters
+    ----------
+    graph : networkx graph
+    edge_attrs : dict
+        The weight attribute that the call needs; a missing one counts 1.
+    node_attrs, preserve_edge_attrs, preserve_node_attrs, preserve_graph_attrs, name, graph_name
+        Part of NetworkX's protocol; nothing else than weights is needed here.
+
+    Returns
+    -------
+    BackendGraph
+
+    Raises
+    ------
+    NotImplementedError
+        If the weights are no plain numbers.
+    """
+    if isinstance(graph, BackendGraph):
+        return graph
+    converted = BackendGraph(graph)
+    for weight in edge_attrs or {None: 1}:
+        converted.weighted(weight)
+    return converted
+
+
+def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
+    """NetworkX's way out: the graph that was converted; every other result is plain already."""
+    return result.original if isinstance(result, BackendGraph) else result

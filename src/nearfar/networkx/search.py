@@ -1,0 +1,259 @@
+"""The searches behind every function of the backend, and their answers in NetworkX's types."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+
+from nearfar.errors import NegativeCycleError
+from nearfar.graph import unreached_value
+from nearfar.many import distances as many_distances
+from nearfar.multi_source import join_sources
+from nearfar.solve import sssp
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph import Graph
+    from nearfar.networkx.graph import BackendGraph
+    from nearfar.paths import Paths
+
+__all__ = ["LazyPaths", "Search", "blocks", "search", "tight_lists", "to_dict"]
+
+#: Entries of a block of rows that all-pairs functions hold at a time.
+BLOCK_ENTRIES = 1 << 22
+
+
+class LazyPaths(Mapping[Any, list[Any]]):
+    """Vertex -> path, nearest first; a path is spelled out when it is asked for.
+
+    Parameters
+    ----------
+    graph : BackendGraph
+    distances, before : arrays, shape (n,)
+        Distances and predecessors of one search.
+    towards : bool
+        Paths lead to the start of the search instead of from it.
+    """
+
+    def __init__(
+        self,
+        graph: BackendGraph,
+        distances: NDArray[Any],
+        before: NDArray[Any],
+        *,
+        towards: bool = False,
+    ) -> None:
+        self._graph, self._distances, self._before = graph, distances, before
+        self._towards = towards
+        self._far = unreached_value(distances.dtype)
+
+    def __getitem__(self, target: Any) -> list[Any]:
+        if not self._graph.has(target):
+            raise KeyError(target)
+        at = self._graph.places[target]
+        if self._distances[at] == self._far:
+            raise KeyError(target)
+        names = self._graph.names
+        path = []
+        while at >= 0:
+            path.append(names[at])
+            at = self._before[at]
+        return path if self._towards else path[::-1]
+
+    def __contains__(self, target: object) -> bool:
+        return (
+            self._graph.has(target)  # type: ignore[arg-type]
+            and self._distances[self._graph.places[target]] != self._far
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        names = self._graph.names
+        order = np.argsort(self._distances, kind="stable")[: len(self)]
+        return (names[at] for at in order.tolist())
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self._distances != self._far))
+
+    def __repr__(self) -> str:
+        return f"LazyPaths({len(self)} targets)"
+
+    def copy(self) -> dict[Any, list[Any]]:
+        """All paths in a plain dict."""
+        return dict(self)
+
+
+class Search:
+    """The answer of one search: distances and predecessors of the graph's own vertices."""
+
+    def __init__(self, graph: BackendGraph, paths: Paths, towards: bool = False) -> None:
+        self.graph, self._paths, self._towards = graph, paths, towards
+        self.distances: NDArray[Any] = paths._host_distances[: len(graph)]
+        self.far = unreached_value(self.distances.dtype)
+
+    @property
+    def before(self) -> NDArray[Any]:
+        """Predecessors, -1 for none."""
+        n = len(self.graph)
+        found = self._paths.predecessors[:n]
+        return np.where(found == n, -1, found) if self._paths.source == n else found
+
+    def lengths(self) -> dict[Any, Any]:
+        """Vertex -> distance, reached vertices only."""
+        return to_dict(self.graph, self.distances)
+
+    def paths(self) -> LazyPaths:
+        """Vertex -> path."""
+        return LazyPaths(self.graph, self.distances, self.before, towards=self._towards)
+
+    def length_to(self, target: Any) -> Any:
+        """Distance of one vertex.
+
+        Raises
+        ------
+        networkx.NetworkXNoPath
+        """
+        if not self.graph.has(target):
+            raise nx.NetworkXNoPath(f"No path to {target}.")
+        found = self.distances[self.graph.places[target]]
+        if found == self.far:
+            raise nx.NetworkXNoPath(f"No path to {target}.")
+        return found.item()
+
+
+def to_dict(graph: BackendGraph, distances: NDArray[Any]) -> dict[Any, Any]:
+    """Vertex -> distance in Python numbers, reached vertices only, in the graph's order."""
+    from nearfar import _cpu
+
+    found: dict[Any, Any] = _cpu.distance_dict(graph.places, np.ascontiguousarray(distances))
+    return found
+
+
+def require_nonnegative(solved: Graph) -> None:
+    """Leave negative weights to NetworkX, whose Dijkstra decides what it makes of them.
+
+    Raises
+    ------
+    NotImplementedError
+    """
+    if solved.n_negative:
+        raise NotImplementedError(f"{solved.n_negative} negative weights: NetworkX decides")
+
+
+def search(
+    graph: BackendGraph,
+    sources: Iterable[Any],
+    weight: Any,
+    *,
+    cutoff: Any = None,
+    target: Any = None,
+    negative: bool = False,
+    towards: bool = False,
+) -> Search:
+    """One search from one or many sources.
+
+    Parameters
+    ----------
+    cutoff : number or None
+        Inclusive.
+    target : vertex or None
+        The search may stop there.
+    negative : bool
+        Whether negative weights are taken.
+    towards : bool
+        Walk every edge backwards.
+
+    Raises
+    ------
+    networkx.NodeNotFound, networkx.NetworkXUnbounded
+    """
+    places = []
+    for source in sources:
+        if not graph.has(source):
+            raise nx.NodeNotFound(f"Node {source} is not found in the graph")
+        places.append(graph.places[source])
+    solved = graph.weighted(weight)
+    if not negative:
+        require_nonnegative(solved)
+    if towards:
+        solved = solved.transpose()
+    start = places[0]
+    if len(places) > 1:
+        start = solved.n_vertices
+        solved = join_sources(solved, np.array(places))
+    ends = None if target is None or not graph.has(target) else [graph.places[target]]
+    if cutoff is not None:
+        if math.isnan(cutoff):
+            raise NotImplementedError("cutoff is NaN: NetworkX decides")
+        cutoff = max(cutoff, 0)  # a source is always within
+    try:
+        paths = sssp(solved, start, limit=cutoff, targets=ends)
+    except NegativeCycleError:
+        raise nx.NetworkXUnbounded("Negative cycle detected.") from None
+    return Search(graph, paths, towards)
+
+
+def blocks(
+    graph: BackendGraph,
+    solved: Graph,
+    *,
+    sources: NDArray[np.int64] | None = None,
+    cutoff: Any = None,
+    predecessors: bool = False,
+    negative: bool = False,
+) -> Iterator[tuple[NDArray[np.int64], Any, Any]]:
+    """Rows of distances from many sources, a block at a time: (sources, distances, predecessors).
+
+    Checks happen at the call, not at the first block, so that NetworkX can still take over.
+    """
+    if not negative:
+        require_nonnegative(solved)
+    if cutoff is not None:
+        if math.isnan(cutoff):
+            raise NotImplementedError("cutoff is NaN: NetworkX decides")
+        cutoff = max(cutoff, 0)
+    rows = np.arange(len(graph), dtype=np.int64) if sources is None else sources
+    step = max(1, min(512, BLOCK_ENTRIES // max(len(graph), 1)))
+
+    def run() -> Iterator[tuple[NDArray[np.int64], Any, Any]]:
+        for first in range(0, len(rows), step):
+            part = rows[first : first + step]
+            try:
+                found = many_distances(solved, part, limit=cutoff, predecessors=predecessors)
+            except NegativeCycleError:
+                raise nx.NetworkXUnbounded("Negative cycle detected.") from None
+            yield (part, *found) if predecessors else (part, found, None)
+
+    return run()
+
+
+def each_row(
+    graph: BackendGraph, rows: Iterator[tuple[Any, Any, Any]], answer: Callable[[Any, Any], Any]
+) -> Iterator[tuple[Any, Any]]:
+    """(vertex, answer of its row), one by one."""
+    for part, distances, before in rows:
+        for i, at in enumerate(part.tolist()):
+            yield graph.names[at], answer(distances[i], None if before is None else before[i])
+
+
+def tight_lists(found: Search, solved: Graph, start: int, cutoff: Any) -> dict[Any, list[Any]]:
+    """Vertex -> every predecessor on a shortest path, nearest first. O(m)."""
+    distances, far = found.distances, found.far
+    tails = np.repeat(np.arange(solved.n_vertices), solved.degrees)
+    keep = distances[tails] != far
+    tails, heads = tails[keep], solved.indices[keep].astype(np.int64)
+    weights = solved.effective_weights[keep]
+    tight = distances[tails] + weights == distances[heads]
+    tails, heads = tails[tight], heads[tight]
+    pairs = np.unique(np.stack((tails, heads), axis=1), axis=0)  # parallel edges count once
+    tails, heads = pairs[:, 0], pairs[:, 1]
+    order = np.argsort(distances[tails], kind="stable")
+    names = found.graph.names
+    lists: dict[Any, list[Any]] = {names[start]: []}
+    for tail, head in zip(tails[order].tolist(), heads[order].tolist(), strict=True):
+        lists.setdefault(names[head], []).append(names[tail])
+    return lists

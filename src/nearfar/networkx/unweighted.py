@@ -1,0 +1,146 @@
+"""NetworkX's unweighted shortest paths, and its functions that take weights or none.
+
+Parameters, results and exceptions are those of the NetworkX functions of the same name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import networkx as nx
+
+from nearfar.networkx import weighted
+from nearfar.networkx.graph import BackendGraph
+from nearfar.networkx.search import LazyPaths, blocks, each_row, search, to_dict
+
+__all__ = [
+    "all_pairs_shortest_path",
+    "all_pairs_shortest_path_length",
+    "has_path",
+    "shortest_path",
+    "shortest_path_length",
+    "single_source_shortest_path",
+    "single_source_shortest_path_length",
+    "single_target_shortest_path",
+    "single_target_shortest_path_length",
+]
+
+
+def _levels(cutoff: Any) -> Any:
+    """NetworkX's level search goes on while the cutoff is above the level: it rounds up."""
+    return cutoff if cutoff is None or not math.isfinite(cutoff) else math.ceil(cutoff)
+
+
+def single_source_shortest_path(G: BackendGraph, source: Any, cutoff: Any = None) -> LazyPaths:
+    """Paths of fewest edges from a vertex."""
+    return search(G, [source], None, cutoff=_levels(cutoff)).paths()
+
+
+def single_source_shortest_path_length(
+    G: BackendGraph, source: Any, cutoff: Any = None
+) -> dict[Any, int]:
+    """Fewest edges from a vertex."""
+    return search(G, [source], None, cutoff=_levels(cutoff)).lengths()
+
+
+def single_target_shortest_path(G: BackendGraph, target: Any, cutoff: Any = None) -> LazyPaths:
+    """Paths of fewest edges to a vertex."""
+    if not G.has(target):
+        raise nx.NodeNotFound(f"Target {target} not in G")
+    return search(G, [target], None, cutoff=_levels(cutoff), towards=True).paths()
+
+
+def single_target_shortest_path_length(
+    G: BackendGraph, target: Any, cutoff: Any = None
+) -> dict[Any, int]:
+    """Fewest edges to a vertex."""
+    if not G.has(target):
+        raise nx.NodeNotFound(f"Target {target} is not in G")
+    return search(G, [target], None, cutoff=_levels(cutoff), towards=True).lengths()
+
+
+def all_pairs_shortest_path(
+    G: BackendGraph, cutoff: Any = None
+) -> Iterator[tuple[Any, LazyPaths]]:
+    """Paths of fewest edges from every vertex."""
+    rows = blocks(G, G.weighted(None), cutoff=_levels(cutoff), predecessors=True)
+    return each_row(G, rows, lambda row, before: LazyPaths(G, row, before))
+
+
+def all_pairs_shortest_path_length(
+    G: BackendGraph, cutoff: Any = None
+) -> Iterator[tuple[Any, dict[Any, int]]]:
+    """Fewest edges from every vertex."""
+    rows = blocks(G, G.weighted(None), cutoff=_levels(cutoff))
+    return each_row(G, rows, lambda row, before: to_dict(G, row))
+
+
+def has_path(G: BackendGraph, source: Any, target: Any) -> bool:
+    """Whether the target can be reached."""
+    for vertex in (source, target):
+        if not G.has(vertex):
+            raise nx.NodeNotFound(f"Node {vertex} is not in G")
+    found = search(G, [source], None, target=target)
+    return bool(found.distances[G.places[target]] != found.far)
+
+
+def _check_method(method: str) -> bool:
+    """Whether negative weights are taken."""
+    if method not in ("dijkstra", "bellman-ford"):
+        raise ValueError(f"method not supported: {method}")
+    return method == "bellman-ford"
+
+
+def shortest_path(
+    G: BackendGraph,
+    source: Any = None,
+    target: Any = None,
+    weight: Any = None,
+    method: str = "dijkstra",
+) -> Any:
+    """Paths between two vertices, from one, to one, or from every vertex."""
+    negative = _check_method(method) and weight is not None
+    if source is None and target is None:
+        if weight is None:
+            return all_pairs_shortest_path(G)
+        if negative:
+            return weighted.all_pairs_bellman_ford_path(G, weight)
+        return weighted.all_pairs_dijkstra_path(G, weight=weight)
+    if source is None:
+        return search(G, [target], weight, negative=negative, towards=True).paths()
+    if target is None:
+        return search(G, [source], weight, negative=negative).paths()
+    for vertex in (source, target):
+        if not G.has(vertex):
+            if negative and vertex is target and source != target:
+                raise nx.NetworkXNoPath(f"No path to {target}.")
+            raise nx.NodeNotFound(f"Node {vertex} is not in G")
+    found = search(G, [source], weight, target=target, negative=negative)
+    found.length_to(target)
+    return found.paths()[target]
+
+
+def shortest_path_length(
+    G: BackendGraph,
+    source: Any = None,
+    target: Any = None,
+    weight: Any = None,
+    method: str = "dijkstra",
+) -> Any:
+    """Distances between two vertices, from one, to one, or from every vertex."""
+    negative = _check_method(method) and weight is not None
+    if source is None and target is None:
+        if weight is None:
+            return all_pairs_shortest_path_length(G)
+        if negative:
+            return weighted.all_pairs_bellman_ford_path_length(G, weight)
+        return weighted.all_pairs_dijkstra_path_length(G, weight=weight)
+    if source is None:
+        return search(G, [target], weight, negative=negative, towards=True).lengths()
+    if target is None:
+        return search(G, [source], weight, negative=negative).lengths()
+    if weight is None and not G.has(target):
+        raise nx.NodeNotFound(f"Node {target} is not in G")
+    return search(G, [source], weight, target=target, negative=negative).length_to(target)

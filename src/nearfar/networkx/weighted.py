@@ -1,0 +1,309 @@
+"""NetworkX's weighted shortest paths: the Dijkstra and the Bellman-Ford family.
+
+Parameters, results and exceptions are those of the NetworkX functions of the same name. ``weight`` is
+an edge attribute (or None); a function is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import networkx as nx
+
+from nearfar.errors import NegativeCycleError
+from nearfar.networkx.graph import BackendGraph
+from nearfar.networkx.search import LazyPaths, blocks, each_row, search, tight_lists, to_dict
+
+__all__ = [
+    "all_pairs_bellman_ford_path",
+    "all_pairs_bellman_ford_path_length",
+    "all_pairs_dijkstra",
+    "all_pairs_dijkstra_path",
+    "all_pairs_dijkstra_path_length",
+    "bellman_ford_path",
+    "bellman_ford_path_length",
+    "bellman_ford_predecessor_and_distance",
+    "bidirectional_dijkstra",
+    "dijkstra_path",
+    "dijkstra_path_length",
+    "dijkstra_predecessor_and_distance",
+    "find_negative_cycle",
+    "goldberg_radzik",
+    "johnson",
+    "multi_source_dijkstra",
+    "multi_source_dijkstra_path",
+    "multi_source_dijkstra_path_length",
+    "negative_edge_cycle",
+    "single_source_bellman_ford",
+    "single_source_bellman_ford_path",
+    "single_source_bellman_ford_path_length",
+    "single_source_dijkstra",
+    "single_source_dijkstra_path",
+    "single_source_dijkstra_path_length",
+]
+
+
+def _require_vertex(G: BackendGraph, vertex: Any) -> None:
+    if not G.has(vertex):
+        raise nx.NodeNotFound(f"Node {vertex} is not found in the graph")
+
+
+# ---- Dijkstra -----------------------------------------------------------------------------------
+
+
+def dijkstra_path(G: BackendGraph, source: Any, target: Any, weight: Any = "weight") -> list[Any]:
+    """A shortest path between two vertices."""
+    path: list[Any] = single_source_dijkstra(G, source, target=target, weight=weight)[1]
+    return path
+
+
+def dijkstra_path_length(G: BackendGraph, source: Any, target: Any, weight: Any = "weight") -> Any:
+    """The distance between two vertices."""
+    _require_vertex(G, source)
+    if source == target:
+        return 0
+    return search(G, [source], weight, target=target).length_to(target)
+
+
+def bidirectional_dijkstra(
+    G: BackendGraph, source: Any, target: Any, weight: Any = "weight"
+) -> tuple[Any, list[Any]]:
+    """Distance and shortest path between two vertices."""
+    _require_vertex(G, source)
+    _require_vertex(G, target)
+    if source == target:
+        return 0, [source]
+    found = search(G, [source], weight, target=target)
+    return found.length_to(target), found.paths()[target]
+
+
+def single_source_dijkstra(
+    G: BackendGraph, source: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
+) -> tuple[Any, Any]:
+    """Distances and paths from a vertex, to all or to one."""
+    return multi_source_dijkstra(G, [source], target, cutoff, weight)
+
+
+def single_source_dijkstra_path(
+    G: BackendGraph, source: Any, cutoff: Any = None, weight: Any = "weight"
+) -> LazyPaths:
+    """Paths from a vertex."""
+    return search(G, [source], weight, cutoff=cutoff).paths()
+
+
+def single_source_dijkstra_path_length(
+    G: BackendGraph, source: Any, cutoff: Any = None, weight: Any = "weight"
+) -> dict[Any, Any]:
+    """Distances from a vertex."""
+    return search(G, [source], weight, cutoff=cutoff).lengths()
+
+
+def multi_source_dijkstra(
+    G: BackendGraph, sources: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight"
+) -> tuple[Any, Any]:
+    """Distances and paths from the nearest of some vertices."""
+    listed = _source_list(G, sources)
+    if target in listed:
+        return 0, [target]
+    found = search(G, listed, weight, cutoff=cutoff, target=target)
+    if target is None:
+        return found.lengths(), found.paths()
+    return found.length_to(target), found.paths()[target]
+
+
+def multi_source_dijkstra_path(
+    G: BackendGraph, sources: Any, cutoff: Any = None, weight: Any = "weight"
+) -> LazyPaths:
+    """Paths from the nearest of some vertices."""
+    return search(G, _source_list(G, sources), weight, cutoff=cutoff).paths()
+
+
+def multi_source_dijkstra_path_length(
+    G: BackendGraph, sources: Any, cutoff: Any = None, weight: Any = "weight"
+) -> dict[Any, Any]:
+    """Distances from the nearest of some vertices."""
+    return search(G, _source_list(G, sources), weight, cutoff=cutoff).lengths()
+
+
+def _source_list(G: BackendGraph, sources: Any) -> list[Any]:
+    if not sources:
+        raise ValueError("sources must not be empty")
+    listed = list(sources)
+    for source in listed:
+        _require_vertex(G, source)
+    return listed
+
+
+def dijkstra_predecessor_and_distance(
+    G: BackendGraph, source: Any, cutoff: Any = None, weight: Any = "weight"
+) -> tuple[dict[Any, list[Any]], dict[Any, Any]]:
+    """All predecessors on shortest paths, and distances."""
+    found = search(G, [source], weight, cutoff=cutoff)
+    lists = tight_lists(found, G.weighted(weight), G.places[source], cutoff)
+    return lists, found.lengths()
+
+
+def all_pairs_dijkstra(
+    G: BackendGraph, cutoff: Any = None, weight: Any = "weight"
+) -> Iterator[tuple[Any, tuple[dict[Any, Any], LazyPaths]]]:
+    """Distances and paths from every vertex."""
+    rows = blocks(G, G.weighted(weight), cutoff=cutoff, predecessors=True)
+    return each_row(G, rows, lambda row, before: (to_dict(G, row), LazyPaths(G, row, before)))
+
+
+def all_pairs_dijkstra_path(
+    G: BackendGraph, cutoff: Any = None, weight: Any = "weight"
+) -> Iterator[tuple[Any, LazyPaths]]:
+    """Paths from every vertex."""
+    rows = blocks(G, G.weighted(weight), cutoff=cutoff, predecessors=True)
+    return each_row(G, rows, lambda row, before: LazyPaths(G, row, before))
+
+
+def all_pairs_dijkstra_path_length(
+    G: BackendGraph, cutoff: Any = None, weight: Any = "weight"
+) -> Iterator[tuple[Any, dict[Any, Any]]]:
+    """Distances from every vertex."""
+    rows = blocks(G, G.weighted(weight), cutoff=cutoff)
+    return each_row(G, rows, lambda row, before: to_dict(G, row))
+
+
+# ---- Bellman-Ford -------------------------------------------------------------------------------
+
+
+def bellman_ford_path(
+    G: BackendGraph, source: Any, target: Any, weight: Any = "weight"
+) -> list[Any]:
+    """A shortest path between two vertices; weights of either sign."""
+    path: list[Any] = single_source_bellman_ford(G, source, target, weight)[1]
+    return path
+
+
+def bellman_ford_path_length(
+    G: BackendGraph, source: Any, target: Any, weight: Any = "weight"
+) -> Any:
+    """The distance between two vertices; weights of either sign."""
+    _require_vertex(G, source)
+    if source == target:
+        return 0
+    return search(G, [source], weight, target=target, negative=True).length_to(target)
+
+
+def single_source_bellman_ford(
+    G: BackendGraph, source: Any, target: Any = None, weight: Any = "weight"
+) -> tuple[Any, Any]:
+    """Distances and paths from a vertex; weights of either sign."""
+    _require_vertex(G, source)
+    if source == target:
+        return 0, [source]
+    found = search(G, [source], weight, target=target, negative=True)
+    if target is None:
+        return found.lengths(), found.paths()
+    return found.length_to(target), found.paths()[target]
+
+
+def single_source_bellman_ford_path(
+    G: BackendGraph, source: Any, weight: Any = "weight"
+) -> LazyPaths:
+    """Paths from a vertex; weights of either sign."""
+    return search(G, [source], weight, negative=True).paths()
+
+
+def single_source_bellman_ford_path_length(
+    G: BackendGraph, source: Any, weight: Any = "weight"
+) -> dict[Any, Any]:
+    """Distances from a vertex; weights of either sign."""
+    return search(G, [source], weight, negative=True).lengths()
+
+
+def all_pairs_bellman_ford_path(
+    G: BackendGraph, weight: Any = "weight"
+) -> Iterator[tuple[Any, LazyPaths]]:
+    """Paths from every vertex; weights of either sign."""
+    solved = G.weighted(weight)
+    if solved.n_negative:  # a source at a time: only a cycle that it reaches counts
+        return ((v, single_source_bellman_ford_path(G, v, weight)) for v in G.names)
+    rows = blocks(G, solved, predecessors=True)
+    return each_row(G, rows, lambda row, before: LazyPaths(G, row, before))
+
+
+def all_pairs_bellman_ford_path_length(
+    G: BackendGraph, weight: Any = "weight"
+) -> Iterator[tuple[Any, dict[Any, Any]]]:
+    """Distances from every vertex; weights of either sign."""
+    solved = G.weighted(weight)
+    if solved.n_negative:
+        return ((v, single_source_bellman_ford_path_length(G, v, weight)) for v in G.names)
+    return each_row(G, blocks(G, solved), lambda row, before: to_dict(G, row))
+
+
+def bellman_ford_predecessor_and_distance(
+    G: BackendGraph,
+    source: Any,
+    target: Any = None,
+    weight: Any = "weight",
+    heuristic: bool = False,
+) -> tuple[dict[Any, list[Any]], dict[Any, Any]]:
+    """All predecessors on shortest paths, and distances; weights of either sign."""
+    _require_vertex(G, source)
+    _refuse_negative_loops(G, weight)
+    found = search(G, [source], weight, negative=True)
+    lists = tight_lists(found, G.weighted(weight), G.places[source], None)
+    return lists, found.lengths()
+
+
+def _refuse_negative_loops(G: BackendGraph, weight: Any) -> None:
+    """NetworkX refuses a negative self-loop anywhere in these two functions."""
+    solved = G.weighted(weight)
+    if solved.n_negative:
+        import numpy as np
+
+        tails = np.repeat(np.arange(len(G)), solved.degrees)
+        if ((tails == solved.indices) & (solved.effective_weights < 0)).any():
+            raise nx.NetworkXUnbounded("Negative cycle detected.")
+
+
+def goldberg_radzik(
+    G: BackendGraph, source: Any, weight: Any = "weight"
+) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """One predecessor each, and distances; weights of either sign."""
+    _require_vertex(G, source)
+    _refuse_negative_loops(G, weight)
+    found = search(G, [source], weight, negative=True)
+    lengths = found.lengths()
+    before, names = found.before, G.names
+    return {v: names[at] if (at := before[G.places[v]]) >= 0 else None for v in lengths}, lengths
+
+
+def negative_edge_cycle(G: BackendGraph, weight: Any = "weight", heuristic: bool = True) -> bool:
+    """Whether the graph has a negative cycle anywhere."""
+    from nearfar.negative_cycles import find_negative_cycle as find
+
+    return find(G.weighted(weight)) is not None
+
+
+def find_negative_cycle(G: BackendGraph, source: Any, weight: Any = "weight") -> list[Any]:
+    """A negative cycle that the source reaches, its first vertex repeated at the end."""
+    from nearfar.solve import sssp
+
+    _require_vertex(G, source)
+    try:
+        sssp(G.weighted(weight), G.places[source])
+    except NegativeCycleError as found:
+        first = found.cycle.index(min(found.cycle))
+        cycle = [G.names[at] for at in found.cycle[first:] + found.cycle[:first]]
+        return [*cycle, cycle[0]]
+    raise nx.NetworkXError("No negative cycles detected.")
+
+
+def johnson(G: BackendGraph, weight: Any = "weight") -> dict[Any, LazyPaths]:
+    """Paths from every vertex; weights of either sign."""
+    from nearfar.negative_cycles import potentials
+
+    solved = G.weighted(weight)
+    try:
+        potentials(solved)
+    except NegativeCycleError:
+        raise nx.NetworkXUnbounded("Negative cycle detected.") from None
+    rows = blocks(G, solved, predecessors=True, negative=True)
+    return dict(each_row(G, rows, lambda row, before: LazyPaths(G, row, before)))

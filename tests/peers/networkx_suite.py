@@ -1,0 +1,171 @@
+"""Run NetworkX's own tests with every call that nearfar implements going through nearfar.
+
+A green run proves nothing by itself: a backend that registers no function passes too. So calls that the
+backend really answered are counted, and a function that was never called is an error. A test that
+fails on purpose stands in DEVIATIONS with its reason.
+
+Usage: python -m tests.peers.networkx_suite [--all]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: Test name -> why nearfar answers otherwise.
+DEVIATIONS: dict[str, str] = {}
+
+#: The modules whose tests reach what nearfar implements.
+MODULES = (
+    "networkx.algorithms.shortest_paths",
+    "networkx.algorithms.tests.test_distance_measures",
+    "networkx.algorithms.tests.test_wiener",
+    "networkx.algorithms.centrality.tests.test_closeness_centrality",
+)
+
+#: What runs inside pytest: counts the calls that nearfar answered.
+PLUGIN = '''
+import functools, inspect, json, os
+from collections import Counter
+
+import nearfar.networkx as backend
+
+answered, passed, failed = Counter(), [], []
+
+def counting(name, function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        result = function(*args, **kwargs)
+        answered[name] += 1
+        return result
+    return wrapper
+
+for name, function in backend.FUNCTIONS.items():
+    setattr(backend, name, counting(name, function))
+
+def pytest_runtest_logreport(report):
+    if report.failed:
+        failed.append(report.nodeid)
+    elif report.when == "call" and report.passed:
+        passed.append(report.nodeid)
+
+def pytest_sessionfinish(session):
+    with open(os.environ["NEARFAR_SUITE_REPORT"], "w") as file:
+        json.dump({"answered": answered, "passed": len(passed), "failed": failed}, file)
+'''
+
+
+@dataclass
+class Outcome:
+    """What happened: tests passed and failed, calls answered a function."""
+
+    passed: int
+    failed: list[str]
+    answered: dict[str, int]
+    functions: list[str]
+    output: str
+
+    @property
+    def unexpected(self) -> list[str]:
+        """Tests that failed without a reason on the list."""
+        return [name for name in self.failed if name.split("/")[-1] not in DEVIATIONS]
+
+    @property
+    def stale(self) -> list[str]:
+        """Entries of the list that pass, or do not exist."""
+        short = {name.split("/")[-1] for name in self.failed}
+        return [name for name in DEVIATIONS if name not in short]
+
+    @property
+    def never_called(self) -> list[str]:
+        """Functions that no test reached through the backend."""
+        return [name for name in self.functions if not self.answered.get(name)]
+
+
+def metadata(folder: Path) -> None:
+    """Write the package's entry points into a folder, as an installation would."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    info = folder / f"{project['name']}-{project['version']}.dist-info"
+    info.mkdir(parents=True)
+    lines = [f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"]
+    (info / "METADATA").write_text(lines[0])
+    text = ""
+    for group, entries in project["entry-points"].items():
+        text += f"[{group}]\n" + "".join(f"{name} = {to}\n" for name, to in entries.items())
+    (info / "entry_points.txt").write_text(text)
+
+
+def environment(folder: Path, **settings: str) -> dict[str, str]:
+    """Environment of a process that sees the package of this folder as installed."""
+    metadata(folder)
+    paths = [str(ROOT / "src"), str(folder), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **settings}
+
+
+def run(modules: tuple[str, ...] = MODULES, timeout: float = 3600) -> Outcome:
+    """Run NetworkX's tests and say what happened."""
+    from _nx_nearfar import FUNCTIONS
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        report = folder / "report.json"
+        (folder / "count_calls.py").write_text(PLUGIN)
+        (folder / "pytest.ini").write_text("[pytest]\n")
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "pytest", "-q", "-p", "count_calls", "--tb=short"),
+                *("-p", "no:cacheprovider", "-c", str(folder / "pytest.ini"), "--pyargs"),
+                *modules,
+            ],
+            env=environment(
+                folder,
+                NETWORKX_TEST_BACKEND="nearfar",
+                NETWORKX_FALLBACK_TO_NX="True",
+                NEARFAR_SUITE_REPORT=str(report),
+            ),
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        if not report.exists():
+            raise RuntimeError(f"pytest did not finish:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+        found = json.loads(report.read_text())
+    return Outcome(
+        found["passed"], found["failed"], found["answered"], list(FUNCTIONS), done.stdout
+    )
+
+
+def main() -> int:
+    """Print the counts; 1 if anything was not as listed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--all", action="store_true", help="the complete suite: many minutes")
+    parser.add_argument("--verbose", action="store_true", help="print pytest's output")
+    options = parser.parse_args()
+    outcome = run(("networkx",) if options.all else MODULES)
+    if options.verbose:
+        print(outcome.output)
+    for function in outcome.functions:
+        print(f"{outcome.answered.get(function, 0):6d} calls  {function}")
+    print(f"{outcome.passed} passed, {len(outcome.failed)} failed")
+    for name in outcome.unexpected:
+        print(f"UNEXPECTED FAILURE {name}")
+    for name in outcome.stale:
+        print(f"LISTED AS A DEVIATION, BUT PASSES OR IS GONE: {name}")
+    for name in outcome.never_called:
+        print(f"IMPLEMENTED, BUT NEVER CALLED: {name}")
+    return bool(outcome.unexpected or outcome.stale or outcome.never_called or not outcome.passed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
