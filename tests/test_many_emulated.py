@@ -7,6 +7,7 @@ import pytest
 
 import nearfar
 from nearfar.algorithms.batched import cuda
+from nearfar.algorithms.bellman_ford import queue_cuda
 from nearfar.errors import NegativeCycleError
 from nearfar.graph import Graph, unreached_value
 from nearfar.many import all_pairs, distances
@@ -72,7 +73,8 @@ def test_bellman_ford(form, dtype):
 
 
 @pytest.mark.parametrize("form", ["persistent", "edge_classes"])
-def test_negative_cycle(form):
+def test_negative_cycle(form, monkeypatch):
+    monkeypatch.setattr(queue_cuda, "_PATIENCE", 64)
     graph = Graph.from_edges([0, 1, 2, 2], [1, 2, 1, 3], np.array([1, -3, 2, 1], dtype=np.int32))
     with pytest.raises(NegativeCycleError) as caught:
         nearfar.sssp(graph, 0, method=f"bellman_ford_{form}@cuda")

@@ -34,8 +34,9 @@ class BlockOptions(DeltaOptions):
     Parameters
     ----------
     delta : float or None
-        Step of the threshold in units of the weights; None takes half the mean weight for the
-        shared layout and four times it for the global one, whose steps cost more than repeated work.
+        Step of the threshold in units of the weights; None takes half the mean weight in the
+        shared layout and four times it in the global one, whose steps cost more than repeated
+        work.
     slot_bits : {16, 32} or None
         Bits of a distance in shared memory; None tries 16 for integers (rows that do not fit are
         repeated with 32).

@@ -1,0 +1,250 @@
+"""All pairs, many sources and Floyd-Warshall, beside SciPy and beside one heap search a source.
+
+``python benchmarks/all_pairs.py cpu -o benchmarks/results`` measures the CPU variants on
+p2p-Gnutella08 (all pairs, weights 1..100) and New York's roads (2,048 sources), and Floyd-Warshall
+on a dense graph of 2,000 vertices. ``cuda`` measures the graphs of the Johnson paper, the roads and
+a dense graph of 16,384 vertices on a GPU, into device memory, with transfers left out
+(``device_seconds``). Contenders take turns within a round; all samples are kept; 40 sampled rows of
+each answer are compared bit for bit with single searches by a binary heap outside the timed part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import nearfar
+from nearfar.graph import Graph
+from nearfar.many import all_pairs, distances
+
+SNAP = ["p2p-Gnutella08", "p2p-Gnutella30", "p2p-Gnutella31"]
+SNAP += ["loc-brightkite", "soc-Epinions1", "soc-Slashdot0902"]
+
+
+def data(name: str) -> Path:
+    own = os.environ.get("NEARFAR_DATA")
+    root = Path(own) if own else Path(__file__).resolve().parents[2] / "shared" / "data"
+    return root / name
+
+
+def snap(name: str) -> Graph:
+    """A graph of the Johnson paper with seeded weights 1..100."""
+    graph = nearfar.read(data(f"snap-johnson/{name}.txt.xz"))
+    if name == "loc-brightkite" and graph.n_edges < 300_000:  # listed once an edge
+        tails = np.repeat(np.arange(graph.n_vertices), graph.degrees)
+        both = np.concatenate([tails, graph.indices]), np.concatenate([graph.indices, tails])
+        graph = Graph.from_edges(*both, n_vertices=graph.n_vertices)
+    weights = np.random.default_rng(1).integers(1, 101, graph.n_edges).astype(np.int32)
+    return Graph.from_csr(graph.indptr, graph.indices, weights)
+
+
+def check(graph: Graph, sources: np.ndarray, rows: Any) -> None:
+    """Sampled rows against a binary heap."""
+    picked = np.random.default_rng(2).choice(len(sources), min(40, len(sources)), replace=False)
+    for i in picked:
+        method = "dijkstra_binary_heap@cpu"
+        truth = nearfar.sssp(graph, int(sources[i]), method=method).distances
+        row = rows[int(i)]
+        row = row if isinstance(row, np.ndarray) else row.get()
+        if not np.array_equal(np.where(np.isinf(row), truth.max(), row), truth):
+            raise SystemExit(f"row {i} is wrong")
+
+
+def rounds(contenders: dict[str, Callable[[], float]], count: int) -> dict[str, Any]:
+    """Seconds of each contender, one warm-up, taking turns."""
+    samples: dict[str, list[float]] = {name: [] for name in contenders}
+    for turn in range(count + 1):
+        for name, run in contenders.items():
+            seconds = run()
+            if turn:
+                samples[name].append(seconds)
+    return {
+        name: {"median": statistics.median(s), "min": min(s), "samples": s}
+        for name, s in samples.items()
+    }
+
+
+def timed(run: Callable[[], Any]) -> Callable[[], float]:
+    def go() -> float:
+        began = time.perf_counter()
+        run()
+        return time.perf_counter() - began
+
+    return go
+
+
+def cpu_results(count: int) -> dict[str, Any]:
+    from scipy.sparse.csgraph import dijkstra, floyd_warshall
+
+    results: dict[str, Any] = {}
+    graph = snap("p2p-Gnutella08")
+    matrix = graph.to_scipy().astype(np.float64)
+    every = np.arange(graph.n_vertices)
+    for method in ("lanes@cpu", "worker_per_source@cpu"):
+        check(graph, every, all_pairs(graph, method=method))
+    contenders = {"scipy": timed(lambda: dijkstra(matrix))}
+    for threads in (1, 2):
+        for method in ("auto", "lanes", "worker_per_source"):
+            contenders[f"{method}, {threads} threads"] = timed(
+                lambda m=method, t=threads: all_pairs(graph, method=m, device="cpu", threads=t)
+            )
+    results["p2p-Gnutella08 all pairs"] = rounds(contenders, count)
+
+    dense = np.random.default_rng(0).integers(1, 1000, (2000, 2000))
+    np.fill_diagonal(dense, 0)
+    graph = Graph.from_dense(dense.astype(np.int32))
+    check(graph, np.arange(2000), all_pairs(graph, method="floyd_warshall", device="cpu"))
+    contenders = {"scipy": timed(lambda: floyd_warshall(dense.astype(np.float64)))}
+    for threads in (1, 2):
+        contenders[f"floyd_warshall int32, {threads} threads"] = timed(
+            lambda t=threads: all_pairs(graph, method="floyd_warshall", device="cpu", threads=t)
+        )
+    results["dense 2,000 Floyd-Warshall"] = rounds(contenders, max(2, count // 2))
+
+    roads = nearfar.read(data("dimacs9-road/USA-road-d.NY.gr.xz")).astype(np.int32)
+    sources = np.random.default_rng(3).choice(roads.n_vertices, 2048, replace=False)
+    out = np.empty((256, roads.n_vertices), dtype=np.int32)
+    contenders = {}
+    for method in ("auto", "worker_per_source", "delta_stepping"):
+        for threads in (1, 2):
+            contenders[f"{method}, {threads} threads, 256 of 2,048 sources"] = timed(
+                lambda m=method, t=threads: distances(
+                    roads, sources[:256], method=m, device="cpu", threads=t, out=out
+                )
+            )
+    results["New York roads"] = rounds(contenders, max(1, count // 2))
+    check(roads, sources[:256], out)
+    return results
+
+
+def device_run(graph: Graph, sources: np.ndarray, method: str, **options: Any) -> tuple[Any, float]:
+    """Rows left on the device, and the seconds that the device took."""
+    from nearfar.options import build_options
+    from nearfar.registry import Workspace, registered
+
+    variant = registered(method)
+    answer = variant.run(
+        graph, sources, build_options(variant.options, options, method), Workspace()
+    )
+    return answer.distances, answer.stats["device_seconds"]
+
+
+def cuda_results(count: int) -> dict[str, Any]:
+    from nearfar.algorithms.floyd_warshall.cuda import add_min_ceiling
+    from nearfar.cuda import runtime
+
+    results: dict[str, Any] = {"device": runtime.device()._asdict()}
+    for name in SNAP:
+        graph = snap(name)
+        n = graph.n_vertices
+        # Rows that fit device memory are kept; the rest of the sources is scaled.
+        sources = np.arange(min(n, 13_200), dtype=np.int64)
+        entry: dict[str, Any] = {"vertices": n, "edges": graph.n_edges, "sources": len(sources)}
+        for factor in (0.25, 0.5, 1.0, 2.0):
+            for threads in (None, 512, 1024):
+                options = {"delta": factor * graph.mean_weight, "threads": threads}
+                samples = []
+                for turn in range(count + 1):
+                    rows, seconds = device_run(graph, sources, "block_per_source@cuda", **options)
+                    if turn:
+                        samples.append(seconds)
+                check(graph, sources, rows)
+                del rows
+                key = f"block_per_source delta={factor} threads={threads}"
+                scaled = statistics.median(samples) * n / len(sources)
+                entry[key] = {"samples": samples, "all_pairs_seconds": scaled}
+        began = time.perf_counter()
+        some = sources[:: max(1, len(sources) // 64)]
+        distances(graph, some, method="dijkstra_binary_heap", device="cpu", threads=1)
+        entry["heap_one_core_all_pairs_seconds"] = (time.perf_counter() - began) * n / len(some)
+        for form in ("flag", "queue", "prefix"):
+            few = sources[:: max(1, len(sources) // 8)]
+            rows, seconds = device_run(graph, few, f"johnson_{form}@cuda")
+            check(graph, few, rows)
+            entry[f"johnson_{form}"] = {"all_pairs_seconds": seconds * n / len(few)}
+        results[name] = entry
+        print(
+            name, json.dumps({k: v for k, v in entry.items() if k != "samples"})[:2000], flush=True
+        )
+
+    roads = nearfar.read(data("dimacs9-road/USA-road-d.NY.gr.xz")).astype(np.int32)
+    sources = np.random.default_rng(3).choice(roads.n_vertices, 2048, replace=False)
+    entry = {}
+    for factor in (1.0, 4.0, 16.0, 64.0):
+        for threads in (256, 512, 1024):
+            options = {"delta": factor * roads.mean_weight, "threads": threads}
+            rows, seconds = device_run(roads, sources, "block_per_source_global@cuda", **options)
+            rows, seconds = device_run(roads, sources, "block_per_source_global@cuda", **options)
+            check(roads, sources, rows)
+            del rows
+            entry[f"block_per_source_global delta={factor} threads={threads}"] = {
+                "ms_a_source": 1e3 * seconds / len(sources)
+            }
+    rows, seconds = device_run(roads, sources[:256], "lanes@cuda")
+    check(roads, sources[:256], rows)
+    entry["lanes"] = {"ms_a_source": 1e3 * seconds / 256}
+    results["New York roads"] = entry
+    print(json.dumps(entry), flush=True)
+
+    import cupy
+
+    from nearfar.algorithms.floyd_warshall.cuda import solve_matrix
+
+    for dtype in (np.int32, np.float32):
+        n = 16_384
+        matrix = cupy.random.randint(1, 1000, (n, n)).astype(dtype)
+        samples = []
+        for _ in range(3):
+            fresh = matrix.copy()
+            timer = runtime.Timer().start()
+            solve_matrix(fresh)
+            samples.append(timer.stop().seconds)
+        ceiling = add_min_ceiling(np.dtype(dtype))
+        results[f"dense 16,384 {np.dtype(dtype).name}"] = {
+            "samples": samples,
+            "add_min_per_second": n**3 / min(samples),
+            "ceiling": ceiling,
+            "share_of_ceiling": n**3 / min(samples) / ceiling,
+        }
+        print(results[f"dense 16,384 {np.dtype(dtype).name}"], flush=True)
+    return results
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=["cpu", "cuda"])
+    parser.add_argument("-o", "--out", default="benchmarks/results")
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    results = (cpu_results if arguments.part == "cpu" else cuda_results)(arguments.rounds)
+    report = {
+        "python": sys.version.split()[0],
+        "machine": platform.processor() or platform.machine(),
+        "rounds": arguments.rounds,
+        "results": results,
+    }
+    file = Path(arguments.out) / f"all_pairs_{arguments.part}.json"
+    file.write_text(json.dumps(report, indent=1) + "\n")
+    for graph, lines in results.items():
+        print(graph)
+        for name, value in lines.items():
+            if isinstance(value, dict) and "median" in value:
+                base = lines.get("scipy", {}).get("min")
+                times = f", x{base / value['min']:.1f} of SciPy" if base else ""
+                print(
+                    f"  {name}: {value['median'] * 1e3:.1f} ms (best {value['min'] * 1e3:.1f}){times}"
+                )
+
+
+if __name__ == "__main__":
+    main()

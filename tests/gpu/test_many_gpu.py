@@ -1,0 +1,106 @@
+"""Many sources, all pairs and negative weights on a GPU: sizes that fill it, repeated runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar.errors import NegativeCycleError
+from nearfar.generators import generate
+from nearfar.graph import Graph, unreached_value
+from nearfar.many import all_pairs, distances
+
+from ..test_floyd_warshall import DTYPES, random_graph, rows_of
+from ..zoo import as_dtype
+
+BATCH = ["block_per_source", "block_per_source_global", "lanes"]
+
+
+@pytest.mark.parametrize("method", BATCH)
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+def test_kronecker_and_grid_rows(method, dtype):
+    rng = np.random.default_rng(4)
+    for graph in (generate("kronecker", scale=13), generate("grid", rows=90, columns=110)):
+        graph = as_dtype(graph, dtype)
+        sources = rng.integers(0, graph.n_vertices, 300)
+        truth = distances(graph, sources, method="worker_per_source", device="cpu")
+        for _ in range(3):
+            found = distances(graph, sources, method=f"{method}@cuda")
+            np.testing.assert_array_equal(found, truth)
+
+
+@pytest.mark.parametrize("method", BATCH)
+def test_random_batches_are_independent(method):
+    rng = np.random.default_rng(8)
+    graph = random_graph(rng, 150, 600, np.int32)
+    truth = rows_of(graph)
+    for trial in range(200):
+        sources = rng.integers(0, 150, int(rng.integers(1, 100)))
+        columns = rng.integers(0, 150, 7) if trial % 3 == 0 else None
+        limit = int(rng.integers(1, 150)) if trial % 4 == 0 else None
+        found = distances(graph, sources, columns, limit, method=f"{method}@cuda")
+        wanted = truth[sources]
+        if limit is not None:
+            wanted = np.where(wanted > limit, unreached_value(wanted.dtype), wanted)
+        np.testing.assert_array_equal(found, wanted if columns is None else wanted[:, columns])
+
+
+@pytest.mark.parametrize("bits", [16, 32])
+@pytest.mark.parametrize("threads", [128, 256, 512, 1024])
+def test_every_shape_of_block(bits, threads):
+    rng = np.random.default_rng(1)
+    graph = random_graph(rng, 900, 5000, np.int32)
+    found = all_pairs(graph, method="block_per_source@cuda", slot_bits=bits, threads=threads)
+    np.testing.assert_array_equal(found, all_pairs(graph, method="lanes@cpu"))
+
+
+def test_sixteen_bits_that_do_not_fit_are_repeated():
+    n = 3000
+    path = Graph.from_edges(range(n - 1), range(1, n), np.full(n - 1, 100, dtype=np.int32))
+    stats = {}
+    found = all_pairs(path, method="block_per_source@cuda", stats=stats)
+    assert stats["repeated_rows"] > 0
+    np.testing.assert_array_equal(found[0], 100 * np.arange(n))
+
+
+@pytest.mark.parametrize("form", ["persistent", "queue", "edge_classes", "warps"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_bellman_ford_forms(form, dtype):
+    rng = np.random.default_rng(5)
+    graph = random_graph(rng, 3000, 20000, dtype, negative=True)
+    truth = nearfar.sssp(graph, 0, method="goldberg_radzik@cpu").distances
+    for _ in range(20):
+        found = nearfar.sssp(graph, 0, method=f"bellman_ford_{form}@cuda").distances
+        np.testing.assert_array_equal(found, truth)
+
+
+@pytest.mark.parametrize("form", ["persistent", "queue", "edge_classes", "warps"])
+def test_negative_cycles_are_found(form):
+    rng = np.random.default_rng(5)
+    graph = random_graph(rng, 500, 2500, np.int32)
+    weights = graph.weights.copy()
+    weights[:40] = -200
+    bad = Graph.from_csr(graph.indptr, graph.indices, weights)
+    with pytest.raises(NegativeCycleError) as caught:
+        nearfar.sssp(bad, int(np.argmax(graph.degrees)), method=f"bellman_ford_{form}@cuda")
+    assert caught.value.total < 0
+
+
+@pytest.mark.parametrize(
+    "method", ["johnson", "johnson_flag", "johnson_queue", "johnson_prefix", "floyd_warshall"]
+)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_all_pairs_with_negative_weights(method, dtype):
+    rng = np.random.default_rng(6)
+    graph = random_graph(rng, 300, 1800, dtype, negative=True)
+    truth = rows_of(graph)
+    np.testing.assert_array_equal(all_pairs(graph, method=f"{method}@cuda"), truth)
+
+
+@pytest.mark.parametrize("n", [127, 128, 129, 1000])
+def test_floyd_warshall_sizes(n):
+    rng = np.random.default_rng(n)
+    graph = random_graph(rng, n, 20 * n, np.int32)
+    found = all_pairs(graph, method="floyd_warshall@cuda")
+    np.testing.assert_array_equal(found, all_pairs(graph, method="lanes@cpu"))
