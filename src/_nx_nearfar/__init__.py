@@ -1,7 +1,8 @@
 """What NetworkX must know of the nearfar backend before it is imported.
 
-NetworkX loads this while its own algorithms are still being defined, so nothing here may import NetworkX
-or nearfar, not even through a parent package: it would register no function, and silently.
+NetworkX loads this while its own algorithms are still being defined, so nothing here may import
+NetworkX or nearfar, not even through a parent package: it would register no function, and
+silently.
 """
 
 from __future__ import annotations

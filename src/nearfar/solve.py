@@ -277,7 +277,7 @@ def sssp(
         paths.graph = narrow
         paths.reason = f"{reason}; repeated in 64 bits because a 32-bit sum saturated"
         paths.stats["repeated_in_64_bits"] = True
-    if graph.n_negative and not (bound is None and ends is None):
+    if graph.n_negative and bound is not None:
         # A path to a vertex that is kept may lead over one that the mask takes away.
         _ = paths.predecessors
     _mask(paths, bound, ends)
@@ -310,7 +310,8 @@ def _run(
 def _mask(paths: Paths, limit: Any, targets: NDArray[np.int64] | None) -> None:
     """Leave unreached what is beyond the limit or the farthest target, alike for every variant."""
     bound = limit
-    if targets is not None:
+    # A path of negative weights may lead over vertices farther than its end: those must stay.
+    if targets is not None and not paths.graph.n_negative:
         at = paths._host_distances[targets]
         if (at != unreached_value(at.dtype)).all():
             farthest = at.max().item()
@@ -332,7 +333,7 @@ def _mask(paths: Paths, limit: Any, targets: NDArray[np.int64] | None) -> None:
     paths.__dict__.pop("_host_distances", None)
     if host is None:
         return
-    if paths._predecessors is not None:
+    if paths._predecessors is not None and not paths.graph.n_negative:
         paths._predecessors[host == unreached_value(host.dtype)] = -1
 
 

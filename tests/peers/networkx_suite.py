@@ -1,8 +1,8 @@
 """Run NetworkX's own tests with every call that nearfar implements going through nearfar.
 
-A green run proves nothing by itself: a backend that registers no function passes too. So calls that the
-backend really answered are counted, and a function that was never called is an error. A test that
-fails on purpose stands in DEVIATIONS with its reason.
+A green run proves nothing by itself: a backend that registers no function passes too. So calls
+that the backend really answered are counted, and a function that was never called is an error. A
+test that fails on purpose stands in DEVIATIONS with its reason.
 
 Usage: python -m tests.peers.networkx_suite [--all]
 """
@@ -22,7 +22,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 #: Test name -> why nearfar answers otherwise.
-DEVIATIONS: dict[str, str] = {}
+_CYCLE = "the same cycle, begun at another vertex: NetworkX leaves open where it begins"
+DEVIATIONS = {
+    "test_weighted.py::TestBellmanFordAndGoldbergRadzik::test_find_negative_cycle_longer_cycle": (
+        _CYCLE
+    ),
+}
 
 #: The modules whose tests reach what nearfar implements.
 MODULES = (
@@ -33,7 +38,7 @@ MODULES = (
 )
 
 #: What runs inside pytest: counts the calls that nearfar answered.
-PLUGIN = '''
+PLUGIN = """
 import functools, inspect, json, os
 from collections import Counter
 
@@ -61,7 +66,7 @@ def pytest_runtest_logreport(report):
 def pytest_sessionfinish(session):
     with open(os.environ["NEARFAR_SUITE_REPORT"], "w") as file:
         json.dump({"answered": answered, "passed": len(passed), "failed": failed}, file)
-'''
+"""
 
 
 @dataclass
@@ -139,7 +144,8 @@ def run(modules: tuple[str, ...] = MODULES, timeout: float = 3600) -> Outcome:
             check=False,
         )
         if not report.exists():
-            raise RuntimeError(f"pytest did not finish:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+            tail = done.stdout[-3000:] + done.stderr[-3000:]
+            raise RuntimeError(f"pytest did not finish:\n{tail}")
         found = json.loads(report.read_text())
     return Outcome(
         found["passed"], found["failed"], found["answered"], list(FUNCTIONS), done.stdout

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse.csgraph import NegativeCycleError as ScipyNegativeCycleError
 
 from nearfar import errors
+from nearfar.csgraph.inputs import to_host
 from nearfar.graph import Graph, unreached_value
 from nearfar.multi_source import join_sources, nearest_of
 
@@ -143,7 +144,10 @@ def _run_one(
         limit=limit,
         threads=engine.threads,
     )
-    return paths.distances, paths.predecessors if predecessors else None
+    if not predecessors:
+        return paths.distances, None
+    # With negative weights a limit takes vertices away that others' paths lead over.
+    return paths.distances, np.where(to_host(paths.reachable), paths.predecessors, -1)
 
 
 def float_distances(raw: Any) -> NDArray[Any]:

@@ -1,12 +1,13 @@
-"""The NetworkX backend: ``networkx.config.backend_priority = ["nearfar"]`` and the same code runs here.
+"""The NetworkX backend: ``networkx.config.backend_priority = ["nearfar"]``, and the code stays.
 
 Or a call at a time: ``networkx.single_source_dijkstra_path_length(G, s, backend="nearfar")``. The
 module is what the entry point ``networkx.backends`` names; its functions carry NetworkX's names,
-parameters, results and exceptions. What NetworkX needs before it can import this is in ``_nx_nearfar``.
+parameters, results and exceptions. What NetworkX needs before it can import this is in
+``_nx_nearfar``.
 
-Four rules: a weight is an attribute with plain numbers, never a function; a path mapping spells a path
-out when it is asked for; a graph is converted once and kept until NetworkX sees it change; small graphs
-stay with NetworkX.
+Four rules: a weight is an attribute with plain numbers, never a function; a path mapping spells a
+path out when it is asked for; a graph is converted once and kept until NetworkX sees it change;
+small graphs stay with NetworkX.
 """
 
 from __future__ import annotations
@@ -81,9 +82,7 @@ def _converted(graph: Any) -> bool:
     return bool(cache.get("backends", {}).get("nearfar"))
 
 
-def _arguments(
-    name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> dict[str, Any] | None:
+def _arguments(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
     known = {key: value for key, value in kwargs.items() if key not in ("backend",)}
     try:
         return _SIGNATURES[name].bind(*args, **known).arguments

@@ -1,8 +1,8 @@
 """NetworkX's functions over all pairs: Floyd-Warshall, and measures that need one number a vertex.
 
-Parameters, results and exceptions are those of the NetworkX functions of the same name. The measures
-solve a block of rows at a time and keep the count, the sum and the maximum of each row, so that they
-need no matrix.
+Parameters, results and exceptions are those of the NetworkX functions of the same name. The
+measures solve a block of rows at a time and keep the count, the sum and the maximum of each row,
+so that they need no matrix.
 """
 
 from __future__ import annotations
@@ -78,8 +78,7 @@ def floyd_warshall_predecessor_and_distance(
     for i, row in enumerate(before):
         reached = np.flatnonzero(row >= 0)
         inner = {
-            names[v]: names[p]
-            for v, p in zip(reached.tolist(), row[reached].tolist(), strict=True)
+            names[v]: names[p] for v, p in zip(reached.tolist(), row[reached].tolist(), strict=True)
         }
         out = solved.indices[solved.indptr[i] : solved.indptr[i + 1]]
         if (out == i).any():  # NetworkX names the vertex itself where it has a loop
@@ -100,7 +99,7 @@ def floyd_warshall_numpy(
             raise nx.NetworkXError("nodelist must contain every node in G with no repeats.")
         order = [G.places[name] for name in listed]
     found = _matrix(G, weight)
-    matrix = found.astype(np.float64)
+    matrix: NDArray[np.float64] = found.astype(np.float64)
     matrix[found == unreached_value(found.dtype)] = np.inf
     return matrix if order is None else matrix[np.ix_(order, order)]
 
@@ -111,14 +110,12 @@ def floyd_warshall_numpy(
 class _Rows(NamedTuple):
     """Of every row: how many vertices are reached, their distances' sum and maximum."""
 
-    count: list[int]
+    reached: list[int]
     total: list[Any]
     farthest: list[Any]
 
 
-def _summaries(
-    G: BackendGraph, solved: Graph, sources: NDArray[np.int64] | None = None
-) -> _Rows:
+def _summaries(G: BackendGraph, solved: Graph, sources: NDArray[np.int64] | None = None) -> _Rows:
     if len(G) == 0:
         raise NotImplementedError("the graph is empty")
     count, total, farthest = [], [], []
@@ -129,7 +126,7 @@ def _summaries(
         if known.dtype.kind == "i":
             # A row's sum may be beyond 64 bits where the distances are not: then in Python.
             safe = float(known.max()) * known.shape[1] < 2**62
-            total += (known.sum(axis=1, dtype=np.int64) if safe else known.sum(axis=1, dtype=object)).tolist()
+            total += known.sum(axis=1, dtype=np.int64 if safe else object).tolist()
         else:
             total += known.sum(axis=1).tolist()
         farthest += known.max(axis=1).tolist()
@@ -146,7 +143,7 @@ def eccentricity(G: BackendGraph, v: Any = None, sp: Any = None, weight: Any = N
     if not listed:
         return {}
     rows = _summaries(G, G.weighted(weight), np.array([G.places[name] for name in listed]))
-    if min(rows.count) < len(G):
+    if min(rows.reached) < len(G):
         kind = "digraph is not strongly" if G.is_directed() else "graph is not"
         raise nx.NetworkXError(f"Found infinite path length because the {kind} connected")
     return rows.farthest[0] if single else dict(zip(listed, rows.farthest, strict=True))
@@ -185,7 +182,7 @@ def center(
 def wiener_index(G: BackendGraph, weight: Any = None) -> Any:
     """Sum of the distances of all pairs; inf when the graph is not connected."""
     rows = _summaries(G, G.weighted(weight))
-    if min(rows.count) < len(G):
+    if min(rows.reached) < len(G):
         return float("inf")
     total = sum(rows.total)
     return total if G.is_directed() else total / 2
@@ -207,7 +204,7 @@ def average_shortest_path_length(
         return 0
     solved = G.weighted(None if method == "unweighted" else weight)
     rows = _summaries(G, solved)
-    if min(rows.count) < n:
+    if min(rows.reached) < n:
         raise nx.NetworkXError(
             "Graph is not strongly connected." if G.is_directed() else "Graph is not connected."
         )
@@ -225,7 +222,7 @@ def closeness_centrality(
         return {}
     rows = _summaries(G, G.weighted(distance).transpose(), sources)
     n, found = len(G), []
-    for count, total in zip(rows.count, rows.total, strict=True):
+    for count, total in zip(rows.reached, rows.total, strict=True):
         value = (count - 1.0) / total if total > 0 and n > 1 else 0.0
         found.append(value * ((count - 1.0) / (n - 1)) if wf_improved and n > 1 else value)
     return found[0] if u is not None else dict(zip(G.names, found, strict=True))

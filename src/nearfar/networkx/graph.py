@@ -1,8 +1,8 @@
 """A NetworkX graph as nearfar sees it, converted once and kept by NetworkX on the graph itself.
 
-NetworkX stores what :func:`convert_from_nx` returns in the graph's cache and drops it when the graph
-changes through its methods; a weight written into ``G[u][v]`` directly goes unseen, as for every
-NetworkX backend.
+NetworkX stores what :func:`convert_from_nx` returns in the graph's cache and drops it when the
+graph changes through its methods; a weight written into ``G[u][v]`` directly goes unseen, as for
+every NetworkX backend.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class BackendGraph:
             If the weights are no plain numbers, which leaves the call to NetworkX.
         """
         if callable(weight):
-            raise NotImplementedError("weight is a function: only NetworkX can call it on each edge")
+            raise NotImplementedError("weight is a function: only NetworkX can call it")
         found = self._graphs.get(weight)
         if found is None:
             if weight is None and self._graphs:
@@ -92,7 +92,9 @@ def _plain(adjacency: Any) -> dict[Any, dict[Any, Any]]:
     def edge(data: Any) -> Any:
         if type(data) is dict:
             return data
-        return {key: dict(inner) if hasattr(inner, "items") else inner for key, inner in data.items()}
+        return {
+            key: dict(inner) if hasattr(inner, "items") else inner for key, inner in data.items()
+        }
 
     return {
         v: {u: edge(data) for u, data in neighbours.items()} for v, neighbours in adjacency.items()
@@ -132,7 +134,7 @@ def convert_from_nx(
     if isinstance(graph, BackendGraph):
         return graph
     converted = BackendGraph(graph)
-    for weight in edge_attrs or {None: 1}:
+    for weight in edge_attrs or (None,):
         converted.weighted(weight)
     return converted
 

@@ -66,10 +66,7 @@ class LazyPaths(Mapping[Any, list[Any]]):
         return path if self._towards else path[::-1]
 
     def __contains__(self, target: object) -> bool:
-        return (
-            self._graph.has(target)  # type: ignore[arg-type]
-            and self._distances[self._graph.places[target]] != self._far
-        )
+        return self._graph.has(target) and self._distances[self._graph.places[target]] != self._far
 
     def __iter__(self) -> Iterator[Any]:
         names = self._graph.names
@@ -240,7 +237,7 @@ def each_row(
             yield graph.names[at], answer(distances[i], None if before is None else before[i])
 
 
-def tight_lists(found: Search, solved: Graph, start: int, cutoff: Any) -> dict[Any, list[Any]]:
+def tight_lists(found: Search, solved: Graph, start: int) -> dict[Any, list[Any]]:
     """Vertex -> every predecessor on a shortest path, nearest first. O(m)."""
     distances, far = found.distances, found.far
     tails = np.repeat(np.arange(solved.n_vertices), solved.degrees)

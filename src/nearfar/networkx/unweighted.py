@@ -61,9 +61,7 @@ def single_target_shortest_path_length(
     return search(G, [target], None, cutoff=_levels(cutoff), towards=True).lengths()
 
 
-def all_pairs_shortest_path(
-    G: BackendGraph, cutoff: Any = None
-) -> Iterator[tuple[Any, LazyPaths]]:
+def all_pairs_shortest_path(G: BackendGraph, cutoff: Any = None) -> Iterator[tuple[Any, LazyPaths]]:
     """Paths of fewest edges from every vertex."""
     rows = blocks(G, G.weighted(None), cutoff=_levels(cutoff), predecessors=True)
     return each_row(G, rows, lambda row, before: LazyPaths(G, row, before))

@@ -1,7 +1,7 @@
 """NetworkX's weighted shortest paths: the Dijkstra and the Bellman-Ford family.
 
-Parameters, results and exceptions are those of the NetworkX functions of the same name. ``weight`` is
-an edge attribute (or None); a function is refused.
+Parameters, results and exceptions are those of the NetworkX functions of the same name. ``weight``
+is an edge attribute (or None); a function is refused.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def dijkstra_predecessor_and_distance(
 ) -> tuple[dict[Any, list[Any]], dict[Any, Any]]:
     """All predecessors on shortest paths, and distances."""
     found = search(G, [source], weight, cutoff=cutoff)
-    lists = tight_lists(found, G.weighted(weight), G.places[source], cutoff)
+    lists = tight_lists(found, G.weighted(weight), G.places[source])
     return lists, found.lengths()
 
 
@@ -248,7 +248,7 @@ def bellman_ford_predecessor_and_distance(
     _require_vertex(G, source)
     _refuse_negative_loops(G, weight)
     found = search(G, [source], weight, negative=True)
-    lists = tight_lists(found, G.weighted(weight), G.places[source], None)
+    lists = tight_lists(found, G.weighted(weight), G.places[source])
     return lists, found.lengths()
 
 
@@ -290,8 +290,7 @@ def find_negative_cycle(G: BackendGraph, source: Any, weight: Any = "weight") ->
     try:
         sssp(G.weighted(weight), G.places[source])
     except NegativeCycleError as found:
-        first = found.cycle.index(min(found.cycle))
-        cycle = [G.names[at] for at in found.cycle[first:] + found.cycle[:first]]
+        cycle = [G.names[at] for at in found.cycle]
         return [*cycle, cycle[0]]
     raise nx.NetworkXError("No negative cycles detected.")
 
