@@ -1,12 +1,14 @@
 // The C++ side's picture of a Graph: typed pointers into NumPy arrays that Python keeps alive.
 //
-// A GraphView is made once a Graph and cached on it. Variants receive it and visit the one typed Csr
-// inside, so an algorithm is a template over index and weight type and is instantiated for the eight
-// combinations here. Packed edges (target and weight side by side, one load for both) are built on
-// first use and kept.
+// A GraphView is made once a Graph and cached on it. Variants receive it and visit the one typed
+// Csr inside, so an algorithm is a template over index and weight type and is instantiated for the
+// eight combinations here. Packed edges (target and weight side by side, one load for both) are
+// built on first use and kept.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -85,7 +87,10 @@ class GraphView {
  private:
   AnyCsr csr_;
   std::once_flag packed_once_;
-  std::unique_ptr<std::byte[]> packed_;
+  struct Free {
+    void operator()(std::byte* block) const { std::free(block); }
+  };
+  std::unique_ptr<std::byte[], Free> packed_;
   std::size_t packed_bytes_ = 0;
 };
 

@@ -115,6 +115,13 @@ class BucketRing {
     return low < static_cast<double>(unreached<Weight>()) ? static_cast<Weight>(low) : base_;
   }
 
+  // Where the current bucket ends, in distance, up to rounding.
+  Weight upper_end() const {
+    const double end = static_cast<double>(base_) + static_cast<double>(current_ + 1) * delta_;
+    return end < static_cast<double>(unreached<Weight>()) ? static_cast<Weight>(end)
+                                                          : unreached<Weight>();
+  }
+
   // The least distance in the far pile; false when the pile is empty.
   bool far_least(Weight& low) const {
     if (far_.size == 0) return false;

@@ -18,6 +18,7 @@ namespace nearfar::NEARFAR_ISA {
 // One worker: nobody else writes distances.
 template <class Weight>
 struct PlainUpdate {
+  static constexpr bool plain = true;
   static NEARFAR_INLINE Weight load(const Weight* at) { return *at; }
   static NEARFAR_INLINE bool lower(Weight* at, SumOf<Weight> sum, Weight& old) {
     old = *at;
@@ -30,6 +31,7 @@ struct PlainUpdate {
 // Several workers: compare and swap on the bit pattern, which orders like the number.
 template <class Weight>
 struct SharedUpdate {
+  static constexpr bool plain = false;
   using Bits = BitsOf<Weight>;
   static NEARFAR_INLINE Weight load(const Weight* at) {
     return from_ordered_bits<Weight>(
@@ -69,7 +71,9 @@ class Scanner {
     for (std::size_t i = begin; i < begin + kEdgeAhead && i < end; ++i) fetch_edges(from.data[i]);
     for (std::size_t i = begin; i < begin + kTargetAhead && i < end; ++i)
       fetch_targets(from.data[i]);
-    const uint64_t number = ring.current();
+    Entry improved[kHold + kShort];
+    std::size_t n = 0;
+    const Weight high = ring.upper_end();
     uint64_t edges = 0, scanned = 0, pushes = 0, again = 0;
     for (std::size_t i = begin; i < end; ++i) {
       if (i + kRowAhead < end) {
@@ -87,23 +91,41 @@ class Scanner {
       const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
       ++scanned;
       edges += row_end - row;
-      for (std::size_t e = row; e < row_end; ++e) {
-        const auto edge = csr_.edges[e];
-        const auto sum = candidate(d, edge.weight);
-        Weight old;
-        if (!Update::lower(distances_ + edge.target, sum, old)) continue;
-        const auto shorter = static_cast<Weight>(sum);
-        if (shorter > limit_) continue;
-        ++pushes;
-        const uint64_t to = ring.bucket_of(shorter);
-        if (to == number) {
-          again += old != unreached<Weight>() && ring.bucket_of(old) == number;
-          fresh.push(Entry{edge.target, shorter});
-        } else {
-          ring.push(to, Entry{edge.target, shorter});
+      if (Update::plain && row_end - row <= kShort) {
+        for (std::size_t e = row; e < row_end; ++e) {
+          const auto edge = csr_.edges[e];
+          const auto sum = candidate(d, edge.weight);
+          Weight* at = distances_ + edge.target;
+          const Weight old = *at;
+          const bool better = improves(sum, old);
+          *at = better ? static_cast<Weight>(sum) : old;
+          improved[n] = Entry{edge.target, static_cast<Weight>(sum)};
+          n += better;
+          again += better & (old < high);
+        }
+      } else {
+        for (std::size_t e = row; e < row_end; ++e) {
+          const auto edge = csr_.edges[e];
+          const auto sum = candidate(d, edge.weight);
+          Weight old;
+          if (!Update::lower(distances_ + edge.target, sum, old)) continue;
+          again += old < high;
+          improved[n++] = Entry{edge.target, static_cast<Weight>(sum)};
+          if (n >= kHold) {
+            enqueue(improved, n, fresh);
+            pushes += n;
+            n = 0;
+          }
         }
       }
+      if (n >= kHold) {
+        enqueue(improved, n, fresh);
+        pushes += n;
+        n = 0;
+      }
     }
+    enqueue(improved, n, fresh);
+    pushes += n;
     stats.edges_relaxed += edges;
     stats.vertices_processed += scanned;
     stats.stale += end - begin - scanned;
@@ -121,6 +143,22 @@ class Scanner {
   static constexpr std::size_t kTargetAhead = 3;
   static constexpr std::size_t kTargets = 16;  // neighbours of a row that are fetched
   static constexpr std::size_t kLines = 32;    // cache lines of a row that are fetched
+  static constexpr std::size_t kShort = 16;    // edges of a row that is relaxed without branches
+  static constexpr std::size_t kHold = 128;    // improvements that are pushed together
+
+  // Pushes what was held, as far as it is within the limit.
+  NEARFAR_INLINE void enqueue(const Entry* improved, std::size_t n, Bucket& fresh) {
+    const uint64_t number = ring.current();
+    for (std::size_t i = 0; i < n; ++i) {
+      if (improved[i].distance > limit_) [[unlikely]]
+        continue;
+      const uint64_t to = ring.bucket_of(improved[i].distance);
+      if (to == number)
+        fresh.push(improved[i]);
+      else
+        ring.push(to, improved[i]);
+    }
+  }
 
   NEARFAR_INLINE void fetch_row(const Entry& entry) const {
     prefetch(csr_.indptr + entry.vertex);

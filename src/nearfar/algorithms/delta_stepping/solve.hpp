@@ -29,10 +29,10 @@ struct DeltaPlan {
 NEARFAR_FOR_EACH_ISA(NEARFAR_DECLARE_DELTA)
 #undef NEARFAR_DECLARE_DELTA
 
-#define NEARFAR_FOR_EACH_CSR(X)                                                                  \
-  X(int32_t, int32_t)                                                                            \
-  X(int32_t, int64_t)                                                                            \
-  X(int32_t, float) X(int32_t, double) X(int64_t, int32_t) X(int64_t, int64_t) X(int64_t, float) \
-      X(int64_t, double)
+#define NEARFAR_FOR_EACH_CSR(X) \
+  X(int32_t, int32_t)           \
+  X(int32_t, int64_t)           \
+  X(int32_t, float)             \
+  X(int32_t, double) X(int64_t, int32_t) X(int64_t, int64_t) X(int64_t, float) X(int64_t, double)
 
 }  // namespace nearfar
