@@ -1,0 +1,194 @@
+"""Tables and sentences that scripts/make_speed.py puts into the documentation.
+
+Each function reads committed JSON of ``benchmarks/results`` and returns Markdown; none measures.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def results(name: str) -> Any | None:
+    """A committed result, or None where it was not measured yet."""
+    path = RESULTS / name
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table, first column left, the others right."""
+    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def number(value: float) -> str:
+    """Three digits, or the whole number where it is longer."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def milliseconds(seconds: float) -> str:
+    """Seconds as milliseconds."""
+    return number(seconds * 1e3)
+
+
+def device(document: dict[str, Any]) -> str:
+    """What a measurement on a GPU ran on, with date and commit where the file has them."""
+    here = document["device"]
+    words = [here["name"], f"driver for CUDA {here['driver']}", f"CuPy {here['cupy']}"]
+    around = document.get("environment", document)
+    if "date" in around:
+        words.append(str(around["date"])[:10])
+    if around.get("commit", "unknown") != "unknown":
+        words.append(f"commit {around['commit'][:12]}")
+    return ", ".join(words)
+
+
+# --- CPU peers ---------------------------------------------------------------------------------
+
+
+def peers() -> str:
+    """Compare the CPU engine with SciPy and the fastest other peer of each graph."""
+    document = results("peers.json")
+    if document is None:
+        return (
+            "On the CPU, measure on your machine: `nearfar bench peers -o benchmarks/results` "
+            "times this library, SciPy\nand every other peer it finds on the same graphs, in "
+            "turns, and proves each answer\n([how to measure](docs/how-to/measure.md))."
+        )
+    own = sorted(
+        {r["contender"] for run in document["runs"] for r in measured(run) if is_auto(r)},
+        key=lambda label: (len(label), label),
+    )
+    lines = []
+    for run in document["runs"]:
+        found = {r["contender"]: r for r in measured(run)}
+        scipy = next((r for r in found.values() if r["name"] == "scipy"), None)
+        cells = [f"{run['graph']}: {run['n_vertices']:,} vertices, {run['n_edges']:,} edges"]
+        for label in own:
+            cells.append(milliseconds(found[label]["median_seconds"]) if label in found else "-")
+        others = [r for r in found.values() if r["name"] not in ("nearfar", "scipy")]
+        cells.append(milliseconds(scipy["median_seconds"]) if scipy else "-")
+        best = min(others, key=lambda r: r["median_seconds"], default=None)
+        cells.append(f"{milliseconds(best['median_seconds'])} {best['contender']}" if best else "-")
+        ours = [found[label]["median_seconds"] for label in own if label in found]
+        for peer in (scipy, best):
+            cells.append(f"{peer['median_seconds'] / min(ours):.1f}x" if peer and ours else "-")
+        lines.append(cells)
+    head = ["graph", *own, "SciPy", "fastest other peer"]
+    around = document["environment"]
+    versions = {
+        r["name"]: r["version"]
+        for run in document["runs"]
+        for r in measured(run)
+        if r["name"] != "nearfar"
+    }
+    rounds = "/".join(map(str, sorted({run["rounds"] for run in document["runs"]})))
+    return "\n".join(
+        [
+            "On the CPU, milliseconds a solve; the last two columns say how many times faster "
+            "than SciPy and than the",
+            "fastest other peer the better of our columns is:",
+            "",
+            table([*head, "over SciPy", "over the other"], lines),
+            "",
+            f"Medians of {rounds} rounds in turns on {around['cpu']}, {around['cores']} cores, "
+            f"{str(around['date'])[:10]}, commit {around['commit'][:12]}"
+            + (" with uncommitted changes" if around.get("uncommitted_changes") else "")
+            + ";",
+            ", ".join(f"{name} {version}" for name, version in versions.items())
+            + "; every answer compared with one that is proven.",
+            "From `benchmarks/results/peers.json` ([how to measure](docs/how-to/measure.md)).",
+        ]
+    )
+
+
+def measured(run: dict[str, Any]) -> list[dict[str, Any]]:
+    """Contenders of a run that have samples."""
+    return [r for r in run["results"] if "median_seconds" in r]
+
+
+def is_auto(result: dict[str, Any]) -> bool:
+    """Whether nearfar chose the method itself."""
+    return bool(result["name"] == "nearfar" and result["contender"].startswith("nearfar"))
+
+
+# --- near_far@cuda -----------------------------------------------------------------------------
+
+
+def defaults(result: dict[str, Any]) -> dict[str, Any]:
+    """The row of a graph that was measured with default options."""
+    return next(row for row in result["rows"] if not row["options"])
+
+
+def flagship_table(document: dict[str, Any]) -> str:
+    """Time, best peer, target."""
+    lines = []
+    for result in document["results"]:
+        took, peer, target = (
+            defaults(result)["median_ms"],
+            result["best_peer_ms"],
+            result["target_ms"],
+        )
+        lines.append(
+            [
+                f"{result['graph']}: {result['n']:,} vertices, {result['m']:,} edges",
+                number(took),
+                number(peer) if peer else "not run",
+                f"{peer / took:.1f}x" if peer else "-",
+                number(target),
+                "reached" if took <= target else f"missed by {took / target - 1:.0%}",
+            ]
+        )
+    head = ["graph", "`near_far@cuda`", "best peer", "faster", "target", ""]
+    return table(head, lines)
+
+
+def flagship(readme: bool) -> str:
+    """The one-launch engine beside the best peer and its target."""
+    document = results("flagship.json")
+    if document is None:
+        return "On a GPU, measure with `python benchmarks/flagship.py`."
+    rounds = max(len(defaults(r)["samples_ms"]) for r in document["results"])
+    rows = [row for r in document["results"] for row in r["rows"]]
+    wrong = sum(not row["right"] for row in rows)
+    verdict = "every answer bit for bit that of the proven CPU engine"
+    lines = [
+        "On a GPU, milliseconds a solve:" if readme else "Milliseconds a solve:",
+        "",
+        flagship_table(document),
+        "",
+        f"{device(document)}. Device time with the graph on the device, initialisation included, "
+        f"median of {rounds};",
+        (f"{wrong} answers were wrong" if wrong else verdict)
+        + ". From `benchmarks/results/flagship.json`; the peers' times are those that",
+        "`benchmarks/flagship.py` states, measured apart on the same kind of GPU: the best of "
+        "ADDS, cuGraph, doubleGraph,",
+        "Lonestar Near-Far and Gunrock.",
+    ]
+    return "\n".join(lines)
+
+
+def flagship_steps() -> str:
+    """What kinds of step the solves took."""
+    document = results("flagship.json")
+    if document is None:
+        return "Measure with `python benchmarks/flagship.py`."
+    lines = []
+    for result in document["results"]:
+        stats, steps = defaults(result)["stats"], result["steps_of_defaults"]
+        cells = [result["graph"]]
+        for kind in ("grid", "local", "split", "rescan"):
+            row = steps.get(kind)
+            cells.append(f"{row['steps']} ({number(row['ms'])} ms)" if row else "-")
+        cells.append(f"{stats['edges_relaxed'] / result['m']:.2f}")
+        cells.append(f"{stats['delta']:,.0f}")
+        cells.append(f"{stats['last_delta']:,.0f}")
+        lines.append(cells)
+    head = ["graph", "grid steps", "local steps", "splits", "rescans"]
+    return table([*head, "edges looked at / m", "first delta", "last delta"], lines)
