@@ -5,7 +5,7 @@
 #   make test-slow   the tests that need minutes or gigabytes
 #   make lint        ruff, mypy, clang-format
 #   make format      let ruff and clang-format rewrite files
-#   make docs-tables regenerate the parts of the documentation that come from the code
+#   make docs-tables regenerate the documentation that comes from the code and from measured results
 #   make wheel       build a wheel into dist/
 #   make clean       remove what was built; `make distclean` also removes .venv
 #
@@ -57,6 +57,8 @@ format: $(VENV)/dev.stamp
 docs-tables: $(VENV)/dev.stamp
 	$(BIN)/python scripts/make_methods.py
 	$(BIN)/python scripts/make_docs.py
+	$(BIN)/python scripts/make_speed.py
+	$(BIN)/python scripts/make_index.py
 
 wheel: $(VENV)/tools.stamp
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) wheel --no-deps --no-build-isolation --wheel-dir dist .

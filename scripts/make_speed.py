@@ -41,6 +41,8 @@ BLOCKS: dict[Path, dict[str, Callable[[], str]]] = {
         "crauser": lambda: papers.frontier("crauser"),
         "cost": papers.frontier_cost,
         "weight-range": papers.weight_range,
+        "idle": papers.idle,
+        "plain-loops": papers.plain_loops,
     },
 }
 

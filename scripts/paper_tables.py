@@ -188,3 +188,43 @@ def weight_range() -> str:
     paper = {r["degree"]: r["paper_time_ratio"] for r in rows}
     lines.append(["paper, time", *(f"{min(p):.3g} to {max(p):.3g}" for p in paper.values())])
     return table(["weights", *(f"degree {d}" for d in degrees)], lines)
+
+
+def idle() -> str:
+    """Share of threads that find nothing to do, and the edges that the others look at."""
+    document = results("frontier_crauser.json")
+    if document is None:
+        return "Measure with `python benchmarks/frontier_crauser.py`."
+    lines = []
+    for result in document["results"]:
+        for kind in ("successors", "predecessors"):
+            both = [result["rows"].get(f"{f}_{kind}@cuda", {}) for f in ("frontier", "crauser")]
+            if not all("counters" in row for row in both):
+                continue
+            counters = [row["counters"] for row in both]
+            lines.append(
+                [
+                    f"{result['graph']}, by {kind}",
+                    *(f"{c['idle_share']:.1%}" for c in counters),
+                    *(f"{c['edges_relaxed'] / result['m']:.1f}" for c in counters),
+                ]
+            )
+    head = ["graph", "idle, `frontier`", "idle, `crauser`"]
+    return table([*head, "edges looked at / m, `frontier`", "the same, `crauser`"], lines)
+
+
+def plain_loops() -> str:
+    """CPU forms over a plain loop nest: the range of the ratios."""
+    document = results("plain_loops.json")
+    if document is None:
+        return "Measure with `python benchmarks/plain_loops.py`."
+    rows = document["results"]
+    ratios = [row["ratio"] for row in rows]
+    same = all(row["same_answer"] for row in rows)
+    graphs, forms = len({r["graph"] for r in rows}), len({r["form"] for r in rows})
+    return (
+        f"Over {graphs} graphs and {forms} forms the ratio of medians was {min(ratios):.2f} to "
+        f"{max(ratios):.2f}, the Python call included,\nwith "
+        + ("equal iterations and distances" if same else "DIFFERENT distances")
+        + ". From `benchmarks/results/plain_loops.json`."
+    )

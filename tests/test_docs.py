@@ -1,0 +1,161 @@
+"""The documentation says what code and measurements say, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from nearfar.registry import variants
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPTS = ROOT / "scripts"
+PAGES = sorted(
+    [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), ROOT / "benchmarks" / "README.md"]
+)
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """Anchors of a page's headings, by GitHub's rule."""
+    found = set()
+    for heading in re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text()), re.MULTILINE):
+        plain = re.sub(r"[^\w\- ]", "", heading.lower())
+        found.add(plain.strip().replace(" ", "-"))
+    return found
+
+
+def broken_links(page: Path) -> list[str]:
+    """Relative links of a page that lead nowhere."""
+    broken = []
+    for link in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8"))):
+        if re.match(r"[a-z]+:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        there = (page.parent / name).resolve() if name else page
+        if not there.exists() or (
+            anchor and there.suffix == ".md" and anchor not in anchors(there)
+        ):
+            broken.append(link)
+    return broken
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    assert broken_links(page) == []
+
+
+def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A title\n[a](#a-title) [b](gone.md) [c](page.md#gone) [d](https://x.org/y)\n"
+    )
+    assert broken_links(page) == ["gone.md", "page.md#gone"]
+
+
+@pytest.mark.parametrize(
+    "script", ["make_speed.py", "make_index.py", "make_methods.py", "make_docs.py"]
+)
+def test_generated_documentation_is_fresh(script: str) -> None:
+    path = SCRIPTS / script
+    done = subprocess.run(
+        [sys.executable, str(path), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_paper_has_a_citation() -> None:
+    entries = (ROOT / "CITATION.cff").read_text().split("\n  - type:")[1:]
+    cited = {}
+    for entry in entries:
+        key = re.search(r'notes: "key: ([^"]+)"', entry)
+        assert key is not None, entry
+        assert key[1] not in cited, f"{key[1]} is there twice"
+        cited[key[1]] = entry
+    used = {v.paper for v in variants(unsafe=True)}
+    assert used - {None, ""} <= set(cited), f"missing: {sorted(used - set(cited))}"
+    for key, entry in cited.items():
+        assert "title:" in entry, key
+        assert "authors:" in entry, key
+        year = re.search(r"-(\d{4})$", key)
+        if year:
+            assert f"year: {year[1]}" in entry, key
+
+
+# --- the numbers of the README follow the JSON ---------------------------------------------------
+
+
+def load(name: str) -> ModuleType:
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+    finally:
+        sys.path.remove(str(SCRIPTS))
+
+
+def peer_document() -> dict[str, Any]:
+    """What ``nearfar bench peers`` writes, with made-up samples."""
+    from nearfar.bench.environment import environment
+    from nearfar.bench.report import document
+    from nearfar.bench.result import Result, Run, Sample
+
+    def result(contender: str, name: str, seconds: float) -> Result:
+        samples = [Sample(0, 0, seconds, 1)]
+        return Result(contender, name, "1.0", 1, samples=samples, answer="equal")
+
+    results = [
+        result("nearfar (1 thr)", "nearfar", 0.004),
+        result("nearfar (2 thr)", "nearfar", 0.002),
+        result("scipy", "scipy", 0.020),
+        result("igraph", "igraph", 0.010),
+        Result("networkx", "networkx", "3.4", 1, skipped="too slow"),
+    ]
+    run = Run("toy", "a toy", 10, 20, "int32", "made up", [0], 1, results)
+    return document([run], environment(), {})
+
+
+def test_peers_table_follows_the_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = load("speed_tables")
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    assert "nearfar bench peers" in tables.peers()
+    (tmp_path / "peers.json").write_text(json.dumps(peer_document()))
+    row = next(line for line in tables.peers().splitlines() if line.startswith("| toy"))
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[1:] == ["4.00", "2.00", "20.0", "10.0 igraph", "10.0x", "5.0x"]
+
+
+def test_flagship_table_says_what_was_missed() -> None:
+    tables = load("speed_tables")
+    row = {"options": {}, "median_ms": 3.0}
+    graph = {"graph": "g", "n": 5, "m": 6, "rows": [row], "best_peer_ms": 6.0, "target_ms": 2.0}
+    text = tables.flagship_table({"results": [graph, {**graph, "target_ms": 3.0}]})
+    assert "| g: 5 vertices, 6 edges | 3.00 | 6.00 | 2.0x | 2.00 | missed by 50% |" in text
+    assert text.count("| reached |") == 1
+
+
+def test_a_page_without_its_block_is_refused() -> None:
+    script = load("make_speed")
+    with pytest.raises(SystemExit, match="must have the block"):
+        script.filled("no block here", {"speed": str}, "page.md")
+    page = "a <!-- speed: generated by scripts/make_speed.py -->old<!-- /speed --> b"
+    assert "old" not in script.filled(page, {"speed": lambda: "new"}, "page.md")
