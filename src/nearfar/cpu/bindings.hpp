@@ -1,5 +1,5 @@
-// One bind function a part of the module; module.cpp calls them all. A family that adds a C++ file adds
-// a static Binder (see NEARFAR_BIND) there, so no list has to be kept anywhere.
+// One bind function a part of the module; module.cpp calls them all. A family that adds a C++ file
+// adds a static Binder (see NEARFAR_BIND) there, so no list has to be kept anywhere.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -28,10 +28,10 @@ struct Binder {
 // NEARFAR_BIND(m) { m.def(...); } at namespace scope of a .cpp file.
 #define NEARFAR_CONCAT_(a, b) a##b
 #define NEARFAR_CONCAT(a, b) NEARFAR_CONCAT_(a, b)
-#define NEARFAR_BIND(m)                                                              \
-  static void NEARFAR_CONCAT(bind_, __LINE__)(::nanobind::module_ & m);              \
-  static const ::nearfar::Binder NEARFAR_CONCAT(binder_, __LINE__)(                  \
-      NEARFAR_CONCAT(bind_, __LINE__));                                              \
+#define NEARFAR_BIND(m)                                                                     \
+  static void NEARFAR_CONCAT(bind_, __LINE__)(::nanobind::module_ & m);                     \
+  static const ::nearfar::Binder NEARFAR_CONCAT(binder_,                                    \
+                                                __LINE__)(NEARFAR_CONCAT(bind_, __LINE__)); \
   static void NEARFAR_CONCAT(bind_, __LINE__)(::nanobind::module_ & m)
 
 using ConstArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;  // any dtype, read-only

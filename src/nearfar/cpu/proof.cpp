@@ -1,12 +1,13 @@
-// What is done with finished distances: summary, masks, predecessors by the tight-edge rule, and the
-// proof that an answer is right. All in O(n + m), independent of the solver that found them.
+// What is done with finished distances: summary, masks, predecessors by the tight-edge rule, and
+// the proof that an answer is right. All in O(n + m), independent of the solver that found them.
 //
 // An edge (u, v) is tight when d[u] + w = d[v]. Predecessor rule, the same on every device:
 //   1. a reached vertex with a tight edge from a strictly nearer vertex takes the smallest such id;
-//   2. the others reach their distance only through edges that add nothing (weight zero, or so small
+//   2. the others reach their distance only through edges that add nothing (weight zero, or so
+//   small
 //      that a float sum absorbs it): they are taken in breadth-first levels from the vertices of 1,
-//      each from the smallest id of the level before. Two such vertices can therefore never vouch for
-//      each other, which a plain "any tight edge" rule would allow.
+//      each from the smallest id of the level before. Two such vertices can therefore never vouch
+//      for each other, which a plain "any tight edge" rule would allow.
 // With negative edges "nearer" orders nothing, and rule 2 serves for all vertices, from the source.
 #include <algorithm>
 #include <vector>
@@ -16,8 +17,8 @@
 namespace nearfar {
 namespace {
 
-// A limit as Python gives it (None, int for integer distances, float for float ones) in the type of the
-// distances; no limit is "unreached", which nothing exceeds.
+// A limit as Python gives it (None, int for integer distances, float for float ones) in the type of
+// the distances; no limit is "unreached", which nothing exceeds.
 template <class W>
 W bound_of(const nb::object& limit) {
   if (limit.is_none()) return unreached<W>();
@@ -94,7 +95,8 @@ void predecessors(const GraphView& view, int64_t source, ConstArray distances, b
   });
 }
 
-// (code, u, v): code 0 is proven; the others are named in nearfar/proof.py, which words the message.
+// (code, u, v): code 0 is proven; the others are named in nearfar/proof.py, which words the
+// message.
 nb::tuple verify(const GraphView& view, int64_t source, ConstArray distances,
                  std::optional<ConstArray> preds, bool any_sign, nb::object limit) {
   int code = 0;
@@ -191,8 +193,8 @@ void mask_above(Array distances, nb::object limit) {
   });
 }
 
-// The first edge whose finite sum reaches the "unreached" value while its target is unreached, so that
-// the run may have lost a distance to saturation. -1 when there is none.
+// The first edge whose finite sum reaches the "unreached" value while its target is unreached, so
+// that the run may have lost a distance to saturation. -1 when there is none.
 int64_t first_saturated_edge(const GraphView& view, ConstArray distances) {
   nb::gil_scoped_release release;
   return view.visit([&](const auto& csr) -> int64_t {
