@@ -1,7 +1,7 @@
 """Write the method tables of README and docs/reference/methods.md from the registry.
 
-``python scripts/make_methods.py`` rewrites them; with ``--check`` it only compares and exits 1 when they differ, which is
-what a test does.
+``python scripts/make_methods.py`` rewrites them; with ``--check`` it only compares and exits 1 when
+they differ, which is what a test does.
 """
 
 from __future__ import annotations
@@ -48,14 +48,25 @@ def reference() -> str:
     parts = [
         "# Methods",
         "",
-        "Generated from the registry by `scripts/make_methods.py`; `nearfar methods` prints the same with what is",
-        "available on the machine at hand. Pass an id as `method=` to `nearfar.sssp` or `--method` to `nearfar sssp`.",
+        "Generated from the registry by `scripts/make_methods.py`; `nearfar methods` prints the "
+        "same with what is",
+        "available on the machine at hand. Pass an id as `method=` to `nearfar.sssp` or `--method` "
+        "to `nearfar sssp`.",
         "Keys of papers are those of `CITATION.cff`.",
     ]
     for family, members in families().items():
         package = importlib.import_module(f"nearfar.algorithms.{family}")
-        parts += ["", f"## {family.replace('_', ' ').capitalize()}", "", (package.__doc__ or "").strip()]
-        parts += ["", "| id | what | weights | problems | options | source | work |", "|---|---|---|---|---|---|---|"]
+        parts += [
+            "",
+            f"## {family.replace('_', ' ').capitalize()}",
+            "",
+            (package.__doc__ or "").strip(),
+        ]
+        parts += [
+            "",
+            "| id | what | weights | problems | options | source | work |",
+            "|---|---|---|---|---|---|---|",
+        ]
         for v in members:
             source = " ".join(filter(None, (v.paper, v.section)))
             mark = " **unsafe**" if v.unsafe else ""
@@ -82,7 +93,9 @@ def main() -> int:
     stale = [path for path, new in wanted.items() if not path.exists() or path.read_text() != new]
     if "--check" in sys.argv[1:]:
         for path in stale:
-            print(f"{path.relative_to(ROOT)} is stale: run scripts/make_methods.py", file=sys.stderr)
+            print(
+                f"{path.relative_to(ROOT)} is stale: run scripts/make_methods.py", file=sys.stderr
+            )
         return bool(stale)
     for path in stale:
         path.write_text(wanted[path])
