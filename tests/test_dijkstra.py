@@ -68,7 +68,7 @@ def heap_scripts(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]], list[tupl
     operations, due = [], []
     for v, more in steps:
         if v < 0:
-            # Which of several equal ones comes out is up to the heap: the model pops only then
+            # Which of several equal ones comes out is up to the heap: the model pops only
             # when there is no choice; and never from an empty heap, as Dijkstra's method.
             at = [u for u in key if key[u] == min(key.values())]
             if len(at) == 1:
