@@ -320,3 +320,22 @@ def test_gnutella_rows():
     found = all_pairs(graph, method="lanes@cpu", threads=2)
     sample = rng.choice(graph.n_vertices, 40, replace=False)
     np.testing.assert_array_equal(found[sample], singles(graph, sample))
+
+
+def test_auto_takes_lanes_for_small_worlds_and_single_searches_for_roads():
+    rng = np.random.default_rng(1)
+    social = Graph.from_edges(
+        rng.integers(0, 5000, 40_000), rng.integers(0, 5000, 40_000), rng.integers(1, 9, 40_000)
+    )
+    stats = {}
+    distances(social, range(200), device="cpu", threads=1, stats=stats)
+    assert stats["engine"] == "lanes@cpu"
+    side = 160
+    v = np.arange(side * side).reshape(side, side)
+    a = np.concatenate([v[:, :-1].ravel(), v[:-1].ravel()])
+    b = np.concatenate([v[:, 1:].ravel(), v[1:].ravel()])
+    grid = Graph.from_edges(a, b, rng.integers(1, 99, len(a)), directed=False)
+    found = distances(grid, [0, 77] * 8, device="cpu", threads=1, stats=stats)
+    assert stats["engine"] != "lanes@cpu"
+    assert "source by source" in stats["reason"]
+    np.testing.assert_array_equal(found[:2], singles(grid, [0, 77]))

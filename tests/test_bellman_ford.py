@@ -259,3 +259,15 @@ def test_exchange_rates_alarm_only_when_rounded():
         for u, v in zip(found.vertices, [*found.vertices[1:], found.vertices[0]], strict=True)
     )
     assert gain > 1
+
+
+def test_cycle_command(tmp_path, capsys):
+    from nearfar.cli.main import main
+
+    file = tmp_path / "loop.gr"
+    file.write_text("p sp 3 3\na 1 2 1\na 2 3 -3\na 3 1 1\n")
+    assert main(["cycle", str(file)]) == 5
+    assert "total -1" in capsys.readouterr().out
+    file.write_text("p sp 3 3\na 1 2 1\na 2 3 -3\na 3 1 2\n")
+    assert main(["cycle", str(file)]) == 0
+    assert capsys.readouterr().out == "no negative cycle\n"

@@ -63,7 +63,14 @@ class BatchRun:
     def _choose(self, method: str) -> tuple[Variant, str]:
         """A variant for the batch, or a single-source one to run source by source."""
         try:
-            return select(self.graph, self.request, method)
+            chosen, reason = select(self.graph, self.request, method)
+            alone = method == "auto" and chosen.id == "worker_per_source@cpu"
+            if alone and self.columns is None and self.graph.n_vertices > 20_000:
+                # Whole rows of a large graph: workers run the best single-source method instead.
+                single = replace(self.request, problem="sssp", device="cpu", threads=1)
+                chosen, why = select(self.graph, single, method)
+                return chosen, f"{reason}; source by source: {why}"
+            return chosen, reason
         except (VariantUnavailable, NegativeWeightError):
             if method == "auto":
                 raise

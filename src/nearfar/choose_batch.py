@@ -60,7 +60,7 @@ def batch_ranking(graph: Graph, request: Request) -> list[tuple[str, float, str]
             width = 64 if graph.weight_dtype.kind == "i" else 128 // graph.weight_dtype.itemsize
             batches = -(-k // width)
             depth = hops(graph)
-            scans = 4 if depth <= 30 else 4 * (depth / 30) ** 1.5
+            scans = 4 if depth <= 30 else 4 * (depth / 30) ** 2
             sweep = scans * m * 18e-9 + n * width * 0.7e-9
             found.append(
                 (
