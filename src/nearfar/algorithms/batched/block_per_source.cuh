@@ -74,6 +74,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     const long long row = row_now;
     if (row >= rows) break;
     const int source = static_cast<int>(sources ? sources[row] : first + row);
+    near = memory + slot_words;  // the row before may have left the two swapped
+    next = near + words;
     for (int v = threadIdx.x; v < n; v += blockDim.x) distance[v] = static_cast<slot_t>(cap);
     for (int w = threadIdx.x; w < 3 * words; w += blockDim.x) near[w] = 0;
     __syncthreads();

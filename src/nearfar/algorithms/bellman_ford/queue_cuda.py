@@ -130,7 +130,7 @@ class _Run:
         kernel = self.program.kernel("relax_active")
         launch = runtime.Launch(kernel, self.grid, _BLOCK, (*self.arguments, np.uint32(0)))
         place = len(self.arguments)
-        seen = runtime.Pinned(16)
+        seen = runtime.Pinned(12)  # three queue sizes
         for number in range(most):
             launch.set(place, np.uint32(number))
             launch()
