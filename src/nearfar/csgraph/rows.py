@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse.csgraph import NegativeCycleError as ScipyNegativeCycleError
 
 from nearfar import errors
-from nearfar.csgraph.inputs import to_host
+from nearfar.csgraph.inputs import to_host, whole_numbers
 from nearfar.graph import Graph, unreached_value
 from nearfar.multi_source import join_sources, nearest_of
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["NO_VERTEX", "Engine", "NegativeCycleError", "Rows", "nearest_source", "solve_rows"]
 
 NO_VERTEX = -9999
+
+#: From so many sources on it pays to look whether the weights are whole numbers.
+MANY = 4
 
 Device = Literal["auto", "cpu", "cuda"]
 
@@ -110,7 +113,7 @@ def _run(
 
         try:
             found = distances(
-                graph,
+                whole_numbers(graph) if k >= MANY else graph,
                 sources,
                 limit=limit,
                 predecessors=predecessors,

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from nearfar.graph import Graph
 
 if TYPE_CHECKING:
@@ -82,8 +84,20 @@ class BackendGraph:
             arrays = _cpu.dicts_to_csr(_plain(adjacency), self.places, weight, multigraph)
         if isinstance(arrays, str):
             raise NotImplementedError(f"nearfar cannot take this graph: {arrays}")
-        graph: Graph = Graph.from_csr(*arrays, directed=self.is_directed())
+        indptr, indices, weights = arrays
+        graph: Graph = Graph.from_csr(
+            indptr, indices, _narrow(weights), directed=self.is_directed()
+        )
         return graph
+
+
+def _narrow(weights: Any) -> Any:
+    """int32 where integers fit it: half the memory, and a sum that does not fit is repeated."""
+    if weights is None or weights.dtype.kind == "f" or not len(weights):
+        return weights
+    bounds = np.iinfo(np.int32)
+    fits = bounds.min < weights.min() and weights.max() < bounds.max
+    return weights.astype(np.int32) if fits else weights
 
 
 def _plain(adjacency: Any) -> dict[Any, dict[Any, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +140,17 @@ def require_nonnegative(solved: Graph) -> None:
         raise NotImplementedError(f"{solved.n_negative} negative weights: NetworkX decides")
 
 
+def _require_plain(cutoff: Any) -> None:
+    """Leave a cutoff below 0 or NaN to NetworkX, whose sources are within all the same.
+
+    Raises
+    ------
+    NotImplementedError
+    """
+    if cutoff is not None and not cutoff >= 0:
+        raise NotImplementedError(f"cutoff is {cutoff}: NetworkX decides")
+
+
 def search(
     graph: BackendGraph,
     sources: Iterable[Any],
@@ -183,10 +193,7 @@ def search(
         start = solved.n_vertices
         solved = join_sources(solved, np.array(places))
     ends = None if target is None or not graph.has(target) else [graph.places[target]]
-    if cutoff is not None:
-        if math.isnan(cutoff):
-            raise NotImplementedError("cutoff is NaN: NetworkX decides")
-        cutoff = max(cutoff, 0)  # a source is always within
+    _require_plain(cutoff)
     try:
         paths = sssp(solved, start, limit=cutoff, targets=ends)
     except NegativeCycleError:
@@ -209,10 +216,7 @@ def blocks(
     """
     if not negative:
         require_nonnegative(solved)
-    if cutoff is not None:
-        if math.isnan(cutoff):
-            raise NotImplementedError("cutoff is NaN: NetworkX decides")
-        cutoff = max(cutoff, 0)
+    _require_plain(cutoff)
     rows = np.arange(len(graph), dtype=np.int64) if sources is None else sources
     step = max(1, min(512, BLOCK_ENTRIES // max(len(graph), 1)))
 
