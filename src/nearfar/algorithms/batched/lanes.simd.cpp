@@ -4,12 +4,12 @@
 // all lanes of v and takes the minimum with the lanes of the target: a handful of instructions for
 // what a heap does in hundreds, at the price of scanning a vertex again whenever any lane improved.
 // The order keeps that price low: a vertex waits in the bucket of its least improved lane, buckets
-// are emptied from the nearest (Dial 1969; a quarter of the mean weight wide). On p2p-Gnutella08
-// that halves the scans of one queue for all. Within a bucket the order is first in, first out:
-// last in, first out runs down long paths of distances that are not final yet, and took a hundred
-// times the scans on soc-Epinions1. Buckets are intrusive lists, so that a vertex moves to a nearer
-// bucket without leaving a stale entry behind; numbers beyond the ring are put into its last slot,
-// which only makes them early.
+// are emptied from the nearest (Dial 1969; a quarter of the mean weight wide), which takes about
+// half the scans of one queue for all. Within a bucket the order is first in, first out: last in,
+// first out runs down long paths of distances that are not final yet and scans many times as often
+// on social graphs. Buckets are intrusive lists, so that a vertex moves to a nearer bucket without
+// leaving a stale entry behind; numbers beyond the ring are put into its last slot, which only
+// makes them early.
 //
 // Unsigned 16-bit lanes pack 32 sources into a 512-bit register. They hold distances below 32,767
 // and are checked after the batch (lanes_farthest); what does not fit is repeated in wider lanes.
