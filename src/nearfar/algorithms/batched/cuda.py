@@ -34,8 +34,8 @@ class BlockOptions(DeltaOptions):
     Parameters
     ----------
     delta : float or None
-        Step of the threshold in units of the weights; None takes half the mean weight in the
-        shared layout and four times it in the global one, whose steps cost more than repeated
+        Step of the threshold in units of the weights; None takes twice the mean weight in the
+        shared layout and 16 times it in the global one, whose steps cost more than repeated
         work.
     slot_bits : {16, 32} or None
         Bits of a distance in shared memory; None tries 16 for integers (rows that do not fit are
@@ -165,7 +165,7 @@ def block_per_source(
     rows = _Rows(graph, sources, workspace)
     if n == 0 or len(sources) == 0:
         return Answer(np.empty((len(sources), rows.width), graph.weight_dtype), {"iterations": 0})
-    delta = options.delta if options.delta is not None else 0.5 * graph.mean_weight
+    delta = options.delta if options.delta is not None else 2.0 * graph.mean_weight
     room = here.shared_per_block - _SHARED_STATIC
     integer = graph.weight_dtype.kind == "i"
     narrow = integer and options.slot_bits != 32 and 2 * int(graph.max_weight) < 2**16
@@ -261,7 +261,7 @@ def block_per_source_global(
     rows = _Rows(graph, sources, workspace)
     if n == 0 or len(sources) == 0:
         return Answer(np.empty((len(sources), rows.width), graph.weight_dtype), {"iterations": 0})
-    delta = options.delta if options.delta is not None else 4.0 * graph.mean_weight
+    delta = options.delta if options.delta is not None else 16.0 * graph.mean_weight
     values = _Values(graph, workspace.limit, delta, 32)
     threads = options.threads or 512
     room = here.shared_per_block - 2 * _SHARED_STATIC

@@ -94,8 +94,8 @@ class _Run:
         self.distance = cp.empty(max(n, 1), dtype=weight)
         self.stamp = cp.empty(max(n, 1), dtype=np.uint32)
         self.active = cp.empty(2 * max(n, 1), dtype=vertex)
-        self.sizes = cp.empty(4, dtype=np.uint32)
-        self.stats = cp.empty(4, dtype=np.uint64)
+        self.sizes = cp.zeros(4, dtype=np.uint32)
+        self.stats = cp.zeros(4, dtype=np.uint64)
         offset = self.device.offset_dtype
         self.parts: tuple[Any, Any] = (None, None)
         if classes is not None:

@@ -118,8 +118,9 @@ class _Solver:
             n * weight.itemsize + 4 * self.capacity * entry + self.heavy_capacity * chunk,
             "use queue_factor=1, or a CPU method (device='cpu')",
         )
-        self.queues = [cp.empty(self.capacity * entry, dtype=np.uint8) for _ in range(4)]
-        self.heavy = cp.empty(self.heavy_capacity * chunk, dtype=np.uint8)
+        # Zeroed once: records are read whole, with the padding that nobody writes.
+        self.queues = [cp.zeros(self.capacity * entry, dtype=np.uint8) for _ in range(4)]
+        self.heavy = cp.zeros(self.heavy_capacity * chunk, dtype=np.uint8)
         self.control = cp.empty(_CONTROL_BYTES, dtype=np.uint8)
         # A distance array that fits L1 is worth reading there; a large one only evicts other data.
         small = n * weight.itemsize <= _FITS_L1
