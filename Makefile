@@ -3,6 +3,7 @@
 #   make demo        install and run the example on a real street network (about two minutes)
 #   make test        install for development and run the test suite
 #   make test-slow   the tests that need minutes or gigabytes
+#   make test-peers  SciPy's and NetworkX's own tests against nearfar, calls counted
 #   make lint        ruff, mypy, clang-format
 #   make format      let ruff and clang-format rewrite files
 #   make docs-tables regenerate the documentation that comes from the code and from measured results
@@ -30,7 +31,7 @@ INSTALL = PATH="$(CURDIR)/$(BIN):$$PATH" CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) \
           $(PIP) install --no-deps --no-build-isolation --editable .
 NEEDS = $(BIN)/python scripts/list_requirements.py
 
-.PHONY: demo dev test test-slow lint format docs-tables wheel clean distclean
+.PHONY: demo dev test test-slow test-peers lint format docs-tables wheel clean distclean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python scripts/demo.py
@@ -42,6 +43,10 @@ test: $(VENV)/dev.stamp
 
 test-slow: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+
+test-peers: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.peers.scipy_suite
+	$(BIN)/python -m tests.peers.networkx_suite
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check
