@@ -35,7 +35,7 @@ FLOORS = {
     "adopt": 1,
     "statistics": 6,
     "statistics_report": 6,
-    "negative_cycles": 5,
+    "negative_cycles": 2,
     "choose_cuda": 4,
     "choose_batch": 4,
     "errors": 0,
