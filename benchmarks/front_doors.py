@@ -160,7 +160,7 @@ def isomap_door() -> list[dict[str, Any]]:
     except ImportError:
         print("Isomap: scikit-learn is not installed")
         return []
-    points, _ = make_swiss_roll(4000, random_state=1)
+    points, _ = make_swiss_roll(2000, random_state=1)
     before = module.shortest_path
 
     def fit(shortest_path: Any) -> Any:

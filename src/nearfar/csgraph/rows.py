@@ -20,6 +20,9 @@ __all__ = ["NO_VERTEX", "Engine", "NegativeCycleError", "Rows", "nearest_source"
 
 NO_VERTEX = -9999
 
+#: A single search in a graph of so many edges a vertex ends before its edges would be packed.
+DENSE = 64
+
 #: From so many sources on it pays to look whether the weights are whole numbers.
 MANY = 4
 
@@ -139,11 +142,15 @@ def _run_one(
 ) -> tuple[Any, Any]:
     from nearfar.solve import sssp
 
+    method = engine.method
+    unpacked = "view" not in graph.__dict__
+    if method == "auto" and unpacked and graph.mean_degree >= DENSE and not graph.n_negative:
+        method = "auto" if engine.on(graph) == "cuda" else "dijkstra_binary_heap@cpu"
     paths = sssp(
         graph,
         source,
-        method=engine.method,
-        device=engine.on(graph),
+        method=method,
+        device="cpu" if method.endswith("@cpu") else engine.on(graph),
         limit=limit,
         threads=engine.threads,
     )
