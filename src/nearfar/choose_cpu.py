@@ -48,9 +48,27 @@ def cpu_ranking(graph: Graph, request: Request) -> list[tuple[str, float, str]]:
             2e-6 + delta,
             f"buckets with prefetch: {n:,} vertices, {degree:.1f} edges a vertex, one worker",
         ),
-        ("dijkstra_dary_heap@cpu", 1e-6 + heap, "a heap: no delta to choose"),
+        (
+            "dijkstra_dary_heap@cpu",
+            1e-6 + heap,
+            f"a heap, nothing to set up: only {n:,} vertices",
+        ),
         ("dijkstra_binary_heap@cpu", 1e-6 + 1.2 * heap, "a heap with decrease-key"),
     ]
+    if not graph.is_weighted:
+        found.append(
+            ("breadth_first@cpu", 1e-6 + n * 8e-9 + m * 1.5e-9, "no weights: level by level")
+        )
+    if request.threads > 1:
+        # Two workers on a busy machine were slower than one; each further one adds a share.
+        gain = 0.7 + 0.25 * (request.threads - 1)
+        found.append(
+            (
+                "delta_stepping_parallel@cpu",
+                1e-4 + delta / min(gain, 4.0),
+                f"buckets shared by {request.threads} workers: {m:,} edges",
+            )
+        )
     return sorted(found, key=lambda line: line[1])
 
 
