@@ -29,6 +29,18 @@ DEVIATIONS = {
     ),
 }
 
+_TIE = "cycles of the same lengths, walked from other ties among shortest paths"
+#: The same for tests outside MODULES, whose functions call shortest_path inside.
+DEVIATIONS_ELSEWHERE = {
+    f"test_cycles.py::TestMinimumCycleBasis::{test}": _TIE
+    for test in (
+        "test_unweighted_diamond",
+        "test_weighted_diamond",
+        "test_petersen_graph",
+        "test_gh6787_and_edge_attribute_names",
+    )
+}
+
 #: The modules whose tests reach what nearfar implements.
 MODULES = (
     "networkx.algorithms.shortest_paths",
@@ -78,17 +90,18 @@ class Outcome:
     answered: dict[str, int]
     functions: list[str]
     output: str
+    deviations: dict[str, str]
 
     @property
     def unexpected(self) -> list[str]:
         """Tests that failed without a reason on the list."""
-        return [name for name in self.failed if name.split("/")[-1] not in DEVIATIONS]
+        return [name for name in self.failed if name.split("/")[-1] not in self.deviations]
 
     @property
     def stale(self) -> list[str]:
         """Entries of the list that pass, or do not exist."""
         short = {name.split("/")[-1] for name in self.failed}
-        return [name for name in DEVIATIONS if name not in short]
+        return [name for name in self.deviations if name not in short]
 
     @property
     def never_called(self) -> list[str]:
@@ -148,7 +161,12 @@ def run(modules: tuple[str, ...] = MODULES, timeout: float = 3600) -> Outcome:
             raise RuntimeError(f"pytest did not finish:\n{tail}")
         found = json.loads(report.read_text())
     return Outcome(
-        found["passed"], found["failed"], found["answered"], list(FUNCTIONS), done.stdout
+        found["passed"],
+        found["failed"],
+        found["answered"],
+        list(FUNCTIONS),
+        done.stdout,
+        DEVIATIONS if modules == MODULES else DEVIATIONS | DEVIATIONS_ELSEWHERE,
     )
 
 
