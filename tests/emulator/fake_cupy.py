@@ -111,10 +111,10 @@ _functions: dict[int, _Function] = {}
 
 class _Module:
     def load(self, code: bytes) -> None:
-        self.library = ctypes.CDLL(code.decode())
+        self.loaded = ctypes.CDLL(code.decode())
 
     def get_function(self, name: str) -> _Function:
-        return _Function(self.library, name)
+        return _Function(self.loaded, name)
 
 
 def _launch(pointer: int, *rest: Any, cooperative: int) -> None:
