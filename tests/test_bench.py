@@ -163,21 +163,28 @@ def test_a_wrong_reference_stops_everything(
 
 
 def test_the_slow_and_the_missing_are_left_out_with_a_reason(graph: nearfar.Graph) -> None:
-    class Missing(Peer):
+    class NeverAsked(Peer):
+        def prepare(self, graph: nearfar.Graph) -> None:
+            raise AssertionError("it said that it cannot")
+
+        def solve(self, source: int) -> None:
+            raise AssertionError("it was never prepared")
+
+    class Missing(NeverAsked):
         name = "missing"
         package = "no-such-distribution"
 
-    class Failing(Peer):
+    class Failing(NeverAsked):
         name = "failing"
 
         def prepare(self, graph: nearfar.Graph) -> None:
             raise RuntimeError("no room")
 
-    class Huge(Peer):
+    class Huge(NeverAsked):
         name = "huge"
         bytes_per_edge = 2**50
 
-    class Limited(Peer):
+    class Limited(NeverAsked):
         name = "limited"
         max_edges = 10
 

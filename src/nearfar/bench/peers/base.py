@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from abc import ABC, abstractmethod
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Peer", "free_memory", "run_program"]
 
 
-class Peer:
+class Peer(ABC):
     """One contender.
 
     Subclasses set ``name`` and ``package``, and write :meth:`prepare`, :meth:`solve` and, unless
@@ -84,19 +85,19 @@ class Peer:
             return f"its graph would take about {needed / 2**30:.1f} GiB"
         return True
 
+    @abstractmethod
     def prepare(self, graph: Graph) -> None:
         """Build what it needs from the graph; not timed."""
-        raise NotImplementedError
 
+    @abstractmethod
     def solve(self, source: int) -> Any:
         """One source to all vertices; timed. Returns the peer's own answer."""
-        raise NotImplementedError
 
     def distances(self, answer: Any) -> NDArray[np.float64] | None:
         """Distances of the answer, inf where unreached; None if it keeps them. Not timed."""
         return np.asarray(answer, dtype=np.float64)
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most have nothing to free
         """Free what :meth:`prepare` made."""
 
 
