@@ -23,6 +23,7 @@ import numpy as np
 import nearfar
 from graphs_on_disk import GRAPHS, load
 from nearfar.algorithms.near_far.options import TRAVERSALS, paper_delta
+from nearfar.bench.environment import gpu_environment
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
 from nearfar.graph import Graph
@@ -149,6 +150,7 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=2, help="rows shown a method")
     parser.add_argument("-o", "--output", type=Path, default=None)
     given = parser.parse_args()
+    surroundings = gpu_environment()
     results = []
     for name in given.graphs:
         try:
@@ -158,7 +160,12 @@ def main() -> int:
             continue
         show(results[-1], given.most)
         if given.output:
-            text = json.dumps({"device": runtime.device()._asdict(), "results": results}, indent=1)
+            record = {
+                "environment": surroundings,
+                "device": runtime.device()._asdict(),
+                "results": results,
+            }
+            text = json.dumps(record, indent=1)
             temporary = given.output.with_suffix(".tmp")
             temporary.write_text(text)
             temporary.replace(given.output)

@@ -12,7 +12,7 @@ from typing import Any
 
 import nearfar
 
-__all__ = ["environment"]
+__all__ = ["environment", "gpu_environment"]
 
 
 def _git(*arguments: str) -> str:
@@ -47,7 +47,8 @@ def environment() -> dict[str, Any]:
     versions = {"nearfar": nearfar.__version__, "python": platform.python_version()}
     for package in ("numpy", "scipy"):
         versions[package] = metadata.version(package)
-    commit = _git("rev-parse", "HEAD")
+    # A copy of the tree without its history is told by the variable.
+    commit = _git("rev-parse", "HEAD") or os.environ.get("NEARFAR_COMMIT", "")
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "cpu": _processor(),
@@ -59,3 +60,16 @@ def environment() -> dict[str, Any]:
         "commit": commit or "unknown",
         "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no", "src")),
     }
+
+
+def gpu_environment() -> dict[str, Any]:
+    """The same with the GPU's name, driver and properties under ``gpu``.
+
+    Raises
+    ------
+    VariantUnavailable
+        Without a CUDA device.
+    """
+    from nearfar.cuda import runtime
+
+    return {**environment(), "gpu": runtime.device()._asdict()}
