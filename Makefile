@@ -4,6 +4,7 @@
 #   make test        install for development and run the test suite
 #   make test-slow   the tests that need minutes or gigabytes
 #   make test-peers  SciPy's and NetworkX's own tests against nearfar, calls counted
+#   make browser     Chromium from Debian for the report's test, where we may install; else a warning
 #   make lint        ruff, mypy, clang-format
 #   make format      let ruff and clang-format rewrite files
 #   make docs-tables regenerate the documentation that comes from the code and from measured results
@@ -31,7 +32,7 @@ INSTALL = PATH="$(CURDIR)/$(BIN):$$PATH" CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) \
           $(PIP) install --no-deps --no-build-isolation --editable .
 NEEDS = $(BIN)/python scripts/list_requirements.py
 
-.PHONY: demo dev test test-slow test-peers lint format docs-tables wheel clean distclean
+.PHONY: demo dev test test-slow test-peers browser lint format docs-tables wheel clean distclean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python scripts/demo.py
@@ -47,6 +48,9 @@ test-slow: $(VENV)/dev.stamp
 test-peers: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.peers.scipy_suite
 	$(BIN)/python -m tests.peers.networkx_suite
+
+browser:
+	@scripts/get_browser.sh
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check

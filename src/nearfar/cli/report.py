@@ -1,0 +1,44 @@
+"""Make one HTML file of an experiment's folder.
+
+Tables can be sorted, figures are inside the file, and it opens from disk without a network: it
+can be sent by mail or kept beside the results. Reads every Markdown file, figure (SVG, PNG, JPEG)
+and JSON file below the folder.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nearfar.cli.console import Exit, emit
+from nearfar.errors import OptionError
+
+if TYPE_CHECKING:
+    import argparse
+
+NAME = "report"
+HELP = "one self-contained HTML file of an experiment"
+EXAMPLES = """\
+nearfar report results/davidson-2014
+nearfar report results/davidson-2014 -o report.html --title "Near-Far on our machine\""""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    parser.add_argument("folder", metavar="DIR", type=Path, help="what an experiment wrote")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="default: report.html in DIR"
+    )
+    parser.add_argument("--title", help="default: the first heading found")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the page, say where and how large."""
+    from nearfar.report import write_report
+
+    if args.output is not None and args.output.suffix.lower() not in (".html", ".htm"):
+        raise OptionError(f"output {args.output}: the report is a page, end its name in .html")
+    file = write_report(args.folder, args.output, title=args.title)
+    size = file.stat().st_size
+    emit(args, {"report": str(file), "bytes": size}, [f"wrote {file} ({size:,} bytes)"])
+    return Exit.OK
