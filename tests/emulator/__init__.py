@@ -22,7 +22,7 @@ from nearfar.cuda import compiler, nvrtc, runtime
 from tests.emulator import fake_cupy
 
 HERE = Path(__file__).resolve().parent
-REPLACED = re.compile(r'#line 1 "cuda/memory\.cuh"\n.*?(?=#line 1 "|\Z)', re.DOTALL)
+REPLACED = re.compile(r'#line 1 "cuda/(?:memory|copy_async)\.cuh"\n.*?(?=#line 1 "|\Z)', re.DOTALL)
 ACQUIRE = re.compile(r"__device__ __forceinline__ uint32 load_acquire\(.*?\n}\n", re.DOTALL)
 ENTRY = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(')
 DYNAMIC = re.compile(

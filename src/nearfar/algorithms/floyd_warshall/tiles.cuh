@@ -1,26 +1,37 @@
-// Blocked Floyd-Warshall: three kernels a step of 64 stops (Venkataraman et al. 2003; phases of Lund and Smith
-// 2010).
+// Blocked Floyd-Warshall: three phases a step of 64 stops (Venkataraman et al. 2003; Lund and Smith 2010), the
+// third one for two steps at a time.
 //
 // matrix: side x side values row-major, side a multiple of 128, padded with FAR. FAR is more than any path and
 // FAR + FAR fits the type (integers: a quarter of the unsigned range; floats: infinity), so nothing is tested
-// in the loops. Integer sums with a minimum are one instruction (DPX) where USE_DPX is 1.
+// in the loops. Integer sums with a minimum are one instruction (DPX) where USE_DPX is 1; floats take two.
 // Macros: VALUE_T (int, long long, float, double), USE_DPX.
 //
-// close_diagonal: one block of 1024, the 64 x 64 tile in shared memory, 64 steps. close_panels: grid
-// (side / 64, 2), blocks of 256: row and column of tiles times the closed tile. update_rest: grid
-// (side / 128, side / 128), blocks of 256: each thread keeps 8 x 8 values in registers while 64 stops pass
-// through shared memory in 4 slices of 16; 16 reads of shared memory feed 64 sums. (Values of 8 bytes: 4 x 4, and
-// a grid of 64 a side.) It covers row and column of the step too: they are final, so their minimum with the same sums changes nothing, and no block has to be
-// left out.
+// close_diagonal: one block of 1024, the 64 x 64 tile in shared memory, 64 steps. update_strips: grid
+// (side / 64, 2), blocks of 256: a row and a column of tiles through the stops of one tile. update_rest: grid
+// (side / 128, side / 128), blocks of 256: each thread keeps 8 x 8 values in registers while 128 stops pass
+// through shared memory in slices of 16, the next slice on its way while one is used. 128 stops a pass and not
+// 64, because the matrix is read and written once a pass and that took half of the time. (Values of 8 bytes:
+// 4 x 4 a thread, and a grid of 64 a side.) It covers the step's own rows and columns too: they are final, so
+// their minimum with the same sums changes nothing, and no block has to be left out.
+// requires: cuda/copy_async.cuh
 typedef VALUE_T value_t;
 
 constexpr int kTile = 64;
+constexpr int kVector = 16 / sizeof(value_t);        // values in 16 bytes
 constexpr int kEach = sizeof(value_t) == 8 ? 4 : 8;  // values a thread keeps, in each direction
+constexpr int kBlock = 16 * kEach;                   // rows and columns of a block's square
+constexpr int kStops = 128, kSlice = 16;
+
+struct alignas(16) Vector {
+  value_t at[kVector];
+};
 
 __device__ __forceinline__ value_t add_min(value_t a, value_t b, value_t c) {
 #if USE_DPX
   return __viaddmin_s32(a, b, c);
 #else
+  // No NaN can arise (there is no minus infinity), so the float minimum is one instruction.
+  if constexpr (sizeof(value_t) == 4 && value_t(0.5) != value_t(0)) return fminf(a + b, c);
   const value_t sum = a + b;
   return sum < c ? sum : c;
 #endif
@@ -51,31 +62,33 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
   for (int r = y; r < kTile; r += 16) corner[r * side + x] = tile[r][x];
 }
 
+// Row and column of tiles number `strip`, through the stops of tile `step`, whose own tile is closed. With
+// strip = step this is the second phase; with another strip, the third one for that strip alone. The tile where
+// both strips meet is written twice with the same values. Tiles that are final already are left out.
 extern "C" __global__ void __launch_bounds__(256, 2)
-    close_panels(value_t* matrix, long long side, long long step) {
+    update_strips(value_t* matrix, long long side, long long strip, long long step) {
   extern __shared__ unsigned long long panel_memory[];
-  value_t* closed = reinterpret_cast<value_t*>(panel_memory);  // [64][64]
-  value_t* old = closed + kTile * kTile;                       // [64][64]
+  value_t* a = reinterpret_cast<value_t*>(panel_memory);  // [64][64]: from the tile's row to the stops
+  value_t* b = a + kTile * kTile;                         // [64][64]: from the stops on
   const long long other = blockIdx.x;
-  if (other == step) return;
   const bool row = blockIdx.y == 0;
-  const value_t* corner = matrix + step * kTile * side + step * kTile;
-  value_t* mine = row ? matrix + step * kTile * side + other * kTile
-                      : matrix + other * kTile * side + step * kTile;
-  for (int i = threadIdx.x; i < kTile * kTile; i += 256) {
-    const int r = i / kTile, c = i % kTile;
-    closed[i] = corner[r * side + c];
-    old[i] = mine[r * side + c];
-  }
-  __syncthreads();
-  const value_t* a = row ? closed : old;
-  const value_t* b = row ? old : closed;
+  if (other == step || (!row && other == strip)) return;
+  const long long i = row ? strip : other, j = row ? other : strip;
+  value_t* mine = matrix + i * kTile * side + j * kTile;
+  const value_t* before = matrix + i * kTile * side + step * kTile;
+  const value_t* after = matrix + step * kTile * side + j * kTile;
   const int x = threadIdx.x % 16, y = threadIdx.x / 16;
+  for (int p = threadIdx.x; p < kTile * kTile; p += 256) {
+    const int r = p / kTile, c = p % kTile;
+    a[p] = before[r * side + c];
+    b[p] = after[r * side + c];
+  }
   value_t best[4][4];
 #pragma unroll
   for (int r = 0; r < 4; ++r)
 #pragma unroll
-    for (int c = 0; c < 4; ++c) best[r][c] = old[(y + 16 * r) * kTile + x + 16 * c];
+    for (int c = 0; c < 4; ++c) best[r][c] = mine[(y + 16 * r) * side + x + 16 * c];
+  __syncthreads();
   for (int k = 0; k < kTile; ++k) {
     value_t left[4], top[4];
 #pragma unroll
@@ -93,46 +106,76 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     for (int c = 0; c < 4; ++c) mine[(y + 16 * r) * side + x + 16 * c] = best[r][c];
 }
 
+// Begins the copies of one slice of stops: kBlock rows of kSlice values, and kSlice rows of kBlock values.
+__device__ __forceinline__ void begin_slice(value_t (*left)[kSlice], value_t (*top)[kBlock],
+                                            const value_t* rows, const value_t* columns, long long side) {
+  for (int p = threadIdx.x; p < kBlock * kSlice / kVector; p += 256) {
+    const int r = p / (kSlice / kVector), c = p % (kSlice / kVector) * kVector;
+    copy_async_16(&left[r][c], rows + r * side + c);
+    const int k = p / (kBlock / kVector), t = p % (kBlock / kVector) * kVector;
+    copy_async_16(&top[k][t], columns + k * side + t);
+  }
+}
+
+// Everything through the stops of pass `pass`.
 extern "C" __global__ void __launch_bounds__(256, 2)
-    update_rest(value_t* matrix, long long side, long long step) {
-  constexpr int kSlice = 16, kBlock = 16 * kEach;
-  alignas(16) __shared__ value_t left[kSlice][kBlock + 4];  // transposed: one stop a row
-  alignas(16) __shared__ value_t top[kSlice][kBlock];
+    update_rest(value_t* matrix, long long side, long long pass) {
+  alignas(16) __shared__ value_t left[2][kBlock][kSlice];
+  alignas(16) __shared__ value_t top[2][kSlice][kBlock];
   const long long row = static_cast<long long>(blockIdx.y) * kBlock;
   const long long column = static_cast<long long>(blockIdx.x) * kBlock;
-  const long long stops = step * kTile;
-  const int x = threadIdx.x % 16, y = threadIdx.x / 16;
+  const value_t* rows = matrix + row * side + pass * kStops;
+  const value_t* columns = matrix + pass * kStops * side + column;
+  // A warp covers 8 x 4 places: its reads of either side meet in few banks.
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int x = lane % 8 + 8 * (warp % 2), y = lane / 8 + 4 * (warp / 2);
+  begin_slice(left[0], top[0], rows, columns, side);
+  value_t* mine = matrix + (row + y) * side + column + x * kVector;
   value_t best[kEach][kEach];
 #pragma unroll
   for (int r = 0; r < kEach; ++r)
 #pragma unroll
-    for (int c = 0; c < kEach; ++c)
-      best[r][c] = matrix[(row + y * 4 + (r / 4) * 64 + r % 4) * side + column + x * 4 + (c / 4) * 64 + c % 4];
-  for (int slice = 0; slice < kTile; slice += kSlice) {
-    for (int i = threadIdx.x; i < kSlice * kBlock; i += 256) {
-      left[i % kSlice][i / kSlice] = matrix[(row + i / kSlice) * side + stops + slice + i % kSlice];
-      top[i / kBlock][i % kBlock] = matrix[(stops + slice + i / kBlock) * side + column + i % kBlock];
+    for (int c = 0; c < kEach; c += kVector) {
+      const Vector some = *reinterpret_cast<const Vector*>(mine + 16 * r * side + c * 16);
+#pragma unroll
+      for (int i = 0; i < kVector; ++i) best[r][c + i] = some.at[i];
     }
-    __syncthreads();
-#pragma unroll 2
-    for (int k = 0; k < kSlice; ++k) {
-      value_t a[kEach], b[kEach];
+#pragma unroll 1
+  for (int slice = 0; slice < kStops / kSlice; ++slice) {
+    copy_async_wait();
+    __syncthreads();  // this slice has come for all, and all are done with the one before
+    const int now = slice % 2;
+    if (slice + 1 < kStops / kSlice)
+      begin_slice(left[1 - now], top[1 - now], rows + (slice + 1) * kSlice,
+                  columns + (slice + 1) * kSlice * side, side);
+#pragma unroll 1
+    for (int k = 0; k < kSlice; k += kVector) {
+      Vector a[kEach];
 #pragma unroll
-      for (int r = 0; r < kEach; ++r) a[r] = left[k][y * 4 + (r / 4) * 64 + r % 4];
+      for (int r = 0; r < kEach; ++r) a[r] = *reinterpret_cast<const Vector*>(&left[now][y + 16 * r][k]);
 #pragma unroll
-      for (int c = 0; c < kEach; ++c) b[c] = top[k][x * 4 + (c / 4) * 64 + c % 4];
+      for (int i = 0; i < kVector; ++i) {
+        Vector b[kEach / kVector];
 #pragma unroll
-      for (int r = 0; r < kEach; ++r)
+        for (int c = 0; c < kEach / kVector; ++c)
+          b[c] = *reinterpret_cast<const Vector*>(&top[now][k + i][(x + 16 * c) * kVector]);
 #pragma unroll
-        for (int c = 0; c < kEach; ++c) best[r][c] = add_min(a[r], b[c], best[r][c]);
+        for (int r = 0; r < kEach; ++r)
+#pragma unroll
+          for (int c = 0; c < kEach; ++c)
+            best[r][c] = add_min(a[r].at[i], b[c / kVector].at[c % kVector], best[r][c]);
+      }
     }
-    __syncthreads();
   }
 #pragma unroll
   for (int r = 0; r < kEach; ++r)
 #pragma unroll
-    for (int c = 0; c < kEach; ++c)
-      matrix[(row + y * 4 + (r / 4) * 64 + r % 4) * side + column + x * 4 + (c / 4) * 64 + c % 4] = best[r][c];
+    for (int c = 0; c < kEach; c += kVector) {
+      Vector some;
+#pragma unroll
+      for (int i = 0; i < kVector; ++i) some.at[i] = best[r][c + i];
+      *reinterpret_cast<Vector*>(mine + 16 * r * side + c * 16) = some;
+    }
 }
 
 // Speed of add_min alone, to measure against: `turns` x 16 chains a thread. Launch: any grid, blocks of 256.

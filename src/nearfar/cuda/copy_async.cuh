@@ -1,0 +1,21 @@
+// Copies from global to shared memory that run while the thread computes: 16 bytes each, past the registers.
+//
+// Where the device has none (before compute capability 8.0) the copy is done at once. Both addresses are
+// multiples of 16. A thread waits for its own copies; a barrier makes them visible to the block.
+#pragma once
+
+__device__ __forceinline__ void copy_async_16(void* to_shared, const void* from) {
+#if __CUDA_ARCH__ >= 800
+  const unsigned int to = static_cast<unsigned int>(__cvta_generic_to_shared(to_shared));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+#else
+  *static_cast<int4*>(to_shared) = *static_cast<const int4*>(from);
+#endif
+}
+
+// Waits for all copies that this thread has begun.
+__device__ __forceinline__ void copy_async_wait() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
