@@ -40,8 +40,15 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
+def _gpu() -> dict[str, Any] | None:
+    """The current CUDA device, or None without one."""
+    from nearfar.cuda import runtime
+
+    return runtime.device()._asdict() if runtime.available() is True else None
+
+
 def environment() -> dict[str, Any]:
-    """What the numbers depend on: processor, cores, versions, commit, load; no host name."""
+    """What the numbers depend on: processor, GPU, cores, versions, commit, load; no host name."""
     from nearfar.construct import default_threads
 
     versions = {"nearfar": nearfar.__version__, "python": platform.python_version()}
@@ -53,6 +60,7 @@ def environment() -> dict[str, Any]:
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "cpu": _processor(),
         "cores": default_threads(),
+        "gpu": _gpu(),
         "system": f"{platform.system()} {platform.machine()}",
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "load_average": os.getloadavg()[0],

@@ -6,19 +6,16 @@ import argparse
 import enum
 import json
 import math
-import os
-import shutil
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar import errors
+from nearfar.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import TracebackType
 
 __all__ = [
     "EXIT_CODES",
@@ -164,60 +161,3 @@ def duration(seconds: float) -> str:
         if seconds >= scale or unit == "us":
             return f"{seconds / scale:.3g} {unit}"
     return f"{seconds:.3g} s"
-
-
-class Progress:
-    """A bar on stderr for long work; silent when stderr is no terminal, or with ``--quiet``.
-
-    Parameters
-    ----------
-    text : str
-        What is being done.
-    enabled : bool
-        False keeps it silent.
-
-    Notes
-    -----
-    The first bar shows after half a second, so that short work leaves no trace. Call the object
-    with ``(done, total)``; readers that accept ``progress=`` do so. ``NO_COLOR`` turns colour off.
-    """
-
-    def __init__(self, text: str, *, enabled: bool = True) -> None:
-        self.title = self.text = text
-        self.enabled = enabled and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        self.colour = not os.environ.get("NO_COLOR")
-        self.began = time.monotonic()
-        self.drawn = 0.0
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self.drawn:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-
-    def stage(self, stage: str, done: float, total: float) -> None:
-        """As :meth:`__call__`, with the name of a stage, as readers and writers report it."""
-        self.text = f"{self.title} ({stage})"
-        self(done, total)
-
-    def __call__(self, done: float, total: float) -> None:
-        """Say how much is done; cheap enough to call often."""
-        now = time.monotonic()
-        if not self.enabled or now - self.began < 0.5 or now - self.drawn < 0.1:
-            return
-        self.drawn = now
-        part = min(max(done / total, 0.0), 1.0) if total > 0 else 0.0
-        width = max(min(shutil.get_terminal_size().columns - len(self.text) - 12, 40), 5)
-        full = round(part * width)
-        bar = "#" * full + "-" * (width - full)
-        if self.colour:
-            bar = f"\x1b[36m{'━' * full}\x1b[90m{'━' * (width - full)}\x1b[0m"
-        sys.stderr.write(f"\r\x1b[K{self.text} {bar} {part:4.0%}")
-        sys.stderr.flush()

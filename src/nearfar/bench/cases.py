@@ -1,0 +1,244 @@
+"""Timing of this library's own variants side by side: the one loop that every experiment uses."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import nearfar
+from nearfar.cuda import runtime
+from nearfar.options import build_options
+from nearfar.profile import dijkstra_edges
+from nearfar.registry import Request, Variant, Workspace, registered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph import Graph
+
+__all__ = ["Case", "case", "counters", "proven", "time_cases", "time_once"]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One contender: a label for tables, a variant with checked options, and CPU workers."""
+
+    label: str
+    variant: Variant
+    options: Any
+    threads: int = 1
+
+
+def case(label: str, identity: str, *, threads: int = 1, **options: Any) -> Case:
+    """A case of the registered variant ``identity`` (``idea@device``).
+
+    Raises
+    ------
+    OptionError
+        For an option that the variant does not have.
+    KeyError
+        For an id that is not registered.
+    """
+    variant = registered(identity)
+    if variant is None:
+        raise KeyError(identity)
+    return Case(label, variant, build_options(variant.options, options, variant.id), threads)
+
+
+def proven(graph: Graph, sources: Iterable[int]) -> dict[int, NDArray[Any]]:
+    """Distances of the CPU engine for each source, each proven by its certificate. O(n + m) each.
+
+    Raises
+    ------
+    ProofError
+        If a proof fails.
+    """
+    found = {}
+    for source in dict.fromkeys(sources):
+        paths = nearfar.sssp(graph, source, device="cpu", predecessors=True)
+        nearfar.verify(graph, paths)
+        found[source] = paths.distances
+    return found
+
+
+def time_once(one: Case, graph: Graph, source: int) -> tuple[float, Any]:
+    """Seconds of one solve and its answer.
+
+    On CUDA by events, so that host steps and waits between launches count and the graph is on the
+    device already; on the CPU by the wall clock.
+    """
+    workspace = Workspace(threads=one.threads)
+    if one.variant.device == "cuda":
+        timer = runtime.Timer().start()
+        answer = one.variant.run(graph, source, one.options, workspace)
+        return timer.stop().seconds, answer
+    began = time.perf_counter()
+    answer = one.variant.run(graph, source, one.options, workspace)
+    return time.perf_counter() - began, answer
+
+
+def counters(one: Case, graph: Graph, source: int) -> dict[str, Any]:
+    """Scalars of a run of its own with full statistics, and what its frontier sizes say."""
+    workspace = Workspace(threads=one.threads, stats="full")
+    return _scalars(one.variant.run(graph, source, one.options, workspace).stats)
+
+
+def _scalars(stats: dict[str, Any]) -> dict[str, Any]:
+    found = {k: v for k, v in stats.items() if isinstance(v, (bool, int, float, str))}
+    if len(np.atleast_1d(stats.get("frontier", ()))):
+        sizes = np.asarray(stats["frontier"])
+        found |= {"frontier_mean": float(sizes.mean()), "frontier_max": int(sizes.max())}
+    return found
+
+
+class _Truth:
+    """Proven distances on the host and, once needed, on the device."""
+
+    def __init__(self, distances: dict[int, NDArray[Any]]) -> None:
+        self.host = distances
+        self.device: dict[int, Any] = {}
+
+    def wrong(self, answer: Any, source: int) -> int:
+        """Vertices whose distance is not the proven one, bit for bit."""
+        if isinstance(answer.distances, np.ndarray):
+            return int(np.count_nonzero(answer.distances != self.host[source]))
+        if source not in self.device:
+            self.device = {source: runtime.upload(self.host[source])}  # one at a time is enough
+        return int((answer.distances != self.device[source]).sum())
+
+
+def time_cases(
+    graph: Graph,
+    cases: Sequence[Case],
+    sources: Sequence[int],
+    *,
+    rounds: int = 3,
+    patience: float = 1.0,
+    truth: dict[int, NDArray[Any]] | None = None,
+    with_counters: bool = True,
+    progress: Callable[[float], None] = lambda part: None,
+) -> dict[str, Any]:
+    """Time cases on a graph, in turns, and check every answer.
+
+    Parameters
+    ----------
+    graph : Graph
+    cases : sequence of Case
+        Those that do not fit the graph are listed under ``left_out`` with the reason.
+    sources : sequence of int
+        Each case solves from each source in every round.
+    rounds : int
+        After one warm-up solve from the first source.
+    patience : float
+        Seconds; a case whose warm-up took longer is timed once, from the first source.
+    truth : dict or None
+        Proven distances by source, if they are there already.
+    with_counters : bool
+        Take counters in one more run, from the first source, of cases within the patience.
+    progress : callable
+        Called with 0 to 1.
+
+    Returns
+    -------
+    dict
+        Plain data: ``n``, ``m``, ``weights``, ``sources``, ``reached`` and ``edges_of_dijkstra`` a
+        source, ``left_out``, and ``cases``: by label ``id``, ``options``, ``unsafe``, ``samples``
+        (``[round, source, seconds]``), ``median_seconds``, ``minimum_seconds``, ``mean_seconds``
+        (over the sources' medians, as the papers average), ``runs``, ``wrong_runs`` and
+        ``wrong_vertices`` (of the worst run), ``counters``, ``timed_once``.
+    """
+    truth = proven(graph, sources) if truth is None else truth
+    checked = _Truth(truth)
+    found: dict[str, dict[str, Any]] = {}
+    left_out: dict[str, str] = {}
+    live: list[Case] = []
+    steps = len(cases) * (1 + rounds * len(sources))
+    step = 0
+
+    def note(one: Case, answer: Any, source: int) -> None:
+        entry = found[one.label]
+        wrong = checked.wrong(answer, source)
+        entry["runs"] += 1
+        entry["wrong_runs"] += bool(wrong)
+        entry["wrong_vertices"] = max(entry["wrong_vertices"], wrong)
+        entry["counters"] |= _scalars(answer.stats)
+
+    for one in cases:
+        fits = one.variant.can_run(graph, Request(device=one.variant.device))
+        if fits is not True:
+            left_out[one.label] = fits
+            continue
+        found[one.label] = {
+            "id": one.variant.id,
+            "options": asdict(one.options),
+            "threads": one.threads if one.variant.device == "cpu" else None,
+            "unsafe": one.variant.unsafe,
+            "timed_once": False,
+            "runs": 0,
+            "wrong_runs": 0,
+            "wrong_vertices": 0,
+            "counters": {},
+            "samples": [],
+        }
+        began = time.perf_counter()
+        seconds, answer = time_once(one, graph, sources[0])
+        note(one, answer, sources[0])
+        if time.perf_counter() - began > patience and one.variant.device == "cuda":
+            seconds, answer = time_once(one, graph, sources[0])  # the first one compiled
+            note(one, answer, sources[0])
+        del answer
+        if seconds > patience:
+            found[one.label]["timed_once"] = True
+            found[one.label]["samples"].append([0, sources[0], seconds])
+        else:
+            live.append(one)
+        step += 1
+        progress(step / steps)
+    for turn in range(rounds):
+        for source in sources:
+            shift = turn % max(len(live), 1)
+            for one in live[shift:] + live[:shift]:
+                seconds, answer = time_once(one, graph, source)
+                note(one, answer, source)
+                del answer
+                found[one.label]["samples"].append([turn, source, seconds])
+            step += len(live)
+            progress(min(step / steps, 1.0))
+    for one in live:
+        if with_counters:
+            found[one.label]["counters"] |= counters(one, graph, sources[0])
+    for entry in found.values():
+        _summarise(entry)
+    return {
+        "n": graph.n_vertices,
+        "m": graph.n_edges,
+        "weights": graph.weight_dtype.name if graph.is_weighted else "none",
+        "sources": [int(s) for s in sources],
+        "reached": [_reached(truth[s]) for s in sources],
+        "edges_of_dijkstra": [dijkstra_edges(graph, truth[s]) for s in sources],
+        "left_out": left_out,
+        "cases": found,
+    }
+
+
+def _reached(distances: NDArray[Any]) -> int:
+    from nearfar.graph import unreached_value
+
+    return int(np.count_nonzero(distances != unreached_value(distances.dtype)))
+
+
+def _summarise(entry: dict[str, Any]) -> None:
+    """Median and minimum of all samples; mean over the sources of each source's median."""
+    seconds = [sample[2] for sample in entry["samples"]]
+    by_source: dict[int, list[float]] = {}
+    for _, source, value in entry["samples"]:
+        by_source.setdefault(source, []).append(value)
+    entry["median_seconds"] = statistics.median(seconds)
+    entry["minimum_seconds"] = min(seconds)
+    entry["mean_seconds"] = statistics.fmean(statistics.median(v) for v in by_source.values())

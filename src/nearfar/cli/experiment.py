@@ -1,0 +1,110 @@
+"""Repeat a paper's experiments on this machine: all samples as JSON, tables, and figures.
+
+Writes manifest.json, samples/, results.json, tables/, figures/ and index.md to the folder. A run
+that was stopped goes on where it was when the command is given again; every finished measurement is
+kept. Figures need matplotlib: pip install 'nearfar[plot]'. Real graphs come from the folder that
+NEARFAR_DATA names. 'nearfar experiment list' shows what there is.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nearfar.cli.console import Exit, emit, note, rows
+from nearfar.errors import OptionError
+
+if TYPE_CHECKING:
+    import argparse
+
+NAME = "experiment"
+HELP = "repeat a paper's experiments: tables and figures"
+EXAMPLES = """\
+nearfar experiment list
+nearfar experiment martin-2009 -o martin
+nearfar experiment ortega-arranz-2015 --scale paper --device cuda -o ortega
+nearfar experiment martin-2009 --scale paper --only 'lists-*' --budget 600 -o martin"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    parser.add_argument("name", metavar="NAME", help="an experiment, or 'list'")
+    parser.add_argument(
+        "--scale",
+        default="small",
+        metavar="SCALE",
+        help="small (default; minutes on two cores), paper (the paper's sizes) or beyond",
+    )
+    parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="folder for results")
+    parser.add_argument("--rounds", type=int, metavar="N", help="timed solves a source")
+    parser.add_argument("--sources", type=int, metavar="N", help="sources a graph")
+    parser.add_argument("--graphs", type=int, metavar="N", help="graphs a size")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of the first graph")
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        default=[],
+        metavar="PATTERN",
+        help="only tasks whose key matches, as in a shell; the others can follow later",
+    )
+    parser.add_argument(
+        "--budget", type=float, metavar="SECONDS", help="begin no task after so many seconds"
+    )
+    parser.add_argument(
+        "--restart", action="store_true", help="drop what the folder holds and begin again"
+    )
+    parser.add_argument(
+        "--progress", action="store_true", help="report progress where there is no terminal too"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """List experiments, or run one."""
+    from nearfar.experiments import experiments
+    from nearfar.experiments import run as run_experiment
+    from nearfar.experiments.render import markdown_table
+
+    if args.name == "list":
+        known = experiments()
+        facts = [
+            {
+                "name": e.name,
+                "title": e.title,
+                "paper": e.paper,
+                "scales": [s for s in e.scales if s != "tiny"],
+            }
+            for e in known.values()
+        ]
+        emit(args, facts, rows((e.name, e.title) for e in known.values()))
+        return Exit.OK
+    if args.output is None:
+        raise OptionError("give a folder for the results: -o DIR")
+    outcome = run_experiment(
+        args.name,
+        out=args.output,
+        scale=args.scale,
+        device=args.device,
+        rounds=args.rounds,
+        sources=args.sources,
+        graphs=args.graphs,
+        seed=args.seed,
+        only=args.only,
+        budget=args.budget,
+        restart=args.restart,
+        progress=False if args.quiet else (True if args.progress else None),
+    )
+    lines: list[str] = []
+    for table in outcome.results["tables"]:
+        lines += [f"## {table['title']}", "", *markdown_table(table), "", table["caption"], ""]
+    emit(args, outcome.results, lines[:-1])
+    note(
+        args,
+        f"{outcome.measured} tasks measured, {outcome.kept} kept from before; "
+        f"results in {args.output}",
+    )
+    for remark in outcome.results["remarks"]:
+        note(args, remark)
+    if outcome.wrong:
+        note(args, f"wrong answers: {', '.join(outcome.wrong)}")
+    return Exit.FAILED_PROOF if outcome.wrong else Exit.OK

@@ -1,0 +1,105 @@
+"""A progress bar with the time left, on stderr and only where somebody looks at it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = ["Progress", "time_left"]
+
+_LINE_EVERY = 10.0  # seconds between lines where the bar cannot be redrawn
+
+
+def time_left(seconds: float) -> str:
+    """Rough time in words: ``40 s``, ``3 min``, ``2 h 10 min``."""
+    if seconds < 60:
+        return f"{max(round(seconds), 1)} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+class Progress:
+    """A bar on stderr for long work; silent when stderr is no terminal, or with ``--quiet``.
+
+    Parameters
+    ----------
+    text : str
+        What is being done.
+    enabled : bool
+        False keeps it silent.
+    always : bool
+        Report where stderr is no terminal too: a line every ten seconds in place of a bar.
+
+    Notes
+    -----
+    The first bar shows after half a second, so that short work leaves no trace. Call the object
+    with ``(done, total)``; readers that accept ``progress=`` do so. After two seconds the bar says
+    how long the rest takes at the pace so far, counted from the first call. ``NO_COLOR`` turns
+    colour off.
+    """
+
+    def __init__(self, text: str, *, enabled: bool = True, always: bool = False) -> None:
+        self.title = self.text = text
+        self.bar = enabled and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self.enabled = self.bar or (enabled and always)
+        self.colour = not os.environ.get("NO_COLOR")
+        self.began = time.monotonic()
+        self.drawn = 0.0
+        self.first: tuple[float, float] | None = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self.drawn and self.bar:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def stage(self, stage: str, done: float, total: float) -> None:
+        """As :meth:`__call__`, with the name of a stage, as readers and writers report it."""
+        self.text = f"{self.title} ({stage})"
+        self(done, total)
+
+    def left(self, now: float, done: float, total: float) -> str:
+        """The time left at the pace since the first call, in words; empty while unknown."""
+        if self.first is None:
+            self.first = (now, done)
+        begun, at_first = self.first
+        if now - begun < 2.0 or done <= at_first or total <= done:
+            return ""
+        return f"{time_left((now - begun) * (total - done) / (done - at_first))} left"
+
+    def __call__(self, done: float, total: float) -> None:
+        """Say how much is done; cheap enough to call often."""
+        now = time.monotonic()
+        if not self.enabled:
+            return
+        left = self.left(now, done, total)
+        pause = 0.1 if self.bar else _LINE_EVERY
+        if now - self.began < 0.5 or (self.drawn and now - self.drawn < pause):
+            return
+        self.drawn = now
+        part = min(max(done / total, 0.0), 1.0) if total > 0 else 0.0
+        if not self.bar:
+            sys.stderr.write(f"{self.text} {part:.0%}{', ' if left else ''}{left}\n")
+            sys.stderr.flush()
+            return
+        room = shutil.get_terminal_size().columns - len(self.text) - len(left) - 13
+        width = max(min(room, 40), 5)
+        full = round(part * width)
+        bar = "#" * full + "-" * (width - full)
+        if self.colour:
+            bar = f"\x1b[36m{'━' * full}\x1b[90m{'━' * (width - full)}\x1b[0m"
+        sys.stderr.write(f"\r\x1b[K{self.text} {bar} {part:4.0%} {left}")
+        sys.stderr.flush()
