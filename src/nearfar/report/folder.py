@@ -41,9 +41,13 @@ class _Folder:
             if p.is_file() and not p.name.startswith(".") and p.resolve() != leave_out.resolve()
         )
         self.pages = [p for p in every if p.suffix == ".md"]
+        if folder / "index.md" in every:  # it has what the pages below it have
+            self.pages = [p for p in self.pages if p.parent == folder]
         # A README, or a page named like the folder, says what the others are about.
         self.pages.sort(key=lambda p: (p.stem.lower() not in ("readme", "index"), str(p)))
         self.json = [p for p in every if p.suffix == ".json"]
+        if folder / "results.json" in every:  # the same: single samples are in it
+            self.json = [p for p in self.json if p.parent == folder]
         self.figures = _one_form_each([p for p in every if p.suffix.lower() in _KINDS])
         self.shown: set[Path] = set()
 
@@ -84,11 +88,13 @@ def words(stem: str) -> str:
 
 def _environment(documents: dict[Path, Any]) -> list[tuple[str, str]]:
     """What the measurements say of machine, versions and commit; the first that says it."""
-    wanted = ("experiment", "scale", "device", "environment", "seed", "seeds")
+    wanted = ("experiment", "settings", "scale", "device", "environment", "seed", "seeds")
     rows: dict[str, str] = {}
     for document in documents.values():
         if not isinstance(document, dict):
             continue
+        if document.get("environments"):
+            document = document | {"environment": document["environments"][-1]}
         for key in wanted:
             value = document.get(key)
             parts = value.items() if isinstance(value, dict) else [(key, value)]
