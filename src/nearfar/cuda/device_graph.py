@@ -17,7 +17,7 @@ from nearfar.cuda import runtime
 if TYPE_CHECKING:
     from nearfar.graph import Graph
 
-__all__ = ["C_NAMES", "DeviceGraph", "device_graph"]
+__all__ = ["C_NAMES", "DeviceGraph", "device_graph", "upload_bytes"]
 
 C_NAMES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
 _CHUNK = 1 << 26  # edges packed at a time, so that the host's arrays need not fit twice
@@ -94,17 +94,34 @@ def device_graph(graph: Graph, *, wide: bool = False) -> DeviceGraph:
     return found  # type: ignore[no-any-return]
 
 
+def _types(graph: Graph, wide: bool) -> tuple[np.dtype[Any], np.dtype[Any], int]:
+    """Dtypes of vertices and of edge positions on the device, and bytes a record."""
+    narrow, big = np.dtype(np.int32), np.dtype(np.int64)
+    vertex = big if wide or graph.n_vertices > _LARGEST else narrow
+    offset = big if wide or graph.n_edges > _LARGEST else narrow
+    size = 2 * max(vertex.itemsize, graph.weight_dtype.itemsize)
+    return vertex, offset, size if graph.is_weighted else vertex.itemsize
+
+
+def upload_bytes(graph: Graph, *, wide: bool = False) -> int:
+    """Device memory that bringing the graph there takes at most, its staging counted in.
+
+    What a solve takes beside it is asked for by the solve; both are refused with
+    :class:`~nearfar.errors.OutOfMemoryError` before anything is allocated.
+    """
+    n, m = graph.n_vertices, graph.n_edges
+    _, offset, record = _types(graph, wide)
+    index, chunk = graph.indices.dtype.itemsize, min(m, _CHUNK)
+    staging = chunk * (index + graph.weight_dtype.itemsize) + (n + 1) * index
+    return (n + 1) * offset.itemsize + m * record + staging
+
+
 def _upload(graph: Graph, wide: bool) -> DeviceGraph:
     n, m = graph.n_vertices, graph.n_edges
-    narrow, big = np.dtype(np.int32), np.dtype(np.int64)
-    vertex = big if wide or n > _LARGEST else narrow
-    offset = big if wide or m > _LARGEST else narrow
+    vertex, offset, record = _types(graph, wide)
     weight, weighted = graph.weight_dtype, graph.is_weighted
-    record = 2 * max(vertex.itemsize, weight.itemsize) if weighted else vertex.itemsize
     index = graph.indices.dtype
-    chunk = min(m, _CHUNK)
-    needed = (n + 1) * offset.itemsize + m * record + chunk * (index.itemsize + weight.itemsize)
-    needed += (n + 1) * index.itemsize
+    needed = upload_bytes(graph, wide=wide)
     runtime.require_memory(needed, "use a CPU method (device='cpu') or a GPU with more memory")
 
     cp = runtime.cupy()

@@ -1,0 +1,137 @@
+"""Breadth-first search on one GPU against the weighted engine on the same graph with weights 1.
+
+``python benchmarks/breadth_first_cuda.py -o benchmarks/results/breadth_first_cuda.json`` times
+``breadth_first@cuda`` on graphs without weights and ``near_far@cuda`` on the same edges with
+weights of 1, interleaved: device time of a solve by CUDA events, graph on the device,
+initialisation included, median of 10. Every answer is compared with the CPU's breadth-first search.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import graphs_on_disk
+import nearfar
+from nearfar.algorithms.breadth_first.cuda import BreadthFirstOptions
+from nearfar.algorithms.near_far.one_launch import OneLaunchOptions
+from nearfar.bench.environment import environment
+from nearfar.cuda import runtime
+from nearfar.graph import Graph
+from nearfar.registry import Workspace, find
+
+# name: (both directions of every edge are there, source or None for the largest degree)
+GRAPHS: dict[str, tuple[bool, int | None]] = {
+    "random-200": (False, None),
+    "kronecker-20": (True, None),
+    "kronecker-22": (True, None),
+    "martin-11": (False, None),
+    "grid-2000": (True, None),
+    "ny-roads": (True, 189_259),
+}
+
+
+def solve(graph: Graph, method: str, source: int, options: Any) -> Any:
+    """One solve by a variant; its answer."""
+    (variant,) = find(method)
+    return variant.run(graph, source, options, Workspace())
+
+
+def steps_of(graph: Graph, source: int, options: Any) -> dict[str, Any]:
+    """Steps, vertices and milliseconds of each kind of step, from one recorded run."""
+    (variant,) = find("breadth_first@cuda")
+    stats = variant.run(graph, source, options, Workspace(stats="full")).stats
+    table: dict[str, Any] = {}
+    for kind, size, seconds in zip(
+        stats["kind"], stats["frontier"], [*stats["seconds_per_step"], 0.0], strict=True
+    ):
+        row = table.setdefault(kind, {"steps": 0, "vertices": 0, "ms": 0.0})
+        row["steps"] += 1
+        row["vertices"] += int(size)
+        row["ms"] += float(seconds) * 1e3
+    return table
+
+
+def measure(
+    name: str, folder: Path | None, rounds: int, options: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Both engines on one graph."""
+    both, source = GRAPHS[name]
+    weighted = graphs_on_disk.load(name, folder)
+    graph = Graph.from_csr(weighted.indptr, weighted.indices, directed=not both)
+    ones = Graph.from_csr(graph.indptr, graph.indices, np.ones(graph.n_edges, np.int32))
+    source = int(np.argmax(graph.degrees)) if source is None else source
+    want = nearfar.sssp(graph, source, method="breadth_first@cpu").distances
+    engines: list[tuple[str, Graph, str, Any, dict[str, Any]]] = [
+        ("weights of 1", ones, "near_far@cuda", OneLaunchOptions(), {})
+    ]
+    forms = [{}, *([{"transpose": True}] if graph.directed else []), *options]
+    for form in forms:
+        # Making the transpose of a directed graph is a choice; without it the search pushes only.
+        own = Graph.from_csr(graph.indptr, graph.indices, directed=graph.directed)
+        label = "breadth-first" + "".join(f", {k} {v}" for k, v in form.items())
+        engines.append((label, own, "breadth_first@cuda", BreadthFirstOptions(**form), form))
+    rows: list[dict[str, Any]] = [
+        {"engine": label, "options": form, "samples_ms": [], "right": True}
+        for label, _, _, _, form in engines
+    ]
+    for turn in range(rounds + 1):
+        for row, (_, own, method, chosen, _) in zip(rows, engines, strict=True):
+            answer = solve(own, method, source, chosen)
+            row["right"] &= bool((runtime.download(answer.distances) == want).all())
+            if turn:
+                row["samples_ms"].append(answer.stats["device_seconds"] * 1e3)
+            row["stats"] = {k: v for k, v in answer.stats.items() if isinstance(v, (int, float))}
+    for row, (_, own, method, chosen, _) in zip(rows, engines, strict=True):
+        row["median_ms"] = statistics.median(row["samples_ms"])
+        row["times_faster"] = rows[0]["median_ms"] / row["median_ms"]
+        if method == "breadth_first@cuda":
+            row["kinds"] = steps_of(own, source, chosen)
+    reached = int((want != np.iinfo(want.dtype).max).sum())
+    return {
+        "graph": name,
+        "n": graph.n_vertices,
+        "m": graph.n_edges,
+        "source": source,
+        "reached": reached,
+        "levels": int(want[want != np.iinfo(want.dtype).max].max()),
+        "rows": rows,
+    }
+
+
+def main() -> int:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--graphs", nargs="+", default=list(GRAPHS), choices=list(GRAPHS))
+    parser.add_argument("--folder", type=Path, default=None, help="of graphs_on_disk.py")
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--options", type=json.loads, nargs="*", default=[], help="more forms")
+    parser.add_argument("-o", "--output", type=Path, default=None)
+    given = parser.parse_args()
+    results = []
+    for name in given.graphs:
+        result = measure(name, given.folder, given.rounds, given.options)
+        results.append(result)
+        print(f"== {name} n={result['n']:,} m={result['m']:,} levels {result['levels']}")
+        for row in result["rows"]:
+            kinds = {k: (v["steps"], round(v["ms"], 3)) for k, v in row.get("kinds", {}).items()}
+            print(
+                f"   {row['median_ms']:8.3f} ms {row['times_faster']:5.2f}x "
+                f"{'right' if row['right'] else 'WRONG'} {row['engine']} {kinds} "
+                f"edges {row['stats']['edges_relaxed'] / result['m']:.2f} m",
+                flush=True,
+            )
+        if given.output:
+            here = {"environment": environment(), "device": runtime.device()._asdict()}
+            given.output.write_text(json.dumps({**here, "results": results}, indent=1) + "\n")
+    return int(any(not row["right"] for result in results for row in result["rows"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+// Direction-optimising breadth-first search in one cooperative launch.
+//
+// Beamer, Asanovic and Patterson 2012: a level pushes along the frontier's edges, or, when those
+// are many, every unvisited vertex pulls. Departures: the whole search is one launch with a barrier
+// over the grid between levels; small frontiers advance many levels within a few blocks (thin.cuh);
+// pulling reads the bits of visited vertices and no bitmap of the frontier (pull.cuh); in an
+// undirected graph vertices without edges count as visited from the start, and the search ends as
+// soon as no vertex is left.
+//
+// Arrays: offsets[n + 1], edges[m], in_offsets[n + 1], in_edges[m] (null without, equal for
+// undirected graphs), distance[n] (int), queue[n], visited[2][(n + 31) / 32], chunks[m / kChunk + m
+// / kHeavy + 1], control (zeroed), records[most_records] or null. Launch: cooperative, whole warps,
+// dynamic shared memory for a stage a warp and for two lists of thin_capacity entries. Races,
+// harmless: a vertex's bit is read before the atomic that claims it and may be old; then the atomic
+// answers. Decisions are taken from counters that nobody writes in the step that reads them.
+//
+// requires: cuda/grid_barrier.cuh
+// requires: algorithms/breadth_first/push.cuh
+// requires: algorithms/breadth_first/pull.cuh
+// requires: algorithms/breadth_first/thin.cuh
+
+// Distances and bits at the start. Returns this thread's number of vertices that nothing can reach.
+__device__ __forceinline__ uint32 start(const Search& s, long long source) {
+  const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
+  const long long upto = (s.n + 31) & ~31ll;
+  uint32 hopeless = 0;
+  for (long long v = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; v < upto;
+       v += stride) {
+    bool visited = v >= s.n || v == source;
+    if (v < s.n) {
+      s.distance[v] = v == source ? 0 : 0x7fffffff;
+      if (s.undirected && !visited && __ldg(s.offsets + v) == __ldg(s.offsets + v + 1)) {
+        visited = true;
+        ++hopeless;
+      }
+    }
+    const uint32 word = __ballot_sync(kAllLanes, visited);
+    if (lane_id() == 0) s.visited[0][v >> 5] = word;
+  }
+  return hopeless;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
+    breadth_first(Search s, long long source, long long limit, double alpha, double beta,
+                  const vertex_t* targets, long long n_targets, long long thin_limit,
+                  long long max_steps, Record* records, long long most_records) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  vertex_t* const slots = reinterpret_cast<vertex_t*>(shared) + (threadIdx.x >> 5) * kStage;
+  Control* const control = s.control;
+  const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
+  const uint32 hopeless = warp_sum(start(s, source));
+  if (lane_id() == 0 && hopeless)
+    atomicAdd(reinterpret_cast<uint64*>(&control->hopeless), uint64(hopeless));
+  if (first_thread) {
+    s.queue[0] = static_cast<vertex_t>(source);
+    control->found[0] = 1;
+    const uint64 degree = degree_of(s, static_cast<vertex_t>(source));
+    control->ahead[0] = degree;
+    control->long_rows[0] = degree > kThinDegree;
+  }
+  grid_barrier(&control->arrivals);
+
+  const long long reachable = s.n - load_relaxed(&control->hopeless);
+  uint64 unexplored = static_cast<uint64>(s.m), edges_seen = 0;
+  long long end = 0, reached = 0, steps = 0, pushes = 0, pulls = 0, thin_levels = 0;
+  ThinState thin{1, 0, 0};
+  int& level = thin.level;
+  uint32 k = 0, now = 0;
+  bool pulling = false;
+  for (; true; ++k) {
+    const count_t size = load_relaxed(&control->found[k & 3]);
+    const uint64 ahead = load_relaxed(&control->ahead[k & 3]);
+    const vertex_t* const frontier = s.queue + end;
+    end += size;
+    reached += size;
+    if (size == 0 || reached >= reachable || level > limit) break;
+    if (++steps > max_steps) {
+      if (first_thread) control->status = kStuck;
+      break;
+    }
+    if (n_targets) {  // those of earlier levels: in this one, faster blocks may be writing already
+      bool settled = true;
+      for (long long t = threadIdx.x; t < n_targets; t += blockDim.x)
+        settled &= load_relaxed(s.distance + targets[t]) < level;
+      if (__syncthreads_and(settled)) break;
+    }
+    if (first_thread) {
+      control->found[(k + 2) & 3] = 0;
+      control->ahead[(k + 2) & 3] = 0;
+      control->long_rows[(k + 2) & 3] = 0;
+      control->chunks[(k + 2) & 3] = 0;
+    }
+    unexplored -= unexplored < ahead ? unexplored : ahead;
+    const bool is_thin = size <= thin_limit && ahead <= uint64(thin_limit) * 8 &&
+                         !load_relaxed(&control->long_rows[k & 3]);
+    pulling = !is_thin && s.in_offsets != nullptr &&
+              (pulling ? double(size) * beta >= double(reachable)
+                       : double(ahead) * alpha > double(unexplored));
+    if (records && first_thread && steps <= most_records)
+      records[steps - 1] = {is_thin   ? kThin
+                            : pulling ? kPull
+                                      : kPush,
+                            size, ahead, clock_nanoseconds()};
+    const Found out{s.queue + end, &control->found[(k + 1) & 3], &control->ahead[(k + 1) & 3],
+                    &control->long_rows[(k + 1) & 3]};
+    if (is_thin) {
+      long long last = limit < s.n ? limit : s.n;
+      if (n_targets && level + 63 < last) last = level + 63;
+      const int before = level;
+      thin.reached = 0;
+      thin_step(s, out, s.visited[now], frontier, static_cast<uint32>(size), thin, k & 3, last,
+                shared, &edges_seen);
+      grid_barrier(&control->arrivals);
+      level = load_relaxed(&control->thin_level[k & 3]);
+      thin.round = load_relaxed(&control->thin_round[k & 3]);
+      reached += static_cast<long long>(load_relaxed(&control->thin_reached[k & 3]));
+      thin_levels += level - before;
+      continue;
+    }
+    if (pulling) {
+      pull_step(s, out, slots, s.visited[now], s.visited[now ^ 1], level, &edges_seen);
+      now ^= 1;
+      ++pulls;
+      grid_barrier(&control->arrivals);
+    } else {
+      push_step(s, out, slots, s.visited[now], level, frontier, size, &control->chunks[k & 3],
+                &edges_seen);
+      ++pushes;
+      grid_barrier(&control->arrivals);
+      const uint32 chunks = load_relaxed(&control->chunks[k & 3]);
+      if (chunks) {
+        chunk_step(s, out, slots, s.visited[now], level, chunks);
+        grid_barrier(&control->arrivals);
+      }
+    }
+    ++level;
+  }
+  edges_seen = warp_sum(edges_seen);
+  if (lane_id() == 0) atomicAdd(&control->edges, edges_seen);
+  if (first_thread) {
+    control->steps = steps;
+    control->levels = level - 1;
+    control->pushes = pushes;
+    control->pulls = pulls;
+    control->thin_levels = thin_levels;
+    control->reached = reached;
+  }
+}

@@ -1,0 +1,117 @@
+// The pulling step of the breadth-first search: every unvisited vertex looks for one visited
+// predecessor.
+//
+// One that was visited before this level lies in the frontier, else the vertex would have been
+// found earlier: so the bits of the levels before are all that is read, and no bitmap of the
+// frontier is needed. Bits found now go to the other bitmap, which the next step reads. A warp
+// takes up to 32 words of bits and deals their unvisited vertices to its lanes; a lane looks at
+// kAlone edges, and leaves longer rows to the warp.
+// Races: none. A word is written by the warp that took it; the bits that are read stand still.
+//
+// requires: algorithms/breadth_first/search_state.cuh
+#pragma once
+
+// Position of the set bit of that rank; it exists.
+__device__ __forceinline__ int set_bit(uint32 word, int rank) {
+  int place = 0;
+#pragma unroll
+  for (int half = 16; half > 0; half >>= 1) {
+    const int below = __popc(word & ((1u << half) - 1));
+    if (rank >= below) {
+      rank -= below;
+      word >>= half;
+      place += half;
+    }
+  }
+  return place;
+}
+
+__device__ __forceinline__ bool is_set(const uint32* words, vertex_t v) {
+  return words[v >> 5] & bit_of(v);
+}
+
+// Whether one of the in-edges begin .. end comes from a visited vertex, kInFlight at a time.
+__device__ __forceinline__ bool any_visited(const Search& s, const uint32* seen, offset_t* at,
+                                            offset_t end, offset_t step, uint32* looked) {
+  vertex_t from[kInFlight];
+  bool hit = false;
+#pragma unroll
+  for (int u = 0; u < kInFlight; ++u) {
+    const offset_t j = *at + u * step;
+    from[u] = j < end ? load_edge(s.in_edges, j).target : vertex_t(-1);
+  }
+#pragma unroll
+  for (int u = 0; u < kInFlight; ++u)
+    if (from[u] >= 0) {
+      hit |= is_set(seen, from[u]);
+      ++*looked;
+    }
+  *at += kInFlight * step;
+  return hit;
+}
+
+__device__ __noinline__ void pull_step(const Search& s, const Found& out, vertex_t* slots,
+                                       const uint32* seen, uint32* next, int level,
+                                       uint64* edges_seen) {
+  __shared__ uint32 found_bits[BLOCK_THREADS / 32][32];
+  uint32* const found_here = found_bits[threadIdx.x >> 5];
+  Stage stage{slots, 0};
+  const long long words = (s.n + 31) / 32;
+  const long long warps = static_cast<long long>(gridDim.x) * (blockDim.x >> 5);
+  const long long warp =
+      static_cast<long long>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
+  const long long even = (words + warps - 1) / warps;
+  const int share = even < 1 ? 1 : even > 32 ? 32 : static_cast<int>(even);
+  uint32 looked = 0;
+  for (long long base = warp * share; base < words; base += warps * share) {
+    const long long w = base + lane_id();
+    const bool mine = lane_id() < share && w < words;
+    const uint32 word = mine ? seen[w] : ~0u;
+    found_here[lane_id()] = 0;
+    __syncwarp();
+    const int missing = __popc(~word);
+    const int upto = warp_inclusive_sum(missing);
+    const int total = __shfl_sync(kAllLanes, upto, 31);
+    for (int first = 0; first < total; first += 32) {
+      const int t = first + lane_id();
+      const int owner = lane_of(t < total ? t : 0, upto - missing);
+      const uint32 open = ~__shfl_sync(kAllLanes, word, owner);
+      const int rank = t - __shfl_sync(kAllLanes, upto - missing, owner);
+      vertex_t v = 0;
+      int place = 0;
+      offset_t at = 0, end = 0;
+      if (t < total) {
+        place = set_bit(open, rank);
+        v = static_cast<vertex_t>((base + owner) * 32 + place);
+        at = __ldg(s.in_offsets + v);
+        end = __ldg(s.in_offsets + v + 1);
+      }
+      bool hit = false;
+      const offset_t alone = end - at > kAlone ? at + kAlone : end;
+      while (!hit && at < alone) hit = any_visited(s, seen, &at, end, 1, &looked);
+      __syncwarp();
+      uint32 rest = __ballot_sync(kAllLanes, !hit && at < end);
+      while (rest) {
+        const int lane = __ffs(rest) - 1;
+        rest &= rest - 1;
+        const offset_t row_end = __shfl_sync(kAllLanes, end, lane);
+        offset_t j = __shfl_sync(kAllLanes, at, lane) + lane_id();
+        bool somewhere = false;
+        // The lanes' positions differ by less than 32, so lane 0's decides for all.
+        while (!somewhere && __shfl_sync(kAllLanes, j, 0) < row_end)
+          somewhere = __any_sync(kAllLanes, any_visited(s, seen, &j, row_end, 32, &looked));
+        if (lane_id() == lane) hit = somewhere;
+      }
+      if (hit) {
+        s.distance[v] = level;
+        atomicOr(found_here + owner, 1u << place);
+      }
+      push(s, stage, out, hit, v);
+    }
+    __syncwarp();
+    if (mine) next[w] = word | found_here[lane_id()];
+    __syncwarp();
+  }
+  flush(s, stage, out);
+  *edges_seen += looked;
+}

@@ -1,0 +1,156 @@
+// What the steps of the breadth-first search share: arrays, counters, queue staging.
+//
+// A warp collects the vertices that it finds in shared memory and reserves queue space for about a
+// hundred at a time; the row bounds of what is written are read then, so that the next step knows
+// how many edges its frontier has. Every vertex is found once, so the queue of n entries never
+// overflows.
+//
+// requires: cuda/edges.cuh
+// requires: cuda/memory.cuh
+// requires: cuda/warp.cuh
+#pragma once
+
+#ifndef BLOCK_THREADS
+#define BLOCK_THREADS 1024
+#endif
+#ifndef BLOCKS_EACH
+#define BLOCKS_EACH 1
+#endif
+
+constexpr int kStage = 128;   // vertices that a warp collects
+constexpr int kInFlight = 4;  // edges a lane has in flight
+constexpr int kMiddle = 64;   // rows above it have a warp for themselves
+constexpr int kHeavy = 2048;  // rows above it are cut into chunks for all warps
+constexpr int kChunk = 1024;
+constexpr int kAlone = 32;          // edges that a lane pulls by itself
+constexpr int kThinDegree = 256;    // a thin step ends at a longer row
+constexpr uint32 kThinLeave = 511;  // and at a block's list longer than this
+constexpr uint32 kThinShare = 128;  // entries that a thin step begins with, a block
+constexpr uint32 kMostThinBlocks = 120;
+constexpr uint32 kStuck = 1;
+
+template <bool Wide>
+struct CountOf {
+  typedef uint32 type;
+};
+template <>
+struct CountOf<true> {
+  typedef uint64 type;
+};
+typedef CountOf<(sizeof(vertex_t) > 4)>::type count_t;
+
+struct alignas(8) Chunk {
+  offset_t begin;
+  int size;
+};
+
+// Zeroed by the host, which reads status and the counters after it. What different warps hammer at
+// the same time lies in different cache lines; of what rotates, one is written, one read and one
+// reset.
+struct Control {
+  alignas(128) uint32 arrivals;
+  alignas(128) long long status;
+  uint64 edges;
+  long long steps, levels, pushes, pulls, thin_levels, reached;
+  alignas(128) long long hopeless;  // vertices that nothing can reach
+  alignas(128) count_t found[4];
+  alignas(128) uint64 ahead[4];  // edges of what was found
+  uint32 long_rows[4];           // 1 when one of it has more than kThinDegree
+  alignas(128) uint32 chunks[4];
+  alignas(128) uint32 meetings[4];  // barriers of a thin step's blocks, see thin.cuh
+  alignas(128) int thin_level[4];
+  uint32 thin_round[4];
+  uint64 thin_reached[4];
+};
+
+// By value into the kernel; every field takes 8 bytes. in_offsets is null where pulling is out of
+// reach.
+struct Search {
+  long long n, m;
+  const offset_t* offsets;
+  const Edge* edges;
+  const offset_t* in_offsets;
+  const Edge* in_edges;
+  int* distance;
+  vertex_t* queue;
+  uint32* visited[2];  // a bit a vertex
+  Chunk* chunks;
+  Control* control;
+  long long chunk_capacity;
+  long long thin_capacity;
+  long long row_lanes;
+  long long undirected;
+};
+
+// What a step found, for the host's record of a run.
+struct Record {
+  uint64 kind, frontier, edges, nanoseconds;
+};
+enum StepKind : uint32 { kPush, kPull, kThin };
+
+// Where a step's vertices go.
+struct Found {
+  vertex_t* queue;
+  count_t* counter;
+  uint64* ahead;
+  uint32* long_rows;
+};
+
+__device__ __forceinline__ uint64 degree_of(const Search& s, vertex_t v) {
+  return static_cast<uint64>(__ldg(s.offsets + v + 1) - __ldg(s.offsets + v));
+}
+
+struct Stage {
+  vertex_t* slots;
+  int filled;  // the same in all lanes
+};
+
+__device__ __noinline__ void write_out(const Search& s, const vertex_t* slots, int filled,
+                                       const Found& out) {
+  __syncwarp();
+  count_t base = 0;
+  if (lane_id() == 0) base = atomicAdd(out.counter, static_cast<count_t>(filled));
+  base = __shfl_sync(kAllLanes, base, 0);
+  uint64 ahead = 0;
+  for (int i = lane_id(); i < filled; i += 32) {
+    const vertex_t v = slots[i];
+    out.queue[base + i] = v;
+    const uint64 degree = degree_of(s, v);
+    ahead += degree;
+    if (degree > kThinDegree) *out.long_rows = 1;
+  }
+  ahead = warp_sum(ahead);
+  if (lane_id() == 0) atomicAdd(out.ahead, ahead);
+  __syncwarp();
+}
+
+__device__ __forceinline__ void flush(const Search& s, Stage& stage, const Found& out) {
+  if (stage.filled == 0) return;
+  write_out(s, stage.slots, stage.filled, out);
+  stage.filled = 0;
+}
+
+__device__ __forceinline__ void push(const Search& s, Stage& stage, const Found& out, bool take,
+                                     vertex_t v) {
+  const uint32 takers = __ballot_sync(kAllLanes, take);
+  if (takers == 0) return;
+  if (take) stage.slots[stage.filled + __popc(takers & ((1u << lane_id()) - 1))] = v;
+  stage.filled += __popc(takers);
+  if (stage.filled > kStage - 32) flush(s, stage, out);
+}
+
+// Lane that owns position t among spans laid end to end; `before` is the sum of earlier lanes'
+// sizes.
+__device__ __forceinline__ int lane_of(int t, int before) {
+  int lane = 0;
+#pragma unroll
+  for (int step = 16; step > 0; step >>= 1) {
+    const int there = __shfl_sync(kAllLanes, before, (lane + step) & 31);
+    if (lane + step < 32 && there <= t) lane += step;
+  }
+  return lane;
+}
+
+__device__ __forceinline__ uint32 bit_of(vertex_t v) {
+  return 1u << (v & 31);
+}
