@@ -214,8 +214,8 @@ def _table_two(done: Sequence[Done]) -> Table:
         line = [one.key, paper.kind, paper.stand_in, result["n"], result["m"]]
         line += [result["m"] / result["n"], result["hops"]]
         rows.append([*line, paper.vertices, paper.edges, paper.diameter])
-    names = ("graph", "class", "here", "vertices", "edges", "degree", "hops")
-    names += ("paper: vertices", "paper: edges", "paper: diameter")
+    names = ["graph", "class", "here", "vertices", "edges", "degree", "hops"]
+    names += ["paper: vertices", "paper: edges", "paper: diameter"]
     caption = (
         "The paper's files are not at hand; the third column says what stands in. Hops: the "
         "greater depth of two breadth-first searches, a lower bound of the diameter."
