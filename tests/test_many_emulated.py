@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar.algorithms.batched import cuda
+from nearfar.algorithms.batched import cuda, essential
 from nearfar.algorithms.bellman_ford import queue_cuda
 from nearfar.errors import NegativeCycleError
 from nearfar.graph import Graph, unreached_value
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 
 @pytest.mark.parametrize("method", ["block_per_source", "block_per_source_global", "lanes"])
-@pytest.mark.parametrize("dtype", [np.int32, np.float32])
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_batch(method, dtype):
     rng = np.random.default_rng(1)
     for n, m in [(1, 0), (9, 30), (100, 350)]:
@@ -28,7 +28,7 @@ def test_batch(method, dtype):
     columns, sources = rng.integers(0, 100, 7), rng.integers(0, 100, 9)
     some = distances(graph, sources, columns, method=f"{method}@cuda")
     np.testing.assert_array_equal(some, truth[np.ix_(sources, columns)])
-    limit = 40 if dtype == np.int32 else 0.5
+    limit = 40 if np.dtype(dtype).kind == "i" else 0.5
     near = distances(graph, sources, None, limit, method=f"{method}@cuda")
     none = unreached_value(truth.dtype)
     np.testing.assert_array_equal(near, np.where(truth > limit, none, truth)[sources])
@@ -97,3 +97,34 @@ def test_all_pairs_with_negative_weights(method, dtype):
     columns = rng.integers(0, n, 3)
     some = all_pairs(graph, targets=columns, method=f"{method}@cuda")
     np.testing.assert_array_equal(some, truth[:, columns])
+
+
+def test_dead_ends_are_named():
+    """Only what leads back to its one predecessor, or nowhere, improves nothing."""
+    tails, heads = [0, 1, 1, 2, 3, 3, 4, 5], [1, 0, 2, 2, 1, 4, 3, 3]
+    graph = Graph.from_edges(tails, heads, np.ones(8, dtype=np.int32), n_vertices=7)
+    dead = essential.dead_ends(graph)
+    np.testing.assert_array_equal(np.flatnonzero(dead), [0, 2, 4, 6])
+
+
+@pytest.mark.parametrize("limit", [None, 25])
+def test_edges_that_lie_on_no_shortest_path_are_dropped(monkeypatch, limit):
+    monkeypatch.setattr(essential, "_FEWEST", 8)
+    rng = np.random.default_rng(12)
+    for n, m, high in [(40, 400, 100), (60, 700, 3), (30, 200, 40_000)]:
+        graph = random_graph(rng, n, m, np.int32)
+        weights = rng.integers(0, high, graph.n_edges).astype(np.int32)
+        graph = Graph.from_csr(graph.indptr, graph.indices, weights)
+        truth = rows_of(graph)
+        if limit is not None:
+            truth = np.where(truth > limit, unreached_value(truth.dtype), truth)
+        stats = {}
+        order = rng.permutation(n)
+        found = distances(
+            graph, order, None, limit, method="block_per_source@cuda", stats=stats, slot_bits=16
+        )
+        np.testing.assert_array_equal(found, truth[order])
+        assert stats["edges_kept"] < graph.n_edges
+        twice = np.concatenate([order, order[:9]])
+        found = distances(graph, twice, None, limit, method="block_per_source@cuda")
+        np.testing.assert_array_equal(found, truth[twice])

@@ -18,7 +18,7 @@ BATCH = ["block_per_source", "block_per_source_global", "lanes"]
 
 
 @pytest.mark.parametrize("method", BATCH)
-@pytest.mark.parametrize("dtype", ["int32", "float32"])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_kronecker_and_grid_rows(method, dtype):
     rng = np.random.default_rng(4)
     for graph in (generate("kronecker", scale=13), generate("grid", rows=90, columns=110)):
@@ -30,12 +30,14 @@ def test_kronecker_and_grid_rows(method, dtype):
             np.testing.assert_array_equal(found, truth)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("method", BATCH)
-def test_random_batches_are_independent(method):
+def test_random_batches_are_independent(method, dtype):
+    """With three methods and four dtypes, 1,200 batches of other widths, orders and neighbours."""
     rng = np.random.default_rng(8)
-    graph = random_graph(rng, 150, 600, np.int32)
+    graph = random_graph(rng, 150, 600, dtype)
     truth = rows_of(graph)
-    for trial in range(200):
+    for trial in range(100):
         sources = rng.integers(0, 150, int(rng.integers(1, 100)))
         columns = rng.integers(0, 150, 7) if trial % 3 == 0 else None
         limit = int(rng.integers(1, 150)) if trial % 4 == 0 else None
@@ -62,6 +64,21 @@ def test_sixteen_bits_that_do_not_fit_are_repeated():
     found = all_pairs(path, method="block_per_source@cuda", stats=stats)
     assert stats["repeated_rows"] > 0
     np.testing.assert_array_equal(found[0], 100 * np.arange(n))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_dropped_edges_change_nothing(dtype):
+    """All pairs of a dense small world: most edges lie on no shortest path."""
+    rng = np.random.default_rng(2)
+    graph = random_graph(rng, 4000, 80_000, dtype)
+    weights = rng.integers(1, 101, graph.n_edges).astype(dtype)
+    graph = Graph.from_csr(graph.indptr, graph.indices, weights)
+    stats = {}
+    truth = all_pairs(graph, method="lanes@cpu")
+    for order in (np.arange(4000), rng.permutation(4000)):
+        found = distances(graph, order, method="block_per_source@cuda", stats=stats)
+        assert stats["edges_kept"] < 0.7 * graph.n_edges
+        np.testing.assert_array_equal(found, truth[order])
 
 
 @pytest.mark.parametrize("form", ["persistent", "queue", "edge_classes", "warps"])

@@ -1,51 +1,81 @@
-// Distances of one source as a block keeps them: 16 or 32 bits that order like the number.
+// Distances of one source as a block keeps them: 16, 32 or 64 bits that order like the number.
 //
-// Macros: SLOT_BITS (16 or 32), FLOATING (1: WEIGHT_T is float and a slot holds its bits). A distance of
-// `cap` or more counts as unreached; the array starts at cap, so no sum that reaches it ever improves
-// anything and no sum overflows (32 bits: cap < 2^31 and weights < 2^31; 16 bits: sums are made in 32).
+// Macros: SLOT_BITS (16, 32 or 64), FLOATING (1: WEIGHT_T is a float of SLOT_BITS and a slot holds its bits).
+// A distance of `cap` or more counts as unreached; the array starts at cap, so no sum that reaches it ever
+// improves anything and no sum overflows: cap and weights are below 2^31 (2^63 in 64 bits, 2^16 in 16 bits,
+// whose sums are made in 32), and a heavier weight counts as that bound, which is no less than cap.
 // requires: cuda/edges.cuh
 // requires: cuda/warp.cuh
 #pragma once
 
 #if SLOT_BITS == 16
 typedef unsigned short slot_t;
-#else
+typedef uint32 value_t;
+constexpr uint32 kHeaviest = 0xffffu;
+#elif SLOT_BITS == 32
 typedef uint32 slot_t;
+typedef uint32 value_t;
+constexpr uint32 kHeaviest = 0x7fffffffu;
+#else
+typedef uint64 slot_t;
+typedef uint64 value_t;
+constexpr uint64 kHeaviest = 0x7fffffffffffffffull;
+#endif
+constexpr value_t kNone = ~static_cast<value_t>(0);
+
+#if FLOATING
+#if SLOT_BITS == 64
+__device__ __forceinline__ double as_number(value_t d) {
+  return __longlong_as_double(d);
+}
+__device__ __forceinline__ value_t as_bits(double d) {
+  return __double_as_longlong(d);
+}
+#else
+__device__ __forceinline__ float as_number(value_t d) {
+  return __uint_as_float(d);
+}
+__device__ __forceinline__ value_t as_bits(float d) {
+  return __float_as_uint(d);
+}
+#endif
 #endif
 
 // d plus the weight of an edge.
-__device__ __forceinline__ uint32 extend(uint32 d, const Edge& edge) {
+__device__ __forceinline__ value_t extend(value_t d, const Edge& edge) {
 #if FLOATING
-  return __float_as_uint(__uint_as_float(d) + static_cast<float>(edge_weight(edge)));
-#elif SLOT_BITS == 16
-  const uint32 w = static_cast<uint32>(edge_weight(edge));
-  return d + (w < 65535u ? w : 65535u);
+  return as_bits(as_number(d) + edge_weight(edge));
 #else
-  return d + static_cast<uint32>(edge_weight(edge));
+  const weight_t w = edge_weight(edge);
+  if constexpr (sizeof(weight_t) > sizeof(slot_t))
+    return d + (w < static_cast<weight_t>(kHeaviest) ? static_cast<value_t>(w) : kHeaviest);
+  else
+    return d + static_cast<value_t>(w);
 #endif
 }
 
 // d plus delta, at most cap.
-__device__ __forceinline__ uint32 widen(uint32 d, uint32 delta, uint32 cap) {
+__device__ __forceinline__ value_t widen(value_t d, value_t delta, value_t cap) {
 #if FLOATING
-  const uint32 sum = __float_as_uint(__uint_as_float(d) + __uint_as_float(delta));
+  const value_t sum = as_bits(as_number(d) + as_number(delta));
   return sum > d && sum < cap ? sum : cap;
 #else
   return delta < cap - d ? d + delta : cap;
 #endif
 }
 
-__device__ __forceinline__ weight_t as_weight(uint32 d, uint32 cap) {
+__device__ __forceinline__ weight_t as_weight(value_t d, value_t cap) {
   if (d >= cap) return unreached();
 #if FLOATING
-  return __uint_as_float(d);
+  return as_number(d);
 #else
   return static_cast<weight_t>(d);
 #endif
 }
 
-// Lower *slot to `value`; whether that was less than before. Reads first: most candidates improve nothing.
-__device__ __forceinline__ bool lower(slot_t* slot, uint32 value) {
+// Lower *slot to `value`; whether that was less than before. Reads first: most candidates improve
+// nothing.
+__device__ __forceinline__ bool lower(slot_t* slot, value_t value) {
 #if SLOT_BITS == 16
   slot_t old = *const_cast<volatile slot_t*>(slot);
   while (value < old) {

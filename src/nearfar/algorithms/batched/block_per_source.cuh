@@ -1,18 +1,22 @@
 // Many sources, one thread block each, everything in shared memory.
 //
 // A block takes the next source from a counter, solves it with near-far ordering (Davidson et al. 2014,
-// section V.C) and writes the row. Distances are an array of 16 or 32 bits in shared memory; near set,
+// section V.C) and writes the row. Distances are an array of 16, 32 or 64 bits in shared memory; near set,
 // next near set and far pile are bitmaps, so a vertex is in each at most once and pushing is one atomicOr.
 // No other memory is written before the row goes out, so a step costs two block barriers and the reads of
-// the edges. 227 KiB hold 110,000 vertices of 16 bits or 55,000 of 32.
+// the edges. 227 KiB hold 110,000 vertices of 16 bits, 55,000 of 32 or 27,000 of 64.
 //
-// A warp takes the words of the near bitmap: one word a warp and turn when the last step was busy; when
-// it was not, 32 words at a time, one a lane, of which only those with bits are worked off. Long rows go
-// over all lanes with 4 edges in flight; short ones of up to 32 vertices share the lanes by a prefix sum.
+// A warp takes THICK_WORDS words of the near bitmap at a turn when the last step was busy, else 32. Each
+// lane has an equal share of their bits and gives one vertex a round, so that up to 32 rows are under way
+// however thin the words are. Long rows go over all lanes with 4 edges in flight; short ones of up to 32
+// vertices share the lanes by a prefix sum.
 //
-// Rows: out[row][column], all vertices, or the `n_columns` listed; sources[row], or row itself if null.
-// 16 bits: overflow[row] = 1 when a path may have been cut off at 65,535 (far + heaviest >= cap); the host
-// repeats those rows in 32 bits. Work counters: stats[0] edges, [1] steps, [2] vertices.
+// A target with the sign bit set is a dead end (essential.py): its distance is lowered, and it is never
+// pushed, because its edges improve nothing.
+//
+// Rows: out[places[row]][column] (row itself if places is null), all vertices, or the `n_columns` listed;
+// sources[row], or first + row if null. Slots narrower than the weights (`check`): overflow[row] = 1 when a
+// path may have been cut off (far + heaviest >= cap); the host repeats those rows wider. Work counters: stats[0] edges, [1] steps, [2] vertices.
 // Races: a distance read from a slot may be lowered by another warp in the same step; that warp then sets
 // the vertex's bit in the next bitmap, and the vertex is worked off again.
 // Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH a multiprocessor); dynamic shared
@@ -26,23 +30,22 @@ struct Step {
   slot_t* distance;
   uint32* next;  // pushed: nearer than threshold
   uint32* far;   // pushed: the others
-  uint32 threshold;
+  value_t threshold;
 
-  __device__ __forceinline__ void operator()(const Edge& edge, uint32 from) const {
-    const uint32 sum = extend(from, edge);
-    if (!lower(distance + edge.target, sum)) return;
+  __device__ __forceinline__ void operator()(const Edge& edge, value_t from) const {
+    const value_t sum = extend(from, edge);
+    const int target = edge.target & 0x7fffffff;
+    if (!lower(distance + target, sum) || edge.target < 0) return;
     uint32* bitmap = sum < threshold ? next : far;
-    atomicOr(bitmap + (edge.target >> 5), 1u << (edge.target & 31));
+    atomicOr(bitmap + (target >> 5), 1u << (target & 31));
   }
 
-  // The vertices whose bits are set in word w; called by whole warps. Returns this lane's edges.
-  __device__ __forceinline__ uint32 relax_word(int w, uint32 bits) const {
-    const int lane = lane_id();
-    uint32 d = 0;
+  // One vertex a lane, -1 for none; called by whole warps. Returns this lane's edges.
+  __device__ __forceinline__ uint32 relax_vertices(int v) const {
+    value_t d = 0;
     offset_t begin = 0;
     int degree = 0;
-    if ((bits >> lane) & 1) {
-      const int v = w * 32 + lane;
+    if (v >= 0) {
       begin = offsets[v];
       degree = static_cast<int>(offsets[v + 1] - begin);
       d = *const_cast<volatile slot_t*>(distance + v);
@@ -52,13 +55,14 @@ struct Step {
 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
-    block_per_source(const offset_t* offsets, const Edge* edges, const long long* sources, long long first,
-                     long long rows, const long long* columns, long long n_columns, weight_t* out, int n,
-                     uint32 delta, uint32 cap, uint32 heaviest, int check, int* counter, int* overflow,
-                     uint64* stats) {
-  extern __shared__ uint32 memory[];
+    block_per_source(const offset_t* offsets, const Edge* edges, const long long* sources,
+                     const long long* places, long long first, long long rows,
+                     const long long* columns, long long n_columns, weight_t* out, int n,
+                     value_t delta, value_t cap, value_t heaviest, int check, int* counter,
+                     int* overflow, uint64* stats) {
+  extern __shared__ __align__(16) uint32 memory[];
   __shared__ int row_now;
-  __shared__ uint32 least, farthest;
+  __shared__ value_t least, farthest;
   const int words = (n + 31) / 32;
   const int slot_words = static_cast<int>((static_cast<long long>(n) * sizeof(slot_t) + 3) / 4);
   slot_t* distance = reinterpret_cast<slot_t*>(memory);
@@ -82,41 +86,28 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     if (threadIdx.x == 0) {
       distance[source] = 0;
       near[source >> 5] = 1u << (source & 31);
-      least = ~0u;
+      least = kNone;
       farthest = 0;
     }
     __syncthreads();
-    uint32 threshold = widen(0, delta, cap);
+    value_t threshold = widen(0, delta, cap);
     bool thick = false;
     for (;;) {
       ++steps;
       int active = 0;
       const Step step{offsets, edges, distance, next, far, threshold};
-      if (thick) {
-        for (int w = warp; w < words; w += warps) {
-          const uint32 bits = near[w];
-          if (bits == 0) continue;
-          __syncwarp();
-          if (lane == 0) near[w] = 0;
-          active += (bits >> lane) & 1;
-          relaxed += step.relax_word(w, bits);
-        }
-      } else {
-        for (int base = warp * 32; base < words; base += warps * 32) {
-          const int mine = base + lane;
-          uint32 bits = 0;
-          if (mine < words) {
-            bits = near[mine];
-            if (bits) near[mine] = 0;
-          }
-          uint32 full = __ballot_sync(kAllLanes, bits != 0);
-          while (full) {
-            const int from = __ffs(full) - 1;
-            full &= full - 1;
-            const uint32 word = __shfl_sync(kAllLanes, bits, from);
-            active += (word >> lane) & 1;
-            relaxed += step.relax_word(base + from, word);
-          }
+      const int span = thick ? THICK_WORDS : 32, share = 32 / span;  // words a turn, lanes a word
+      for (int base = warp * span; base < words; base += warps * span) {
+        const int mine = base + lane / share, low = lane % share * span;
+        uint32 bits = mine < words ? near[mine] : 0;
+        __syncwarp();
+        if (bits && low == 0) near[mine] = 0;
+        if (span < 32) bits = (bits >> low) & ((1u << span) - 1);
+        active += __popc(bits);
+        while (__any_sync(kAllLanes, bits != 0)) {
+          const int v = bits ? mine * 32 + low + __ffs(bits) - 1 : -1;
+          bits &= bits - 1;
+          relaxed += step.relax_vertices(v);
         }
       }
       processed += active;
@@ -128,32 +119,33 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
         thick = busy * 8 > static_cast<int>(blockDim.x);
         continue;
       }
-      // The near set ran empty: the least distance of the far pile sets the next threshold. Entries that
-      // became nearer than the old threshold have been worked off through the near set.
-      const uint32 low = threshold;
-      uint32 nearest = ~0u;
+      // The near set ran empty: the least distance of the far pile sets the next threshold. Entries
+      // that became nearer than the old threshold have been worked off through the near set.
+      const value_t low = threshold;
+      value_t nearest = kNone;
       for (int w = warp; w < words; w += warps) {
         const uint32 bits = far[w];
         if (bits == 0) continue;
         if ((bits >> lane) & 1) {
-          const uint32 d = distance[w * 32 + lane];
+          const value_t d = distance[w * 32 + lane];
           if (d >= low && d < nearest) nearest = d;
         }
       }
       nearest = warp_min(nearest);
-      if (lane == 0 && nearest != ~0u) atomicMin(&least, nearest);
+      if (lane == 0 && nearest != kNone) atomicMin(&least, nearest);
       __syncthreads();
-      const uint32 from = least;
+      const value_t from = least;
       __syncthreads();
-      if (from == ~0u) break;
-      if (threadIdx.x == 0) least = ~0u;
+      if (from == kNone) break;
+      if (threadIdx.x == 0) least = kNone;
       threshold = widen(from, delta, cap);
       for (int w = warp; w < words; w += warps) {
         const uint32 bits = far[w];
         if (bits == 0) continue;
         const bool mine = (bits >> lane) & 1;
-        const uint32 d = mine ? static_cast<uint32>(distance[w * 32 + lane]) : 0;
-        const uint32 now = __ballot_sync(kAllLanes, mine && d >= low && (d < threshold || d == from));
+        const value_t d = mine ? static_cast<value_t>(distance[w * 32 + lane]) : 0;
+        const uint32 now =
+            __ballot_sync(kAllLanes, mine && d >= low && (d < threshold || d == from));
         const uint32 later = __ballot_sync(kAllLanes, mine && d >= threshold && d != from);
         if (lane == 0) {
           near[w] = now;
@@ -164,20 +156,21 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       __syncthreads();
     }
     __syncthreads();
-    uint32 most = 0;
+    value_t most = 0;
+    const long long place = places ? places[row] : row;
     if (columns == nullptr) {
-      weight_t* to = out + row * n;
+      weight_t* to = out + place * n;
       for (int v = threadIdx.x; v < n; v += blockDim.x) {
-        const uint32 d = distance[v];
+        const value_t d = distance[v];
         to[v] = as_weight(d, cap);
         if (d < cap && d > most) most = d;
       }
     } else {
-      weight_t* to = out + row * n_columns;
+      weight_t* to = out + place * n_columns;
       for (long long c = threadIdx.x; c < n_columns; c += blockDim.x)
         to[c] = as_weight(distance[columns[c]], cap);
       for (int v = threadIdx.x; check && v < n; v += blockDim.x) {
-        const uint32 d = distance[v];
+        const value_t d = distance[v];
         if (d < cap && d > most) most = d;
       }
     }

@@ -10,30 +10,35 @@
 // 1 to 32), so that all reads of a step are under way together. What does not fit the queue is marked in the
 // far pile instead, and the next split takes entries from distance 0 on: some work twice, nothing lost.
 //
-// SLOT_BITS is 32. Arrays, rows and stats as in block_per_source.cuh; scratch: gridDim.x slices of n words;
-// far_global: gridDim.x slices of (n + 31) / 32 words, or null to keep it in shared memory. Dynamic shared
-// memory: 2 queues of `capacity` entries of 8 bytes, then the far bitmap unless it is global.
+// SLOT_BITS is 32 or 64. Arrays, rows and stats as in block_per_source.cuh; scratch: gridDim.x slices of
+// n distances; far_global: gridDim.x slices of (n + 31) / 32 words, or null to keep it in shared memory. Dynamic shared
+// memory: 2 queues of `capacity` entries of 8 (64 bits: 16) bytes, then the far bitmap unless it is global.
 // Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH a multiprocessor).
 // requires: algorithms/batched/block_relax.cuh
 // requires: cuda/memory.cuh
 
+struct Entry {
+  int vertex;
+  value_t distance;
+};
+
 struct QueueStep {
-  uint32* distance;
-  uint2* queue;
+  value_t* distance;
+  Entry* queue;
   int* size;
   int capacity;
   uint32* far;
   int* spilled;
-  uint32 threshold;
+  value_t threshold;
 
-  __device__ __forceinline__ void operator()(const Edge& edge, uint32 from) const {
-    const uint32 sum = extend(from, edge);
-    uint32* slot = distance + edge.target;
+  __device__ __forceinline__ void operator()(const Edge& edge, value_t from) const {
+    const value_t sum = extend(from, edge);
+    value_t* slot = distance + edge.target;
     if (sum >= load_relaxed(slot) || sum >= atomicMin(slot, sum)) return;
     if (sum < threshold) {
       const int at = atomicAdd(size, 1);
       if (at < capacity) {
-        queue[at] = make_uint2(edge.target, sum);
+        queue[at] = Entry{edge.target, sum};
         return;
       }
       *spilled = 1;
@@ -44,14 +49,15 @@ struct QueueStep {
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     block_per_source_global(const offset_t* offsets, const Edge* edges, const long long* sources,
-                            long long first, long long rows, const long long* columns, long long n_columns,
-                            weight_t* out, int n, uint32 delta, uint32 cap, uint32* scratch,
-                            uint32* far_global, int capacity, int* counter, uint64* stats) {
-  extern __shared__ uint2 queues[];
+                            long long first, long long rows, const long long* columns,
+                            long long n_columns, weight_t* out, int n, value_t delta, value_t cap,
+                            value_t* scratch, uint32* far_global, int capacity, int* counter,
+                            uint64* stats) {
+  extern __shared__ __align__(16) Entry queues[];
   __shared__ int row_now, size[2], spilled;
-  __shared__ uint32 least;
+  __shared__ value_t least;
   const int words = (n + 31) / 32;
-  uint32* distance = scratch + static_cast<size_t>(blockIdx.x) * n;
+  value_t* distance = scratch + static_cast<size_t>(blockIdx.x) * n;
   uint32* far = far_global ? far_global + static_cast<size_t>(blockIdx.x) * words
                            : reinterpret_cast<uint32*>(queues + 2 * capacity);
   const int lane = lane_id(), warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
@@ -63,37 +69,38 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     const long long row = row_now;
     if (row >= rows) break;
     const int source = static_cast<int>(sources ? sources[row] : first + row);
-    for (int v = threadIdx.x; v < n; v += blockDim.x) distance[v] = v == source ? 0u : cap;
+    for (int v = threadIdx.x; v < n; v += blockDim.x) distance[v] = v == source ? value_t(0) : cap;
     for (int w = threadIdx.x; w < words; w += blockDim.x) far[w] = 0;
     if (threadIdx.x == 0) {
-      queues[0] = make_uint2(source, 0);
+      queues[0] = Entry{source, 0};
       size[0] = 1;
       size[1] = 0;
       spilled = 0;
-      least = ~0u;
+      least = kNone;
     }
     __syncthreads();
-    uint32 threshold = widen(0, delta, cap);
+    value_t threshold = widen(0, delta, cap);
     int now = 0;
     for (;;) {
       const int entries = size[now] < capacity ? size[now] : capacity;
       if (entries > 0) {
         ++steps;
-        const uint2* queue = queues + now * capacity;
-        const QueueStep step{distance, queues + (1 - now) * capacity, size + (1 - now), capacity, far,
-                             &spilled,  threshold};
+        const Entry* queue = queues + now * capacity;
+        const QueueStep step{
+            distance, queues + (1 - now) * capacity, size + (1 - now), capacity, far, &spilled,
+            threshold};
         int each = (entries + warps - 1) / warps;
         each = each > 32 ? 32 : each;
         for (int base = warp * each; base < entries; base += warps * each) {
           offset_t begin = 0;
           int degree = 0;
-          uint32 d = 0;
+          value_t d = 0;
           if (lane < each && base + lane < entries) {
-            const uint2 entry = queue[base + lane];
-            begin = offsets[entry.x];
-            const offset_t end = offsets[entry.x + 1];
-            d = entry.y;
-            if (load_relaxed(distance + entry.x) == d) {
+            const Entry entry = queue[base + lane];
+            begin = offsets[entry.vertex];
+            const offset_t end = offsets[entry.vertex + 1];
+            d = entry.distance;
+            if (load_relaxed(distance + entry.vertex) == d) {
               degree = static_cast<int>(end - begin);
               ++processed;
             }
@@ -107,24 +114,24 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
         continue;
       }
       // Split: the least distance of the far pile sets the next threshold.
-      const uint32 low = spilled ? 0u : threshold;
-      uint32 nearest = ~0u;
+      const value_t low = spilled ? value_t(0) : threshold;
+      value_t nearest = kNone;
       for (int w = warp; w < words; w += warps) {
         const uint32 bits = far[w];
         if (bits == 0) continue;
         if ((bits >> lane) & 1) {
-          const uint32 d = load_relaxed(distance + w * 32 + lane);
+          const value_t d = load_relaxed(distance + w * 32 + lane);
           if (d >= low && d < nearest) nearest = d;
         }
       }
       nearest = warp_min(nearest);
-      if (lane == 0 && nearest != ~0u) atomicMin(&least, nearest);
+      if (lane == 0 && nearest != kNone) atomicMin(&least, nearest);
       __syncthreads();
-      const uint32 from = least;
+      const value_t from = least;
       __syncthreads();
-      if (from == ~0u) break;
+      if (from == kNone) break;
       if (threadIdx.x == 0) {
-        least = ~0u;
+        least = kNone;
         spilled = 0;
       }
       threshold = widen(from, delta, cap);
@@ -133,13 +140,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
         const uint32 bits = far[w];
         if (bits == 0) continue;
         bool mine = (bits >> lane) & 1;
-        const uint32 d = mine ? load_relaxed(distance + w * 32 + lane) : 0;
+        const value_t d = mine ? load_relaxed(distance + w * 32 + lane) : 0;
         mine = mine && d >= low;
         bool take = mine && (d < threshold || d == from);
         if (take) {
           const int at = atomicAdd(size + now, 1);
           if (at < capacity) {
-            queues[now * capacity + at] = make_uint2(w * 32 + lane, d);
+            queues[now * capacity + at] = Entry{w * 32 + lane, d};
           } else {
             spilled = 1;
             take = false;

@@ -2,11 +2,12 @@
 // requires: algorithms/batched/block_distance.cuh
 #pragma once
 
-// Each lane brings one row: first edge, number of edges (0 for none) and its vertex's distance. Calls
-// relax(edge, distance) once an edge. Called by whole warps; returns this lane's own number of edges.
+// Each lane brings one row: first edge, number of edges (0 for none) and its vertex's distance.
+// Calls relax(edge, distance) once an edge. Called by whole warps; returns this lane's own number
+// of edges.
 template <class Relax>
-__device__ __forceinline__ uint32 relax_rows(const Edge* edges, offset_t begin, int degree, uint32 d,
-                                             const Relax& relax) {
+__device__ __forceinline__ uint32 relax_rows(const Edge* edges, offset_t begin, int degree,
+                                             value_t d, const Relax& relax) {
   const int lane = lane_id();
   const uint32 mine = degree;
   // Long rows: the warp together, 4 edges a lane in flight before the first is used.
@@ -16,7 +17,7 @@ __device__ __forceinline__ uint32 relax_rows(const Edge* edges, offset_t begin, 
     large &= large - 1;
     const offset_t start = __shfl_sync(kAllLanes, begin, owner);
     const int count = __shfl_sync(kAllLanes, degree, owner);
-    const uint32 from = __shfl_sync(kAllLanes, d, owner);
+    const value_t from = __shfl_sync(kAllLanes, d, owner);
     for (int base = 0; base < count; base += 128) {
       Edge held[4];
 #pragma unroll
@@ -35,7 +36,7 @@ __device__ __forceinline__ uint32 relax_rows(const Edge* edges, offset_t begin, 
   const offset_t shift = begin - before;
   for (int base = 0; base < total; base += 64) {
     Edge held[2];
-    uint32 from[2];
+    value_t from[2];
 #pragma unroll
     for (int u = 0; u < 2; ++u) {
       const int t = base + u * 32 + lane;

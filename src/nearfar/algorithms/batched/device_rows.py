@@ -1,0 +1,127 @@
+"""What the CUDA variants for many sources share: rows on the device, and scalars of kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.cuda import runtime
+from nearfar.cuda.device_graph import device_graph
+from nearfar.registry import Answer, Workspace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph import Graph
+
+__all__ = ["Rows", "Values"]
+
+
+class Values:
+    """Delta, cap and heaviest weight as the kernels' slots of 16, 32 or 64 bits have them."""
+
+    def __init__(self, graph: Graph, limit: Any, delta: float, bits: int) -> None:
+        dtype = graph.weight_dtype
+        self.floating = dtype.kind == "f"
+        self.scalar = np.uint64 if bits == 64 else np.uint32  # the kernels' value_t
+        self.limited = True  # floats never need the check for cut-off paths
+        if self.floating:
+            top = dtype.type(np.inf)
+            if limit is not None and limit < np.inf:
+                top = np.nextafter(dtype.type(limit), top) if limit >= 0 else dtype.type(0)
+            self.cap, self.delta = top.view(self.scalar), dtype.type(delta).view(self.scalar)
+            self.heaviest = self.scalar(0)
+            return
+        full = {16: 2**16 - 1, 32: 2**31 - 1, 64: 2**63 - 1}[bits]
+        full = min(full, int(np.iinfo(dtype).max))
+        asked = full if limit is None else max(int(limit) + 1, 0)
+        self.limited = asked <= full and limit is not None
+        self.cap = self.scalar(min(full, asked))
+        self.delta = self.scalar(max(1, min(round(delta), full)))
+        self.heaviest = self.scalar(min(int(graph.max_weight), full))
+
+
+class Rows:
+    """A batch on the device: its graph, its answer rows in as many parts as fit, its counters.
+
+    Parameters
+    ----------
+    graph : Graph
+    sources : int64 array, shape (k,)
+    workspace : Workspace
+    """
+
+    def __init__(self, graph: Graph, sources: NDArray[np.int64], workspace: Workspace) -> None:
+        cp = runtime.cupy()
+        self.device = device_graph(graph)
+        self.n = graph.n_vertices
+        self.sources, self.on_device = sources, workspace.on_device
+        listed = workspace.columns
+        self.columns = None if listed is None else cp.asarray(listed)
+        self.width = self.n if listed is None else len(listed)
+        self.dtype, self.given = graph.weight_dtype, workspace.out
+        self.counters = cp.zeros(4, dtype=np.uint64)
+        self.timer = runtime.Timer().start()
+
+    @property
+    def nothing(self) -> Answer | None:
+        """The answer when there is nothing to solve."""
+        if self.n and len(self.sources):
+            return None
+        empty = runtime.cupy().empty((len(self.sources), self.width), self.dtype)
+        return Answer(empty, {"iterations": 0})
+
+    def parts(self, scratch: int) -> list[tuple[int, int]]:
+        """Ranges of rows whose answers fit beside the scratch memory."""
+        free, _ = runtime.memory()
+        row = max(self.width * self.dtype.itemsize + 16, 1)
+        k = len(self.sources)
+        kept = self.given if runtime.is_device_array(self.given) else None
+        if kept is not None and kept.shape == (k, self.width):
+            runtime.require_memory(scratch)
+            return [(0, k)]
+        if self.on_device:
+            runtime.require_memory(scratch + row * k, "ask for fewer rows, targets or a reduction")
+            return [(0, k)]
+        runtime.require_memory(scratch + row)
+        each = max(1, int(0.9 * (free - scratch) // row))
+        return [(first, min(first + each, k)) for first in range(0, max(k, 1), each)]
+
+    def memory(self, first: int, last: int) -> Any:
+        """Device memory for rows ``first`` to ``last``: the caller's when it is on the device."""
+        shape = (last - first, self.width)
+        given = self.given
+        if given is not None and runtime.is_device_array(given) and given.shape == shape:
+            return given
+        return runtime.cupy().empty(shape, dtype=self.dtype)
+
+    def kept(self, part: Any) -> Any:
+        """A solved part: as it is when it is the only one, else on the host."""
+        return part if len(part) == len(self.sources) else part.get()
+
+    def gather(self, solved: list[Any]) -> Any:
+        """One array: on the device if it was one part, else on the host."""
+        if len(solved) == 1:
+            return solved[0]
+        shape = (len(self.sources), self.width)
+        fits = self.given is not None and self.given.shape == shape
+        out = self.given if fits else np.empty(shape, self.dtype)
+        first = 0
+        for part in solved:
+            out[first : first + len(part)] = part
+            first += len(part)
+        return out
+
+    def answer(self, solved: list[Any], **more: Any) -> Answer:
+        """Rows and counters."""
+        self.timer.stop()
+        edges, steps, vertices = (int(x) for x in self.counters.get()[:3])
+        stats = {
+            "iterations": steps,
+            "edges_relaxed": edges,
+            "vertices_processed": vertices,
+            "device_seconds": self.timer.seconds,
+            **more,
+        }
+        return Answer(self.gather(solved), stats)
