@@ -28,6 +28,7 @@ struct Csr {
   using Index = IndexT;
   using Weight = WeightT;
   using EdgeType = Edge<IndexT, WeightT>;
+  static constexpr bool packed = true;  // how edge() reads
 
   Index n = 0;
   Index m = 0;
@@ -35,6 +36,18 @@ struct Csr {
   const Index* indices = nullptr;
   const Weight* weights = nullptr;  // never null: an unweighted Graph passes int32 ones
   const EdgeType* edges = nullptr;  // packed; null until GraphView::pack()
+
+  __attribute__((always_inline)) EdgeType edge(std::size_t e) const { return edges[e]; }
+};
+
+// The same rows without packed edges: targets and weights are read where the caller has them.
+template <class IndexT, class WeightT>
+struct SplitCsr : Csr<IndexT, WeightT> {
+  using EdgeType = Edge<IndexT, WeightT>;
+  static constexpr bool packed = false;
+  __attribute__((always_inline)) EdgeType edge(std::size_t e) const {
+    return {this->indices[e], this->weights[e]};
+  }
 };
 
 // Distances have the weights' type; the value that means "not reached" and at which sums saturate.

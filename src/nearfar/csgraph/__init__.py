@@ -27,6 +27,7 @@ import numpy as np
 
 from nearfar.csgraph.inputs import adjacency, check_limit, source_indices
 from nearfar.csgraph.k_paths import yen
+from nearfar.csgraph.one_search import search_once
 from nearfar.csgraph.rows import (
     Engine,
     NegativeCycleError,
@@ -126,9 +127,15 @@ def dijkstra(
     -----
     O(k (n + m) log n) at worst for k sources.
     """
+    engine = Engine(device, threads, method_variant)
+    if directed and not unweighted and not min_only:
+        found = search_once(csgraph, indices, limit, return_predecessors, engine)
+        if found is not None:
+            shape = (*np.shape(indices), len(found[0]))
+            row, before = found[0].reshape(shape), found[1]
+            return row if before is None else (row, before.reshape(shape))
     graph = adjacency(csgraph, directed, unweighted)
     bound = check_limit(limit)
-    engine = Engine(device, threads, method_variant)
     warn_negative(graph)
     if not min_only:
         return _answer(graph, indices, return_predecessors, engine, limit=bound)

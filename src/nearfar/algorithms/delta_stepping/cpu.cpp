@@ -1,5 +1,7 @@
 // delta_stepping@cpu and delta_stepping_parallel@cpu: choice of delta and of the instruction set.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "algorithms/delta_stepping/solve.hpp"
 #include "cpu/call.hpp"
@@ -38,9 +40,52 @@ DeltaPlan plan_for(const C& csr, std::optional<double> delta, double least) {
   return plan;
 }
 
+using Column = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Values = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// One search on the arrays of a CSR matrix as they are, checked on the way: for a matrix that is
+// searched once, a pass to validate it and another to pack it would cost as much as the search. The
+// counters, with the greatest weight; None when an edge is negative, leads nowhere or weighs
+// infinity, or a row is malformed, so that the caller has to look closer.
+std::optional<nb::dict> search_matrix(Column indptr, Column indices, Values weights, int64_t source,
+                                      Array distances, std::optional<double> limit) {
+  using C = SplitCsr<int32_t, double>;
+  if (indptr.size() < 1 || indices.size() != weights.size())
+    throw nb::value_error("indptr, indices and weights do not fit together");
+  const std::size_t n = indptr.size() - 1, m = indices.size();
+  constexpr std::size_t kMost = std::numeric_limits<int32_t>::max();
+  if (n >= kMost || m >= kMost) return std::nullopt;
+  double* out = checked<double>(distances, n, "distances");
+  if (source < 0 || static_cast<std::size_t>(source) >= n)
+    throw nb::index_error("source is not a vertex");
+  C csr;
+  csr.n = static_cast<int32_t>(n), csr.m = static_cast<int32_t>(m);
+  csr.indptr = indptr.data(), csr.indices = indices.data(), csr.weights = weights.data();
+  StopRule<double> stop;
+  stop.limit = limit_as<double>(limit);
+  CheckedSearch<double> found;
+  {
+    nb::gil_scoped_release release;
+    bool rising = csr.indptr[0] == 0 && csr.indptr[n] == csr.m;
+    for (std::size_t v = 0; v < n; ++v) rising &= csr.indptr[v] <= csr.indptr[v + 1];
+    if (!rising) return std::nullopt;
+    const DeltaPlan plan = plan_for(csr, std::nullopt, 0);
+    if (!std::isfinite(plan.delta)) return std::nullopt;
+    Interrupt interrupt;
+    found = NEARFAR_PICK_ISA(delta_checked<C>)(csr, static_cast<int32_t>(source), out, stop, plan,
+                                               interrupt);
+  }
+  if (found.refused || std::isinf(found.greatest)) return std::nullopt;
+  nb::dict stats = as_dict(found.stats);
+  stats["greatest_weight"] = found.greatest;
+  return stats;
+}
+
 }  // namespace
 
 NEARFAR_BIND(m) {
+  m.def("search_matrix", &search_matrix, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"),
+        nb::arg("source"), nb::arg("distances"), nb::arg("limit") = nb::none());
   m.def(
       "delta_stepping",
       [](GraphView& view, int64_t source, Array distances, std::optional<double> delta,

@@ -52,7 +52,16 @@ struct SharedUpdate {
   }
 };
 
-template <class C, class Update>
+// What a Scanner checks of a row before it relaxes it: nothing, in a graph that was validated.
+struct NoCheck {
+  static constexpr bool refused = false;
+  template <class C>
+  NEARFAR_INLINE bool row(const C&, std::size_t, std::size_t) {
+    return true;
+  }
+};
+
+template <class C, class Update, class Check = NoCheck>
 class Scanner {
  public:
   using Index = typename C::Index;
@@ -89,11 +98,13 @@ class Scanner {
       if (Update::load(distances_ + entry.vertex) != d) continue;
       const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
       const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
+      if (!check.row(csr_, row, row_end)) [[unlikely]]
+        break;
       ++scanned;
       edges += row_end - row;
       if (Update::plain && row_end - row <= kShort) {
         for (std::size_t e = row; e < row_end; ++e) {
-          const auto edge = csr_.edges[e];
+          const auto edge = csr_.edge(e);
           const auto sum = candidate(d, edge.weight);
           Weight* at = distances_ + edge.target;
           const Weight old = *at;
@@ -105,8 +116,9 @@ class Scanner {
         }
       } else {
         for (std::size_t e = row; e < row_end; ++e) {
-          const auto edge = csr_.edges[e];
+          const auto edge = csr_.edge(e);
           const auto sum = candidate(d, edge.weight);
+          if (!improves(sum, bound)) continue;
           Weight old;
           if (!Update::lower(distances_ + edge.target, sum, old)) continue;
           again += old < high;
@@ -134,6 +146,8 @@ class Scanner {
   }
 
   Ring ring;
+  Check check;
+  Weight bound = unreached<Weight>();  // no distance is greater, so no longer sum can improve one
   SearchStats stats;
   uint64_t repeated = 0;  // improvements of vertices that were in the current bucket already
 
@@ -164,12 +178,21 @@ class Scanner {
     prefetch(csr_.indptr + entry.vertex);
     prefetch(distances_ + entry.vertex);
   }
-  // The first lines of a row, and of a long one all that the hardware would be late to guess.
   NEARFAR_INLINE void fetch_edges(const Entry& entry) const {
     const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
     const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
-    const char* line = reinterpret_cast<const char*>(csr_.edges + row);
-    const std::size_t bytes = (row_end - row) * sizeof(*csr_.edges);
+    if constexpr (C::packed) {
+      fetch_lines(csr_.edges + row, row_end - row);
+    } else {
+      fetch_lines(csr_.indices + row, row_end - row);
+      fetch_lines(csr_.weights + row, row_end - row);
+    }
+  }
+  // The first lines of a row, and of a long one all that the hardware would be late to guess.
+  template <class T>
+  NEARFAR_INLINE void fetch_lines(const T* first, std::size_t count) const {
+    const char* line = reinterpret_cast<const char*>(first);
+    const std::size_t bytes = count * sizeof(T);
     prefetch(line);
     prefetch(line + 64);
     if (bytes > 128) [[unlikely]] {
@@ -182,7 +205,7 @@ class Scanner {
     const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
     const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
     const std::size_t stop = row_end - row < kTargets ? row_end : row + kTargets;
-    for (std::size_t e = row; e < stop; ++e) prefetch(distances_ + csr_.edges[e].target);
+    for (std::size_t e = row; e < stop; ++e) prefetch(distances_ + csr_.edge(e).target);
   }
 
   const C& csr_;

@@ -15,6 +15,14 @@ struct DeltaPlan {
   bool adapt = true;
 };
 
+// A search in rows that nobody has validated.
+template <class Weight>
+struct CheckedSearch {
+  SearchStats stats;
+  Weight greatest = 0;   // weight of all edges
+  bool refused = false;  // an edge leads nowhere or is negative: the distances mean nothing
+};
+
 #define NEARFAR_DECLARE_DELTA(level)                                                               \
   namespace level {                                                                                \
   template <class C>                                                                               \
@@ -25,6 +33,10 @@ struct DeltaPlan {
   SearchStats delta_parallel(const C& csr, typename C::Index source,                               \
                              typename C::Weight* distances, StopRule<typename C::Weight> stop,     \
                              DeltaPlan plan, WorkerPool& pool, int threads, Interrupt& interrupt); \
+  template <class C>                                                                               \
+  CheckedSearch<typename C::Weight> delta_checked(                                                 \
+      const C& csr, typename C::Index source, typename C::Weight* distances,                       \
+      StopRule<typename C::Weight> stop, DeltaPlan plan, Interrupt& interrupt);                    \
   }
 NEARFAR_FOR_EACH_ISA(NEARFAR_DECLARE_DELTA)
 #undef NEARFAR_DECLARE_DELTA

@@ -1,0 +1,90 @@
+"""One search on the bare arrays of a SciPy matrix: neither validated nor packed beforehand.
+
+A matrix that is searched once pays for a pass that validates it and one that packs its edges as
+much as for the search. So the rows are checked when the search reads them, and those that it never
+reads afterwards; whatever is unusual (a negative or infinite weight, an index out of range) sends
+the matrix the long way, which says what is wrong with it. NaN weights improve nothing, which makes
+them the non-edges that they are to SciPy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.construct import on_device
+from nearfar.csgraph.inputs import check_limit, source_indices
+from nearfar.csgraph.rows import DENSE, NO_VERTEX
+from nearfar.graph import Graph
+from nearfar.solve import check_threads
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.csgraph.rows import Engine
+
+__all__ = ["search_once"]
+
+#: With more edges than this, workers that share packed edges are faster than one without them.
+SHARED = 1 << 18
+
+
+def search_once(
+    csgraph: Any, indices: Any, limit: Any, predecessors: bool, engine: Engine
+) -> tuple[NDArray[np.float64], NDArray[np.int32] | None] | None:
+    """Distances from one source of a directed matrix, and predecessors; None where this way is shut.
+
+    Parameters
+    ----------
+    csgraph : sparse matrix of float64, shape (n, n)
+        Any other input is left to the long way.
+    indices : int or array_like of int
+    limit : number
+    predecessors : bool
+    engine : Engine
+
+    Returns
+    -------
+    distances : float64 array, shape (n,)
+    predecessors : int32 array, shape (n,), or None
+
+    Raises
+    ------
+    OptionError
+        For a limit or a source that makes no sense.
+    """
+    if isinstance(csgraph, Graph) or not hasattr(csgraph, "tocsr") or indices is None:
+        return None
+    if csgraph.dtype != np.float64 or np.size(indices) != 1 or on_device(indices):
+        return None
+    if engine.device == "cuda" or engine.method != "auto":
+        return None
+    if len(csgraph.shape) != 2 or csgraph.shape[0] != csgraph.shape[1]:
+        return None
+    csr = csgraph.tocsr()
+    n, m = csr.shape[0], len(csr.indices)
+    arrays = csr.indptr, csr.indices, csr.data
+    usual = all(isinstance(a, np.ndarray) and a.flags.c_contiguous for a in arrays)
+    if not usual or any(a.dtype != np.int32 for a in arrays[:2]) or len(csr.data) != m:
+        return None
+    threads = check_threads(engine.threads)
+    if threads != 1 and m > SHARED and m < DENSE * n:
+        return None
+    from nearfar import _cpu
+
+    sources, _ = source_indices(indices, n)
+    bound = check_limit(limit)
+    distances = np.empty(n)
+    source = int(sources[0])
+    stats = _cpu.search_matrix(*arrays, source, distances, None if bound is None else float(bound))
+    if stats is None or stats["greatest_weight"] * max(n - 1, 1) >= np.finfo(np.float64).max:
+        return None
+    if bound is not None:
+        _cpu.mask_above(distances, float(bound))
+    if not predecessors:
+        return distances, None
+    before = np.empty(n, dtype=np.int32)
+    _cpu.predecessors(_cpu.GraphView(*arrays), source, distances, False, before)
+    before[before < 0] = NO_VERTEX
+    return distances, before
