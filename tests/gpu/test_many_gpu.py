@@ -81,7 +81,7 @@ def test_dropped_edges_change_nothing(dtype):
         np.testing.assert_array_equal(found, truth[order])
 
 
-@pytest.mark.parametrize("form", ["persistent", "queue", "edge_classes", "warps"])
+@pytest.mark.parametrize("form", ["persistent", "queue", "edge_classes", "warps", "child_launches"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_bellman_ford_forms(form, dtype):
     rng = np.random.default_rng(5)
@@ -92,7 +92,7 @@ def test_bellman_ford_forms(form, dtype):
         np.testing.assert_array_equal(found, truth)
 
 
-@pytest.mark.parametrize("form", ["persistent", "queue", "edge_classes", "warps"])
+@pytest.mark.parametrize("form", ["persistent", "queue", "edge_classes", "warps", "child_launches"])
 def test_negative_cycles_are_found(form):
     rng = np.random.default_rng(5)
     graph = random_graph(rng, 500, 2500, np.int32)
@@ -121,3 +121,20 @@ def test_floyd_warshall_sizes(n):
     graph = random_graph(rng, n, 20 * n, np.int32)
     found = all_pairs(graph, method="floyd_warshall@cuda")
     np.testing.assert_array_equal(found, all_pairs(graph, method="lanes@cpu"))
+
+
+@pytest.mark.parametrize("child_edges", [1, 9])
+def test_child_launches_in_rounds_wider_than_the_device_runtime_holds(child_edges):
+    """10,000 active vertices in one round, at most 2,048 pending launches."""
+    n = 10_000
+    heads = np.arange(1, n)
+    weights = np.random.default_rng(3).integers(-5, 90, (8, n - 1)).astype(np.int32)
+    tails = np.concatenate([np.zeros(n - 1, int), np.repeat(heads, 7)])
+    nexts = np.concatenate([heads, np.repeat(heads, 7) + n])
+    graph = Graph.from_edges(tails, nexts, weights.reshape(-1), n_vertices=2 * n)
+    found = nearfar.sssp(
+        graph, 0, method="bellman_ford_child_launches@cuda", child_edges=child_edges
+    )
+    truth = nearfar.sssp(graph, 0, method="bellman_ford_queue@cpu").distances
+    np.testing.assert_array_equal(found.distances, truth)
+    assert found.stats["child_launches"] == (n if child_edges == 1 else 1)

@@ -33,6 +33,7 @@ __all__ = [
     "assemble",
     "cache_directory",
     "compile_kernel",
+    "is_relocatable",
     "kernel_files",
     "options_for",
     "resources",
@@ -41,6 +42,7 @@ __all__ = [
 PACKAGE = Path(__file__).resolve().parent.parent
 _MAGIC = b"nearfar kernel 1\n"
 _REQUIRES = re.compile(r"^//\s*requires:\s*(\S+)\s*$", re.MULTILINE)
+_LINKS = re.compile(r"^//\s*links:\s*cudadevrt\s*$", re.MULTILINE)
 _ERROR = re.compile(
     r"^(?P<file>[^\s(]+)\((?P<line>\d+)\): (?:catastrophic )?error:? (?P<text>.*)$", re.M
 )
@@ -95,9 +97,20 @@ def assemble(files: Sequence[str]) -> str:
     return "".join(done.values())
 
 
-def options_for(arch: str, macros: Mapping[str, str | int]) -> tuple[str, ...]:
-    """Compiler options for an architecture such as ``sm_90`` and macros, in a fixed order."""
-    defines = (f"-D{name}={value}" for name, value in sorted(macros.items()))
+def is_relocatable(source: str) -> bool:
+    """Whether an assembled source asks to be linked with CUDA's device runtime."""
+    return _LINKS.search(source) is not None
+
+
+def options_for(arch: str, macros: Mapping[str, str | int], source: str = "") -> tuple[str, ...]:
+    """Compiler options for an architecture such as ``sm_90`` and macros, in a fixed order.
+
+    A source that says ``// links: cudadevrt`` is compiled to relocatable code, which
+    :mod:`nearfar.cuda.linking` turns into a program.
+    """
+    defines = [f"-D{name}={value}" for name, value in sorted(macros.items())]
+    if is_relocatable(source):
+        defines.append("--relocatable-device-code=true")
     return (f"--gpu-architecture={arch}", "--std=c++17", "--ptxas-options=-v", *defines)
 
 

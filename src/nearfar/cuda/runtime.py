@@ -13,7 +13,7 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from nearfar.cuda import compiler, nvrtc
+from nearfar.cuda import compiler, linking, nvrtc
 from nearfar.cuda.launching import Kernel, Launch, Program
 from nearfar.errors import MissingDependencyError, OutOfMemoryError, VariantUnavailable
 
@@ -33,6 +33,7 @@ __all__ = [
     "Program",
     "Timer",
     "available",
+    "can_link",
     "cupy",
     "cupy_nvrtc",
     "device",
@@ -73,6 +74,18 @@ def cupy() -> Any:
     if module is None:
         raise MissingDependencyError(f"CuPy is not installed: {_HOW}")
     return module
+
+
+def can_link() -> Literal[True] | str:
+    """Whether kernels that launch kernels can be linked: True, or what is missing."""
+    module = _import_cupy()
+    if module is None or not hasattr(module.cuda.driver, "linkCreate"):
+        return "device-side launches cannot be linked: this CuPy has no linker"
+    try:
+        linking.device_runtime()
+    except VariantUnavailable as error:
+        return str(error)
+    return True
 
 
 @functools.cache
@@ -268,8 +281,10 @@ def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Prog
             found = _programs.get(key)
             if found is None:
                 source = compiler.assemble(names)
-                options = compiler.options_for(here.arch, macros)
+                options = compiler.options_for(here.arch, macros, source)
                 code = compiler.compile_kernel(names[-1], source, options)
+                if compiler.is_relocatable(source):
+                    code = linking.link(cupy(), names[-1], code)
                 found = Program(cupy(), code, here.multiprocessors)
                 _programs[key] = found
     return found

@@ -17,6 +17,7 @@ improving for ever. The forms here differ in which edges a round looks at and in
                           targets of out-degree 0 treated apart (johnson-cuda 4.1, Algorithm 1)
 ``tarjan_subtree``        the queue, without scanning vertices below an improved one
 ``goldberg_radzik``       the improved vertices in topological order of the edges that can improve
+``bellman_ford_child_launches``  CUDA: the queue with a child launch a vertex (johnson-cuda 5.1)
 ``bellman_ford_warps``    CUDA: the queue with a warp a vertex, in place of child launches
 ``bellman_ford_persistent``  CUDA: the same with all rounds in one launch, the default there
 ========================  =====================================================================

@@ -7,13 +7,15 @@ distances.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from nearfar import _cpu
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import DeviceGraph, device_graph
+from nearfar.errors import OptionError
 from nearfar.graph import Graph, unreached_value
 from nearfar.negative_cycles import negative_cycle_error
 from nearfar.options import NoOptions
@@ -22,12 +24,14 @@ from nearfar.registry import Answer, variant
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.registry import Workspace
+    from nearfar.registry import Request, Workspace
 
-__all__ = ["edge_classes", "one_launch", "queue", "warps"]
+__all__ = ["ChildOptions", "child_launches", "edge_classes", "one_launch", "queue", "warps"]
 
 _KERNELS = "algorithms/bellman_ford/queue.cuh"
+_CHILDREN = "algorithms/bellman_ford/child_launches.cuh"
 _BLOCK = 256
+_PENDING = 2048  # child launches that may wait at once: the device runtime's default
 _PATIENCE = 4096  # rounds, on a graph with negative weights
 
 
@@ -84,6 +88,7 @@ class _Run:
         workspace: Workspace,
         lanes: int,
         classes: Classes | None,
+        kernels: str = _KERNELS,
     ) -> None:
         cp = runtime.cupy()
         used = graph if classes is None else classes.graph
@@ -102,7 +107,7 @@ class _Run:
             once, sinks = classes.once.astype(offset), classes.sinks.astype(offset)
             self.parts = (cp.asarray(once), cp.asarray(sinks))
         macros = {**self.device.macros, "LANES_EACH": lanes, "CLASSES": int(classes is not None)}
-        self.program = runtime.program(_KERNELS, macros)
+        self.program = runtime.program(kernels, macros)
         # A limit below zero is no early stop where later edges may be negative.
         limit = workspace.limit if graph.n_negative == 0 else None
         self.limit = _limit(limit, weight)
@@ -136,6 +141,24 @@ class _Run:
             launch()
             seen.copy_from(self.sizes)
             if np.frombuffer(seen.wait(), np.uint32)[(number + 1) % 3] == 0:
+                return True
+        return False
+
+    def child_rounds(self, most: int, least: int) -> bool:
+        """A child launch a vertex, so many vertices at a time; whether the queue ran empty."""
+        kernel, place = self.program.kernel("relax_by_children"), len(self.arguments)
+        arguments = (*self.arguments, *(np.uint32(x) for x in (0, least, 0, 0)))
+        launch = runtime.Launch(kernel, _PENDING // _BLOCK, _BLOCK, arguments)
+        seen, entries = runtime.Pinned(12), 1
+        for number in range(most):
+            launch.set(place, np.uint32(number))
+            for first in range(0, entries, _PENDING):
+                launch.set(place + 2, np.uint32(first))
+                launch.set(place + 3, np.uint32(min(entries - first, _PENDING)))
+                launch()
+            seen.copy_from(self.sizes)
+            entries = int(np.frombuffer(seen.wait(), np.uint32)[(number + 1) % 3])
+            if entries == 0:
                 return True
         return False
 
@@ -195,6 +218,13 @@ def _solve(
     run = _Run(graph, source, workspace, lanes, sorted_edges)
     most = run.most_rounds(graph)
     finished = run.in_one_launch(most) if one else run.rounds(most)
+    return _finish(graph, source, run, finished, sorted_edges)
+
+
+def _finish(
+    graph: Graph, source: int, run: _Run, finished: bool, sorted_edges: Classes | None = None
+) -> Answer:
+    """What follows the rounds: the last edge class, the decision on the CPU, the counters."""
     if not finished:
         return _decide(graph, source, run.answer())
     if sorted_edges is not None:
@@ -264,3 +294,50 @@ def edge_classes(graph: Graph, source: int, options: NoOptions, workspace: Works
 def warps(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
     """Warp-cooperative form of the paper's dynamic parallelism."""
     return _solve(graph, source, workspace, 32, classes=False, one=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ChildOptions:
+    """Options of ``bellman_ford_child_launches@cuda``.
+
+    Parameters
+    ----------
+    child_edges : int
+        Least number of edges for which a vertex gets a child launch; a vertex with fewer is walked
+        by its thread. 1, the default, is the paper's form.
+    """
+
+    child_edges: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.child_edges < 2**31:
+            raise OptionError(
+                f"child_edges is {self.child_edges}: give a number from 1 to 2^31 - 1"
+            )
+
+
+def _links(graph: Graph, request: Request) -> Literal[True] | str:
+    return runtime.can_link()
+
+
+@variant(
+    "bellman_ford_child_launches",
+    device="cuda",
+    weights="any",
+    options=ChildOptions,
+    requires=_links,
+    summary="the queue with a child launch a vertex: the paper's dynamic parallelism",
+    paper="johnson-cuda",
+    section="5.1, dynamic parallelism",
+    complexity="O(n m)",
+)
+def child_launches(
+    graph: Graph, source: int, options: ChildOptions, workspace: Workspace
+) -> Answer:
+    """The paper's form; measured beside the others to show what a launch a vertex costs."""
+    run = _Run(graph, source, workspace, 1, None, _CHILDREN)
+    finished = run.child_rounds(run.most_rounds(graph), options.child_edges)
+    launched = int(run.stats.get()[3])
+    answer = _finish(graph, source, run, finished)
+    answer.stats["child_launches"] = launched
+    return answer

@@ -1,0 +1,88 @@
+"""Programs whose kernels launch kernels: relocatable code linked with CUDA's device runtime.
+
+A kernel file asks for it by the line ``// links: cudadevrt``. The device runtime is a static
+library, ``libcudadevrt.a``; it comes with the wheel ``nvidia-cuda-runtime`` (the ``cuda13`` extra
+has it) and with the CUDA toolkit. The linker is the driver's.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nearfar.errors import KernelCompileError, VariantUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["device_runtime", "link"]
+
+_NAME = "libcudadevrt.a"
+_CUBIN, _LIBRARY = 0, 4  # CU_JIT_INPUT_CUBIN, CU_JIT_INPUT_LIBRARY
+
+
+def _folders() -> Iterator[Path]:
+    """Where the library may be: NVIDIA's wheels first, then toolkits."""
+    spec = importlib.util.find_spec("nvidia")
+    for wheels in (spec.submodule_search_locations or ()) if spec else ():
+        for pattern in ("cu*/lib", "cuda_runtime/lib"):
+            yield from sorted(Path(wheels).glob(pattern), reverse=True)
+    for variable in ("CUDA_PATH", "CUDA_HOME"):
+        if os.environ.get(variable):
+            yield from (Path(os.environ[variable]) / part for part in ("lib64", "lib"))
+    for root in sorted(Path("/usr/local").glob("cuda*"), reverse=True):
+        yield from (root / part for part in ("lib64", "lib"))
+
+
+@functools.cache
+def device_runtime() -> str:
+    """Path of ``libcudadevrt.a``.
+
+    Raises
+    ------
+    VariantUnavailable
+        When it is not found; says what to install.
+    """
+    for folder in _folders():
+        if (folder / _NAME).is_file():
+            return str(folder / _NAME)
+    raise VariantUnavailable(
+        f"device-side launches cannot be linked: {_NAME} was not found; "
+        "pip install nvidia-cuda-runtime (part of nearfar[cuda13]) or set CUDA_PATH"
+    )
+
+
+def link(cupy: Any, name: str, code: bytes) -> bytes:
+    """A loadable cubin from a relocatable one and the device runtime.
+
+    Parameters
+    ----------
+    cupy : module
+    name : str
+        For messages: the kernel file.
+    code : bytes
+        Relocatable cubin.
+
+    Raises
+    ------
+    VariantUnavailable
+        When the device runtime is not installed.
+    KernelCompileError
+        When the driver cannot link it.
+    """
+    library = device_runtime()
+    driver = cupy.cuda.driver
+    state = driver.linkCreate()
+    try:
+        driver.linkAddData(state, _CUBIN, code, name)
+        driver.linkAddFile(state, _LIBRARY, library)
+        return bytes(driver.linkComplete(state))
+    except driver.CUDADriverError as error:
+        raise KernelCompileError(
+            f"kernel {name} cannot be linked with {library}: {error}"
+        ) from None
+    finally:
+        driver.linkDestroy(state)
