@@ -36,7 +36,7 @@ POLICIES = {
 SPILLS = 96
 # Whole solves in blocks of 1024 threads, which leaves 64 registers a thread; what spills is outside
 # their innermost loops.
-SPILLS_OF = {"near_far_one_launch": 640, "block_per_source": 640}
+SPILLS_OF = {"near_far_one_launch": 640, "block_per_source": 640, "breadth_first": 640}
 REGISTERS = 128
 Case = tuple[str, Mapping[str, "str | int"]]
 
@@ -72,20 +72,25 @@ def near_far_cases(kind: str) -> Iterator[Case]:
 def batch_cases(kind: str) -> Iterator[Case]:
     """Many sources, all pairs, and Bellman-Ford over a queue."""
     base = types(kind)
-    if kind in ("int32", "float32", "unweighted"):
-        floating = int(base["WEIGHT_T"] == "float")
-        for bits in (32,) if floating else (16, 32):
+    if base["INDEX_T"] == "int" or kind == "float64-wide":
+        narrow = {**base, "INDEX_T": "int", "OFFSET_T": "int"}
+        floating = int(base["WEIGHT_T"] in ("float", "double"))
+        full = 64 if base["WEIGHT_T"] in ("long long", "double") else 32
+        for bits in (full,) if floating else sorted({16, 32, full}):
             for threads in (256, 1024):
                 shape = {"BLOCK_THREADS": threads, "BLOCKS_EACH": 1024 // threads}
-                slots = {**base, **shape, "SLOT_BITS": bits, "FLOATING": floating}
+                shape["THICK_WORDS"] = 8
+                slots = {**narrow, **shape, "SLOT_BITS": bits, "FLOATING": floating}
                 yield "algorithms/batched/block_per_source.cuh", slots
-        shape = {"SLOT_BITS": 32, "FLOATING": floating, "BLOCK_THREADS": 512, "BLOCKS_EACH": 2}
-        yield "algorithms/batched/block_per_source_global.cuh", {**base, **shape}
+        shape = {"SLOT_BITS": full, "FLOATING": floating, "BLOCK_THREADS": 512, "BLOCKS_EACH": 2}
+        yield "algorithms/batched/block_per_source_global.cuh", {**narrow, **shape}
     value = {"VALUE_T": base["WEIGHT_T"], "USE_DPX": int(base["WEIGHT_T"] == "int")}
     yield "algorithms/floyd_warshall/tiles.cuh", value
     for lanes, classes in ((1, 0), (1, 1), (32, 0)):
         form = {"LANES_EACH": lanes, "CLASSES": classes}
         yield "algorithms/bellman_ford/queue.cuh", {**base, **form}
+    form = {"LANES_EACH": 1, "CLASSES": 0}
+    yield "algorithms/bellman_ford/child_launches.cuh", {**base, **form}
 
 
 def cases(kind: str) -> Iterator[Case]:
@@ -95,6 +100,8 @@ def cases(kind: str) -> Iterator[Case]:
         listed.append(("cuda/pack.cuh", {**types(kind), "SOURCE_T": source}))
     shape = {"BLOCK_THREADS": 1024, "BLOCKS_EACH": 1}
     listed.append((f"{NEAR_FAR}one_launch.cuh", {**types(kind), **shape}))
+    search = "algorithms/breadth_first/breadth_first.cuh"
+    listed.append((search, {**types(kind), **shape, "WEIGHT_T": "int", "WEIGHTED": 0}))
     known = {file for file, _ in listed}
     known |= {file for other in TYPES for file, _ in batch_cases(other)}
     others = [file for file in programs() if file not in known]
@@ -112,7 +119,7 @@ def library() -> nvrtc.Compiler:
 
 def compile_case(arch: str, file: str, macros: Mapping[str, str | int]) -> None:
     source = compiler.assemble([file])
-    table = compiler.resources(file, source, compiler.options_for(arch, macros))
+    table = compiler.resources(file, source, compiler.options_for(arch, macros, source))
     assert table, f"{file} has no entry point"
     for entry, used in table.items():
         spilled = used.spill_stores + used.spill_loads

@@ -93,6 +93,8 @@ class Workspace:
     out : array or None
         Only for ``batch`` and ``all_pairs``: C-contiguous memory of the answer's shape and dtype
         that the variant may write to and return.
+    on_device : bool
+        Only for ``batch`` and ``all_pairs`` on CUDA: the answer is to stay on the device whole.
     """
 
     threads: int = 1
@@ -101,6 +103,7 @@ class Workspace:
     stats: Literal["basic", "full"] = "basic"
     columns: Any = None
     out: Any = None
+    on_device: bool = False
 
 
 class Solver(Protocol):
