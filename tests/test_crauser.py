@@ -7,7 +7,9 @@ import pytest
 
 import nearfar
 from nearfar import Graph
+from nearfar.algorithms.crauser import fused as fused_form
 from nearfar.algorithms.crauser.lightest import lightest_in, lightest_out
+from nearfar.errors import SolverError
 from nearfar.generators import generate
 from nearfar.registry import Variant, variants
 
@@ -125,3 +127,11 @@ def test_emulated_fused_limit() -> None:
         limit = float(np.median(want[want != top]))
         paths = nearfar.sssp(graph, 0, method="crauser_fused@cuda", limit=limit, threads=64)
         np.testing.assert_array_equal(paths.distances, np.where(want <= limit, want, top))
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_emulated_fused_watchdog(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = as_dtype(ZOO["path"](), "int32")
+    monkeypatch.setattr(fused_form, "ITERATIONS_BEYOND", 5 - graph.n_vertices)
+    with pytest.raises(SolverError, match="5 iterations"):
+        nearfar.sssp(graph, 0, method="crauser_fused@cuda", threads=64)

@@ -11,8 +11,8 @@
 // meantime - right, but with iteration counts that vary.
 //
 // Arrays: distance[n], flags[n] (bytes), thresholds[3][2] (weight_t), lightest_out[n],
-// lightest_in[n] (the latter null without the in-criterion), arrivals (uint32, 0), counts[4]
-// (uint64, 0: iterations, settled, working, edges), trace[2][trace_size] (uint64, 0) or null:
+// lightest_in[n] (the latter null without the in-criterion), arrivals (uint32, 0), counts[5]
+// (uint64, 0: iterations, settled, working, edges, stuck), trace[2][trace_size] (uint64, 0) or null:
 // frontier and edges of each iteration.
 // Launch: cooperative, whole warps, any grid that is resident at once.
 // Races, harmless: distances fall by atomic minimum; relax reads another vertex's distance with
@@ -72,7 +72,8 @@ __device__ __forceinline__ void crauser_loop(const Policy& policy, long long n, 
                                              const offset_t* offsets, const Edge* edges,
                                              weight_t* distance, flag_t* flags,
                                              weight_t* thresholds, uint32* arrivals, uint64* counts,
-                                             weight_t limit, uint64* trace, long long trace_size) {
+                                             weight_t limit, uint64* trace, long long trace_size,
+                                             long long max_iterations) {
   __shared__ weight_t scratch[Policy::kValues][32];
   const bool first_thread = global_thread() == 0;
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
@@ -88,6 +89,10 @@ __device__ __forceinline__ void crauser_loop(const Policy& policy, long long n, 
   FusedWork work;
   long long iteration = 0;
   while (true) {
+    if (iteration >= max_iterations) {  // the watchdog: an iteration settles at least one vertex
+      if (first_thread) counts[4] = 1;
+      break;
+    }
     uint64 working_now = 0, edges_now = 0;
     for (long long base = first_of_warp; base < n; base += stride) {
       bool working;
@@ -149,16 +154,17 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     fused_out(long long n, long long source, const offset_t* offsets, const Edge* edges,
               const weight_t* lightest_out, const weight_t* lightest_in, weight_t* distance,
               flag_t* flags, weight_t* thresholds, uint32* arrivals, uint64* counts, weight_t limit,
-              uint64* trace, long long trace_size) {
+              uint64* trace, long long trace_size, long long max_iterations) {
   crauser_loop(OutCriterion{lightest_out}, n, source, offsets, edges, distance, flags, thresholds,
-               arrivals, counts, limit, trace, trace_size);
+               arrivals, counts, limit, trace, trace_size, max_iterations);
 }
 
 extern "C" __global__ void __launch_bounds__(1024, 1)
     fused_in_out(long long n, long long source, const offset_t* offsets, const Edge* edges,
                  const weight_t* lightest_out, const weight_t* lightest_in, weight_t* distance,
                  flag_t* flags, weight_t* thresholds, uint32* arrivals, uint64* counts,
-                 weight_t limit, uint64* trace, long long trace_size) {
+                 weight_t limit, uint64* trace, long long trace_size,
+                 long long max_iterations) {
   crauser_loop(InOutCriterion{{lightest_out}, {lightest_in}}, n, source, offsets, edges, distance,
-               flags, thresholds, arrivals, counts, limit, trace, trace_size);
+               flags, thresholds, arrivals, counts, limit, trace, trace_size, max_iterations);
 }

@@ -11,7 +11,7 @@ import numpy as np
 from nearfar.algorithms.crauser.lightest import device_lightest
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, SolverError
 from nearfar.graph import unreached_value
 from nearfar.registry import Answer
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from nearfar.registry import Workspace
 
 __all__ = ["FusedOptions", "solve_fused"]
+
+ITERATIONS_BEYOND = 2  # the watchdog's bound over the number of vertices
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,13 @@ class FusedOptions:
 
 
 def solve_fused(graph: Graph, source: int, options: FusedOptions, workspace: Workspace) -> Answer:
-    """Launch once, read the counters, return the distances."""
+    """Launch once, read the counters, return the distances.
+
+    Raises
+    ------
+    SolverError
+        If the watchdog's bound on iterations is reached.
+    """
     cp = runtime.cupy()
     device = device_graph(graph)
     n, dtype = device.n, device.weight_dtype
@@ -61,7 +69,7 @@ def solve_fused(graph: Graph, source: int, options: FusedOptions, workspace: Wor
     flags = cp.empty(n, dtype=np.uint8)
     thresholds = cp.empty(6, dtype=dtype)
     arrivals = cp.zeros(1, dtype=np.uint32)
-    counts = cp.zeros(4, dtype=np.uint64)
+    counts = cp.zeros(5, dtype=np.uint64)
     trace = cp.zeros((2, trace_size), dtype=np.uint64) if full else None
     # More blocks than vertices give nothing to do but make barriers slower.
     blocks = min(kernel.resident_blocks(options.threads), -(-n // options.threads))
@@ -83,10 +91,16 @@ def solve_fused(graph: Graph, source: int, options: FusedOptions, workspace: Wor
             _limit(workspace.limit, dtype),
             trace,
             np.int64(trace_size),
+            np.int64(n + ITERATIONS_BEYOND),
         ),
         cooperative=True,
     )
-    iterations, settled, working, edges = (int(value) for value in counts.get())
+    iterations, settled, working, edges, stuck = (int(value) for value in counts.get())
+    if stuck:
+        raise SolverError(
+            f"{iterations} iterations for {n} vertices, but each settles one: check the device "
+            "with `nearfar doctor`"
+        )
     stats: dict[str, Any] = {
         "iterations": iterations,
         "edges_relaxed": edges,
