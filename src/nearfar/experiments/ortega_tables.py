@@ -234,9 +234,9 @@ def figures_of(done: Sequence[Done]) -> list[Figure]:
     if real:
         chosen = ("CPU Crauser succ.", "GPU Martin succ.", "GPU Crauser succ.")
         found.append(_bars("figure-4", "Figure 4: real and real-like graphs", real, chosen))
-        chosen = ("relaxed heap", "GPU Crauser opt.")
+        heap = ("relaxed heap", "GPU Crauser opt.")
         found.append(
-            _bars("figure-10", "Figures 8 and 10: this GPU and the relaxed heap", real, chosen)
+            _bars("figure-10", "Figures 8 and 10: this GPU and the relaxed heap", real, heap)
         )
     for number, some in ((5, random), (6, real)):
         gains = [_ratio(one, "GPU Crauser succ.", "GPU Crauser opt.") for one in some]
