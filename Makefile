@@ -67,6 +67,7 @@ docs-tables: $(VENV)/dev.stamp
 	$(BIN)/python scripts/make_methods.py
 	$(BIN)/python scripts/make_docs.py
 	$(BIN)/python scripts/make_speed.py
+	$(BIN)/python scripts/make_reproduction.py
 	$(BIN)/python scripts/make_index.py
 
 wheel: $(VENV)/tools.stamp

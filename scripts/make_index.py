@@ -17,6 +17,7 @@ KINDS = (
     ("tutorials", "Tutorials", "Learn by doing, from nothing to a result."),
     ("how-to", "How-to guides", "Reach one goal, given that you know what you want."),
     ("reference", "Reference", "Look something up."),
+    ("reproduction", "Reproduction", "The papers' numbers beside ours, and why they differ."),
     ("explanation", "Explanation", "Understand why it is as it is, with the measurements."),
 )
 

@@ -63,7 +63,8 @@ def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "script", ["make_speed.py", "make_index.py", "make_methods.py", "make_docs.py"]
+    "script",
+    ["make_speed.py", "make_index.py", "make_methods.py", "make_docs.py", "make_reproduction.py"],
 )
 def test_generated_documentation_is_fresh(script: str) -> None:
     path = SCRIPTS / script
