@@ -8,7 +8,8 @@ import pytest
 import nearfar
 from nearfar.algorithms.batched import cuda, essential
 from nearfar.algorithms.bellman_ford import queue_cuda
-from nearfar.errors import NegativeCycleError
+from nearfar.cuda import runtime
+from nearfar.errors import NegativeCycleError, OptionError
 from nearfar.graph import Graph, unreached_value
 from nearfar.many import all_pairs, distances
 
@@ -128,3 +129,76 @@ def test_edges_that_lie_on_no_shortest_path_are_dropped(monkeypatch, limit):
         twice = np.concatenate([order, order[:9]])
         found = distances(graph, twice, None, limit, method="block_per_source@cuda")
         np.testing.assert_array_equal(found, truth[twice])
+
+
+REDUCTIONS = [
+    "count",
+    "sum",
+    "mean",
+    "max",
+    "nearest:4",
+    "nearest:200",
+    ("histogram", [0, 9.5, 40]),
+]
+
+
+@pytest.mark.parametrize("method", ["block_per_source", "lanes"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("targets", [None, [5, 3, 3, 40]])
+def test_reductions_on_the_device_have_the_bits_of_the_host(method, dtype, targets, monkeypatch):
+    rng = np.random.default_rng(6)
+    graph = random_graph(rng, 70, 260, dtype)
+    wanted = [distances(graph, targets=targets, reduce=r, device="cpu") for r in REDUCTIONS]
+    fetched = []
+    download = runtime.download
+    monkeypatch.setattr(runtime, "download", lambda a: fetched.append(a.nbytes) or download(a))
+    for reduce, truth in zip(REDUCTIONS, wanted, strict=True):
+        found = distances(graph, targets=targets, reduce=reduce, method=f"{method}@cuda", block=32)
+        np.testing.assert_array_equal(found, truth)
+        assert not runtime.is_device_array(found)
+    assert len(fetched) == len(REDUCTIONS) + 2  # the results alone, two of each nearest
+
+
+@pytest.mark.parametrize("method", ["block_per_source", "block_per_source_global", "lanes"])
+def test_device_arrays_in_and_out(method, monkeypatch):
+    """A graph from the device, or out on it: rows stay there, whole, and are never fetched."""
+    rng = np.random.default_rng(3)
+    graph = random_graph(rng, 60, 200, np.int32)
+    truth = rows_of(graph)
+    cp = runtime.cupy()
+    monkeypatch.setattr(runtime, "download", lambda _: pytest.fail("copied to the host"))
+    call = {"method": f"{method}@cuda"}
+    out = cp.empty((60, 60), dtype=np.int32)
+    assert all_pairs(graph, out=out, **call) is out
+    np.testing.assert_array_equal(np.asarray(out), truth)
+    out = cp.empty((60, 60), dtype=np.int64)
+    all_pairs(graph, out=out, block=7, **call)
+    none = unreached_value(truth.dtype)
+    np.testing.assert_array_equal(np.asarray(out), np.where(truth == none, 2**63 - 1, truth))
+    graph.on_device = True
+    found = distances(graph, [3, 9, 3], limit=50, **call)
+    assert runtime.is_device_array(found)
+    limited = np.where(truth > 50, none, truth)
+    np.testing.assert_array_equal(np.asarray(found), limited[[3, 9, 3]])
+    assert runtime.is_device_array(distances(graph, reduce="count", **call))
+
+
+def test_out_on_the_device_is_refused_by_methods_of_the_host():
+    graph = Graph.from_edges([0, 1], [1, 2], [1, 2])
+    out = runtime.cupy().empty((3, 3), dtype=np.int32)
+    with pytest.raises(OptionError, match="on a device"):
+        all_pairs(graph, out=out, device="cpu")
+    with pytest.raises(OptionError, match="shape"):
+        all_pairs(graph, out=out[:2], device="cuda")
+
+
+@pytest.mark.parametrize(
+    "method", ["block_per_source", "block_per_source_global", "lanes"], ids=lambda m: m
+)
+def test_a_stuck_row_is_an_error(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bound on steps that is too small ends the kernel; a right answer never comes with it."""
+    graph = as_dtype(ZOO["path"](), "int32")
+    monkeypatch.setattr(device_rows, "steps_allowed", lambda n: 3)
+    with pytest.raises(SolverError, match="more than 3 steps"):
+        nearfar.distances(graph, [0, 5], method=f"{method}@cuda")
+    monkeypatch.undo()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.cuda import runtime
 from nearfar.errors import DistanceOverflowError, NegativeWeightError, VariantUnavailable
 from nearfar.graph import unreached_value
 from nearfar.options import build_options
@@ -50,6 +51,7 @@ class BatchRun:
         )
         self.options, self.block = options, max(len(rows), 1)
         self.stats: dict[str, Any] = {}
+        self.keep = False  # rows stay on the device
         self.variant, self.reason = self._choose(method)
         self.checked = build_options(self.variant.options, options, self.variant.id)
         self.wide: Graph | None = None
@@ -118,7 +120,12 @@ class BatchRun:
             add = counts and name not in ("lanes", "lane_bits")
             self.stats[name] = self.stats.get(name, 0) + value if add else value
         self.stats["engine"] = self.variant.id
-        if self.limit is not None:
+        if self.limit is not None and self.keep:
+            none = unreached_value(np.dtype(found.dtype))
+            if self.limit < none:  # else nothing can be farther
+                beyond = found > found.dtype.type(max(self.limit, -none))
+                found = runtime.cupy().where(beyond, none, found)
+        elif self.limit is not None:
             found = np.ascontiguousarray(found)
             _cpu.mask_above(found, self.limit)
         return found, bool(stats.get("saturated")) or self._saturated(graph, found)
@@ -129,10 +136,16 @@ class BatchRun:
         threads = self.request.threads
         variant = self.variant
         if "sssp" not in variant.problems:
-            work = Workspace(threads, self.limit, columns=self.columns, out=out)
+            work = Workspace(
+                threads, self.limit, columns=self.columns, out=out, on_device=self.keep
+            )
             answer = variant.run(graph, rows, self.checked, work)
             found = answer.distances
-            return (found if isinstance(found, np.ndarray) else found.get()), answer.stats
+            if self.keep:
+                found = runtime.upload(found)
+            elif runtime.is_device_array(found):
+                found = runtime.download(found)
+            return found, answer.stats
         shape = (len(rows), self.shape[1])
         fits = out is not None and out.shape == shape and out.dtype == graph.weight_dtype
         matrix = out if fits and out is not None else np.empty(shape, dtype=graph.weight_dtype)
@@ -142,7 +155,7 @@ class BatchRun:
         def one(i: int) -> dict[str, Any]:
             answer = variant.run(graph, int(rows[i]), self.checked, work)
             row = answer.distances
-            row = row if isinstance(row, np.ndarray) else row.get()
+            row = runtime.download(row) if runtime.is_device_array(row) else row
             matrix[i] = row if self.columns is None else row[self.columns]
             return answer.stats
 
@@ -156,7 +169,7 @@ class BatchRun:
             for name in ("iterations", "edges_relaxed", "vertices_processed"):
                 total[name] = total.get(name, 0) + int(part.get(name, 0))
             total["saturated"] = total.get("saturated", False) or bool(part.get("saturated"))
-        return matrix, total
+        return (runtime.upload(matrix) if self.keep else matrix), total
 
     def _saturated(self, graph: Graph, found: NDArray[Any]) -> bool:
         """Whether a finite distance may have been lost because it does not fit the dtype.
@@ -177,14 +190,22 @@ class BatchRun:
         if self.columns is not None:
             return dtype.itemsize == 4  # unseen columns may hide the path: be safe
         for row in found:
+            if self.keep:
+                row = runtime.download(row)  # rare: weights near the end of the dtype's range
             if (row == none).any() and _cpu.first_saturated_edge(
                 graph.view, np.ascontiguousarray(row)
             ) >= 0:
                 return True
         return False
 
+    @property
+    def on_device(self) -> bool:
+        """Whether the variant solves a batch on the device."""
+        return self.variant.device == "cuda" and "sssp" not in self.variant.problems
+
     def into(self, sink: Sink) -> Any:
         """Run block by block into the sink and return what it makes."""
+        self.keep = sink.on_device and self.on_device
         sink.start(self.shape, self.graph.weight_dtype)
         blocks = range(0, max(len(self.rows), 1), self.block)  # start may have changed the block
         for number, first in enumerate(blocks):
@@ -196,9 +217,11 @@ class BatchRun:
         return sink.finish()
 
     def predecessors(self, matrix: NDArray[Any]) -> NDArray[Any]:
-        """One pass over tight edges a row, as for a single source."""
+        """One pass over tight edges a row on the host, as for a single source."""
         from nearfar.paths import tight_predecessors
 
+        if runtime.is_device_array(matrix):
+            return runtime.upload(self.predecessors(runtime.download(matrix)))  # type: ignore[no-any-return]
         found = np.empty(matrix.shape, dtype=self.graph.indptr.dtype)
         for i, source in enumerate(self.rows):
             found[i] = tight_predecessors(self.graph, int(source), np.ascontiguousarray(matrix[i]))

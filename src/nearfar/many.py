@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar.batch_run import BatchRun
+from nearfar.cuda import runtime
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.graph import Graph, unreached_value
-from nearfar.sinks import ArraySink, CsrSink, Reduction, Sink, widened
+from nearfar.sinks import ArraySink, CsrSink, DeviceArraySink, Reduction, Sink, widened
 from nearfar.solve import as_graph, check_limit, check_threads
 
 if TYPE_CHECKING:
@@ -85,8 +86,9 @@ def distances(
     predecessors : bool
         Return ``(distances, predecessors)``, both arrays of one shape; needs every column.
     out : array, "csr", path or None
-        Where the rows go. None: a new array. An array (also memory-mapped) of the result's shape
-        and dtype is written to and returned. ``"csr"``: a ``scipy.sparse.csr_array`` of the pairs
+        Where the rows go. None: a new array. An array (also memory-mapped, or a
+        CuPy array when the run is on a GPU) of the result's shape and dtype is written to and
+        returned. ``"csr"``: a ``scipy.sparse.csr_array`` of the pairs
         reached (within ``limit``); a distance of 0 is stored too. A path ending in ``.npy``,
         ``.zarr`` or ``.parquet``: written block by block with a manifest beside it; the same call
         again after an interruption resumes (see :mod:`nearfar.store`).
@@ -115,7 +117,8 @@ def distances(
     array, shape (k, n) or (k, len(targets))
         Dtype of the weights (int32 without weights, 64 bits when a 32-bit sum does not fit);
         unreached is inf or the dtype's maximum. Other values of ``out``, ``pairs`` and ``reduce``
-        return what they say.
+        return what they say. For a graph made of device arrays, and for ``out`` on a device, the
+        result is a CuPy array that never was on the host; otherwise it is a NumPy array.
 
     Raises
     ------
@@ -151,6 +154,10 @@ def distances(
     if predecessors and (columns is not None or reduce or isinstance(out, (str, os.PathLike))):
         raise OptionError("predecessors needs every column and an array: no targets, no file")
     bound = check_limit(limit, graph.weight_dtype)
+    if device == "auto" and (
+        runtime.is_device_array(out) or (graph.on_device and "@" not in method)
+    ):
+        device = "cuda"
     run = BatchRun(graph, rows, columns, bound, device, method, check_threads(threads), options)
     sink = _sink(run, out, reduce, memory, block, predecessors)
     began = time.perf_counter()
@@ -228,11 +235,13 @@ def pair_distances(
             device=device,
             **arguments,
         )
+        if runtime.is_device_array(matrix):
+            matrix = runtime.download(matrix)  # a vector of what was asked for goes back below
         if matrix.dtype != found.dtype:
             wide = np.promote_types(matrix.dtype, found.dtype)
             matrix, found = widened(matrix, wide), widened(found, wide)
         found[mine] = matrix[row_of[mine] - first, column_of]
-    return found
+    return runtime.upload(found) if graph.on_device and device != "cpu" else found
 
 
 def _indices(graph: Graph, vertices: Iterable[Any] | None, what: str) -> NDArray[np.int64]:
@@ -257,7 +266,18 @@ def _sink(
     reduction = None if reduce is None else Reduction.parse(reduce)
     to_file = isinstance(out, (str, os.PathLike)) and out != "csr"
     whole = out is None and reduction is None
-    held = k * width * (item + (8 if predecessors else 0)) if whole else 0
+    stay = run.on_device and (run.graph.on_device or runtime.is_device_array(out))
+    if runtime.is_device_array(out) and not run.on_device:
+        raise OptionError(
+            f"out is on a device, but {run.variant.id} solves batches on the host: give a NumPy "
+            "array, or device='cuda' with a method for batches"
+        )
+    if stay and whole:
+        runtime.require_memory(
+            k * width * item,
+            "use out='name.npy' (or .zarr, .parquet), reduce=..., or fewer sources or targets",
+        )
+    held = k * width * (item + (8 if predecessors else 0)) if whole and not stay else 0
     scratch = run.scratch_bytes()
     needed = held + scratch
     if needed > free:
@@ -268,16 +288,19 @@ def _sink(
         raise OutOfMemoryError(needed, free, " ".join(advice))
     if block is not None and block < 1:
         raise OptionError(f"block is {block}: give at least 1 row")
-    if whole:
+    if whole or runtime.is_device_array(out):
         run.block = block or max(k, 1)
-        return ArraySink()
+        return DeviceArraySink(out) if stay else ArraySink()
     room = max((free - scratch) // 4, 1)
     fitting = int(min(room, 2**30) // max(width * item, 1))
+    if reduction is not None and run.on_device:
+        # Rows of a block and what reducing them takes lie on the device together.
+        fitting = int(runtime.memory()[0] // 8 // max(width * 8, 1))
     run.block = block or max(1, min(max(fitting, 1), max(k, 1)))
     if reduction is not None:
         if out is not None:
             raise OptionError("reduce returns its own arrays: leave out away")
-        return reduction.sink(run.rows, run.columns, run.graph)
+        return reduction.sink(run.rows, run.columns, run.graph, stay)
     if isinstance(out, str) and out == "csr":
         return CsrSink(run.graph.n_vertices if run.columns is None else len(run.columns))
     if to_file:

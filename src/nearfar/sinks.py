@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from nearfar.cuda import runtime
 from nearfar.errors import DistanceOverflowError, OptionError
 from nearfar.graph import Graph, unreached_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ArraySink", "CsrSink", "Reduction", "Sink", "widened"]
+__all__ = ["ArraySink", "CsrSink", "DeviceArraySink", "Reduction", "Sink", "widened"]
 
 
 def widened(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -27,7 +29,15 @@ def widened(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 class Sink(Protocol):
-    """Takes blocks of rows in order of their numbers, each number once."""
+    """Takes blocks of rows in order of their numbers, each number once.
+
+    Attributes
+    ----------
+    on_device : bool
+        Whether it takes rows on the device, from a method that leaves them there.
+    """
+
+    on_device: bool
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Prepare for rows of this shape and dtype."""
@@ -45,8 +55,68 @@ class Sink(Protocol):
         """The result for the caller."""
 
 
+def _module(rows: Any) -> Any:
+    """NumPy, or CuPy for an array on the device."""
+    return runtime.cupy() if runtime.is_device_array(rows) else np
+
+
+class DeviceArraySink:
+    """A new array on the device, or the caller's there; nothing is copied to the host."""
+
+    on_device = True
+
+    def __init__(self, given: Any = None) -> None:
+        self.given, self.array = given, given
+
+    def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        """Check the caller's array."""
+        if self.given is not None:
+            _check_out(self.given, shape, dtype)
+            self.dtype = self.given.dtype
+
+    def has(self, number: int) -> bool:
+        """Nothing is there before the run."""
+        return False
+
+    def memory(self, first: int, count: int) -> Any:
+        """The caller's rows themselves, if they lie one after the other."""
+        if self.given is None:
+            return None
+        part = self.given[first : first + count]
+        return part if part.flags.c_contiguous else None
+
+    def put(self, number: int, first: int, rows: Any) -> None:
+        """Take the rows as they are, or copy them on the device to where the caller wants them."""
+        if self.given is None:
+            self.array = rows if first == 0 else _module(rows).concatenate([self.array, rows])
+            return
+        part = self.given[first : first + len(rows)]
+        if rows.size == 0 or part.__cuda_array_interface__ == rows.__cuda_array_interface__:
+            return
+        if rows.dtype.itemsize > self.dtype.itemsize:
+            raise DistanceOverflowError(
+                f"a distance does not fit {self.dtype}: give out of dtype {rows.dtype}"
+            )
+        part[...] = widened(rows, self.dtype)
+
+    def finish(self) -> Any:
+        """The array."""
+        return self.array
+
+
+def _check_out(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+    wide = np.dtype(np.float64 if dtype.kind == "f" else np.int64)
+    if given.shape != shape or given.dtype not in (dtype, wide):
+        raise OptionError(
+            f"out has shape {given.shape} and dtype {given.dtype}: "
+            f"give {shape} and {dtype} (or {wide})"
+        )
+
+
 class ArraySink:
     """A new array, or the caller's."""
+
+    on_device = False
 
     def __init__(self, given: Any = None) -> None:
         self.given, self.array = given, given
@@ -59,12 +129,7 @@ class ArraySink:
         if not isinstance(self.given, np.ndarray):
             kind = type(self.given).__name__
             raise OptionError(f"out is a {kind}: give an array, a path or 'csr'")
-        wide = np.dtype(np.float64 if dtype.kind == "f" else np.int64)
-        if self.given.shape != shape or self.given.dtype not in (dtype, wide):
-            raise OptionError(
-                f"out has shape {self.given.shape} and dtype {self.given.dtype}: "
-                f"give {shape} and {dtype} (or {wide})"
-            )
+        _check_out(self.given, shape, dtype)
         if not self.given.flags.writeable:
             raise OptionError("out is read-only: give an array that can be written to")
 
@@ -100,6 +165,8 @@ class ArraySink:
 
 class CsrSink:
     """A sparse matrix of the pairs that are reached, zeros included."""
+
+    on_device = False
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -148,7 +215,9 @@ class Reduction:
     ----------
     kind : {"count", "sum", "mean", "max", "nearest", "histogram"}
         ``count``: how many, int64. ``sum`` and ``mean``: of their distances, float64 (mean is NaN
-        when there are none; closeness is ``1 / mean``). ``max``: the greatest distance
+        when there are none; closeness is ``1 / mean``). Integers are added exactly; floats in
+        float64 by halves: entry i and entry i + half, until one is left, so the sum is the same
+        bits on every device. ``max``: the greatest distance
         (eccentricity), ``-1`` when there are none. ``nearest``: the ``k`` nearest as ``(vertices,
         distances)``, both of shape ``(rows, k)``; equal distances in order of the vertex; -1 and
         unreached fill up. ``histogram``: how many per half-open bin of the edges, shape ``(rows,
@@ -188,14 +257,21 @@ class Reduction:
         )
 
     def sink(
-        self, rows: NDArray[np.int64], columns: NDArray[np.int64] | None, graph: Graph
+        self,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64] | None,
+        graph: Graph,
+        stay: bool = False,
     ) -> ReducingSink:
-        """A sink that keeps this of each row."""
-        return ReducingSink(self, rows, columns, graph)
+        """A sink that keeps this of each row; with ``stay`` on the device that solves."""
+        return ReducingSink(self, rows, columns, graph, stay)
 
 
 class ReducingSink:
-    """Reduces each block as it comes."""
+    """Reduces each block as it comes, where it is: rows on a device are never copied to the host.
+
+    With ``stay`` the result is left on the device, else its few numbers a row are fetched.
+    """
 
     def __init__(
         self,
@@ -203,8 +279,10 @@ class ReducingSink:
         rows: NDArray[np.int64],
         columns: NDArray[np.int64] | None,
         graph: Graph,
+        stay: bool = False,
     ) -> None:
         self.reduction, self.rows, self.columns, self.graph = reduction, rows, columns, graph
+        self.on_device, self.stay = True, stay
         self.parts: list[Any] = []
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
@@ -219,53 +297,105 @@ class ReducingSink:
         """Rows are solved into memory of their own."""
         return None
 
-    def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
+    def put(self, number: int, first: int, rows: Any) -> None:
         """Reduce the block."""
-        none = unreached_value(rows.dtype)
+        xp, none = _module(rows), unreached_value(np.dtype(rows.dtype))
         if self.columns is None:  # the source does not count
-            rows[np.arange(len(rows)), self.rows[first : first + len(rows)]] = none
+            rows[xp.arange(len(rows)), xp.asarray(self.rows[first : first + len(rows)])] = none
         kind = self.reduction.kind
         if kind == "nearest":
-            self.parts.append(self._nearest(rows, none))
+            self.parts.append(self._nearest(xp, rows, none))
+            return
+        if kind == "histogram":
+            self.parts.append(self._histogram(xp, rows, none))
             return
         reached = rows != none
-        count = np.count_nonzero(reached, axis=1)
+        count = xp.count_nonzero(reached, axis=1)
         if kind == "count":
             self.parts.append(count)
         elif kind in ("sum", "mean"):
-            total = np.sum(rows, axis=1, where=reached, dtype=np.float64)
+            total = _row_sums(xp, rows, reached)
             if kind == "mean":
-                with np.errstate(invalid="ignore"):
-                    total = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+                total = xp.where(count > 0, total / xp.maximum(count, 1), np.nan)
             self.parts.append(total)
-        elif kind == "max":
-            least = rows.dtype.type(-1 if self.graph.n_negative == 0 else -none)
-            most = np.max(rows, axis=1, where=reached, initial=least)
-            self.parts.append(np.where(count > 0, most, rows.dtype.type(-1)))
         else:
-            edges = np.asarray(self.reduction.edges)
-            bins = np.empty((len(rows), len(edges) - 1), dtype=np.int64)
-            for i, row in enumerate(rows):
-                below = np.searchsorted(np.sort(row[reached[i]]), edges, side="left")
-                bins[i] = np.diff(below)
-            self.parts.append(bins)
+            least = rows.dtype.type(-1 if self.graph.n_negative == 0 else -none)
+            some = xp.where(reached, rows, least)
+            most = some.max(axis=1) if rows.shape[1] else xp.full(len(rows), least, rows.dtype)
+            self.parts.append(xp.where(count > 0, most, rows.dtype.type(-1)))
 
-    def _nearest(self, rows: NDArray[Any], none: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        k = min(self.reduction.k, rows.shape[1])
-        order = np.argsort(rows, axis=1, kind="stable")[:, :k]
-        values = np.take_along_axis(rows, order, axis=1)
-        vertices = order if self.columns is None else self.columns[order]
-        vertices = np.where(values == none, -1, vertices)
-        missing = self.reduction.k - k
-        if missing:
-            vertices = np.pad(vertices, ((0, 0), (0, missing)), constant_values=-1)
-            values = np.pad(values, ((0, 0), (0, missing)), constant_values=none)
+    def _histogram(self, xp: Any, rows: Any, none: Any) -> Any:
+        """Differences of how many entries are below each edge."""
+        integer = rows.dtype.kind == "i"
+        below = xp.empty((len(rows), len(self.reduction.edges)), dtype=np.int64)
+        for i, edge in enumerate(self.reduction.edges):
+            bound = edge
+            if integer:  # exact beyond 2**53 too
+                low, high = int(np.iinfo(rows.dtype).min), int(none)
+                bound = high if edge >= high else max(math.ceil(max(edge, low)), low)
+            below[:, i] = xp.count_nonzero(
+                rows < rows.dtype.type(bound) if integer else rows < np.float64(bound), axis=1
+            )
+        return below[:, 1:] - below[:, :-1]
+
+    def _nearest(self, xp: Any, rows: Any, none: Any) -> tuple[Any, Any]:
+        k, width = self.reduction.k, rows.shape[1]
+        found = min(k, width)
+        vertices = xp.full((len(rows), k), -1, dtype=np.int64)
+        values = xp.full((len(rows), k), none, dtype=rows.dtype)
+        if found == 0 or len(rows) == 0:
+            return vertices, values
+        if xp is np and found < width // 8:
+            order = _nearest_columns(rows, found)
+            near = np.take_along_axis(rows, order, axis=1)
+        else:
+            order = xp.argsort(rows, axis=1, kind="stable")[:, :found]
+            near = xp.take_along_axis(rows, order, axis=1)
+        names = order if self.columns is None else xp.asarray(self.columns)[order]
+        vertices[:, :found] = xp.where(near == none, -1, names)
+        values[:, :found] = near
         return vertices, values
 
     def finish(self) -> Any:
         """One array, or the two of ``nearest``."""
         if self.reduction.kind != "nearest":
-            return np.concatenate(self.parts)
-        wide = np.result_type(*(values for _, values in self.parts))
-        vertices = np.concatenate([vertices for vertices, _ in self.parts])
-        return vertices, np.concatenate([widened(values, wide) for _, values in self.parts])
+            return self._home(_module(self.parts[0]).concatenate(self.parts))
+        xp = _module(self.parts[0][0])
+        wide = np.result_type(*(values.dtype for _, values in self.parts))
+        vertices = xp.concatenate([vertices for vertices, _ in self.parts])
+        near = xp.concatenate([widened(values, wide) for _, values in self.parts])
+        return self._home(vertices), self._home(near)
+
+    def _home(self, found: Any) -> Any:
+        """On the device when the graph came from there, else on the host."""
+        if self.stay or not runtime.is_device_array(found):
+            return found
+        return runtime.download(found)
+
+
+def _row_sums(xp: Any, rows: Any, reached: Any) -> Any:
+    """Sums of the reached entries, float64; the same bits on every device."""
+    some = xp.where(reached, rows, rows.dtype.type(0))
+    width = rows.shape[1]
+    if rows.dtype.kind == "i" and width and len(rows):
+        farthest = max(int(some.max()), -int(some.min()))
+        if farthest * width < 2**63:
+            return some.sum(axis=1, dtype=np.int64).astype(np.float64)
+    some = some.astype(np.float64)
+    while width > 1:
+        half = (width + 1) // 2
+        some[:, : width - half] += some[:, half:width]
+        width = half
+    return some[:, 0].copy() if width else xp.zeros(len(rows), dtype=np.float64)
+
+
+def _nearest_columns(rows: NDArray[Any], k: int) -> NDArray[Any]:
+    """The k least entries of each row in order, the first of equals first, without sorting rows."""
+    order = np.empty((len(rows), k), dtype=np.int64)
+    last = np.partition(rows, k - 1, axis=1)[:, k - 1]
+    for i, row in enumerate(rows):
+        near = np.flatnonzero(row < last[i])
+        equal = np.flatnonzero(row == last[i])[: k - len(near)]
+        near = near[np.argsort(row[near], kind="stable")]
+        order[i, : len(near)], order[i, len(near) :] = near, equal
+    return order

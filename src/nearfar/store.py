@@ -182,6 +182,8 @@ class FileSink:
         For another ending, or when the manifest beside the path belongs to other data.
     """
 
+    on_device = False
+
     def __init__(self, path: str, run: BatchRun) -> None:
         self.path, self.run = Path(path), run
         self.manifest = self.path.with_name(self.path.name + ".manifest.json")

@@ -138,3 +138,31 @@ def test_child_launches_in_rounds_wider_than_the_device_runtime_holds(child_edge
     truth = nearfar.sssp(graph, 0, method="bellman_ford_queue@cpu").distances
     np.testing.assert_array_equal(found.distances, truth)
     assert found.stats["child_launches"] == (n if child_edges == 1 else 1)
+
+
+@pytest.mark.parametrize("method", BATCH)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_and_reductions_stay_on_the_device(method, dtype, monkeypatch):
+    """Device arrays in and out; reductions with the bits of the host."""
+    from nearfar.cuda import runtime
+
+    rng = np.random.default_rng(6)
+    graph = random_graph(rng, 700, 3000, dtype)
+    truth = rows_of(graph)
+    kinds = ["count", "sum", "mean", "max", "nearest:5", ("histogram", [0, 9.5, 40])]
+    for reduce in kinds:
+        found = all_pairs(graph, reduce=reduce, method=f"{method}@cuda", block=300)
+        np.testing.assert_array_equal(found, all_pairs(graph, reduce=reduce, device="cpu"))
+    cp = runtime.cupy()
+    there = Graph.from_csr(
+        cp.asarray(graph.indptr), cp.asarray(graph.indices), cp.asarray(graph.weights)
+    )
+    download = runtime.download
+    monkeypatch.setattr(runtime, "download", lambda _: pytest.fail("copied to the host"))
+    found = all_pairs(there, method=f"{method}@cuda")
+    out = cp.empty((700, 700), dtype=dtype)
+    assert all_pairs(graph, out=out, method=f"{method}@cuda") is out
+    counts = all_pairs(there, reduce="count", method=f"{method}@cuda")
+    assert isinstance(found, cp.ndarray) and isinstance(counts, cp.ndarray)
+    np.testing.assert_array_equal(download(found), truth)
+    np.testing.assert_array_equal(download(out), truth)

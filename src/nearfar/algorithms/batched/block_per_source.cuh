@@ -16,7 +16,8 @@
 //
 // Rows: out[places[row]][column] (row itself if places is null), all vertices, or the `n_columns` listed;
 // sources[row], or first + row if null. Slots narrower than the weights (`check`): overflow[row] = 1 when a
-// path may have been cut off (far + heaviest >= cap); the host repeats those rows wider. Work counters: stats[0] edges, [1] steps, [2] vertices.
+// path may have been cut off (far + heaviest >= cap); the host repeats those rows wider. Work counters: stats[0] edges, [1] steps, [2] vertices;
+// [3] the steps that a row may take, 0 afterwards when one took more.
 // Races: a distance read from a slot may be lowered by another warp in the same step; that warp then sets
 // the vertex's bit in the next bitmap, and the vertex is worked off again.
 // Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH a multiprocessor); dynamic shared
@@ -62,6 +63,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
                      int* overflow, uint64* stats) {
   extern __shared__ __align__(16) uint32 memory[];
   __shared__ int row_now;
+  __shared__ uint64 most_steps;
   __shared__ value_t least, farthest;
   const int words = (n + 31) / 32;
   const int slot_words = static_cast<int>((static_cast<long long>(n) * sizeof(slot_t) + 3) / 4);
@@ -73,7 +75,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   uint64 relaxed = 0, steps = 0, processed = 0;
   for (;;) {
     __syncthreads();
-    if (threadIdx.x == 0) row_now = atomicAdd(counter, 1);
+    if (threadIdx.x == 0) {
+      row_now = atomicAdd(counter, 1);
+      most_steps = load_relaxed(stats + 3);
+    }
     __syncthreads();
     const long long row = row_now;
     if (row >= rows) break;
@@ -92,7 +97,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     __syncthreads();
     value_t threshold = widen(0, delta, cap);
     bool thick = false;
-    for (;;) {
+    for (uint64 here = 0;; ++here) {
+      if (here >= most_steps) {  // the watchdog: the host sees 0 and raises
+        if (threadIdx.x == 0) atomicExch(stats + 3, uint64(0));
+        break;
+      }
       ++steps;
       int active = 0;
       const Step step{offsets, edges, distance, next, far, threshold};

@@ -55,6 +55,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
                             uint64* stats) {
   extern __shared__ __align__(16) Entry queues[];
   __shared__ int row_now, size[2], spilled;
+  __shared__ uint64 most_steps;
   __shared__ value_t least;
   const int words = (n + 31) / 32;
   value_t* distance = scratch + static_cast<size_t>(blockIdx.x) * n;
@@ -64,7 +65,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   uint64 relaxed = 0, steps = 0, processed = 0;
   for (;;) {
     __syncthreads();
-    if (threadIdx.x == 0) row_now = atomicAdd(counter, 1);
+    if (threadIdx.x == 0) {
+      row_now = atomicAdd(counter, 1);
+      most_steps = load_relaxed(stats + 3);
+    }
     __syncthreads();
     const long long row = row_now;
     if (row >= rows) break;
@@ -81,7 +85,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     __syncthreads();
     value_t threshold = widen(0, delta, cap);
     int now = 0;
-    for (;;) {
+    for (uint64 here = 0;; ++here) {
+      if (here >= most_steps) {  // the watchdog: the host sees 0 and raises
+        if (threadIdx.x == 0) atomicExch(stats + 3, uint64(0));
+        break;
+      }
       const int entries = size[now] < capacity ? size[now] : capacity;
       if (entries > 0) {
         ++steps;

@@ -8,6 +8,7 @@ import numpy as np
 
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
+from nearfar.errors import SolverError
 from nearfar.registry import Answer, Workspace
 
 if TYPE_CHECKING:
@@ -15,7 +16,12 @@ if TYPE_CHECKING:
 
     from nearfar.graph import Graph
 
-__all__ = ["Rows", "Values"]
+__all__ = ["Rows", "Values", "steps_allowed"]
+
+
+def steps_allowed(n: int) -> int:
+    """The watchdog's bound on the steps of a row, far beyond what any graph takes."""
+    return 8 * n + 1_000_000
 
 
 class Values:
@@ -60,8 +66,11 @@ class Rows:
         listed = workspace.columns
         self.columns = None if listed is None else cp.asarray(listed)
         self.width = self.n if listed is None else len(listed)
-        self.dtype, self.given = graph.weight_dtype, workspace.out
-        self.counters = cp.zeros(4, dtype=np.uint64)
+        self.dtype = graph.weight_dtype
+        out, shape = workspace.out, (len(sources), self.width)
+        fits = out is not None and out.shape == shape and out.dtype == self.dtype
+        self.given = out if fits else None
+        self.counters = cp.asarray(np.array([0, 0, 0, steps_allowed(self.n)], dtype=np.uint64))
         self.timer = runtime.Timer().start()
 
     @property
@@ -77,8 +86,7 @@ class Rows:
         free, _ = runtime.memory()
         row = max(self.width * self.dtype.itemsize + 16, 1)
         k = len(self.sources)
-        kept = self.given if runtime.is_device_array(self.given) else None
-        if kept is not None and kept.shape == (k, self.width):
+        if self.given is not None and runtime.is_device_array(self.given):
             runtime.require_memory(scratch)
             return [(0, k)]
         if self.on_device:
@@ -90,11 +98,9 @@ class Rows:
 
     def memory(self, first: int, last: int) -> Any:
         """Device memory for rows ``first`` to ``last``: the caller's when it is on the device."""
-        shape = (last - first, self.width)
-        given = self.given
-        if given is not None and runtime.is_device_array(given) and given.shape == shape:
-            return given
-        return runtime.cupy().empty(shape, dtype=self.dtype)
+        if self.given is not None and runtime.is_device_array(self.given):
+            return self.given
+        return runtime.cupy().empty((last - first, self.width), dtype=self.dtype)
 
     def kept(self, part: Any) -> Any:
         """A solved part: as it is when it is the only one, else on the host."""
@@ -105,8 +111,7 @@ class Rows:
         if len(solved) == 1:
             return solved[0]
         shape = (len(self.sources), self.width)
-        fits = self.given is not None and self.given.shape == shape
-        out = self.given if fits else np.empty(shape, self.dtype)
+        out = np.empty(shape, self.dtype) if self.given is None else self.given
         first = 0
         for part in solved:
             out[first : first + len(part)] = part
@@ -116,7 +121,12 @@ class Rows:
     def answer(self, solved: list[Any], **more: Any) -> Answer:
         """Rows and counters."""
         self.timer.stop()
-        edges, steps, vertices = (int(x) for x in self.counters.get()[:3])
+        edges, steps, vertices, allowed = (int(x) for x in self.counters.get())
+        if not allowed:
+            raise SolverError(
+                f"a row took more than {steps_allowed(self.n)} steps: check the device with "
+                "`nearfar doctor`"
+            )
         stats = {
             "iterations": steps,
             "edges_relaxed": edges,

@@ -8,7 +8,8 @@
 //
 // sources: count (at most 32) vertices. distance: n rows of 32. mask: two arrays of n words, zero. queue: two of
 // n entries. sizes: 3 counters in rotation, one read, one filled, one cleared, so that none is reset while a
-// slower block still reads it. stats[0] edge visits, [1] rounds, [2] vertices.
+// slower block still reads it. stats[0] edge visits, [1] rounds, [2] vertices;
+// [3] the most rounds, 0 afterwards when they did not suffice.
 // Launch: cooperative, blocks of 256.
 // requires: cuda/edges.cuh
 // requires: cuda/distance.cuh
@@ -26,6 +27,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
   for (long long i = me; i < n * 32; i += stride) distance[i] = unreached();
   for (long long i = me; i < 2 * n; i += stride) mask[i] = 0;
   if (me < 3) sizes[me] = 0;
+  const uint64 most_rounds = load_relaxed(stats + 3);
   grid_barrier(barrier);
   if (me < count) {
     const vertex_t s = sources[me];
@@ -36,6 +38,10 @@ extern "C" __global__ void __launch_bounds__(256, 4)
   uint64 relaxed = 0, processed = 0;
   uint32 round = 0;
   for (;; ++round) {
+    if (round >= most_rounds) {  // the watchdog: the host sees 0 and raises
+      if (me == 0) stats[3] = 0;
+      break;
+    }
     const uint32 entries = load_relaxed(sizes + round % 3);
     if (entries == 0) break;
     if (me == 0) sizes[(round + 2) % 3] = 0;
