@@ -38,6 +38,10 @@ FLOORS = {
     "negative_cycles": 2,
     "choose_cuda": 4,
     "choose_batch": 4,
+    "choose_facts": 4,
+    "choose_machine": 4,
+    "calibrate": 6,
+    "state": 1,
     "errors": 0,
 }
 

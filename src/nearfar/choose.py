@@ -1,10 +1,17 @@
-"""The auto engine: ranks the runnable variants for this graph and request, and can say why."""
+"""The auto engine: ranks the runnable variants for this graph and request, and can say why.
+
+Each variant gets an estimate of its seconds from a cost model (``choose_cpu``, ``choose_cuda``,
+``choose_batch``) on cheap statistics (``choose_facts``), scaled by what ``nearfar tune`` measured
+on this machine (``choose_machine``). The cheapest that can serve the request is taken.
+:func:`explain` shows it all.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from nearfar import choose_machine
 from nearfar.errors import VariantUnavailable
 from nearfar.registry import Request, Variant, registered, variants
 
@@ -13,7 +20,9 @@ if TYPE_CHECKING:
 
     from nearfar.graph import Graph
 
-__all__ = ["Choice", "best", "rank"]
+__all__ = ["Choice", "Explanation", "best", "explain", "rank"]
+
+_WORTH = 2e-3  # seconds on the CPU below which no GPU is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +43,66 @@ class Choice:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why ``auto`` takes what it takes.
+
+    Attributes
+    ----------
+    ranking : list of Choice
+        What can serve the request, cheapest first; the first is what ``auto`` runs.
+    others : dict of str to str
+        The other variants, each with the reason why it is out.
+    statistics : dict
+        What the models looked at.
+    machines : dict
+        ``cpu`` and, where there is one, ``cuda``: ``"defaults"``, or when it was measured.
+    """
+
+    ranking: list[Choice]
+    others: dict[str, str]
+    statistics: dict[str, Any]
+    machines: dict[str, str]
+
+    def __str__(self) -> str:
+        width = max((len(c.variant.id) for c in self.ranking), default=0)
+        return "\n".join(
+            f"{place:3}. {c.variant.id:<{width}}  {c.seconds * 1e3:10.3f} ms  {c.reason}"
+            for place, c in enumerate(self.ranking, start=1)
+        )
+
+
 def _candidates(graph: Graph, request: Request) -> Iterator[Choice]:
     """What can serve the request, cheapest first, asked lazily: small graphs feel it."""
     from nearfar.choose_cpu import cpu_ranking
     from nearfar.choose_cuda import cuda_ranking
 
     estimates = cpu_ranking(graph, request) if request.device in ("auto", "cpu") else []
-    if request.device == "cuda" or (request.device == "auto" and _worth_asking(graph, estimates)):
-        estimates = [*estimates, *cuda_ranking(graph, request)]
-    for name, cost, why in sorted(estimates, key=lambda estimate: estimate[1]):
+    if request.device == "cuda" or (request.device == "auto" and _gpu_is_worth(graph, estimates)):
+        estimates = sorted(
+            [*estimates, *cuda_ranking(graph, request)], key=lambda estimate: estimate[1]
+        )
+    for name, cost, why in estimates:
         found = registered(name)
-        if found is not None and found.can_run(graph, request) is True:
+        if found is not None and not found.unsafe and found.can_run(graph, request) is True:
             yield Choice(found, cost, why)
 
 
-def _worth_asking(graph: Graph, estimates: list[tuple[str, float, str]]) -> bool:
-    """Whether to look for a GPU: importing CuPy costs a second, small graphs never gain."""
-    if graph.on_device:
-        return True
-    return not estimates or min(cost for _, cost, _ in estimates) > 2e-3
+def _gpu_is_worth(graph: Graph, estimates: list[tuple[str, float, str]]) -> bool:
+    """Whether a GPU comes into question and is there.
+
+    Importing CuPy costs a second and small graphs never gain, so it is not even looked for there;
+    nor is the graph's reach estimated for a device that is missing.
+    """
+    if not graph.on_device and estimates and estimates[0][1] <= _WORTH:
+        return False
+    from nearfar.cuda import runtime
+
+    if runtime.available() is not True:
+        return False
+    # Arrays there, edges as the engines keep them, and queues; too big a graph stays here.
+    needed = 16 * graph.n_edges + 48 * graph.n_vertices
+    return graph.on_device or needed < runtime.device().memory
 
 
 def rank(graph: Graph, request: Request) -> list[Choice]:
@@ -78,8 +128,22 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
     VariantUnavailable
         If none can serve the request, with the reason of each.
     """
+    key = (
+        request.problem,
+        request.device,
+        request.n_sources,
+        request.threads,
+        None if request.targets is None else len(request.targets),
+        graph.on_device or "cuda" in graph.cache,
+        choose_machine.generation(),
+    )
+    choices = graph.cache.setdefault("choices", {})
+    known = choices.get(key)
+    if known is not None and known[0].can_run(graph, request) is True:
+        return known[0], known[1]
     first = next(_candidates(graph, request), None)
     if first is not None:
+        choices[key] = first.variant, first.reason
         return first.variant, first.reason
     refused = [
         f"{v.id}: {v.can_run(graph, request)}"
@@ -87,3 +151,51 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
         if request.device in ("auto", v.device)
     ]
     raise VariantUnavailable("no method can serve this request: " + "; ".join(refused[:5]))
+
+
+def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Explanation:
+    """Rank every variant for a request and say why the others are out.
+
+    Parameters
+    ----------
+    graph : Graph
+    request : Request or None
+        None makes one from the fields: ``problem`` (``"sssp"``, ``"batch"``, ``"all_pairs"``),
+        ``n_sources``, ``device``, ``threads`` (all cores of this process), ...; see
+        :class:`nearfar.registry.Request`.
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> from nearfar import Graph
+    >>> found = explain(Graph.from_edges([0, 1], [1, 2], [4, 5]), device="cpu", threads=1)
+    >>> found.ranking[0].variant.device
+    'cpu'
+    >>> found.others["breadth_first@cpu"]
+    'breadth_first@cpu needs a graph without weights'
+    """
+    from nearfar.choose_facts import statistics
+    from nearfar.construct import default_threads
+
+    if request is None:
+        request = Request(**{"threads": default_threads(), **fields})
+    ranking = rank(graph, request)
+    ranked = {choice.variant.id for choice in ranking}
+    others = {}
+    for v in variants(problem=request.problem):
+        if v.id in ranked:
+            continue
+        answer = v.can_run(graph, request)
+        if request.device not in ("auto", v.device):
+            answer = f"device {request.device} was asked for"
+        elif answer is True and v.device == "cuda":
+            answer = f"the CPU takes less than {_WORTH * 1e3:.0f} ms: a GPU was not looked for"
+        elif answer is True:
+            answer = "no cost model knows it"
+        others[v.id] = str(answer)
+    used = {choice.variant.device for choice in ranking}
+    machines = {str(d): choose_machine.machine(d).measured or "defaults" for d in sorted(used)}
+    return Explanation(ranking, others, statistics(graph), machines)

@@ -30,9 +30,14 @@ __all__ = [
 _OWN_FLAGS = ("method", "device", "predecessors", "limit", "targets", "threads", "stats", "source")
 
 
-def add_graph(parser: argparse.ArgumentParser) -> None:
+def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     """Add the GRAPH argument and how to read it."""
-    parser.add_argument("graph", metavar="GRAPH", help="graph file, plain or .gz, .xz, .zst")
+    parser.add_argument(
+        "graph",
+        metavar="GRAPH",
+        nargs="?" if optional else None,
+        help="graph file, plain or .gz, .xz, .zst",
+    )
     parser.add_argument(
         "--format",
         metavar="NAME",

@@ -194,8 +194,8 @@ def _short(value: Any) -> str:
 
 def explain(args: argparse.Namespace, graph: Graph, source: Any, targets: Any) -> int:
     """Print how the chooser ranks the methods for this request, and why others are out."""
-    from nearfar.choose import rank
-    from nearfar.registry import Request, variants
+    from nearfar.choose import explain as explained
+    from nearfar.registry import Request
     from nearfar.solve import check_limit, check_targets, check_threads
 
     request = Request(
@@ -206,25 +206,36 @@ def explain(args: argparse.Namespace, graph: Graph, source: Any, targets: Any) -
         targets=check_targets(graph, targets),
         threads=check_threads(args.threads),
     )
-    ranking = rank(graph, request)
-    ranked = {choice.variant.id for choice in ranking}
-    others = []
-    for v in variants(problem="sssp"):
-        answer = v.can_run(graph, request)
-        if args.device not in ("auto", v.device):
-            answer = f"device {args.device} was asked for"
-        if v.id not in ranked:
-            why = "correct here, never the fastest: the chooser does not consider it"
-            others.append({"id": v.id, "reason": why if answer is True else answer})
+    found = explained(graph, request)
+    others = [{"id": name, "reason": reason} for name, reason in found.others.items()]
     places: list[dict[str, Any]] = [
-        {"id": c.variant.id, "seconds": c.seconds, "reason": c.reason} for c in ranking
+        {"id": c.variant.id, "seconds": c.seconds, "reason": c.reason} for c in found.ranking
     ]
     width = max((len(item["id"]) for item in [*places, *others]), default=0)
-    lines = ["ranking (estimated time):"]
+    lines = ["what the models look at:"]
+    for name, value in found.statistics.items():
+        shown = (
+            f"{value:,.4g}"
+            if isinstance(value, float)
+            else f"{value:,}"
+            if type(value) is int
+            else value
+        )
+        lines.append(f"     {name.replace('_', ' ')}: {shown}")
+    for device, when in found.machines.items():
+        known = "defaults (`nearfar tune` measures)" if when == "defaults" else f"measured {when}"
+        lines.append(f"     speeds of the {device}: {known}")
+    lines.append("ranking (estimated time):")
     for place, item in enumerate(places, start=1):
         time_text = duration(item["seconds"])
         lines.append(f"{place:3}. {item['id']:<{width}}  {time_text:>8}  {item['reason']}")
     lines += ["not ranked:"] if others else []
     lines += [f"     {item['id']:<{width}}  {item['reason']}" for item in others]
-    emit(args, {"ranking": places, "others": others}, lines)
+    facts = {
+        "ranking": places,
+        "others": others,
+        "statistics": found.statistics,
+        "machines": found.machines,
+    }
+    emit(args, facts, lines)
     return Exit.OK

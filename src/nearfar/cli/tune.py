@@ -1,24 +1,35 @@
-"""Measure launch shapes of the three-kernel methods on this GPU and keep the best.
+"""Measure this machine so that the automatic choice ranks by its speeds, or launch shapes.
 
-Later runs of the same method on graphs of the same class (size, degree and weight type, in powers
-of two) take the shape that is stored, unless they are given one by option.
+Without a graph: solve generated graphs with the methods that can win, on the processor and on the
+GPU if there is one, time transfers, and keep the result in machine.json of the cache folder; from
+then on `auto` and `nearfar sssp --explain` use it. --show prints what is kept, --reset forgets it.
+
+With a graph: measure launch shapes of the three-kernel methods on this GPU and keep the best. Later
+runs of the same method on graphs of the same class (size, degree and weight type, in powers of two)
+take the shape that is stored, unless they are given one by option.
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.arguments import add_graph, read_graph
 from nearfar.cli.console import Exit, Progress, duration, emit, rows
+from nearfar.errors import OptionError
 
 if TYPE_CHECKING:
     import argparse
 
+    from nearfar.choose_machine import Machine
     from nearfar.tune import TuneResult
 
 NAME = "tune"
-HELP = "measure launch shapes on this GPU"
+HELP = "measure this machine for the automatic choice, or launch shapes"
 EXAMPLES = """\
+nearfar tune
+nearfar tune --show
+nearfar tune --reset
 nearfar tune roads.gr.gz
 nearfar tune graph.npz --method frontier_successors --rounds 9
 nearfar tune graph.npz --no-store --json"""
@@ -28,7 +39,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     from nearfar.tune import tunable
 
-    add_graph(parser)
+    add_graph(parser, optional=True)
+    parser.add_argument(
+        "--device",
+        choices=["auto", "cpu", "cuda"],
+        default="auto",
+        help="without a graph: what to measure (default: auto, all that is there)",
+    )
+    parser.add_argument(
+        "--show", action="store_true", help="print what is known of this machine, measure nothing"
+    )
+    parser.add_argument(
+        "--reset", action="store_true", help="forget what was measured of this and other machines"
+    )
     parser.add_argument(
         "--method",
         action="append",
@@ -43,7 +66,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, tune each method, report."""
+    """Measure the machine; or read, tune each method, report."""
+    if args.graph is None:
+        return _machine(args)
+    if args.show or args.reset:
+        raise OptionError("--show and --reset are about this machine: leave the graph out")
     from nearfar.cuda import runtime
     from nearfar.tune import tune
 
@@ -60,6 +87,51 @@ def run(args: argparse.Namespace) -> int:
         lines += [*_lines(result), ""]
     emit(args, [_facts(result) for result in results], lines[:-1])
     return Exit.OK
+
+
+def _machine(args: argparse.Namespace) -> int:
+    """Show, forget or measure the speeds that the automatic choice goes by."""
+    from nearfar import choose_machine
+    from nearfar.calibrate import calibrate
+    from nearfar.cuda import runtime
+
+    if args.method:
+        raise OptionError("--method tunes launch shapes: name a graph to tune on")
+    path = choose_machine.profile_path()
+    if args.reset:
+        had = choose_machine.reset()
+        said = f"forgotten: {path}" if had else f"nothing was kept in {path}"
+        emit(args, {"reset": had, "path": str(path)}, [said])
+        return Exit.OK
+    here = runtime.available()
+    devices = [args.device] if args.device != "auto" else ["cpu", *["cuda"] * (here is True)]
+    if "cuda" in devices:
+        runtime.device()  # without one, say so at once
+    facts, lines = [], []
+    for device in devices:
+        known = choose_machine.machine(device)
+        if not args.show:
+            with Progress(f"measuring the {device}", enabled=not args.quiet) as progress:
+                known = calibrate(device, rounds=args.rounds, store=args.store, progress=progress)
+        name = choose_machine.graphics() if device == "cuda" else choose_machine.processor()
+        facts.append({"name": name, **asdict(known)})
+        lines += [*rows(_speeds(name, known)), ""]
+    emit(args, {"path": str(path), "machines": facts}, [*lines, f"kept in {path}"])
+    return Exit.OK
+
+
+def _speeds(name: str, known: Machine) -> list[tuple[str, object]]:
+    pairs: list[tuple[str, object]] = [
+        ("machine", name),
+        ("measured", known.measured or "never: defaults"),
+    ]
+    if known.transfer:
+        pairs.append(("transfer", f"{known.transfer / 1e9:.1f} GB/s"))
+        pairs.append(("a call", duration(known.launch)))
+    if known.gain:
+        pairs.append(("two workers", f"{known.gain:.2f} times one"))
+    pairs += [(f"  {v}", f"{times:.2f} x the model") for v, times in sorted(known.factors.items())]
+    return pairs
 
 
 def _facts(result: TuneResult) -> dict[str, Any]:

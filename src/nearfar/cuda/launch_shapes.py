@@ -8,16 +8,11 @@ preference.
 
 from __future__ import annotations
 
-import contextlib
-import json
 import math
-import os
-import tempfile
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from nearfar.cuda import compiler
-from nearfar.errors import CacheError
+from nearfar import state
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +36,6 @@ class LaunchShape:
 
 
 DEFAULT = LaunchShape()
-_read: dict[Path, tuple[float, dict[str, Any]]] = {}
 
 
 def graph_class(graph: Graph) -> str:
@@ -58,25 +52,7 @@ def graph_class(graph: Graph) -> str:
 
 def store_path() -> Path:
     """The file of stored shapes, in the folder that also holds the compiled kernels' folder."""
-    return compiler.cache_directory().parent / "launch_shapes.json"
-
-
-def _load(path: Path) -> dict[str, Any]:
-    """Entries of the file by key; a missing or damaged one counts as empty."""
-    try:
-        stamp = path.stat().st_mtime
-    except OSError:
-        return {}
-    known = _read.get(path)
-    if known is not None and known[0] == stamp:
-        return known[1]
-    entries: dict[str, Any] = {}
-    with contextlib.suppress(OSError, ValueError):
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(content, dict) and content.get("format") == _FORMAT:
-            entries = dict(content["shapes"])
-    _read[path] = (stamp, entries)
-    return entries
+    return state.folder() / "launch_shapes.json"
 
 
 def _key(device: str, graph_kind: str, idea: str) -> str:
@@ -85,7 +61,7 @@ def _key(device: str, graph_kind: str, idea: str) -> str:
 
 def stored(device: str, graph_kind: str, idea: str) -> LaunchShape | None:
     """The shape stored for a device name, a class of graph and a method, or None."""
-    entry: Any = _load(store_path()).get(_key(device, graph_kind, idea))
+    entry: Any = state.load(store_path(), "shapes", _FORMAT).get(_key(device, graph_kind, idea))
     try:
         return LaunchShape(**{name: int(entry[name]) for name in LaunchShape.__slots__})
     except (TypeError, KeyError, ValueError):
@@ -101,37 +77,9 @@ def store(device: str, graph_kind: str, idea: str, shape: LaunchShape, **notes: 
         If the file cannot be written.
     """
     path = store_path()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(path):
-            _read.pop(path, None)
-            shapes = {**_load(path), _key(device, graph_kind, idea): {**asdict(shape), **notes}}
-            text = json.dumps({"format": _FORMAT, "shapes": shapes}, indent=1, sort_keys=True)
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix="shapes", suffix=".tmp")
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    file.write(text + "\n")
-                os.replace(temporary, path)
-            except BaseException:
-                os.unlink(temporary)
-                raise
-            _read.pop(path, None)
-    except OSError as error:
-        raise CacheError(
-            f"launch shapes cannot be stored in {path}: {error.strerror or error}; "
-            "set NEARFAR_CACHE to a folder that can be written"
-        ) from None
+    entry = {_key(device, graph_kind, idea): {**asdict(shape), **notes}}
+    state.update(path, "shapes", _FORMAT, lambda known: {**known, **entry}, "launch shapes")
     return path
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Any:
-    import fcntl
-
-    with open(path.with_suffix(".lock"), "a") as file:
-        with contextlib.suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def resolve(options: LaunchOptions, graph: Graph, idea: str, device: str) -> LaunchShape:

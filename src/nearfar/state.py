@@ -1,0 +1,101 @@
+"""Small JSON files in the user's cache: what was measured on this machine, for later runs.
+
+Each file carries a format number, and one of another format counts as empty. It is written under a
+temporary name and renamed, under a lock, so that a reader never sees half of it and two writers
+lose nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nearfar.errors import CacheError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["folder", "load", "update"]
+
+_read: dict[Path, tuple[float, dict[str, Any]]] = {}
+
+
+def folder() -> Path:
+    """``$NEARFAR_CACHE``, else ``$XDG_CACHE_HOME/nearfar``, else ``~/.cache/nearfar``."""
+    own = os.environ.get("NEARFAR_CACHE")
+    if own:
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "nearfar"
+
+
+def load(path: Path, key: str, version: int) -> dict[str, Any]:
+    """The entries below ``key``; a missing, damaged or foreign file counts as empty."""
+    try:
+        stamp = path.stat().st_mtime
+    except OSError:
+        return {}
+    known = _read.get(path)
+    if known is not None and known[0] == stamp:
+        return known[1]
+    import json
+
+    entries: dict[str, Any] = {}
+    with contextlib.suppress(OSError, ValueError):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(content, dict) and content.get("format") == version:
+            found = content.get(key)
+            entries = dict(found) if isinstance(found, dict) else {}
+    _read[path] = (stamp, entries)
+    return entries
+
+
+def update(
+    path: Path,
+    key: str,
+    version: int,
+    change: Callable[[dict[str, Any]], dict[str, Any]],
+    what: str,
+) -> None:
+    """Replace the entries by ``change(entries)``; ``what`` names them in the error.
+
+    Raises
+    ------
+    CacheError
+        If the file cannot be written.
+    """
+    import json
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(path):
+            _read.pop(path, None)
+            content = {"format": version, key: change(dict(load(path, key, version)))}
+            text = json.dumps(content, indent=1, sort_keys=True)
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix="state", suffix=".tmp")
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    file.write(text + "\n")
+                os.replace(temporary, path)
+            except BaseException:
+                os.unlink(temporary)
+                raise
+            _read.pop(path, None)
+    except OSError as error:
+        raise CacheError(
+            f"{what} cannot be stored in {path}: {error.strerror or error}; "
+            "set NEARFAR_CACHE to a folder that can be written"
+        ) from None
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    import fcntl
+
+    with open(path.with_suffix(".lock"), "a") as file:
+        with contextlib.suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
