@@ -9,6 +9,7 @@ import nearfar
 from nearfar import Graph
 from nearfar.algorithms.near_far.options import TRAVERSALS, paper_delta
 from nearfar.errors import OptionError
+from nearfar.registry import Request, registered
 
 from . import oracle
 from .zoo import ZOO, as_dtype
@@ -180,3 +181,28 @@ def test_wide_kernels_on_the_emulated_device(
         paths = nearfar.sssp(graph, 0, method=f"{method}@cuda")
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
         assert graph.cache["cuda"][(0, True)].vertex_dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "method", ["workfront_sweep", "near_far_host_loop", "hybrid_sweep", "bucketing"]
+)
+def test_counts_beyond_their_bits_are_refused_in_words(method: str) -> None:
+    """Only the shape is looked at, so views of one number stand for the great arrays."""
+    variant = registered(f"{method}@cuda")
+    assert variant is not None
+
+    def shape(n: int, m: int, dtype: type) -> Graph:
+        graph = Graph.from_edges([0], [1], np.array([1], dtype=np.int32))
+        indptr = np.broadcast_to(np.zeros(1, dtype), n + 1)
+        indices = np.broadcast_to(np.zeros(1, dtype), m)
+        graph.indptr = indptr
+        graph.indices = indices
+        return graph
+
+    fits = [variant.fits(shape(n, 2**31, np.int64), Request()) for n in (2**28 - 1, 2**28)]
+    assert fits[0] is True
+    assert isinstance(fits[1], str)
+    assert "2^28" in fits[1]
+    assert "near_far@cuda" in fits[1]
+    assert variant.fits(shape(2**28, 10, np.int32), Request()) is True
+    assert "2^36" in str(variant.fits(shape(9, 2**36, np.int64), Request()))

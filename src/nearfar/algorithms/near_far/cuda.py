@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from nearfar.algorithms.near_far.driver import Policy, run
 from nearfar.algorithms.near_far.one_launch import OneLaunchOptions, solve_in_one_launch
-from nearfar.algorithms.near_far.options import BucketOptions, NearFarOptions, SweepOptions
+from nearfar.algorithms.near_far.options import (
+    BucketOptions,
+    NearFarOptions,
+    SweepOptions,
+    counts_fit,
+)
 from nearfar.registry import variant
 
 if TYPE_CHECKING:
@@ -21,6 +26,7 @@ __all__ = ["bucketing", "hybrid_sweep", "near_far", "near_far_host_loop", "workf
     device="cuda",
     summary="queue of updated vertices, duplicates removed by a lookup table of owners",
     options=SweepOptions,
+    requires=counts_fit,
     paper="davidson-2014",
     section="IV.C Workfront Sweep",
     complexity="O(n m) work at worst, O(n) iterations",
@@ -37,6 +43,7 @@ def workfront_sweep(
     device="cuda",
     summary="near set and far pile, launched iteration by iteration as in the paper",
     options=NearFarOptions,
+    requires=counts_fit,
     paper="davidson-2014",
     section="IV.C Near-Far Pile",
     complexity="O(n m) work at worst, near that of Dijkstra in practice",
@@ -53,6 +60,7 @@ def near_far_host_loop(
     device="cuda",
     summary="sweep while the frontier is small, near-far while it fills the GPU",
     options=NearFarOptions,
+    requires=counts_fit,
     paper="davidson-2014",
     section="VII, future work",
     complexity="O(n m) work at worst",
@@ -74,6 +82,7 @@ def hybrid_sweep(
     device="cuda",
     summary="ten buckets kept in order by a radix sort, and a far pile",
     options=BucketOptions,
+    requires=counts_fit,
     paper="davidson-2014",
     section="IV.C Bucketing with Far Pile",
     complexity="O(n m) work at worst; a sort of the bucket array each iteration",

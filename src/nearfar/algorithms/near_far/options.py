@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from nearfar.errors import OptionError
 from nearfar.options import DeltaOptions
 
 if TYPE_CHECKING:
     from nearfar.graph import Graph
+    from nearfar.registry import Request
 
 __all__ = [
     "DUPLICATES",
@@ -17,6 +18,7 @@ __all__ = [
     "BucketOptions",
     "NearFarOptions",
     "SweepOptions",
+    "counts_fit",
     "paper_delta",
 ]
 
@@ -106,3 +108,21 @@ def paper_delta(graph: Graph, delta: float | None = None) -> float | int:
     if graph.weight_dtype.kind == "i":
         return max(1, min(round(value), 2**62))
     return float(value) if value > 0 else 1.0
+
+
+def counts_fit(graph: Graph, request: Request) -> Literal[True] | str:
+    """Whether the vertices and edges of a near set fit the 64 bits that one atomic counts them in.
+
+    With 32-bit offsets each has 32 bits. With 64-bit ones edges take 36 and leave 28 for vertices
+    (``kEdgeBits`` of state.cuh).
+    """
+    if graph.indptr.dtype.itemsize == 4:
+        return True
+    if graph.n_vertices >= 2**28:
+        return (
+            f"{graph.n_vertices} vertices with 64-bit offsets: the near set's counters hold fewer "
+            "than 2^28 (use near_far@cuda)"
+        )
+    if graph.n_edges >= 2**36:
+        return f"{graph.n_edges} edges: the near set's counters hold fewer than 2^36"
+    return True
