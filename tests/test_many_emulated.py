@@ -174,7 +174,9 @@ def test_device_arrays_in_and_out(method, monkeypatch):
     out = cp.empty((60, 60), dtype=np.int64)
     all_pairs(graph, out=out, block=7, **call)
     none = unreached_value(truth.dtype)
-    np.testing.assert_array_equal(np.asarray(out), np.where(truth == none, 2**63 - 1, truth))
+    np.testing.assert_array_equal(
+        np.asarray(out), np.where(truth == none, 2**63 - 1, truth.astype(np.int64))
+    )
     graph.on_device = True
     found = distances(graph, [3, 9, 3], limit=50, **call)
     assert runtime.is_device_array(found)

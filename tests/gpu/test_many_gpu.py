@@ -163,6 +163,7 @@ def test_rows_and_reductions_stay_on_the_device(method, dtype, monkeypatch):
     out = cp.empty((700, 700), dtype=dtype)
     assert all_pairs(graph, out=out, method=f"{method}@cuda") is out
     counts = all_pairs(there, reduce="count", method=f"{method}@cuda")
-    assert isinstance(found, cp.ndarray) and isinstance(counts, cp.ndarray)
+    assert isinstance(found, cp.ndarray)
+    assert isinstance(counts, cp.ndarray)
     np.testing.assert_array_equal(download(found), truth)
     np.testing.assert_array_equal(download(out), truth)
