@@ -82,9 +82,9 @@ def reference(graph: Graph, source: int) -> Any:
 
 def solve(graph: Graph, variant: Variant, source: int) -> tuple[float, Any]:
     """Seconds of one solve with default options, and the distances."""
-    options = build_options(variant.options, {}, variant.id)
     runtime.synchronize()
     began = time.perf_counter()
+    options = build_options(variant.options, {}, variant.id)
     answer = variant.run(graph, source, options, Workspace())
     runtime.synchronize()
     return time.perf_counter() - began, answer.distances
