@@ -104,7 +104,9 @@ std::unique_ptr<GraphView> make_view(ConstArray indptr, ConstArray indices, Cons
 
 NEARFAR_BIND(m) {
   nb::class_<GraphView>(m, "GraphView")
-      .def(nb::new_(&make_view), nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"))
+      // The view holds bare pointers: the arrays live as long as it does.
+      .def(nb::new_(&make_view), nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"),
+           nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>())
       .def("pack", &GraphView::pack, nb::arg("threads") = 1,
            nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("packed_bytes", &GraphView::packed_bytes);

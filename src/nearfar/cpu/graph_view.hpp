@@ -38,6 +38,7 @@ struct Csr {
   const EdgeType* edges = nullptr;  // packed; null until GraphView::pack()
 
   __attribute__((always_inline)) EdgeType edge(std::size_t e) const { return edges[e]; }
+  __attribute__((always_inline)) Weight weight(std::size_t e) const { return edges[e].weight; }
 };
 
 // The same rows without packed edges: targets and weights are read where the caller has them.
@@ -48,6 +49,7 @@ struct SplitCsr : Csr<IndexT, WeightT> {
   __attribute__((always_inline)) EdgeType edge(std::size_t e) const {
     return {this->indices[e], this->weights[e]};
   }
+  __attribute__((always_inline)) WeightT weight(std::size_t e) const { return this->weights[e]; }
 };
 
 // Distances have the weights' type; the value that means "not reached" and at which sums saturate.

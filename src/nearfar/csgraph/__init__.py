@@ -129,10 +129,10 @@ def dijkstra(
     """
     engine = Engine(device, threads, method_variant)
     if directed and not unweighted and not min_only:
-        found = search_once(csgraph, indices, limit, return_predecessors, engine)
-        if found is not None:
-            shape = (*np.shape(indices), len(found[0]))
-            row, before = found[0].reshape(shape), found[1]
+        once = search_once(csgraph, indices, limit, return_predecessors, engine)
+        if once is not None:
+            shape = (*np.shape(indices), len(once[0]))
+            row, before = once[0].reshape(shape), once[1]
             return row if before is None else (row, before.reshape(shape))
     graph = adjacency(csgraph, directed, unweighted)
     bound = check_limit(limit)

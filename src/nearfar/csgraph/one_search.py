@@ -33,7 +33,7 @@ SHARED = 1 << 18
 def search_once(
     csgraph: Any, indices: Any, limit: Any, predecessors: bool, engine: Engine
 ) -> tuple[NDArray[np.float64], NDArray[np.int32] | None] | None:
-    """Distances from one source of a directed matrix, and predecessors; None where this way is shut.
+    """Distances from one source of a directed matrix, and predecessors; None where it does not fit.
 
     Parameters
     ----------

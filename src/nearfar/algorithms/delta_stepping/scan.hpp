@@ -115,20 +115,7 @@ class Scanner {
           again += better & (old < high);
         }
       } else {
-        for (std::size_t e = row; e < row_end; ++e) {
-          const auto edge = csr_.edge(e);
-          const auto sum = candidate(d, edge.weight);
-          if (!improves(sum, bound)) continue;
-          Weight old;
-          if (!Update::lower(distances_ + edge.target, sum, old)) continue;
-          again += old < high;
-          improved[n++] = Entry{edge.target, static_cast<Weight>(sum)};
-          if (n >= kHold) {
-            enqueue(improved, n, fresh);
-            pushes += n;
-            n = 0;
-          }
-        }
+        relax_long(d, row, row_end, high, fresh, again, pushes);
       }
       if (n >= kHold) {
         enqueue(improved, n, fresh);
@@ -159,6 +146,45 @@ class Scanner {
   static constexpr std::size_t kLines = 32;    // cache lines of a row that are fetched
   static constexpr std::size_t kShort = 16;    // edges of a row that is relaxed without branches
   static constexpr std::size_t kHold = 128;    // improvements that are pushed together
+
+  // A row of many edges. Those whose sum is below the bound are listed first, without a branch: the
+  // distance of a target is looked up, which mostly means a miss, for these alone. A function of
+  // its own, so that the loops have the registers to themselves.
+  __attribute__((noinline)) void relax_long(Weight d, std::size_t row, std::size_t row_end,
+                                            Weight high, Bucket& fresh, uint64_t& again,
+                                            uint64_t& pushes) {
+    const C csr = csr_;
+    Weight* const distances = distances_;
+    const Weight most = bound;
+    uint32_t listed[kHold];
+    Entry improved[kHold];
+    uint64_t near = 0;
+    for (std::size_t first = row; first < row_end; first += kHold) {
+      const std::size_t left = row_end - first;
+      const auto count = static_cast<uint32_t>(left < kHold ? left : kHold);
+      uint32_t k = 0;
+      if (most == unreached<Weight>()) {
+        for (; k < count; ++k) listed[k] = k;
+      } else {
+        for (uint32_t i = 0; i < count; ++i) {
+          listed[k] = i;
+          k += improves(candidate(d, csr.weight(first + i)), most);
+        }
+      }
+      std::size_t n = 0;
+      for (uint32_t i = 0; i < k; ++i) {
+        const auto edge = csr.edge(first + listed[i]);
+        const auto sum = candidate(d, edge.weight);
+        Weight old;
+        if (!Update::lower(distances + edge.target, sum, old)) continue;
+        near += old < high;
+        improved[n++] = Entry{edge.target, static_cast<Weight>(sum)};
+      }
+      enqueue(improved, n, fresh);
+      pushes += n;
+    }
+    again += near;
+  }
 
   // Pushes what was held, as far as it is within the limit.
   NEARFAR_INLINE void enqueue(const Entry* improved, std::size_t n, Bucket& fresh) {

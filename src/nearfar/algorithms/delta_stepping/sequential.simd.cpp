@@ -31,17 +31,22 @@ struct RowCheck {
       const auto target = static_cast<Unsigned>(csr.indices[e]);
       top = target > top ? target : top;
     }
-    constexpr std::size_t kLanes = 8;
+    typedef Weight Vector __attribute__((vector_size(32)));
+    constexpr std::size_t kLanes = sizeof(Vector) / sizeof(Weight);
     std::size_t e = begin;
-    if (end - begin >= kLanes) {
-      Weight low[kLanes], high[kLanes];
-      for (std::size_t i = 0; i < kLanes; ++i) low[i] = 0, high[i] = greatest;
-      for (; e + kLanes <= end; e += kLanes)
-        for (std::size_t i = 0; i < kLanes; ++i) {
-          const Weight w = csr.weights[e + i];
-          low[i] = w < low[i] ? w : low[i];
-          high[i] = w > high[i] ? w : high[i];
-        }
+    if (end - begin >= 2 * kLanes) {
+      const auto load = [&](std::size_t at) __attribute__((always_inline)) {
+        Vector w;
+        __builtin_memcpy(&w, csr.weights + at, sizeof(w));
+        return w;
+      };
+      Vector low = {}, high = {}, low2 = {}, high2 = {};
+      for (; e + 2 * kLanes <= end; e += 2 * kLanes) {
+        const Vector w = load(e), w2 = load(e + kLanes);
+        low = w < low ? w : low, high = w > high ? w : high;
+        low2 = w2 < low2 ? w2 : low2, high2 = w2 > high2 ? w2 : high2;
+      }
+      low = low2 < low ? low2 : low, high = high2 > high ? high2 : high;
       for (std::size_t i = 0; i < kLanes; ++i) {
         least = low[i] < least ? low[i] : least;
         greatest = high[i] > greatest ? high[i] : greatest;

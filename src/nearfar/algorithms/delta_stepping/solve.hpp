@@ -34,9 +34,10 @@ struct CheckedSearch {
                              typename C::Weight* distances, StopRule<typename C::Weight> stop,     \
                              DeltaPlan plan, WorkerPool& pool, int threads, Interrupt& interrupt); \
   template <class C>                                                                               \
-  CheckedSearch<typename C::Weight> delta_checked(                                                 \
-      const C& csr, typename C::Index source, typename C::Weight* distances,                       \
-      StopRule<typename C::Weight> stop, DeltaPlan plan, Interrupt& interrupt);                    \
+  CheckedSearch<typename C::Weight> delta_checked(const C& csr, typename C::Index source,          \
+                                                  typename C::Weight* distances,                   \
+                                                  StopRule<typename C::Weight> stop,               \
+                                                  DeltaPlan plan, Interrupt& interrupt);           \
   }
 NEARFAR_FOR_EACH_ISA(NEARFAR_DECLARE_DELTA)
 #undef NEARFAR_DECLARE_DELTA
