@@ -16,13 +16,15 @@
 //
 // Rows: out[places[row]][column] (row itself if places is null), all vertices, or the `n_columns` listed;
 // sources[row], or first + row if null. Slots narrower than the weights (`check`): overflow[row] = 1 when a
-// path may have been cut off (far + heaviest >= cap); the host repeats those rows wider. Work counters: stats[0] edges, [1] steps, [2] vertices;
-// [3] the steps that a row may take, 0 afterwards when one took more.
+// path may have been cut off (far + heaviest >= cap); the host repeats those rows wider. Work
+// counters: stats[0] edges, [1] steps, [2] vertices; [3] the steps that a row may take, 0 afterwards when one
+// took more.
 // Races: a distance read from a slot may be lowered by another warp in the same step; that warp then sets
 // the vertex's bit in the next bitmap, and the vertex is worked off again.
 // Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH a multiprocessor); dynamic shared
 // memory: slots rounded up to 4 bytes, then 3 bitmaps of (n + 31) / 32 words.
 // requires: algorithms/batched/block_relax.cuh
+// requires: cuda/memory.cuh
 
 // One step's relaxations into the bitmaps.
 struct Step {
