@@ -36,7 +36,12 @@ POLICIES = {
 SPILLS = 96
 # Whole solves in blocks of 1024 threads, which leaves 64 registers a thread; what spills is outside
 # their innermost loops.
-SPILLS_OF = {"near_far_one_launch": 640, "block_per_source": 640, "breadth_first": 640}
+SPILLS_OF = {
+    "near_far_one_launch": 640,
+    "near_far_ranges": 640,
+    "block_per_source": 640,
+    "breadth_first": 640,
+}
 REGISTERS = 128
 Case = tuple[str, Mapping[str, "str | int"]]
 
@@ -100,10 +105,15 @@ def cases(kind: str) -> Iterator[Case]:
         listed.append(("cuda/pack.cuh", {**types(kind), "SOURCE_T": source}))
     shape = {"BLOCK_THREADS": 1024, "BLOCKS_EACH": 1}
     listed.append((f"{NEAR_FAR}one_launch.cuh", {**types(kind), **shape}))
+    if types(kind)["WEIGHTED"]:
+        halves = {"BLOCK_THREADS": 512, "BLOCKS_EACH": 1, "HEAVY_DEGREE": 512}
+        listed.append((f"{NEAR_FAR}one_launch_ranges.cuh", {**types(kind), **halves}))
+        listed.append(("cuda/sort_rows.cuh", {**types(kind), "SEGMENT": 512}))
     search = "algorithms/breadth_first/breadth_first.cuh"
     listed.append((search, {**types(kind), **shape, "WEIGHT_T": "int", "WEIGHTED": 0}))
     known = {file for file, _ in listed}
     known |= {file for other in TYPES for file, _ in batch_cases(other)}
+    known |= {f"{NEAR_FAR}one_launch_ranges.cuh", "cuda/sort_rows.cuh"}
     others = [file for file in programs() if file not in known]
     yield from listed
     yield from ((file, types(kind)) for file in others)

@@ -69,14 +69,6 @@ struct Divider {
   __device__ static count_t all_lanes() { return static_cast<count_t>(gridDim.x) * blockDim.x; }
 };
 
-__device__ __forceinline__ weight_t threshold_above(weight_t least, double delta) {
-  const weight_t step = delta < static_cast<double>(unreached()) ? static_cast<weight_t>(delta)
-                                                                  : unreached();
-  const weight_t wanted = add_saturating(least, step);
-  const weight_t above = next_above(least);
-  return wanted < above ? above : wanted;
-}
-
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     near_far_one_launch(Solve solve, long long source, double base_delta, double largest_delta,
                         weight_t limit, const vertex_t* targets, long long n_targets,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.algorithms.near_far.one_launch_ranges import most_steps, solve_by_ranges
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import OptionError, SolverError
@@ -31,7 +32,7 @@ _SOLVE_FIELDS = 16  # of struct Solve, 8 bytes each
 _FITS_L1 = 1 << 19  # bytes
 _LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
 _ROOMY = 1 << 22  # entries
-STEP_KINDS = ("split", "grid", "local", "rescan")  # enum StepKind there
+STEP_KINDS = ("split", "grid", "local", "rescan", "pull")  # enum StepKind there
 # Compile-time constants of one_launch_rows.cuh to override, for measuring; see its head.
 KNOBS: dict[str, int] = {}
 
@@ -59,6 +60,14 @@ class OneLaunchOptions(DeltaOptions):
         A block's list longer than this is handed back to the whole device.
     queue_factor : float
         Capacity of each queue over the number of vertices, at least 1.
+    sort_rows : bool
+        Sort the edges of each vertex by weight on the device, once a graph, so that an edge is
+        looked at only when its sum is due. Needs weights; the sort is paid by the first solve.
+    pull_share : int
+        With sorted rows, on an undirected graph: open vertices look at their own edges once
+        fewer than one edge in so many is left at them; 0 never.
+    eager_growth : float
+        What delta is multiplied by from then on.
     """
 
     delta_growth: float | None = None
@@ -67,20 +76,43 @@ class OneLaunchOptions(DeltaOptions):
     local_rounds: int = 1000
     local_leave: int = 512
     queue_factor: float = 1.5
+    sort_rows: bool = False
+    pull_share: int = 16
+    eager_growth: float = 16.0
 
     def __post_init__(self) -> None:
         DeltaOptions.__post_init__(self)
-        for name in ("delta_growth", "local_rounds", "local_leave", "queue_factor"):
+        for name in (
+            "delta_growth",
+            "local_rounds",
+            "local_leave",
+            "queue_factor",
+            "eager_growth",
+        ):
             value = getattr(self, name)
             if value is not None and not value >= 1:
                 raise OptionError(f"{name} is {getattr(self, name)}: give at least 1")
-        for name in ("target_near", "local_limit"):
+        for name in ("target_near", "local_limit", "pull_share"):
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise OptionError(f"{name} is {value}: give 0 or more, or None")
 
 
 _ROAD_LIKE, _DENSE, _SKEWED = 5.0, 16.0, 50.0  # mean degrees, and greatest over mean degree
+_RANGE_SCALE = 0.125  # of the paper's delta
+
+
+def sorts_rows(graph: Graph, options: OneLaunchOptions) -> bool:
+    """Whether the solve runs over rows sorted by weight."""
+    return options.sort_rows and graph.is_weighted
+
+
+def range_delta(graph: Graph, options: OneLaunchOptions) -> float:
+    """The step of the threshold over sorted rows, in units of the weights."""
+    if options.delta is not None or not graph.n_edges:
+        return first_delta(graph, options)
+    value = _RANGE_SCALE * 32.0 * graph.mean_weight / graph.mean_degree
+    return max(value, 1.0) if graph.weight_dtype.kind == "i" else value or 1.0
 
 
 def first_delta(graph: Graph, options: OneLaunchOptions) -> float:
@@ -194,6 +226,18 @@ def solve_in_one_launch(
     SolverError
         If the watchdog's bound on steps is reached.
     """
+    if sorts_rows(graph, options):
+        return solve_by_ranges(
+            graph,
+            source,
+            delta=range_delta(graph, options),
+            eager_growth=options.eager_growth,
+            pull_share=options.pull_share,
+            queue_factor=options.queue_factor,
+            limit=_in_dtype(workspace.limit, graph.weight_dtype),
+            targets=workspace.targets,
+            stats=workspace.stats,
+        )
     cp = runtime.cupy()
     device = device_graph(graph)
     weight = device.weight_dtype
@@ -220,7 +264,7 @@ def solve_in_one_launch(
         np.int64(0 if targets is None else len(targets)),
         np.int64(min(local_limit, blocks * solver.local_capacity // 2)),
         np.int64(32 * blocks if options.target_near is None else options.target_near),
-        np.int64(8 * device.n + 1_000_000),
+        np.int64(most_steps(device.n)),
         np.uint64(0 if records is None else records.data.ptr),
         np.int64(_MOST_RECORDS),
     )

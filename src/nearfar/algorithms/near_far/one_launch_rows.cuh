@@ -100,7 +100,7 @@ struct Solve {
 struct Record {
   uint64 kind, near, far, nanoseconds;
 };
-enum StepKind : uint32 { kSplit, kGrid, kLocal, kRescan };
+enum StepKind : uint32 { kSplit, kGrid, kLocal, kRescan, kPull };
 
 // Where entries go: a queue, its counter, and the least distance put there (null where nobody asks).
 struct Sink {
@@ -127,6 +127,17 @@ __device__ __forceinline__ Entry load_entry(const Entry* p) {
     memcpy(&entry, &raw, 8);
   }
   return entry;
+}
+
+__device__ __forceinline__ Chunk load_chunk(const Chunk* p) {
+  Chunk chunk;
+  const longlong2 raw = __ldcg(reinterpret_cast<const longlong2*>(p));
+  memcpy(&chunk, &raw, sizeof(raw));
+  if constexpr (sizeof(Chunk) > 16) {
+    const longlong2 rest = __ldcg(reinterpret_cast<const longlong2*>(p) + 1);
+    memcpy(reinterpret_cast<char*>(&chunk) + 16, &rest, 16);
+  }
+  return chunk;
 }
 
 __device__ __forceinline__ void store_entry(Entry* p, vertex_t v, weight_t d) {
@@ -361,14 +372,17 @@ __device__ __noinline__ void heavy_step(const Solve& solve, const Targets& out, 
   const count_t warps = static_cast<count_t>(gridDim.x) * (blockDim.x >> 5);
   for (count_t c = static_cast<count_t>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
        c < chunks; c += warps) {
-    const longlong2 raw = __ldcg(reinterpret_cast<const longlong2*>(solve.heavy + c));
-    Chunk chunk;
-    memcpy(&chunk, &raw, sizeof(raw));
-    if constexpr (sizeof(Chunk) > 16) {
-      const longlong2 rest = __ldcg(reinterpret_cast<const longlong2*>(solve.heavy + c) + 1);
-      memcpy(reinterpret_cast<char*>(&chunk) + 16, &rest, 16);
-    }
+    const Chunk chunk = load_chunk(solve.heavy + c);
     relax_long(solve, out, stages, chunk.begin, chunk.size, chunk.distance);
   }
   stages.finish(out);
+}
+
+// The next threshold: delta past the least distance that waits, and always past that.
+__device__ __forceinline__ weight_t threshold_above(weight_t least, double delta) {
+  const weight_t step = delta < static_cast<double>(unreached()) ? static_cast<weight_t>(delta)
+                                                                  : unreached();
+  const weight_t wanted = add_saturating(least, step);
+  const weight_t above = next_above(least);
+  return wanted < above ? above : wanted;
 }

@@ -1,0 +1,451 @@
+// Near-Far over rows sorted by weight, in one cooperative launch: an edge is looked at when its sum
+// is due.
+//
+// The near set and thresholds are those of Davidson et al. (2014), section IV.D; light and heavy
+// edges are Meyer and Sanders' (delta-stepping, 2003), taken further: a row is read only as far as
+// its sums lie below the threshold, and when the threshold moves from `low` to `high` every settled
+// vertex goes on with the edges whose sums lie between the two. So nothing is pushed past the
+// threshold and there is no far pile. The solve ends when no sum is left, or earlier when every
+// vertex that an edge enters is reached. Where the graph is its own transpose and few edges are
+// left at open vertices, these look at their rows themselves instead (pull; Chakaravarthy et al.
+// 2014), and from then on a vertex that is taken relaxes its whole row ("eager"): the settled ones
+// need no more visits.
+//
+// Steps, each between two grid barriers: near (take the queue), advance (settled vertices go on),
+// pull, scan (eager: find the vertices between two thresholds), rescan (a queue overflowed: the
+// same, with the present thresholds).
+//
+// Arrays: offsets[n + 1], edges[m] sorted by weight in pieces of kChunk a row, distance[n],
+// near_queue[2][capacity], heavy[heavy_capacity], entered[n], control, tallies[4]. far_pile is not
+// used.
+// Launch: cooperative, whole warps, dynamic shared memory for a stage a warp.
+// Races, all harmless: distances fall by atomic minimum in any order and are read with relaxed
+// loads.
+// requires: cuda/grid_barrier.cuh
+// requires: algorithms/near_far/one_launch_rows.cuh
+
+#ifndef SEARCH_DEGREE
+#define SEARCH_DEGREE 16
+#endif
+constexpr int kSearch = SEARCH_DEGREE;  // rows up to this length are read whole
+constexpr int kProbes = 7;
+
+// What a step adds up over the grid; four rotate like the queue's counters.
+struct alignas(128) Tally {
+  uint64 reached;    // vertices reached for the first time
+  uint64 degrees;    // of the vertices taken
+  weight_t pending;  // least sum (or tentative distance) that waits beyond the threshold
+};
+
+struct Range {
+  weight_t low, high;
+};
+
+// A lane's part of the tally.
+struct Found {
+  uint32 reached = 0;
+  uint64 degrees = 0, edges = 0;
+  weight_t pending = unreached();
+  __device__ __forceinline__ void waits(weight_t d) { pending = d < pending ? d : pending; }
+};
+
+__device__ __forceinline__ void hand_in(Found& found, Tally* tally) {
+  __shared__ Tally sum;
+  if (threadIdx.x == 0) sum = Tally{0, 0, unreached()};
+  __syncthreads();
+  const uint64 reached = warp_sum(static_cast<uint64>(found.reached));
+  const uint64 degrees = warp_sum(found.degrees);
+  const weight_t pending = warp_min(found.pending);
+  if (lane_id() == 0) {
+    if (reached) atomicAdd(&sum.reached, reached);
+    if (degrees) atomicAdd(&sum.degrees, degrees);
+    if (pending < unreached()) atomic_minimum(&sum.pending, pending);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    if (sum.reached) atomicAdd(&tally->reached, sum.reached);
+    if (sum.degrees) atomicAdd(&tally->degrees, sum.degrees);
+    if (sum.pending < unreached()) atomic_minimum(&tally->pending, sum.pending);
+  }
+  found.reached = 0;
+  found.degrees = 0;
+  found.pending = unreached();
+}
+
+template <int N>
+__device__ __forceinline__ void relax_between(const Solve& solve, const Targets& out, Stage& near,
+                                              Found& found, Range range, const bool (&valid)[N],
+                                              const offset_t (&at)[N], const weight_t (&from)[N]) {
+  Edge edge[N];
+  weight_t sum[N], seen[N];
+#pragma unroll
+  for (int u = 0; u < N; ++u)
+    if (valid[u]) edge[u] = load_streamed(solve.edges, at[u]);
+#pragma unroll
+  for (int u = 0; u < N; ++u) {
+    sum[u] = valid[u] ? add_saturating(from[u], edge_weight(edge[u])) : unreached();
+    if (!(sum[u] < range.high)) found.waits(sum[u]);
+    const bool due = sum[u] < range.high && !(sum[u] < range.low);
+    found.edges += due;
+    seen[u] = due ? load_seen(solve.distance + edge[u].target) : weight_t(0);
+  }
+#pragma unroll
+  for (int u = 0; u < N; ++u) {
+    bool improved = sum[u] < seen[u];
+    if (improved) {
+      const weight_t before = atomic_minimum(solve.distance + edge[u].target, sum[u]);
+      improved = sum[u] < before;
+      found.reached += !(before < unreached());
+      if (improved && !(sum[u] < out.threshold)) found.waits(sum[u]);
+    }
+    push(near, out.near, improved && sum[u] < out.threshold,
+         improved ? edge[u].target : vertex_t(0), sum[u]);
+  }
+}
+
+__device__ __forceinline__ void long_between(const Solve& solve, const Targets& out, Stage& near,
+                                             Found& found, Range range, offset_t begin, int size,
+                                             weight_t d) {
+  for (int first = 0; first < size; first += 32 * kLongInFlight) {
+    bool valid[kLongInFlight];
+    offset_t at[kLongInFlight];
+    weight_t from[kLongInFlight];
+#pragma unroll
+    for (int u = 0; u < kLongInFlight; ++u) {
+      const int j = first + u * 32 + lane_id();
+      valid[u] = j < size;
+      at[u] = begin + j;
+      from[u] = d;
+    }
+    relax_between<kLongInFlight>(solve, out, near, found, range, valid, at, from);
+  }
+}
+
+__device__ __forceinline__ void rows_between(const Solve& solve, const Targets& out, Stage& near,
+                                             Found& found, Range range, offset_t begin, int size,
+                                             weight_t d) {
+  const int upto = warp_inclusive_sum(size);
+  const int total = __shfl_sync(kAllLanes, upto, 31);
+  const int before = upto - size;
+  const offset_t shift = begin - before;
+  for (int first = 0; first < total; first += 32 * kRowsInFlight) {
+    bool valid[kRowsInFlight];
+    offset_t at[kRowsInFlight];
+    weight_t from[kRowsInFlight];
+#pragma unroll
+    for (int u = 0; u < kRowsInFlight; ++u) {
+      const int t = first + u * 32 + lane_id();
+      valid[u] = t < total;
+      at[u] = 0;
+      from[u] = weight_t(0);
+      if (first + u * 32 < total) {
+        const int owner = owner_of(t, before);
+        at[u] = __shfl_sync(kAllLanes, shift, owner) + t;
+        from[u] = __shfl_sync(kAllLanes, d, owner);
+      }
+    }
+    relax_between<kRowsInFlight>(solve, out, near, found, range, valid, at, from);
+  }
+}
+
+struct Bracket {
+  int low, high;
+};
+
+// Narrows where the sums of a sorted row reach `bound`: sums before low are below it, the one at
+// high is not.
+__device__ __forceinline__ Bracket find_bound(const Edge* row, int size, weight_t d,
+                                              weight_t bound) {
+  int low = 0, high = size;
+  while (high - low > kSearch) {
+    const int span = high - low;
+    weight_t sum[kProbes];
+#pragma unroll
+    for (int i = 0; i < kProbes; ++i)
+      sum[i] = add_saturating(d, edge_weight(load_edge(row, low + (i + 1) * span / (kProbes + 1))));
+    int below = 0;
+#pragma unroll
+    for (int i = 0; i < kProbes; ++i) below += sum[i] < bound;
+    const int base = low;
+    if (below < kProbes) high = base + (below + 1) * span / (kProbes + 1);
+    if (below) low = base + below * span / (kProbes + 1) + 1;
+  }
+  return Bracket{low, high};
+}
+
+// The lanes' rows (degree 0 for none), as far as their sums lie in the range. The whole warp calls
+// it.
+__device__ __forceinline__ void take_rows(const Solve& solve, const Targets& out, Stage& near,
+                                          Found& found, Range range, offset_t begin,
+                                          offset_t degree, weight_t d) {
+  const bool whole = !(range.high < unreached());
+  degree = set_heavy_aside(solve, out, begin, degree, d);
+  int size = static_cast<int>(degree);
+  if (size > kSearch && size <= kChunk && !whole) {
+    const Edge* const row = solve.edges + begin;
+    const int high = find_bound(row, size, d, range.high).high;
+    const int low = d < range.low ? find_bound(row, size, d, range.low).low : 0;
+    begin += low;
+    size = (high < size ? high + 1 : size) - low;
+  }
+  uint32 longer = __ballot_sync(kAllLanes, size > kMiddle);
+  while (longer) {
+    const int lane = __ffs(longer) - 1;
+    longer &= longer - 1;
+    long_between(solve, out, near, found, range, __shfl_sync(kAllLanes, begin, lane),
+                 __shfl_sync(kAllLanes, size, lane), __shfl_sync(kAllLanes, d, lane));
+    if (lane_id() == lane) size = 0;
+  }
+  if (__any_sync(kAllLanes, size > 0)) rows_between(solve, out, near, found, range, begin, size, d);
+}
+
+__device__ __noinline__ void near_step(const Solve& solve, const Targets& out, Range range,
+                                       const Entry* queue, count_t size, Stage near, Found& found) {
+  const count_t warps = static_cast<count_t>(gridDim.x) * (blockDim.x >> 5);
+  const count_t warp = static_cast<count_t>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
+  const count_t even = (size + warps - 1) / warps;
+  const count_t share = even < 1 ? 1 : even > 32 ? 32 : even;
+  for (count_t base = warp * share; base < size; base += warps * share) {
+    const count_t i = base + lane_id();
+    offset_t begin = 0, degree = 0;
+    weight_t d = weight_t(0);
+    if (i < size && lane_id() < share) {
+      const Entry entry = load_entry(queue + i);
+      const weight_t now = load_relaxed(solve.distance + entry.vertex);
+      begin = __ldg(solve.offsets + entry.vertex);
+      const offset_t end = __ldg(solve.offsets + entry.vertex + 1);
+      d = entry.distance;
+      degree = now == d ? end - begin : 0;
+    }
+    found.degrees += static_cast<uint64>(degree);
+    take_rows(solve, out, near, found, range, begin, degree, d);
+  }
+  flush(near, out.near);
+}
+
+// All settled vertices, in their order, so that rows are read nearly in sequence.
+__device__ __noinline__ void advance_step(const Solve& solve, const Targets& out, Range range,
+                                          Stage near, Found& found) {
+  const long long lanes = static_cast<long long>(gridDim.x) * blockDim.x;
+  const long long start = (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x) & ~31ll;
+  for (long long base = start; base < solve.n; base += lanes) {
+    const long long v = base + lane_id();
+    offset_t begin = 0, degree = 0;
+    const weight_t d = v < solve.n ? load_relaxed(solve.distance + v) : unreached();
+    if (d < range.low) {
+      begin = __ldg(solve.offsets + v);
+      degree = __ldg(solve.offsets + v + 1) - begin;
+    }
+    found.degrees += static_cast<uint64>(degree);
+    take_rows(solve, out, near, found, range, begin, degree, d);
+  }
+  flush(near, out.near);
+}
+
+__device__ __noinline__ void pieces_step(const Solve& solve, const Targets& out, Range range,
+                                         count_t chunks, Stage near, Found& found) {
+  const count_t warps = static_cast<count_t>(gridDim.x) * (blockDim.x >> 5);
+  for (count_t c = static_cast<count_t>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
+       c < chunks; c += warps) {
+    const Chunk chunk = load_chunk(solve.heavy + c);
+    if (chunk.size == 0) continue;
+    const int stride = (chunk.size + 31) / 32;
+    const int place = (lane_id() + 1) * stride - 1;
+    const Edge probe =
+        load_edge(solve.edges, chunk.begin + (place < chunk.size ? place : chunk.size - 1));
+    const weight_t sum = add_saturating(chunk.distance, edge_weight(probe));
+    const int low = __popc(__ballot_sync(kAllLanes, sum < range.low)) * stride;
+    const int high = (__popc(__ballot_sync(kAllLanes, sum < range.high)) + 1) * stride;
+    const int end = high < chunk.size ? high : chunk.size;
+    if (low < end)
+      long_between(solve, out, near, found, range, chunk.begin + low, end - low, chunk.distance);
+  }
+  flush(near, out.near);
+}
+
+// Open vertices look for their best neighbour. Rows beyond 32 edges have the warp for themselves.
+__device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, weight_t low,
+                                       Stage near, Found& found) {
+  const long long lanes = static_cast<long long>(gridDim.x) * blockDim.x;
+  const long long start = (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x) & ~31ll;
+  for (long long base = start; base < solve.n; base += lanes) {
+    const long long v = base + lane_id();
+    offset_t begin = 0, degree = 0;
+    const weight_t d = v < solve.n ? load_relaxed(solve.distance + v) : weight_t(0);
+    const bool open = v < solve.n && !(d < low);
+    if (open) {
+      begin = __ldg(solve.offsets + v);
+      degree = __ldg(solve.offsets + v + 1) - begin;
+    }
+    weight_t best = unreached();
+    uint32 longer = __ballot_sync(kAllLanes, degree > 32);
+    while (longer) {
+      const int lane = __ffs(longer) - 1;
+      longer &= longer - 1;
+      const offset_t row = __shfl_sync(kAllLanes, begin, lane);
+      const offset_t size = __shfl_sync(kAllLanes, degree, lane);
+      weight_t mine = unreached();
+      for (offset_t j = lane_id(); j < size; j += 32) {
+        const Edge edge = load_edge(solve.edges, row + j);
+        const weight_t sum =
+            add_saturating(load_relaxed(solve.distance + edge.target), edge_weight(edge));
+        mine = sum < mine ? sum : mine;
+        ++found.edges;
+      }
+      mine = __shfl_sync(kAllLanes, warp_min(mine), 0);
+      if (lane_id() == lane) {
+        best = mine;
+        degree = 0;
+      }
+    }
+    for (offset_t first = 0; first < degree; first += kRowsInFlight) {
+      Edge edge[kRowsInFlight];
+#pragma unroll
+      for (int u = 0; u < kRowsInFlight; ++u)
+        if (first + u < degree) edge[u] = load_edge(solve.edges, begin + first + u);
+      weight_t near_by[kRowsInFlight];
+#pragma unroll
+      for (int u = 0; u < kRowsInFlight; ++u)
+        near_by[u] =
+            first + u < degree ? load_relaxed(solve.distance + edge[u].target) : unreached();
+#pragma unroll
+      for (int u = 0; u < kRowsInFlight; ++u) {
+        if (!(near_by[u] < unreached())) continue;
+        const weight_t sum = add_saturating(near_by[u], edge_weight(edge[u]));
+        best = sum < best ? sum : best;
+      }
+      found.edges += degree - first < kRowsInFlight ? degree - first : kRowsInFlight;
+    }
+    bool improved = open && best < d;
+    if (improved) {
+      const weight_t before = atomic_minimum(solve.distance + v, best);
+      improved = best < before;
+      found.reached += !(before < unreached());
+      if (!(best < out.threshold)) found.waits(best);
+    }
+    push(near, out.near, improved && best < out.threshold, static_cast<vertex_t>(v), best);
+  }
+  flush(near, out.near);
+}
+
+// Vertices with distances in the range become near; the least beyond it is what waits.
+__device__ __noinline__ void scan_step(const Solve& solve, const Targets& out, Range range,
+                                       Stage near, Found& found) {
+  const long long lanes = static_cast<long long>(gridDim.x) * blockDim.x;
+  const long long start = (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x) & ~31ll;
+  for (long long base = start; base < solve.n; base += lanes) {
+    const long long v = base + lane_id();
+    const weight_t d = v < solve.n ? load_relaxed(solve.distance + v) : unreached();
+    if (!(d < range.high)) found.waits(d);
+    push(near, out.near, d < range.high && !(d < range.low), static_cast<vertex_t>(v), d);
+  }
+  flush(near, out.near);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
+    near_far_ranges(Solve solve, long long source, double delta, double eager_growth,
+                    weight_t limit, const vertex_t* targets, long long n_targets, long long m,
+                    long long pull_share, const unsigned char* entered, long long n_entered,
+                    Tally* tallies, long long max_steps, Record* records, long long most_records) {
+  extern __shared__ __align__(16) unsigned char shared_bytes[];
+  Stage near{reinterpret_cast<Entry*>(shared_bytes) + (threadIdx.x >> 5) * kStage, 0};
+  Control* const control = solve.control;
+  const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
+  const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
+  for (long long v = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; v < solve.n;
+       v += stride)
+    solve.distance[v] = v == source ? weight_t(0) : unreached();
+  if (first_thread) {
+    for (int i = 0; i < 4; ++i) tallies[i] = Tally{0, 0, unreached()};
+    control->near_count[0] = 1;
+    store_entry(solve.near_queue[0], static_cast<vertex_t>(source), weight_t(0));
+  }
+  grid_barrier(&control->arrivals);
+
+  const count_t capacity = static_cast<count_t>(solve.capacity);
+  const uint64 reachable = static_cast<uint64>(n_entered) + !entered[source];
+  uint64 reached = 1, degrees = 0;
+  uint32 k = 0;
+  long long steps = 0, splits = 0, rescans = 0, pulls = 0;
+  weight_t low = weight_t(0), high = threshold_above(weight_t(0), delta), pending = unreached();
+  bool eager = false;
+  Found found;
+  while (true) {
+    const count_t size = load_relaxed(&control->near_count[k & 3]);
+    Tally* const tally = tallies + ((k + 1) & 3);
+    reached += load_relaxed(&tallies[k & 3].reached);
+    degrees += load_relaxed(&tallies[k & 3].degrees);
+    const weight_t waiting = load_relaxed(&tallies[k & 3].pending);
+    pending = waiting < pending ? waiting : pending;
+    if (++steps > max_steps) {
+      if (first_thread) control->status = kStuck;
+      break;
+    }
+    if (first_thread) {
+      control->near_count[(k + 2) & 3] = 0;
+      control->heavy_count[(k + 2) & 3] = 0;
+      tallies[(k + 2) & 3] = Tally{0, 0, unreached()};
+    }
+    const bool lost = size > capacity;
+    bool pull = false;
+    if (size == 0) {
+      if (!(pending < unreached()) || pending > limit || (!eager && reached >= reachable)) break;
+      if (n_targets) {
+        bool settled = true;
+        for (long long t = threadIdx.x; t < n_targets; t += blockDim.x)
+          settled &= load_relaxed(solve.distance + targets[t]) < high;
+        if (__syncthreads_and(settled)) break;
+      }
+      const uint64 open = degrees < static_cast<uint64>(m) ? m - degrees : 0;
+      pull =
+          !eager && pull_share && open * static_cast<uint64>(pull_share) < static_cast<uint64>(m);
+      if (pull) delta *= eager_growth;
+      low = high;
+      high = threshold_above(pending < high ? high : pending, delta);
+      pending = unreached();
+      degrees = 0;
+      ++splits;
+    }
+    if (records && first_thread && steps <= most_records) {
+      const uint32 kind = lost ? kRescan : pull ? kPull : size == 0 ? kSplit : kGrid;
+      records[steps - 1] = {kind, size, 0, clock_nanoseconds()};
+    }
+    const Sink sink{solve.near_queue[(k + 1) & 1], &control->near_count[(k + 1) & 3], nullptr,
+                    capacity};
+    const Targets out{sink, sink, &control->heavy_count[k & 3], high};
+    const Range due{size == 0 && !eager ? low : weight_t(0), eager ? unreached() : high};
+    if (lost) {
+      scan_step(solve, out, Range{low, high}, near, found);
+      ++rescans;
+    } else if (size) {
+      near_step(solve, out, due, solve.near_queue[k & 1], size, near, found);
+    } else if (eager) {
+      scan_step(solve, out, Range{low, high}, near, found);
+    } else if (pull) {
+      pull_step(solve, out, low, near, found);
+      eager = true;
+      ++pulls;
+    } else {
+      advance_step(solve, out, due, near, found);
+    }
+    hand_in(found, tally);
+    grid_barrier(&control->arrivals);
+    const count_t chunks = load_relaxed(&control->heavy_count[k & 3]);
+    if (chunks) {
+      pieces_step(solve, out, due, chunks < solve.heavy_capacity ? chunks : solve.heavy_capacity,
+                  near, found);
+      hand_in(found, tally);
+      grid_barrier(&control->arrivals);
+    }
+    ++k;
+  }
+  const uint64 edges = warp_sum(found.edges);
+  if (lane_id() == 0) atomicAdd(&control->edges, edges);
+  if (first_thread) {
+    control->steps = steps;
+    control->splits = splits;
+    control->local_steps = pulls;
+    control->rescans = rescans;
+    control->last_delta = delta;
+  }
+}

@@ -1,0 +1,70 @@
+"""Rows sorted by weight on the device: done once a graph, in place, and kept with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.cuda import runtime
+from nearfar.cuda.device_graph import device_graph
+
+if TYPE_CHECKING:
+    from nearfar.cuda.device_graph import DeviceGraph
+    from nearfar.graph import Graph
+
+__all__ = ["SEGMENT", "SortedRows", "sorted_rows"]
+
+SEGMENT = 512  # edges; a longer row is sorted piece by piece
+_THREADS = 256  # kSortThreads of sort_rows.cuh
+
+
+@dataclass(frozen=True)
+class SortedRows:
+    """A device graph whose rows are sorted by weight, and what the sort found.
+
+    Attributes
+    ----------
+    device : DeviceGraph
+        The graph; its edges are sorted in place, which no other user of it minds.
+    entered : cupy array of uint8, shape (n,)
+        1 where at least one edge arrives.
+    n_entered : int
+        How many those are.
+    seconds : float
+        Device time of the sort.
+    """
+
+    device: DeviceGraph
+    entered: Any
+    n_entered: int
+    seconds: float
+
+
+def sorted_rows(graph: Graph) -> SortedRows:
+    """The sorted form of a weighted graph on the current device, made on first use. O(m log^2)."""
+    device = device_graph(graph)
+    held = graph.cache.setdefault("cuda_sorted_rows", {})
+    key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype)
+    if key not in held:
+        held[key] = _sort(device)
+    return held[key]  # type: ignore[no-any-return]
+
+
+def _sort(device: DeviceGraph) -> SortedRows:
+    cp = runtime.cupy()
+    runtime.require_memory(device.n, "use a CPU method (device='cpu')")
+    entered = cp.zeros(max(device.n, 1), dtype=np.uint8)
+    seconds = 0.0
+    if device.m:
+        program = runtime.program("cuda/sort_rows.cuh", {**device.macros, "SEGMENT": SEGMENT})
+        blocks = (device.m + SEGMENT - 1) // SEGMENT
+        timer = runtime.Timer().start()
+        program.kernel("sort_rows")(
+            blocks,
+            _THREADS,
+            (device.offsets, device.edges, np.int64(device.n), np.int64(device.m), entered),
+        )
+        seconds = timer.stop().seconds
+    return SortedRows(device, entered, int(cp.count_nonzero(entered)), seconds)
