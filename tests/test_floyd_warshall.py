@@ -78,3 +78,24 @@ def test_columns_limit_and_options():
     np.testing.assert_array_equal(found, np.where(truth > 50, none, truth)[:, [4, 1]])
     with pytest.raises(OptionError, match="exact"):
         all_pairs(graph, method="floyd_warshall", device="cpu", exakt=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("negative", [False, True])
+def test_predecessors_are_those_of_single_searches(dtype, negative):
+    """The pass over tight edges serves every method: the same trees as a search a source gives."""
+    rng = np.random.default_rng(9)
+    for n, m in [(1, 1), (40, 100), (70, 1500)]:
+        graph = random_graph(rng, n, m, dtype, negative)
+        searches = [nearfar.sssp(graph, s, method="tarjan_subtree@cpu") for s in range(n)]
+        for threads in (1, 3):
+            found, before = all_pairs(
+                graph, predecessors=True, method="floyd_warshall", device="cpu", threads=threads
+            )
+            for s, paths in enumerate(searches):
+                np.testing.assert_array_equal(found[s], paths.distances)
+                np.testing.assert_array_equal(before[s], paths.predecessors)
+                for v in np.flatnonzero(before[s] >= 0):
+                    row = slice(*graph.indptr[before[s][v] : before[s][v] + 2])
+                    edge = graph.weights[row][graph.indices[row] == v].min()
+                    assert found[s][before[s][v]] + edge == found[s][v]

@@ -223,6 +223,18 @@ class BatchRun:
         if runtime.is_device_array(matrix):
             return runtime.upload(self.predecessors(runtime.download(matrix)))  # type: ignore[no-any-return]
         found = np.empty(matrix.shape, dtype=self.graph.indptr.dtype)
-        for i, source in enumerate(self.rows):
-            found[i] = tight_predecessors(self.graph, int(source), np.ascontiguousarray(matrix[i]))
+
+        def one(i: int) -> None:
+            row = np.ascontiguousarray(matrix[i])
+            found[i] = tight_predecessors(self.graph, int(self.rows[i]), row)
+
+        if self.request.threads == 1:
+            for i in range(len(self.rows)):
+                one(i)
+        else:
+            if matrix.dtype != self.graph.weight_dtype:
+                self.graph.astype(matrix.dtype)  # cached before the workers ask for it
+            with ThreadPoolExecutor(self.request.threads) as pool:
+                for _ in pool.map(one, range(len(self.rows))):
+                    pass
         return found
