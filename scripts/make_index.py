@@ -6,6 +6,7 @@ differs, which is what a test does.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -23,8 +24,11 @@ KINDS = (
 
 
 def title_of(page: Path) -> str:
-    """Title of a page."""
-    title = re.search(r"^# (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    """Title of a page, or of a notebook."""
+    text = page.read_text(encoding="utf-8")
+    if page.suffix == ".ipynb":
+        text = "".join(json.loads(text)["cells"][0]["source"])
+    title = re.search(r"^# (.+)$", text, re.MULTILINE)
     if title is None:
         raise SystemExit(f"{page.relative_to(ROOT)} has no title")
     return title[1]
@@ -42,7 +46,8 @@ def index() -> str:
     ]
     for folder, heading, purpose in KINDS:
         lines += ["", f"## {heading}", "", purpose, ""]
-        for page in sorted((DOCS / folder).glob("*.md")):
+        pages = [p for p in (DOCS / folder).iterdir() if p.suffix in (".md", ".ipynb")]
+        for page in sorted(pages):
             lines.append(f"- [{title_of(page)}]({folder}/{page.name})")
     return "\n".join(lines) + "\n"
 
