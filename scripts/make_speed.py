@@ -30,6 +30,7 @@ BLOCKS: dict[Path, dict[str, Callable[[], str]]] = {
         "flagship": lambda: tables.flagship(readme=False),
         "flagship-steps": tables.flagship_steps,
     },
+    ROOT / "docs" / "how-to" / "coming-from-scipy.md": {"front-doors": tables.front_doors},
     EXPLANATION / "near-far.md": {
         "near-far": papers.near_far,
         "near-far-roads": papers.near_far_roads,
@@ -39,6 +40,7 @@ BLOCKS: dict[Path, dict[str, Callable[[], str]]] = {
         "criteria-gpu": lambda: papers.frontier("criteria"),
         "over-heap": lambda: papers.frontier("over_heap"),
         "crauser": lambda: papers.frontier("crauser"),
+        "crauser-rows": lambda: papers.frontier("crauser", "frontier_crauser_rows.json"),
         "cost": papers.frontier_cost,
         "weight-range": papers.weight_range,
         "idle": papers.idle,
