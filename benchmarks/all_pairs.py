@@ -11,6 +11,7 @@ each answer are compared bit for bit with single searches by a binary heap outsi
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
@@ -83,6 +84,47 @@ def timed(run: Callable[[], Any]) -> Callable[[], float]:
     return go
 
 
+def peer_runs(graph: Graph) -> dict[str, Callable[[], float]]:
+    """All pairs by the peers that are installed: one call where they have one, built before."""
+    found: dict[str, Callable[[], float]] = {}
+    tails = np.repeat(np.arange(graph.n_vertices), graph.degrees)
+    weights = graph.weights.astype(np.float64)
+    with contextlib.suppress(ImportError):
+        import igraph
+
+        pairs = np.column_stack([tails, graph.indices])
+        net = igraph.Graph(n=graph.n_vertices, edges=pairs.tolist(), directed=True)
+        listed = weights.tolist()
+        found["igraph"] = timed(lambda: net.distances(weights=listed, algorithm="dijkstra"))
+    with contextlib.suppress(ImportError):
+        import rustworkx
+
+        rust = rustworkx.PyDiGraph()
+        rust.add_nodes_from(range(graph.n_vertices))
+        edges = zip(tails.tolist(), graph.indices.tolist(), weights.tolist(), strict=True)
+        rust.add_edges_from(list(edges))
+        found["rustworkx, all threads"] = timed(
+            lambda: rustworkx.all_pairs_dijkstra_path_lengths(rust, float)
+        )
+    with contextlib.suppress(ImportError):
+        import networkit
+
+        coo = networkit.GraphFromCoo(
+            (weights, (tails.astype(np.uint64), graph.indices.astype(np.uint64))),
+            graph.n_vertices,
+            weighted=True,
+            directed=True,
+        )
+        for threads in (1, 2):
+
+            def run(t: int = threads) -> None:
+                networkit.setNumberOfThreads(t)
+                networkit.distance.APSP(coo).run()
+
+            found[f"networkit, {threads} threads"] = timed(run)
+    return found
+
+
 def cpu_results(count: int) -> dict[str, Any]:
     from scipy.sparse.csgraph import dijkstra, floyd_warshall
 
@@ -98,6 +140,7 @@ def cpu_results(count: int) -> dict[str, Any]:
             contenders[f"{method}, {threads} threads"] = timed(
                 lambda m=method, t=threads: all_pairs(graph, method=m, device="cpu", threads=t)
             )
+    contenders |= peer_runs(graph)
     results["p2p-Gnutella08 all pairs"] = rounds(contenders, count)
 
     dense = np.random.default_rng(0).integers(1, 1000, (2000, 2000))
