@@ -192,3 +192,30 @@ def flagship_steps() -> str:
         lines.append(cells)
     head = ["graph", "grid steps", "local steps", "splits", "rescans"]
     return table([*head, "edges looked at / m", "first delta", "last delta"], lines)
+
+
+def front_doors() -> str:
+    """Dijkstra of nearfar.csgraph over SciPy's."""
+    document = results("front_doors.json")
+    if document is None or "scipy" not in document:
+        return "Not measured yet: `python benchmarks/front_doors.py -o benchmarks/results`."
+    door = document["scipy"]
+    rows = [
+        [
+            one["graph"],
+            f"{one['n_vertices']:,}",
+            f"{one['n_edges']:,}",
+            str(one["n_sources"]),
+            milliseconds(one["medians"]["scipy"]),
+            *(f"{one['times_faster'][f'nearfar, {t}']:.1f}x" for t in ("1 thread", "2 threads")),
+        ]
+        for one in door["results"]
+    ]
+    head = ["graph", "vertices", "edges", "sources", "SciPy, ms", "one thread", "two threads"]
+    where = door["environment"]
+    return (
+        f"{table(head, rows)}\n\n"
+        f"`benchmarks/front_doors.py`, medians of interleaved rounds on {where['cores']} cores "
+        f"({where['cpu']}, load average {where['load_average']:.1f} at the start, "
+        f"{where['date'][:10]}); all samples are in `benchmarks/results/front_doors.json`."
+    )

@@ -14,7 +14,6 @@ import scipy.sparse.csgraph as theirs
 import nearfar
 import nearfar.csgraph as ours
 from nearfar.errors import NegativeCycleError, OptionError
-from nearfar.yen import k_shortest_paths
 
 FUNCTIONS = ["dijkstra", "bellman_ford", "johnson", "shortest_path", "floyd_warshall"]
 
@@ -339,7 +338,7 @@ def test_k_shortest_paths_are_all_of_them(seed: int, dtype: type, negative: bool
     rows, columns = np.nonzero(edge)
     graph = nearfar.Graph.from_edges(rows, columns, weights[edge].astype(dtype), n_vertices=n)
     want = all_simple_paths(np.where(edge, weights, np.inf), 0, n - 1)
-    found = k_shortest_paths(graph, 0, n - 1, 10_000)
+    found = nearfar.k_shortest_paths(graph, 0, n - 1, 10_000)
     assert [length for _, length in found] == want
     assert len({tuple(path) for path, _ in found}) == len(found)
     for path, length in found:
@@ -350,7 +349,7 @@ def test_k_shortest_paths_are_all_of_them(seed: int, dtype: type, negative: bool
             total += weights[u, v]
         assert total == length
     for k in (0, 1, 3):
-        assert [length for _, length in k_shortest_paths(graph, 0, n - 1, k)] == want[:k]
+        assert [length for _, length in nearfar.k_shortest_paths(graph, 0, n - 1, k)] == want[:k]
 
 
 @pytest.mark.parametrize("directed", [True, False])

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nearfar.paths import Paths
     from nearfar.proof import verify
     from nearfar.solve import shortest_path, sssp
+    from nearfar.yen import k_shortest_paths
 
 __version__ = "0.1.0"
 
@@ -37,6 +38,7 @@ _WHERE = {
     "distances": "many",
     "all_pairs": "many",
     "find_negative_cycle": "negative_cycles",
+    "k_shortest_paths": "yen",
     "verify": "proof",
     "read": "formats",
     "write": "formats",
@@ -60,6 +62,7 @@ __all__ = [
     "distances",
     "find_negative_cycle",
     "generate",
+    "k_shortest_paths",
     "read",
     "shortest_path",
     "sssp",
