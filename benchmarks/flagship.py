@@ -3,7 +3,9 @@
 ``python benchmarks/flagship.py -o benchmarks/results/flagship.json`` measures the defaults;
 ``--sweep`` tries options on every graph. A time is the device time of one solve (buffers held,
 graph on the device, initialisation included) by CUDA events, median of 10; the answer of every
-configuration is compared bit for bit with the CPU engine's, which is proven.
+configuration is compared bit for bit with the CPU engine's, which is proven. ``--repeats 300``
+repeats the defaults so often and compares each answer on the device; ``--set sort_rows=true``
+measures with other options as defaults.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import nearfar
+from nearfar.bench.environment import environment
 from nearfar.bench.suite import data_folder
 from nearfar.cuda import runtime
 from nearfar.generators import generate
@@ -96,8 +99,18 @@ def configurations(sweep: bool) -> list[dict[str, Any]]:
     return found
 
 
-def measure(name: str, sweep: bool, rounds: int) -> dict[str, Any]:
-    """All configurations on one graph."""
+def wrong_answers(graph: Graph, source: int, options: Any, want: Any, repeats: int) -> int:
+    """How many of so many solves differ from the proven distances, compared on the device."""
+    (variant,) = find("near_far@cuda")
+    right = runtime.upload(want)
+    answers = (variant.run(graph, source, options, Workspace()) for _ in range(repeats))
+    return sum(not bool((answer.distances == right).all()) for answer in answers)
+
+
+def measure(
+    name: str, sweep: bool, rounds: int, repeats: int, chosen: dict[str, Any]
+) -> dict[str, Any]:
+    """All configurations on one graph; `chosen` are options that all of them start from."""
     from nearfar.algorithms.near_far.one_launch import OneLaunchOptions
 
     make, source, peer, target = GRAPHS[name]
@@ -112,7 +125,7 @@ def measure(name: str, sweep: bool, rounds: int) -> dict[str, Any]:
     unit = 32.0 * graph.mean_weight / graph.mean_degree
     rows = []
     for options in configurations(sweep):
-        given = dict(options)
+        given = {**chosen, **options}
         if "delta_scale" in given:
             given["delta"] = max(1.0, unit * given.pop("delta_scale"))
         samples, answer = time_solve(graph, source, OneLaunchOptions(**given), rounds)
@@ -126,8 +139,12 @@ def measure(name: str, sweep: bool, rounds: int) -> dict[str, Any]:
                 "stats": {k: v for k, v in answer.stats.items() if isinstance(v, (int, float))},
             }
         )
-    defaults = where_time_goes(graph, source, OneLaunchOptions())
+    defaults = where_time_goes(graph, source, OneLaunchOptions(**chosen))
+    wrong = wrong_answers(graph, source, OneLaunchOptions(**chosen), want.distances, repeats)
     return {
+        "chosen": chosen,
+        "repeats": repeats,
+        "wrong_of_repeats": wrong,
         "steps_of_defaults": defaults,
         "graph": name,
         "n": graph.n_vertices,
@@ -150,7 +167,8 @@ def show(result: dict[str, Any], most: int) -> None:
     print(
         f"== {result['graph']} n={result['n']:,} m={result['m']:,} reached={result['reached']:,} "
         f"target {result['target_ms']} ms, peer {result['best_peer_ms']} ms, cpu "
-        f"{result['cpu_first_solve_s'] * 1e3:.0f} ms, wrong answers {wrong}"
+        f"{result['cpu_first_solve_s'] * 1e3:.0f} ms, wrong answers {wrong}, of "
+        f"{result['repeats']} repeats {result['wrong_of_repeats']}"
     )
     print(f"   default {rows[0]['median_ms']:.3f} ms {rows[0]['stats']}")
     for kind, row in result["steps_of_defaults"].items():
@@ -173,18 +191,23 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--most", type=int, default=6)
     parser.add_argument("-o", "--output", type=Path, default=None)
+    parser.add_argument("--repeats", type=int, default=0)
+    parser.add_argument("--set", nargs="*", default=[], metavar="OPTION=JSON", dest="chosen")
     args = parser.parse_args()
-    results = []
+    chosen = {key: json.loads(value) for key, value in (text.split("=") for text in args.chosen)}
+    results: list[dict[str, Any]] = []
     for name in args.graphs:
-        results.append(measure(name, args.sweep, args.rounds))
+        results.append(measure(name, args.sweep, args.rounds, args.repeats, chosen))
         show(results[-1], args.most)
         if args.output:
             device = runtime.device()
-            text = json.dumps({"device": device._asdict(), "results": results}, indent=1)
+            facts = {"environment": environment(), "device": device._asdict(), "results": results}
+            text = json.dumps(facts, indent=1)
             temporary = args.output.with_suffix(".tmp")
             temporary.write_text(text)
             temporary.replace(args.output)
-    return int(any(not row["right"] for result in results for row in result["rows"]))
+    wrong = any(not row["right"] for result in results for row in result["rows"])
+    return int(wrong or any(result["wrong_of_repeats"] for result in results))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,127 @@
+"""What types, predecessors and the first call of a process cost `near_far@cuda`.
+
+``python benchmarks/flagship_costs.py -o benchmarks/results/flagship_costs.json``. Medians of 10
+device times by CUDA events, types interleaved; predecessors are timed on the host's clock after the
+distances; the first call runs in a fresh process, from ``import`` to the answer, first with an
+empty kernel cache and then with a warm one. Every answer is compared with the CPU engine's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import nearfar
+from nearfar.bench.environment import environment
+from nearfar.cuda import runtime
+from nearfar.generators import generate
+from nearfar.graph import Graph
+from nearfar.registry import Workspace, find
+
+GRAPHS: dict[str, Any] = {
+    "random-200": lambda: generate("uniform_random", vertices=98_304, degree=200),
+    "kronecker-20": lambda: generate("kronecker", scale=20),
+    "grid-2000": lambda: generate("grid", rows=2000, columns=2000),
+}
+TYPES = ("int32", "float32", "int64", "float64")
+FIRST = """
+import sys, time
+import numpy as np
+arrays = [np.load(f"{sys.argv[1]}/{part}.npy") for part in ("indptr", "indices", "weights")]
+began = time.perf_counter()
+import nearfar
+graph = nearfar.Graph.from_csr(*arrays)
+distances = nearfar.sssp(graph, 0, method="near_far@cuda").distances
+print(time.perf_counter() - began)
+"""
+
+
+def with_weights(graph: Graph, dtype: str) -> Graph:
+    """The same graph with weights of another type."""
+    weights = np.asarray(graph.weights).astype(dtype)
+    return Graph.from_csr(graph.indptr, graph.indices, weights)
+
+
+def types_of(name: str, rounds: int) -> dict[str, Any]:
+    """Milliseconds of each type, and of the predecessors of int32."""
+    (variant,) = find("near_far@cuda")
+    options = variant.options()
+    graph = GRAPHS[name]()
+    source = int(np.argmax(graph.degrees))
+    graphs = {dtype: with_weights(graph, dtype) for dtype in TYPES}
+    wanted = {t: nearfar.sssp(g, source, device="cpu").distances for t, g in graphs.items()}
+    samples: dict[str, list[float]] = {dtype: [] for dtype in TYPES}
+    right = True
+    for turn in range(rounds + 1):
+        for dtype, typed in graphs.items():
+            answer = variant.run(typed, source, options, Workspace())
+            right &= bool((runtime.download(answer.distances) == wanted[dtype]).all())
+            if turn:
+                samples[dtype].append(answer.stats["device_seconds"] * 1e3)
+    paths = nearfar.sssp(graphs["int32"], source, method="near_far@cuda", predecessors=True)
+    nearfar.verify(graphs["int32"], paths)
+    return {
+        "graph": name,
+        "right": right,
+        "median_ms": {dtype: statistics.median(times) for dtype, times in samples.items()},
+        "samples_ms": samples,
+        "predecessor_ms": paths.stats["predecessor_seconds"] * 1e3,
+    }
+
+
+def first_calls() -> dict[str, float]:
+    """Seconds from import to answer on ten million edges, kernel cache empty and warm."""
+    graph = generate("uniform_random", vertices=625_000, degree=16)
+    with tempfile.TemporaryDirectory() as folder:
+        for part in ("indptr", "indices", "weights"):
+            np.save(Path(folder) / f"{part}.npy", getattr(graph, part))
+        variables = {**os.environ, "XDG_CACHE_HOME": f"{folder}/cache"}
+        variables["NEARFAR_CACHE"] = f"{folder}/cache"
+        found = {}
+        for state in ("cold", "warm"):
+            done = subprocess.run(
+                [sys.executable, "-c", FIRST, folder],
+                capture_output=True,
+                text=True,
+                check=True,
+                env=variables,
+            )
+            found[state] = float(done.stdout)
+    return found
+
+
+def main() -> int:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("-o", "--output", type=Path, default=None)
+    args = parser.parse_args()
+    began = time.perf_counter()
+    results = [types_of(name, args.rounds) for name in GRAPHS]
+    for row in results:
+        times, base = row["median_ms"], row["median_ms"]["int32"]
+        text = ", ".join(f"{dtype} {ms:.3f} ({ms / base:.2f}x)" for dtype, ms in times.items())
+        predecessors = f"predecessors {row['predecessor_ms']:.1f}"
+        print(f"{row['graph']}: {text}; {predecessors}; right {row['right']}", flush=True)
+    calls = first_calls()
+    print(f"first call: {calls}; {time.perf_counter() - began:.0f} s in all")
+    if args.output:
+        facts = {"environment": environment(), "device": runtime.device()._asdict()}
+        args.output.write_text(
+            json.dumps({**facts, "types": results, "first_call_s": calls}, indent=1)
+        )
+    return int(not all(row["right"] for row in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
