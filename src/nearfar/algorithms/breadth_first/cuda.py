@@ -26,6 +26,7 @@ _CONTROL_BYTES = 2048
 _SEARCH_FIELDS = 16  # of struct Search, 8 bytes each
 _THIN_CAPACITY = 2048  # entries of a thin step's list, a block
 _MOST_RECORDS = 1 << 15
+_ROAD_LIKE = 8.0  # mean degree
 STEP_KINDS = ("push", "pull", "thin")  # enum StepKind there
 STEPS_BEYOND = 2  # the watchdog: a step finds at least one vertex
 # Compile-time constants to override, for measuring.
@@ -47,7 +48,7 @@ class BreadthFirstOptions:
         kept with the graph: worth it for many searches, not for one.
     thin_limit : int or None
         Frontiers of up to so many vertices are advanced by a few blocks, many levels at a time.
-        None means 64 a multiprocessor; 0 never.
+        None means 64 a multiprocessor on graphs of mean degree 8 or less, else 0: never.
     """
 
     alpha: float = 14.0
@@ -172,7 +173,9 @@ def breadth_first(
     if workspace.stats == "full":
         records = cp.zeros((_MOST_RECORDS, 4), dtype=np.uint64)
     limit = device.n if workspace.limit is None else min(workspace.limit, device.n)
-    thin = 64 * searcher.blocks if options.thin_limit is None else options.thin_limit
+    thin = options.thin_limit
+    if thin is None:
+        thin = 64 * searcher.blocks if graph.mean_degree <= _ROAD_LIKE else 0
     values = (
         searcher.frame(distance, options.alpha > 0),
         np.int64(sources),

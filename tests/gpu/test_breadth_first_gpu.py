@@ -1,0 +1,124 @@
+"""Breadth-first search on a GPU: hubs, stars, paths, lone vertices, 200 times; memory; Ctrl-C."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph, OutOfMemoryError
+from nearfar.algorithms.breadth_first import cuda
+from nearfar.cuda import runtime
+from nearfar.cuda.device_graph import device_graph
+from nearfar.generators import generate
+
+METHOD = "breadth_first@cuda"
+FORMS = {
+    "default": {},
+    "thin": {"thin_limit": 20_000},
+    "push": {"thin_limit": 0, "alpha": 0},
+    "pull": {"thin_limit": 0, "alpha": 1e9, "beta": 1e9},
+    "switch": {"thin_limit": 0},
+}
+
+
+def hubs() -> Graph:
+    """Rows of a million edges, rows of none, and a tail of a few."""
+    rng = np.random.default_rng(2)
+    n = 300_000
+    sources = np.concatenate([np.full(500_000, 17), rng.integers(0, n // 2, 400_000), [0]])
+    targets = np.concatenate([rng.integers(0, n // 2, 900_000), [17]])
+    return Graph.from_edges(sources, targets, n_vertices=n, directed=False)
+
+
+GRAPHS = {
+    "star": lambda: Graph.from_edges(np.zeros(200_000, int), np.arange(1, 200_001), directed=False),
+    "path": lambda: Graph.from_edges(np.arange(5000), np.arange(1, 5001), directed=False),
+    "hubs": hubs,
+    "kronecker": lambda: generate("kronecker", scale=14).without_weights(),
+    "grid": lambda: generate("grid", rows=300, columns=300).without_weights(),
+    "directed": lambda: generate("uniform_random", vertices=30_000, degree=8).without_weights(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", GRAPHS)
+def test_200_times(name: str, form: str) -> None:
+    graph = GRAPHS[name]()
+    source = 3 if name == "star" else int(np.argmax(graph.degrees))
+    want = nearfar.sssp(graph, source, method="breadth_first@cpu")
+    nearfar.verify(graph, want)
+    options = {**FORMS[form], "transpose": name == "directed" and form == "pull"}
+    wrong = 0
+    for _ in range(200 if name != "path" else 20):
+        found = nearfar.sssp(graph, source, method=METHOD, **options)
+        wrong += not np.array_equal(found.distances, want.distances)
+    assert wrong == 0
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_64_bit_kernels(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda, "device_graph", lambda graph: device_graph(graph, wide=True))
+    for name in ("kronecker", "grid"):
+        graph = GRAPHS[name]()
+        want = nearfar.sssp(graph, 5, method="breadth_first@cpu").distances
+        found = nearfar.sssp(graph, 5, method=METHOD, **FORMS[form]).distances
+        np.testing.assert_array_equal(found, want)
+
+
+def test_a_device_that_is_full_is_refused_and_usable_afterwards() -> None:
+    cp = runtime.cupy()
+    graph = generate("kronecker", scale=16)
+    pool = cp.get_default_memory_pool()
+    pool.free_all_blocks()
+    free, _ = runtime.memory()
+    taken = cp.empty(free - (1 << 20), dtype=np.uint8)
+    for method, solved in (("near_far@cuda", graph), (METHOD, graph.without_weights())):
+        with pytest.raises(OutOfMemoryError, match="needed"):
+            nearfar.sssp(solved, 1, method=method)
+    del taken
+    pool.free_all_blocks()
+    for method, solved in (("near_far@cuda", graph), (METHOD, graph.without_weights())):
+        found = nearfar.sssp(solved, 1, method=method).distances
+        np.testing.assert_array_equal(found, nearfar.sssp(solved, 1, device="cpu").distances)
+
+
+@pytest.mark.parametrize("method", ["near_far@cuda", METHOD])
+def test_device_arrays_in_and_out(method: str) -> None:
+    cp = runtime.cupy()
+    graph = GRAPHS["kronecker"]()
+    on_device = Graph.from_csr(cp.asarray(graph.indptr), cp.asarray(graph.indices))
+    paths = nearfar.sssp(on_device, 1, method=method)
+    assert isinstance(paths.distances, cp.ndarray)
+    want = nearfar.sssp(graph, 1, device="cpu").distances
+    np.testing.assert_array_equal(cp.asnumpy(paths.distances), want)
+
+
+INTERRUPTED = """
+import os, signal, threading
+import numpy as np
+import nearfar
+from nearfar.generators import generate
+
+graph = generate("grid", rows=1000, columns=1000).without_weights()
+want = nearfar.sssp(graph, 7, method="breadth_first@cpu").distances
+nearfar.sssp(graph, 7, method="breadth_first@cuda")
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    for _ in range(100_000):
+        nearfar.sssp(graph, 7, method="breadth_first@cuda")
+except KeyboardInterrupt:
+    for _ in range(3):
+        found = nearfar.sssp(graph, 7, method="breadth_first@cuda").distances
+        np.testing.assert_array_equal(found, want)
+    print("interrupted and usable")
+"""
+
+
+def test_interrupt_leaves_the_device_usable() -> None:
+    command = [sys.executable, "-c", INTERRUPTED]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert done.stdout.strip() == "interrupted and usable", done.stderr[-1500:]
