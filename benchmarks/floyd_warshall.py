@@ -1,0 +1,83 @@
+"""Floyd-Warshall on a GPU against the add-min ceiling measured in the same run.
+
+``python benchmarks/floyd_warshall.py -o benchmarks/results`` closes a dense matrix of 16,384
+vertices with int32 and float32 weights in device memory (4,096 with 64 bits) and writes
+``floyd_warshall_cuda.json``. The ceiling is ``add_min_ceiling``: additions with minimum a second
+with nothing else to do. Sampled rows are proven to be the fixed point that plain rounds reach.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nearfar.algorithms.floyd_warshall.cuda import add_min_ceiling, solve_matrix
+from nearfar.bench.environment import environment
+from nearfar.cuda import runtime
+
+
+def plain_row(matrix: Any, source: int) -> Any:
+    """Distances from one source by rounds over the whole matrix."""
+    cp = runtime.cupy()
+    row, n = matrix[source].copy(), len(matrix)
+    while True:
+        better = row.copy()
+        for k in range(0, n, 2048):
+            better = cp.minimum(
+                better, (row[k : k + 2048, None] + matrix[k : k + 2048]).min(axis=0)
+            )
+        if bool((better == row).all()):
+            return row
+        row = better
+
+
+def measure(dtype: Any, n: int, rounds: int) -> dict[str, Any]:
+    """Seconds of every round, and the share of the ceiling that the fastest reached."""
+    cp = runtime.cupy()
+    matrix = cp.random.RandomState(5).randint(1, 1000, (n, n)).astype(dtype)
+    matrix[cp.arange(n), cp.arange(n)] = 0
+    samples = []
+    for turn in range(rounds + 1):
+        closed = matrix.copy()
+        timer = runtime.Timer().start()
+        solve_matrix(closed)
+        seconds = timer.stop().seconds
+        if turn:
+            samples.append(seconds)
+    for source in (0, 77, n // 2 + 3, n - 1):
+        if not bool((plain_row(matrix, source) == closed[source]).all()):
+            raise SystemExit(f"row {source} of {np.dtype(dtype)} is wrong")
+    ceiling, rate = add_min_ceiling(np.dtype(dtype), 4000), n**3 / min(samples)
+    return {
+        "vertices": n,
+        "samples": samples,
+        "add_min_per_second": rate,
+        "ceiling": ceiling,
+        "share_of_ceiling": rate / ceiling,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("-o", "--out", default="benchmarks/results")
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    results = {}
+    for dtype in (np.int32, np.float32, np.int64, np.float64):
+        n = 16_384 if np.dtype(dtype).itemsize == 4 else 4096
+        results[np.dtype(dtype).name] = entry = measure(dtype, n, arguments.rounds)
+        share = entry["share_of_ceiling"]
+        print(
+            f"{np.dtype(dtype).name} n={n}: {min(entry['samples']):.4f} s, {share:.1%} of ceiling"
+        )
+    report = {"environment": environment(), "results": results}
+    file = Path(arguments.out) / "floyd_warshall_cuda.json"
+    file.write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
