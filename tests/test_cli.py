@@ -277,3 +277,21 @@ def test_doctor() -> None:
     assert data["machine"]["cores"] >= 1
     assert data["cuda"]["available"] is (data["cuda"]["reason"] == "")
     assert "self-test" in succeed("doctor")
+
+
+def test_distances_from_many_sources(tmp_path, capsys):
+    from nearfar.cli.main import main
+
+    file, rows = tmp_path / "g.csv", tmp_path / "rows.npy"
+    file.write_text("source,target,weight\na,b,4\nb,c,3\na,c,9\n")
+    call = ["distances", str(file)]
+    assert main([*call, "--pair", "a", "c", "--pair", "b", "c"]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == ["a\tc\t7", "b\tc\t3"]
+    assert main([*call, "--reduce", "count"]) == 0
+    assert capsys.readouterr().out.splitlines()[-3:] == ["a\t2", "b\t1", "c\t0"]
+    assert main([*call, "--source", "a", "--reduce", "histogram:0,5,10"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "a\t1\t1"
+    assert main([*call, "--out", str(rows)]) == 0
+    assert rows.exists()
+    assert (tmp_path / "rows.npy.manifest.json").exists()
+    assert main([*call, "--reduce", "median"]) == 2

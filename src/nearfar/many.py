@@ -211,6 +211,8 @@ def pair_distances(
     -------
     array, shape (len(pairs),)
     """
+    if not hasattr(pairs, "__iter__"):
+        raise OptionError(f"pairs is {pairs!r}: give a list of (source, target)")
     listed = list(pairs)
     if any(len(pair) != 2 for pair in listed):
         raise OptionError("pairs holds something that is no (source, target) pair")

@@ -1,0 +1,99 @@
+"""Distances from many sources at once: to a file that resumes, or a number a row on the terminal.
+
+Every vertex is a source unless some are named. With -o the rows are written block by block, and
+the same command after an interruption goes on where it stopped; --reduce prints a number (or a
+few) a row without keeping the matrix; --pair prints the distance of single pairs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nearfar.cli.arguments import (
+    add_graph,
+    add_solver,
+    number,
+    read_graph,
+    read_vertex,
+    solver_options,
+    vertex_list,
+)
+from nearfar.cli.console import Exit, emit
+from nearfar.errors import OptionError
+
+if TYPE_CHECKING:
+    import argparse
+
+NAME = "distances"
+HELP = "distances from many sources, all pairs, reductions"
+EXAMPLES = """\
+nearfar distances graph.gr -o rows.npy
+nearfar distances graph.gr --source 17 99 --target 4 8
+nearfar distances graph.gr --pair 17 4 --pair 99 3
+nearfar distances graph.gr --limit 900 --reduce count"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    add_graph(parser)
+    rows = parser.add_argument_group("rows and columns")
+    rows.add_argument("--source", nargs="+", metavar="VERTEX", help="rows (default: every vertex)")
+    rows.add_argument("--target", nargs="+", metavar="VERTEX", help="columns (default: every one)")
+    rows.add_argument(
+        "--pair", nargs=2, action="append", metavar="VERTEX", help="source and target; repeatable"
+    )
+    rows.add_argument("--limit", type=number, help="leave out what is farther")
+    rows.add_argument(
+        "--reduce", metavar="KIND", help="count, sum, mean, max, nearest:K or histogram:E0,E1,..."
+    )
+    parser.add_argument("-o", "--out", metavar="FILE", help=".npy, .zarr or .parquet, resumable")
+    add_solver(parser)
+
+
+def _reduction(text: str | None) -> Any:
+    kind, _, rest = (text or "").partition(":")
+    if kind != "histogram":
+        return text
+    try:
+        return kind, [float(edge) for edge in rest.split(",")]
+    except ValueError:
+        raise OptionError(f"--reduce {text}: give edges as in histogram:0,10,20") from None
+
+
+def run(args: argparse.Namespace) -> int:
+    """Solve and print or write."""
+    from nearfar.many import distances
+
+    graph, _ = read_graph(args)
+    options = solver_options(args)
+    if options.pop("allow_unsafe", False):
+        raise OptionError("--allow-unsafe runs one source only: nearfar sssp")
+    if args.pair:
+        if args.source or args.target or args.reduce or args.out:
+            raise OptionError("--pair goes without --source, --target, --reduce and --out")
+        pairs = [(read_vertex(graph, s), read_vertex(graph, t)) for s, t in args.pair]
+        found = distances(graph, pairs=pairs, limit=args.limit, **options)
+        lines = [f"{s}\t{t}\t{d}" for (s, t), d in zip(pairs, found.tolist(), strict=True)]
+        emit(args, {"pairs": [list(p) for p in pairs], "distances": found.tolist()}, lines)
+        return Exit.OK
+    sources = vertex_list(graph, args.source, "source")
+    targets = vertex_list(graph, args.target)
+    call: dict[str, Any] = {"limit": args.limit, **options}
+    stats: dict[str, Any] = {}
+    found = distances(
+        graph, sources, targets, reduce=_reduction(args.reduce), out=args.out, stats=stats, **call
+    )
+    count = graph.n_vertices if sources is None else len(sources)
+    if args.out:
+        facts = {"out": args.out, "rows": count, "seconds": stats["seconds"]}
+        emit(args, facts, [f"{count:,} rows in {args.out}"])
+        return Exit.OK
+    names = [graph.name_of(v) for v in range(count)] if sources is None else sources
+    parts = found if isinstance(found, tuple) else (found,)
+    values = [part.tolist() for part in parts]
+    lines = []
+    for i, name in enumerate(names):
+        cells = [v for value in values for v in (value[i] if parts[0].ndim > 1 else [value[i]])]
+        lines.append("\t".join(map(str, [name, *cells])))
+    emit(args, {"sources": names, "values": values if len(values) > 1 else values[0]}, lines)
+    return Exit.OK
