@@ -5,8 +5,8 @@
 // Departures: rounds come from the host and not from a parent thread, since a kernel of today's device runtime
 // cannot wait for its children (a round ends when all its children have); children go to the fire-and-forget
 // stream, or those of one block would run one after the other; a round takes several launches of at most 2,048
-// vertices, because the device runtime holds no more pending children (with 100,000 parent threads at once it
-// came to a halt); a vertex of fewer than `least` edges, or whose launch is refused, is walked by its thread.
+// vertices, because the device runtime holds no more pending children (one run with wider rounds did not end;
+// the cause is not known); a vertex of fewer than `least` edges, or whose launch is refused, is walked by its thread.
 // Launch: blocks of 256, any grid; `count` entries of the queue from `first` on. Children: blocks of up to 256, one thread an edge for rows up to 16,384.
 // requires: algorithms/bellman_ford/queue.cuh
 // links: cudadevrt
