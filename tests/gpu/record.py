@@ -113,6 +113,11 @@ def main() -> int:
     parser.add_argument("-n", dest="workers", type=int, default=min(8, os.cpu_count() or 1))
     parser.add_argument("--limit", type=int, default=420, help="seconds for all tests")
     parser.add_argument("--no-sanitizer", action="store_true")
+    parser.add_argument(
+        "--amend",
+        type=Path,
+        help="a record of the same device code: run its failed tests and the sanitizers again",
+    )
     given = parser.parse_args()
     here = runtime.available()
     if here is not True:
@@ -120,7 +125,16 @@ def main() -> int:
         return 2
     device = runtime.device()
     arguments = ["tests/gpu", *(["-k", given.only] if given.only else [])]
+    before = json.loads(given.amend.read_text()) if given.amend else None
+    if before is not None:
+        if before["digest"] != device_code_digest():
+            print(f"{given.amend} is of other device code: record all of it", file=sys.stderr)
+            return 2
+        arguments = [name for name, t in before["tests"].items() if t["outcome"] == "failed"]
     result = run_tests(arguments, given.limit, given.workers)
+    if before is not None:
+        again = {name: {**test, "run": 2} for name, test in result["tests"].items()}
+        result["tests"] = {**before["tests"], **again}
     record = {
         "digest": device_code_digest(),
         "complete": given.only is None,

@@ -14,6 +14,9 @@ from nearfar.registry import Request, variants
 from tests import oracle
 from tests.zoo import ZOO, as_dtype
 
+# compute-sanitizer says of itself that it does not support launches from the device: it does not
+# see what the children write, and initcheck takes their results for uninitialised memory.
+OUT_OF_REACH = {"bellman_ford_child_launches@cuda"}
 GRAPHS = ("skewed", "zero_cycle", "disconnected")
 
 
@@ -26,6 +29,8 @@ def main() -> None:
             want = oracle.dijkstra(graph, 0)
             for variant in variants(device="cuda", problem="sssp"):
                 if variant.fits(graph, Request(device="cuda")) is not True:
+                    continue
+                if variant.id in OUT_OF_REACH:
                     continue
                 slots = getattr(variant.options, "__slots__", ())
                 fields = getattr(variant.options, "__dataclass_fields__", slots)
