@@ -6,8 +6,8 @@ import json
 
 from .gpu.digest import VALIDATION, device_code_digest
 
-# What the record of one state of the device code says against it, and why it landed all the same. An
-# entry counts for that digest alone: the next record has to do without it.
+# What the record of one state of the device code says against it, and why it landed all the same.
+# An entry counts for that digest alone: the next record has to do without it.
 EXPLAINED_DIGEST = "257a3b1a5eeb41351c58978978e88443b2d9afb8a57c16f7fe91caa0c76f0b5e"
 EXPLAINED_TESTS = {
     "tests/gpu/test_breadth_first_gpu.py::"

@@ -165,7 +165,8 @@ def make(multiprocessors: int = 2, free: int = 1 << 32) -> types.ModuleType:
             "zeros_like",
             "full_like",
         ),
-        *("argmin", "argmax", "bincount", "tile", "stack", "take", "take_along_axis", "abs", "isinf", "logical_and"),
+        *("argmin", "argmax", "bincount", "tile", "stack", "take", "take_along_axis"),
+        *("abs", "isinf", "logical_and"),
     ):
         setattr(cupy, name, _lift(getattr(np, name)))
     for name in (
