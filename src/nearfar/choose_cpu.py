@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["cpu_ranking"]
 
 # Heaps as multiples of the lazy 4-ary one, and frontier methods whose work is near delta-stepping's
-# as multiples of it: medians over the graphs of the suite.
+# as multiples of it: rough figures from few, noisy runs; `nearfar tune` scales them.
 _HEAPS = {
     "dijkstra_binary_heap@cpu": (1.1, "a heap with decrease-key"),
     "dijkstra_radix_heap@cpu": (1.05, "a radix heap: no comparisons, wide steps are free"),
