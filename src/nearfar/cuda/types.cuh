@@ -12,6 +12,16 @@ typedef WEIGHT_T weight_t;
 typedef unsigned int uint32;
 typedef unsigned long long uint64;
 
+// A counter of as many things as a type of so many bytes numbers.
+template <bool Wide>
+struct CountOf {
+  typedef uint32 type;
+};
+template <>
+struct CountOf<true> {
+  typedef uint64 type;
+};
+
 template <class T>
 struct Unreached;
 template <>

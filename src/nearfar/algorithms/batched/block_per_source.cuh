@@ -23,7 +23,8 @@
 // the vertex's bit in the next bitmap, and the vertex is worked off again.
 // Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH a multiprocessor); dynamic shared
 // memory: slots rounded up to 4 bytes, then 3 bitmaps of (n + 31) / 32 words.
-// requires: algorithms/batched/block_relax.cuh
+// requires: algorithms/batched/block_distance.cuh
+// requires: cuda/spread_rows.cuh
 // requires: cuda/memory.cuh
 
 // One step's relaxations into the bitmaps.
@@ -53,7 +54,7 @@ struct Step {
       degree = static_cast<int>(offsets[v + 1] - begin);
       d = *const_cast<volatile slot_t*>(distance + v);
     }
-    return relax_rows(edges, begin, degree, d, *this);
+    return spread_rows(edges, begin, degree, d, *this);
   }
 };
 

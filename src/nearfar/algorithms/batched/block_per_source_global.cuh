@@ -14,7 +14,8 @@
 // n distances; far_global: gridDim.x slices of (n + 31) / 32 words, or null to keep it in shared memory. Dynamic shared
 // memory: 2 queues of `capacity` entries of 8 (64 bits: 16) bytes, then the far bitmap unless it is global.
 // Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH a multiprocessor).
-// requires: algorithms/batched/block_relax.cuh
+// requires: algorithms/batched/block_distance.cuh
+// requires: cuda/spread_rows.cuh
 // requires: cuda/memory.cuh
 
 struct Entry {
@@ -113,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
               ++processed;
             }
           }
-          relaxed += relax_rows(edges, begin, degree, d, step);
+          relaxed += spread_rows(edges, begin, degree, d, step);
         }
         __syncthreads();
         if (threadIdx.x == 0) size[now] = 0;

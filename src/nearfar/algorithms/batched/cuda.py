@@ -26,6 +26,8 @@ __all__ = ["BlockOptions", "block_per_source", "block_per_source_global", "lanes
 
 BATCH = frozenset({"batch", "all_pairs"})
 MOST_ENTRIES = 8192  # of each queue in shared memory
+MOST_BLOCKS, LEAST_THREADS = 8, 128  # of a multiprocessor and of a block in shared memory
+RESIDENT = 1024  # threads a multiprocessor that 64 registers a thread leave room for
 _SHARED_STATIC = 1024  # what a block takes besides its dynamic shared memory, at most
 
 
@@ -122,9 +124,11 @@ def block_per_source(
     ) -> Any:
         values = Values(graph, workspace.limit, delta, bits)
         shared = _shared(n, bits)
-        blocks_each = max(1, min(8, (here.shared_per_block) // (shared + _SHARED_STATIC)))
-        threads = options.threads or max(128, 2 ** int(math.log2(1024 // blocks_each)))
-        blocks_each = max(1, min(blocks_each, 1024 // threads))
+        blocks_each = max(1, min(MOST_BLOCKS, here.shared_per_block // (shared + _SHARED_STATIC)))
+        threads = options.threads or max(
+            LEAST_THREADS, 2 ** int(math.log2(RESIDENT // blocks_each))
+        )
+        blocks_each = max(1, min(blocks_each, RESIDENT // threads))
         program = runtime.program(
             "algorithms/batched/block_per_source.cuh",
             {

@@ -29,14 +29,6 @@ constexpr uint32 kThinShare = 128;  // entries that a thin step begins with, a b
 constexpr uint32 kMostThinBlocks = 120;
 constexpr uint32 kStuck = 1;
 
-template <bool Wide>
-struct CountOf {
-  typedef uint32 type;
-};
-template <>
-struct CountOf<true> {
-  typedef uint64 type;
-};
 typedef CountOf<(sizeof(vertex_t) > 4)>::type count_t;
 
 struct alignas(8) Chunk {
@@ -137,18 +129,6 @@ __device__ __forceinline__ void push(const Search& s, Stage& stage, const Found&
   if (take) stage.slots[stage.filled + __popc(takers & ((1u << lane_id()) - 1))] = v;
   stage.filled += __popc(takers);
   if (stage.filled > kStage - 32) flush(s, stage, out);
-}
-
-// Lane that owns position t among spans laid end to end; `before` is the sum of earlier lanes'
-// sizes.
-__device__ __forceinline__ int lane_of(int t, int before) {
-  int lane = 0;
-#pragma unroll
-  for (int step = 16; step > 0; step >>= 1) {
-    const int there = __shfl_sync(kAllLanes, before, (lane + step) & 31);
-    if (lane + step < 32 && there <= t) lane += step;
-  }
-  return lane;
 }
 
 __device__ __forceinline__ uint32 bit_of(vertex_t v) {

@@ -98,7 +98,7 @@ __device__ __forceinline__ void rows_between(const Solve& solve, const Targets& 
       at[u] = 0;
       from[u] = weight_t(0);
       if (first + u * 32 < total) {
-        const int owner = owner_of(t, before);
+        const int owner = lane_of(t, before);
         at[u] = __shfl_sync(kAllLanes, shift, owner) + t;
         from[u] = __shfl_sync(kAllLanes, d, owner);
       }

@@ -43,14 +43,6 @@ constexpr int kHeavy = HEAVY_DEGREE;
 constexpr int kChunk = 512;
 constexpr uint32 kStuck = 1;
 
-template <bool Wide>
-struct CountOf {
-  typedef uint32 type;
-};
-template <>
-struct CountOf<true> {
-  typedef uint64 type;
-};
 typedef CountOf<(sizeof(offset_t) > 4)>::type count_t;
 
 struct alignas(2 * (sizeof(vertex_t) > sizeof(weight_t) ? sizeof(vertex_t) : sizeof(weight_t))) Entry {
@@ -202,17 +194,6 @@ struct WarpStages {
   }
 };
 
-// Lane that owns position t among rows laid end to end; `before` is the sum of earlier rows' degrees.
-__device__ __forceinline__ int owner_of(int t, int before) {
-  int lane = 0;
-#pragma unroll
-  for (int step = 16; step > 0; step >>= 1) {
-    const int there = __shfl_sync(kAllLanes, before, (lane + step) & 31);
-    if (lane + step < 32 && there <= t) lane += step;
-  }
-  return lane;
-}
-
 __device__ __forceinline__ Edge load_streamed(const Edge* edges, offset_t at) {
 #if EDGES_ONCE
   if constexpr (sizeof(Edge) == 8) {
@@ -291,7 +272,7 @@ __device__ __forceinline__ void relax_rows(const Solve& solve, const Targets& ou
       at[u] = 0;
       from[u] = weight_t(0);
       if (first + u * 32 < total) {
-        const int owner = owner_of(t, before);
+        const int owner = lane_of(t, before);
         at[u] = __shfl_sync(kAllLanes, shift, owner) + t;
         from[u] = __shfl_sync(kAllLanes, d, owner);
       }

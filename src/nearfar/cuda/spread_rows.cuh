@@ -1,13 +1,20 @@
-// Relaxing the edges of up to 32 vertices by one warp.
-// requires: algorithms/batched/block_distance.cuh
+// The edges of up to 32 vertices, walked by one warp with its lanes spread over all of them.
+// requires: cuda/edges.cuh
+// requires: cuda/warp.cuh
 #pragma once
 
-// Each lane brings one row: first edge, number of edges (0 for none) and its vertex's distance.
-// Calls relax(edge, distance) once an edge. Called by whole warps; returns this lane's own number
-// of edges.
-template <class Relax>
-__device__ __forceinline__ uint32 relax_rows(const Edge* edges, offset_t begin, int degree,
-                                             value_t d, const Relax& relax) {
+// A value of another lane; overload it for values that are structures. Called by whole warps.
+template <class Value>
+__device__ __forceinline__ Value of_lane(Value value, int lane) {
+  return __shfl_sync(kAllLanes, value, lane);
+}
+
+// Each lane brings one row: first edge, number of edges (0 for none) and a value of its vertex, such as
+// the distance. Calls look(edge, value) once an edge. Called by whole warps; returns this lane's own
+// number of edges.
+template <class Value, class Look>
+__device__ __forceinline__ uint32 spread_rows(const Edge* edges, offset_t begin, int degree, Value d,
+                                              const Look& look) {
   const int lane = lane_id();
   const uint32 mine = degree;
   // Long rows: the warp together, 4 edges a lane in flight before the first is used.
@@ -17,7 +24,7 @@ __device__ __forceinline__ uint32 relax_rows(const Edge* edges, offset_t begin, 
     large &= large - 1;
     const offset_t start = __shfl_sync(kAllLanes, begin, owner);
     const int count = __shfl_sync(kAllLanes, degree, owner);
-    const value_t from = __shfl_sync(kAllLanes, d, owner);
+    const Value from = of_lane(d, owner);
     for (int base = 0; base < count; base += 128) {
       Edge held[4];
 #pragma unroll
@@ -25,7 +32,7 @@ __device__ __forceinline__ uint32 relax_rows(const Edge* edges, offset_t begin, 
         if (base + u * 32 + lane < count) held[u] = load_edge(edges, start + base + u * 32 + lane);
 #pragma unroll
       for (int u = 0; u < 4; ++u)
-        if (base + u * 32 + lane < count) relax(held[u], from);
+        if (base + u * 32 + lane < count) look(held[u], from);
     }
     if (lane == owner) degree = 0;
   }
@@ -36,23 +43,18 @@ __device__ __forceinline__ uint32 relax_rows(const Edge* edges, offset_t begin, 
   const offset_t shift = begin - before;
   for (int base = 0; base < total; base += 64) {
     Edge held[2];
-    value_t from[2];
+    Value from[2];
 #pragma unroll
     for (int u = 0; u < 2; ++u) {
       const int t = base + u * 32 + lane;
-      int owner = 0;  // the last lane whose first edge is t or earlier
-#pragma unroll
-      for (int half = 16; half > 0; half >>= 1) {
-        const int start = __shfl_sync(kAllLanes, before, (owner + half) & 31);
-        if (owner + half < 32 && start <= t) owner += half;
-      }
+      const int owner = lane_of(t, before);
       const offset_t at = __shfl_sync(kAllLanes, shift, owner);
-      from[u] = __shfl_sync(kAllLanes, d, owner);
+      from[u] = of_lane(d, owner);
       if (t < total) held[u] = load_edge(edges, at + t);
     }
 #pragma unroll
     for (int u = 0; u < 2; ++u)
-      if (base + u * 32 + lane < total) relax(held[u], from[u]);
+      if (base + u * 32 + lane < total) look(held[u], from[u]);
   }
   return mine;
 }
