@@ -47,18 +47,6 @@ __device__ __forceinline__ int lane_of(int t, int before) {
   return lane;
 }
 
-// Lane that owns position t among spans laid end to end; `before` is the sum of the sizes of earlier
-// lanes. The whole warp calls it.
-__device__ __forceinline__ int owning_lane(int t, int before) {
-  int lane = 0;
-#pragma unroll
-  for (int step = 16; step > 0; step >>= 1) {
-    const int there = __shfl_sync(kAllLanes, before, (lane + step) & 31);
-    if (lane + step < 32 && there <= t) lane += step;
-  }
-  return lane;
-}
-
 // Exclusive prefix sum over a block of at most 1024 threads; *total receives the block's sum. `scratch`
 // holds 33 values and may be used again after the call.
 template <class T>
