@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph import Graph
 
-__all__ = ["EXPERIMENT", "GRAPHS", "JohnsonApsp"]
+__all__ = ["EXPERIMENT", "GRAPHS", "JohnsonApsp", "load"]
 
 #: Name in Table 1, file, vertices and edges as the paper prints them; None where it is not at hand.
 GRAPHS: dict[str, tuple[str | None, int, int]] = {
@@ -67,7 +67,7 @@ _METHODS: dict[str, tuple[str, tuple[int, int, int], str]] = {
 }
 
 
-def _load(name: str) -> Graph:
+def load(name: str) -> Graph:
     """A graph of the paper with seeded weights.
 
     Raises
@@ -154,7 +154,7 @@ class JohnsonApsp(Experiment):
         self, task: Task, settings: Settings, progress: Callable[[float], None]
     ) -> dict[str, Any]:
         """Samples of sources by every method, in turns."""
-        graph = _load(task.what["graph"])
+        graph = load(task.what["graph"])
         n, at = graph.n_vertices, ("tiny", "small", "paper").index(settings.scale)
         cases: dict[str, dict[str, Any]] = {}
         for label, (method, sizes, device) in _METHODS.items():

@@ -1,0 +1,245 @@
+"""Where the papers' methods spend their time on a GPU, kernel by kernel.
+
+``python benchmarks/kernel_times.py -o benchmarks/results/kernel_times.json`` runs, for each
+question that the pages of docs/reproduction answer, the methods it is about: three times alone for
+the time, once with every launch measured (:mod:`nearfar.cuda.kernel_times`). Every answer is
+compared with a proven one. ``--parts`` picks questions, ``--scale tiny`` shows whether it runs.
+
+johnson   what flags, queue and prefix sum cost, on the paper's graphs and on larger ones
+matrices  what an atomic, a plain store, and the read before either cost in the relax step
+ortega    how much of a solve is launches and waits
+davidson  what Bucketing reorganises; narrower buckets; one launch more for load balancing
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nearfar.algorithms.near_far.options import paper_delta
+from nearfar.bench.cases import case, proven
+from nearfar.bench.environment import environment
+from nearfar.bench.report import write_json
+from nearfar.bench.suite import draw_sources
+from nearfar.cuda import compiler, launching, runtime
+from nearfar.cuda.device_graph import C_NAMES
+from nearfar.cuda.kernel_times import kernel_times
+from nearfar.cuda.settle import Criterion, Settle, Steps, settle_loop
+from nearfar.dense import dense_view
+from nearfar.experiments import davidson_graphs, johnson_apsp, ortega_graphs
+from nearfar.experiments.ortega_arranz_2015 import DEFAULT_SHAPE
+from nearfar.generators import generate
+from nearfar.graph import Graph
+from nearfar.options import LaunchOptions, build_options
+from nearfar.registry import Answer, Workspace, registered
+
+ROUNDS = 3
+PATIENCE = 0.5  # seconds; a slower solve is timed once
+Run = Callable[[], Answer]
+
+
+def measure(what: dict[str, Any], graph: Graph, truth: Any, run: Run) -> dict[str, Any]:
+    """One method on one graph: seconds alone, then kernel by kernel, and whether it was right."""
+    samples: list[float] = []
+    right = True
+    for _ in range(ROUNDS + 1):
+        timer = runtime.Timer().start()
+        answer = run()
+        took = timer.stop().seconds
+        samples.append(float(answer.stats.get("device_seconds", took)))
+        right = right and same(answer.distances, truth)
+        if len(samples) == 2 and samples[1] > PATIENCE:
+            break
+    seconds = samples[1:]  # the first may have compiled
+    with kernel_times() as times:
+        answer = run()
+    kernels = {
+        name: {"launches": one.launches, "seconds": one.seconds}
+        for name, one in times.found.items()
+    }
+    counts = ("iterations", "edges_relaxed", "vertices_processed")
+    return {
+        **what,
+        "n": graph.n_vertices,
+        "m": graph.n_edges,
+        "seconds": statistics.median(seconds),
+        "samples": seconds,
+        "counters": {k: answer.stats[k] for k in counts if k in answer.stats},
+        "kernels": kernels,
+        "gap_seconds": times.gap,
+        "right": right,
+    }
+
+
+def same(distances: Any, truth: Any) -> bool:
+    """Whether an answer, on the host or the device, is the proven one."""
+    host = distances if isinstance(distances, np.ndarray) else runtime.download(distances)
+    return bool(np.array_equal(host.reshape(truth.shape), truth))
+
+
+def solver(graph: Graph, source: int, identity: str, **options: Any) -> Run:
+    """A run of a registered single-source method."""
+    one = case(identity, identity, **options)
+    return lambda: one.variant.run(graph, source, one.options, Workspace())
+
+
+# --- the questions -----------------------------------------------------------------------------
+
+
+def johnson(scale: str) -> Iterator[dict[str, Any]]:
+    """Flag, queue and prefix sum: the paper's graphs, then the same degree with more vertices."""
+    graphs: dict[str, Callable[[], Graph]] = {}
+    if scale == "paper":
+        for key, (name, _, _) in johnson_apsp.GRAPHS.items():
+            if name is not None:
+                graphs[key] = lambda name=name: johnson_apsp.load(name)
+    for power in (19, 21, 22) if scale == "paper" else (9,):
+        graphs[f"2^{power} vertices"] = lambda power=power: generate(
+            "uniform_random", vertices=1 << power, degree=12, low=1, high=100, seed=1
+        )
+    for name, make in graphs.items():
+        graph = make()
+        source = draw_sources(graph, 1)[0]
+        truth = proven(graph, [source])[source]
+        for form in ("flag", "queue", "prefix"):
+            variant = registered(f"johnson_{form}@cuda")
+            assert variant is not None
+            options = build_options(variant.options, {}, variant.id)
+            sources = np.array([source])
+            yield measure(
+                {"graph": name, "label": form},
+                graph,
+                truth,
+                lambda v=variant, o=options, g=graph, s=sources: v.run(g, s, o, Workspace()),
+            )
+
+
+#: How relax_rows stores a sum: a kernel, and what replaces the atomic branch of its text.
+STORES = {
+    "atomic": ("relax_rows", "atomic_minimum(target, sum);"),
+    "read, then atomic": ("relax_rows", "if (sum < *target) atomic_minimum(target, sum);"),
+    "read, then plain store": ("relax_rows_no_atomics", "atomic_minimum(target, sum);"),
+    "plain store, never read": ("relax_rows", "*target = sum;"),
+}
+_ATOMIC = "atomic_minimum(target, sum);"
+
+
+def stored(graph: Graph, source: int, matrix: Any, kernel: str, text: str) -> Run:
+    """F-GPU on a matrix with another way to store sums."""
+    files = ("algorithms/frontier/frontier.cuh", "algorithms/frontier/matrix.cuh")
+    original = compiler.assemble(files)
+    if original.count(_ATOMIC) != 1:
+        raise SystemExit("matrix.cuh has changed: say again what to replace")
+    macros = {"INDEX_T": "int", "OFFSET_T": "long long", "WEIGHTED": 1}
+    macros |= {"WEIGHT_T": C_NAMES[graph.weight_dtype.name]}
+    here = runtime.device()
+    options = compiler.options_for(here.arch, macros, original)
+    code = compiler.compile_kernel(files[-1], original.replace(_ATOMIC, text), options)
+    program = launching.Program(runtime.cupy(), code, here.multiprocessors)
+
+    def run() -> Answer:
+        settle = Settle(program, graph, source, LaunchOptions(), "frontier_matrix_successors")
+        criterion = Criterion()
+        relax = settle.relax(kernel, matrix, shared_per_thread=1)
+        steps = Steps(relax, settle.minimum(criterion), settle.update(criterion))
+        return settle_loop(settle, steps, Workspace())
+
+    return run
+
+
+def matrices(scale: str) -> Iterator[dict[str, Any]]:
+    """The relax step on matrices with atomics and without."""
+    for n in (3_072, 8_192, 15_360) if scale == "paper" else (64,):
+        graph = generate("martin_matrix", vertices=n, seed=1)
+        source = int(np.flatnonzero(graph.degrees)[0])
+        truth = proven(graph, [source])[source]
+        what = {"graph": f"matrix {n:,}"}
+        run = solver(graph, source, "frontier_matrix_predecessors@cuda")
+        yield measure({**what, "label": "U-GPU"}, graph, truth, run)
+        matrix = runtime.upload(dense_view(graph).matrix)
+        for label, (kernel, text) in STORES.items():
+            run = stored(graph, source, matrix, kernel, text)
+            yield measure({**what, "label": label}, graph, truth, run)
+
+
+def ortega(scale: str) -> Iterator[dict[str, Any]]:
+    """Martin's and Crauser's successors on graphs with few and with many iterations."""
+    wanted: list[dict[str, Any]] = [
+        {"kind": "random", "vertices": n, "degree": d, "seed": 1}
+        for n, d in (
+            ((24_576, 2), (98_304, 20), (98_304, 2_000)) if scale == "paper" else ((64, 2),)
+        )
+    ]
+    if scale == "paper":
+        wanted.append({"kind": "martin", "vertices": 4 << 20, "seed": 1})
+    for what in wanted:
+        graph = ortega_graphs.make(what, scale)
+        source = draw_sources(graph, 1)[0]
+        truth = proven(graph, [source])[source]
+        name = " ".join(str(v) for k, v in what.items() if k != "seed")
+        for label in ("frontier_successors", "crauser_successors"):
+            run = solver(graph, source, f"{label}@cuda", **DEFAULT_SHAPE)
+            yield measure({"graph": name, "label": label}, graph, truth, run)
+
+
+def davidson(scale: str) -> Iterator[dict[str, Any]]:
+    """Near-Far by two traversals, Bucketing, and Bucketing with narrower buckets."""
+    for name in ("road-cal", "delaunay", "circuit", "rmat"):
+        paper = davidson_graphs.GRAPHS[name]
+        graph = paper.make(paper.vertices if scale == "paper" else 64)
+        source = davidson_graphs.source_of(graph)
+        truth = proven(graph, [source])[source]
+        delta = float(paper_delta(graph))
+        every: list[tuple[str, str, dict[str, Any]]] = [
+            ("Bellman-Ford", "bellman_ford@cuda", {}),
+            ("Near-Far, thread", "near_far_host_loop@cuda", {"traversal": "thread"}),
+            ("Near-Far, load balanced", "near_far_host_loop@cuda", {"traversal": "load_balanced"}),
+            ("Bucketing", "bucketing@cuda", {}),
+        ]
+        if paper.kind != "road":  # tens of thousands of iterations there
+            every += [
+                (
+                    f"Bucketing, delta / {part}",
+                    "bucketing@cuda",
+                    {"delta": max(round(delta / part), 1)},
+                )
+                for part in (2, 10)
+            ]
+        for label, identity, options in every:
+            run = solver(graph, source, identity, **options)
+            yield measure({"graph": name, "label": label}, graph, truth, run)
+
+
+PARTS = {"johnson": johnson, "matrices": matrices, "ortega": ortega, "davidson": davidson}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS))
+    parser.add_argument("--scale", default="paper", choices=["paper", "tiny"])
+    given = parser.parse_args()
+    began, document = time.monotonic(), {"environment": environment(), "results": {}}
+    for part in given.parts:
+        rows = document["results"].setdefault(part, [])
+        for row in PARTS[part](given.scale):
+            rows.append(row)
+            kernels = {k: round(v["seconds"] * 1e6) for k, v in row["kernels"].items()}
+            print(
+                f"{time.monotonic() - began:6.1f} s {part} {row['graph']} {row['label']}: "
+                f"{row['seconds'] * 1e3:.3f} ms, right {row['right']}, "
+                f"{row['counters'].get('iterations')} iterations, us by kernel {kernels}",
+                flush=True,
+            )
+            if given.output:
+                write_json(given.output, document)
+
+
+if __name__ == "__main__":
+    main()

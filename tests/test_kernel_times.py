@@ -1,0 +1,38 @@
+"""Device time by kernel: every launch is seen once, and the answer is that of a run unseen."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nearfar.cuda import launching
+from nearfar.cuda.kernel_times import kernel_times
+from nearfar.registry import Workspace, registered
+from tests.emulator import emulated_gpu as emulated_gpu
+from tests.zoo import ZOO
+
+
+def test_every_launch_is_seen_and_the_answer_stays(emulated_gpu: None) -> None:
+    graph = ZOO["skewed"]()
+    variant = registered("frontier_successors@cuda")
+    assert variant is not None
+    alone = variant.run(graph, 0, variant.options(), Workspace())
+    with kernel_times() as times:
+        seen = variant.run(graph, 0, variant.options(), Workspace())
+    np.testing.assert_array_equal(alone.distances, seen.distances)
+    iterations = seen.stats["iterations"]
+    launches = {name: one.launches for name, one in times.found.items()}
+    assert launches["settle_start"] == 1
+    assert launches["relax_successors"] == iterations
+    # The last iteration finds nothing to settle and stops before the update.
+    assert sorted(launches.values())[-2:] == [iterations, iterations]
+    assert all(one.seconds >= 0 for one in times.found.values())
+    assert times.gap >= 0
+
+
+def test_nothing_is_seen_after_the_block_nor_after_an_error(emulated_gpu: None) -> None:
+    try:
+        with kernel_times():
+            raise KeyError
+    except KeyError:
+        pass
+    assert launching.set_observer(None) is None
