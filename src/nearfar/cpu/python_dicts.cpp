@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cpu/bindings.hpp"
+#include "cpu/dict_values.hpp"
 
 namespace nearfar {
 namespace {
@@ -172,27 +173,60 @@ PyObject* number(T value) {
     return PyLong_FromLongLong(value);
 }
 
+// Where so many items would have to be deleted from a copy, the others are inserted instead.
+constexpr std::size_t kDeleteAtMost = 4;  // one in so many
+
+// A copy of the dict with the distances as values.
+template <class T>
+nb::dict with_values(nb::dict like, const T* values) {
+  nb::dict out = nb::steal<nb::dict>(PyDict_Copy(like.ptr()));
+  if (!out.is_valid()) throw nb::python_error();
+  PyObject *key, *old;
+  if (auto slots = ValueSlots::of(out.ptr())) {
+    const std::size_t n = PyDict_Size(out.ptr());
+    for (std::size_t i = 0; i < n; ++i) {
+      PyObject* value = number(values[i]);
+      if (value == nullptr) throw nb::python_error();
+      PyObject*& slot = slots->next();
+      old = slot;
+      slot = value;
+      Py_DECREF(old);
+    }
+    return out;
+  }
+  std::size_t i = 0;
+  for (Py_ssize_t at = 0; PyDict_Next(like.ptr(), &at, &key, &old); ++i) {
+    nb::object value = nb::steal(number(values[i]));
+    if (!value.is_valid() || PyDict_SetItem(out.ptr(), key, value.ptr()) != 0)
+      throw nb::python_error();
+  }
+  return out;
+}
+
 // {vertex: distance} of the reached vertices. `like` has every vertex as a key in the order of the
-// distances: where all are reached, a copy of it saves every insertion.
+// distances; its values are numbers, like those that take their place.
 nb::object distance_dict(nb::dict like, const ConstArray& distances) {
   const auto fill = [&]<class T>(const T* values) -> nb::object {
     const std::size_t n = distances.size();
     if (static_cast<std::size_t>(PyDict_Size(like.ptr())) != n)
       throw nb::value_error("one distance a vertex, please");
-    bool all = true;
-    for (std::size_t i = 0; i < n && all; ++i) all = values[i] != unreached<T>();
-    nb::dict out = nb::steal<nb::dict>(all ? PyDict_Copy(like.ptr()) : PyDict_New());
-    if (!out.is_valid()) throw nb::python_error();
-    PyObject *key, *old;
+    std::size_t missing = 0;
+    for (std::size_t i = 0; i < n; ++i) missing += values[i] == unreached<T>();
+    const bool most = missing <= n / kDeleteAtMost;
+    nb::dict out = most ? with_values(like, values) : nb::dict();
+    if (most && missing == 0) return out;
+    PyObject *key, *place;
     std::size_t i = 0;
-    for (Py_ssize_t at = 0; PyDict_Next(all ? out.ptr() : like.ptr(), &at, &key, &old); ++i) {
-      if (values[i] == unreached<T>()) continue;
-      PyObject* value = number(values[i]);
-      if (value == nullptr) throw nb::python_error();
-      Py_INCREF(key);
-      const int failed = PyDict_SetItem(out.ptr(), key, value);
-      Py_DECREF(key);
-      Py_DECREF(value);
+    for (Py_ssize_t at = 0; PyDict_Next(like.ptr(), &at, &key, &place); ++i) {
+      const bool reached = values[i] != unreached<T>();
+      if (reached == most) continue;
+      int failed = 0;
+      if (most) {
+        failed = PyDict_DelItem(out.ptr(), key);
+      } else {
+        nb::object value = nb::steal(number(values[i]));
+        failed = value.is_valid() ? PyDict_SetItem(out.ptr(), key, value.ptr()) : -1;
+      }
       if (failed != 0) throw nb::python_error();
     }
     return out;
@@ -201,6 +235,8 @@ nb::object distance_dict(nb::dict like, const ConstArray& distances) {
     return fill(static_cast<const int32_t*>(distances.data()));
   if (distances.dtype() == nb::dtype<int64_t>())
     return fill(static_cast<const int64_t*>(distances.data()));
+  if (distances.dtype() == nb::dtype<float>())
+    return fill(static_cast<const float*>(distances.data()));
   if (distances.dtype() == nb::dtype<double>())
     return fill(static_cast<const double*>(distances.data()));
   throw nb::type_error("distances: wrong dtype");
