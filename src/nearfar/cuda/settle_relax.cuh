@@ -25,9 +25,13 @@ extern "C" __global__ void settle_start(long long n, long long source, weight_t*
   unsettled[i] = i != source;
 }
 
-extern "C" __global__ void relax_successors(long long n, const offset_t* offsets, const Edge* edges,
-                                            weight_t* distance, const flag_t* frontier,
-                                            const flag_t* unsettled, SettleCounts* counts) {
+// lower(target's distance, sum) is what a form does with a sum.
+template <class Lower>
+__device__ __forceinline__ void relax_successors_by(const Lower& lower, long long n,
+                                                    const offset_t* offsets, const Edge* edges,
+                                                    weight_t* distance, const flag_t* frontier,
+                                                    const flag_t* unsettled,
+                                                    SettleCounts* counts) {
   const long long i = global_thread();
   const bool working = i < n && frontier[i];
   offset_t begin = 0, end = 0;
@@ -38,10 +42,20 @@ extern "C" __global__ void relax_successors(long long n, const offset_t* offsets
     for (offset_t e = begin; e < end; ++e) {
       const Edge edge = load_edge(edges, e);
       if (unsettled[edge.target])
-        atomic_minimum(&distance[edge.target], add_saturating(d, edge_weight(edge)));
+        lower(&distance[edge.target], add_saturating(d, edge_weight(edge)));
     }
   }
   count_work(counts, working, uint64(end - begin));
+}
+
+struct LowerByAtomic {
+  __device__ void operator()(weight_t* p, weight_t sum) const { atomic_minimum(p, sum); }
+};
+
+extern "C" __global__ void relax_successors(long long n, const offset_t* offsets, const Edge* edges,
+                                            weight_t* distance, const flag_t* frontier,
+                                            const flag_t* unsettled, SettleCounts* counts) {
+  relax_successors_by(LowerByAtomic{}, n, offsets, edges, distance, frontier, unsettled, counts);
 }
 
 extern "C" __global__ void relax_predecessors(long long n, const offset_t* offsets,

@@ -39,26 +39,18 @@ extern "C" __global__ void update(long long n, const weight_t* distance, flag_t*
   settle_update(EqualMinimum{}, n, distance, frontier, unsettled, counts, first, second);
 }
 
+struct LowerByStore {
+  __device__ void operator()(weight_t* p, weight_t sum) const {
+    if (sum < *p) *p = sum;
+  }
+};
+
 extern "C" __global__ void relax_successors_no_atomics(long long n, const offset_t* offsets,
                                                        const Edge* edges, weight_t* distance,
                                                        const flag_t* frontier,
                                                        const flag_t* unsettled,
                                                        SettleCounts* counts) {
-  const long long i = global_thread();
-  const bool working = i < n && frontier[i];
-  offset_t begin = 0, end = 0;
-  if (working) {
-    begin = offsets[i];
-    end = offsets[i + 1];
-    const weight_t d = distance[i];
-    for (offset_t e = begin; e < end; ++e) {
-      const Edge edge = load_edge(edges, e);
-      if (!unsettled[edge.target]) continue;
-      const weight_t sum = add_saturating(d, edge_weight(edge));
-      if (sum < distance[edge.target]) distance[edge.target] = sum;
-    }
-  }
-  count_work(counts, working, uint64(end - begin));
+  relax_successors_by(LowerByStore{}, n, offsets, edges, distance, frontier, unsettled, counts);
 }
 
 extern "C" __global__ void relax_predecessors_plus(long long n, const offset_t* offsets,

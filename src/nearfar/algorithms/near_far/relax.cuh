@@ -110,6 +110,23 @@ __device__ __forceinline__ vertex_t frontier_entry(const Frame& f, uint32 iterat
   return (GATHER || iteration & 1 ? f.queue1 : f.queue0)[i];
 }
 
+// Where a thread's adjacency list lies, and the distance of its vertex.
+struct Row {
+  offset_t begin, degree;
+  weight_t distance;
+};
+
+// The row of entry i, empty past the end; its edges count as relaxed.
+__device__ __forceinline__ Row frontier_row(const Frame& f, Sweep& s, uint32 iteration, uint64 i,
+                                            uint64 size) {
+  const vertex_t v = frontier_entry(f, iteration, i, size);
+  if (v < 0) return {0, 0, weight_t(0)};
+  const weight_t d = load_relaxed(f.distance + v);
+  const offset_t begin = f.offsets[v], degree = f.offsets[v + 1] - begin;
+  s.edges += degree;
+  return {begin, degree, d};
+}
+
 __device__ __forceinline__ uint64 frontier_size(const Frame& f, uint32 iteration) {
   return GATHER ? f.control->gathered >> kEdgeBits : f.control->near_size[iteration & 1];
 }

@@ -11,15 +11,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) traverse(Frame f, uint32 it
   const uint64 size = frontier_size(f, iteration);
   const uint64 stride = static_cast<uint64>(gridDim.x) * kBlock;
   for (uint64 base = static_cast<uint64>(blockIdx.x) * kBlock; base < size; base += stride) {
-    const vertex_t v = frontier_entry(f, iteration, base + threadIdx.x, size);
-    offset_t begin = 0, degree = 0;
-    weight_t d = 0;
-    if (v >= 0) {
-      d = load_relaxed(f.distance + v);
-      begin = f.offsets[v];
-      degree = f.offsets[v + 1] - begin;
-    }
-    s.edges += degree;
+    auto [begin, degree, d] = frontier_row(f, s, iteration, base + threadIdx.x, size);
     offset_t longest = degree;
 #pragma unroll
     for (int step = 16; step > 0; step >>= 1) {
