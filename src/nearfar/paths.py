@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import UnreachableError
+from nearfar.cuda.predecessors import device_predecessors
+from nearfar.cuda.runtime import download, is_device_array, upload
+from nearfar.errors import OutOfMemoryError, UnreachableError
 from nearfar.graph import unreached_value
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ class FlatPaths:
         return self.vertices[self.offsets[i] : self.offsets[i + 1]]
 
 
-def tight_predecessors(graph: Graph, source: int, distances: NDArray[Any]) -> NDArray[Any]:
+def tight_predecessors(graph: Graph, source: int, distances: Any) -> Any:
     """Predecessors from finished distances, by the tight-edge rule; the same on every device.
 
     An edge (u, v) is tight when ``d[u] + w == d[v]``. A vertex takes the smallest id among its
@@ -57,17 +59,19 @@ def tight_predecessors(graph: Graph, source: int, distances: NDArray[Any]) -> ND
     Parameters
     ----------
     distances : array, shape (n,)
-        Exact distances from ``source``.
+        Exact distances from ``source``, on the host or on a GPU.
 
     Returns
     -------
     int array, shape (n,)
-        -1 for the source and for unreached vertices.
+        -1 for the source and for unreached vertices; lies where the distances lie.
     """
     from nearfar import _cpu
 
-    out = np.empty(graph.n_vertices, dtype=graph.indptr.dtype)
     solved = graph if distances.dtype == graph.weight_dtype else graph.astype(distances.dtype)
+    if not isinstance(distances, np.ndarray) or is_device_array(distances):
+        return device_predecessors(solved, [source], upload(distances))[0]
+    out = np.empty(graph.n_vertices, dtype=graph.indptr.dtype)
     _cpu.predecessors(solved.view, source, distances, bool(graph.n_negative), out)
     return out
 
@@ -106,11 +110,30 @@ class Paths:
     _predecessors: Any = None
 
     @property
-    def predecessors(self) -> NDArray[Any]:
-        """Predecessor of every vertex on a shortest path, -1 for none; made on first use."""
+    def predecessors(self) -> Any:
+        """Predecessor of every vertex on a shortest path, -1 for none; made on first use.
+
+        Lies where the distances lie: a CuPy array for an answer that was asked for on the GPU.
+        """
         if self._predecessors is None:
-            self._predecessors = tight_predecessors(self.graph, self.source, self._host_distances)
-        return self._predecessors  # type: ignore[no-any-return]
+            self._predecessors = self._find_predecessors()
+        return self._predecessors
+
+    def _find_predecessors(self) -> Any:
+        on_host = isinstance(self.distances, np.ndarray) and not is_device_array(self.distances)
+        if on_host and self.engine.endswith("@cuda") and self.graph.cache.get("cuda"):
+            # The edges lie on the device already: there and back costs less than a pass here.
+            try:
+                return download(tight_predecessors(self.graph, self.source, upload(self.distances)))
+            except OutOfMemoryError:
+                pass
+        return tight_predecessors(self.graph, self.source, self.distances)
+
+    @property
+    def _host_predecessors(self) -> NDArray[Any]:
+        from nearfar.construct import as_numpy
+
+        return as_numpy(self.predecessors, "predecessors")
 
     @cached_property
     def _host_distances(self) -> NDArray[Any]:
@@ -169,7 +192,7 @@ class Paths:
         a hop.
         """
         ends = np.array([self.graph.index_of(t, "target") for t in targets], dtype=np.int64)
-        predecessors = self.predecessors
+        predecessors = self._host_predecessors
         reached = self._host_distances[ends] != unreached_value(self._host_distances.dtype)
         lengths = reached.astype(np.int64)
         at = np.where(reached, ends, -1)
@@ -191,7 +214,7 @@ class Paths:
         """The shortest-path tree as a graph with the same vertices and only tree edges."""
         from nearfar.graph import Graph
 
-        predecessors = self.predecessors
+        predecessors = self._host_predecessors
         reached = np.flatnonzero(predecessors >= 0)
         before = predecessors[reached]
         weights = self._host_distances[reached] - self._host_distances[before]

@@ -15,6 +15,8 @@ import numpy as np
 
 from nearfar import choose
 from nearfar.construct import default_threads
+from nearfar.cuda import runtime
+from nearfar.cuda.predecessors import device_predecessors, mask_above
 from nearfar.errors import (
     DistanceOverflowError,
     GraphError,
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["as_graph", "select", "shortest_path", "sssp"]
+
+_FEW = 16  # targets: fewer small copies from a device than one large one
 
 
 def as_graph(graph: Any) -> Graph:
@@ -134,11 +138,34 @@ def select(
     raise VariantUnavailable("; ".join(reasons))
 
 
-def _to_host(distances: Any, graph: Graph) -> Any:
-    """Host array, unless the graph came from the device."""
-    if isinstance(distances, np.ndarray) or graph.on_device:
-        return distances
-    return distances.get()
+def _on_device(array: Any) -> bool:
+    return not isinstance(array, np.ndarray) or runtime.is_device_array(array)
+
+
+def _bring_back(paths: Paths) -> None:
+    """Host arrays, unless the graph came from the device."""
+    if paths.graph.on_device:
+        return
+    if _on_device(paths.distances):
+        held = paths.__dict__.get("_host_distances")
+        paths.distances = runtime.download(paths.distances) if held is None else held
+    if paths._predecessors is not None and _on_device(paths._predecessors):
+        paths._predecessors = runtime.download(paths._predecessors)
+
+
+def _add_predecessors(paths: Paths) -> None:
+    """Predecessors now, where the distances lie, and what they took."""
+    began = time.perf_counter()
+    if paths._predecessors is None and _on_device(paths.distances):
+        solved = paths.graph
+        if paths.distances.dtype != solved.weight_dtype:
+            solved = _wide(solved)
+        found, stats = device_predecessors(solved, [paths.source], paths.distances)
+        paths._predecessors = found
+        paths.stats["predecessor_device_seconds"] = stats["device_seconds"]
+    else:
+        _ = paths.predecessors
+    paths.stats["predecessor_seconds"] = time.perf_counter() - began
 
 
 def _may_saturate(graph: Graph) -> bool:
@@ -282,9 +309,8 @@ def sssp(
         _ = paths.predecessors
     _mask(paths, bound, ends)
     if predecessors:
-        began = time.perf_counter()
-        _ = paths.predecessors
-        paths.stats["predecessor_seconds"] = time.perf_counter() - began
+        _add_predecessors(paths)
+    _bring_back(paths)
     return paths
 
 
@@ -299,7 +325,7 @@ def _run(
     return Paths(
         graph,
         start,
-        _to_host(answer.distances, graph),
+        answer.distances,
         engine=chosen.id,
         stats=answer.stats,
         limit=request.limit,
@@ -312,7 +338,7 @@ def _mask(paths: Paths, limit: Any, targets: NDArray[np.int64] | None) -> None:
     bound = limit
     # A path of negative weights may lead over vertices farther than its end: those must stay.
     if targets is not None and not paths.graph.n_negative:
-        at = paths._host_distances[targets]
+        at = _at(paths, targets)
         if (at != unreached_value(at.dtype)).all():
             farthest = at.max().item()
             bound = farthest if limit is None else min(limit, farthest)
@@ -321,20 +347,28 @@ def _mask(paths: Paths, limit: Any, targets: NDArray[np.int64] | None) -> None:
         return
     from nearfar import _cpu
 
-    if isinstance(paths.distances, np.ndarray):
+    on_device = _on_device(paths.distances)
+    if on_device:
+        if bound < unreached_value(np.dtype(paths.distances.dtype)):
+            mask_above(paths.graph, paths.distances, bound)
+    else:
         if not paths.distances.flags.writeable:
             paths.distances = paths.distances.copy()
         _cpu.mask_above(paths.distances, bound)
-        host = paths.distances
-    else:
-        paths.distances[paths.distances > bound] = unreached_value(np.dtype(paths.distances.dtype))
-        host = None
     paths.__dict__.pop("_summary", None)
     paths.__dict__.pop("_host_distances", None)
-    if host is None:
-        return
     if paths._predecessors is not None and not paths.graph.n_negative:
-        paths._predecessors[host == unreached_value(host.dtype)] = -1
+        host = paths._host_distances
+        before = paths._host_predecessors
+        before[host == unreached_value(host.dtype)] = -1
+        paths._predecessors = runtime.upload(before) if on_device else before
+
+
+def _at(paths: Paths, targets: NDArray[np.int64]) -> NDArray[Any]:
+    """Distances of the targets, on the host; few of a device array come one by one."""
+    if _on_device(paths.distances) and len(targets) <= _FEW:
+        return np.concatenate([paths.distances[t : t + 1].get() for t in targets.tolist()])
+    return paths._host_distances[targets]
 
 
 def shortest_path(

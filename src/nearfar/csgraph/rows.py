@@ -157,7 +157,7 @@ def _run_one(
     if not predecessors:
         return paths.distances, None
     # With negative weights a limit takes vertices away that others' paths lead over.
-    return paths.distances, np.where(to_host(paths.reachable), paths.predecessors, -1)
+    return paths.distances, np.where(to_host(paths.reachable), to_host(paths.predecessors), -1)
 
 
 def float_distances(raw: Any) -> NDArray[Any]:

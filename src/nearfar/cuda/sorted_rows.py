@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph import Graph
 
-__all__ = ["SEGMENT", "SortedRows", "sorted_rows"]
+__all__ = ["SEGMENT", "SortedRows", "rows_are_sorted", "sorted_rows"]
 
 SEGMENT = 512  # edges; a longer row is sorted piece by piece
 _THREADS = 256  # kSortThreads of sort_rows.cuh
@@ -46,10 +46,19 @@ def sorted_rows(graph: Graph) -> SortedRows:
     """The sorted form of a weighted graph on the current device, made on first use. O(m log^2)."""
     device = device_graph(graph)
     held = graph.cache.setdefault("cuda_sorted_rows", {})
-    key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype)
+    key = _key(device)
     if key not in held:
         held[key] = _sort(device)
     return held[key]  # type: ignore[no-any-return]
+
+
+def rows_are_sorted(graph: Graph, device: DeviceGraph) -> bool:
+    """Whether :func:`sorted_rows` was asked for before, so that ``device.edges`` are sorted."""
+    return _key(device) in graph.cache.get("cuda_sorted_rows", {})
+
+
+def _key(device: DeviceGraph) -> tuple[Any, ...]:
+    return runtime.device().ordinal, device.vertex_dtype, device.offset_dtype
 
 
 def _sort(device: DeviceGraph) -> SortedRows:
