@@ -99,3 +99,62 @@ def test_predecessors_are_those_of_single_searches(dtype, negative):
                     row = slice(*graph.indptr[before[s][v] : before[s][v] + 2])
                     edge = graph.weights[row][graph.indices[row] == v].min()
                     assert found[s][before[s][v]] + edge == found[s][v]
+
+
+def zeros_and_parallels(rng, n, m, dtype):
+    """Weights 0..3 (floats also so small that a sum absorbs them), loops and parallel edges."""
+    tails, heads = rng.integers(0, n, m), rng.integers(0, n, m)
+    weights = rng.integers(0, 4, m).astype(dtype)
+    if np.dtype(dtype).kind == "f":
+        weights[rng.random(m) < 0.2] = np.finfo(dtype).tiny
+    return Graph.from_edges(tails, heads, weights, n_vertices=n)
+
+
+def is_tree(graph, source, before):
+    """Every chain of predecessors ends at the source: no two vertices vouch for each other."""
+    at = np.arange(graph.n_vertices)
+    for _ in range(graph.n_vertices):
+        at = np.where(before[at] < 0, at, before[at])
+    return bool((at[before >= 0] == source).all())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("n", "m"), [(2, 3), (63, 150), (64, 500), (65, 4000), (200, 700)])
+def test_predecessors_with_edges_that_add_nothing(dtype, n, m):
+    rng = np.random.default_rng(n)
+    graph = zeros_and_parallels(rng, n, m, dtype)
+    for threads in (1, 2):
+        found, before = all_pairs(
+            graph, predecessors=True, method="floyd_warshall", device="cpu", threads=threads
+        )
+        assert before.dtype == graph.indptr.dtype
+        for s in range(n):
+            paths = nearfar.sssp(graph, s, method="dijkstra_binary_heap@cpu")
+            np.testing.assert_array_equal(found[s], paths.distances)
+            np.testing.assert_array_equal(before[s], paths.predecessors)
+            assert is_tree(graph, s, before[s])
+
+
+def test_predecessors_of_heavy_weights_limits_and_chosen_sources():
+    rng = np.random.default_rng(3)
+    graph = random_graph(rng, 80, 500, np.int32)
+    heavy = Graph.from_csr(graph.indptr, graph.indices, graph.weights * np.int32(2**20))
+    truth, trees = all_pairs(heavy, predecessors=True, method="lanes@cpu")
+    call = {"method": "floyd_warshall", "device": "cpu", "predecessors": True}
+    found, before = all_pairs(heavy, **call)
+    np.testing.assert_array_equal(found, truth)
+    np.testing.assert_array_equal(before, trees)
+    limit = int(np.median(truth))
+    found, before = all_pairs(heavy, limit=limit, **call)
+    beyond = truth > limit
+    np.testing.assert_array_equal(before, np.where(beyond, -1, trees))
+    too_heavy = Graph.from_csr(graph.indptr, graph.indices, graph.weights * np.int32(2**25))
+    found, before = all_pairs(too_heavy, **call)
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(before, trees)
+
+
+def test_predecessors_need_exact_distances():
+    graph = random_graph(np.random.default_rng(3), 9, 20, np.float32)
+    with pytest.raises(OptionError, match="exact"):
+        all_pairs(graph, method="floyd_warshall", device="cpu", exact=False, predecessors=True)

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.cuda import runtime
+from nearfar.cuda.predecessors import device_predecessors
 from nearfar.errors import DistanceOverflowError, NegativeWeightError, VariantUnavailable
 from nearfar.graph import unreached_value
 from nearfar.options import build_options
+from nearfar.paths import tight_predecessors
 from nearfar.registry import Request, Variant, Workspace, find
 from nearfar.solve import select
 
@@ -37,6 +39,7 @@ class BatchRun:
         method: str,
         threads: int,
         options: dict[str, Any],
+        predecessors: bool = False,
     ) -> None:
         self.graph, self.rows, self.columns, self.limit = graph, rows, columns, limit
         n = graph.n_vertices
@@ -48,6 +51,7 @@ class BatchRun:
             limit=limit,
             targets=columns,
             threads=threads,
+            predecessors=predecessors,
         )
         self.options, self.block = options, max(len(rows), 1)
         self.stats: dict[str, Any] = {}
@@ -55,6 +59,7 @@ class BatchRun:
         self.variant, self.reason = self._choose(method)
         self.checked = build_options(self.variant.options, options, self.variant.id)
         self.wide: Graph | None = None
+        self._trees: list[Any] = []  # of each block, None where the variant left them to us
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -86,14 +91,17 @@ class BatchRun:
         """What the variant needs besides the rows, roughly and not too little."""
         n, workers = self.graph.n_vertices, self.request.threads
         if self.variant.idea == "floyd_warshall":
-            return (-(-n // 64) * 64) ** 2 * self.graph.weight_dtype.itemsize
+            matrices = 2 if self.request.predecessors else 1
+            return matrices * (-(-n // 64) * 64) ** 2 * self.graph.weight_dtype.itemsize
         return workers * n * (140 if self.variant.idea == "lanes" else 24)
 
     def solve(self, rows: NDArray[np.int64], out: NDArray[Any] | None) -> NDArray[Any]:
         """Distances of some of the rows, masked by the limit, in 64 bits where 32 are too few."""
         if self.wide is None:
             found, lost = self._attempt(self.graph, rows, out)
-            if not lost:
+            if lost:
+                self._trees.pop()
+            else:
                 return found
             if self.graph.weight_dtype.itemsize == 8:
                 raise DistanceOverflowError(
@@ -137,15 +145,22 @@ class BatchRun:
         variant = self.variant
         if "sssp" not in variant.problems:
             work = Workspace(
-                threads, self.limit, columns=self.columns, out=out, on_device=self.keep
+                threads,
+                self.limit,
+                columns=self.columns,
+                out=out,
+                on_device=self.keep,
+                predecessors=self.request.predecessors,
             )
             answer = variant.run(graph, rows, self.checked, work)
             found = answer.distances
+            self._trees.append(answer.predecessors)
             if self.keep:
                 found = runtime.upload(found)
             elif runtime.is_device_array(found):
                 found = runtime.download(found)
             return found, answer.stats
+        self._trees.append(None)
         shape = (len(rows), self.shape[1])
         fits = out is not None and out.shape == shape and out.dtype == graph.weight_dtype
         matrix = out if fits and out is not None else np.empty(shape, dtype=graph.weight_dtype)
@@ -216,13 +231,28 @@ class BatchRun:
             sink.put(number, first, found)
         return sink.finish()
 
-    def predecessors(self, matrix: NDArray[Any]) -> NDArray[Any]:
-        """One pass over tight edges a row on the host, as for a single source."""
-        from nearfar.paths import tight_predecessors
+    def predecessors(self, matrix: Any) -> Any:
+        """Predecessors of the rows, where the rows are: the variant's own, else one pass a row.
 
-        if runtime.is_device_array(matrix):
-            return runtime.upload(self.predecessors(runtime.download(matrix)))  # type: ignore[no-any-return]
+        The pass is that over tight edges, as for a single source: on the device for a variant of
+        the device, so that a matrix on the host goes there and back a block at a time.
+        """
+        on_device = runtime.is_device_array(matrix)
+        if self._trees and all(tree is not None for tree in self._trees):
+            found = self._own_trees(matrix, on_device)
+            if found is not None:
+                return found
+        if on_device:
+            return self._device_pass(runtime.upload(matrix), self.rows)
         found = np.empty(matrix.shape, dtype=self.graph.indptr.dtype)
+        if self.on_device and matrix.size:
+            row = matrix.shape[1] * (2 * matrix.dtype.itemsize + 2 * found.dtype.itemsize)
+            some = max(1, int(0.5 * runtime.memory()[0] // row))
+            for first in range(0, len(self.rows), some):
+                part = slice(first, first + some)
+                there = runtime.upload(np.ascontiguousarray(matrix[part]))
+                found[part] = runtime.download(self._device_pass(there, self.rows[part]))
+            return found
 
         def one(i: int) -> None:
             row = np.ascontiguousarray(matrix[i])
@@ -238,3 +268,24 @@ class BatchRun:
                 for _ in pool.map(one, range(len(self.rows))):
                     pass
         return found
+
+    def _own_trees(self, matrix: Any, on_device: bool) -> Any:
+        """The variant's predecessors as one array without what the limit took away."""
+        here = np if not on_device else runtime.cupy()
+        move = runtime.upload if on_device else _to_host
+        found = here.concatenate([move(tree) for tree in self._trees])
+        if self.limit is not None:
+            found[matrix == unreached_value(np.dtype(matrix.dtype))] = -1
+        return found
+
+    def _device_pass(self, matrix: Any, rows: NDArray[np.int64]) -> Any:
+        graph = self.graph
+        solved = graph if matrix.dtype == graph.weight_dtype else graph.astype(matrix.dtype)
+        found, stats = device_predecessors(solved, rows.tolist(), matrix)
+        name = "predecessor_device_seconds"
+        self.stats[name] = self.stats.get(name, 0.0) + stats["device_seconds"]
+        return found
+
+
+def _to_host(array: Any) -> NDArray[Any]:
+    return runtime.download(array) if runtime.is_device_array(array) else array

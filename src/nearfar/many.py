@@ -84,7 +84,9 @@ def distances(
     limit : number or None
         Inclusive; what is farther is left unreached. In units of the weights.
     predecessors : bool
-        Return ``(distances, predecessors)``, both arrays of one shape; needs every column.
+        Return ``(distances, predecessors)``, both arrays of one shape on one device; needs every
+        column. -1 for a source and for what it does not reach; the tree that
+        :func:`nearfar.sssp` gives.
     out : array, "csr", path or None
         Where the rows go. None: a new array. An array (also memory-mapped, or a
         CuPy array when the run is on a GPU) of the result's shape and dtype is written to and
@@ -158,15 +160,18 @@ def distances(
         runtime.is_device_array(out) or (graph.on_device and "@" not in method)
     ):
         device = "cuda"
-    run = BatchRun(graph, rows, columns, bound, device, method, check_threads(threads), options)
+    workers = check_threads(threads)
+    run = BatchRun(graph, rows, columns, bound, device, method, workers, options, predecessors)
     sink = _sink(run, out, reduce, memory, block, predecessors)
     began = time.perf_counter()
     result = run.into(sink)
+    ended = time.perf_counter()
+    before = run.predecessors(result) if predecessors else None
     if stats is not None:
-        stats.update(run.stats, seconds=time.perf_counter() - began, reason=run.reason)
-    if predecessors:
-        return result, run.predecessors(result)
-    return result
+        stats.update(run.stats, seconds=ended - began, reason=run.reason)
+        if predecessors:
+            stats["predecessor_seconds"] = time.perf_counter() - ended
+    return (result, before) if predecessors else result
 
 
 def all_pairs(graph: Any, **arguments: Any) -> Any:
@@ -276,7 +281,7 @@ def _sink(
         )
     if stay and whole:
         runtime.require_memory(
-            k * width * item,
+            k * width * (item + (run.graph.indptr.dtype.itemsize if predecessors else 0)),
             "use out='name.npy' (or .zarr, .parquet), reduce=..., or fewer sources or targets",
         )
     held = k * width * (item + (8 if predecessors else 0)) if whole and not stay else 0

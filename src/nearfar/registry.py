@@ -95,6 +95,10 @@ class Workspace:
         that the variant may write to and return.
     on_device : bool
         Only for ``batch`` and ``all_pairs`` on CUDA: the answer is to stay on the device whole.
+    predecessors : bool
+        Only for ``batch`` and ``all_pairs``: the caller wants them. A variant registered with
+        ``predecessors=True`` may return them; one that does not leaves them to the pass over tight
+        edges.
     """
 
     threads: int = 1
@@ -104,6 +108,7 @@ class Workspace:
     columns: Any = None
     out: Any = None
     on_device: bool = False
+    predecessors: bool = False
 
 
 class Solver(Protocol):

@@ -112,6 +112,20 @@ class Solver {
   std::atomic<bool> stopped_{false};
 };
 
+// The direct edges as a matrix: far_value() where there is none, and `diagonal` on the diagonal.
+template <class Value, class C>
+void fill(TiledMatrix<Value>& matrix, const C& csr, Value diagonal) {
+  const std::size_t side = matrix.side();
+  std::fill_n(matrix.tile(0, 0), side * side * TiledMatrix<Value>::kSize, far_value<Value>());
+  for (std::size_t v = 0; v < static_cast<std::size_t>(csr.n); ++v) {
+    for (auto i = csr.indptr[v]; i < csr.indptr[v + 1]; ++i) {
+      Value& entry = matrix.at(v, static_cast<std::size_t>(csr.indices[i]));
+      entry = std::min(entry, static_cast<Value>(csr.weights[i]));
+    }
+    matrix.at(v, v) = diagonal;
+  }
+}
+
 // Value holds every path of the graph twice over (checked by the caller), so anything beyond half
 // of far_value() uses a missing edge.
 template <class Value, class C>
@@ -121,14 +135,7 @@ bool solve(const C& csr, typename C::Weight* out, int threads) {
   const auto n = static_cast<std::size_t>(csr.n);
   TiledMatrix<Value> matrix(n);
   const std::size_t side = matrix.side();
-  std::fill_n(matrix.tile(0, 0), side * side * TiledMatrix<Value>::kSize, far);
-  for (std::size_t v = 0; v < n; ++v) {
-    for (auto i = csr.indptr[v]; i < csr.indptr[v + 1]; ++i) {
-      Value& entry = matrix.at(v, static_cast<std::size_t>(csr.indices[i]));
-      entry = std::min(entry, static_cast<Value>(csr.weights[i]));
-    }
-    matrix.at(v, v) = 0;
-  }
+  fill<Value>(matrix, csr, 0);
   const std::size_t workers = std::clamp<std::size_t>(side, 1, static_cast<std::size_t>(threads));
   Solver<Value>(matrix, static_cast<int>(workers)).run();
   bool overflow = false;
@@ -168,6 +175,76 @@ bool run(GraphView& view, const Array& out, bool wide, int threads) {
   });
 }
 
+// before[i][j]: the smallest stop with a tight edge to j that is strictly nearer to i, or -1, from
+// the finished distances of a graph without negative weights. A row of tiles at a time, stops in
+// falling order, so that the smallest is written last.
+template <class Value, class C>
+void tight(const C& csr, const typename C::Weight* distances, typename C::Index* before,
+           int threads) {
+  using Weight = typename C::Weight;
+  const auto n = static_cast<std::size_t>(csr.n);
+  TiledMatrix<Value> direct(n), closed(n);
+  const std::size_t side = direct.side(), size = TiledMatrix<Value>::kSize;
+  fill<Value>(direct, csr, far_value<Value>());
+  std::fill_n(closed.tile(0, 0), side * side * size, far_value<Value>());
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j)
+      if (distances[i * n + j] != unreached<Weight>())
+        closed.at(i, j) = static_cast<Value>(distances[i * n + j]);
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> stopped{false};
+  Interrupt interrupt;
+  const auto work = [&](int worker) {
+    alignas(64) Value wanted[TiledMatrix<Value>::kSize];
+    alignas(64) int32_t found[TiledMatrix<Value>::kSize];
+    const auto look = NEARFAR_PICK_ISA(tight_tile<Value>);
+    for (std::size_t i; !stopped && (i = next++) < side;) {
+      for (std::size_t j = 0; j < side; ++j) {
+        if (worker == 0) interrupt.poll(1 << 16);
+        const Value* c = closed.tile(i, j);
+        // No sum is negative: what is unreached is never met.
+        for (std::size_t p = 0; p < size; ++p)
+          wanted[p] = c[p] == far_value<Value>() ? Value{-1} : c[p];
+        std::fill_n(found, size, -1);
+        for (std::size_t k = side; k-- > 0;)
+          look(found, wanted, closed.tile(i, k), direct.tile(k, j),
+               static_cast<int32_t>(k * kTile));
+        const std::size_t rows = std::min<std::size_t>(kTile, n - i * kTile);
+        const std::size_t columns = std::min<std::size_t>(kTile, n - j * kTile);
+        for (std::size_t r = 0; r < rows; ++r)
+          for (std::size_t x = 0; x < columns; ++x)
+            before[(i * kTile + r) * n + j * kTile + x] =
+                static_cast<typename C::Index>(found[r * kTile + x]);
+      }
+    }
+  };
+  const std::size_t workers = std::clamp<std::size_t>(side, 1, static_cast<std::size_t>(threads));
+  WorkerPool::shared().run(static_cast<int>(workers), [&](int worker) {
+    try {
+      work(worker);
+    } catch (...) {
+      stopped = true;  // only worker 0 polls, so only it can come here
+      throw;
+    }
+  });
+}
+
+void run_tight(GraphView& view, const Array& distances, const Array& before, bool wide,
+               int threads) {
+  view.visit([&](const auto& csr) {
+    using C = std::decay_t<decltype(csr)>;
+    using Weight = typename C::Weight;
+    const auto n = static_cast<std::size_t>(csr.n);
+    const Weight* rows = checked<Weight>(distances, n * n, "distances");
+    auto* found = checked<typename C::Index>(before, n * n, "before");
+    nb::gil_scoped_release release;
+    if constexpr (std::is_same_v<Weight, int32_t>) {
+      if (wide) return tight<int64_t>(csr, rows, found, threads);
+    }
+    tight<Weight>(csr, rows, found, threads);
+  });
+}
+
 }  // namespace
 }  // namespace nearfar::floyd_warshall
 
@@ -176,5 +253,7 @@ NEARFAR_BIND(m) {
   using nb::arg;
   m.def("floyd_warshall", &floyd_warshall::run, arg("view"), arg("out"), arg("wide") = false,
         arg("threads") = 1);
+  m.def("floyd_warshall_predecessors", &floyd_warshall::run_tight, arg("view"), arg("distances"),
+        arg("before"), arg("wide") = false, arg("threads") = 1);
 }
 }  // namespace nearfar

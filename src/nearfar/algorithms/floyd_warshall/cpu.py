@@ -8,27 +8,38 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.errors import SolverError
+from nearfar.errors import OptionError, SolverError
+from nearfar.graph import unreached_value
 from nearfar.negative_cycles import potentials
+from nearfar.paths import tight_predecessors
 from nearfar.registry import Answer, Request, Workspace, variant
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from numpy.typing import NDArray
 
     from nearfar.graph import Graph
 
-__all__ = ["FloydWarshallOptions", "floyd_warshall", "longest_path"]
+__all__ = [
+    "FloydWarshallOptions",
+    "floyd_warshall",
+    "keeps_predecessors",
+    "longest_path",
+    "needs_64_bits",
+    "rows_left",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class FloydWarshallOptions:
-    """Options of ``floyd_warshall@cpu``.
+    """Options of ``floyd_warshall@cpu`` and ``floyd_warshall@cuda``.
 
     Parameters
     ----------
     exact : bool
         For floats: whether to sweep over the rows afterwards, so that they are bit for bit what the
-        other methods return. Integers are exact either way.
+        other methods return. Integers are exact either way. Predecessors need it.
     """
 
     exact: bool = True
@@ -38,6 +49,53 @@ def longest_path(graph: Graph) -> int:
     """No path of the graph has a weight of larger magnitude (integers)."""
     heaviest = max(abs(int(graph.max_weight)), abs(int(graph.min_weight)))
     return heaviest * max(graph.n_vertices - 1, 1)
+
+
+def needs_64_bits(graph: Graph) -> bool:
+    """Whether sums of two paths may not fit the 32 bits of the weights."""
+    return graph.weight_dtype == np.int32 and longest_path(graph) >= 2**28
+
+
+def keeps_predecessors(
+    graph: Graph, options: FloydWarshallOptions, workspace: Workspace, overflow: bool
+) -> bool:
+    """Whether the family finds the predecessors that are asked for, from its matrix.
+
+    With negative weights the trees are breadth-first ones over tight edges, which the common pass
+    finds row by row; after an overflow the run is repeated.
+
+    Raises
+    ------
+    OptionError
+        If ``exact=False`` takes away the tight edges that predecessors are found by.
+    """
+    if not workspace.predecessors:
+        return False
+    if graph.weight_dtype.kind == "f" and not options.exact:
+        raise OptionError("predecessors need exact distances: leave out exact=False")
+    return not graph.n_negative and not overflow
+
+
+def rows_left(before: Any, distances: Any) -> Any:
+    """Rows with a reached vertex, besides the source, that has no predecessor yet.
+
+    Only edges that add nothing (weight 0, or absorbed by a float sum) lead to such vertices.
+
+    Parameters
+    ----------
+    before, distances : NumPy or CuPy arrays, shape (n, n)
+    """
+    waiting = (before < 0) & (distances != unreached_value(np.dtype(distances.dtype)))
+    return waiting.sum(axis=1) > 1
+
+
+def _predecessors(graph: Graph, distances: NDArray[Any], threads: int) -> NDArray[Any]:
+    """Predecessors from the finished matrix: a second product of tiles, then what zeros leave."""
+    found = np.empty(distances.shape, dtype=graph.indptr.dtype)
+    _cpu.floyd_warshall_predecessors(graph.view, distances, found, needs_64_bits(graph), threads)
+    for i in np.flatnonzero(rows_left(found, distances)).tolist():
+        found[i] = tight_predecessors(graph, i, distances[i])
+    return found
 
 
 def _fits(graph: Graph, request: Request) -> Literal[True] | str:
@@ -52,6 +110,7 @@ def _fits(graph: Graph, request: Request) -> Literal[True] | str:
     problems={"all_pairs"},
     weights="any",
     options=FloydWarshallOptions,
+    predecessors=True,
     requires=_fits,
     paper="floyd-1962",
     section="blocked after Venkataraman et al. 2003",
@@ -61,24 +120,30 @@ def _fits(graph: Graph, request: Request) -> Literal[True] | str:
 def floyd_warshall(
     graph: Graph, sources: NDArray[np.int64], options: FloydWarshallOptions, workspace: Workspace
 ) -> Answer:
-    """All pairs by blocked Floyd-Warshall; needs three times the matrix while it runs."""
+    """All pairs by blocked Floyd-Warshall; needs three times the matrix while it runs.
+
+    Predecessors take a second product of tiles: about the time of the first again.
+    """
     n = graph.n_vertices
     h = potentials(graph)
     given = workspace.out
     whole = given is not None and given.shape == (n, n) and given.dtype == graph.weight_dtype
     out = given if whole else np.empty((n, n), dtype=graph.weight_dtype)
+    every = np.arange(n, dtype=np.int64)
     integer = graph.weight_dtype.kind == "i"
-    wide = graph.weight_dtype == np.int32 and longest_path(graph) >= 2**28
-    overflow = _cpu.floyd_warshall(graph.view, out, wide, workspace.threads)
+    overflow = _cpu.floyd_warshall(graph.view, out, needs_64_bits(graph), workspace.threads)
     stats = {"iterations": -(-n // 64), "edges_relaxed": n * n * n, "saturated": overflow}
     if not integer and options.exact:
-        rows = np.arange(n, dtype=np.int64)
         shift = h if graph.n_negative else None
-        left = _cpu.polish_rows(graph.view, rows, out, shift, workspace.threads)
+        left = _cpu.polish_rows(graph.view, every, out, shift, workspace.threads)
         if left and not graph.n_negative:
             raise SolverError(f"{left} rows could not be made exact: please report this")
         stats["inexact_rows"] = left
-    picked = out if len(sources) == n and (sources == np.arange(n)).all() else out[sources]
+    before = None
+    if keeps_predecessors(graph, options, workspace, overflow):
+        before = _predecessors(graph, out, workspace.threads)
+        before = before if len(sources) == n and (sources == every).all() else before[sources]
+    picked = out if len(sources) == n and (sources == every).all() else out[sources]
     if workspace.columns is not None:
         picked = np.ascontiguousarray(picked[:, workspace.columns])
-    return Answer(picked, stats)
+    return Answer(picked, stats, before)

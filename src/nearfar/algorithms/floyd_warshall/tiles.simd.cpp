@@ -105,9 +105,49 @@ void update_tile(Value* c, const Value* a, const Value* b) {
   }
 }
 
-#define NEARFAR_TILES(Value)               \
-  template void close_tile<Value>(Value*); \
-  template void update_tile<Value>(Value*, const Value*, const Value*);
+// A place has a tight edge from this tile of stops only if the least sum over the tile is its
+// distance, which is rare: so the sums are taken as in update_tile, and the stop is looked for
+// afterwards, in the few places where they meet.
+template <class Value>
+void tight_tile(int32_t* before, const Value* c, const Value* a, const Value* b, int32_t first) {
+  using Vector = typename Register<Value>::Type;
+  constexpr int kLanes = Register<Value>::kLanes, kParts = kTile / kLanes;
+  const auto* b_rows = reinterpret_cast<const Vector*>(b);
+  for (int j = 0; j < kParts; j += kWide) {
+    for (int i = 0; i < kTile; i += kRows) {
+      Vector best[kRows][kWide];
+      for (int r = 0; r < kRows; ++r)
+        for (int w = 0; w < kWide; ++w) best[r][w] = Vector{} + far_value<Value>();
+      const Value* column = a + i * kTile;
+      for (int k = 0; k < kTile; ++k) {
+        Vector through[kWide];
+        for (int w = 0; w < kWide; ++w) through[w] = b_rows[k * kParts + j + w];
+        for (int r = 0; r < kRows; ++r) {
+          const Value from = column[r * kTile + k];
+          for (int w = 0; w < kWide; ++w)
+            best[r][w] = minimum<Value>(through[w] + from, best[r][w]);
+        }
+      }
+      for (int r = 0; r < kRows; ++r) {
+        for (int x = j * kLanes; x < (j + kWide) * kLanes; ++x) {
+          const Value wanted = c[(i + r) * kTile + x];
+          if (best[r][x / kLanes - j][x % kLanes] != wanted) continue;
+          for (int k = 0; k < kTile; ++k) {
+            const Value from = column[r * kTile + k];
+            if (from + b[k * kTile + x] != wanted || !(from < wanted)) continue;
+            before[(i + r) * kTile + x] = first + k;
+            break;
+          }
+        }
+      }
+    }
+  }
+}
+
+#define NEARFAR_TILES(Value)                                            \
+  template void close_tile<Value>(Value*);                              \
+  template void update_tile<Value>(Value*, const Value*, const Value*); \
+  template void tight_tile<Value>(int32_t*, const Value*, const Value*, const Value*, int32_t);
 NEARFAR_TILES(int32_t)
 NEARFAR_TILES(int64_t)
 NEARFAR_TILES(float)
