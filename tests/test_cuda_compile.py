@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -148,25 +149,36 @@ def own_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nvrtc, "load", lambda: found)
 
 
+ROOMS = sorted({str(Path(file).parent) for file in programs()})
+
+
+def cases_of(room: str, kind: str) -> list[Case]:
+    """Programs of one folder."""
+    return [(file, macros) for file, macros in cases(kind) if str(Path(file).parent) == room]
+
+
 @pytest.mark.parametrize("kind", TYPES)
-def test_every_form_compiles(kind: str) -> None:
-    for file, macros in cases(kind):
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_form_compiles(room: str, kind: str) -> None:
+    for file, macros in cases_of(room, kind):
         compile_case(FULL, file, macros)
 
 
 @pytest.mark.parametrize("arch", [arch for arch in ARCHITECTURES if arch != FULL])
 @pytest.mark.parametrize("kind", ["int32", "float64-wide"])
-def test_every_program_compiles(kind: str, arch: str) -> None:
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_program_compiles(room: str, kind: str, arch: str) -> None:
     """Other architectures: each program in the last form listed, the one with the most code.
 
     What differs between architectures is instructions, registers and shared memory, and these
     depend on the widths, not on which of its branches a policy takes.
     """
-    forms = dict(cases(kind))
-    named = {file for other in TYPES for file, _ in cases(other)}
-    assert set(programs()) <= named, "a program that no case names"
-    for file, macros in forms.items():
+    for file, macros in dict(cases_of(room, kind)).items():
         compile_case(arch, file, macros)
+
+
+def test_every_program_has_a_case() -> None:
+    assert set(programs()) <= {file for kind in TYPES for file, _ in cases(kind)}
 
 
 def test_kernel_files_include_nothing() -> None:
