@@ -70,7 +70,7 @@ def test_real_graphs() -> None:
 
 
 def test_unknown_graph_offers_the_nearest() -> None:
-    with pytest.raises(OptionError, match="did you mean grid"):
+    with pytest.raises(OptionError, match="did you mean 'grid'"):
         suite.load("grd")
     with pytest.raises(OptionError, match="shrink"):
         suite.load("grid", 0)
@@ -320,7 +320,7 @@ def test_command_json_and_refusals() -> None:
     assert {g["name"] for g in json.loads(listed.stdout)} == set(suite.SUITE)
     wrong = command("peers", "--peers", "scipi")
     assert wrong.returncode == 2
-    assert "did you mean scipy" in wrong.stderr
+    assert "did you mean 'scipy'" in wrong.stderr
     assert command("peers", "--graphs", "nowhere").returncode == 2
     assert command("peers", "--methods", "nothing").returncode == 2
 

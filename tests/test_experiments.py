@@ -207,7 +207,7 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
 
 def test_names_scales_and_numbers_are_checked() -> None:
     assert "martin-2009" in experiments()
-    with pytest.raises(OptionError, match="did you mean martin-2009"):
+    with pytest.raises(OptionError, match="did you mean 'martin-2009'"):
         find("martin-2008")
     with pytest.raises(OptionError, match="no scale 'huge': use small, paper"):
         find("martin-2009").settings("huge", "cpu")

@@ -24,7 +24,33 @@ __all__ = [
     "UnreachableError",
     "VariantUnavailable",
     "VertexError",
+    "did_you_mean",
 ]
+
+
+def did_you_mean(given: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> str:
+    """End of a message about an unknown name: the nearest known ones, or an empty string.
+
+    Parameters
+    ----------
+    given : str
+        What the user wrote.
+    known : iterable of str
+        The names that exist.
+    most : int
+        Names offered at the most.
+    cutoff : float
+        How alike they must be, 0 to 1.
+
+    Returns
+    -------
+    str
+        ``"; did you mean 'delta'?"`` or ``""``.
+    """
+    import difflib
+
+    near = difflib.get_close_matches(given, list(known), most, cutoff)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 class NearfarError(Exception):

@@ -8,11 +8,10 @@ alike.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,8 +83,8 @@ def build_options(cls: type[Any], given: Mapping[str, Any], variant: str) -> Any
     known = [field.name for field in dataclasses.fields(cls)]
     for name in given:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
             has = f"it has: {', '.join(known)}" if known else "it has none"
-            raise OptionError(f"{variant} has no option {name!r}: {has}{hint}")
+            raise OptionError(
+                f"{variant} has no option {name!r}: {has}{did_you_mean(name, known)}"
+            )
     return cls(**given)

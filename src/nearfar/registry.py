@@ -12,7 +12,7 @@ import pkgutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from nearfar.errors import OptionError, VariantUnavailable
+from nearfar.errors import OptionError, VariantUnavailable, did_you_mean
 from nearfar.options import NoOptions
 
 if TYPE_CHECKING:
@@ -308,10 +308,7 @@ def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> li
         v for v in _registry.values() if v.idea == idea and (wanted is None or v.device == wanted)
     ]
     if not found:
-        import difflib
-
-        near = difflib.get_close_matches(method, [*_registry, *ideas()], 3, 0.5)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        hint = did_you_mean(method, [*_registry, *ideas()], 3, 0.5)
         raise OptionError(f"no method {method!r}{hint or ':'} `nearfar methods` lists them all")
     if not allow_unsafe and all(v.unsafe for v in found):
         raise VariantUnavailable(

@@ -7,7 +7,6 @@ names.
 
 from __future__ import annotations
 
-import difflib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, did_you_mean
 from nearfar.generators.random import Stream
 from nearfar.graph import Graph
 
@@ -179,9 +178,8 @@ def load(name: str, shrink: int = 1) -> Graph:
         For an unknown name, or a real graph whose file is not there.
     """
     if name not in SUITE:
-        near = difflib.get_close_matches(name, SUITE, 1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(SUITE)}"
-        raise OptionError(f"no benchmark graph {name!r}: {hint}")
+        hint = did_you_mean(name, SUITE) or f": there are {', '.join(SUITE)}"
+        raise OptionError(f"no benchmark graph {name!r}{hint}")
     if shrink < 1:
         raise OptionError(f"shrink is {shrink}: give 1 or more")
     here = SUITE[name].available()

@@ -116,18 +116,15 @@ def _graphs(args: argparse.Namespace) -> int:
 
 def _contenders(args: argparse.Namespace) -> list[Peer]:
     """Peers first, because SciPy is what ratios are taken against, then our own methods."""
-    import difflib
-
     from nearfar.bench.peers import PEERS, Nearfar, contenders
-    from nearfar.errors import OptionError
+    from nearfar.errors import OptionError, did_you_mean
     from nearfar.registry import find
 
     names = list(PEERS) if args.peers is None else args.peers
     for name in names:
         if name not in PEERS:
-            near = difflib.get_close_matches(name, PEERS, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(PEERS)}"
-            raise OptionError(f"no peer {name!r}: {hint}")
+            hint = did_you_mean(name, PEERS) or f": there are {', '.join(PEERS)}"
+            raise OptionError(f"no peer {name!r}{hint}")
     for method in args.methods:
         if method != "auto":
             find(method, "cpu")

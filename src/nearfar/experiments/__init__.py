@@ -39,13 +39,12 @@ and, at its end, ``EXPERIMENT = TheClass()``. The command line, the tests and th
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nearfar.errors import OptionError, VariantUnavailable
+from nearfar.errors import OptionError, VariantUnavailable, did_you_mean
 from nearfar.progress import Progress
 
 if TYPE_CHECKING:
@@ -78,9 +77,8 @@ def find(name: str) -> Experiment:
     """
     known = experiments()
     if name not in known:
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-        raise OptionError(f"no experiment {name!r}: {hint}")
+        hint = did_you_mean(name, known) or f": there are {', '.join(known)}"
+        raise OptionError(f"no experiment {name!r}{hint}")
     return known[name]
 
 

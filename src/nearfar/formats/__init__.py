@@ -8,11 +8,10 @@ is read by half.
 
 from __future__ import annotations
 
-import difflib
 import os
 from typing import TYPE_CHECKING, Any
 
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, did_you_mean
 from nearfar.formats.compression import split_suffix
 from nearfar.formats.files import Source, finish, replacing
 from nearfar.formats.specs import Format, formats, with_suffix
@@ -174,7 +173,6 @@ def _detect(source: Source) -> Format:
 def _named(name: str) -> Format:
     table = formats()
     if name not in table:
-        near = difflib.get_close_matches(name, table, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else f": use one of {', '.join(table)}"
+        hint = did_you_mean(name, table) or f": use one of {', '.join(table)}"
         raise OptionError(f"no format {name!r}{hint}")
     return table[name]

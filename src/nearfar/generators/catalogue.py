@@ -6,13 +6,12 @@ from its signature and its docstring, so they are written once.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:
     from nearfar.graph import Graph
@@ -122,15 +121,11 @@ def generate(name: str, **parameters: Any) -> Graph:
     """
     found = GENERATORS.get(name)
     if found is None:
-        near = difflib.get_close_matches(name, GENERATORS, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise OptionError(f"no generator {name!r}{hint} There are: {', '.join(GENERATORS)}")
+        hint = did_you_mean(name, GENERATORS) or f": there are {', '.join(GENERATORS)}"
+        raise OptionError(f"no generator {name!r}{hint}")
     known = [p.name for p in found.parameters]
     for given in parameters:
         if given not in known:
-            near = difflib.get_close_matches(given, known, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise OptionError(
-                f"{name} has no parameter {given!r}; it has: {', '.join(known)}{hint}"
-            )
+            has = f"it has: {', '.join(known)}{did_you_mean(given, known)}"
+            raise OptionError(f"{name} has no parameter {given!r}; {has}")
     return found.function(**parameters)
