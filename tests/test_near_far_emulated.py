@@ -9,7 +9,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.algorithms.near_far import one_launch, one_launch_ranges
+from nearfar.algorithms.near_far import one_launch_forms, one_launch_host
 from nearfar.cuda import runtime
 from nearfar.cuda.sorted_rows import SEGMENT, sorted_rows
 from nearfar.errors import SolverError
@@ -127,8 +127,7 @@ def test_watchdog_turns_a_stuck_solve_into_an_error(
     sort_rows: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graph = ZOO["grid"]()
-    for module in (one_launch, one_launch_ranges):
-        monkeypatch.setattr(module, "most_steps", lambda n: 2)
+    monkeypatch.setattr(one_launch_host, "most_steps", lambda n: 2)
     with pytest.raises(SolverError, match="gave up"):
         nearfar.sssp(graph, 0, method="near_far@cuda", sort_rows=sort_rows, delta=1, local_limit=0)
 
@@ -147,3 +146,89 @@ def test_targets_and_limit_stop_early(sort_rows: bool) -> None:
     paths = nearfar.sssp(graph, 0, limit=limit, **options)
     np.testing.assert_array_equal(paths.distances[want <= limit], want[want <= limit])
     assert paths.stats["iterations"] < full.stats["iterations"]
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_packed_distances(bits: int, dtype: str) -> None:
+    for name in ("zero_cycle", "grid", "skewed", "complete", "disconnected"):
+        graph = as_dtype(ZOO[name](), dtype)
+        want = oracle.dijkstra(graph, 0)
+        for options in ({}, {"local_limit": 0}, {"delta": 1}, {"delta": 1e9, "queue_factor": 1}):
+            options |= {"method": "near_far@cuda", "distance_bits": bits}
+            paths = nearfar.sssp(graph, 0, **options)
+            np.testing.assert_array_equal(paths.distances, want)
+            nearfar.verify(graph, paths)
+
+
+@pytest.mark.parametrize("length", [253, 254, 255, 256, 65534, 65535])
+def test_distances_at_the_edge_of_their_bits(length: int) -> None:
+    """One below all ones fits; from there on the solve is repeated with whole distances."""
+    graph = Graph.from_edges([0, 1, 0], [1, 2, 3], np.array([3, length - 3, 1], np.int32))
+    bits = 8 if length < 300 else 16
+    paths = nearfar.sssp(graph, 0, method="near_far@cuda", distance_bits=bits)
+    assert paths.distances.tolist() == [0, 3, length, 1]
+    assert paths.stats["form"] == ("packed" if length < 2**bits - 1 else "plain")
+
+
+def test_packed_distances_stop_early() -> None:
+    graph = ZOO["grid"]()
+    want = oracle.dijkstra(graph, 0)
+    near = int(np.argsort(want)[5])
+    options = {"method": "near_far@cuda", "distance_bits": 16, "delta": 1, "local_limit": 0}
+    full = nearfar.sssp(graph, 0, **options)
+    paths = nearfar.sssp(graph, 0, targets=[near], **options)
+    assert paths.distances[near] == want[near]
+    assert paths.stats["iterations"] < full.stats["iterations"]
+
+
+def forms_of(graph: Graph, solves: int, **options: object) -> list[str]:
+    """The form of each of so many solves, every one of them right."""
+    want = oracle.dijkstra(graph, 0)
+    forms = []
+    for _ in range(solves):
+        paths = nearfar.sssp(graph, 0, method="near_far@cuda", **options)
+        np.testing.assert_array_equal(paths.distances, want)
+        forms.append(paths.stats["form"])
+    return forms
+
+
+def test_rows_are_sorted_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = undirected(100, 2000)
+    monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1e9)
+    assert forms_of(graph, 2) == ["plain", "plain"]
+    monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1e-12)
+    assert forms_of(graph, 2) == ["sorted", "sorted"]
+    assert forms_of(graph, 1, sort_rows=False) == ["plain"]
+    assert forms_of(graph, 1, delta=5) == ["plain"]
+    assert forms_of(undirected(100, 2000), 2) == ["plain", "sorted"]
+    sparse = undirected(100, 150)
+    assert forms_of(sparse, 2) == ["plain", "plain"]
+
+
+def test_distances_are_packed_once_they_are_known_to_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
+    graph = undirected(600, 2400)
+    assert forms_of(graph, 3) == ["plain", "packed", "packed"]
+    assert forms_of(graph, 1, distance_bits=0) == ["plain"]
+    assert forms_of(as_dtype(graph, "float32"), 2) == ["plain", "plain"]
+
+
+def test_a_farther_source_is_solved_again_with_whole_distances(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first source sees a small part of the graph; distances from the second do not fit."""
+    monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
+    near = undirected(200, 800)
+    arrays = [
+        np.repeat(np.arange(200), near.degrees),
+        near.indices,
+        near.weights // 100,
+    ]
+    sources, targets = np.append(arrays[0], 200), np.append(arrays[1], 0)
+    weights = np.append(arrays[2], 10**6).astype(np.int32)
+    graph = Graph.from_edges(sources, targets, weights, n_vertices=201)
+    for source, form in ((0, "plain"), (0, "packed"), (200, "plain"), (0, "plain")):
+        paths = nearfar.sssp(graph, source, method="near_far@cuda")
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, source))
+        assert paths.stats["form"] == form

@@ -26,47 +26,71 @@
 // requires: algorithms/near_far/one_launch_rows.cuh
 // requires: algorithms/near_far/one_launch_local.cuh
 
+#ifndef SCAN_TOGETHER
+#define SCAN_TOGETHER 4
+#endif
+
 // Divides entries of the far pile, or (found again after an overflow) all vertices.
 struct Divider {
   const Solve& solve;
-  Stage near_stage, far_stage;
-  Sink near_sink, far_sink;
-  weight_t from, threshold;
-
-  __device__ __forceinline__ void put(bool pending, vertex_t v, weight_t d) {
-    push(near_stage, near_sink, pending && d < threshold, v, d);
-    push(far_stage, far_sink, pending && !(d < threshold), v, d);
-  }
+  const Targets& out;
+  WarpStages& stages;
+  weight_t from;
 
   __device__ __noinline__ void entries(const Entry* pile, count_t size) {
     for (count_t base = warp_start(); base < size; base += all_lanes()) {
-      const count_t i = base + lane_id();
-      Entry entry{};
-      if (i < size) entry = load_entry(pile + i);
-      put(i < size && load_relaxed(solve.distance + entry.vertex) == entry.distance, entry.vertex,
-          entry.distance);
+      Entry entry[kTogether];
+      bool fresh[kTogether];
+#pragma unroll
+      for (int u = 0; u < kTogether; ++u) {
+        const count_t i = base + u * 32 + lane_id();
+        fresh[u] = i < size;
+        if (fresh[u]) entry[u] = load_entry(pile + i);
+      }
+#pragma unroll
+      for (int u = 0; u < kTogether; ++u)
+        if (fresh[u]) fresh[u] = solve.distance.at(entry[u].vertex) == entry[u].distance;
+#pragma unroll
+      for (int u = 0; u < kTogether; ++u)
+        stages.offer(out, fresh[u], fresh[u] ? entry[u].vertex : vertex_t(0),
+                     fresh[u] ? entry[u].distance : unreached());
     }
-    finish();
+    stages.finish(out);
   }
 
   __device__ __noinline__ void vertices() {
     const count_t n = static_cast<count_t>(solve.n);
-    for (count_t base = warp_start(); base < n; base += all_lanes()) {
-      const count_t v = base + lane_id();
-      const weight_t d = v < n ? load_relaxed(solve.distance + v) : unreached();
-      put(d < unreached() && !(d < from), static_cast<vertex_t>(v), d);
+    const count_t slots = static_cast<count_t>(Distances::count(solve.n));
+    for (count_t base = warp_start(); base < slots; base += all_lanes()) {
+      slot_t slot[kTogether];
+#pragma unroll
+      for (int u = 0; u < kTogether; ++u) {
+        const count_t i = base + u * 32 + lane_id();
+        if (i < slots) slot[u] = load_relaxed(solve.distance.slots + i);
+      }
+#pragma unroll
+      for (int u = 0; u < kTogether; ++u) {
+        const count_t i = base + u * 32 + lane_id();
+#pragma unroll
+        for (int part = 0; part < kInSlot; ++part) {
+          const vertex_t v = static_cast<vertex_t>(i * kInSlot + part);
+          const weight_t d =
+              static_cast<count_t>(v) < n ? Distances::value(slot[u], v) : unreached();
+          stages.offer(out, d < unreached() && !(d < from), v, d);
+        }
+      }
     }
-    finish();
+    stages.finish(out);
   }
 
-  __device__ void finish() {
-    flush(near_stage, near_sink);
-    flush(far_stage, far_sink);
-  }
+  static constexpr int kTogether = SCAN_TOGETHER;  // loads that a lane has in flight
   __device__ static count_t warp_start() {
-    return (static_cast<count_t>(blockIdx.x) * blockDim.x + threadIdx.x) & ~count_t(31);
+    const count_t thread = static_cast<count_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    return (thread & ~count_t(31)) * kTogether;
   }
-  __device__ static count_t all_lanes() { return static_cast<count_t>(gridDim.x) * blockDim.x; }
+  __device__ static count_t all_lanes() {
+    return static_cast<count_t>(gridDim.x) * blockDim.x * kTogether;
+  }
 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
@@ -79,9 +103,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   Control* const control = solve.control;
   const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
-  for (long long v = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; v < solve.n;
-       v += stride)
-    solve.distance[v] = v == source ? weight_t(0) : unreached();
+  const long long thread = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (long long i = thread; i < Distances::count(solve.n); i += stride)
+    solve.distance.slots[i] = Distances::first(i, source);
   if (first_thread) {
     for (int i = 0; i < 4; ++i) control->far_min[i] = unreached();
     control->near_count[0] = 1;
@@ -90,6 +114,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   grid_barrier(&control->arrivals);
 
   const count_t capacity = static_cast<count_t>(solve.capacity);
+  const count_t far_capacity = FAR_BY_SCAN ? 0 : capacity;
   uint32 k = 0, f = 0;
   long long steps = 0, splits = 0, local_steps = 0, rescans = 0;
   double delta = base_delta;
@@ -117,14 +142,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       // The near set is empty (or was cut off): nothing pushes to the far pile in this step, so its
       // counter and minimum stand still and every block reads the same.
       const count_t far_size = load_relaxed(&control->far_count[f & 3]);
-      const bool lost_far = far_size > capacity;
+      const bool lost_far = far_size > far_capacity;
       if (size == 0) {
         const weight_t least = load_relaxed(&control->far_min[f & 3]);
         if (far_size == 0 || least > limit) break;
         if (n_targets) {
           bool settled = true;
           for (long long t = threadIdx.x; t < n_targets; t += blockDim.x)
-            settled &= load_relaxed(solve.distance + targets[t]) < threshold;
+            settled &= solve.distance.at(targets[t]) < threshold;
           if (__syncthreads_and(settled)) break;
         }
         from = threshold;
@@ -135,17 +160,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
         control->far_count[(f + 2) & 3] = 0;
         control->far_min[(f + 2) & 3] = unreached();
       }
-      Divider divider{solve,
-                      Stage{shared + (threadIdx.x >> 5) * 2 * kStage, 0},
-                      Stage{shared + (threadIdx.x >> 5) * 2 * kStage + kStage, 0},
-                      near_sink,
-                      Sink{solve.far_pile[(f + 1) & 1], &control->far_count[(f + 1) & 3],
-                           &control->far_min[(f + 1) & 3], capacity},
-                      from,
-                      threshold};
+      const Sink far_sink{solve.far_pile[(f + 1) & 1], &control->far_count[(f + 1) & 3],
+                          &control->far_min[(f + 1) & 3], far_capacity};
+      const Targets out{near_sink, far_sink, nullptr, threshold};
+      WarpStages stages(shared);
+      Divider divider{solve, out, stages, from};
       if (lost_near || lost_far) {
         divider.vertices();
-        ++rescans;
+        rescans += lost_near || !FAR_BY_SCAN;
       } else {
         divider.entries(solve.far_pile[f & 1], far_size);
       }
@@ -164,7 +186,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       divided = false;
     }
     const Sink far_sink{solve.far_pile[f & 1], &control->far_count[f & 3], &control->far_min[f & 3],
-                        capacity};
+                        far_capacity};
     const Targets out{near_sink, far_sink, &control->heavy_count[k & 3], threshold};
     if (size <= local_limit) {
       local_step(solve, out, solve.near_queue[k & 1], size, shared, &edges_seen);
@@ -180,6 +202,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     }
     ++k;
   }
+#if DISTANCE_BITS
+  for (long long v = thread; v < solve.n; v += stride)
+    solve.answer[v] = solve.distance.at(static_cast<vertex_t>(v));
+#endif
   edges_seen = warp_sum(edges_seen);
   if (lane_id() == 0) atomicAdd(&control->edges, edges_seen);
   if (first_thread) {
@@ -188,5 +214,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     control->local_steps = local_steps;
     control->rescans = rescans;
     control->last_delta = delta;
+    control->last_threshold = static_cast<double>(threshold);
   }
 }

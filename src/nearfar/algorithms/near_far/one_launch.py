@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearfar.algorithms.near_far.one_launch_ranges import most_steps, solve_by_ranges
+from nearfar.algorithms.near_far.one_launch_forms import form_of, learn, too_narrow
+from nearfar.algorithms.near_far.one_launch_host import (
+    STAGE,
+    Engine,
+    Shape,
+    TooNarrow,
+    entry_bytes,
+)
+from nearfar.algorithms.near_far.one_launch_ranges import solve_by_ranges
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
-from nearfar.errors import OptionError, SolverError
-from nearfar.graph import unreached_value
+from nearfar.errors import OptionError
 from nearfar.options import DeltaOptions
 from nearfar.registry import Answer
 
 if TYPE_CHECKING:
-    from nearfar.cuda.device_graph import DeviceGraph
+    from nearfar.algorithms.near_far.one_launch_forms import Form
     from nearfar.graph import Graph
     from nearfar.registry import Workspace
 
-__all__ = ["OneLaunchOptions", "solve_in_one_launch"]
+__all__ = ["KNOBS", "OneLaunchOptions", "first_delta", "range_delta", "solve_in_one_launch"]
 
-_STAGE = 128  # kStage of one_launch_rows.cuh
-_CHUNK, _HEAVY = 512, 1024  # kChunk and kHeavy there
-_COUNTERS_AT = 128  # byte where the counters of struct Control begin
-_CONTROL_BYTES = 1024
-_MOST_RECORDS = 1 << 15
-_SOLVE_FIELDS = 16  # of struct Solve, 8 bytes each
-_FITS_L1 = 1 << 19  # bytes
+_CHUNK, _HEAVY = 512, 1024  # kChunk and kHeavy of one_launch_rows.cuh
 _LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
 _ROOMY = 1 << 22  # entries
-STEP_KINDS = ("split", "grid", "local", "rescan", "pull")  # enum StepKind there
 # Compile-time constants of one_launch_rows.cuh to override, for measuring; see its head.
 KNOBS: dict[str, int] = {}
 
@@ -60,9 +60,14 @@ class OneLaunchOptions(DeltaOptions):
         A block's list longer than this is handed back to the whole device.
     queue_factor : float
         Capacity of each queue over the number of vertices, at least 1.
-    sort_rows : bool
+    sort_rows : bool or None
         Sort the edges of each vertex by weight on the device, once a graph, so that an edge is
-        looked at only when its sum is due. Needs weights; the sort is paid by the first solve.
+        looked at only when its sum is due. Needs weights. None sorts the rows of graphs with many
+        edges a vertex once their solves have together taken as long as the sort will.
+    distance_bits : int or None
+        8 or 16: keep distances in so many bits while solving, and look at all vertices in a split
+        instead of a far pile; a solve whose distances do not fit is repeated without. 0 does not.
+        None packs those of large sparse graphs, from the second solve on, where they fit.
     pull_share : int
         With sorted rows, on an undirected graph: open vertices look at their own edges once
         fewer than one edge in so many is left at them; 0 never.
@@ -76,9 +81,10 @@ class OneLaunchOptions(DeltaOptions):
     local_rounds: int = 1000
     local_leave: int = 512
     queue_factor: float = 1.5
-    sort_rows: bool = False
+    sort_rows: bool | None = None
+    distance_bits: int | None = None
     pull_share: int = 16
-    eager_growth: float = 16.0
+    eager_growth: float = 1000.0
 
     def __post_init__(self) -> None:
         DeltaOptions.__post_init__(self)
@@ -96,15 +102,20 @@ class OneLaunchOptions(DeltaOptions):
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise OptionError(f"{name} is {value}: give 0 or more, or None")
+        if self.distance_bits not in (None, 0, 8, 16):
+            raise OptionError(f"distance_bits is {self.distance_bits}: give 0, 8, 16 or None")
+        if self.sort_rows and self.distance_bits:
+            raise OptionError("sort_rows and distance_bits cannot be combined: give one of them")
+
+    @property
+    def tuned(self) -> bool:
+        """Whether options of the plain form were set by hand, which then is the one to run."""
+        kept = ("sort_rows", "distance_bits", "pull_share", "eager_growth")
+        return self != OneLaunchOptions(**{name: getattr(self, name) for name in kept})
 
 
 _ROAD_LIKE, _DENSE, _SKEWED = 5.0, 16.0, 50.0  # mean degrees, and greatest over mean degree
 _RANGE_SCALE = 0.125  # of the paper's delta
-
-
-def sorts_rows(graph: Graph, options: OneLaunchOptions) -> bool:
-    """Whether the solve runs over rows sorted by weight."""
-    return options.sort_rows and graph.is_weighted
 
 
 def range_delta(graph: Graph, options: OneLaunchOptions) -> float:
@@ -131,88 +142,31 @@ def first_delta(graph: Graph, options: OneLaunchOptions) -> float:
     return max(value, 1.0) if graph.weight_dtype.kind == "i" else value or 1.0
 
 
-class _Solver:
-    """Arrays and the prepared launch that a graph's solves share; kept with the graph."""
-
-    def __init__(self, device: DeviceGraph, factor: float) -> None:
-        cp = runtime.cupy()
-        here = runtime.device()
-        n = max(device.n, 1)
-        weight = device.weight_dtype
-        size = max(device.vertex_dtype.itemsize, weight.itemsize)
-        entry, local_entry = 2 * size, 4 * max(size, device.offset_dtype.itemsize)
-        chunk = 16 if max(weight.itemsize, device.offset_dtype.itemsize) == 4 else 32
-        self.device = device
-        # Stale entries wait in the far pile too; a small dense graph can afford room for them.
-        self.capacity = max(math.ceil(n * factor), min(device.m, _ROOMY) if factor > 1 else n)
-        self.heavy_capacity = device.m // _CHUNK + device.m // _HEAVY + 1
-        runtime.require_memory(
-            n * weight.itemsize + 4 * self.capacity * entry + self.heavy_capacity * chunk,
-            "use queue_factor=1, or a CPU method (device='cpu')",
-        )
-        # Zeroed once: records are read whole, with the padding that nobody writes.
-        self.queues = [cp.zeros(self.capacity * entry, dtype=np.uint8) for _ in range(4)]
-        self.heavy = cp.zeros(self.heavy_capacity * chunk, dtype=np.uint8)
-        self.control = cp.empty(_CONTROL_BYTES, dtype=np.uint8)
-        # A distance array that fits L1 is worth reading there; a large one only evicts other data.
-        small = n * weight.itemsize <= _FITS_L1
-        macros = {
-            "SEEN_FROM_L1": int(small),
-            "BLOCK_THREADS": 512,
-            "BLOCKS_EACH": 1,
-            **device.macros,
-            **KNOBS,
-        }
-        block = int(macros["BLOCK_THREADS"])
-        self.blocks = here.multiprocessors * int(macros["BLOCKS_EACH"])
-        shared = max(block // 32 * 2 * _STAGE, _LOCAL) * entry
-        self.local_capacity = shared // (2 * local_entry + entry)
-        kernel = runtime.program("algorithms/near_far/one_launch.cuh", macros).kernel(
-            "near_far_one_launch"
-        )
-        kernel.allow_shared(shared)
-        self.timer = runtime.Timer()
-        never = weight.type(unreached_value(weight))
-        numbers = [np.int64(0), np.float64(0), np.float64(0), never, None]
-        numbers += [np.int64(0)] * 4 + [None, np.int64(0)]
-        self.launch = runtime.Launch(
-            kernel,
-            self.blocks,
-            block,
-            (np.zeros(_SOLVE_FIELDS, dtype=np.uint64), *numbers),
-            shared=shared,
-            cooperative=True,
-        )
-
-    def frame(self, distance: Any, options: OneLaunchOptions) -> Any:
-        """``struct Solve`` of one_launch_rows.cuh."""
-        device = self.device
-        arrays = (
-            *(device.offsets, device.edges, distance),
-            *(*self.queues, self.heavy, self.control),
-        )
-        wanted = min(max(device.m / max(device.n, 1), 4.0), 32.0)
-        return np.array(
-            [
-                device.n,
-                *(int(array.data.ptr) for array in arrays),
-                self.capacity,
-                self.heavy_capacity,
-                self.local_capacity,
-                options.local_rounds,
-                options.local_leave,
-                2 ** math.ceil(math.log2(wanted)),
-            ],
-            dtype=np.uint64,
-        )
+def packed_delta(graph: Graph, options: OneLaunchOptions) -> float:
+    """The step of the threshold where a split looks at all vertices, in units of the weights."""
+    return first_delta(graph, options)
 
 
-def _solver(graph: Graph, device: DeviceGraph, factor: float) -> _Solver:
+def _engine(graph: Graph, factor: float, bits: int) -> Engine:
+    device = device_graph(graph)
     held = graph.cache.setdefault("near_far_one_launch", {})
-    key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype, factor)
+    key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype, factor, bits)
     if key not in held:
         held.clear()  # one set a graph: another capacity replaces it
-        held[key] = _Solver(device, factor)
+        n, room = max(device.n, 1), min(device.m, _ROOMY) if factor > 1 else device.n
+        scan = bits > 0
+        # Stale entries wait in the far pile too; a small dense graph can afford room for them.
+        capacity = max(math.ceil(n * factor), n if scan else room)
+        heavy = device.m // _CHUNK + device.m // _HEAVY + 1
+        held[key] = Engine(
+            device,
+            "algorithms/near_far/one_launch.cuh",
+            "near_far_one_launch",
+            Shape(2 if scan else 4, capacity, heavy, bits),
+            {"FAR_BY_SCAN": int(scan), **KNOBS},
+            (2 * STAGE, _LOCAL),
+            [np.int64(0)] * 2,
+        )
     return held[key]  # type: ignore[no-any-return]
 
 
@@ -226,87 +180,58 @@ def solve_in_one_launch(
     SolverError
         If the watchdog's bound on steps is reached.
     """
-    if sorts_rows(graph, options):
-        return solve_by_ranges(
-            graph,
-            source,
-            delta=range_delta(graph, options),
-            eager_growth=options.eager_growth,
-            pull_share=options.pull_share,
-            queue_factor=options.queue_factor,
-            limit=_in_dtype(workspace.limit, graph.weight_dtype),
-            targets=workspace.targets,
-            stats=workspace.stats,
-        )
-    cp = runtime.cupy()
-    device = device_graph(graph)
-    weight = device.weight_dtype
-    solver = _solver(graph, device, options.queue_factor)
-    blocks = solver.blocks
-    delta = first_delta(graph, options)
+    form = form_of(graph, options)
+    try:
+        answer = _FORMS[form.kind](graph, source, options, workspace, form)
+    except TooNarrow:
+        too_narrow(graph, form)
+        form = replace(form, kind="plain", bits=0)
+        answer = _plain(graph, source, options, workspace, form)
+    learn(graph, form, answer.stats, workspace)
+    answer.stats["form"] = form.kind
+    return answer
+
+
+def _plain(
+    graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace, form: Form
+) -> Answer:
+    engine = _engine(graph, options.queue_factor, form.bits)
+    device, blocks = engine.device, engine.blocks
+    delta = packed_delta(graph, options) if form.bits else first_delta(graph, options)
     growth = options.delta_growth or (16.0 if graph.mean_degree <= _ROAD_LIKE else 1.0)
-    distance = cp.empty(device.n, dtype=weight)
-    targets = records = None
-    if workspace.targets is not None:
-        targets = cp.asarray(np.ascontiguousarray(workspace.targets, dtype=device.vertex_dtype))
-    if workspace.stats == "full":
-        records = cp.zeros((_MOST_RECORDS, 4), dtype=np.uint64)
     local_limit = options.local_limit
     if local_limit is None:
         local_limit = 256 * blocks if graph.mean_degree <= 8 else 0
-    values = (
-        solver.frame(distance, options),
-        np.int64(source),
-        np.float64(delta),
-        np.float64(delta * growth),
-        _in_dtype(workspace.limit, weight),
-        np.uint64(0 if targets is None else targets.data.ptr),
-        np.int64(0 if targets is None else len(targets)),
-        np.int64(min(local_limit, blocks * solver.local_capacity // 2)),
-        np.int64(32 * blocks if options.target_near is None else options.target_near),
-        np.int64(most_steps(device.n)),
-        np.uint64(0 if records is None else records.data.ptr),
-        np.int64(_MOST_RECORDS),
-    )
-    for place, value in enumerate(values):
-        solver.launch.set(place, value)
-    solver.timer.start()
-    solver.control.fill(0)
-    solver.launch()
-    solver.timer.stop()
-    counters = solver.control[_COUNTERS_AT : _COUNTERS_AT + 56].get()
-    status, edges, steps, splits, local_steps, rescans = counters[:48].view(np.int64).tolist()
-    if status:
-        raise SolverError(
-            f"near_far@cuda gave up after {steps} steps with delta {delta}: pass a larger delta"
+    # A block's two lists and its far list, in shared memory.
+    record = entry_bytes(device)
+    room = engine.shared // (4 * max(record, 2 * device.offset_dtype.itemsize) + record)
+    target_near = 32 * blocks if options.target_near is None else options.target_near
+    wanted = min(max(device.m / max(device.n, 1), 4.0), 32.0)
+    lanes = 2 ** math.ceil(math.log2(wanted))
+    return Answer(
+        *engine.solve(
+            source,
+            delta,
+            delta * growth,
+            workspace,
+            (np.int64(min(local_limit, blocks * room // 2)), np.int64(target_near)),
+            (room, options.local_rounds, options.local_leave, lanes),
         )
-    stats: dict[str, Any] = {
-        "iterations": steps,
-        "edges_relaxed": edges,
-        "splits": splits,
-        "local_steps": local_steps,
-        "rescans": rescans,
-        "delta": delta,
-        "last_delta": float(counters[48:].view(np.float64)[0]),
-        "device_seconds": solver.timer.seconds,
-    }
-    if records is not None:
-        kinds, near, far, times = records[: min(steps, _MOST_RECORDS)].get().astype(np.int64).T
-        stats |= {
-            "kind": [STEP_KINDS[kind] for kind in kinds],
-            "near": near,
-            "far": far,
-            "frontier": near,
-            "seconds_per_step": np.diff(times) * 1e-9,
-        }
-    return Answer(distance, stats)
+    )
 
 
-def _in_dtype(limit: float | None, dtype: np.dtype[Any]) -> Any:
-    """The limit in the weights' dtype, not below it: the caller masks exactly."""
-    top = unreached_value(dtype)
-    if limit is None or limit >= top:
-        return top
-    if dtype.kind == "f":
-        return np.nextafter(dtype.type(limit), dtype.type(np.inf))
-    return dtype.type(max(math.ceil(limit), -1))
+def _sorted(
+    graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace, form: Form
+) -> Answer:
+    return solve_by_ranges(
+        graph,
+        source,
+        workspace,
+        delta=range_delta(graph, options),
+        eager_growth=options.eager_growth,
+        pull_share=options.pull_share,
+        queue_factor=options.queue_factor,
+    )
+
+
+_FORMS = {"plain": _plain, "packed": _plain, "sorted": _sorted}

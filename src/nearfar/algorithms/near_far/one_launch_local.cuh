@@ -95,7 +95,7 @@ __device__ __forceinline__ uint32 relax_local(const Solve& solve, const Targets&
     LocalEntry entry{};
     if (slot < count) entry = now[slot];
     if (__any_sync(kAllLanes, entry.degree > kHeavy)) {
-      const bool fresh = load_relaxed(solve.distance + entry.vertex) == entry.distance;
+      const bool fresh = solve.distance.at(entry.vertex) == entry.distance;
       const bool leads = lane_id() == leader && fresh;
       const offset_t left =
           set_heavy_aside(solve, out, entry.begin, leads ? entry.degree : 0, entry.distance);
@@ -111,7 +111,7 @@ __device__ __forceinline__ uint32 relax_local(const Solve& solve, const Targets&
       if (valid) {
         const Edge edge = load_edge(solve.edges, entry.begin + j);
         if (first) {
-          fresh = load_relaxed(solve.distance + entry.vertex) == entry.distance;
+          fresh = solve.distance.at(entry.vertex) == entry.distance;
           valid = fresh;
         }
         found.vertex = edge.target;
@@ -120,8 +120,10 @@ __device__ __forceinline__ uint32 relax_local(const Solve& solve, const Targets&
       if (valid) {
         found.begin = load_early(solve.offsets + found.vertex);
         const offset_t end = load_early(solve.offsets + found.vertex + 1);
-        improved =
-            found.distance < atomic_minimum(solve.distance + found.vertex, found.distance);
+        if (Distances::fits(found.distance))
+          improved = found.distance < solve.distance.lower(found.vertex, found.distance);
+        else
+          solve.control->status = kTooNarrow;
         found.degree = end - found.begin;
       }
       edges += valid;

@@ -55,7 +55,7 @@ __device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, w
   for (long long base = start; base < solve.n; base += lanes) {
     const long long v = base + lane_id();
     offset_t begin = 0, degree = 0;
-    const weight_t d = v < solve.n ? load_relaxed(solve.distance + v) : weight_t(0);
+    const weight_t d = v < solve.n ? solve.distance.at(static_cast<vertex_t>(v)) : weight_t(0);
     const bool open = v < solve.n && !(d < low);
     if (open) {
       begin = __ldg(solve.offsets + v);
@@ -72,7 +72,7 @@ __device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, w
       for (offset_t j = lane_id(); j < size; j += 32) {
         const Edge edge = load_edge(solve.edges, row + j);
         const weight_t sum =
-            add_saturating(load_relaxed(solve.distance + edge.target), edge_weight(edge));
+            add_saturating(solve.distance.at(edge.target), edge_weight(edge));
         mine = sum < mine ? sum : mine;
         ++found.edges;
       }
@@ -91,7 +91,7 @@ __device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, w
 #pragma unroll
       for (int u = 0; u < kRowsInFlight; ++u)
         near_by[u] =
-            first + u < degree ? load_relaxed(solve.distance + edge[u].target) : unreached();
+            first + u < degree ? solve.distance.at(edge[u].target) : unreached();
 #pragma unroll
       for (int u = 0; u < kRowsInFlight; ++u) {
         if (!(near_by[u] < unreached())) continue;
@@ -102,7 +102,7 @@ __device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, w
     }
     bool improved = open && best < d;
     if (improved) {
-      const weight_t before = atomic_minimum(solve.distance + v, best);
+      const weight_t before = solve.distance.lower(static_cast<vertex_t>(v), best);
       improved = best < before;
       found.reached += !(before < unreached());
       if (!(best < out.threshold)) found.waits(best);
@@ -119,7 +119,7 @@ __device__ __noinline__ void scan_step(const Solve& solve, const Targets& out, R
   const long long start = (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x) & ~31ll;
   for (long long base = start; base < solve.n; base += lanes) {
     const long long v = base + lane_id();
-    const weight_t d = v < solve.n ? load_relaxed(solve.distance + v) : unreached();
+    const weight_t d = v < solve.n ? solve.distance.at(static_cast<vertex_t>(v)) : unreached();
     if (!(d < range.high)) found.waits(d);
     push(near, out.near, d < range.high && !(d < range.low), static_cast<vertex_t>(v), d);
   }

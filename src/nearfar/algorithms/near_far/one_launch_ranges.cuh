@@ -36,7 +36,10 @@ __device__ __forceinline__ void relax_between(const Solve& solve, const Targets&
                                               Found& found, Range range, const bool (&valid)[N],
                                               const offset_t (&at)[N], const weight_t (&from)[N]) {
   Edge edge[N];
-  weight_t sum[N], seen[N];
+  Seen seen[N];
+  weight_t sum[N];
+  slot_t before[N];
+  bool improved[N];
 #pragma unroll
   for (int u = 0; u < N; ++u)
     if (valid[u]) edge[u] = load_streamed(solve.edges, at[u]);
@@ -46,19 +49,24 @@ __device__ __forceinline__ void relax_between(const Solve& solve, const Targets&
     if (!(sum[u] < range.high)) found.waits(sum[u]);
     const bool due = sum[u] < range.high && !(sum[u] < range.low);
     found.edges += due;
-    seen[u] = due ? load_seen(solve.distance + edge[u].target) : weight_t(0);
+    improved[u] = due;
+    if (due) seen[u] = solve.distance.seen(edge[u].target);
   }
 #pragma unroll
   for (int u = 0; u < N; ++u) {
-    bool improved = sum[u] < seen[u];
-    if (improved) {
-      const weight_t before = atomic_minimum(solve.distance + edge[u].target, sum[u]);
-      improved = sum[u] < before;
-      found.reached += !(before < unreached());
-      if (improved && !(sum[u] < out.threshold)) found.waits(sum[u]);
+    improved[u] = improved[u] && sum[u] < seen[u].value;
+    if (improved[u]) before[u] = solve.distance.try_lower(edge[u].target, seen[u], sum[u]);
+  }
+#pragma unroll
+  for (int u = 0; u < N; ++u) {
+    if (improved[u]) {
+      const weight_t was = solve.distance.lowered(edge[u].target, seen[u], before[u], sum[u]);
+      improved[u] = sum[u] < was;
+      found.reached += !(was < unreached());
+      if (improved[u] && !(sum[u] < out.threshold)) found.waits(sum[u]);
     }
-    push(near, out.near, improved && sum[u] < out.threshold,
-         improved ? edge[u].target : vertex_t(0), sum[u]);
+    push(near, out.near, improved[u] && sum[u] < out.threshold,
+         improved[u] ? edge[u].target : vertex_t(0), sum[u]);
   }
 }
 
@@ -170,7 +178,7 @@ __device__ __noinline__ void near_step(const Solve& solve, const Targets& out, R
     weight_t d = weight_t(0);
     if (i < size && lane_id() < share) {
       const Entry entry = load_entry(queue + i);
-      const weight_t now = load_relaxed(solve.distance + entry.vertex);
+      const weight_t now = solve.distance.at(entry.vertex);
       begin = __ldg(solve.offsets + entry.vertex);
       const offset_t end = __ldg(solve.offsets + entry.vertex + 1);
       d = entry.distance;
@@ -190,7 +198,7 @@ __device__ __noinline__ void advance_step(const Solve& solve, const Targets& out
   for (long long base = start; base < solve.n; base += lanes) {
     const long long v = base + lane_id();
     offset_t begin = 0, degree = 0;
-    const weight_t d = v < solve.n ? load_relaxed(solve.distance + v) : unreached();
+    const weight_t d = v < solve.n ? solve.distance.at(static_cast<vertex_t>(v)) : unreached();
     if (d < range.low) {
       begin = __ldg(solve.offsets + v);
       degree = __ldg(solve.offsets + v + 1) - begin;
@@ -234,7 +242,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long v = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; v < solve.n;
        v += stride)
-    solve.distance[v] = v == source ? weight_t(0) : unreached();
+    solve.distance.slots[v] = Distances::first(v, source);
   if (first_thread) {
     for (int i = 0; i < 4; ++i) tallies[i] = Tally{0, 0, unreached()};
     control->near_count[0] = 1;
@@ -273,7 +281,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       if (n_targets) {
         bool settled = true;
         for (long long t = threadIdx.x; t < n_targets; t += blockDim.x)
-          settled &= load_relaxed(solve.distance + targets[t]) < high;
+          settled &= solve.distance.at(targets[t]) < high;
         if (__syncthreads_and(settled)) break;
       }
       const uint64 open = degrees < static_cast<uint64>(m) ? m - degrees : 0;
@@ -327,5 +335,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     control->local_steps = pulls;
     control->rescans = rescans;
     control->last_delta = delta;
+    control->last_threshold = static_cast<double>(high);
   }
 }

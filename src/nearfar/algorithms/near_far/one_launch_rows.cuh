@@ -5,8 +5,8 @@
 // Three degree classes: rows up to kMiddle edges share the warp's lanes, longer ones are taken by the
 // whole warp with eight edges in flight a lane, and beyond kHeavy they are cut into chunks for all warps.
 // requires: cuda/edges.cuh
-// requires: cuda/distance.cuh
 // requires: cuda/warp.cuh
+// requires: algorithms/near_far/one_launch_distances.cuh
 #pragma once
 
 // Measured on an H100; a program may be compiled with others to measure again.
@@ -22,8 +22,9 @@
 #ifndef HEAVY_DEGREE
 #define HEAVY_DEGREE 1024
 #endif
-#ifndef SEEN_FROM_L1
-#define SEEN_FROM_L1 1
+// The far pile is not kept: a split looks at all vertices instead.
+#ifndef FAR_BY_SCAN
+#define FAR_BY_SCAN 0
 #endif
 #ifndef EDGES_ONCE
 #define EDGES_ONCE 1
@@ -41,7 +42,7 @@ constexpr int kLongInFlight = LONG_IN_FLIGHT; // the same for a row that has the
 constexpr int kMiddle = MIDDLE_DEGREE;
 constexpr int kHeavy = HEAVY_DEGREE;
 constexpr int kChunk = 512;
-constexpr uint32 kStuck = 1;
+constexpr uint32 kStuck = 1, kTooNarrow = 2;
 
 typedef CountOf<(sizeof(offset_t) > 4)>::type count_t;
 
@@ -63,7 +64,7 @@ struct Control {
   alignas(128) long long status;
   uint64 edges;
   long long steps, splits, local_steps, rescans;
-  double last_delta;
+  double last_delta, last_threshold;
   alignas(128) count_t near_count[4];
   alignas(128) count_t far_count[4];
   alignas(128) weight_t far_min[4];
@@ -75,7 +76,7 @@ struct Solve {
   long long n;
   const offset_t* offsets;
   const Edge* edges;
-  weight_t* distance;
+  Distances distance;
   Entry* near_queue[2];
   Entry* far_pile[2];
   Chunk* heavy;
@@ -86,6 +87,7 @@ struct Solve {
   long long local_rounds;
   long long local_leave;
   long long row_lanes;
+  weight_t* answer;  // where distances go at the end, when they are packed while solving
 };
 
 // What a step found, for the host's record of a run.
@@ -181,16 +183,31 @@ __device__ __forceinline__ void push(Stage& stage, const Sink& sink, bool take, 
 
 struct WarpStages {
   Stage near, far;
+  weight_t waits;  // least distance that a lane left to the next split
   __device__ explicit WarpStages(Entry* shared)
       : near{shared + (threadIdx.x >> 5) * 2 * kStage, 0},
-        far{shared + (threadIdx.x >> 5) * 2 * kStage + kStage, 0} {}
+        far{shared + (threadIdx.x >> 5) * 2 * kStage + kStage, 0},
+        waits(unreached()) {}
   __device__ __forceinline__ void offer(const Targets& out, bool improved, vertex_t v, weight_t d) {
-    push(near, out.near, improved && d < out.threshold, v, d);
-    push(far, out.far, improved && !(d < out.threshold), v, d);
+    const bool is_near = d < out.threshold;
+    push(near, out.near, improved && is_near, v, d);
+#if FAR_BY_SCAN
+    if (improved && !is_near && d < waits) waits = d;
+#else
+    push(far, out.far, improved && !is_near, v, d);
+#endif
   }
   __device__ __forceinline__ void finish(const Targets& out) {
     flush(near, out.near);
+#if FAR_BY_SCAN
+    waits = warp_min(waits);
+    if (lane_id() == 0 && waits < unreached()) {
+      *out.far.counter = 1;  // more than the pile's capacity of 0: "look at all vertices"
+      if (waits < load_relaxed(out.far.least)) atomic_minimum(out.far.least, waits);
+    }
+#else
     flush(far, out.far);
+#endif
   }
 };
 
@@ -206,33 +223,39 @@ __device__ __forceinline__ Edge load_streamed(const Edge* edges, offset_t at) {
   return load_edge(edges, at);
 }
 
-__device__ __forceinline__ weight_t load_seen(const weight_t* p) {
-#if SEEN_FROM_L1
-  return load_stale(p);
-#else
-  return load_relaxed(p);
-#endif
-}
-
-// Relaxes N edges a lane that are in flight together: loads first, then the atomics that may win.
+// Relaxes N edges a lane that are in flight together: loads first, then the atomics that may win, then
+// what these found.
 template <int N>
 __device__ __forceinline__ void relax_batch(const Solve& solve, const Targets& out,
                                             WarpStages& stages, const bool (&valid)[N],
                                             const offset_t (&at)[N], const weight_t (&from)[N]) {
   Edge edge[N];
-  weight_t seen[N];
+  Seen seen[N];
+  weight_t sum[N];
+  slot_t found[N];
+  bool improved[N];
 #pragma unroll
   for (int u = 0; u < N; ++u)
     if (valid[u]) edge[u] = load_streamed(solve.edges, at[u]);
 #pragma unroll
   for (int u = 0; u < N; ++u)
-    seen[u] = valid[u] ? load_seen(solve.distance + edge[u].target) : weight_t(0);
+    if (valid[u]) seen[u] = solve.distance.seen(edge[u].target);
 #pragma unroll
   for (int u = 0; u < N; ++u) {
-    const weight_t sum = valid[u] ? add_saturating(from[u], edge_weight(edge[u])) : unreached();
-    bool improved = sum < seen[u];
-    if (improved) improved = sum < atomic_minimum(solve.distance + edge[u].target, sum);
-    stages.offer(out, improved, improved ? edge[u].target : vertex_t(0), sum);
+    sum[u] = valid[u] ? add_saturating(from[u], edge_weight(edge[u])) : unreached();
+    improved[u] = valid[u] && sum[u] < seen[u].value;
+    if (improved[u] && !Distances::fits(sum[u])) {
+      solve.control->status = kTooNarrow;
+      improved[u] = false;
+    }
+    if (improved[u]) found[u] = solve.distance.try_lower(edge[u].target, seen[u], sum[u]);
+  }
+#pragma unroll
+  for (int u = 0; u < N; ++u) {
+    if (improved[u])
+      improved[u] =
+          sum[u] < solve.distance.lowered(edge[u].target, seen[u], found[u], sum[u]);
+    stages.offer(out, improved[u], improved[u] ? edge[u].target : vertex_t(0), sum[u]);
   }
 }
 
@@ -324,7 +347,7 @@ __device__ __noinline__ void grid_step(const Solve& solve, const Targets& out, c
     weight_t d = weight_t(0);
     if (i < size && lane_id() < share) {
       const Entry entry = load_entry(queue + i);
-      const weight_t now = load_relaxed(solve.distance + entry.vertex);
+      const weight_t now = solve.distance.at(entry.vertex);
       begin = __ldg(solve.offsets + entry.vertex);
       const offset_t end = __ldg(solve.offsets + entry.vertex + 1);
       d = entry.distance;

@@ -1,0 +1,119 @@
+// Distances as the one-launch engines keep them while they solve: one weight_t each, or packed.
+//
+// With DISTANCE_BITS of 8 or 16 four or two of them share a 32-bit word, so that those of a large
+// graph fit the L2 cache, where the reads and atomics in random places then end. A word is lowered
+// by compare-and-swap; all ones stand for "unreached". A sum that would need more bits is not
+// stored: `fits` says so, the caller marks the solve as failed, and the host repeats it with whole
+// distances. Weights must be integers.
+// requires: cuda/distance.cuh
+#pragma once
+
+#ifndef DISTANCE_BITS
+#define DISTANCE_BITS 0
+#endif
+#ifndef SEEN_FROM_L1
+#define SEEN_FROM_L1 1
+#endif
+
+#if DISTANCE_BITS
+typedef uint32 slot_t;
+constexpr int kInSlot = 32 / DISTANCE_BITS;
+constexpr uint32 kAllOnes = (1u << DISTANCE_BITS) - 1;
+#else
+typedef weight_t slot_t;
+constexpr int kInSlot = 1;
+#endif
+
+// A distance as it was read, and the slot that it lay in.
+struct Seen {
+#if DISTANCE_BITS
+  slot_t slot;
+#endif
+  weight_t value;
+};
+
+struct Distances {
+  slot_t* slots;
+
+#if DISTANCE_BITS
+  __device__ __forceinline__ static int shift(vertex_t v) {
+    return static_cast<int>(v & (kInSlot - 1)) * DISTANCE_BITS;
+  }
+  __device__ __forceinline__ static weight_t value(slot_t slot, vertex_t v) {
+    const uint32 held = slot >> shift(v) & kAllOnes;
+    return held == kAllOnes ? unreached() : static_cast<weight_t>(held);
+  }
+  __device__ __forceinline__ static slot_t with(slot_t slot, vertex_t v, weight_t d) {
+    return (slot & ~(kAllOnes << shift(v))) | static_cast<uint32>(d) << shift(v);
+  }
+  __device__ __forceinline__ static bool fits(weight_t d) {
+    return d < static_cast<weight_t>(kAllOnes);
+  }
+  // The slot at place i of a new solve.
+  __device__ __forceinline__ static slot_t first(long long i, long long source) {
+    const slot_t none = ~0u;
+    return i == source / kInSlot ? with(none, static_cast<vertex_t>(source), weight_t(0)) : none;
+  }
+  __device__ __forceinline__ Seen now(vertex_t v) const {
+    const slot_t slot = load_relaxed(slots + v / kInSlot);
+    return Seen{slot, value(slot, v)};
+  }
+  // Perhaps from L1, and then older: enough to decide that an atomic cannot win.
+  __device__ __forceinline__ Seen seen(vertex_t v) const {
+#if SEEN_FROM_L1
+    const slot_t slot =
+        static_cast<slot_t>(load_stale(reinterpret_cast<const int*>(slots + v / kInSlot)));
+    return Seen{slot, value(slot, v)};
+#else
+    return now(v);
+#endif
+  }
+  // The first try to lower a distance, of which several may be under way...
+  __device__ __forceinline__ slot_t try_lower(vertex_t v, const Seen& seen, weight_t d) const {
+    return atomicCAS(slots + v / kInSlot, seen.slot, with(seen.slot, v, d));
+  }
+  // ... and its end: the distance before it, which is not greater than d where d came too late.
+  __device__ __forceinline__ weight_t lowered(vertex_t v, const Seen& seen, slot_t found,
+                                              weight_t d) const {
+    slot_t expected = seen.slot;
+    while (found != expected && d < value(found, v)) {
+      expected = found;
+      found = atomicCAS(slots + v / kInSlot, expected, with(expected, v, d));
+    }
+    return value(found, v);
+  }
+  __device__ __forceinline__ weight_t lower(vertex_t v, weight_t d) const {
+    const Seen seen = now(v);
+    return d < seen.value ? lowered(v, seen, try_lower(v, seen, d), d) : seen.value;
+  }
+#else
+  __device__ __forceinline__ static weight_t value(slot_t slot, vertex_t) { return slot; }
+  __device__ __forceinline__ static bool fits(weight_t) { return true; }
+  __device__ __forceinline__ static slot_t first(long long i, long long source) {
+    return i == source ? weight_t(0) : unreached();
+  }
+  __device__ __forceinline__ Seen now(vertex_t v) const { return Seen{load_relaxed(slots + v)}; }
+  __device__ __forceinline__ Seen seen(vertex_t v) const {
+#if SEEN_FROM_L1
+    return Seen{load_stale(slots + v)};
+#else
+    return now(v);
+#endif
+  }
+  __device__ __forceinline__ slot_t try_lower(vertex_t v, const Seen&, weight_t d) const {
+    return atomic_minimum(slots + v, d);
+  }
+  __device__ __forceinline__ weight_t lowered(vertex_t, const Seen&, slot_t found,
+                                              weight_t) const {
+    return found;
+  }
+  __device__ __forceinline__ weight_t lower(vertex_t v, weight_t d) const {
+    return atomic_minimum(slots + v, d);
+  }
+#endif
+
+  __device__ __forceinline__ weight_t at(vertex_t v) const { return now(v).value; }
+  __device__ __forceinline__ static long long count(long long n) {
+    return (n + kInSlot - 1) / kInSlot;
+  }
+};

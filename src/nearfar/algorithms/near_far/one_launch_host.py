@@ -1,0 +1,260 @@
+"""What the one-launch engines share on the host: buffers, the prepared launch and its counters.
+
+An engine is a kernel file with the first and last parameters of :meth:`Engine.solve` and its own
+between them; ``struct Solve`` and ``struct Control`` of ``one_launch_rows.cuh`` are laid out here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.cuda import runtime
+from nearfar.errors import SolverError
+from nearfar.graph import unreached_value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from nearfar.cuda.device_graph import DeviceGraph
+    from nearfar.registry import Workspace
+
+__all__ = ["STAGE", "STEP_KINDS", "Engine", "Shape", "TooNarrow", "most_steps"]
+
+STAGE = 128  # kStage of one_launch_rows.cuh
+STEP_KINDS = ("split", "grid", "local", "rescan", "pull")  # enum StepKind there
+_COUNTERS_AT, _COUNTERS = 128, 8  # byte and number of the counters of struct Control
+_CONTROL_BYTES = 1024
+_MOST_RECORDS = 1 << 15
+_SOLVE_FIELDS = 17  # of struct Solve, 8 bytes each
+_FITS_L1 = 1 << 19  # bytes
+_TOO_NARROW = 2  # kTooNarrow
+
+
+class TooNarrow(Exception):
+    """A distance did not fit the bits that the solve keeps it in."""
+
+
+def most_steps(n: int) -> int:
+    """The watchdog's bound: a solve that takes more steps is stuck."""
+    return 8 * n + 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Sizes of an engine's buffers.
+
+    Attributes
+    ----------
+    queues : int
+        Queues of ``capacity`` entries: two near ones, and two far piles where they are kept.
+    capacity, heavy_capacity : int
+        Entries of a queue, and chunks of long rows.
+    bits : int
+        Bits a distance while solving; 0 keeps it whole.
+    """
+
+    queues: int
+    capacity: int
+    heavy_capacity: int
+    bits: int = 0
+
+
+class Engine:
+    """Arrays and the prepared launch that a graph's solves share; kept with the graph.
+
+    Parameters
+    ----------
+    device : DeviceGraph
+    file, entry : str
+        Kernel file, relative to the package, and its entry point.
+    shape : Shape
+    macros : mapping
+        Beside those of the graph; ``BLOCK_THREADS`` and ``BLOCKS_EACH`` give the launch shape.
+    shared_entries : int
+        Entries of dynamic shared memory a warp; or all in all, where that is more.
+    own : sequence
+        The kernel's own parameters, for their types.
+    """
+
+    def __init__(
+        self,
+        device: DeviceGraph,
+        file: str,
+        entry: str,
+        shape: Shape,
+        macros: Mapping[str, str | int],
+        shared_entries: tuple[int, int],
+        own: Sequence[Any],
+    ) -> None:
+        cp = runtime.cupy()
+        n, weight = max(device.n, 1), device.weight_dtype
+        record = entry_bytes(device)
+        chunk = 16 if max(weight.itemsize, device.offset_dtype.itemsize) == 4 else 32
+        packed = -(-n * shape.bits // 32) * 4
+        runtime.require_memory(
+            n * weight.itemsize
+            + packed
+            + shape.queues * shape.capacity * record
+            + shape.heavy_capacity * chunk,
+            "use queue_factor=1, or a CPU method (device='cpu')",
+        )
+        self.device, self.shape = device, shape
+        # Zeroed once: records are read whole, with the padding that nobody writes.
+        size = shape.capacity * record
+        self._queues = [cp.zeros(size, dtype=np.uint8) for _ in range(shape.queues)]
+        self._heavy = cp.zeros(shape.heavy_capacity * chunk, dtype=np.uint8)
+        self._slots = cp.empty(packed, dtype=np.uint8)
+        self._control = cp.empty(_CONTROL_BYTES, dtype=np.uint8)
+        self._timer = runtime.Timer()
+        # A distance array that fits L1 is worth reading there; a large one only evicts other data.
+        small = (packed or n * weight.itemsize) <= _FITS_L1
+        defines = {
+            "SEEN_FROM_L1": int(small),
+            "BLOCK_THREADS": 512,
+            "BLOCKS_EACH": 1,
+            "DISTANCE_BITS": shape.bits,
+            **device.macros,
+            **macros,
+        }
+        block = int(defines["BLOCK_THREADS"])
+        self.blocks = runtime.device().multiprocessors * int(defines["BLOCKS_EACH"])
+        self.shared = max(block // 32 * shared_entries[0], shared_entries[1]) * record
+        kernel = runtime.program(file, defines).kernel(entry)
+        kernel.allow_shared(self.shared)
+        whole, real = np.int64(0), np.float64(0)
+        never = weight.type(unreached_value(weight))
+        first = (np.zeros(_SOLVE_FIELDS, dtype=np.uint64), whole, real, real, never, None, whole)
+        self._launch = runtime.Launch(
+            kernel,
+            self.blocks,
+            block,
+            (*first, *own, whole, None, whole),
+            shared=self.shared,
+            cooperative=True,
+        )
+
+    def solve(
+        self,
+        source: int,
+        delta: float,
+        second: float,
+        workspace: Workspace,
+        own: Sequence[Any],
+        local: tuple[int, int, int, int] = (0, 0, 0, 0),
+    ) -> tuple[Any, dict[str, Any]]:
+        """Launch once, read the counters.
+
+        Parameters
+        ----------
+        source : int
+        delta, second : float
+            The first step of the threshold, and the number beside it.
+        workspace : Workspace
+        own : sequence of NumPy scalars
+            The kernel's own parameters.
+        local : tuple of four int
+            The last fields of ``struct Solve``.
+
+        Returns
+        -------
+        distances : cupy array, shape (n,)
+        stats : dict
+
+        Raises
+        ------
+        SolverError
+            If the watchdog's bound on steps is reached.
+        TooNarrow
+            If a distance does not fit.
+        """
+        cp = runtime.cupy()
+        device = self.device
+        distance = cp.empty(device.n, dtype=device.weight_dtype)
+        targets = records = None
+        if workspace.targets is not None:
+            targets = cp.asarray(np.ascontiguousarray(workspace.targets, dtype=device.vertex_dtype))
+        if workspace.stats == "full":
+            records = cp.zeros((_MOST_RECORDS, 4), dtype=np.uint64)
+        values = (
+            self._frame(distance, local),
+            np.int64(source),
+            np.float64(delta),
+            np.float64(second),
+            limit_in_dtype(workspace.limit, device.weight_dtype),
+            np.uint64(0 if targets is None else targets.data.ptr),
+            np.int64(0 if targets is None else len(targets)),
+            *own,
+            np.int64(most_steps(device.n)),
+            np.uint64(0 if records is None else records.data.ptr),
+            np.int64(_MOST_RECORDS),
+        )
+        for place, value in enumerate(values):
+            self._launch.set(place, value)
+        self._timer.start()
+        self._control.fill(0)
+        self._launch()
+        self._timer.stop()
+        counters = self._control[_COUNTERS_AT : _COUNTERS_AT + 8 * _COUNTERS].get()
+        status, edges, steps, splits, advanced, rescans = counters[:48].view(np.int64).tolist()
+        if status == _TOO_NARROW:
+            raise TooNarrow
+        if status:
+            raise SolverError(
+                f"near_far@cuda gave up after {steps} steps with delta {delta}: pass a larger delta"
+            )
+        last_delta, threshold = counters[48:].view(np.float64).tolist()
+        found: dict[str, Any] = {
+            "iterations": steps,
+            "edges_relaxed": edges,
+            "splits": splits,
+            "local_steps": advanced,
+            "rescans": rescans,
+            "delta": delta,
+            "last_delta": last_delta,
+            "last_threshold": threshold,
+            "device_seconds": self._timer.seconds,
+        }
+        if records is not None:
+            found |= _steps(records[: min(steps, _MOST_RECORDS)].get())
+        return distance, found
+
+    def _frame(self, distance: Any, local: tuple[int, int, int, int]) -> Any:
+        """``struct Solve``."""
+        device, shape = self.device, self.shape
+        far = self._queues[2:] or self._queues  # not used where no pile is kept
+        held = self._slots if shape.bits else distance
+        arrays = (device.offsets, device.edges, held, *self._queues[:2], *far)
+        values = [device.n, *(int(array.data.ptr) for array in arrays)]
+        values += [int(self._heavy.data.ptr), int(self._control.data.ptr)]
+        values += [shape.capacity, shape.heavy_capacity, *local, int(distance.data.ptr)]
+        return np.array(values, dtype=np.uint64)
+
+
+def entry_bytes(device: DeviceGraph) -> int:
+    """Bytes of ``struct Entry``: a vertex and a distance."""
+    return 2 * max(device.vertex_dtype.itemsize, device.weight_dtype.itemsize)
+
+
+def _steps(records: Any) -> dict[str, Any]:
+    kinds, near, far, times = records.astype(np.int64).T
+    return {
+        "kind": [STEP_KINDS[kind] for kind in kinds],
+        "near": near,
+        "far": far,
+        "frontier": near,
+        "seconds_per_step": np.diff(times) * 1e-9,
+    }
+
+
+def limit_in_dtype(limit: float | None, dtype: np.dtype[Any]) -> Any:
+    """The limit in the weights' dtype, not below it: the caller masks exactly."""
+    top = unreached_value(dtype)
+    if limit is None or limit >= top:
+        return top
+    if dtype.kind == "f":
+        return np.nextafter(dtype.type(limit), dtype.type(np.inf))
+    return dtype.type(max(math.ceil(limit), -1))
