@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
 from nearfar.experiments import find
 from nearfar.experiments.experiment import Done, Settings
-from nearfar.experiments.render import cell, markdown_table
+from nearfar.experiments.render import cell, draw, markdown_table
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -25,6 +28,7 @@ class Kept:
     def __init__(self, name: str, device: str) -> None:
         self.file = f"benchmarks/results/{name}-{device}.json"
         path = ROOT / self.file
+        self.name, self.device = name, device
         self.there = path.is_file()
         self.command = f"nearfar experiment {name} --device {device}"
         self.done: list[Done] = []
@@ -32,11 +36,31 @@ class Kept:
             return
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         self.settings = Settings(**document["settings"])
-        self.environment: dict[str, Any] = document["environments"][-1]
+        used = sorted({task["environment"] for task in document["tasks"]})
+        self.environments: list[dict[str, Any]] = [document["environments"][i] for i in used]
         self.done = [Done(t["key"], t["what"], t["result"]) for t in document["tasks"]]
         tables = find(name).tables(self.done, self.settings)
         self.tables = {table.key: table.as_dict() for table in tables}
+        self.figures = {f.key for f in find(name).figures(self.done, self.settings)}
         self.command += f" --scale {self.settings.scale}"
+
+    def images(self, folder: Path, wanted: Container[str]) -> None:
+        """Draw the figures whose ``NAME-DEVICE-KEY.png`` is wanted, from the kept results."""
+        label = f"{self.name}-{self.device}"
+        figures = find(self.name).figures(self.done, self.settings) if self.there else []
+        for figure in figures:
+            file = f"{label}-{figure.key}.png"
+            if file in wanted:
+                with tempfile.TemporaryDirectory() as made:
+                    draw(figure.as_dict(), Path(made))
+                    folder.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(Path(made) / f"{figure.key}.png", folder / file)
+
+    def figure(self, key: str, text: str) -> list[str]:
+        """A picture of the page's folder, or nothing where there is none."""
+        if not self.there or key not in self.figures:
+            return []
+        return [f"![{text}](images/{self.name}-{self.device}-{key}.png)", ""]
 
     def table(self, key: str, level: str = "###") -> list[str]:
         """A table with its title and caption, or how to measure it."""
@@ -50,15 +74,14 @@ class Kept:
         """One line: on what, with what, when, from where."""
         if not self.there:
             return f"Not measured yet: `{self.command} -o DIR`."
-        where, settings = self.environment, self.settings
+        where, settings = self.environments[-1], self.settings
         gpu = where.get("gpu")
         device = f"{gpu['name']}, CuPy {gpu['cupy']}, host " if gpu else ""
         versions = where["versions"]
-        commit = where["commit"][:12]
-        changed = " with uncommitted changes" if where["uncommitted_changes"] else ""
+        runs = dict.fromkeys(_commit(place) for place in self.environments)
         return (
             f"*{device}{where['cpu']}, {where['cores']} cores, Python {versions['python']}, NumPy "
-            f"{versions['numpy']}; {where['date'][:10]}, commit {commit}{changed}; "
+            f"{versions['numpy']}; {', and '.join(runs)}; "
             f"`{self.command}`, {settings.rounds} rounds, seed {settings.seed}. "
             f"From `{self.file}`.*"
         )
@@ -72,7 +95,15 @@ class Kept:
         )
 
 
+def _commit(place: dict[str, Any]) -> str:
+    """Date and commit of a run."""
+    changed = " with uncommitted changes" if place["uncommitted_changes"] else ""
+    return f"{place['date'][:10]}, commit {place['commit'][:12]}{changed}"
+
+
 def spread(values: list[float], digits: int = 3) -> str:
     """Range of some numbers, in words."""
+    if not values:
+        return "not measured"
     low, high = min(values), max(values)
     return f"{cell(low, digits)} to {cell(high, digits)}"

@@ -1,51 +1,99 @@
-"""Keep what an experiment measured: ``python scripts/keep_experiment.py DIR...``.
+"""Keep what experiments measured: ``python scripts/keep_experiment.py [--add] DIR...``.
 
 Writes ``benchmarks/results/NAME-DEVICE.json`` with settings, environments and every task with all
-samples, and copies the figures as PNG to ``docs/reproduction/images/``. Tables and figure data are
-left out, because they follow from the tasks. Then run ``python scripts/make_reproduction.py``.
+samples. Tables and figures are left out, because they follow from the tasks: ``python
+scripts/make_reproduction.py`` makes them. Folders of the same experiment, device and settings are
+put together, so that an experiment can be measured in parts; ``--add`` begins with what is kept. Of
+a task that was measured twice the later folder counts. A run that was stopped counts as far as it
+came.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 from nearfar.bench.report import write_json
+from nearfar.experiments import find
+from nearfar.experiments.experiment import Settings
+from nearfar.experiments.runner import RESULTS_SCHEMA
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-IMAGES = ROOT / "docs" / "reproduction" / "images"
 #: Queue sizes, iteration by iteration, are drawn for these graphs only.
 DRAWN = ("msdoor", "rmat")
 
 
-def kept(document: dict[str, Any]) -> dict[str, Any]:
-    """The part of ``results.json`` that nothing else can make again."""
-    names = ("schema", "experiment", "paper", "title", "settings", "environments", "skipped")
+def folder_content(folder: Path) -> dict[str, Any]:
+    """Settings, environments and tasks of an experiment's folder, finished or not."""
+    manifest = json.loads((folder / "manifest.json").read_text())
     tasks = []
-    for task in document["tasks"]:
+    for file in sorted((folder / "samples").glob("*.json")):
+        sample = json.loads(file.read_text())
+        tasks.append({key: sample[key] for key in sample if key != "schema"})
+    return {**manifest, "tasks": tasks}
+
+
+def joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """Two runs as one.
+
+    Raises
+    ------
+    SystemExit
+        When their settings or machines differ.
+    """
+    if first["settings"] != second["settings"]:
+        raise SystemExit(f"settings differ: {first['settings']} and {second['settings']}")
+    places = (first["environments"][-1], second["environments"][-1])
+    machines = [(place["cpu"], (place.get("gpu") or {}).get("name")) for place in places]
+    if machines[0] != machines[1]:
+        raise SystemExit(f"machines differ: {machines}")
+    shift = len(first["environments"])
+    later = [{**task, "environment": task["environment"] + shift} for task in second["tasks"]]
+    tasks = {task["key"]: task for task in [*first["tasks"], *later]}
+    environments = first["environments"] + second["environments"]
+    return {**second, "environments": environments, "tasks": list(tasks.values())}
+
+
+def kept(document: dict[str, Any]) -> dict[str, Any]:
+    """What nothing else can make again, tasks in the experiment's order."""
+    experiment = find(document["experiment"])
+    order = [task.key for task in experiment.tasks(Settings(**document["settings"]))]
+    tasks = []
+    for task in sorted(document["tasks"], key=lambda task: order.index(task["key"])):
         result = dict(task["result"])
         if task["key"] not in DRAWN:
             result.pop("queues", None)
         tasks.append({**task, "result": result})
-    return {name: document[name] for name in names} | {"tasks": tasks}
+    return {
+        "schema": RESULTS_SCHEMA,
+        "experiment": experiment.name,
+        "paper": experiment.paper,
+        "title": experiment.title,
+        "settings": document["settings"],
+        "environments": document["environments"],
+        "tasks": tasks,
+    }
 
 
 def main() -> int:
+    """Keep every folder named on the command line."""
+    add = "--add" in sys.argv[1:]
+    runs: dict[str, dict[str, Any]] = {}
     for name in sys.argv[1:]:
-        folder = Path(name)
-        document = json.loads((folder / "results.json").read_text())
+        if name == "--add":
+            continue
+        document = folder_content(Path(name))
         label = f"{document['experiment']}-{document['settings']['device']}"
+        path = RESULTS / f"{label}.json"
+        if add and label not in runs and path.is_file():
+            runs[label] = json.loads(path.read_text())
+        runs[label] = joined(runs[label], document) if label in runs else document
+    for label, document in runs.items():
         write_json(RESULTS / f"{label}.json", kept(document))
-        IMAGES.mkdir(parents=True, exist_ok=True)
-        for figure in document["figures"]:
-            for file in figure["files"]:
-                if file.endswith(".png"):
-                    shutil.copyfile(folder / "figures" / file, IMAGES / f"{label}-{file}")
-        print(f"kept {label}: {len(document['tasks'])} tasks, {len(document['figures'])} figures")
+        print(f"kept {label}: {len(document['tasks'])} tasks")
     return 0
 
 

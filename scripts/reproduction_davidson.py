@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from experiment_results import Kept, spread
 
-from nearfar.experiments.davidson_2014 import summary
 from nearfar.experiments.davidson_graphs import GRAPHS
+from nearfar.experiments.davidson_tables import summary
 from nearfar.experiments.experiment import Done
 
 PAGE = "docs/reproduction/davidson-2014.md"

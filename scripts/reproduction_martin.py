@@ -198,15 +198,15 @@ def page() -> str:
     ]
     for key in ("list-times", "list-speedup", "list-iterations"):
         lines += cuda.table(key)
-    if cuda.there:
-        lines += ["![Figure 6 on one H100](images/martin-2009-cuda-figure-6.png)", ""]
+    lines += cuda.figure("figure-6", "Figure 6 on one H100")
     for key in ("matrix-times", "matrix-speedup", "matrix-iterations"):
         lines += cuda.table(key)
-    if cuda.there:
-        lines += ["![Figure 7 on one H100](images/martin-2009-cuda-figure-7.png)", ""]
+    lines += cuda.figure("figure-7", "Figure 7 on one H100")
     lines += cuda.table("counterexample")
     lines += ["## Differences and their reasons", "", *_differences(cuda), ""]
     lines += ["## On the CPU", ""]
     for key in ("list-times", "list-speedup", "matrix-times", "matrix-speedup"):
         lines += cpu.table(key)
+    for number in (6, 7):
+        lines += cpu.figure(f"figure-{number}", f"Figure {number} on the CPU")
     return "\n".join(lines).rstrip() + "\n"

@@ -201,13 +201,12 @@ def page() -> str:
         for key in ("martin-times", "random-times", "real-times", "idle", "shapes", "memory"):
             if key in cuda.tables:
                 lines += cuda.table(key)
-        for number in (2, 3, 4, 9, 10, 11):
-            lines += [
-                f"![Figure {number} on one H100](images/ortega-arranz-2015-cuda-figure-{number}.png)",
-                "",
-            ]
+        for number in range(2, 12):
+            lines += cuda.figure(f"figure-{number}", f"Figure {number} on one H100")
         lines += ["## Differences and their reasons", "", *_gpu_differences(cuda), ""]
     lines += ["## On the CPU", "", *_cpu_differences(cpu), ""]
     for key in ("martin-times", "random-times", "real-times", "memory"):
         lines += cpu.table(key)
+    for number in (2, 3, 4, 9, 10, 11):
+        lines += cpu.figure(f"figure-{number}", f"Figure {number} on the CPU")
     return "\n".join(lines).rstrip() + "\n"

@@ -17,8 +17,9 @@ from nearfar.errors import MissingDependencyError
 from nearfar.experiments import run
 from nearfar.experiments.beyond import bytes_once
 from nearfar.experiments.davidson_2014 import EXPERIMENT as DAVIDSON
-from nearfar.experiments.davidson_2014 import METHODS, TABLE_III, summary
+from nearfar.experiments.davidson_2014 import METHODS
 from nearfar.experiments.davidson_graphs import GRAPHS, source_of
+from nearfar.experiments.davidson_tables import TABLE_III, summary
 from nearfar.experiments.experiment import Done, Settings
 from nearfar.experiments.johnson_apsp import EXPERIMENT as JOHNSON
 from nearfar.experiments.johnson_apsp import GRAPHS as JOHNSON_GRAPHS
@@ -131,25 +132,49 @@ def test_johnson_scales_a_sample_to_all_sources() -> None:
         assert case["all_pairs_seconds"] == pytest.approx(each * result["n"])
 
 
-def test_what_is_kept_makes_the_same_tables(
+def test_what_is_kept_makes_the_same_tables_and_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run("davidson-2014", out=tmp_path / "run", scale="tiny", device="cpu", only=["flickr", "rmat"])
+    graphs = ["flickr", "rmat"]
+    run("davidson-2014", out=tmp_path / "run", scale="tiny", device="cpu", only=graphs)
     document = json.loads((tmp_path / "run" / "results.json").read_text())
     keep, reading = script("keep_experiment"), script("experiment_results")
     monkeypatch.setattr(keep, "RESULTS", tmp_path / "benchmarks" / "results")
-    monkeypatch.setattr(keep, "IMAGES", tmp_path / "images")
     (tmp_path / "benchmarks" / "results").mkdir(parents=True)
     monkeypatch.setattr(sys, "argv", ["keep", str(tmp_path / "run")])
     assert keep.main() == 0
-    assert (tmp_path / "images" / "davidson-2014-cpu-figure-7.png").is_file()
     monkeypatch.setattr(reading, "ROOT", tmp_path)
     kept = reading.Kept("davidson-2014", "cpu")
     assert list(kept.tables.values()) == document["tables"]
     assert kept.wrong() == 0
     assert "--scale tiny" in kept.how()
+    kept.images(tmp_path / "images", {"davidson-2014-cpu-figure-4.png", "of another page.png"})
+    (image,) = (tmp_path / "images").iterdir()
+    assert image.read_bytes() == (tmp_path / "run" / "figures" / "figure-4.png").read_bytes()
     missing = reading.Kept("davidson-2014", "cuda")
     assert "Not measured yet" in missing.table("table-2")[0]
+
+
+def test_parts_of_an_experiment_are_kept_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for graph in ("flickr", "rmat"):
+        run("davidson-2014", out=tmp_path / graph, scale="tiny", device="cpu", only=[graph])
+    (tmp_path / "rmat" / "results.json").unlink()  # as after a run that was stopped
+    keep = script("keep_experiment")
+    monkeypatch.setattr(keep, "RESULTS", tmp_path)
+    for words in ([str(tmp_path / "flickr")], ["--add", str(tmp_path / "rmat")]):
+        monkeypatch.setattr(sys, "argv", ["keep", *words])
+        assert keep.main() == 0
+    held = json.loads((tmp_path / "davidson-2014-cpu.json").read_text())
+    assert {task["key"]: task["environment"] for task in held["tasks"]} == {"flickr": 0, "rmat": 1}
+    assert len(held["environments"]) == 2
+    run(
+        "davidson-2014", out=tmp_path / "three", scale="tiny", device="cpu", rounds=3, only=["rmat"]
+    )
+    monkeypatch.setattr(sys, "argv", ["keep", "--add", str(tmp_path / "three")])
+    with pytest.raises(SystemExit, match="settings differ"):
+        keep.main()
 
 
 def test_beyond_measures_peers_and_bounds(tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ class Martin2009(Experiment):
                         [max(t) * scale if t else None for t in times],
                     )
                 )
-            x = f"vertices, in units of 2^{20 if kind == 'list' else 10}"
+            x = "vertices, in units of " + ("2²⁰" if kind == "list" else "2¹⁰")
             panel = Panel(f"adjacency {name}", x, unit, series, y_log=True)
             found.append(
                 Figure(

@@ -19,8 +19,9 @@ from nearfar.bench.cases import Case, case, time_cases
 from nearfar.bench.memory import graph_bytes, solve_bytes
 from nearfar.bench.suite import draw_sources
 from nearfar.experiments.experiment import Done, Experiment, Figure, Settings, Table, Task
+from nearfar.experiments.ortega_figures import figures_of
 from nearfar.experiments.ortega_graphs import DEGREES, MARTIN, RANDOM, REAL, make
-from nearfar.experiments.ortega_tables import figures_of, tables_of
+from nearfar.experiments.ortega_tables import tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

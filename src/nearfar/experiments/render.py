@@ -9,12 +9,17 @@ from nearfar.bench.report import table as aligned
 from nearfar.errors import MissingDependencyError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 __all__ = ["cell", "draw", "markdown_table"]
 
-_MARKERS = "osD^vP*X<>"
+_MARKERS = "osD^vP*X<>hd"
+_COLOURS = (
+    *(f"C{i}" for i in range(10)),
+    "black",
+    "goldenrod",
+)
 
 
 def cell(value: Any, digits: int = 3) -> str:
@@ -62,24 +67,21 @@ def draw(figure: Mapping[str, Any], folder: Path) -> list[str]:
     panels = figure["panels"]
     across = min(max(figure["columns"], 1), max(len(panels), 1))
     down = max(-(-len(panels) // across), 1)
-    page = Figure(figsize=(6.4 * across, 4.2 * down), dpi=110, layout="constrained")
+    wide, high = (4.2, 3.1) if len(panels) > 6 else (6.4, 4.2)
+    if across == 1 and any(panel["kind"] == "bars" for panel in panels):
+        wide = 10.0
+    page = Figure(figsize=(wide * across, high * down), dpi=110, layout="constrained")
     FigureCanvasAgg(page)
+    looks = _looks(panels)
+    together = _one_legend(panels)
     for place, panel in enumerate(panels):
         axes = page.add_subplot(down, across, place + 1)
-        (_bars if panel["kind"] == "bars" else _lines)(axes, panel)
-        axes.set_title(panel["title"], fontsize=10)
-        axes.set_xlabel(panel["x_label"])
-        axes.set_ylabel(panel["y_label"])
-        if panel["x_log"]:
-            axes.set_xscale("log")
-        if panel["y_log"]:
-            axes.set_yscale("log")
-        for label, at in panel["marks"]:
-            axes.axvline(at, color="black", linewidth=0.8, linestyle=":", label=label)
-        if any(series["label"] for series in panel["series"]):
+        (_bars if panel["kind"] == "bars" else _lines)(axes, panel, looks)
+        _dress(axes, panel)
+        if not together and any(series["label"] for series in panel["series"]):
             axes.legend(fontsize=7, frameon=False)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis="y", linewidth=0.3)
+    if together:
+        _legend(page, across)
     folder.mkdir(parents=True, exist_ok=True)
     names = []
     for suffix, stamp in (("png", {"Software": None}), ("svg", {"Date": None})):
@@ -89,26 +91,95 @@ def draw(figure: Mapping[str, Any], folder: Path) -> list[str]:
     return names
 
 
+def _looks(panels: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
+    """Colour and marker of each label, the same in all panels."""
+    labels = dict.fromkeys(s["label"] for panel in panels for s in panel["series"] if s["label"])
+    return {
+        label: (_COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)])
+        for i, label in enumerate(labels)
+    }
+
+
+def _one_legend(panels: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether one legend outside serves all panels: many labels, or the same in several panels."""
+    each = [tuple(s["label"] for s in panel["series"] if s["label"]) for panel in panels]
+    if any(len(labels) > 4 for labels in each):
+        return True
+    return len(each) > 1 and len(each[0]) > 1 and len(set(each)) == 1
+
+
+def _legend(page: Any, across: int) -> None:
+    """One legend outside the axes: to the right of one column, else below."""
+    handles: dict[str, Any] = {}
+    for axes in page.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    place = {"loc": "outside right upper"}
+    if across > 1:
+        place = {"loc": "outside lower center", "ncols": min(len(handles), 3 * across)}
+    page.legend(handles.values(), handles.keys(), fontsize=8, frameon=False, **place)
+
+
+def _dress(axes: Any, panel: Mapping[str, Any]) -> None:
+    """Title, labels, scales, marks."""
+    axes.set_title(panel["title"], fontsize=10)
+    axes.set_xlabel(panel["x_label"])
+    axes.set_ylabel(panel["y_label"])
+    if panel["x_log"]:
+        axes.set_xscale("log")
+        _label_log(axes, axes.xaxis)
+        measured = sorted({x for series in panel["series"] for x in series["x"]})
+        if len(measured) <= 6:
+            axes.set_xticks(measured, [f"{x:,g}" for x in measured])
+            axes.set_xticks([], minor=True)
+    if panel["y_log"]:
+        axes.set_yscale("log")
+        _label_log(axes, axes.yaxis)
+    for label, at in panel["marks"]:
+        axes.axvline(at, color="black", linewidth=0.8, linestyle=":")
+        where = axes.get_xaxis_transform()
+        axes.text(at, 0.98, f" {label}", fontsize=7, va="top", transform=where)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", linewidth=0.3)
+
+
+def _label_log(axes: Any, axis: Any) -> None:
+    """Plain numbers at powers of ten; at 2 and 5 times them too where there are few powers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    few = low > 0 and high / low < 300
+    plain = FuncFormatter(lambda value, _: f"{value:,.10g}" if value < 1e6 else f"{value:.0e}")
+    axis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if few else (1.0,)))
+    axis.set_major_formatter(plain)
+    axis.set_minor_formatter(NullFormatter())
+
+
 def _points(series: Mapping[str, Any]) -> list[tuple[Any, float, int]]:
-    return [(x, y, i) for i, (x, y) in enumerate(zip(series["x"], series["y"], strict=True)) if y]
+    return [
+        (x, y, i)
+        for i, (x, y) in enumerate(zip(series["x"], series["y"], strict=True))
+        if y is not None
+    ]
 
 
-def _lines(axes: Any, panel: Mapping[str, Any]) -> None:
-    for number, series in enumerate(panel["series"]):
-        points = _points(series)
+def _lines(axes: Any, panel: Mapping[str, Any], looks: Mapping[str, tuple[str, str]]) -> None:
+    for series in panel["series"]:
+        points = [p for p in _points(series) if p[1] > 0 or not panel["y_log"]]
         if not points:
             continue
         xs, ys = [p[0] for p in points], [p[1] for p in points]
-        style = {"marker": _MARKERS[number % len(_MARKERS)], "markersize": 4, "linewidth": 1.1}
+        colour, marker = looks.get(series["label"], (_COLOURS[0], _MARKERS[0]))
+        style = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.1}
         style |= series["style"]
-        (line,) = axes.plot(xs, ys, label=series["label"], **style)
+        (line,) = axes.plot(xs, ys, label=series["label"] or None, **style)
         if series["low"] and series["high"]:
             low = [series["low"][i] or y for _, y, i in points]
             high = [series["high"][i] or y for _, y, i in points]
             axes.fill_between(xs, low, high, alpha=0.15, color=line.get_color(), linewidth=0)
 
 
-def _bars(axes: Any, panel: Mapping[str, Any]) -> None:
+def _bars(axes: Any, panel: Mapping[str, Any], looks: Mapping[str, tuple[str, str]]) -> None:
     series = panel["series"]
     names = list(series[0]["x"]) if series else []
     width = 0.8 / max(len(series), 1)
@@ -116,7 +187,8 @@ def _bars(axes: Any, panel: Mapping[str, Any]) -> None:
         shift = (number - (len(series) - 1) / 2) * width
         heights = [y or 0.0 for y in one["y"]]
         places = [i + shift for i in range(len(names))]
-        axes.bar(places, heights, width * 0.95, label=one["label"], **one["style"])
+        style = {"color": looks.get(one["label"], _COLOURS)[0]} | one["style"]
+        axes.bar(places, heights, width * 0.95, label=one["label"] or None, **style)
     turned = any(len(str(name)) > 8 for name in names)
     axes.set_xticks(range(len(names)), names, rotation=40 if turned else 0, fontsize=7)
     if turned:
