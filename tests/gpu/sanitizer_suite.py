@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import nearfar
@@ -34,8 +36,12 @@ def main() -> None:
                     continue
                 slots = getattr(variant.options, "__slots__", ())
                 fields = getattr(variant.options, "__dataclass_fields__", slots)
-                for traversal in TRAVERSALS if "traversal" in fields else (None,):
-                    options = {} if traversal is None else {"traversal": traversal}
+                choices: list[dict[str, Any]] = [{}]
+                if "traversal" in fields:
+                    choices = [{"traversal": traversal} for traversal in TRAVERSALS]
+                elif "sort_rows" in fields:
+                    choices += [{"sort_rows": True}, {"distance_bits": 8}, {"distance_bits": 16}]
+                for options in choices:
                     paths = nearfar.sssp(graph, 0, method=variant.id, **options)
                     if not np.array_equal(paths.distances, want):
                         raise SystemExit(f"{variant.id} is wrong on {name}, {dtype}, {options}")
