@@ -263,6 +263,13 @@ def test_can_run_and_should_run_give_reasons() -> None:
     assert "conversion" in str(backend.should_run("has_path", (large, 0, 1), {}))
 
 
+def test_edges_of_a_large_graph_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NetworkX counts them one vertex at a time, which takes longer than a search."""
+    large = nx.path_graph(5000)
+    monkeypatch.setattr(large, "number_of_edges", lambda: pytest.fail("edges were counted"))
+    assert backend.should_run("dijkstra_path", (large, 0, 1), {}) is True
+
+
 def test_views_are_converted() -> None:
     graph = make(nx.DiGraph, 6)
     for view in (graph.reverse(copy=False), graph.subgraph(list(graph)[:20]), nx.freeze(graph)):

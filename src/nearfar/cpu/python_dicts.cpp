@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "cpu/bindings.hpp"
@@ -176,36 +177,44 @@ PyObject* number(T value) {
 // Where so many items would have to be deleted from a copy, the others are inserted instead.
 constexpr std::size_t kDeleteAtMost = 4;  // one in so many
 
-// A copy of the dict with the distances as values.
+// Python gives its memory back to the system a megabyte at a time, once nothing in it is in use,
+// and a third of the time of a new dict is to get it again. So one number in so many stays alive
+// until the next dict of that graph: at least one a megabyte, at 32 bytes a number.
+constexpr std::size_t kKeepOneIn = 1 << 14;
+
+// A copy of the dict with the distances as values. `kept` holds some of the last copy's numbers.
 template <class T>
-nb::dict with_values(nb::dict like, const T* values) {
+nb::dict with_values(nb::dict like, const T* values, nb::list kept) {
   nb::dict out = nb::steal<nb::dict>(PyDict_Copy(like.ptr()));
   if (!out.is_valid()) throw nb::python_error();
-  PyObject *key, *old;
+  nb::list keep;
+  const auto take = [&](std::size_t i) {
+    nb::object value = nb::steal(number(values[i]));
+    if (!value.is_valid()) throw nb::python_error();
+    if (i % kKeepOneIn == kKeepOneIn - 1) keep.append(value);
+    return value;
+  };
   if (auto slots = ValueSlots::of(out.ptr())) {
-    const std::size_t n = PyDict_Size(out.ptr());
+    const std::size_t n = nb::len(like);
     for (std::size_t i = 0; i < n; ++i) {
-      PyObject* value = number(values[i]);
-      if (value == nullptr) throw nb::python_error();
-      PyObject*& slot = slots->next();
-      old = slot;
-      slot = value;
+      PyObject* old = std::exchange(slots->next(), take(i).release().ptr());
       Py_DECREF(old);
     }
-    return out;
+  } else {
+    PyObject *key, *old;
+    std::size_t i = 0;
+    for (Py_ssize_t at = 0; PyDict_Next(like.ptr(), &at, &key, &old); ++i)
+      if (PyDict_SetItem(out.ptr(), key, take(i).ptr()) != 0) throw nb::python_error();
   }
-  std::size_t i = 0;
-  for (Py_ssize_t at = 0; PyDict_Next(like.ptr(), &at, &key, &old); ++i) {
-    nb::object value = nb::steal(number(values[i]));
-    if (!value.is_valid() || PyDict_SetItem(out.ptr(), key, value.ptr()) != 0)
-      throw nb::python_error();
-  }
+  if (PyList_SetSlice(kept.ptr(), 0, PyList_Size(kept.ptr()), keep.ptr()) != 0)
+    throw nb::python_error();
   return out;
 }
 
 // {vertex: distance} of the reached vertices. `like` has every vertex as a key in the order of the
-// distances; its values are numbers, like those that take their place.
-nb::object distance_dict(nb::dict like, const ConstArray& distances) {
+// distances; its values are numbers, like those that take their place. `kept` is a list of the same
+// graph's own, for with_values.
+nb::object distance_dict(nb::dict like, const ConstArray& distances, nb::list kept) {
   const auto fill = [&]<class T>(const T* values) -> nb::object {
     const std::size_t n = distances.size();
     if (static_cast<std::size_t>(PyDict_Size(like.ptr())) != n)
@@ -213,7 +222,7 @@ nb::object distance_dict(nb::dict like, const ConstArray& distances) {
     std::size_t missing = 0;
     for (std::size_t i = 0; i < n; ++i) missing += values[i] == unreached<T>();
     const bool most = missing <= n / kDeleteAtMost;
-    nb::dict out = most ? with_values(like, values) : nb::dict();
+    nb::dict out = most ? with_values(like, values, kept) : nb::dict();
     if (most && missing == 0) return out;
     PyObject *key, *place;
     std::size_t i = 0;
@@ -248,7 +257,9 @@ NEARFAR_BIND(m) {
   using nb::arg;
   m.def("dicts_to_csr", &dicts_to_csr, arg("adjacency"), arg("places"), arg("weight").none(),
         arg("multigraph"));
-  m.def("distance_dict", &distance_dict, arg("like"), arg("distances"));
+  m.def("distance_dict", &distance_dict, arg("like"), arg("distances"), arg("kept"));
+  m.def("dict_values_in_place",
+        [](nb::dict dict) { return ValueSlots::of(dict.ptr()).has_value(); });
 }
 
 }  // namespace nearfar

@@ -35,6 +35,8 @@ class BackendGraph:
         self.names: list[Any] = list(original)
         self.places: dict[Any, int] = {name: i for i, name in enumerate(self.names)}
         self._graphs: dict[Any, Graph] = {}
+        #: Some numbers of the last distance dict: they hold its memory for the next one.
+        self.kept: list[Any] = []
 
     def __len__(self) -> int:
         return len(self.names)

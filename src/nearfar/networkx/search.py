@@ -125,7 +125,8 @@ def to_dict(graph: BackendGraph, distances: NDArray[Any]) -> dict[Any, Any]:
     """Vertex -> distance in Python numbers, reached vertices only, in the graph's order."""
     from nearfar import _cpu
 
-    found: dict[Any, Any] = _cpu.distance_dict(graph.places, np.ascontiguousarray(distances))
+    row = np.ascontiguousarray(distances)
+    found: dict[Any, Any] = _cpu.distance_dict(graph.places, row, graph.kept)
     return found
 
 
