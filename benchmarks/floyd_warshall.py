@@ -3,7 +3,9 @@
 ``python benchmarks/floyd_warshall.py -o benchmarks/results`` closes a dense matrix of 16,384
 vertices with int32 and float32 weights in device memory (4,096 with 64 bits) and writes
 ``floyd_warshall_cuda.json``. The ceiling is ``add_min_ceiling``: additions with minimum a second
-with nothing else to do. Sampled rows are proven to be the fixed point that plain rounds reach.
+with nothing else to do. Sampled rows are proven to be the fixed point that plain rounds reach. The
+product that finds the predecessors from the closed matrix is timed by itself; sampled rows of it
+are compared with the smallest tight edge.
 """
 
 from __future__ import annotations
@@ -15,7 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from nearfar.algorithms.floyd_warshall.cuda import add_min_ceiling, solve_matrix
+from nearfar.algorithms.floyd_warshall.cuda import (
+    add_min_ceiling,
+    far_value,
+    solve_matrix,
+    tight_stops,
+)
 from nearfar.bench.environment import environment
 from nearfar.cuda import runtime
 
@@ -33,6 +40,41 @@ def plain_row(matrix: Any, source: int) -> Any:
         if bool((better == row).all()):
             return row
         row = better
+
+
+def plain_predecessors(matrix: Any, row: Any) -> Any:
+    """The smallest strictly nearer vertex with a tight edge; the weights are positive."""
+    cp = runtime.cupy()
+    n = len(row)
+    found = cp.full(n, n, dtype=np.int64)
+    for k in range(0, n, 2048):
+        tight = (row[k : k + 2048, None] + matrix[k : k + 2048] == row) & (
+            row[k : k + 2048, None] < row
+        )
+        first = cp.where(tight.any(axis=0), k + tight.argmax(axis=0), n)
+        found = cp.minimum(found, first)
+    found[found == n] = -1
+    return found
+
+
+def predecessors(matrix: Any, closed: Any, rounds: int) -> list[float]:
+    """Seconds of every round of the product that finds the predecessors of the closed matrix."""
+    cp = runtime.cupy()
+    direct = matrix.copy()
+    direct.reshape(-1)[:: len(direct) + 1] = far_value(np.dtype(direct.dtype))
+    samples = []
+    for turn in range(rounds + 1):
+        before = cp.full(closed.shape, -1, dtype=np.int32)
+        timer = runtime.Timer().start()
+        tight_stops(closed, direct, before)
+        seconds = timer.stop().seconds
+        if turn:
+            samples.append(seconds)
+    for source in (0, 77, len(closed) - 1):
+        truth = plain_predecessors(direct, closed[source])
+        if not bool((truth == before[source]).all()):
+            raise SystemExit(f"predecessors of row {source} of {closed.dtype} are wrong")
+    return samples
 
 
 def measure(dtype: Any, n: int, rounds: int) -> dict[str, Any]:
@@ -58,6 +100,7 @@ def measure(dtype: Any, n: int, rounds: int) -> dict[str, Any]:
         "add_min_per_second": rate,
         "ceiling": ceiling,
         "share_of_ceiling": rate / ceiling,
+        "predecessor_samples": predecessors(matrix, closed, rounds),
     }
 
 
@@ -72,7 +115,9 @@ def main() -> None:
         results[np.dtype(dtype).name] = entry = measure(dtype, n, arguments.rounds)
         share = entry["share_of_ceiling"]
         print(
-            f"{np.dtype(dtype).name} n={n}: {min(entry['samples']):.4f} s, {share:.1%} of ceiling"
+            f"{np.dtype(dtype).name} n={n}: {min(entry['samples']):.4f} s, {share:.1%} of ceiling; "
+            f"predecessors {min(entry['predecessor_samples']):.4f} s more",
+            flush=True,
         )
     report = {"environment": environment(), "results": results}
     file = Path(arguments.out) / "floyd_warshall_cuda.json"

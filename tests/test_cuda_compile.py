@@ -46,6 +46,8 @@ SPILLS_OF = {
     "breadth_first": 640,
 }
 REGISTERS = 128
+# A square of distances beside a square of sums; launched by one block a multiprocessor.
+REGISTERS_OF = {"tight_stops": 255}
 Case = tuple[str, Mapping[str, "str | int"]]
 
 
@@ -94,6 +96,7 @@ def batch_cases(kind: str) -> Iterator[Case]:
         yield "algorithms/batched/block_per_source_global.cuh", {**narrow, **shape}
     value = {"VALUE_T": base["WEIGHT_T"], "USE_DPX": int(base["WEIGHT_T"] == "int")}
     yield "algorithms/floyd_warshall/tiles.cuh", value
+    yield "algorithms/floyd_warshall/tight.cuh", {**value, "ID_T": base["INDEX_T"]}
     for lanes, classes in ((1, 0), (1, 1), (32, 0)):
         form = {"LANES_EACH": lanes, "CLASSES": classes}
         yield "algorithms/bellman_ford/queue.cuh", {**base, **form}
@@ -139,7 +142,8 @@ def compile_case(arch: str, file: str, macros: Mapping[str, str | int]) -> None:
     assert table, f"{file} has no entry point"
     for entry, used in table.items():
         spilled = used.spill_stores + used.spill_loads
-        assert used.registers <= REGISTERS, f"{file} {entry} {arch}: {used}"
+        most = REGISTERS_OF.get(entry, REGISTERS)
+        assert used.registers <= most, f"{file} {entry} {arch}: {used}"
         assert spilled <= SPILLS_OF.get(entry, SPILLS), f"{file} {entry} {arch}: {used}"
 
 

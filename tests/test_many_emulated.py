@@ -13,7 +13,7 @@ from nearfar.errors import NegativeCycleError, OptionError, SolverError
 from nearfar.graph import Graph, unreached_value
 from nearfar.many import all_pairs, distances
 
-from .test_floyd_warshall import DTYPES, random_graph, rows_of
+from .test_floyd_warshall import DTYPES, random_graph, rows_of, zeros_and_parallels
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
@@ -202,3 +202,56 @@ def test_a_stuck_row_is_an_error(method, monkeypatch):
     monkeypatch.setattr(device_rows, "steps_allowed", lambda n: 3)
     with pytest.raises(SolverError, match="more than 3 steps"):
         distances(path, [0, 5], method=f"{method}@cuda")
+
+
+def single_trees(graph):
+    """Distances and predecessors of a search a source on the host."""
+    method = "bellman_ford_queue@cpu"
+    found = [nearfar.sssp(graph, s, method=method) for s in range(graph.n_vertices)]
+    return np.array([p.distances for p in found]), np.array([p.predecessors for p in found])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("method", "kind"),
+    [
+        ("block_per_source", "zeros"),
+        ("floyd_warshall", "plain"),
+        ("floyd_warshall", "zeros"),
+        ("floyd_warshall", "negative"),
+        ("johnson", "negative"),
+    ],
+)
+def test_predecessors_of_many_rows(method, dtype, kind):
+    """Host graph and device graph, whole and with a limit: the trees of single searches."""
+    rng = np.random.default_rng(7)
+    graph = random_graph(rng, 40, 200, dtype, negative=kind == "negative")
+    if kind == "zeros":
+        graph = zeros_and_parallels(rng, 40, 160, dtype)
+    truth, trees = single_trees(graph)
+    call = {"predecessors": True, "method": f"{method}@cuda"}
+    stats = {}
+    found, before = all_pairs(graph, stats=stats, **call)
+    assert before.dtype == graph.indptr.dtype
+    assert stats["predecessor_device_seconds"] >= 0
+    np.testing.assert_array_equal(found, truth)
+    np.testing.assert_array_equal(before, trees)
+    if kind == "zeros":
+        limit = np.median(truth).item()
+        found, before = all_pairs(graph, limit=limit, **call)
+        np.testing.assert_array_equal(before, np.where(truth > limit, -1, trees))
+    graph.on_device = True
+    found, before = all_pairs(graph, **call)
+    assert runtime.is_device_array(before)
+    np.testing.assert_array_equal(np.asarray(found), truth)
+    np.testing.assert_array_equal(np.asarray(before), trees)
+
+
+@pytest.mark.parametrize("method", ["block_per_source", "lanes", "floyd_warshall"])
+def test_predecessors_never_pass_through_the_host(method, monkeypatch):
+    graph = zeros_and_parallels(np.random.default_rng(8), 40, 100, np.int32)
+    trees = single_trees(graph)[1]
+    graph.on_device = True
+    monkeypatch.setattr(runtime, "download", lambda _: pytest.fail("copied to the host"))
+    _, before = all_pairs(graph, predecessors=True, method=f"{method}@cuda")
+    np.testing.assert_array_equal(np.asarray(before), trees)

@@ -11,7 +11,7 @@ from nearfar.generators import generate
 from nearfar.graph import Graph, unreached_value
 from nearfar.many import all_pairs, distances
 
-from ..test_floyd_warshall import DTYPES, random_graph, rows_of
+from ..test_floyd_warshall import DTYPES, random_graph, rows_of, zeros_and_parallels
 from ..zoo import as_dtype
 
 BATCH = ["block_per_source", "block_per_source_global", "lanes"]
@@ -167,3 +167,49 @@ def test_rows_and_reductions_stay_on_the_device(method, dtype, monkeypatch):
     assert isinstance(counts, cp.ndarray)
     np.testing.assert_array_equal(download(found), truth)
     np.testing.assert_array_equal(download(out), truth)
+
+
+@pytest.mark.parametrize("n", [127, 129, 700])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("negative", [False, True])
+def test_predecessors_of_floyd_warshall(n, dtype, negative):
+    """Product, levels of edges that add nothing, breadth-first trees: as on the host, each run."""
+    rng = np.random.default_rng(n)
+    graphs = [random_graph(rng, n, 9 * n, dtype, negative=negative)]
+    if not negative:
+        graphs.append(zeros_and_parallels(rng, n, 4 * n, dtype))
+    for graph in graphs:
+        truth, trees = all_pairs(
+            graph, predecessors=True, method="floyd_warshall", device="cpu", threads=8
+        )
+        for _ in range(3):
+            found, before = all_pairs(graph, predecessors=True, method="floyd_warshall@cuda")
+            np.testing.assert_array_equal(found, truth)
+            np.testing.assert_array_equal(before, trees)
+
+
+@pytest.mark.parametrize("method", BATCH)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_predecessors_of_many_rows(method, dtype, monkeypatch):
+    """From a graph on the host, and on the device without a copy to the host."""
+    from nearfar.cuda import runtime
+
+    rng = np.random.default_rng(12)
+    graph = zeros_and_parallels(rng, 3000, 9000, dtype)
+    sources = rng.integers(0, 3000, 200)
+    truth, trees = distances(graph, sources, predecessors=True, method="worker_per_source@cpu")
+    call = {"predecessors": True, "method": f"{method}@cuda"}
+    for _ in range(3):
+        found, before = distances(graph, sources, **call)
+        np.testing.assert_array_equal(found, truth)
+        np.testing.assert_array_equal(before, trees)
+    cp = runtime.cupy()
+    there = Graph.from_csr(
+        cp.asarray(graph.indptr), cp.asarray(graph.indices), cp.asarray(graph.weights)
+    )
+    download = runtime.download
+    monkeypatch.setattr(runtime, "download", lambda _: pytest.fail("copied to the host"))
+    found, before = distances(there, sources, **call)
+    assert isinstance(before, cp.ndarray)
+    np.testing.assert_array_equal(download(found), truth)
+    np.testing.assert_array_equal(download(before), trees)

@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.algorithms.floyd_warshall.cpu import FloydWarshallOptions, longest_path
+from nearfar.algorithms.floyd_warshall.cpu import (
+    FloydWarshallOptions,
+    keeps_predecessors,
+    longest_path,
+    needs_64_bits,
+    rows_left,
+)
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import C_NAMES
 from nearfar.graph import unreached_value
 from nearfar.negative_cycles import potentials
+from nearfar.paths import tight_predecessors
 from nearfar.registry import Answer, Request, Workspace, variant
 
 if TYPE_CHECKING:
@@ -19,7 +26,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph import Graph
 
-__all__ = ["add_min_ceiling", "floyd_warshall", "solve_matrix"]
+__all__ = ["add_min_ceiling", "floyd_warshall", "solve_matrix", "tight_stops"]
 
 _KERNELS = "algorithms/floyd_warshall/tiles.cuh"
 _PAD, _TILE = 128, 64
@@ -30,9 +37,19 @@ def far_value(dtype: np.dtype[Any]) -> Any:
     return dtype.type(np.inf) if dtype.kind == "f" else dtype.type(np.iinfo(dtype).max // 2)
 
 
-def _program(dtype: np.dtype[Any]) -> runtime.Program:
+def _macros(dtype: np.dtype[Any]) -> dict[str, str | int]:
     dpx = dtype == np.int32 and runtime.device().compute_capability >= (9, 0)
-    return runtime.program(_KERNELS, {"VALUE_T": C_NAMES[dtype.name], "USE_DPX": int(dpx)})
+    return {"VALUE_T": C_NAMES[dtype.name], "USE_DPX": int(dpx)}
+
+
+def _program(dtype: np.dtype[Any]) -> runtime.Program:
+    return runtime.program(_KERNELS, _macros(dtype))
+
+
+def _squares(side: int, dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Grid of the products over the whole matrix."""
+    square = side // (64 if dtype.itemsize == 8 else 128)
+    return square, square
 
 
 def solve_matrix(matrix: Any) -> None:
@@ -50,11 +67,10 @@ def solve_matrix(matrix: Any) -> None:
     kernel = program.kernel("update_strips")
     kernel.allow_shared(shared)
     none, width = np.int64(0), np.int64(side)
-    square = side // (64 if dtype.itemsize == 8 else 128)
     close = runtime.Launch(program.kernel("close_diagonal"), 1, 1024, (matrix, width, none))
     strips = runtime.Launch(kernel, (side // _TILE, 2), 256, (matrix, width, none, none), shared)
     rest = runtime.Launch(
-        program.kernel("update_rest"), (square, square), 256, (matrix, width, none)
+        program.kernel("update_rest"), _squares(side, dtype), 256, (matrix, width, none)
     )
 
     def through(step: int, *order: int) -> None:
@@ -72,6 +88,26 @@ def solve_matrix(matrix: Any) -> None:
         through(second, second, first)
         rest.set(2, np.int64(number))
         rest()
+
+
+def tight_stops(closed: Any, direct: Any, before: Any) -> None:
+    """Predecessors from strictly nearer vertices, in one launch; the smallest id of each.
+
+    Parameters
+    ----------
+    closed : cupy array, shape (side, side)
+        As :func:`solve_matrix` leaves it; no weight was negative.
+    direct : cupy array, shape (side, side)
+        The edges, as it was given, but with :func:`far_value` on the diagonal.
+    before : cupy array, shape (n, n), int32 or int64
+        Written where there is a predecessor, else left as it is.
+    """
+    dtype = np.dtype(closed.dtype)
+    side, n = len(closed), len(before)
+    macros = {**_macros(dtype), "ID_T": C_NAMES[np.dtype(before.dtype).name]}
+    kernel = runtime.program("algorithms/floyd_warshall/tight.cuh", macros).kernel("tight_stops")
+    arguments = (closed, direct, np.int64(side), np.int64(n), far_value(dtype), before)
+    kernel(_squares(side, dtype), 256, arguments)
 
 
 def add_min_ceiling(dtype: np.dtype[Any], turns: int = 20_000) -> float:
@@ -101,6 +137,7 @@ def _fits(graph: Graph, request: Request) -> Literal[True] | str:
     problems={"all_pairs"},
     weights="any",
     options=FloydWarshallOptions,
+    predecessors=True,
     requires=_fits,
     paper="floyd-1962",
     section="blocked after Venkataraman et al. 2003",
@@ -110,19 +147,29 @@ def _fits(graph: Graph, request: Request) -> Literal[True] | str:
 def floyd_warshall(
     graph: Graph, sources: NDArray[np.int64], options: FloydWarshallOptions, workspace: Workspace
 ) -> Answer:
-    """All pairs of a dense or small graph on the GPU."""
+    """All pairs of a dense or small graph on the GPU.
+
+    Predecessors take a second product over the matrix and a copy of the edges' matrix; they are
+    found on the device and stay there.
+    """
     cp = runtime.cupy()
     n, dtype = graph.n_vertices, graph.weight_dtype
     h = potentials(graph)
     if n == 0:
         return Answer(np.empty((0, 0), dtype), {"iterations": 0})
-    wide = dtype == np.int32 and longest_path(graph) >= 2**28
+    wide = needs_64_bits(graph)
     inner = np.dtype(np.int64) if wide else dtype
     side = -(-n // _PAD) * _PAD
+    trees = keeps_predecessors(graph, options, workspace, overflow=False)
+    ids = n * n * graph.indptr.dtype.itemsize
     runtime.require_memory(
-        side * side * inner.itemsize + n * n * dtype.itemsize + 16 * graph.n_edges,
+        (side * side * inner.itemsize + n * n) * (2 if trees else 1)
+        + n * n * dtype.itemsize
+        + 16 * graph.n_edges
+        + (ids if trees else 0),
         "use device='cpu', or a batch method with out='name.npy'",
     )
+    every_source = len(sources) == n and bool((sources == np.arange(n)).all())
     timer = runtime.Timer().start()
     far = far_value(inner)
     matrix = cp.empty((side, side), dtype=inner)
@@ -137,6 +184,7 @@ def floyd_warshall(
     keep[1:] &= (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])
     place = cp.asarray(tails[keep] * side + heads[keep])
     matrix.reshape(-1)[place] = cp.asarray(weights[keep])
+    direct = matrix.copy() if trees else None
     solve_matrix(matrix)
     found = matrix[:n, :n]
     overflow = False
@@ -162,9 +210,31 @@ def floyd_warshall(
         shift = h if graph.n_negative else None
         stats["inexact_rows"] = _cpu.polish_rows(graph.view, every, rows, shift, workspace.threads)
         out = rows
-    if len(sources) != n or not (sources == np.arange(n)).all():
+        if trees:
+            matrix[:n, :n] = runtime.upload(rows)
+    before = None
+    if trees and not overflow:
+        timer.start()
+        before = _predecessors(graph, matrix, direct, out)
+        stats["predecessor_device_seconds"] = timer.stop().seconds
+        if not every_source:
+            before = before[cp.asarray(sources)]
+    if not every_source:
         out = out[sources] if isinstance(out, np.ndarray) else out[cp.asarray(sources)]
     if workspace.columns is not None:
         some = workspace.columns
         out = out[:, some] if isinstance(out, np.ndarray) else out[:, cp.asarray(some)]
-    return Answer(out, stats)
+    return Answer(out, stats, before)
+
+
+def _predecessors(graph: Graph, closed: Any, direct: Any, rows: Any) -> Any:
+    """Predecessors of all rows on the device: the product, then what edges of weight 0 leave."""
+    cp = runtime.cupy()
+    n = graph.n_vertices
+    direct.reshape(-1)[:: len(direct) + 1] = far_value(np.dtype(direct.dtype))
+    before = cp.full((n, n), -1, dtype=graph.indptr.dtype)
+    tight_stops(closed, direct, before)
+    there = runtime.upload(rows)
+    for i in cp.flatnonzero(rows_left(before, there)).get().tolist():
+        before[i] = tight_predecessors(graph, i, there[i])
+    return before
