@@ -1,4 +1,4 @@
-"""Write docs/reference/command-line.md and docs/reference/file-formats.md from the program itself.
+"""Write command-line.md, file-formats.md and python.md of docs/reference from the program itself.
 
 ``python scripts/make_docs.py`` rewrites them; with ``--check`` it only compares and exits 1 when
 they differ, which is what a test does.
@@ -11,6 +11,8 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from python_reference import python_page
 
 from nearfar.cli.console import EXIT_CODES
 from nearfar.cli.main import build_parser
@@ -26,7 +28,11 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="only compare")
     args = parser.parse_args(argv)
-    pages = {"command-line.md": command_line(), "file-formats.md": file_formats()}
+    pages = {
+        "command-line.md": command_line(),
+        "file-formats.md": file_formats(),
+        "python.md": python_page(NOTICE),
+    }
     stale = 0
     for name, text in pages.items():
         file = REFERENCE / name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import subprocess
@@ -22,6 +21,8 @@ from nearfar.bench.peers import Nearfar, Peer
 from nearfar.bench.result import Result, Run, Sample
 from nearfar.errors import OptionError, ProofError
 from nearfar.registry import variants
+
+from .loading import load_program
 
 SIZES = {"grid": (1500 // 10) ** 2, "martin": (1 << 20) // 100, "random": 983, "mesh": 5_000}
 
@@ -325,18 +326,8 @@ def test_command_json_and_refusals() -> None:
     assert command("peers", "--methods", "nothing").returncode == 2
 
 
-def script(name: str) -> Any:
-    path = Path(__file__).resolve().parents[1] / "benchmarks" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_choice_is_judged_against_every_variant() -> None:
-    judge = script("choose_quality").judge
+    judge = load_program("benchmarks", "choose_quality").judge
     found = judge("grid", suite.load("grid", 10_000), 1, 2, 0.2)
     expected = {v.id for v in variants(device="cpu", problem="sssp") if v.weights != "unweighted"}
     assert set(found["tried"]) == expected
@@ -346,7 +337,7 @@ def test_choice_is_judged_against_every_variant() -> None:
 
 
 def test_overheads_measure() -> None:
-    overheads = script("overheads")
+    overheads = load_program("benchmarks", "overheads")
     seconds, heavy = overheads.import_time(1)
     assert 0 < seconds["value"] < 5
     assert heavy["value"] == 0, heavy["names"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -11,22 +9,14 @@ import pytest
 
 from nearfar.generators import generate
 
+from .loading import load_program
+
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    sys.path.insert(0, str(BENCHMARKS))
-    try:
-        path = BENCHMARKS / "choose_quality_cuda.py"
-        spec = importlib.util.spec_from_file_location("choose_quality_cuda", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-    finally:
-        sys.path.remove(str(BENCHMARKS))
+    return load_program("benchmarks", "choose_quality_cuda")
 
 
 @pytest.mark.usefixtures("emulated_gpu")

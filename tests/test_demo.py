@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import lzma
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -18,22 +16,13 @@ import nearfar
 from nearfar.cli.console import Exit
 from nearfar.errors import GraphError
 from tests.datafiles import data_path
+from tests.loading import load_program
 from tests.program import fail, succeed
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def load_script(name: str) -> ModuleType:
-    """A file of scripts/ as a module."""
-    spec = importlib.util.spec_from_file_location(f"script_{name}", ROOT / "scripts" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-demo = load_script("demo")
+demo = load_program("scripts", "demo")
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -27,22 +25,10 @@ from nearfar.experiments.johnson_apsp import MISSING
 from nearfar.experiments.solving import geometric, hops, weighted
 
 from .datafiles import data_path
+from .loading import load_program
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"
 TINY = Settings("tiny", "cpu", rounds=1)
-
-
-def script(name: str) -> ModuleType:
-    sys.path.insert(0, str(SCRIPTS))
-    try:
-        spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-    finally:
-        sys.path.remove(str(SCRIPTS))
 
 
 def test_hops_of_a_path_from_its_middle() -> None:
@@ -138,7 +124,8 @@ def test_what_is_kept_makes_the_same_tables_and_figures(
     graphs = ["flickr", "rmat"]
     run("davidson-2014", out=tmp_path / "run", scale="tiny", device="cpu", only=graphs)
     document = json.loads((tmp_path / "run" / "results.json").read_text())
-    keep, reading = script("keep_experiment"), script("experiment_results")
+    keep = load_program("scripts", "keep_experiment")
+    reading = load_program("scripts", "experiment_results")
     monkeypatch.setattr(keep, "RESULTS", tmp_path / "benchmarks" / "results")
     (tmp_path / "benchmarks" / "results").mkdir(parents=True)
     monkeypatch.setattr(sys, "argv", ["keep", str(tmp_path / "run")])
@@ -161,7 +148,7 @@ def test_parts_of_an_experiment_are_kept_together(
     for graph in ("flickr", "rmat"):
         run("davidson-2014", out=tmp_path / graph, scale="tiny", device="cpu", only=[graph])
     (tmp_path / "rmat" / "results.json").unlink()  # as after a run that was stopped
-    keep = script("keep_experiment")
+    keep = load_program("scripts", "keep_experiment")
     monkeypatch.setattr(keep, "RESULTS", tmp_path)
     for words in ([str(tmp_path / "flickr")], ["--add", str(tmp_path / "rmat")]):
         monkeypatch.setattr(sys, "argv", ["keep", *words])

@@ -33,6 +33,11 @@ def from_networkx(cls: type[Graph], graph: Any, weight: str | None = "weight") -
     Graph
         int64 weights when all are Python ints, else float64; unweighted when no edge has the
         attribute.
+
+    Raises
+    ------
+    GraphError
+        If an edge's attribute is not a number.
     """
     names = list(graph)
     place = {name: i for i, name in enumerate(names)}
@@ -91,6 +96,8 @@ def from_dataframe(
         columns that are already 0 to n - 1 are kept as they are.
     weight : str or None
         Column of the weights.
+    directed : bool
+        False enters every edge in both directions.
 
     Returns
     -------
@@ -162,6 +169,11 @@ def from_dense(
     Returns
     -------
     Graph
+
+    Raises
+    ------
+    GraphError
+        If the matrix is not square.
     """
     mask = np.ma.getmaskarray(matrix) if isinstance(matrix, np.ma.MaskedArray) else None
     if mask is None and (array := as_numpy(matrix, "matrix")).dtype == object:

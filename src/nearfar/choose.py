@@ -121,7 +121,18 @@ def rank(graph: Graph, request: Request) -> list[Choice]:
 
 
 def best(graph: Graph, request: Request) -> tuple[Variant, str]:
-    """The cheapest variant and the reason in words.
+    """The cheapest variant for a request; cached on the graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    request : Request
+
+    Returns
+    -------
+    variant : Variant
+    reason : str
+        Why, in words.
 
     Raises
     ------
@@ -160,9 +171,10 @@ def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Expl
     ----------
     graph : Graph
     request : Request or None
-        None makes one from the fields: ``problem`` (``"sssp"``, ``"batch"``, ``"all_pairs"``),
-        ``n_sources``, ``device``, ``threads`` (all cores of this process), ...; see
-        :class:`nearfar.registry.Request`.
+        None makes one from the fields.
+    **fields
+        Of :class:`nearfar.registry.Request`: ``problem`` (``"sssp"``, ``"batch"``,
+        ``"all_pairs"``), ``n_sources``, ``device``, ``threads`` (all cores of this process), ...
 
     Returns
     -------

@@ -186,6 +186,8 @@ def from_csr(
         As in :class:`Graph`; any integer or float dtype, NumPy or anything with DLPack.
     directed : bool
         False states that both directions of every edge are in the arrays.
+    vertex_names, coordinates, attributes
+        As in :class:`Graph`.
 
     Returns
     -------
@@ -229,6 +231,8 @@ def from_edges(
         Number of vertices; None takes the largest end plus one.
     directed : bool
         False enters every edge in both directions (a self-loop once).
+    vertex_names, coordinates, attributes
+        As in :class:`Graph`.
 
     Returns
     -------

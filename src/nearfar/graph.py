@@ -206,7 +206,13 @@ class Graph:
         return GraphView(self.indptr, self.indices, self.effective_weights)
 
     def transpose(self) -> Graph:
-        """The graph with every edge reversed, cached; itself if undirected. O(n + m)."""
+        """The graph with every edge reversed, cached; O(n + m).
+
+        Returns
+        -------
+        Graph
+            Itself if undirected.
+        """
         if not self.directed:
             return self
         found = self.cache.get("transpose")
@@ -222,7 +228,17 @@ class Graph:
         return found
 
     def astype(self, dtype: Any) -> Graph:
-        """The graph with weights of another dtype, cached a dtype.
+        """The graph with weights of another dtype, cached a dtype; O(m).
+
+        Parameters
+        ----------
+        dtype : dtype
+            int32, int64, float32 or float64.
+
+        Returns
+        -------
+        Graph
+            Itself if that is its dtype.
 
         Raises
         ------
@@ -246,7 +262,13 @@ class Graph:
         return self.cache[key]  # type: ignore[no-any-return]
 
     def without_weights(self) -> Graph:
-        """The same edges, each counting 1."""
+        """The same edges, each counting 1.
+
+        Returns
+        -------
+        Graph
+            Itself if it has no weights.
+        """
         return self if self.weights is None else self._derived(self.indptr, self.indices, None)
 
     def _derived(
@@ -263,14 +285,26 @@ class Graph:
         )
 
     def to_scipy(self) -> Any:
-        """A ``scipy.sparse.csr_array`` over the same arrays (ones without weights)."""
+        """The graph as a SciPy matrix over the same arrays.
+
+        Returns
+        -------
+        scipy.sparse.csr_array, shape (n, n)
+            Without weights every stored entry is 1.
+        """
         from scipy.sparse import csr_array
 
         n = self.n_vertices
         return csr_array((self.effective_weights, self.indices, self.indptr), shape=(n, n))
 
     def digest(self) -> str:
-        """SHA-256 of the arrays, cached: names a graph in caches and manifests."""
+        """SHA-256 of the arrays, cached: names a graph in caches and manifests; O(n + m).
+
+        Returns
+        -------
+        str
+            64 hexadecimal digits.
+        """
         if "digest" not in self.cache:
             state = hashlib.sha256()
             for array in (self.indptr, self.indices, self.weights):
@@ -284,6 +318,16 @@ class Graph:
 
     def index_of(self, vertex: Any, what: str = "vertex") -> int:
         """Index of a vertex given by external name, or by index when the graph has no names.
+
+        Parameters
+        ----------
+        vertex : int or name
+        what : str
+            The vertex's role, for the message.
+
+        Returns
+        -------
+        int
 
         Raises
         ------
@@ -310,7 +354,17 @@ class Graph:
         return int(vertex)
 
     def name_of(self, index: int) -> Any:
-        """External name of a vertex index (the index itself when there are no names)."""
+        """External name of a vertex.
+
+        Parameters
+        ----------
+        index : int
+
+        Returns
+        -------
+        object
+            The index itself when there are no names.
+        """
         if self.vertex_names is None:
             return int(index)
         name = self.vertex_names[index]

@@ -186,6 +186,11 @@ def all_pairs(graph: Any, **arguments: Any) -> Any:
     Returns
     -------
     array, shape (n, n), or what ``out`` and ``reduce`` ask for
+
+    Raises
+    ------
+    OptionError
+        For ``sources`` or ``pairs``, and as :func:`distances`.
     """
     for name in ("sources", "pairs"):
         if name in arguments:

@@ -78,9 +78,9 @@ def tight_predecessors(graph: Graph, source: int, distances: Any) -> Any:
 
 @dataclass(slots=False, repr=False, eq=False)
 class Paths:
-    """The answer for one source.
+    """The answer for one source, as :func:`nearfar.sssp` makes it.
 
-    Attributes
+    Parameters
     ----------
     graph : Graph
         The graph it belongs to.
@@ -164,12 +164,31 @@ class Paths:
         return self._summary[1]
 
     def distance_to(self, target: Any) -> Any:
-        """Distance of one vertex, by external name or index, as a Python number, or inf."""
+        """Distance of one vertex.
+
+        Parameters
+        ----------
+        target : int or vertex name
+
+        Returns
+        -------
+        int or float
+            A Python number in units of the weights; inf when it was not reached.
+        """
         value = self._host_distances[self.graph.index_of(target, "target")]
         return float("inf") if value == unreached_value(value.dtype) else value.item()
 
     def path_to(self, target: Any) -> list[Any]:
-        """The vertices of a shortest path, source first, in external names.
+        """The vertices of a shortest path.
+
+        Parameters
+        ----------
+        target : int or vertex name
+
+        Returns
+        -------
+        list
+            External names, source first, target last.
 
         Raises
         ------
@@ -186,10 +205,19 @@ class Paths:
         return [self.graph.name_of(v) for v in steps]
 
     def paths_to(self, targets: Iterable[Any]) -> FlatPaths:
-        """Shortest paths to many targets as flat arrays of vertex indices; unreached are empty.
+        """Shortest paths to many targets as flat arrays of vertex indices.
 
         All paths advance together, so the cost is the sum of their lengths with one vectorised step
         a hop.
+
+        Parameters
+        ----------
+        targets : iterable of int or vertex name
+
+        Returns
+        -------
+        FlatPaths
+            One path a target, in their order; empty for one that was not reached.
         """
         ends = np.array([self.graph.index_of(t, "target") for t in targets], dtype=np.int64)
         predecessors = self._host_predecessors
@@ -211,7 +239,13 @@ class Paths:
         return FlatPaths(offsets, vertices)
 
     def tree(self) -> Graph:
-        """The shortest-path tree as a graph with the same vertices and only tree edges."""
+        """The shortest-path tree.
+
+        Returns
+        -------
+        Graph
+            The same vertices and, of the edges, only those from a predecessor to its vertex.
+        """
         from nearfar.graph import Graph
 
         predecessors = self._host_predecessors

@@ -40,7 +40,18 @@ _SERIES = ("frontier", "near", "far", "edges", "labelled", "final", "seconds")
 
 
 def dijkstra_edges(graph: Graph, distances: Any) -> int:
-    """Edges that a Dijkstra run touches: the out-edges of every reached vertex. O(n)."""
+    """Edges that a Dijkstra run touches: the out-edges of every reached vertex. O(n).
+
+    Parameters
+    ----------
+    graph : Graph
+    distances : array, shape (n,)
+        NumPy or CuPy.
+
+    Returns
+    -------
+    int
+    """
     from nearfar.construct import as_numpy
 
     host = as_numpy(distances, "distances")
@@ -100,12 +111,27 @@ def profile(graph: Graph, paths: Paths) -> dict[str, Any]:
 
 
 def write_profile(document: dict[str, Any], path: Path) -> None:
-    """Write a profile or a delta sweep as JSON."""
+    """Write a profile or a delta sweep as JSON.
+
+    Parameters
+    ----------
+    document : dict
+        From :func:`profile` or :func:`delta_sweep`.
+    path : Path
+    """
     path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 def read_profile(path: Path) -> dict[str, Any]:
     """Read what :func:`write_profile` wrote.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    dict
 
     Raises
     ------

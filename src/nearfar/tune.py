@@ -86,7 +86,12 @@ class TuneResult:
 
 
 def tunable() -> list[str]:
-    """Methods whose launch shape can be tuned."""
+    """Methods whose launch shape can be tuned.
+
+    Returns
+    -------
+    list of str
+    """
     found = variants(device="cuda", problem="sssp")
     return sorted(v.idea for v in found if v.options is LaunchOptions)
 

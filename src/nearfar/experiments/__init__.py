@@ -57,7 +57,12 @@ __all__ = ["experiments", "find", "run"]
 
 
 def experiments() -> dict[str, Experiment]:
-    """All experiments by name, sorted."""
+    """All experiments by name, sorted.
+
+    Returns
+    -------
+    dict of str to Experiment
+    """
     found: dict[str, Experiment] = {}
     for info in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{info.name}")
@@ -69,6 +74,14 @@ def experiments() -> dict[str, Experiment]:
 
 def find(name: str) -> Experiment:
     """The experiment of that name.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    Experiment
 
     Raises
     ------

@@ -131,6 +131,14 @@ def write(
 def detect(path: str | os.PathLike[str]) -> str:
     """Name of the format of a file, from its suffix and its first bytes.
 
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    str
+
     Raises
     ------
     GraphFormatError

@@ -98,7 +98,12 @@ def register(spec: Format) -> Format:
 
 
 def formats() -> dict[str, Format]:
-    """All formats by name, in alphabetical order."""
+    """All formats by name, in alphabetical order.
+
+    Returns
+    -------
+    dict of str to Format
+    """
     global _discovered
     if not _discovered:
         from nearfar import formats as package

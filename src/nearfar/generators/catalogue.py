@@ -108,6 +108,11 @@ def generate(name: str, **parameters: Any) -> Graph:
     **parameters
         Keywords of that family; ``nearfar generate NAME --help`` lists them.
 
+    Returns
+    -------
+    Graph
+        The same for the same parameters on every machine.
+
     Raises
     ------
     OptionError
