@@ -9,6 +9,7 @@ from typing import Any
 from experiment_results import Kept, spread
 
 from nearfar.experiments.experiment import Done
+from nearfar.experiments.ortega_tables import saved_by_tuning
 
 PAGE = "docs/reproduction/ortega-arranz-2015.md"
 #: Tables 2 and 3: GPU Crauser over CPU Crauser and over GPU Martin; Fermi, Kepler, Titan.
@@ -129,7 +130,7 @@ def _gpu_differences(cuda: Kept) -> list[str]:
     best = _best(cuda)
     random = [d for d in best.values() if d.what["kind"] == "random"]
     martin = [d for d in cuda.done if d.what["kind"] == "martin"]
-    tuned = [100 * (1 - 1 / _ratio(d, "GPU Crauser succ.", "GPU Crauser opt.")) for d in cuda.done]
+    tuned = [gain for d in cuda.done if (gain := saved_by_tuning(d)) is not None]
     idle = [100 * _counters(d, "GPU Crauser succ.")["idle_share"] for d in martin]
     idle_pred = [100 * _counters(d, "GPU Crauser pred.")["idle_share"] for d in martin]
     iterations = [

@@ -26,22 +26,22 @@ def solve_bytes(one: Case, graph: Graph, source: int) -> int | None:
     """Greatest memory of one solve above what was in use before it.
 
     The graph, its transpose and other arrays that a method keeps for the next solve are made by a
-    solve before. On the device it is what the pool of allocations grew by; on the host the
+    solve before. On the device it is what a pool of allocations of its own takes; on the host the
     high-water mark of resident memory, which Linux lets a process reset; None elsewhere.
     """
     warm = one.variant.run(graph, source, one.options, Workspace(threads=one.threads))
     del warm
     gc.collect()
     if one.variant.device == "cuda":
-        pool = runtime.cupy().get_default_memory_pool()
-        runtime.synchronize()
-        pool.free_all_blocks()
-        before = int(pool.total_bytes())
-        answer = one.variant.run(graph, source, one.options, Workspace())
-        runtime.synchronize()
-        grown = int(pool.total_bytes()) - before
-        del answer
-        return grown
+        cp = runtime.cupy()
+        # A pool of its own: blocks that the default one holds free would hide what is taken.
+        pool = cp.cuda.MemoryPool()
+        with cp.cuda.using_allocator(pool.malloc):
+            answer = one.variant.run(graph, source, one.options, Workspace())
+            runtime.synchronize()
+            taken = int(pool.total_bytes())
+            del answer
+        return taken
     if not _reset_peak():
         return None
     before = _status("VmRSS")

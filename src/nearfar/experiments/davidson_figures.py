@@ -91,7 +91,7 @@ def _figure_4(done: Sequence[Done]) -> Figure:
                 f"{one.key}: edges touched so far",
                 "iteration",
                 "edges",
-                lines([(label, "edges", label) for label in (_SWEEP, _NEAR_FAR)]),
+                lines([(x, "edges", x) for x in (_SWEEP, _NEAR_FAR)]),
             ),
         ]
     caption = "A mesh and a scale-free graph: queue sizes, and how much is looked at in all."

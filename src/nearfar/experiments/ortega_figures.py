@@ -15,7 +15,7 @@ from nearfar.experiments.ortega_tables import (
     labels_of,
     name_of,
     of_kind,
-    ratio_of,
+    saved_by_tuning,
     seconds_of,
 )
 
@@ -113,12 +113,11 @@ def _by_graph(
 
 
 def _gains(number: int, some: Sequence[Done]) -> Figure | None:
-    """What the tuned launch shape saves; below zero where tuning on one source misled."""
-    gains = [ratio_of(one, _DEFAULT, _TUNED) for one in some]
-    if not any(gains):
+    """What the tuned launch shape saves."""
+    gains = [saved_by_tuning(one) for one in some]
+    if all(gain is None for gain in gains):
         return None
-    values = {"": [None if g is None else 100 * (1 - 1 / g) for g in gains]}
-    panel = _bars("time saved by the tuned launch shape", "%", some, values, log=False)
+    panel = _bars("time saved by the tuned launch shape", "%", some, {"": gains}, log=False)
     return _figure(number, "gain of tuning", [panel], 1)
 
 

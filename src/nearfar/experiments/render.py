@@ -114,10 +114,14 @@ def _legend(page: Any, across: int) -> None:
     for axes in page.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    place = {"loc": "outside right upper"}
-    if across > 1:
-        place = {"loc": "outside lower center", "ncols": min(len(handles), 3 * across)}
-    page.legend(handles.values(), handles.keys(), fontsize=8, frameon=False, **place)
+    page.legend(
+        handles.values(),
+        handles.keys(),
+        fontsize=8,
+        frameon=False,
+        loc="outside lower center" if across > 1 else "outside right upper",
+        ncols=min(len(handles), 3 * across) if across > 1 else 1,
+    )
 
 
 def _dress(axes: Any, panel: Mapping[str, Any]) -> None:
@@ -127,14 +131,16 @@ def _dress(axes: Any, panel: Mapping[str, Any]) -> None:
     axes.set_ylabel(panel["y_label"])
     if panel["x_log"]:
         axes.set_xscale("log")
-        _label_log(axes, axes.xaxis)
+        _label_log(axes.xaxis)
         measured = sorted({x for series in panel["series"] for x in series["x"]})
         if len(measured) <= 6:
             axes.set_xticks(measured, [f"{x:,g}" for x in measured])
             axes.set_xticks([], minor=True)
     if panel["y_log"]:
         axes.set_yscale("log")
-        _label_log(axes, axes.yaxis)
+        _label_log(axes.yaxis)
+    elif axes.get_ylim()[1] >= 10_000:
+        axes.yaxis.set_major_formatter("{x:,.0f}")
     for label, at in panel["marks"]:
         axes.axvline(at, color="black", linewidth=0.8, linestyle=":")
         where = axes.get_xaxis_transform()
@@ -143,7 +149,7 @@ def _dress(axes: Any, panel: Mapping[str, Any]) -> None:
     axes.grid(axis="y", linewidth=0.3)
 
 
-def _label_log(axes: Any, axis: Any) -> None:
+def _label_log(axis: Any) -> None:
     """Plain numbers at powers of ten; at 2 and 5 times them too where there are few powers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -182,11 +188,15 @@ def _lines(axes: Any, panel: Mapping[str, Any], looks: Mapping[str, tuple[str, s
 def _bars(axes: Any, panel: Mapping[str, Any], looks: Mapping[str, tuple[str, str]]) -> None:
     series = panel["series"]
     names = list(series[0]["x"]) if series else []
-    width = 0.8 / max(len(series), 1)
+    # A group is as wide as the series that it has.
+    there = [
+        [n for n, one in enumerate(series) if one["y"][i] is not None] for i in range(len(names))
+    ]
+    width = 0.8 / max((len(group) for group in there), default=1)
     for number, one in enumerate(series):
-        shift = (number - (len(series) - 1) / 2) * width
-        heights = [y or 0.0 for y in one["y"]]
-        places = [i + shift for i in range(len(names))]
+        groups = [i for i, group in enumerate(there) if number in group]
+        places = [i + (there[i].index(number) - (len(there[i]) - 1) / 2) * width for i in groups]
+        heights = [one["y"][i] for i in groups]
         style = {"color": looks.get(one["label"], _COLOURS)[0]} | one["style"]
         axes.bar(places, heights, width * 0.95, label=one["label"] or None, **style)
     turned = any(len(str(name)) > 8 for name in names)
