@@ -13,7 +13,6 @@ from nearfar import Graph, generate
 from nearfar.bench.cases import proven
 from nearfar.errors import MissingDependencyError
 from nearfar.experiments import run
-from nearfar.experiments.beyond import bytes_once
 from nearfar.experiments.davidson_2014 import EXPERIMENT as DAVIDSON
 from nearfar.experiments.davidson_2014 import METHODS
 from nearfar.experiments.davidson_graphs import GRAPHS, source_of
@@ -22,6 +21,7 @@ from nearfar.experiments.experiment import Done, Settings
 from nearfar.experiments.johnson_apsp import EXPERIMENT as JOHNSON
 from nearfar.experiments.johnson_apsp import GRAPHS as JOHNSON_GRAPHS
 from nearfar.experiments.johnson_apsp import MISSING
+from nearfar.experiments.roofline import bytes_once
 from nearfar.experiments.solving import geometric, hops, weighted
 
 from .datafiles import data_path
