@@ -82,9 +82,86 @@ def test_hub_with_many_edges(form: str) -> None:
 def test_thin_steps_over_several_blocks() -> None:
     """A wave of a few hundred vertices: both blocks meet at their own barrier, level by level."""
     graph = generate("grid", rows=150, columns=150).without_weights()
-    paths = check(graph, 75 * 150 + 75, thin_limit=4096)
+    paths = check(graph, 75 * 150 + 75, thin_limit=4096, ahead_rounds=0)
     assert paths.stats["thin_levels"] > 50
     assert paths.stats["steps"] < paths.stats["iterations"]
+
+
+SPARSE = {
+    "grid": lambda: generate("grid", rows=60, columns=60).without_weights(),
+    "path": lambda: both_ways(as_dtype(ZOO["path"](), "unweighted")),
+    "lattice": lambda: tangled(5, 600, 4),
+    "medium rows": lambda: tangled(40, 900, 3),
+    "long rows": lambda: tangled(700, 3000, 3),
+    "heavy rows": lambda: tangled(3000, 4000, 3),
+}
+
+
+def tangled(hub: int, n: int, seed: int) -> Graph:
+    """A long path with some shortcuts and a hub of that many edges in its middle."""
+    rng = np.random.default_rng(seed)
+    near = rng.integers(0, n - 8, n)
+    sources = np.concatenate([np.arange(n - 1), near, np.full(hub, n // 2)])
+    targets = np.concatenate([np.arange(1, n), near + rng.integers(2, 8, n), n + np.arange(hub)])
+    extra = np.arange(hub - 1)  # the hub's leaves are joined among themselves
+    sources = np.concatenate([sources, n + extra])
+    targets = np.concatenate([targets, n + extra + 1])
+    return Graph.from_edges(sources, targets, directed=False)
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_running_ahead(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of every length, rounds of any number, all queues, each proven."""
+    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    graph = SPARSE[name]()
+    assert graph.mean_degree <= 5
+    for rounds in (1, 7, 128):
+        paths = check(graph, 0, ahead_rounds=rounds)
+        assert paths.stats["ahead_steps"] > 0
+        assert paths.stats["iterations"] > paths.distances[paths.reachable].max()
+    assert check(graph, 0, ahead_rounds=0).stats["ahead_steps"] == 0
+    full = oracle.dijkstra(graph, 0)
+    top = np.iinfo(np.int32).max
+    for limit in (3, 20):
+        paths = nearfar.sssp(graph, 0, method=METHOD, limit=limit)
+        np.testing.assert_array_equal(paths.distances, np.where(full <= limit, full, top))
+    paths = nearfar.sssp(graph, 0, method=METHOD, targets=[9, 30])
+    farthest = full[[9, 30]].max()
+    np.testing.assert_array_equal(paths.distances, np.where(full <= farthest, full, top))
+
+
+def test_running_ahead_with_small_queues(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a queue has no room for is found again by relaxing all reached vertices."""
+    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    monkeypatch.setattr(cuda, "_SPARE", 6)
+    monkeypatch.setattr(cuda, "QUEUE_SHARE", 10**9)
+    graph = SPARSE["grid"]()
+    paths = check(graph, 60 * 30 + 30, ahead_rounds=5)
+    assert paths.stats["rescans"] > 0
+
+
+def test_running_ahead_over_the_whole_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frontier too large for the blocks' lists takes steps of all warps."""
+    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    monkeypatch.setattr(cuda, "_AHEAD_SHARE", 4)
+    graph = SPARSE["grid"]()
+    paths = check(graph, 60 * 30 + 30, ahead_rounds=5, stats="full")
+    assert {"thin", "ahead", "relax"} <= set(paths.stats["kind"])
+
+
+def test_running_ahead_with_64_bit_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    monkeypatch.setattr(cuda, "device_graph", lambda graph: device_graph(graph, wide=True))
+    for name in ("grid", "medium rows"):
+        assert check(SPARSE[name](), 0).stats["ahead_steps"] > 0
+
+
+def test_the_watchdog_ends_running_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = SPARSE["path"]()
+    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    monkeypatch.setattr(cuda, "STEPS_BEYOND", 5 - 2 * graph.n_vertices)
+    with pytest.raises(SolverError, match="gave up after 6 steps"):
+        nearfar.sssp(graph, 0, method=METHOD, ahead_rounds=1)
 
 
 def test_limit_and_targets() -> None:

@@ -48,6 +48,19 @@ __device__ __forceinline__ long long load_early(const long long* p) {
   return value;
 }
 
+__device__ __forceinline__ int4 load_early(const int4* p) {
+  int4 value;
+  asm volatile("ld.global.nc.v4.s32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "l"(p));
+  return value;
+}
+__device__ __forceinline__ longlong2 load_early(const longlong2* p) {
+  longlong2 value;
+  asm volatile("ld.global.nc.v2.s64 {%0, %1}, [%2];" : "=l"(value.x), "=l"(value.y) : "l"(p));
+  return value;
+}
+
 // A distance as this multiprocessor last saw it, from L1 when it is there. It may be older, and so
 // greater, than the present one: good enough to decide that an atomic cannot win, never to tell whether
 // an entry is stale.

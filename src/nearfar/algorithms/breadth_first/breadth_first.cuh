@@ -2,7 +2,8 @@
 //
 // Beamer, Asanovic and Patterson 2012: a level pushes along the frontier's edges, or, when those
 // are many, every unvisited vertex pulls. Departures: the whole search is one launch with a barrier
-// over the grid between levels; small frontiers advance many levels within a few blocks (thin.cuh);
+// over the grid between levels; small frontiers advance many levels within a few blocks (thin.cuh),
+// and where they stay small the blocks run ahead of each other to the end (ahead.cuh);
 // pulling reads the bits of visited vertices and no bitmap of the frontier (pull.cuh); in an
 // undirected graph vertices without edges count as visited from the start, and the search ends as
 // soon as no vertex is left.
@@ -18,6 +19,7 @@
 // requires: algorithms/breadth_first/push.cuh
 // requires: algorithms/breadth_first/pull.cuh
 // requires: algorithms/breadth_first/thin.cuh
+// requires: algorithms/breadth_first/ahead_search.cuh
 
 // Distances and bits at the start. Returns this thread's number of vertices that nothing can reach.
 __device__ __forceinline__ uint32 start(const Search& s, long long source) {
@@ -67,6 +69,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   int& level = thin.level;
   uint32 k = 0, now = 0;
   bool pulling = false;
+  Ahead ahead_of{0, 0};
   for (; true; ++k) {
     const count_t size = load_relaxed(&control->found[k & 3]);
     const uint64 ahead = load_relaxed(&control->ahead[k & 3]);
@@ -96,6 +99,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     pulling = !is_thin && s.in_offsets != nullptr &&
               (pulling ? double(size) * beta >= double(reachable)
                        : double(ahead) * alpha > double(unexplored));
+    if (is_thin && s.rows && level > kPatience) {
+      const int most = limit < 0x7fffffff ? static_cast<int>(limit) : 0x7fffffff;
+      ahead_of = ahead_search(s, frontier, size, level, most, targets, n_targets, steps - 1,
+                              max_steps, records, most_records, shared, &edges_seen);
+      steps += ahead_of.steps - 1;
+      break;
+    }
     if (records && first_thread && steps <= most_records)
       records[steps - 1] = {is_thin   ? kThin
                             : pulling ? kPull
@@ -106,6 +116,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     if (is_thin) {
       long long last = limit < s.n ? limit : s.n;
       if (n_targets && level + 63 < last) last = level + 63;
+      if (s.rows && kPatience < last) last = kPatience;
       const int before = level;
       thin.reached = 0;
       thin_step(s, out, s.visited[now], frontier, static_cast<uint32>(size), thin, k & 3, last,
@@ -143,6 +154,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     control->pushes = pushes;
     control->pulls = pulls;
     control->thin_levels = thin_levels;
-    control->reached = reached;
+    control->ahead_steps = ahead_of.steps;
+    control->rescans = ahead_of.rescans;
   }
 }

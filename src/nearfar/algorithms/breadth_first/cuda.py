@@ -23,12 +23,18 @@ __all__ = ["BreadthFirstOptions", "breadth_first"]
 _STAGE, _HEAVY, _CHUNK = 128, 2048, 1024  # of search_state.cuh
 _COUNTERS_AT = 128  # byte where the counters of struct Control begin
 _CONTROL_BYTES = 2048
-_SEARCH_FIELDS = 16  # of struct Search, 8 bytes each
+_SEARCH_FIELDS = 24  # of struct Search, 8 bytes each
 _THIN_CAPACITY = 2048  # entries of a thin step's list, a block
 _MOST_RECORDS = 1 << 15
+_MOST_SHARED = 200 << 10  # bytes a block
+_SPARE = 4096  # entries
 _ROAD_LIKE = 8.0  # mean degree
-STEP_KINDS = ("push", "pull", "thin")  # enum StepKind there
+_ROW_AHEAD = 5.0  # mean degree up to which a search may run ahead
+_AHEAD_SHARE = 256  # entries of the queue a block, at most
+_AHEAD_LEAVE = 1024  # kAheadLeave of ahead.cuh
+STEP_KINDS = ("push", "pull", "thin", "ahead", "relax", "rescan")  # enum StepKind there
 STEPS_BEYOND = 2  # the watchdog: a step finds at least one vertex
+QUEUE_SHARE = 2  # vertices over the entries of a queue when running ahead
 # Compile-time constants to override, for measuring.
 KNOBS: dict[str, int] = {}
 
@@ -49,15 +55,19 @@ class BreadthFirstOptions:
     thin_limit : int or None
         Frontiers of up to so many vertices are advanced by a few blocks, many levels at a time.
         None means 64 a multiprocessor on graphs of mean degree 8 or less, else 0: never.
+    ahead_rounds : int
+        On graphs of mean degree 5 or less, once 16 levels were thin: so many levels that blocks run
+        ahead of each other before the frontier is dealt anew; 0 never runs ahead.
     """
 
     alpha: float = 14.0
     beta: float = 24.0
     transpose: bool = False
     thin_limit: int | None = None
+    ahead_rounds: int = 128
 
     def __post_init__(self) -> None:
-        for name in ("alpha", "beta", "thin_limit"):
+        for name in ("alpha", "beta", "thin_limit", "ahead_rounds"):
             value = getattr(self, name)
             if value is not None and not value >= 0:
                 raise OptionError(f"{name} is {value}: give 0 or more")
@@ -66,7 +76,9 @@ class BreadthFirstOptions:
 class _Searcher:
     """Arrays and the prepared launch that a graph's searches share; kept with the graph."""
 
-    def __init__(self, device: DeviceGraph, reverse: DeviceGraph | None, directed: bool) -> None:
+    def __init__(
+        self, device: DeviceGraph, reverse: DeviceGraph | None, directed: bool, row_width: int
+    ) -> None:
         cp = runtime.cupy()
         n, m = device.n, device.m
         vertex, offset = device.vertex_dtype.itemsize, device.offset_dtype.itemsize
@@ -74,7 +86,12 @@ class _Searcher:
         self.chunk_capacity = m // _CHUNK + m // _HEAVY + 1
         chunk = 8 if offset == 4 else 16
         runtime.require_memory(
-            n * (4 + vertex) + 8 * words + self.chunk_capacity * chunk + _CONTROL_BYTES,
+            n * (4 + vertex)
+            + 8 * words
+            + self.chunk_capacity * chunk
+            + _CONTROL_BYTES
+            + row_width * n * vertex
+            + (2 * (n // QUEUE_SHARE + _SPARE) + m // _HEAVY + 1) * 2 * vertex * bool(row_width),
             "use a CPU method (device='cpu') or a GPU with more memory",
         )
         self.device, self.reverse, self.directed = device, reverse, directed
@@ -82,14 +99,35 @@ class _Searcher:
         self.visited = cp.empty((2, words), dtype=np.uint32)
         self.chunks = cp.empty(self.chunk_capacity * chunk, dtype=np.uint8)
         self.control = cp.empty(_CONTROL_BYTES, dtype=np.uint8)
-        macros = {"BLOCK_THREADS": 1024, "BLOCKS_EACH": 1, **device.macros, **KNOBS}
+        macros = {
+            "BLOCK_THREADS": 512 if row_width else 1024,
+            "BLOCKS_EACH": 1,
+            "ROW_WIDTH": row_width or 4,
+            **device.macros,
+            **KNOBS,
+        }
         block = int(macros["BLOCK_THREADS"])
-        kernel = runtime.program("algorithms/breadth_first/breadth_first.cuh", macros).kernel(
-            "breadth_first"
-        )
+        program = runtime.program("algorithms/breadth_first/breadth_first.cuh", macros)
+        kernel = program.kernel("breadth_first")
         self.blocks = runtime.device().multiprocessors * int(macros["BLOCKS_EACH"])
         entry = 12 if offset == 4 and vertex == 4 else 24
         shared = max(block // 32 * _STAGE * vertex, 2 * _THIN_CAPACITY * entry)
+        self.rows = self.heavy = None
+        self.ahead_queues: list[Any] = []
+        self.ahead_room = self.ahead_capacity = 0
+        if row_width:
+            pair = 2 * vertex
+            self.ahead_room = min(_AHEAD_LEAVE * row_width, _MOST_SHARED // (2 * pair))
+            self.ahead_capacity = n // QUEUE_SHARE + _SPARE
+            shared = max(shared, 2 * self.ahead_room * pair)
+            self.ahead_queues = [
+                cp.empty(self.ahead_capacity * pair, dtype=np.uint8) for _ in range(2)
+            ]
+            self.heavy = cp.empty((m // _HEAVY + 1) * pair, dtype=np.uint8)
+            self.rows = cp.empty(n * row_width, dtype=device.vertex_dtype)
+            program.kernel("fill_rows")(
+                self.blocks * 4, 256, (device.offsets, device.edges, np.int64(n), self.rows)
+            )
         kernel.allow_shared(shared)
         self.timer = runtime.Timer()
         zero, real = np.int64(0), np.float64(0)
@@ -105,12 +143,14 @@ class _Searcher:
             cooperative=True,
         )
 
-    def frame(self, distance: Any, pulls: bool) -> Any:
+    def frame(self, distance: Any, pulls: bool, ahead_rounds: int) -> Any:
         """``struct Search`` of search_state.cuh."""
         device, reverse = self.device, self.reverse
 
         def at(array: Any) -> int:
-            return int(array.data.ptr)
+            return 0 if array is None else int(array.data.ptr)
+
+        queues = self.ahead_queues or [None, None]
 
         lanes = 2 ** math.ceil(math.log2(min(max(device.m / max(device.n, 1), 4.0), 32.0)))
         pulls = pulls and reverse is not None
@@ -123,17 +163,23 @@ class _Searcher:
                 *(at(self.visited), at(self.visited) + self.visited.nbytes // 2),
                 *(at(self.chunks), at(self.control)),
                 *(self.chunk_capacity, _THIN_CAPACITY, lanes, int(not self.directed)),
+                *(at(self.rows) if ahead_rounds else 0, *map(at, queues), at(self.heavy)),
+                *(self.ahead_capacity, self.ahead_room, _AHEAD_SHARE * self.blocks, ahead_rounds),
             ],
             dtype=np.uint64,
         )
 
 
-def _searcher(graph: Graph, device: DeviceGraph, reverse: DeviceGraph | None) -> _Searcher:
+def _searcher(
+    graph: Graph, device: DeviceGraph, reverse: DeviceGraph | None, ahead: bool
+) -> _Searcher:
     held = graph.cache.setdefault("breadth_first_cuda", {})
-    key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype, reverse is None)
+    where = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype)
+    key = (*where, reverse is None, ahead)
     if key not in held:
         held.clear()  # one set a graph
-        held[key] = _Searcher(device, reverse, graph.directed)
+        width = (4 if graph.max_degree <= 4 else 8) if ahead else 0
+        held[key] = _Searcher(device, reverse, graph.directed, width)
     return held[key]  # type: ignore[no-any-return]
 
 
@@ -165,7 +211,8 @@ def breadth_first(
         reverse = device_graph(graph.transpose())
     else:
         reverse = None
-    searcher = _searcher(graph, device, reverse)
+    road = graph.mean_degree <= _ROW_AHEAD and options.ahead_rounds > 0 and options.thin_limit != 0
+    searcher = _searcher(graph, device, reverse, road)
     distance = cp.empty(device.n, dtype=np.int32)
     targets = records = None
     if workspace.targets is not None:
@@ -177,7 +224,7 @@ def breadth_first(
     if thin is None:
         thin = 64 * searcher.blocks if graph.mean_degree <= _ROAD_LIKE else 0
     values = (
-        searcher.frame(distance, options.alpha > 0),
+        searcher.frame(distance, options.alpha > 0, options.ahead_rounds if road else 0),
         np.int64(sources),
         np.int64(max(math.floor(limit), 0)),
         np.float64(options.alpha),
@@ -185,7 +232,7 @@ def breadth_first(
         np.uint64(0 if targets is None else targets.data.ptr),
         np.int64(0 if targets is None else len(targets)),
         np.int64(min(thin, searcher.blocks * _THIN_CAPACITY // 4)),
-        np.int64(device.n + STEPS_BEYOND),
+        np.int64((2 if road else 1) * device.n + STEPS_BEYOND),
         np.uint64(0 if records is None else records.data.ptr),
         np.int64(_MOST_RECORDS),
     )
@@ -195,20 +242,22 @@ def breadth_first(
     searcher.control.fill(0)
     searcher.launch()
     searcher.timer.stop()
-    counters = searcher.control[_COUNTERS_AT : _COUNTERS_AT + 56].get().view(np.int64).tolist()
-    status, edges, steps, levels, pushes, pulls, thin_levels = counters
+    counters = searcher.control[_COUNTERS_AT : _COUNTERS_AT + 80].get().view(np.int64).tolist()
+    status, edges, steps, levels, pushes, pulls, thin_levels, ahead_steps = counters[:8]
     if status:
         raise SolverError(
             f"breadth_first@cuda gave up after {steps} steps: check the device with "
             "`nearfar doctor`"
         )
     stats: dict[str, Any] = {
-        "iterations": levels,
+        "iterations": counters[9] + 1 if ahead_steps else levels,
         "edges_relaxed": edges,
         "steps": steps,
         "pushes": pushes,
         "pulls": pulls,
         "thin_levels": thin_levels,
+        "ahead_steps": ahead_steps,
+        "rescans": counters[8],
         "device_seconds": searcher.timer.seconds,
     }
     if records is not None:

@@ -36,6 +36,12 @@ struct alignas(8) Chunk {
   int size;
 };
 
+// A vertex, or the target of an edge, and a distance; see ahead.cuh.
+struct alignas(2 * sizeof(vertex_t)) AheadEntry {
+  vertex_t vertex;
+  int distance;
+};
+
 // Zeroed by the host, which reads status and the counters after it. What different warps hammer at
 // the same time lies in different cache lines; of what rotates, one is written, one read and one
 // reset.
@@ -43,7 +49,7 @@ struct Control {
   alignas(128) uint32 arrivals;
   alignas(128) long long status;
   uint64 edges;
-  long long steps, levels, pushes, pulls, thin_levels, reached;
+  long long steps, levels, pushes, pulls, thin_levels, ahead_steps, rescans, deepest;
   alignas(128) long long hopeless;  // vertices that nothing can reach
   alignas(128) count_t found[4];
   alignas(128) uint64 ahead[4];  // edges of what was found
@@ -53,6 +59,9 @@ struct Control {
   alignas(128) int thin_level[4];
   uint32 thin_round[4];
   uint64 thin_reached[4];
+  alignas(128) count_t entries[4];  // of the queue when running ahead, see ahead.cuh
+  uint32 ahead_long[4], heavy[4];
+  int least[4];
 };
 
 // By value into the kernel; every field takes 8 bytes. in_offsets is null where pulling is out of
@@ -72,13 +81,17 @@ struct Search {
   long long thin_capacity;
   long long row_lanes;
   long long undirected;
+  const vertex_t* rows;  // [n][ROW_WIDTH] of ahead.cuh; null where the search does not run ahead
+  AheadEntry* ahead_queue[2];
+  AheadEntry* heavy;  // [m / kHeavy + 1]
+  long long ahead_capacity, ahead_room, ahead_limit, ahead_rounds;
 };
 
 // What a step found, for the host's record of a run.
 struct Record {
   uint64 kind, frontier, edges, nanoseconds;
 };
-enum StepKind : uint32 { kPush, kPull, kThin };
+enum StepKind : uint32 { kPush, kPull, kThin, kAhead, kRelax, kRescan };
 
 // Where a step's vertices go.
 struct Found {
