@@ -18,7 +18,7 @@ from nearfar.errors import CacheError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["folder", "load", "update"]
+__all__ = ["folder", "load", "locked", "update"]
 
 _read: dict[Path, tuple[float, dict[str, Any]]] = {}
 
@@ -70,8 +70,7 @@ def update(
     import json
 
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(path):
+        with locked(path):
             _read.pop(path, None)
             content = {"format": version, key: change(dict(load(path, key, version)))}
             text = json.dumps(content, indent=1, sort_keys=True)
@@ -92,9 +91,17 @@ def update(
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a file, which lies beside it; the folder is made if it is not there.
+
+    Raises
+    ------
+    OSError
+        If no lock file can be made.
+    """
     import fcntl
 
+    path.parent.mkdir(parents=True, exist_ok=True)
     with open(path.with_suffix(".lock"), "a") as file:
         with contextlib.suppress(OSError):  # some network file systems have no locks
             fcntl.flock(file, fcntl.LOCK_EX)

@@ -21,6 +21,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from nearfar import state
 from nearfar.cuda import nvrtc
 from nearfar.errors import KernelCompileError
 
@@ -115,16 +116,8 @@ def options_for(arch: str, macros: Mapping[str, str | int], source: str = "") ->
 
 
 def cache_directory() -> Path:
-    """Folder of compiled kernels.
-
-    ``$NEARFAR_CACHE/kernels``, else ``$XDG_CACHE_HOME/nearfar/kernels``, else the same below
-    ``~/.cache``.
-    """
-    own = os.environ.get("NEARFAR_CACHE")
-    if own:
-        return Path(own) / "kernels"
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "nearfar" / "kernels"
+    """Folder of compiled kernels, in the user's cache (:func:`nearfar.state.folder`)."""
+    return state.folder() / "kernels"
 
 
 def compile_kernel(name: str, source: str, options: Sequence[str]) -> bytes:
@@ -232,15 +225,7 @@ def _write(path: Path, code: bytes) -> None:
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Hold the key's lock; where no lock file can be made (read-only home), go on without one."""
-    import fcntl
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = open(path.with_suffix(".lock"), "a")  # noqa: SIM115 - closed below, absent on failure
-    except OSError:
-        yield
-        return
-    with file:
-        with contextlib.suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(file, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            stack.enter_context(state.locked(path))
         yield

@@ -25,6 +25,7 @@ __all__ = [
     "random_weights",
     "to_dtype",
     "weight_type",
+    "with_distinct_others",
 ]
 
 _MAX_VERTICES = 2**40
@@ -152,6 +153,45 @@ def build(
         attributes={"generator": family, **attributes},
     )
     return graph
+
+
+def with_distinct_others(
+    family: str,
+    vertices: int,
+    degree: int,
+    *,
+    called: str,
+    own_is_source: bool,
+    weight_dtype: str | None,
+    low: float,
+    high: float,
+    seed: int,
+) -> Graph:
+    """Join every vertex with the same number of distinct other ones, drawn at random.
+
+    Parameters
+    ----------
+    family : str
+        Name of the generator; its random streams are named after it.
+    vertices, degree : int
+        How many, and how many others each has.
+    called : str
+        What the generator calls that number.
+    own_is_source : bool
+        Whether a vertex is the source of its edges or their target.
+    weight_dtype, low, high, seed
+        As in every generator.
+    """
+    n, k = check_int("vertices", vertices, 1), check_int(called, degree, 0)
+    if k > n - 1:
+        raise OptionError(f"{called} is {k}: {n} vertices allow at most {n - 1}")
+    dtype, index = weight_type(weight_dtype), index_dtype(n)
+    ends = "targets" if own_is_source else "predecessors"
+    others = Stream(seed, f"{family}.{ends}").distinct_others(n, k, n, index).reshape(-1)
+    own = np.repeat(np.arange(n, dtype=index), k)
+    weights = random_weights(Stream(seed, f"{family}.weights"), n * k, dtype, low, high)
+    sources, targets = (own, others) if own_is_source else (others, own)
+    return build(sources, targets, weights, n, directed=True, family=family, seed=seed)
 
 
 def first_of_parallel(

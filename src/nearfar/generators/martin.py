@@ -10,12 +10,8 @@ asks.
 
 from __future__ import annotations
 
-import numpy as np
-
-from nearfar.errors import OptionError
 from nearfar.generators.catalogue import generator
-from nearfar.generators.common import build, check_int, index_dtype, random_weights, weight_type
-from nearfar.generators.random import Stream
+from nearfar.generators.common import check_int, with_distinct_others
 from nearfar.graph import Graph
 
 __all__ = ["martin", "martin_matrix"]
@@ -57,16 +53,17 @@ def martin(
     OptionError
         For a value outside its range.
     """
-    n = check_int("vertices", vertices, 1)
-    k = check_int("predecessors", predecessors, 0)
-    if k > n - 1:
-        raise OptionError(f"predecessors is {k}: {n} vertices allow at most {n - 1}")
-    dtype = weight_type(weight_dtype)
-    index = index_dtype(n)
-    sources = Stream(seed, "martin.predecessors").distinct_others(n, k, n, index).reshape(-1)
-    targets = np.repeat(np.arange(n, dtype=index), k)
-    weights = random_weights(Stream(seed, "martin.weights"), n * k, dtype, low, high)
-    return build(sources, targets, weights, n, directed=True, family="martin", seed=seed)
+    return with_distinct_others(
+        "martin",
+        vertices,
+        predecessors,
+        called="predecessors",
+        own_is_source=False,
+        weight_dtype=weight_dtype,
+        low=low,
+        high=high,
+        seed=seed,
+    )
 
 
 @generator("martin_matrix", "n/5 random predecessors a vertex (Martin et al. 2009, matrices)")

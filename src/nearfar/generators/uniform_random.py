@@ -6,12 +6,8 @@ integer weights uniform in 1..100.
 
 from __future__ import annotations
 
-import numpy as np
-
-from nearfar.errors import OptionError
 from nearfar.generators.catalogue import generator
-from nearfar.generators.common import build, check_int, index_dtype, random_weights, weight_type
-from nearfar.generators.random import Stream
+from nearfar.generators.common import with_distinct_others
 from nearfar.graph import Graph
 
 __all__ = ["uniform_random"]
@@ -53,13 +49,14 @@ def uniform_random(
     OptionError
         For a value outside its range.
     """
-    n = check_int("vertices", vertices, 1)
-    k = check_int("degree", degree, 0)
-    if k > n - 1:
-        raise OptionError(f"degree is {k}: {n} vertices allow at most {n - 1}")
-    dtype = weight_type(weight_dtype)
-    index = index_dtype(n)
-    targets = Stream(seed, "uniform_random.targets").distinct_others(n, k, n, index).reshape(-1)
-    sources = np.repeat(np.arange(n, dtype=index), k)
-    weights = random_weights(Stream(seed, "uniform_random.weights"), n * k, dtype, low, high)
-    return build(sources, targets, weights, n, directed=True, family="uniform_random", seed=seed)
+    return with_distinct_others(
+        "uniform_random",
+        vertices,
+        degree,
+        called="degree",
+        own_is_source=True,
+        weight_dtype=weight_dtype,
+        low=low,
+        high=high,
+        seed=seed,
+    )

@@ -28,12 +28,9 @@ def _run(
 
     view = graph.transpose().view if predecessors else graph.view
     distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
-    targets = workspace.targets
-    if targets is not None:
-        targets = np.array(targets, dtype=np.int64).reshape(-1)
     full = workspace.stats == "full"
     stats = _cpu.crauser_lists(
-        view, predecessors, out, into, source, distances, workspace.limit, targets, full
+        view, predecessors, out, into, source, distances, workspace.limit, workspace.targets, full
     )
     return Answer(distances, stats)
 

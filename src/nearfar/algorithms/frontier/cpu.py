@@ -32,10 +32,7 @@ def _matrix(graph: Graph, source: int, workspace: Workspace, predecessors: bool)
 
 
 def _stop(workspace: Workspace) -> tuple[float | None, Any, bool]:
-    targets = workspace.targets
-    if targets is not None:
-        targets = np.array(targets, dtype=np.int64).reshape(-1)
-    return workspace.limit, targets, workspace.stats == "full"
+    return workspace.limit, workspace.targets, workspace.stats == "full"
 
 
 @variant(

@@ -14,7 +14,7 @@ import numpy as np
 from nearfar.cuda import runtime
 
 if TYPE_CHECKING:
-    from nearfar.algorithms.near_far.driver import _Run
+    from nearfar.algorithms.near_far.driver import Run
 
 __all__ = ["Buckets"]
 
@@ -24,12 +24,12 @@ _FILE = "algorithms/near_far/bucketing.cuh"
 class Buckets:
     """The bucket array of a run, on the device, and the far pile's bounds."""
 
-    def __init__(self, run: _Run) -> None:
+    def __init__(self, run: Run) -> None:
         self.run = run
         buffers = run.buffers
         self.fresh = buffers.arrays["keys"]
         kind = "unsigned int" if self.fresh.dtype.itemsize == 4 else "unsigned long long"
-        macros = {**run._macros, "KEY_T": kind, "BUCKET_COUNT": run.policy.buckets}
+        macros = {**run.macros, "KEY_T": kind, "BUCKET_COUNT": run.policy.buckets}
         program = runtime.program(_FILE, macros)
         self.classify_kernel, self.take_kernel = program.kernel("classify"), program.kernel("take")
         self.grid = runtime.device().multiprocessors * 4
@@ -56,7 +56,7 @@ class Buckets:
 
     def _classify(self, iteration: int, base: Any, old_base: Any, *, from_far: bool) -> None:
         args = (
-            self.run._frame,
+            self.run.frame,
             np.uint32(iteration),
             self.fresh,
             base,
@@ -82,7 +82,7 @@ class Buckets:
 
     def _take(self, iteration: int) -> None:
         args = (
-            self.run._frame,
+            self.run.frame,
             np.uint32(iteration),
             self.held,
             np.uint64(len(self.held)),

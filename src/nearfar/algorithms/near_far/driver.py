@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nearfar.graph import Graph
     from nearfar.registry import Workspace
 
-__all__ = ["Policy", "run"]
+__all__ = ["Policy", "Run", "run"]
 
 _FOLDER = "algorithms/near_far"
 _BLOCK = 256
@@ -60,11 +60,14 @@ def run(graph: Graph, source: int, options: Any, workspace: Workspace, policy: P
     Answer
         Distances on the device, shape (n,).
     """
-    return _Run(graph, device_graph(graph), int(source), options, workspace, policy).solve()
+    return Run(graph, device_graph(graph), int(source), options, workspace, policy).solve()
 
 
-class _Run:
-    """Buffers, kernels and loop of one run."""
+class Run:
+    """Buffers, kernels and loop of one run.
+
+    ``macros`` and ``frame`` (the struct of state.cuh) are for kernels that a policy adds.
+    """
 
     def __init__(
         self,
@@ -120,7 +123,7 @@ class _Run:
             self.steps.insert(0, launch("gather", "gather"))
         if policy.far and not policy.buckets:
             self.steps.append(launch("split", "split"))
-        self._macros, self._frame = macros, frame
+        self.macros, self.frame = macros, frame
         self._start_kernel = runtime.program(f"{_FOLDER}/start.cuh", macros).kernel("start")
 
     def _start(self, source: int, limit: float | None) -> None:
@@ -133,7 +136,7 @@ class _Run:
             runtime.device().multiprocessors * 8,
             _BLOCK,
             (
-                self._frame,
+                self.frame,
                 np.int64(source),
                 delta,
                 delta if far_threshold else weight.type(never),
