@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from nearfar import state
 from nearfar.cuda import compiler, nvrtc, runtime
 from tests.emulator import fake_cupy
 
@@ -48,11 +49,10 @@ FLAGS = ("-std=c++20", "-O1", "-fPIC", "-pthread", "-w", "-fno-strict-aliasing")
 
 
 def _build(command: list[str], made: Path, what: str) -> None:
-    """Run a compiler under a name that no reader looks for, then rename."""
-    if made.exists():
-        return
-    CACHE.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+    """Run a compiler unless that was done before: test processes share what one of them made."""
+    with state.locked(made), tempfile.TemporaryDirectory(dir=CACHE) as folder:
+        if made.exists():
+            return
         fresh = Path(folder) / made.name
         done = subprocess.run(
             [*command, "-o", str(fresh)], capture_output=True, text=True, check=False
@@ -74,8 +74,9 @@ def _header() -> Path:
         with tempfile.NamedTemporaryFile(dir=CACHE, delete=False) as file:
             file.write(text)
         Path(file.name).replace(header)
-    command = ["g++", *FLAGS, "-x", "c++-header", str(header)]
-    _build(command, header.with_suffix(".hpp.gch"), header.name)
+    precompiled = header.with_suffix(".hpp.gch")
+    if not precompiled.exists():
+        _build(["g++", *FLAGS, "-x", "c++-header", str(header)], precompiled, header.name)
     return header
 
 
@@ -88,7 +89,9 @@ def compile_for_host(name: str, source: str, options: Sequence[str]) -> bytes:
     cpp = CACHE / f"{key}.cpp"
     library = CACHE / f"{key}.so"
     if not library.exists():
-        cpp.write_text(text)
+        with tempfile.NamedTemporaryFile("w", dir=CACHE, delete=False) as file:
+            file.write(text)
+        Path(file.name).replace(cpp)
         _build(["g++", *FLAGS, *defines, "-shared", str(cpp)], library, name)
     return str(library).encode()
 
