@@ -33,7 +33,7 @@ _OPTIONAL = (
     ("zstandard", "zstd", ".zst files"),
     ("osmium", "osm", "OpenStreetMap files"),
     ("matplotlib", "plot", "maps and plots"),
-    ("dask", "dask", "many sources over a cluster"),
+    ("zarr", "dask", "rows in chunks (.zarr)"),
 )
 
 
