@@ -108,7 +108,8 @@ def cases(kind: str) -> Iterator[Case]:
     """Programs of one set of types."""
     listed = [*near_far_cases(kind), *batch_cases(kind)]
     for source in ("int", "long long"):
-        listed.append(("cuda/pack.cuh", {**types(kind), "SOURCE_T": source}))
+        for file in ("cuda/pack.cuh", "cuda/scan_graph.cuh"):
+            listed.append((file, {**types(kind), "SOURCE_T": source}))
     shape = {"BLOCK_THREADS": 1024, "BLOCKS_EACH": 1}
     listed.append((f"{NEAR_FAR}one_launch.cuh", {**types(kind), **shape}))
     if types(kind)["WEIGHTED"]:
@@ -117,6 +118,7 @@ def cases(kind: str) -> Iterator[Case]:
         listed.append(("cuda/sort_rows.cuh", {**types(kind), "SEGMENT": 512}))
     for pull, is_sorted, signed in ((0, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1)):
         form = {"PULL": pull, "SORTED": is_sorted, "SIGNED": signed, "SEGMENT": 512}
+        form |= {"NARROW": int("int" in kind), "COUNTED": 1 - pull}
         listed.append(("cuda/tight_edges.cuh", {**types(kind), **form}))
     search = "algorithms/breadth_first/breadth_first.cuh"
     listed.append((search, {**types(kind), **shape, "WEIGHT_T": "int", "WEIGHTED": 0}))

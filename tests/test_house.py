@@ -25,6 +25,7 @@ FLOORS = {
     "cuda.runtime": 0,
     "adopt": 1,
     "construct": 1,
+    "device_arrays": 1,
     "graph": 1,
     "options": 1,
     "cuda": 2,

@@ -244,7 +244,7 @@ class BatchRun:
                 return found
         if on_device:
             return self._device_pass(runtime.upload(matrix), self.rows)
-        found = np.empty(matrix.shape, dtype=self.graph.indptr.dtype)
+        found = np.empty(matrix.shape, dtype=self.graph.index_dtype)
         if self.on_device and matrix.size:
             row = matrix.shape[1] * (2 * matrix.dtype.itemsize + 2 * found.dtype.itemsize)
             some = max(1, int(0.5 * runtime.memory()[0] // row))

@@ -36,9 +36,9 @@ def weight_spread(graph: Graph) -> float:
     found = graph.cache.get("weight_spread")
     if found is None:
         found = 1.0
-        if graph.weights is not None and graph.n_edges:
+        if graph.is_weighted and graph.n_edges:
             step = max(1, graph.n_edges // _SAMPLE)
-            sample = np.abs(graph.weights[::step].astype(np.float64))
+            sample = np.abs(graph.weight_sample(step).astype(np.float64))
             middle = float(np.median(sample))
             mean = float(sample.mean())
             found = mean / middle if middle > 0 else (math.inf if mean > 0 else 1.0)
@@ -61,7 +61,7 @@ def estimated_hops(graph: Graph) -> float:
     if found is None:
         found = 0.0
         if graph.n_edges:
-            first, last = _ball(graph, int(np.argmax(graph.degrees)))
+            first, last = _ball(graph, graph.widest_vertex)
             again, _ = _ball(graph, last)
             found = max(first, again)
         graph.cache["estimated_hops"] = found
@@ -70,19 +70,15 @@ def estimated_hops(graph: Graph) -> float:
 
 def _ball(graph: Graph, start: int) -> tuple[float, int]:
     """Hops to the end of the graph, extrapolated from a ball, and a vertex of the ball's rim."""
-    indptr, indices, n = graph.indptr, graph.indices, graph.n_vertices
+    n = graph.n_vertices
     seen = np.zeros(n, dtype=np.bool_)
     seen[start] = True
     frontier = np.array([start], dtype=np.int64)
     sizes = [1]
     scanned = 0
     while len(sizes) <= _LEVELS and sizes[-1] < _BALL and scanned < _EDGES:
-        begin = indptr[frontier]
-        counts = np.minimum(indptr[frontier + 1] - begin, _ROW)
-        ends = np.cumsum(counts)
-        total = int(ends[-1])
-        near = indices[np.repeat(begin - (ends - counts), counts) + np.arange(total)]
-        scanned += total
+        near = graph.rows_of(frontier, _ROW)
+        scanned += len(near)
         new = np.unique(near[~seen[near]]).astype(np.int64)
         if not len(new):  # the whole reach was seen
             return float(len(sizes) - 1), int(frontier[-1])

@@ -7,7 +7,7 @@ Each ``from_*`` function here becomes a class method of :class:`nearfar.Graph`. 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def index_dtype(n: int, m: int) -> np.dtype[Any]:
 
 def on_device(values: Any) -> bool:
     """Whether an array lives on a CUDA device: CuPy's, or another library's through DLPack."""
-    if isinstance(values, np.ndarray) or values is None:
+    if type(values) is np.ndarray or values is None:
         return False
     if hasattr(values, "__cuda_array_interface__"):
         return True
@@ -43,12 +43,12 @@ def on_device(values: Any) -> bool:
 
 def as_numpy(values: Any, what: str) -> NDArray[Any]:
     """NumPy array of anything array-like; DLPack and CuPy arrays are copied where needed."""
-    if isinstance(values, np.ndarray):
-        return values
     if on_device(values):
         from nearfar.cuda.runtime import download, upload
 
         return download(upload(values))
+    if isinstance(values, np.ndarray):
+        return values
     if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
         try:
             return np.from_dlpack(values)
@@ -120,16 +120,16 @@ def validate(
     if indices.dtype.itemsize > dtype.itemsize or indices.dtype.kind == "u":
         outside = indices >= n if indices.dtype.kind == "u" else (indices < 0) | (indices >= n)
         if outside.any():
-            _refuse_index(indices, int(np.argmax(outside)), n)
+            at = int(np.argmax(outside))
+            refuse_index(at, indices[at], n)
     indptr = np.ascontiguousarray(indptr, dtype=dtype)
     indices = np.ascontiguousarray(indices, dtype=dtype)
     bad = _cpu.first_bad_indptr(indptr, m)
     if bad >= 0:
-        rule = "it must start at 0" if bad == 0 else f"it must never fall and end at {m}"
-        raise GraphError(f"indptr[{bad}] is {indptr[bad]}: {rule}")
+        refuse_row(bad, indptr[bad], m)
     bad = _cpu.first_bad_index(indices, n, threads)
     if bad >= 0:
-        _refuse_index(indices, bad, n)
+        refuse_index(bad, indices[bad], n)
     one = 1 if m else 0
     scan = {
         "n_negative": 0,
@@ -146,18 +146,30 @@ def validate(
         scan = _cpu.weight_scan(weights, threads)
         if scan["n_nonfinite"]:
             at = scan["first_nonfinite"]
-            raise GraphError(
-                f"weight of edge {at} is {weights[at]} ({scan['n_nonfinite']} such edges): weights "
-                "must be finite; leave missing edges out"
-            )
+            refuse_weight(at, weights[at], scan["n_nonfinite"])
         if scan["negative_zero"]:
             weights = weights + weights.dtype.type(0)  # -0.0 + 0.0 is 0.0
     return _frozen(indptr), _frozen(indices), None if weights is None else _frozen(weights), scan
 
 
-def _refuse_index(indices: NDArray[Any], at: int, n: int) -> None:
+def refuse_row(at: int, value: Any, m: int) -> NoReturn:
+    """Say what is wrong with a row's start."""
+    rule = "it must start at 0" if at == 0 else f"it must never fall and end at {m}"
+    raise GraphError(f"indptr[{at}] is {value}: {rule}")
+
+
+def refuse_index(at: int, value: Any, n: int) -> NoReturn:
+    """Say what is wrong with an edge's target."""
     valid = f"vertices are 0 to {n - 1}" if n else "the graph has no vertices"
-    raise GraphError(f"edge {at} goes to {indices[at]}: {valid}")
+    raise GraphError(f"edge {at} goes to {value}: {valid}")
+
+
+def refuse_weight(at: int, value: Any, count: int) -> NoReturn:
+    """Say what is wrong with an edge's weight."""
+    raise GraphError(
+        f"weight of edge {at} is {value} ({count} such edges): weights must be finite; leave "
+        "missing edges out"
+    )
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -192,8 +204,15 @@ def from_csr(
     Returns
     -------
     Graph
-        From device arrays it keeps a validated host copy, and answers for it stay on the device.
+        Device arrays are checked and kept where they are, and answers for them stay there; host
+        copies are made when something asks for them.
     """
+    given = [array for array in (indptr, indices, weights) if array is not None]
+    plain = vertex_names is None and coordinates is None and not attributes
+    if plain and all(map(on_device, given)):
+        from nearfar.device_arrays import from_device_arrays
+
+        return from_device_arrays(indptr, indices, weights, directed=directed)
     graph = cls(
         as_numpy(indptr, "indptr"),
         as_numpy(indices, "indices"),

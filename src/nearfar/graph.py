@@ -134,6 +134,14 @@ class Graph:
         """Dtype of weights and distances; int32 when there are no weights."""
         return np.dtype(np.int32) if self.weights is None else self.weights.dtype
 
+    @property
+    def index_dtype(self) -> np.dtype[Any]:
+        """Dtype of ``indptr`` and ``indices``."""
+        return self.indptr.dtype
+
+    #: (indptr, indices, weights) on the device, for a graph that was made of such arrays.
+    device_arrays: Any = None
+
     @cached_property
     def effective_weights(self) -> NDArray[Any]:
         """The weights, or int32 ones, shape (m,)."""
@@ -187,6 +195,23 @@ class Graph:
     def max_degree(self) -> int:
         """Largest out-degree; 0 for the empty graph."""
         return int(self.degrees.max()) if self.n_vertices else 0
+
+    @cached_property
+    def widest_vertex(self) -> int:
+        """The vertex of largest out-degree, the smallest such; 0 for the empty graph."""
+        return int(np.argmax(self.degrees)) if self.n_vertices else 0
+
+    def weight_sample(self, step: int) -> NDArray[Any]:
+        """Every so manieth weight, from the first on."""
+        return self.effective_weights[::step]
+
+    def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
+        """Targets of some vertices' first edges, at most so many each, joined."""
+        begin = self.indptr[vertices]
+        counts = np.minimum(self.indptr[vertices + 1] - begin, most)
+        ends = np.cumsum(counts)
+        places = np.repeat(begin - (ends - counts), counts) + np.arange(int(ends[-1]))
+        return self.indices[places]
 
     @property
     def nbytes(self) -> int:

@@ -286,7 +286,7 @@ def _sink(
         )
     if stay and whole:
         runtime.require_memory(
-            k * width * (item + (run.graph.indptr.dtype.itemsize if predecessors else 0)),
+            k * width * (item + (run.graph.index_dtype.itemsize if predecessors else 0)),
             "use out='name.npy' (or .zarr, .parquet), reduce=..., or fewer sources or targets",
         )
     held = k * width * (item + (8 if predecessors else 0)) if whole and not stay else 0

@@ -187,7 +187,7 @@ class Variant:
         """Like :meth:`can_run`, without asking whether the device is there."""
         if request.problem not in self.problems:
             return f"{self.id} solves {', '.join(sorted(self.problems))}, not {request.problem}"
-        if self.weights == "unweighted" and graph.weights is not None:
+        if self.weights == "unweighted" and graph.is_weighted:
             return f"{self.id} needs a graph without weights"
         if graph.weight_dtype.name not in self.dtypes:
             return f"{self.id} does not take {graph.weight_dtype} weights"

@@ -276,6 +276,8 @@ def sssp(
     bound = check_limit(limit, graph.weight_dtype)
     if stats not in ("basic", "full"):
         raise OptionError(f"stats is {stats!r}: use 'basic' or 'full'")
+    if device == "auto" and method == "auto" and graph.on_device:
+        device = "cuda"  # where the arrays are, the answer is
     request = Request(
         sources=(start,),
         device=device,

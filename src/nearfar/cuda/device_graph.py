@@ -111,7 +111,7 @@ def upload_bytes(graph: Graph, *, wide: bool = False) -> int:
     """
     n, m = graph.n_vertices, graph.n_edges
     _, offset, record = _types(graph, wide)
-    index, chunk = graph.indices.dtype.itemsize, min(m, _CHUNK)
+    index, chunk = graph.index_dtype.itemsize, min(m, _CHUNK)
     staging = chunk * (index + graph.weight_dtype.itemsize) + (n + 1) * index
     return (n + 1) * offset.itemsize + m * record + staging
 
@@ -120,7 +120,8 @@ def _upload(graph: Graph, wide: bool) -> DeviceGraph:
     n, m = graph.n_vertices, graph.n_edges
     vertex, offset, record = _types(graph, wide)
     weight, weighted = graph.weight_dtype, graph.is_weighted
-    index = graph.indices.dtype
+    index = graph.index_dtype
+    indptr, indices, weights = graph.device_arrays or (graph.indptr, graph.indices, graph.weights)
     needed = upload_bytes(graph, wide=wide)
     runtime.require_memory(needed, "use a CPU method (device='cpu') or a GPU with more memory")
 
@@ -134,13 +135,13 @@ def _upload(graph: Graph, wide: bool) -> DeviceGraph:
     program = runtime.program("cuda/pack.cuh", macros)
     grid, block = runtime.device().multiprocessors * 8, 256
     program.kernel("convert_offsets")(
-        grid, block, (runtime.upload(graph.indptr), offsets, np.int64(n + 1))
+        grid, block, (runtime.upload(indptr), offsets, np.int64(n + 1))
     )
     pack = program.kernel("pack_edges")
     for first in range(0, m, _CHUNK):
         part = slice(first, min(first + _CHUNK, m))
-        targets = runtime.upload(graph.indices[part])
-        weights = runtime.upload(graph.weights[part]) if graph.weights is not None else None
+        targets = runtime.upload(indices[part])
+        values = runtime.upload(weights[part]) if weights is not None else None
         out = edges[first * record : part.stop * record]
-        pack(grid, block, (targets, weights, out, np.int64(part.stop - first)))
+        pack(grid, block, (targets, values, out, np.int64(part.stop - first)))
     return found

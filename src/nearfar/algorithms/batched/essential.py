@@ -37,6 +37,9 @@ def dead_ends(graph: Graph) -> NDArray[np.bool_]:
     found = graph.cache.get("dead_ends")
     if found is None:
         n = graph.n_vertices
+        if graph.device_arrays is not None:  # looking for them would bring the edges to the host
+            found = graph.cache["dead_ends"] = np.zeros(n, dtype=np.bool_)
+            return found
         tails = np.repeat(np.arange(n, dtype=np.int64), graph.degrees)
         heads = graph.indices
         other = tails != heads
@@ -63,7 +66,7 @@ def stages(graph: Graph, sources: NDArray[np.int64]) -> tuple[NDArray[np.int64] 
     most are essential.
     """
     k = len(sources)
-    if k < _FEWEST or sparse(graph) or graph.weights is None:
+    if k < _FEWEST or sparse(graph) or not graph.is_weighted or graph.device_arrays is not None:
         return None, [0, k]
     degrees = graph.degrees[sources]
     order = np.argsort(-degrees)

@@ -161,7 +161,7 @@ def floyd_warshall(
     inner = np.dtype(np.int64) if wide else dtype
     side = -(-n // _PAD) * _PAD
     trees = keeps_predecessors(graph, options, workspace, overflow=False)
-    ids = n * n * graph.indptr.dtype.itemsize
+    ids = n * n * graph.index_dtype.itemsize
     runtime.require_memory(
         (side * side * inner.itemsize + n * n) * (2 if trees else 1)
         + n * n * dtype.itemsize
@@ -232,7 +232,7 @@ def _predecessors(graph: Graph, closed: Any, direct: Any, rows: Any) -> Any:
     cp = runtime.cupy()
     n = graph.n_vertices
     direct.reshape(-1)[:: len(direct) + 1] = far_value(np.dtype(direct.dtype))
-    before = cp.full((n, n), -1, dtype=graph.indptr.dtype)
+    before = cp.full((n, n), -1, dtype=graph.index_dtype)
     tight_stops(closed, direct, before)
     there = runtime.upload(rows)
     for i in cp.flatnonzero(rows_left(before, there)).get().tolist():

@@ -116,7 +116,7 @@ def counts_fit(graph: Graph, request: Request) -> Literal[True] | str:
     With 32-bit offsets each has 32 bits. With 64-bit ones edges take 36 and leave 28 for vertices
     (``kEdgeBits`` of state.cuh).
     """
-    if graph.indptr.dtype.itemsize == 4:
+    if graph.index_dtype.itemsize == 4:
         return True
     if graph.n_vertices >= 2**28:
         return (
