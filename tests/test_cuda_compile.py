@@ -118,10 +118,12 @@ def cases(kind: str) -> Iterator[Case]:
         listed.append(("cuda/sort_rows.cuh", {**types(kind), "SEGMENT": 512}))
     for pull, is_sorted, signed in ((0, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1)):
         form = {"PULL": pull, "SORTED": is_sorted, "SIGNED": signed, "SEGMENT": 512}
-        form |= {"NARROW": int("int" in kind), "COUNTED": 1 - pull}
+        form |= {"NARROW": int("float" not in kind), "COUNTED": 1 - pull}
         listed.append(("cuda/tight_edges.cuh", {**types(kind), **form}))
     search = "algorithms/breadth_first/breadth_first.cuh"
     listed.append((search, {**types(kind), **shape, "WEIGHT_T": "int", "WEIGHTED": 0}))
+    roads = {"BLOCK_THREADS": 512, "BLOCKS_EACH": 1, "ROW_WIDTH": 8}
+    listed.append((search, {**types(kind), **roads, "WEIGHT_T": "int", "WEIGHTED": 0}))
     known = {file for file, _ in listed}
     known |= {file for other in TYPES for file, _ in batch_cases(other)}
     known |= {f"{NEAR_FAR}one_launch_ranges.cuh", "cuda/sort_rows.cuh"}

@@ -29,30 +29,71 @@ ROUNDS_BEYOND = 2  # the watchdog: a round takes at least one vertex
 
 
 class _Pass:
-    """The programs for one graph and form; kept with the graph."""
+    """The programs for one graph and form, and launches prepared for some number of rows."""
 
-    def __init__(self, device: DeviceGraph, pulls: bool, is_sorted: bool, signed: bool) -> None:
+    def __init__(self, graph: Graph, device: DeviceGraph, is_sorted: bool) -> None:
+        self.device = device
+        self.narrow = device.weight_dtype.kind == "i"
+        # Without weights that add nothing every vertex has a strictly nearer predecessor.
+        self.counted = graph.has_zero_weight or not self.narrow
         macros = {
             **device.macros,
-            "PULL": int(pulls),
+            "PULL": int(not graph.directed),
             "SORTED": int(is_sorted),
-            "SIGNED": int(signed),
+            "SIGNED": int(graph.n_negative > 0),
+            "NARROW": int(self.narrow),
+            "COUNTED": int(self.counted),
             "SEGMENT": SEGMENT,
         }
         program = runtime.program("cuda/tight_edges.cuh", macros)
-        self.start = program.kernel("tight_start")
-        self.edges = program.kernel("tight_edges")
+        self._start = program.kernel("tight_start")
+        self._edges = program.kernel("tight_edges")
         self.levels = program.kernel("tight_levels")
-        self.blocks = self.edges.resident_blocks(_THREADS)
+        self.blocks = self._edges.resident_blocks(_THREADS)
+        self.timer = runtime.Timer()
+        self.forget()
+
+    def forget(self) -> None:
+        """Let the memory of many rows go."""
+        self._rows = 0
+        self.parts: list[tuple[int, Any, Any]] = []
+        self.tallies: Any = None
+        self.codes: Any = None
+
+    def prepare(self, k: int) -> None:
+        """Launches over k rows, kept while the next call has as many."""
+        if k == self._rows:
+            return
+        self.forget()
+        cp = runtime.cupy()
+        device, null = self.device, np.uint64(0)
+        n, m = np.int64(device.n), np.int64(device.m)
+        self.tallies = cp.empty(k * _TALLY.itemsize, dtype=np.uint8)
+        self.codes = cp.empty(k * device.n if self.narrow else 0, dtype=np.uint8)
+        for first in range(0, k, _MOST_ROWS):
+            many = min(k - first, _MOST_ROWS)
+            tallies = self.tallies[first * _TALLY.itemsize :]
+            codes = self.codes[first * device.n :] if self.narrow else None
+            width = max(min(self.blocks, -(-device.n // _THREADS)) // many, 1)
+            start = runtime.Launch(
+                self._start, (width, many), _THREADS, (n, null, null, tallies, codes)
+            )
+            width = max(self.blocks // many, 1)
+            turns = _TURNS * width * (_THREADS // 32)
+            span = np.int64(min(max(_LEAST_SPAN, -(-device.m // turns)), 1 << 24))
+            arrays = (device.offsets, device.edges, null, null, tallies, codes)
+            edges = runtime.Launch(self._edges, (width, many), _THREADS, (n, m, *arrays, span))
+            self.parts.append((first, start, edges))
+        self._rows = k
 
 
 def _pass(graph: Graph, device: DeviceGraph) -> _Pass:
-    pulls = not graph.directed
     is_sorted = rows_are_sorted(graph, device)
     held = graph.cache.setdefault("cuda_predecessors", {})
     key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype, is_sorted)
     if key not in held:
-        held[key] = _Pass(device, pulls, is_sorted, bool(graph.n_negative))
+        held.clear()  # one form a graph
+        held[key] = _Pass(graph, device, is_sorted)
     return held[key]  # type: ignore[no-any-return]
 
 
@@ -89,35 +130,42 @@ def device_predecessors(
     cp = runtime.cupy()
     device = device_graph(graph)
     n, m, k = device.n, device.m, len(sources)
-    id_bytes = device.vertex_dtype.itemsize
     advice = "ask for predecessors of fewer sources, or on the host: device='cpu'"
-    runtime.require_memory(k * (n * id_bytes + _TALLY.itemsize), advice)
+    each = n * (device.vertex_dtype.itemsize + 1) + _TALLY.itemsize
+    runtime.require_memory(k * each, advice)
     made = _pass(graph, device)
+    made.prepare(k)
     found = cp.empty((k, n), dtype=device.vertex_dtype)
-    tallies = cp.zeros(k * _TALLY.itemsize, dtype=np.uint8)
     rows = distances.reshape(k, n)
-    timer = runtime.Timer().start()
-    by_levels: list[int] = list(range(k)) if graph.n_negative else []
-    for first in range(0, k, _MOST_ROWS):
-        many = min(k - first, _MOST_ROWS)
-        part = (rows[first:], found[first:], tallies[first * _TALLY.itemsize :])
-        width = max(min(made.blocks, -(-n // _THREADS)) // many, 1)
-        made.start((width, many), _THREADS, (np.int64(n), *part))
+    made.timer.start()
+    made.tallies.fill(0)
+    for first, start, edges in made.parts:
+        places = np.uint64(rows[first:].data.ptr), np.uint64(found[first:].data.ptr)
+        start.set(1, places[0])
+        start.set(2, places[1])
+        start()
         if m and not graph.n_negative:
-            width = max(made.blocks // many, 1)
-            warps = width * (_THREADS // 32)
-            span = min(max(_LEAST_SPAN, -(-m // (_TURNS * warps))), 1 << 24)
-            arguments = (np.int64(n), np.int64(m), device.offsets, device.edges, *part)
-            made.edges((width, many), _THREADS, (*arguments, np.int64(span)))
-    if not graph.n_negative:
-        seen = tallies.get().view(_TALLY)
+            edges.set(4, places[0])
+            edges.set(5, places[1])
+            edges()
+    made.timer.stop()
+    seconds = made.timer.seconds
+    by_levels: list[int] = []
+    if graph.n_negative:
+        by_levels = list(range(k))
+    elif made.counted:
+        seen = made.tallies.get().view(_TALLY)
         by_levels = np.flatnonzero(seen["reached"] > seen["filled"] + 1).tolist()
-    for row in by_levels if m else ():
-        _by_levels(made, device, int(sources[row]), rows[row], found[row])
-    seconds = timer.stop().seconds
-    wanted = graph.indptr.dtype
+    if by_levels and m:
+        made.timer.start()
+        for row in by_levels:
+            _by_levels(made, device, int(sources[row]), rows[row], found[row])
+        seconds += made.timer.stop().seconds
+    wanted = graph.index_dtype
     if wanted != found.dtype:
         found = found.astype(wanted)
+    if k > 1:
+        made.forget()
     stats = {"device_seconds": seconds, "rows_by_levels": len(by_levels)}
     return found.reshape(distances.shape), stats
 

@@ -14,6 +14,11 @@
 // be tight is then not read: pushing, sums beyond the greatest distance; pulling, weights beyond
 // the vertex's own distance.
 //
+// NARROW (integers): the random reads are of codes[rows][n], the low bytes of the distances, a quarter
+// of the memory; the whole distance is read where a code fits and distances may exceed a byte.
+// COUNTED: how many predecessors were found is counted, to learn whether levels are needed; without
+// weights that add nothing they never are.
+//
 // Arrays: offsets[n + 1], edges[m], distance[rows][n], predecessor[rows][n] (unsigned: its maximum
 // is -1, "none"), tallies[rows] (zeroed). tight_levels: also level[n], queue[n], control (zeroed).
 // Launch: tight_start and tight_edges: whole warps, one row of the grid's y a row of distances;
@@ -35,6 +40,12 @@
 #ifndef SIGNED
 #define SIGNED 0
 #endif
+#ifndef NARROW
+#define NARROW 0
+#endif
+#ifndef COUNTED
+#define COUNTED 1
+#endif
 #ifndef SEGMENT
 #define SEGMENT 512
 #endif
@@ -43,7 +54,9 @@ typedef CountOf<(sizeof(vertex_t) > 4)>::type predecessor_t;
 constexpr predecessor_t kNone = ~predecessor_t(0);
 
 constexpr int kTightInFlight = 4;  // edges a lane has in flight
-constexpr int kSearchFrom = 8;     // longer sorted rows are searched for their end
+constexpr int kSearchFrom = 16;    // longer sorted rows are searched for their end
+constexpr int kTightProbes = 7;
+constexpr int kNoCode = 255;  // of what is not reached, and of distances that end so
 constexpr int kNever = 0x7fffffff;
 constexpr long long kTightStuck = 1;
 
@@ -78,8 +91,9 @@ __device__ __forceinline__ weight_t sum_of(weight_t d, weight_t w) {
 #endif
 }
 
-extern "C" __global__ void tight_start(long long n, const weight_t* distances, predecessor_t* predecessors,
-                                       Tally* tallies) {
+extern "C" __global__ void tight_start(long long n, const weight_t* distances,
+                                       predecessor_t* predecessors, Tally* tallies,
+                                       unsigned char* codes) {
   __shared__ uint64 reached_here, greatest_here;
   if (threadIdx.x == 0) reached_here = greatest_here = 0;
   __syncthreads();
@@ -91,6 +105,9 @@ extern "C" __global__ void tight_start(long long n, const weight_t* distances, p
        v += stride) {
     const weight_t d = __ldg(distance + v);
     predecessor[v] = kNone;
+#if NARROW
+    codes[blockIdx.y * n + v] = static_cast<unsigned char>(static_cast<uint64>(d) & 255);
+#endif
     if (d == unreached()) continue;
     ++reached;
     const uint64 bits = bits_of(d);
@@ -128,23 +145,31 @@ __device__ __forceinline__ bool beyond(weight_t d, weight_t w, weight_t greatest
 #endif
 }
 
-// How many of the `size` sorted edges from `begin` on can be tight.
+// How many of the `size` sorted edges from `begin` on may be tight; a few more than that at most.
 __device__ __forceinline__ int can_be_tight(const Edge* edges, offset_t begin, int size, weight_t d,
                                             weight_t greatest) {
-  if (size <= kSearchFrom) return size;
-  int low = 0, high = size;
-  while (low < high) {
-    const int middle = (low + high) / 2;
-    if (beyond(d, edge_weight(load_edge(edges, begin + middle)), greatest))
-      high = middle;
-    else
-      low = middle + 1;
+  int low = 0, high = size;  // those before low may, the one at high (if there) cannot
+  while (high - low > kSearchFrom) {
+    const int span = high - low;
+    bool too_long[kTightProbes];
+#pragma unroll
+    for (int i = 0; i < kTightProbes; ++i) {
+      const int at = low + (i + 1) * span / (kTightProbes + 1);
+      too_long[i] = beyond(d, edge_weight(load_edge(edges, begin + at)), greatest);
+    }
+    int below = 0;
+#pragma unroll
+    for (int i = 0; i < kTightProbes; ++i) below += !too_long[i];
+    const int base = low;
+    if (below < kTightProbes) high = base + (below + 1) * span / (kTightProbes + 1);
+    if (below) low = base + below * span / (kTightProbes + 1) + 1;
   }
-  return low;
+  return high;
 }
 
 // The lanes' runs of edges, `size` from `begin` on, of vertices x at distance d, shared evenly.
 __device__ __forceinline__ uint32 take_runs(const Edge* edges, const weight_t* distance,
+                                            const unsigned char* code, bool exact,
                                             predecessor_t* predecessor, offset_t begin, int size,
                                             long long x, weight_t d) {
   const int upto = warp_inclusive_sum(size);
@@ -169,9 +194,29 @@ __device__ __forceinline__ uint32 take_runs(const Edge* edges, const weight_t* d
         if (valid[u]) edge[u] = load_edge(edges, at);
       }
     }
+#if NARROW
+    unsigned char mark[kTightInFlight];
+#pragma unroll
+    for (int u = 0; u < kTightInFlight; ++u)
+      if (valid[u]) mark[u] = __ldg(code + edge[u].target);
+#pragma unroll
+    for (int u = 0; u < kTightInFlight; ++u) {
+      if (!valid[u]) continue;
+      const weight_t w = edge_weight(edge[u]);
+      const uint64 other = static_cast<uint64>(from[u]) + (PULL ? -static_cast<uint64>(w) : w);
+      valid[u] = (other & 255) == mark[u];
+      if (valid[u] && exact) {  // codes are the distances
+        valid[u] = other < kNoCode;
+        seen[u] = static_cast<weight_t>(mark[u]);
+      } else if (valid[u]) {
+        seen[u] = __ldg(distance + edge[u].target);
+      }
+    }
+#else
 #pragma unroll
     for (int u = 0; u < kTightInFlight; ++u)
       if (valid[u]) seen[u] = __ldg(distance + edge[u].target);
+#endif
 #pragma unroll
     for (int u = 0; u < kTightInFlight; ++u) {
       if (!valid[u]) continue;
@@ -179,7 +224,11 @@ __device__ __forceinline__ uint32 take_runs(const Edge* edges, const weight_t* d
       if (!(near < far) || far == unreached() || sum_of(near, edge_weight(edge[u])) != far) continue;
       const long long v = PULL ? own[u] : edge[u].target;
       const predecessor_t candidate = static_cast<predecessor_t>(PULL ? edge[u].target : own[u]);
+#if COUNTED
       filled += atomicMin(predecessor + v, candidate) == kNone;
+#else
+      atomicMin(predecessor + v, candidate);
+#endif
     }
   }
   return filled;
@@ -187,10 +236,13 @@ __device__ __forceinline__ uint32 take_runs(const Edge* edges, const weight_t* d
 
 extern "C" __global__ void tight_edges(long long n, long long m, const offset_t* offsets,
                                        const Edge* edges, const weight_t* distances,
-                                       predecessor_t* predecessors, Tally* tallies, long long span) {
+                                       predecessor_t* predecessors, Tally* tallies,
+                                       const unsigned char* codes, long long span) {
   const weight_t* const distance = distances + blockIdx.y * n;
   predecessor_t* const predecessor = predecessors + blockIdx.y * n;
   const weight_t greatest = distance_of(tallies[blockIdx.y].greatest);
+  const unsigned char* const code = codes + blockIdx.y * n;
+  const bool exact = tallies[blockIdx.y].greatest < kNoCode;
   const long long warps = static_cast<long long>(gridDim.x) * (blockDim.x >> 5);
   uint32 filled = 0;
   for (long long turn = static_cast<long long>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
@@ -221,13 +273,16 @@ extern "C" __global__ void tight_edges(long long n, long long m, const offset_t*
 #if SORTED
         size = can_be_tight(edges, static_cast<offset_t>(at), size, d, greatest);
 #endif
-        filled += take_runs(edges, distance, predecessor, static_cast<offset_t>(at), size, x, d);
+        filled += take_runs(edges, distance, code, exact, predecessor, static_cast<offset_t>(at),
+                            size, x, d);
         at = stop > at ? stop : at;
       }
     }
   }
+#if COUNTED
   filled = warp_sum(filled);
   if (lane_id() == 0 && filled) atomicAdd(&tallies[blockIdx.y].filled, uint64(filled));
+#endif
 }
 
 struct LevelControl {
