@@ -147,10 +147,6 @@ class Kernel:
         """Split on-chip memory: percent for shared memory, the rest L1; -1 asks the driver."""
         self.cupy.cuda.driver.funcSetAttribute(self.function.ptr, 9, int(percent))
 
-    def allow_large_clusters(self) -> None:
-        """Let a cluster have more than the portable 8 blocks (Hopper and newer)."""
-        self.cupy.cuda.driver.funcSetAttribute(self.function.ptr, 14, 1)
-
     def resident_blocks(self, block: int, shared: int = 0) -> int:
         """Blocks of that shape that the whole device holds at once."""
         per_multiprocessor = self.cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
