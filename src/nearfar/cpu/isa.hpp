@@ -4,14 +4,12 @@
 // all it defines into `namespace nearfar::NEARFAR_ISA`, and the callers choose with
 // NEARFAR_PICK_ISA. Rules that keep an old processor safe from instructions it lacks:
 // - a template or inline function shared by the levels is NEARFAR_INLINE (never emitted out of
-// line), or
-//   lives in a header that opens `namespace nearfar::NEARFAR_ISA` itself (one symbol a level);
+//   line), or lives in a header that opens `namespace nearfar::NEARFAR_ISA` itself (one symbol a
+//   level);
 // - hot files use no std:: containers: their members would be emitted as weak symbols that the
-// linker
-//   merges between levels;
+//   linker merges between levels;
 // - should one slip through, CMake links the plain objects first, then the levels in rising order,
-// and
-//   the first definition of a weak symbol wins, which is the oldest.
+//   and the first definition of a weak symbol wins, which is the oldest.
 #pragma once
 
 #if defined(__x86_64__)

@@ -3,9 +3,8 @@
 //
 // An edge (u, v) is tight when d[u] + w = d[v]. Predecessor rule, the same on every device:
 //   1. a reached vertex with a tight edge from a strictly nearer vertex takes the smallest such id;
-//   2. the others reach their distance only through edges that add nothing (weight zero, or so
-//   small
-//      that a float sum absorbs it): they are taken in breadth-first levels from the vertices of 1,
+//   2. the others reach their distance only through edges that add nothing (weight zero, or one
+//      that a float sum absorbs): they are taken in breadth-first levels from the vertices of 1,
 //      each from the smallest id of the level before. Two such vertices can therefore never vouch
 //      for each other, which a plain "any tight edge" rule would allow.
 // With negative edges "nearer" orders nothing, and rule 2 serves for all vertices, from the source.

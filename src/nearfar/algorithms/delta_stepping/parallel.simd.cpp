@@ -3,14 +3,11 @@
 // Meyer and Sanders 2003; the shape is that of shared-memory codes since: every worker has a bucket
 // ring of its own, so that pushing needs no lock. A round works off the entries of one bucket
 // number:
-//   1. each worker publishes the number of its first bucket in use; barrier; the least number
-//   counts;
+//   1. each worker publishes the number of its first bucket in use; barrier; the least one counts;
 //   2. a worker that has such a bucket offers it as a segment and takes chunks of it through a
-//   cursor; when
-//      it is done it takes chunks of the others' segments, so that uneven shares even out;
+//      cursor; then it takes chunks of the others' segments, so that uneven shares even out;
 //   3. what fell into the current bucket meanwhile it works off itself while that is little
-//   ("bucket
-//      fusion", Zhang et al. 2020), and leaves for another round otherwise.
+//      (bucket fusion, Zhang et al. 2020), and leaves for another round otherwise.
 // One barrier a round. Published values alternate between two places, because a slow worker may
 // still read the last ones while a fast one publishes the next. All decisions (which bucket, new
 // delta, stop) are computed by every worker from the same published values, so that they agree
