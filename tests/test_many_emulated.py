@@ -40,7 +40,7 @@ def test_sixteen_bits_are_repeated_in_thirty_two():
     weights = np.full(n - 1, 1000, dtype=np.int32)
     path = Graph.from_edges(range(n - 1), range(1, n), weights)
     stats = {}
-    found = all_pairs(path, method="block_per_source@cuda", stats=stats)
+    found = all_pairs(path, method="block_per_source@cuda", slot_bits=16, stats=stats)
     assert stats["slot_bits"] == 16
     assert stats["repeated_rows"] > 0
     np.testing.assert_array_equal(found[0], 1000 * np.arange(n))

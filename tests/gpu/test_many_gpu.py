@@ -61,7 +61,7 @@ def test_sixteen_bits_that_do_not_fit_are_repeated():
     n = 3000
     path = Graph.from_edges(range(n - 1), range(1, n), np.full(n - 1, 100, dtype=np.int32))
     stats = {}
-    found = all_pairs(path, method="block_per_source@cuda", stats=stats)
+    found = all_pairs(path, method="block_per_source@cuda", slot_bits=16, stats=stats)
     assert stats["repeated_rows"] > 0
     np.testing.assert_array_equal(found[0], 100 * np.arange(n))
 

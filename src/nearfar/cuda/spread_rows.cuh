@@ -33,6 +33,7 @@ __device__ __forceinline__ uint32 spread_rows(const Edge* edges, offset_t begin,
 #pragma unroll
       for (int u = 0; u < 4; ++u)
         if (base + u * 32 + lane < count) look(held[u], from);
+      __syncwarp();
     }
     if (lane == owner) degree = 0;
   }
@@ -47,14 +48,17 @@ __device__ __forceinline__ uint32 spread_rows(const Edge* edges, offset_t begin,
 #pragma unroll
     for (int u = 0; u < 2; ++u) {
       const int t = base + u * 32 + lane;
+      if (base + u * 32 >= total) break;  // the same for all lanes
       const int owner = lane_of(t, before);
       const offset_t at = __shfl_sync(kAllLanes, shift, owner);
       from[u] = of_lane(d, owner);
       if (t < total) held[u] = load_edge(edges, at + t);
     }
 #pragma unroll
-    for (int u = 0; u < 2; ++u)
+    for (int u = 0; u < 2; ++u) {
       if (base + u * 32 + lane < total) look(held[u], from[u]);
+      __syncwarp();  // what diverged in `look` would stay apart for the rest of the row
+    }
   }
   return mine;
 }

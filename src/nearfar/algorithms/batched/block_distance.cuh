@@ -73,18 +73,23 @@ __device__ __forceinline__ weight_t as_weight(value_t d, value_t cap) {
 #endif
 }
 
-// Lower *slot to `value`; whether that was less than before. Reads first: most candidates improve
-// nothing.
-__device__ __forceinline__ bool lower(slot_t* slot, value_t value) {
+// Lower slots[v] to `value`; whether that was less than before. Reads first: most candidates improve
+// nothing. Two slots of 16 bits share a word, which is exchanged whole: the built-in exchange of 16 bits
+// is a loop around the same, inside a loop here, and took a third of the time.
+__device__ __forceinline__ bool lower(slot_t* slots, int v, value_t value) {
 #if SLOT_BITS == 16
-  slot_t old = *const_cast<volatile slot_t*>(slot);
-  while (value < old) {
-    const slot_t found = atomicCAS(slot, old, static_cast<slot_t>(value));
-    if (found == old) return true;
+  uint32* word = reinterpret_cast<uint32*>(slots) + (v >> 1);
+  const int shift = (v & 1) * 16;
+  uint32 old = *const_cast<volatile uint32*>(word);
+  bool won = false;
+  while (!won && value < (old >> shift & 0xffffu)) {
+    const uint32 found = atomicCAS(word, old, (old & ~(0xffffu << shift)) | value << shift);
+    won = found == old;
     old = found;
   }
-  return false;
+  return won;
 #else
+  slot_t* slot = slots + v;
   return value < *const_cast<volatile slot_t*>(slot) && value < atomicMin(slot, value);
 #endif
 }

@@ -39,7 +39,7 @@ struct Step {
   __device__ __forceinline__ void operator()(const Edge& edge, value_t from) const {
     const value_t sum = extend(from, edge);
     const int target = edge.target & 0x7fffffff;
-    if (!lower(distance + target, sum) || edge.target < 0) return;
+    if (!lower(distance, target, sum) || edge.target < 0) return;
     uint32* bitmap = sum < threshold ? next : far;
     atomicOr(bitmap + (target >> 5), 1u << (target & 31));
   }

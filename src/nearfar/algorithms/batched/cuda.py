@@ -42,8 +42,9 @@ class BlockOptions(DeltaOptions):
         layout (4 times it below 4 edges a vertex) and 16 times it in the global one, whose steps
         cost more than repeated work.
     slot_bits : {16, 32, 64} or None
-        Bits of a distance in shared memory; None tries 16 for integers. Rows that do not fit are
-        repeated with the bits of the weights. Floats have the bits of the weights.
+        Bits of a distance in shared memory; None tries 16 for integers where more blocks fit then.
+        Rows that do not fit are repeated with the bits of the weights. Floats have the bits of the
+        weights.
     threads : {128, 256, 512, 1024} or None
         Threads a block; None fills the multiprocessor with as many blocks as their memory allows.
     """
@@ -66,6 +67,12 @@ def _bitmaps(n: int, count: int) -> int:
 def _shared(n: int, bits: int) -> int:
     """Dynamic shared memory of a block: slots, then three bitmaps."""
     return -(-n * bits // 32) * 4 + _bitmaps(n, 3)
+
+
+def _blocks(here: runtime.Device, n: int, bits: int) -> int:
+    """Blocks that share a multiprocessor."""
+    fitting = here.shared_per_block // (_shared(n, bits) + _SHARED_STATIC)
+    return max(1, min(MOST_BLOCKS, fitting))
 
 
 def _delta(graph: Graph) -> float:
@@ -114,7 +121,10 @@ def block_per_source(
     full_fits = _shared(n, full) <= room
     bits = full
     if integer:
-        asked = options.slot_bits or (16 if 2 * int(graph.max_weight) < 2**16 else 32)
+        narrow = 2 * int(graph.max_weight) < 2**16
+        if narrow and _shared(n, 32) <= room and _blocks(here, n, 32) == _blocks(here, n, 16):
+            narrow = False  # wider ones are lowered by one instruction and never repeated
+        asked = options.slot_bits or (16 if narrow else 32)
         bits = next((b for b in (asked, 32, 16) if b <= full and _shared(n, b) <= room), 16)
     if _shared(n, bits) > room:
         return block_per_source_global(graph, sources, options, workspace)
@@ -124,7 +134,7 @@ def block_per_source(
     ) -> Any:
         values = Values(graph, workspace.limit, delta, bits)
         shared = _shared(n, bits)
-        blocks_each = max(1, min(MOST_BLOCKS, here.shared_per_block // (shared + _SHARED_STATIC)))
+        blocks_each = _blocks(here, n, bits)
         threads = options.threads or max(
             LEAST_THREADS, 2 ** int(math.log2(RESIDENT // blocks_each))
         )
