@@ -74,16 +74,10 @@ class Kept:
         """One line: on what, with what, when, from where."""
         if not self.there:
             return f"Not measured yet: `{self.command} -o DIR`."
-        where, settings = self.environments[-1], self.settings
-        gpu = where.get("gpu")
-        device = f"{gpu['name']}, CuPy {gpu['cupy']}, host " if gpu else ""
-        versions = where["versions"]
         runs = dict.fromkeys(_commit(place) for place in self.environments)
         return (
-            f"*{device}{where['cpu']}, {where['cores']} cores, Python {versions['python']}, NumPy "
-            f"{versions['numpy']}; {', and '.join(runs)}; "
-            f"`{self.command}`, {settings.rounds} rounds, seed {settings.seed}. "
-            f"From `{self.file}`.*"
+            f"*{describe(self.environments[-1], ', and '.join(runs))}; `{self.command}`, "
+            f"{self.settings.rounds} rounds, seed {self.settings.seed}. From `{self.file}`.*"
         )
 
     def wrong(self) -> int:
@@ -93,6 +87,17 @@ class Kept:
             for one in self.done
             for case in one.result.get("cases", {}).values()
         )
+
+
+def describe(where: dict[str, Any], runs: str = "") -> str:
+    """Device, versions, date and commit of an environment."""
+    gpu = where.get("gpu")
+    device = f"{gpu['name']}, CuPy {gpu['cupy']}, host " if gpu else ""
+    versions = where["versions"]
+    return (
+        f"{device}{where['cpu']}, {where['cores']} cores, Python {versions['python']}, NumPy "
+        f"{versions['numpy']}; {runs or _commit(where)}"
+    )
 
 
 def _commit(place: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import kernel_time_tables as times
 from experiment_results import Kept, spread
 
 from nearfar.experiments.experiment import Done
@@ -155,14 +156,27 @@ def _gpu_differences(cuda: Kept) -> list[str]:
         f"| up to 32 times GPU Martin on random graphs | Table 2 | {spread(times)} times | the ratio of iterations is "
         f"{spread(iterations)}: both run the same kernels, so a gain beyond it has no source. [The range of the "
         "weights](../explanation/compound-frontiers.md#the-range-of-the-weights) shows which weights would give the paper's |",
-        f"| tuned launch shapes save up to 23% | Table 4 | {spread(tuned)}% | shapes are measured here, not modelled; "
-        "where it is near zero, launches and waits take the time |",
+        f"| tuned launch shapes save up to 23% | Table 4 | {spread(tuned)}% | shapes are measured here, not modelled"
+        f"{_waits()} |",
         f"| 90% (predecessors) to 96% (successors) of the threads idle | 5.1 d | {spread(idle_pred)}% and {spread(idle)}% | "
         "by successors as in the paper. By predecessors every unsettled vertex counts as working here, because it walks its "
         "in-edges; the paper's 90% cannot be counted like that |",
         "| the GPU passes Boost's heap at degree 200 (24k), 20 (49k), 10 (98k) | 5.2 D | tuned GPU Crauser is ahead on "
         f"{', '.join(wins) or 'none'} | an iteration costs the host three launches and a wait, so it needs large frontiers |",
     ]
+
+
+def _waits() -> str:
+    """How little of an iteration the kernels take, whose shape is tuned."""
+    kernels = times.KernelRows("ortega")
+    if not kernels.there:
+        return ""
+    rows = [r for r in kernels.rows if r["label"] == "crauser_successors"]
+    shares = [times.share(r) for r in rows]
+    return (
+        f"; a shape can only speed up the kernels, which are {spread(shares)}% of a solve in the table of kernels and "
+        "waits"
+    )
 
 
 def page() -> str:
@@ -202,6 +216,7 @@ def page() -> str:
         for key in ("martin-times", "random-times", "real-times", "idle", "shapes", "memory"):
             if key in cuda.tables:
                 lines += cuda.table(key)
+        lines += times.ortega(times.KernelRows("ortega"))
         for number in range(2, 12):
             lines += cuda.figure(f"figure-{number}", f"Figure {number} on one H100")
         lines += ["## Differences and their reasons", "", *_gpu_differences(cuda), ""]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nearfar import Graph, generate
+from nearfar import Graph, generate, sssp
 from nearfar.bench.cases import proven
 from nearfar.errors import MissingDependencyError
 from nearfar.experiments import run
@@ -175,3 +175,10 @@ def test_beyond_measures_peers_and_bounds(tmp_path: Path) -> None:
     assert 0 < result["bounds"]["stream"] == result["bytes"] / result["rates"]["copy_bytes"]
     (roofline,) = [t for t in outcome.results["tables"] if t["key"] == "roofline"]
     assert 0 < roofline["rows"][0][-1] < 1  # a solve takes longer than its bounds
+
+
+def test_an_iteration_of_compound_frontiers_settles_one_distance() -> None:
+    graph = generate("martin", vertices=1 << 12, seed=3)
+    source = int(np.flatnonzero(graph.degrees)[0])
+    paths = sssp(graph, source, method="frontier_successors@cpu")
+    assert paths.stats["iterations"] == len(np.unique(paths.distances[paths.reachable]))
