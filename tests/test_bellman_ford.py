@@ -24,6 +24,11 @@ FORMS = [
     "goldberg_radzik",
 ]
 DTYPES = [np.int32, np.int64, np.float32, np.float64]
+SPLIB = [
+    *("acyc_neg-00", "acyc_p2n-15", "acyc_pos-00", "grid_nhard-00", "grid_phard-00"),
+    *("grid_slong-05", "grid_ssquare-05", "grid_ssquare-10", "grid_ssquare_s-05"),
+    *("grid_swide-05", "rand_1-4-00", "rand_4-05", "rand_4-10"),
+]
 
 
 def reference(graph: Graph, source: int):
@@ -205,19 +210,25 @@ def test_find_negative_cycle_anywhere():
     assert find_negative_cycle(narrow).total == -(2**31) + 7
 
 
+def splib_sums():
+    """Source and sum of distances of every instance of the table."""
+    with lzma.open(data_path("negative-splib/splib-expected.tsv.xz"), "rt") as lines:
+        cells = [line.split("\t") for line in list(lines)[1:]]
+    return {row[0].removeprefix("splib-"): (int(row[3]) - 1, int(row[4])) for row in cells}
+
+
+@pytest.mark.data
+def test_splib_files_are_all_tested():
+    files = {path.name for path in data_path("negative-splib").glob("*.sp.xz")}
+    assert files == {f"splib-{name}.sp.xz" for name in SPLIB}
+    assert set(SPLIB) <= splib_sums().keys()
+
+
 @pytest.mark.data
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
-    "name",
-    ["acyc_neg-00", "acyc_p2n-15", "grid_nhard-00", "grid_phard-00", "rand_1-4-00", "rand_4-05"],
-)
+@pytest.mark.parametrize("name", SPLIB)
 def test_splib_known_sums(form, name):
-    expected = {}
-    with lzma.open(data_path("negative-splib/splib-expected.tsv.xz"), "rt") as lines:
-        for line in list(lines)[1:]:
-            cells = line.split("\t")
-            expected[cells[0]] = (int(cells[3]) - 1, int(cells[4]))
-    source, total = expected[f"splib-{name}"]
+    source, total = splib_sums()[name]
     graph = nearfar.read(data_path(f"negative-splib/splib-{name}.sp.xz")).astype(np.int64)
     got = nearfar.sssp(graph, source, method=f"{form}@cpu").distances
     assert int(got[got < np.iinfo(np.int64).max].sum()) == total

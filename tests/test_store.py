@@ -15,7 +15,7 @@ import pytest
 
 import nearfar
 from nearfar.errors import DistanceOverflowError, OptionError
-from nearfar.graph import Graph
+from nearfar.graph import Graph, unreached_value
 from nearfar.many import all_pairs, distances
 from nearfar.store import read_rows
 
@@ -60,6 +60,24 @@ def test_rows_are_those_of_the_matrix(path):
     assert known["complete"] is True
     assert len(known["blocks"]) == 7
     assert known["graph"] == graph.digest()
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+@pytest.mark.parametrize("targets", [None, [7, 3, 3, 60]])
+def test_values_come_back_as_they_are(path, dtype, targets):
+    """Every dtype bit for bit, unreached (inf or the greatest integer) and chosen columns too."""
+    graph = graph_of(seed=5, n=80, m=110).astype(dtype)
+    if np.dtype(dtype).kind == "f":
+        graph = Graph.from_csr(graph.indptr, graph.indices, graph.weights / 7)
+    sources = [5, 9, 11, 40, 41, 79]
+    truth = distances(graph, sources, targets=targets)
+    assert (truth == unreached_value(truth.dtype)).any()
+    distances(graph, sources, targets=targets, out=path, block=4)
+    found = contents(path)
+    assert found.dtype == truth.dtype == np.dtype(dtype)
+    np.testing.assert_array_equal(found, truth)
+    if path.suffix == ".parquet":
+        np.testing.assert_array_equal(read_rows(path)[0], sources)
 
 
 def test_a_finished_run_solves_nothing_again(path):
