@@ -21,13 +21,13 @@ EXPLANATION = ROOT / "docs" / "explanation"
 
 def speed() -> str:
     """The block of the README."""
-    return f"{tables.peers()}\n\n{tables.flagship(readme=True)}"
+    return f"{tables.peers()}\n\n{tables.gpu_beside_its_host()}"
 
 
 BLOCKS: dict[Path, dict[str, Callable[[], str]]] = {
     ROOT / "README.md": {"speed": speed},
     EXPLANATION / "gpu-engine.md": {
-        "flagship": lambda: tables.flagship(readme=False),
+        "flagship": tables.flagship,
         "flagship-steps": tables.flagship_steps,
     },
     ROOT / "docs" / "how-to" / "coming-from-scipy.md": {"front-doors": tables.front_doors},

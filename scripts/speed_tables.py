@@ -126,7 +126,7 @@ def defaults(result: dict[str, Any]) -> dict[str, Any]:
     return next(row for row in result["rows"] if not row["options"])
 
 
-def flagship_table(document: dict[str, Any], *, targets: bool = True) -> str:
+def flagship_table(document: dict[str, Any]) -> str:
     """Time, best peer, and what this project had set itself."""
     lines = []
     for result in document["results"]:
@@ -145,15 +145,15 @@ def flagship_table(document: dict[str, Any], *, targets: bool = True) -> str:
                 number(took),
                 number(peer) if peer else "not run",
                 f"{peer / took:.1f}x" if peer else "-",
-                *(judged if targets else []),
+                *judged,
             ]
         )
-    head = ["graph", "`near_far@cuda`", "best peer", "faster", *(["target", ""] * targets)]
+    head = ["graph", "`near_far@cuda`", "best peer", "faster", "target", ""]
     return table(head, lines)
 
 
-def flagship(readme: bool) -> str:
-    """The one-launch engine beside the best peer and, on the engine's page, its target."""
+def flagship() -> str:
+    """The one-launch engine beside the best peer and its target."""
     document = results("flagship.json")
     if document is None:
         return "On a GPU, measure with `python benchmarks/flagship.py`."
@@ -162,9 +162,9 @@ def flagship(readme: bool) -> str:
     wrong = sum(not row["right"] for row in rows)
     verdict = "every answer bit for bit that of the proven CPU engine"
     lines = [
-        "On a GPU, milliseconds a solve:" if readme else "Milliseconds a solve:",
+        "Milliseconds a solve:",
         "",
-        flagship_table(document, targets=not readme),
+        flagship_table(document),
         "",
         f"{device(document)}. Device time with the graph on the device, initialisation included, "
         f"median of {rounds};",
@@ -172,14 +172,57 @@ def flagship(readme: bool) -> str:
         + ". From `benchmarks/results/flagship.json`; the peers' times are those that",
         "`benchmarks/flagship.py` states, measured apart on the same kind of GPU: the best of "
         "ADDS, cuGraph, doubleGraph,",
-        "Lonestar Near-Far and Gunrock."
-        + (
-            " [The engine's page](docs/explanation/gpu-engine.md) says which of its targets it missed."
-            if readme
-            else ""
-        ),
+        "Lonestar Near-Far and Gunrock.",
     ]
     return "\n".join(lines)
+
+
+def gpu_beside_its_host() -> str:
+    """The GPU engine beside this library on the cores of the same machine."""
+    document = results("beyond-cuda.json")
+    if document is None:
+        return "On a GPU, measure with `nearfar experiment beyond --device cuda -o DIR`."
+    lines = []
+    for task in document["tasks"]:
+        result = task["result"]
+        took = {label: case["median_seconds"] for label, case in result["cases"].items()}
+        gpu, host = took.pop("nearfar, GPU"), min(took.values())
+        lines.append(
+            [
+                f"{task['key']}: {result['n']:,} vertices, {result['m']:,} edges",
+                milliseconds(gpu),
+                *(milliseconds(seconds) for seconds in took.values()),
+                f"{host / gpu:.1f}x",
+            ]
+        )
+    labels = [x for x in document["tasks"][0]["result"]["cases"] if x != "nearfar, GPU"]
+    head = ["graph", "GPU", *(x.removeprefix("nearfar, ") for x in labels), "over the better"]
+    used = sorted({task["environment"] for task in document["tasks"]})
+    around = document["environments"][used[-1]]
+    commits = dict.fromkeys(document["environments"][i]["commit"][:12] for i in used)
+    wrong = sum(
+        case["wrong_runs"]
+        for task in document["tasks"]
+        for case in task["result"]["cases"].values()
+    )
+    verdict = "every answer bit for bit a proven one" if not wrong else f"{wrong} wrong answers"
+    return "\n".join(
+        [
+            "On a GPU, milliseconds a solve, beside this library on the cores of the GPU's host:",
+            "",
+            table(head, lines),
+            "",
+            f"{around['gpu']['name']}, CuPy {around['gpu']['cupy']}, host {around['cpu']}, "
+            f"{around['cores']} cores; {str(around['date'])[:10]}, commit {', '.join(commits)}. "
+            "Device time with the",
+            f"graph on the device, medians of {document['settings']['rounds']} rounds in turns; "
+            f"{verdict}. From `benchmarks/results/beyond-cuda.json`",
+            "([the graphs, and a roofline](docs/reproduction/beyond.md)). "
+            "[The engine's page](docs/explanation/gpu-engine.md) has larger graphs and other "
+            "libraries'",
+            "times as their authors state them.",
+        ]
+    )
 
 
 def flagship_steps() -> str:
