@@ -52,6 +52,43 @@ def test_zoo(name: str, form: str) -> None:
                 assert paths.stats["pulls"] == 0 == paths.stats["thin_levels"]
 
 
+@pytest.mark.parametrize("name", ["skewed", "random"])
+def test_a_directed_graph_is_swept(name: str) -> None:
+    """Dense frontiers in the vertices' order; then pushing goes on from the queue."""
+    if name == "random":
+        graph = generate("uniform_random", vertices=700, degree=3).without_weights()
+    else:
+        graph = as_dtype(ZOO[name](), "unweighted")
+    sweeps = 0
+    for source in (0, graph.n_vertices // 2):
+        swept = check(graph, source, thin_limit=0, stats="full")
+        plain = check(graph, source, thin_limit=0, sweep=False)
+        assert plain.stats["sweeps"] == 0
+        assert swept.stats["sweeps"] == swept.stats["kind"].count("sweep")
+        assert swept.stats["iterations"] == plain.stats["iterations"]
+        sweeps += swept.stats["sweeps"]
+    assert sweeps > 0
+
+
+def test_sweeping_long_rows() -> None:
+    """Hubs in a dense frontier: their rows are cut into chunks."""
+    rng = np.random.default_rng(8)
+    n = 8000
+    first = np.arange(1, 1500)  # a frontier of more than a sixteenth, a hub among it
+    sources = np.concatenate(
+        [np.zeros(len(first), int), np.full(6000, 7), rng.integers(0, n, 9000)]
+    )
+    targets = np.concatenate([first, rng.integers(0, n, 6000), rng.integers(0, n, 9000)])
+    graph = Graph.from_edges(sources, targets, n_vertices=n)
+    assert check(graph, 0, thin_limit=0).stats["sweeps"] > 1
+    check(graph, 0, thin_limit=0, limit=2)
+    full = oracle.dijkstra(graph, 0)
+    paths = nearfar.sssp(graph, 0, method=METHOD, targets=[int(np.argmax(full == 2))])
+    np.testing.assert_array_equal(
+        paths.distances, np.where(full <= 2, full, np.iinfo(np.int32).max)
+    )
+
+
 def test_a_directed_graph_pulls_over_its_transpose() -> None:
     graph = as_dtype(ZOO["skewed"](), "unweighted")
     assert check(graph, 0, **FORMS["pull"]).stats["pulls"] == 0

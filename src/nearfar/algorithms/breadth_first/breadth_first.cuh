@@ -3,7 +3,8 @@
 // Beamer, Asanovic and Patterson 2012: a level pushes along the frontier's edges, or, when those
 // are many, every unvisited vertex pulls. Departures: the whole search is one launch with a barrier
 // over the grid between levels; small frontiers advance many levels within a few blocks (thin.cuh),
-// and where they stay small the blocks run ahead of each other to the end (ahead.cuh);
+// and where they stay small the blocks run ahead of each other to the end (ahead.cuh); dense
+// frontiers of directed graphs without a transpose are swept in the vertices' order (sweep.cuh);
 // pulling reads the bits of visited vertices and no bitmap of the frontier (pull.cuh); in an
 // undirected graph vertices without edges count as visited from the start, and the search ends as
 // soon as no vertex is left.
@@ -18,6 +19,7 @@
 // requires: cuda/grid_barrier.cuh
 // requires: algorithms/breadth_first/push.cuh
 // requires: algorithms/breadth_first/pull.cuh
+// requires: algorithms/breadth_first/sweep.cuh
 // requires: algorithms/breadth_first/thin.cuh
 // requires: algorithms/breadth_first/ahead_search.cuh
 
@@ -64,11 +66,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
 
   const long long reachable = s.n - load_relaxed(&control->hopeless);
   uint64 unexplored = static_cast<uint64>(s.m), edges_seen = 0;
-  long long end = 0, reached = 0, steps = 0, pushes = 0, pulls = 0, thin_levels = 0;
+  long long end = 0, reached = 0, steps = 0, pushes = 0, pulls = 0, thin_levels = 0, sweeps = 0;
   ThinState thin{1, 0, 0};
   int& level = thin.level;
   uint32 k = 0, now = 0;
-  bool pulling = false;
+  bool pulling = false, swept = false;
   Ahead ahead_of{0, 0};
   for (; true; ++k) {
     const count_t size = load_relaxed(&control->found[k & 3]);
@@ -106,9 +108,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       steps += ahead_of.steps - 1;
       break;
     }
+    const bool sweeping = s.before && !is_thin && size > s.n / kDense;
     if (records && first_thread && steps <= most_records)
-      records[steps - 1] = {is_thin   ? kThin
-                            : pulling ? kPull
+      records[steps - 1] = {is_thin    ? kThin
+                            : sweeping ? kSweep
+                            : pulling  ? kPull
                                       : kPush,
                             size, ahead, clock_nanoseconds()};
     const Found out{s.queue + end, &control->found[(k + 1) & 3], &control->ahead[(k + 1) & 3],
@@ -128,7 +132,22 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       thin_levels += level - before;
       continue;
     }
-    if (pulling) {
+    if (sweeping) {
+      if (!swept) {
+        mark_frontier(s, level);
+        grid_barrier(&control->arrivals);
+      }
+      sweep_step(s, &control->chunks[k & 3], &edges_seen);
+      grid_barrier(&control->arrivals);
+      const uint32 chunks = load_relaxed(&control->chunks[k & 3]);
+      if (chunks) {
+        sweep_chunks(s, chunks);
+        grid_barrier(&control->arrivals);
+      }
+      collect_step(s, out, slots, level);
+      ++sweeps;
+      grid_barrier(&control->arrivals);
+    } else if (pulling) {
       pull_step(s, out, slots, s.visited[now], s.visited[now ^ 1], level, &edges_seen);
       now ^= 1;
       ++pulls;
@@ -144,6 +163,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
         grid_barrier(&control->arrivals);
       }
     }
+    swept = sweeping;
     ++level;
   }
   edges_seen = warp_sum(edges_seen);
@@ -154,6 +174,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     control->pushes = pushes;
     control->pulls = pulls;
     control->thin_levels = thin_levels;
+    control->sweeps = sweeps;
     control->ahead_steps = ahead_of.steps;
     control->rescans = ahead_of.rescans;
   }

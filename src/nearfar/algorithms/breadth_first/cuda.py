@@ -23,16 +23,15 @@ __all__ = ["BreadthFirstOptions", "breadth_first"]
 _STAGE, _HEAVY, _CHUNK = 128, 2048, 1024  # of search_state.cuh
 _COUNTERS_AT = 128  # byte where the counters of struct Control begin
 _CONTROL_BYTES = 2048
-_SEARCH_FIELDS = 24  # of struct Search, 8 bytes each
+_SEARCH_FIELDS = 26  # of struct Search, 8 bytes each
 _THIN_CAPACITY = 2048  # entries of a thin step's list, a block
 _MOST_RECORDS = 1 << 15
 _MOST_SHARED = 200 << 10  # bytes a block
 _SPARE = 4096  # entries
-_ROAD_LIKE = 8.0  # mean degree
-_ROW_AHEAD = 5.0  # mean degree up to which a search may run ahead
+_ROAD_LIKE = 5.0  # mean degree
 _AHEAD_SHARE = 256  # entries of the queue a block, at most
 _AHEAD_LEAVE = 1024  # kAheadLeave of ahead.cuh
-STEP_KINDS = ("push", "pull", "thin", "ahead", "relax", "rescan")  # enum StepKind there
+STEP_KINDS = ("push", "pull", "thin", "ahead", "relax", "rescan", "sweep")  # enum StepKind there
 STEPS_BEYOND = 2  # the watchdog: a step finds at least one vertex
 QUEUE_SHARE = 2  # vertices over the entries of a queue when running ahead
 # Compile-time constants to override, for measuring.
@@ -54,10 +53,13 @@ class BreadthFirstOptions:
         kept with the graph: worth it for many searches, not for one.
     thin_limit : int or None
         Frontiers of up to so many vertices are advanced by a few blocks, many levels at a time.
-        None means 64 a multiprocessor on graphs of mean degree 8 or less, else 0: never.
+        None means 64 a multiprocessor on graphs of mean degree 5 or less, else 0: never.
     ahead_rounds : int
         On graphs of mean degree 5 or less, once 16 levels were thin: so many levels that blocks run
         ahead of each other before the frontier is dealt anew; 0 never runs ahead.
+    sweep : bool
+        On directed graphs without a transpose: take a frontier of more than a sixteenth of the
+        vertices in their order.
     """
 
     alpha: float = 14.0
@@ -65,6 +67,7 @@ class BreadthFirstOptions:
     transpose: bool = False
     thin_limit: int | None = None
     ahead_rounds: int = 128
+    sweep: bool = True
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta", "thin_limit", "ahead_rounds"):
@@ -87,7 +90,7 @@ class _Searcher:
         chunk = 8 if offset == 4 else 16
         runtime.require_memory(
             n * (4 + vertex)
-            + 8 * words
+            + 12 * words
             + self.chunk_capacity * chunk
             + _CONTROL_BYTES
             + row_width * n * vertex
@@ -96,7 +99,8 @@ class _Searcher:
         )
         self.device, self.reverse, self.directed = device, reverse, directed
         self.queue = cp.empty(n, dtype=device.vertex_dtype)
-        self.visited = cp.empty((2, words), dtype=np.uint32)
+        # Bitmaps: visited, of pulling or of a swept frontier, and of what was visited before that.
+        self.bits = cp.empty((2 if reverse is not None else 3, words), dtype=np.uint32)
         self.chunks = cp.empty(self.chunk_capacity * chunk, dtype=np.uint8)
         self.control = cp.empty(_CONTROL_BYTES, dtype=np.uint8)
         macros = {
@@ -143,7 +147,7 @@ class _Searcher:
             cooperative=True,
         )
 
-    def frame(self, distance: Any, pulls: bool, ahead_rounds: int) -> Any:
+    def frame(self, distance: Any, options: BreadthFirstOptions, thin: int, road: bool) -> Any:
         """``struct Search`` of search_state.cuh."""
         device, reverse = self.device, self.reverse
 
@@ -153,18 +157,21 @@ class _Searcher:
         queues = self.ahead_queues or [None, None]
 
         lanes = 2 ** math.ceil(math.log2(min(max(device.m / max(device.n, 1), 4.0), 32.0)))
-        pulls = pulls and reverse is not None
+        pulls = options.alpha > 0 and reverse is not None
+        ahead_rounds = options.ahead_rounds if road else 0
         return np.array(
             [
                 *(device.n, device.m, at(device.offsets), at(device.edges)),
                 at(reverse.offsets) if reverse is not None and pulls else 0,
                 at(reverse.edges) if reverse is not None and pulls else 0,
                 *(at(distance), at(self.queue)),
-                *(at(self.visited), at(self.visited) + self.visited.nbytes // 2),
+                *(at(self.bits), at(self.bits[1])),
                 *(at(self.chunks), at(self.control)),
                 *(self.chunk_capacity, _THIN_CAPACITY, lanes, int(not self.directed)),
                 *(at(self.rows) if ahead_rounds else 0, *map(at, queues), at(self.heavy)),
                 *(self.ahead_capacity, self.ahead_room, _AHEAD_SHARE * self.blocks, ahead_rounds),
+                at(self.bits[2]) if options.sweep and len(self.bits) > 2 else 0,
+                int(pulls or thin > 0),
             ],
             dtype=np.uint64,
         )
@@ -211,7 +218,7 @@ def breadth_first(
         reverse = device_graph(graph.transpose())
     else:
         reverse = None
-    road = graph.mean_degree <= _ROW_AHEAD and options.ahead_rounds > 0 and options.thin_limit != 0
+    road = graph.mean_degree <= _ROAD_LIKE and options.ahead_rounds > 0 and options.thin_limit != 0
     searcher = _searcher(graph, device, reverse, road)
     distance = cp.empty(device.n, dtype=np.int32)
     targets = records = None
@@ -224,7 +231,7 @@ def breadth_first(
     if thin is None:
         thin = 64 * searcher.blocks if graph.mean_degree <= _ROAD_LIKE else 0
     values = (
-        searcher.frame(distance, options.alpha > 0, options.ahead_rounds if road else 0),
+        searcher.frame(distance, options, thin, road),
         np.int64(sources),
         np.int64(max(math.floor(limit), 0)),
         np.float64(options.alpha),
@@ -242,7 +249,7 @@ def breadth_first(
     searcher.control.fill(0)
     searcher.launch()
     searcher.timer.stop()
-    counters = searcher.control[_COUNTERS_AT : _COUNTERS_AT + 80].get().view(np.int64).tolist()
+    counters = searcher.control[_COUNTERS_AT : _COUNTERS_AT + 88].get().view(np.int64).tolist()
     status, edges, steps, levels, pushes, pulls, thin_levels, ahead_steps = counters[:8]
     if status:
         raise SolverError(
@@ -258,6 +265,7 @@ def breadth_first(
         "thin_levels": thin_levels,
         "ahead_steps": ahead_steps,
         "rescans": counters[8],
+        "sweeps": counters[10],
         "device_seconds": searcher.timer.seconds,
     }
     if records is not None:

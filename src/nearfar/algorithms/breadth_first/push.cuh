@@ -8,12 +8,11 @@
 // requires: algorithms/breadth_first/search_state.cuh
 #pragma once
 
+// The edges' targets, and whether their bits are not set as far as this multiprocessor knows.
 template <int N>
-__device__ __forceinline__ void claim_batch(const Search& s, const Found& out, Stage& stage,
-                                            uint32* visited, int level, const bool (&valid)[N],
-                                            const offset_t (&at)[N]) {
-  vertex_t target[N];
-  bool fresh[N];
+__device__ __forceinline__ void look_up(const Search& s, const uint32* visited,
+                                        const bool (&valid)[N], const offset_t (&at)[N],
+                                        vertex_t (&target)[N], bool (&fresh)[N]) {
 #pragma unroll
   for (int u = 0; u < N; ++u)
     target[u] =
@@ -23,19 +22,36 @@ __device__ __forceinline__ void claim_batch(const Search& s, const Found& out, S
     const int* const word = reinterpret_cast<const int*>(visited + (target[u] >> 5));
     fresh[u] = valid[u] && !(static_cast<uint32>(load_stale(word)) & bit_of(target[u]));
   }
-#pragma unroll
-  for (int u = 0; u < N; ++u) {
-    if (fresh[u]) {
-      const uint32 bit = bit_of(target[u]);
-      fresh[u] = !(atomicOr(visited + (target[u] >> 5), bit) & bit);
-      if (fresh[u]) s.distance[target[u]] = level;
-    }
-    push(s, stage, out, fresh[u], target[u]);
-  }
 }
 
-__device__ __forceinline__ void push_long(const Search& s, const Found& out, Stage& stage,
-                                          uint32* visited, int level, offset_t begin, int size) {
+// What pushing does with edges: the first to set a target's bit writes its distance and queues it.
+struct Claim {
+  const Search& s;
+  const Found& out;
+  Stage& stage;
+  uint32* visited;
+  int level;
+
+  template <int N>
+  __device__ __forceinline__ void operator()(const bool (&valid)[N], const offset_t (&at)[N]) const {
+    vertex_t target[N];
+    bool fresh[N];
+    look_up(s, visited, valid, at, target, fresh);
+#pragma unroll
+    for (int u = 0; u < N; ++u) {
+      if (fresh[u]) {
+        const uint32 bit = bit_of(target[u]);
+        fresh[u] = !(atomicOr(visited + (target[u] >> 5), bit) & bit);
+        if (fresh[u]) s.distance[target[u]] = level;
+      }
+      push(s, stage, out, fresh[u], target[u]);
+    }
+  }
+};
+
+// All lanes walk one row, kInFlight edges each at a time.
+template <class Take>
+__device__ __forceinline__ void walk_long(const Take& take, offset_t begin, int size) {
   for (int first = 0; first < size; first += 32 * kInFlight) {
     bool valid[kInFlight];
     offset_t at[kInFlight];
@@ -45,12 +61,13 @@ __device__ __forceinline__ void push_long(const Search& s, const Found& out, Sta
       valid[u] = j < size;
       at[u] = begin + j;
     }
-    claim_batch<kInFlight>(s, out, stage, visited, level, valid, at);
+    take(valid, at);
   }
 }
 
-__device__ __forceinline__ void push_rows(const Search& s, const Found& out, Stage& stage,
-                                          uint32* visited, int level, offset_t begin, int size) {
+// The lanes' rows, shared evenly.
+template <class Take>
+__device__ __forceinline__ void walk_rows(const Take& take, offset_t begin, int size) {
   const int upto = warp_inclusive_sum(size);
   const int total = __shfl_sync(kAllLanes, upto, 31);
   const int before = upto - size;
@@ -65,7 +82,7 @@ __device__ __forceinline__ void push_rows(const Search& s, const Found& out, Sta
       at[u] = 0;
       if (first + u * 32 < total) at[u] = __shfl_sync(kAllLanes, shift, lane_of(t, before)) + t;
     }
-    claim_batch<kInFlight>(s, out, stage, visited, level, valid, at);
+    take(valid, at);
   }
 }
 
@@ -92,10 +109,34 @@ __device__ __forceinline__ offset_t set_chunks_aside(const Search& s, uint32* co
   return size;
 }
 
+// The lanes' rows (size 0 for none), each class in its way.
+template <class Take>
+__device__ __forceinline__ void walk(const Search& s, const Take& take, uint32* chunk_counter,
+                                     offset_t begin, offset_t size) {
+  size = set_chunks_aside(s, chunk_counter, begin, size);
+  uint32 longer = __ballot_sync(kAllLanes, size > kMiddle);
+  while (longer) {
+    const int lane = __ffs(longer) - 1;
+    longer &= longer - 1;
+    walk_long(take, __shfl_sync(kAllLanes, begin, lane),
+              static_cast<int>(__shfl_sync(kAllLanes, size, lane)));
+    if (lane_id() == lane) size = 0;
+  }
+  if (__any_sync(kAllLanes, size > 0)) walk_rows(take, begin, static_cast<int>(size));
+}
+
+template <class Take>
+__device__ __forceinline__ void walk_chunks(const Search& s, const Take& take, uint32 count) {
+  const uint32 warps = gridDim.x * (blockDim.x >> 5);
+  for (uint32 c = blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); c < count; c += warps)
+    walk_long(take, __ldcg(&s.chunks[c].begin), __ldcg(&s.chunks[c].size));
+}
+
 __device__ __noinline__ void push_step(const Search& s, const Found& out, vertex_t* slots,
                                        uint32* visited, int level, const vertex_t* frontier,
                                        count_t size, uint32* chunk_counter, uint64* edges_seen) {
   Stage stage{slots, 0};
+  const Claim claim{s, out, stage, visited, level};
   const count_t warps = static_cast<count_t>(gridDim.x) * (blockDim.x >> 5);
   const count_t warp = static_cast<count_t>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
   const count_t even = (size + warps - 1) / warps;  // a thin frontier is spread over all warps
@@ -109,17 +150,7 @@ __device__ __noinline__ void push_step(const Search& s, const Found& out, vertex
       degree = __ldg(s.offsets + v + 1) - begin;
     }
     *edges_seen += static_cast<uint64>(degree);
-    degree = set_chunks_aside(s, chunk_counter, begin, degree);
-    uint32 longer = __ballot_sync(kAllLanes, degree > kMiddle);
-    while (longer) {
-      const int lane = __ffs(longer) - 1;
-      longer &= longer - 1;
-      push_long(s, out, stage, visited, level, __shfl_sync(kAllLanes, begin, lane),
-                static_cast<int>(__shfl_sync(kAllLanes, degree, lane)));
-      if (lane_id() == lane) degree = 0;
-    }
-    if (__any_sync(kAllLanes, degree > 0))
-      push_rows(s, out, stage, visited, level, begin, static_cast<int>(degree));
+    walk(s, claim, chunk_counter, begin, degree);
   }
   flush(s, stage, out);
 }
@@ -127,10 +158,6 @@ __device__ __noinline__ void push_step(const Search& s, const Found& out, vertex
 __device__ __noinline__ void chunk_step(const Search& s, const Found& out, vertex_t* slots,
                                         uint32* visited, int level, uint32 count) {
   Stage stage{slots, 0};
-  const uint32 warps = gridDim.x * (blockDim.x >> 5);
-  for (uint32 c = blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); c < count; c += warps) {
-    const offset_t begin = __ldcg(&s.chunks[c].begin);
-    push_long(s, out, stage, visited, level, begin, __ldcg(&s.chunks[c].size));
-  }
+  walk_chunks(s, Claim{s, out, stage, visited, level}, count);
   flush(s, stage, out);
 }

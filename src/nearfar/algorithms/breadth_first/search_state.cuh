@@ -49,7 +49,7 @@ struct Control {
   alignas(128) uint32 arrivals;
   alignas(128) long long status;
   uint64 edges;
-  long long steps, levels, pushes, pulls, thin_levels, ahead_steps, rescans, deepest;
+  long long steps, levels, pushes, pulls, thin_levels, ahead_steps, rescans, deepest, sweeps;
   alignas(128) long long hopeless;  // vertices that nothing can reach
   alignas(128) count_t found[4];
   alignas(128) uint64 ahead[4];  // edges of what was found
@@ -85,13 +85,15 @@ struct Search {
   AheadEntry* ahead_queue[2];
   AheadEntry* heavy;  // [m / kHeavy + 1]
   long long ahead_capacity, ahead_room, ahead_limit, ahead_rounds;
+  uint32* before;       // bits of sweep.cuh; null where the search does not sweep
+  long long counts_edges;  // whether someone asks how many edges a frontier has
 };
 
 // What a step found, for the host's record of a run.
 struct Record {
   uint64 kind, frontier, edges, nanoseconds;
 };
-enum StepKind : uint32 { kPush, kPull, kThin, kAhead, kRelax, kRescan };
+enum StepKind : uint32 { kPush, kPull, kThin, kAhead, kRelax, kRescan, kSweep };
 
 // Where a step's vertices go.
 struct Found {
@@ -120,12 +122,13 @@ __device__ __noinline__ void write_out(const Search& s, const vertex_t* slots, i
   for (int i = lane_id(); i < filled; i += 32) {
     const vertex_t v = slots[i];
     out.queue[base + i] = v;
+    if (!s.counts_edges) continue;
     const uint64 degree = degree_of(s, v);
     ahead += degree;
     if (degree > kThinDegree) *out.long_rows = 1;
   }
   ahead = warp_sum(ahead);
-  if (lane_id() == 0) atomicAdd(out.ahead, ahead);
+  if (lane_id() == 0 && ahead) atomicAdd(out.ahead, ahead);
   __syncwarp();
 }
 
