@@ -8,6 +8,7 @@ here as class methods because that is where people look.
 from __future__ import annotations
 
 import hashlib
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from nearfar._cpu import GraphView
 
-__all__ = ["WEIGHT_DTYPES", "Graph", "unreached_value"]
+__all__ = ["WEIGHT_DTYPES", "Graph", "limit_in_dtype", "unreached_value"]
 
 WEIGHT_DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
 
@@ -31,6 +32,19 @@ WEIGHT_DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.f
 def unreached_value(dtype: np.dtype[Any]) -> Any:
     """The distance of a vertex that is not reached: inf, or the maximum of an integer dtype."""
     return dtype.type(np.inf) if dtype.kind == "f" else dtype.type(np.iinfo(dtype).max)
+
+
+def limit_in_dtype(limit: float | None, dtype: np.dtype[Any]) -> Any:
+    """A limit in the dtype of the distances, never below it; None is "unreached".
+
+    Device code compares in that dtype; the caller masks by the exact limit afterwards.
+    """
+    top = unreached_value(dtype)
+    if limit is None or limit >= top:
+        return top
+    if dtype.kind == "f":
+        return np.nextafter(dtype.type(limit), dtype.type(np.inf))
+    return dtype.type(max(math.ceil(limit), -1))
 
 
 class Graph:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,7 +11,7 @@ from nearfar.algorithms.crauser.lightest import device_lightest
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import OptionError, SolverError
-from nearfar.graph import unreached_value
+from nearfar.graph import limit_in_dtype
 from nearfar.registry import Answer
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def solve_fused(graph: Graph, source: int, options: FusedOptions, workspace: Wor
             thresholds,
             arrivals,
             counts,
-            _limit(workspace.limit, dtype),
+            limit_in_dtype(workspace.limit, dtype),
             trace,
             np.int64(trace_size),
             np.int64(n + ITERATIONS_BEYOND),
@@ -118,13 +117,3 @@ def solve_fused(graph: Graph, source: int, options: FusedOptions, workspace: Wor
             "edges": rows[1],
         }
     return Answer(distance, stats)
-
-
-def _limit(limit: float | None, dtype: np.dtype[Any]) -> Any:
-    """The limit in the weights' dtype, rounded up: the caller masks exactly."""
-    top = unreached_value(dtype)
-    if limit is None or limit >= top:
-        return top
-    if dtype.kind == "f":
-        return np.nextafter(dtype.type(limit), dtype.type(np.inf))
-    return dtype.type(max(math.ceil(limit), -1))

@@ -19,7 +19,7 @@ from nearfar.algorithms.near_far.buffers import Buffers
 from nearfar.algorithms.near_far.options import paper_delta
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
-from nearfar.graph import unreached_value
+from nearfar.graph import limit_in_dtype, unreached_value
 from nearfar.registry import Answer
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Run:
                 np.int64(source),
                 delta,
                 delta if far_threshold else weight.type(never),
-                weight.type(never) if limit is None else _clamp(limit, weight),
+                limit_in_dtype(limit, weight),
                 np.uint64(runtime.device().resident_threads // 2),
             ),
         )
