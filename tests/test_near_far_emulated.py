@@ -195,6 +195,7 @@ def forms_of(graph: Graph, solves: int, **options: object) -> list[str]:
 
 def test_rows_are_sorted_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = undirected(100, 2000)
+    monkeypatch.setattr(one_launch_forms, "_SKEWED", 1.0)
     monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1e9)
     assert forms_of(graph, 2) == ["plain", "plain"]
     monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1e-12)
@@ -204,6 +205,17 @@ def test_rows_are_sorted_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert forms_of(undirected(100, 2000), 2) == ["plain", "sorted"]
     sparse = undirected(100, 150)
     assert forms_of(sparse, 2) == ["plain", "plain"]
+
+
+def test_a_form_that_lost_is_not_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_launch_forms, "_SKEWED", 1.0)
+    monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1e-12)
+    graph = undirected(100, 2000)
+    assert forms_of(graph, 2) == ["plain", "sorted"]
+    stats = {"device_seconds": 1e9}
+    for _ in range(2):
+        one_launch_forms.learn(graph, one_launch_forms.Form("sorted"), stats)
+    assert forms_of(graph, 2) == ["plain", "plain"]
 
 
 def test_distances_are_packed_once_they_are_known_to_fit(monkeypatch: pytest.MonkeyPatch) -> None:

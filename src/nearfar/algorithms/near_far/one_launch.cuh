@@ -30,75 +30,68 @@
 #define SCAN_TOGETHER 4
 #endif
 
-// Divides entries of the far pile, or (found again after an overflow) all vertices.
-struct Divider {
-  const Solve& solve;
-  const Targets& out;
-  WarpStages& stages;
-  weight_t from;
+__device__ __forceinline__ count_t first_of_warp(int each) {
+  const count_t thread = static_cast<count_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  return (thread & ~count_t(31)) * each;
+}
 
-  __device__ __noinline__ void entries(const Entry* pile, count_t size) {
-    for (count_t base = warp_start(); base < size; base += all_lanes()) {
-      Entry entry[kTogether];
-      bool fresh[kTogether];
-#pragma unroll
-      for (int u = 0; u < kTogether; ++u) {
-        const count_t i = base + u * 32 + lane_id();
-        fresh[u] = i < size;
-        if (fresh[u]) entry[u] = load_entry(pile + i);
-      }
-#pragma unroll
-      for (int u = 0; u < kTogether; ++u)
-        if (fresh[u]) fresh[u] = solve.distance.at(entry[u].vertex) == entry[u].distance;
-#pragma unroll
-      for (int u = 0; u < kTogether; ++u)
-        stages.offer(out, fresh[u], fresh[u] ? entry[u].vertex : vertex_t(0),
-                     fresh[u] ? entry[u].distance : unreached());
-    }
-    stages.finish(out);
+// Divides the entries of the far pile by out.threshold.
+__device__ __noinline__ void split_pile(const Solve& solve, const Targets& out, const Entry* pile,
+                                        count_t size, Entry* shared) {
+  WarpStages stages(shared);
+  const count_t lanes = static_cast<count_t>(gridDim.x) * blockDim.x;
+  for (count_t base = first_of_warp(1); base < size; base += lanes) {
+    const count_t i = base + lane_id();
+    Entry entry{};
+    if (i < size) entry = load_entry(pile + i);
+    const bool fresh = i < size && solve.distance.at(entry.vertex) == entry.distance;
+    stages.offer(out, fresh, entry.vertex, entry.distance);
   }
+  stages.finish(out);
+}
 
-  __device__ __noinline__ void vertices() {
-    const count_t n = static_cast<count_t>(solve.n);
-    const count_t slots = static_cast<count_t>(Distances::count(solve.n));
-    for (count_t base = warp_start(); base < slots; base += all_lanes()) {
-      slot_t slot[kTogether];
+// Divides all vertices that are pending: those whose distance is not below `from`.
+__device__ __noinline__ void split_vertices(const Solve& solve, const Targets& out, weight_t from,
+                                            Entry* shared) {
+  constexpr int kTogether = SCAN_TOGETHER;  // loads that a lane has in flight
+  WarpStages stages(shared);
+  const count_t n = static_cast<count_t>(solve.n);
+  const count_t slots = static_cast<count_t>(Distances::count(solve.n));
+  const count_t lanes = static_cast<count_t>(gridDim.x) * blockDim.x * kTogether;
+  for (count_t base = first_of_warp(kTogether); base < slots; base += lanes) {
+    slot_t slot[kTogether];
 #pragma unroll
-      for (int u = 0; u < kTogether; ++u) {
-        const count_t i = base + u * 32 + lane_id();
-        if (i < slots) slot[u] = load_relaxed(solve.distance.slots + i);
-      }
+    for (int u = 0; u < kTogether; ++u) {
+      const count_t i = base + u * 32 + lane_id();
+      if (i < slots) slot[u] = load_relaxed(solve.distance.slots + i);
+    }
 #pragma unroll
-      for (int u = 0; u < kTogether; ++u) {
-        const count_t i = base + u * 32 + lane_id();
+    for (int u = 0; u < kTogether; ++u) {
+      const count_t i = base + u * 32 + lane_id();
 #pragma unroll
-        for (int part = 0; part < kInSlot; ++part) {
-          const vertex_t v = static_cast<vertex_t>(i * kInSlot + part);
-          const weight_t d =
-              static_cast<count_t>(v) < n ? Distances::value(slot[u], v) : unreached();
-          stages.offer(out, d < unreached() && !(d < from), v, d);
-        }
+      for (int part = 0; part < kInSlot; ++part) {
+        const count_t v = i * kInSlot + part;
+        const weight_t d =
+            v < n ? Distances::value(slot[u], static_cast<vertex_t>(v)) : unreached();
+        stages.offer(out, d < unreached() && !(d < from), static_cast<vertex_t>(v), d);
       }
     }
-    stages.finish(out);
   }
-
-  static constexpr int kTogether = SCAN_TOGETHER;  // loads that a lane has in flight
-  __device__ static count_t warp_start() {
-    const count_t thread = static_cast<count_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    return (thread & ~count_t(31)) * kTogether;
-  }
-  __device__ static count_t all_lanes() {
-    return static_cast<count_t>(gridDim.x) * blockDim.x * kTogether;
-  }
-};
+  stages.finish(out);
+}
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
-    near_far_one_launch(Solve solve, long long source, double base_delta, double largest_delta,
+    near_far_one_launch(Solve given, long long source, double base_delta, double largest_delta,
                         weight_t limit, const vertex_t* targets, long long n_targets,
                         long long local_limit, long long target_near, long long max_steps,
                         Record* records, long long most_records) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
+  // One copy a block of what all threads read: parameters passed on by reference would lie on every
+  // thread's stack, which together do not fit L1.
+  __shared__ Solve solve;
+  __shared__ Targets out;
+  if (threadIdx.x == 0) solve = given;
+  __syncthreads();
   Entry* const shared = reinterpret_cast<Entry*>(shared_bytes);
   Control* const control = solve.control;
   const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
@@ -160,16 +153,17 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
         control->far_count[(f + 2) & 3] = 0;
         control->far_min[(f + 2) & 3] = unreached();
       }
-      const Sink far_sink{solve.far_pile[(f + 1) & 1], &control->far_count[(f + 1) & 3],
-                          &control->far_min[(f + 1) & 3], far_capacity};
-      const Targets out{near_sink, far_sink, nullptr, threshold};
-      WarpStages stages(shared);
-      Divider divider{solve, out, stages, from};
+      if (threadIdx.x == 0) {
+        const Sink far_sink{solve.far_pile[(f + 1) & 1], &control->far_count[(f + 1) & 3],
+                            &control->far_min[(f + 1) & 3], far_capacity};
+        out = Targets{near_sink, far_sink, nullptr, threshold};
+      }
+      __syncthreads();
       if (lost_near || lost_far) {
-        divider.vertices();
+        split_vertices(solve, out, from, shared);
         rescans += lost_near || !FAR_BY_SCAN;
       } else {
-        divider.entries(solve.far_pile[f & 1], far_size);
+        split_pile(solve, out, solve.far_pile[f & 1], far_size, shared);
       }
       ++f;
       ++k;
@@ -185,9 +179,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
         delta = delta * 0.75 > base_delta ? delta * 0.75 : base_delta;
       divided = false;
     }
-    const Sink far_sink{solve.far_pile[f & 1], &control->far_count[f & 3], &control->far_min[f & 3],
-                        far_capacity};
-    const Targets out{near_sink, far_sink, &control->heavy_count[k & 3], threshold};
+    if (threadIdx.x == 0) {
+      const Sink far_sink{solve.far_pile[f & 1], &control->far_count[f & 3],
+                          &control->far_min[f & 3], far_capacity};
+      out = Targets{near_sink, far_sink, &control->heavy_count[k & 3], threshold};
+    }
+    __syncthreads();
     if (size <= local_limit) {
       local_step(solve, out, solve.near_queue[k & 1], size, shared, &edges_seen);
       ++local_steps;

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearfar.algorithms.near_far.one_launch_forms import form_of, learn, too_narrow
+from nearfar.algorithms.near_far.one_launch_forms import (
+    ROAD_LIKE,
+    Form,
+    form_of,
+    is_skewed,
+    learn,
+    too_narrow,
+)
 from nearfar.algorithms.near_far.one_launch_host import (
     STAGE,
     Engine,
@@ -17,6 +24,7 @@ from nearfar.algorithms.near_far.one_launch_host import (
     entry_bytes,
 )
 from nearfar.algorithms.near_far.one_launch_ranges import solve_by_ranges
+from nearfar.algorithms.near_far.small_edges import small_edges
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import OptionError
@@ -24,7 +32,6 @@ from nearfar.options import DeltaOptions
 from nearfar.registry import Answer
 
 if TYPE_CHECKING:
-    from nearfar.algorithms.near_far.one_launch_forms import Form
     from nearfar.graph import Graph
     from nearfar.registry import Workspace
 
@@ -35,6 +42,7 @@ _LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
 _ROOMY = 1 << 22  # entries
 # Compile-time constants of one_launch_rows.cuh to override, for measuring; see its head.
 KNOBS: dict[str, int] = {}
+SMALL_EDGES = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +122,16 @@ class OneLaunchOptions(DeltaOptions):
         return self != OneLaunchOptions(**{name: getattr(self, name) for name in kept})
 
 
-_ROAD_LIKE, _DENSE, _SKEWED = 5.0, 16.0, 50.0  # mean degrees, and greatest over mean degree
-_RANGE_SCALE = 0.125  # of the paper's delta
+_DENSE = 16.0  # mean degree
+_RANGE_SCALE, _EVEN_RANGE_SCALE = 0.125, 0.5  # of the paper's delta
 
 
 def range_delta(graph: Graph, options: OneLaunchOptions) -> float:
     """The step of the threshold over sorted rows, in units of the weights."""
     if options.delta is not None or not graph.n_edges:
         return first_delta(graph, options)
-    value = _RANGE_SCALE * 32.0 * graph.mean_weight / graph.mean_degree
+    scale = _RANGE_SCALE if is_skewed(graph) else _EVEN_RANGE_SCALE
+    value = scale * 32.0 * graph.mean_weight / graph.mean_degree
     return max(value, 1.0) if graph.weight_dtype.kind == "i" else value or 1.0
 
 
@@ -132,40 +141,38 @@ def first_delta(graph: Graph, options: OneLaunchOptions) -> float:
         value = float(options.delta)
     elif graph.n_edges:
         mean = graph.mean_degree
-        if graph.max_degree > _SKEWED * mean and mean > _ROAD_LIKE:
-            scale = 4.0
-        else:
-            scale = 0.5 if mean > _DENSE else 0.25
+        scale = 4.0 if is_skewed(graph) else 0.5 if mean > _DENSE else 0.25
         value = scale * 32.0 * graph.mean_weight / mean
     else:
         value = 1.0
     return max(value, 1.0) if graph.weight_dtype.kind == "i" else value or 1.0
 
 
-def packed_delta(graph: Graph, options: OneLaunchOptions) -> float:
-    """The step of the threshold where a split looks at all vertices, in units of the weights."""
-    return first_delta(graph, options)
-
-
-def _engine(graph: Graph, factor: float, bits: int) -> Engine:
+def _engine(graph: Graph, factor: float, form: Form) -> Engine:
     device = device_graph(graph)
     held = graph.cache.setdefault("near_far_one_launch", {})
-    key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype, factor, bits)
+    kinds = (device.vertex_dtype, device.offset_dtype)
+    key = (runtime.device().ordinal, *kinds, factor, form.bits, form.scan)
     if key not in held:
         held.clear()  # one set a graph: another capacity replaces it
         n, room = max(device.n, 1), min(device.m, _ROOMY) if factor > 1 else device.n
-        scan = bits > 0
         # Stale entries wait in the far pile too; a small dense graph can afford room for them.
-        capacity = max(math.ceil(n * factor), n if scan else room)
+        capacity = max(math.ceil(n * factor), room)
         heavy = device.m // _CHUNK + device.m // _HEAVY + 1
         held[key] = Engine(
             device,
             "algorithms/near_far/one_launch.cuh",
             "near_far_one_launch",
-            Shape(2 if scan else 4, capacity, heavy, bits),
-            {"FAR_BY_SCAN": int(scan), **KNOBS},
+            Shape(2 if form.scan else 4, capacity, heavy, form.bits),
+            {
+                "FAR_BY_SCAN": int(form.scan),
+                "ROWS_IN_FLIGHT": 8 if form.scan else 4,
+                "LONG_IN_FLIGHT": 4,
+                **KNOBS,
+            },
             (2 * STAGE, _LOCAL),
             [np.int64(0)] * 2,
+            small_edges(graph, device) if form.bits and SMALL_EDGES else None,
         )
     return held[key]  # type: ignore[no-any-return]
 
@@ -185,9 +192,10 @@ def solve_in_one_launch(
         answer = _FORMS[form.kind](graph, source, options, workspace, form)
     except TooNarrow:
         too_narrow(graph, form)
-        form = replace(form, kind="plain", bits=0)
+        form = Form("plain", scan=form.scan)
         answer = _plain(graph, source, options, workspace, form)
-    learn(graph, form, answer.stats, workspace)
+    if not options.tuned and workspace.limit is None and workspace.targets is None:
+        learn(graph, form, answer.stats)
     answer.stats["form"] = form.kind
     return answer
 
@@ -195,10 +203,10 @@ def solve_in_one_launch(
 def _plain(
     graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace, form: Form
 ) -> Answer:
-    engine = _engine(graph, options.queue_factor, form.bits)
+    engine = _engine(graph, options.queue_factor, form)
     device, blocks = engine.device, engine.blocks
-    delta = packed_delta(graph, options) if form.bits else first_delta(graph, options)
-    growth = options.delta_growth or (16.0 if graph.mean_degree <= _ROAD_LIKE else 1.0)
+    delta = first_delta(graph, options)
+    growth = options.delta_growth or (16.0 if graph.mean_degree <= ROAD_LIKE else 1.0)
     local_limit = options.local_limit
     if local_limit is None:
         local_limit = 256 * blocks if graph.mean_degree <= 8 else 0

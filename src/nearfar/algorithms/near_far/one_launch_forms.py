@@ -1,17 +1,20 @@
 """Which form of the one-launch engine a solve takes, and what a graph's solves have taught.
 
 The plain form needs nothing but the graph, so the first solve takes it. It leaves behind how long
-it took and how far it reached, and with that the next solves of the same graph may take a form that
-pays only when a graph is solved again (docs/explanation/gpu-engine.md has the measurements):
+it took, how far it reached and how often it divided what was left; with that the next solves of the
+same graph may take a form that pays only when a graph is solved again
+(docs/explanation/gpu-engine.md has the measurements):
 
 - *sorted*: rows sorted by weight once, for graphs with many edges a vertex. The sort is done when
   the plain solves have together taken as long as it will, so it never doubles the time spent;
 - *packed*: distances in 8 or 16 bits while solving, for large sparse graphs whose distances fit.
+
+A form that turns out slower than the plain one was, over three solves, is not taken again.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cuda import runtime
@@ -19,33 +22,55 @@ from nearfar.cuda import runtime
 if TYPE_CHECKING:
     from nearfar.algorithms.near_far.one_launch import OneLaunchOptions
     from nearfar.graph import Graph
-    from nearfar.registry import Workspace
 
-__all__ = ["Form", "form_of", "learn", "too_narrow"]
+__all__ = ["ROAD_LIKE", "Form", "form_of", "is_skewed", "learn", "too_narrow"]
 
+ROAD_LIKE, _DENSE, _SKEWED = 5.0, 16.0, 50.0  # mean degrees, and greatest over mean degree
 _SORT_SECONDS = 75e-12  # an edge of 8 bytes; measured 65 to 86 on an H100
-_MANY_EDGES = 12.0  # mean degree from which sorted rows pay
-_ROAD_LIKE = 5.0
+_EVEN, _EVEN_DEGREE = 4.0, 64.0  # greatest over mean degree, and mean, of dense even graphs
+_FEW_SPLITS = 8  # of a plain solve, up to which going over all vertices in each is cheap
 _LARGE = 1 << 24  # bytes of distances beyond which packing them pays
 _HEADROOM = 2  # times the farthest distance seen so far
+_TRIALS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """``kind`` is "plain", "sorted" or "packed"; ``bits`` a distance in the packed form."""
+    """How a solve runs.
+
+    Attributes
+    ----------
+    kind : str
+        "plain", "sorted" or "packed".
+    bits : int
+        Bits a distance in the packed form, else 0.
+    scan : bool
+        Whether a split looks at all vertices instead of keeping a far pile.
+    """
 
     kind: str
     bits: int = 0
+    scan: bool = False
 
 
 @dataclass(slots=True)
 class _History:
     """Of one graph on one device."""
 
-    seconds: float = 0.0  # of plain solves
     reach: float = 0.0  # past the farthest distance of whole solves; 0 before one
-    scans: int = 0  # splits of the last whole solve
+    splits: int = 0  # the most of a whole solve
     least_bits: int = 8
+    # Whole solves and their seconds, by kind; the first of a kind may compile or prepare.
+    solves: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def mean(self, kind: str) -> float:
+        return self.seconds[kind] / self.solves[kind]
+
+    def lost(self, kind: str) -> bool:
+        """Whether a kind was tried often enough and was slower than the plain one."""
+        tried = self.solves.get(kind, 0) >= _TRIALS and "plain" in self.solves
+        return tried and self.mean(kind) > self.mean("plain")
 
 
 def _history(graph: Graph) -> _History:
@@ -53,46 +78,67 @@ def _history(graph: Graph) -> _History:
     return held.setdefault(runtime.device().ordinal, _History())  # type: ignore[no-any-return]
 
 
+def is_skewed(graph: Graph) -> bool:
+    """Whether a few vertices have far more edges than the rest."""
+    mean = graph.mean_degree
+    return mean > ROAD_LIKE and graph.max_degree > _SKEWED * mean
+
+
 def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
     """The form that the options ask for, or that pays by what is known of the graph."""
+    history = _history(graph)
+    # Each look at all vertices costs about as much as one at an eighth of as many edges.
+    known = history.reach > 0
+    few = history.splits * graph.n_vertices <= 2 * graph.n_edges
+    scan = few and graph.mean_degree > ROAD_LIKE if known else graph.mean_degree >= _DENSE
+    plain = Form("plain", scan=scan)
     if not graph.is_weighted:
-        return Form("plain")
+        return plain
     if options.sort_rows:
         return Form("sorted")
+    whole = graph.weight_dtype.kind == "i"
     if options.distance_bits:
-        whole = graph.weight_dtype.kind == "i"
-        return Form("packed", options.distance_bits) if whole else Form("plain")
-    if options.tuned:
-        return Form("plain")
-    if options.sort_rows is None and graph.mean_degree >= _MANY_EDGES:
-        sort = _SORT_SECONDS * graph.n_edges * graph.weight_dtype.itemsize / 4
-        return Form("sorted" if _history(graph).seconds >= sort else "plain")
-    return _packed(graph) if options.distance_bits is None else Form("plain")
+        return Form("packed", options.distance_bits, scan=True) if whole else plain
+    if options.tuned or not known:
+        return plain
+    if options.sort_rows is None and _sorting_pays(graph, history):
+        return Form("sorted")
+    if options.distance_bits is None and whole and scan:
+        bits = _bits(graph, history)
+        if bits:
+            return Form("packed", bits, scan=True)
+    return plain
 
 
-def _packed(graph: Graph) -> Form:
+def _sorting_pays(graph: Graph, history: _History) -> bool:
+    mean = graph.mean_degree
+    skewed = is_skewed(graph) and mean >= _DENSE and not graph.directed
+    even = mean >= _EVEN_DEGREE and graph.max_degree <= _EVEN * mean
+    if not (skewed or even) or history.splits > _FEW_SPLITS or history.lost("sorted"):
+        return False
+    sort = _SORT_SECONDS * graph.n_edges * graph.weight_dtype.itemsize / 4
+    return history.seconds.get("plain", 0.0) >= sort
+
+
+def _bits(graph: Graph, history: _History) -> int:
     large = graph.n_vertices * graph.weight_dtype.itemsize >= _LARGE
-    if graph.weight_dtype.kind != "i" or graph.mean_degree <= _ROAD_LIKE or not large:
-        return Form("plain")
-    history = _history(graph)
-    # Each split looks at all vertices: few splits, or the far pile is cheaper.
-    if not history.reach or history.scans * graph.n_vertices > 2 * graph.n_edges:
-        return Form("plain")
+    if not large or graph.mean_degree >= _DENSE or history.lost("packed"):
+        return 0
     for bits in (8, 16):
         if bits >= history.least_bits and _HEADROOM * history.reach < 2**bits - 1:
-            return Form("packed", bits)
-    return Form("plain")
+            return bits
+    return 0
 
 
-def learn(graph: Graph, form: Form, stats: dict[str, Any], workspace: Workspace) -> None:
-    """Keep what a finished solve says about the graph."""
+def learn(graph: Graph, form: Form, stats: dict[str, Any]) -> None:
+    """Keep what a whole solve with the usual options says about the graph."""
     history = _history(graph)
-    if form.kind == "plain":
-        history.seconds += stats["device_seconds"]
-    if workspace.limit is None and workspace.targets is None and form.kind != "sorted":
+    history.solves[form.kind] = history.solves.get(form.kind, 0) + 1
+    total = history.seconds.get(form.kind, 0.0) + stats["device_seconds"]
+    history.seconds[form.kind] = total
+    if form.kind != "sorted":
         history.reach = max(history.reach, stats["last_threshold"])
-        if form.kind == "plain":
-            history.scans = stats["splits"]
+        history.splits = max(history.splits, stats["splits"])
 
 
 def too_narrow(graph: Graph, form: Form) -> None:

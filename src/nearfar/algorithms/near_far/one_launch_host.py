@@ -19,6 +19,7 @@ from nearfar.graph import unreached_value
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from nearfar.algorithms.near_far.small_edges import SmallEdges
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.registry import Workspace
 
@@ -78,6 +79,8 @@ class Engine:
         Entries of dynamic shared memory a warp; or all in all, where that is more.
     own : sequence
         The kernel's own parameters, for their types.
+    edges : SmallEdges or None
+        To read in place of the graph's.
     """
 
     def __init__(
@@ -89,6 +92,7 @@ class Engine:
         macros: Mapping[str, str | int],
         shared_entries: tuple[int, int],
         own: Sequence[Any],
+        edges: SmallEdges | None = None,
     ) -> None:
         cp = runtime.cupy()
         n, weight = max(device.n, 1), device.weight_dtype
@@ -103,6 +107,7 @@ class Engine:
             "use queue_factor=1, or a CPU method (device='cpu')",
         )
         self.device, self.shape = device, shape
+        self._edges = device.edges if edges is None else edges.words
         # Zeroed once: records are read whole, with the padding that nobody writes.
         size = shape.capacity * record
         self._queues = [cp.zeros(size, dtype=np.uint8) for _ in range(shape.queues)]
@@ -117,6 +122,7 @@ class Engine:
             "BLOCK_THREADS": 512,
             "BLOCKS_EACH": 1,
             "DISTANCE_BITS": shape.bits,
+            "EDGE_BITS": 0 if edges is None else edges.bits,
             **device.macros,
             **macros,
         }
@@ -227,7 +233,7 @@ class Engine:
         device, shape = self.device, self.shape
         far = self._queues[2:] or self._queues  # not used where no pile is kept
         held = self._slots if shape.bits else distance
-        arrays = (device.offsets, device.edges, held, *self._queues[:2], *far)
+        arrays = (device.offsets, self._edges, held, *self._queues[:2], *far)
         values = [device.n, *(int(array.data.ptr) for array in arrays)]
         values += [int(self._heavy.data.ptr), int(self._control.data.ptr)]
         values += [shape.capacity, shape.heavy_capacity, *local, int(distance.data.ptr)]

@@ -121,7 +121,7 @@ struct Bracket {
 
 // Narrows where the sums of a sorted row reach `bound`: sums before low are below it, the one at
 // high is not.
-__device__ __forceinline__ Bracket find_bound(const Edge* row, int size, weight_t d,
+__device__ __forceinline__ Bracket find_bound(const StoredEdge* row, int size, weight_t d,
                                               weight_t bound) {
   int low = 0, high = size;
   while (high - low > kSearch) {
@@ -149,7 +149,7 @@ __device__ __forceinline__ void take_rows(const Solve& solve, const Targets& out
   degree = set_heavy_aside(solve, out, begin, degree, d);
   int size = static_cast<int>(degree);
   if (size > kSearch && size <= kChunk && !whole) {
-    const Edge* const row = solve.edges + begin;
+    const StoredEdge* const row = solve.edges + begin;
     const int high = find_bound(row, size, d, range.high).high;
     const int low = d < range.low ? find_bound(row, size, d, range.low).low : 0;
     begin += low;
@@ -231,11 +231,15 @@ __device__ __noinline__ void pieces_step(const Solve& solve, const Targets& out,
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
-    near_far_ranges(Solve solve, long long source, double delta, double eager_growth,
+    near_far_ranges(Solve given, long long source, double delta, double eager_growth,
                     weight_t limit, const vertex_t* targets, long long n_targets, long long m,
                     long long pull_share, const unsigned char* entered, long long n_entered,
                     Tally* tallies, long long max_steps, Record* records, long long most_records) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
+  __shared__ Solve solve;  // see one_launch.cuh
+  __shared__ Targets out;
+  if (threadIdx.x == 0) solve = given;
+  __syncthreads();
   Stage near{reinterpret_cast<Entry*>(shared_bytes) + (threadIdx.x >> 5) * kStage, 0};
   Control* const control = solve.control;
   const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
@@ -298,9 +302,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       const uint32 kind = lost ? kRescan : pull ? kPull : size == 0 ? kSplit : kGrid;
       records[steps - 1] = {kind, size, 0, clock_nanoseconds()};
     }
-    const Sink sink{solve.near_queue[(k + 1) & 1], &control->near_count[(k + 1) & 3], nullptr,
-                    capacity};
-    const Targets out{sink, sink, &control->heavy_count[k & 3], high};
+    if (threadIdx.x == 0) {
+      const Sink sink{solve.near_queue[(k + 1) & 1], &control->near_count[(k + 1) & 3], nullptr,
+                      capacity};
+      out = Targets{sink, sink, &control->heavy_count[k & 3], high};
+    }
+    __syncthreads();
     const Range due{size == 0 && !eager ? low : weight_t(0), eager ? unreached() : high};
     if (lost) {
       scan_step(solve, out, Range{low, high}, near, found);

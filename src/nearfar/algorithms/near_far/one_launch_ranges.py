@@ -37,7 +37,7 @@ class _Sorted:
             "algorithms/near_far/one_launch_ranges.cuh",
             "near_far_ranges",
             Shape(2, math.ceil(max(device.n, 1) * factor), 2 * (device.m // SEGMENT) + 1),
-            {"HEAVY_DEGREE": SEGMENT, **KNOBS},
+            {"HEAVY_DEGREE": SEGMENT, "LONG_IN_FLIGHT": 4, **KNOBS},
             (STAGE, 0),
             (whole, whole, rows.entered, whole, self.tallies),
         )

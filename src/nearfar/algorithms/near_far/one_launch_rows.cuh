@@ -4,7 +4,7 @@
 // atomic on a shared counter for every 32 edges would serialise the whole device.
 // Three degree classes: rows up to kMiddle edges share the warp's lanes, longer ones are taken by the
 // whole warp with eight edges in flight a lane, and beyond kHeavy they are cut into chunks for all warps.
-// requires: cuda/edges.cuh
+// requires: algorithms/near_far/one_launch_edges.cuh
 // requires: cuda/warp.cuh
 // requires: algorithms/near_far/one_launch_distances.cuh
 #pragma once
@@ -25,9 +25,6 @@
 // The far pile is not kept: a split looks at all vertices instead.
 #ifndef FAR_BY_SCAN
 #define FAR_BY_SCAN 0
-#endif
-#ifndef EDGES_ONCE
-#define EDGES_ONCE 1
 #endif
 #ifndef BLOCK_THREADS
 #define BLOCK_THREADS 512
@@ -75,7 +72,7 @@ struct Control {
 struct Solve {
   long long n;
   const offset_t* offsets;
-  const Edge* edges;
+  const StoredEdge* edges;
   Distances distance;
   Entry* near_queue[2];
   Entry* far_pile[2];
@@ -210,18 +207,6 @@ struct WarpStages {
 #endif
   }
 };
-
-__device__ __forceinline__ Edge load_streamed(const Edge* edges, offset_t at) {
-#if EDGES_ONCE
-  if constexpr (sizeof(Edge) == 8) {
-    const long long raw = load_once(reinterpret_cast<const long long*>(edges + at));
-    Edge edge;
-    memcpy(&edge, &raw, sizeof(edge));
-    return edge;
-  }
-#endif
-  return load_edge(edges, at);
-}
 
 // Relaxes N edges a lane that are in flight together: loads first, then the atomics that may win, then
 // what these found.
