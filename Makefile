@@ -40,7 +40,7 @@ demo: $(VENV)/demo.stamp
 dev: $(VENV)/dev.stamp
 
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist worksteal --durations 10 $(PYTEST_ARGS)
 
 test-slow: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)

@@ -8,7 +8,7 @@ keep:
 - ``import nearfar`` in a fresh interpreter: below 0.15 s, and no optional package imported by it;
 - ``Graph.from_scipy`` of a CSR matrix: below a tenth of one SciPy Dijkstra run on that matrix;
 - peak memory of a run: the graph (with its packed edges) plus at most 24 bytes a vertex and the
-heap;
+  heap;
 - ``sssp`` on a graph of two vertices: what every call costs before it touches an edge (no limit).
 """
 

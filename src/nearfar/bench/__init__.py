@@ -3,7 +3,7 @@
 ``nearfar bench peers`` runs it. The rules, from which no script departs:
 
 - Everything that a contender may prepare once (its own graph object) is made before the clock
-starts.
+  starts.
 - One warm-up solve a source, then rounds in one process in which the contenders take turns, in an
   order that rotates, so that a busy moment of the machine hits all of them alike.
 - Every sample is kept. Tables show medians; ratios are formed within one run, never across runs.
