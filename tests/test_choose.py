@@ -18,6 +18,7 @@ from nearfar.choose_cpu import cpu_ranking
 from nearfar.choose_cuda import cuda_ranking
 from nearfar.choose_facts import degree_spread, estimated_hops, weight_spread
 from nearfar.choose_machine import CPU, H100, Machine, assumed
+from nearfar.cuda import runtime
 from nearfar.errors import CacheError
 from nearfar.generators import generate
 from nearfar.registry import Request, variants
@@ -80,6 +81,17 @@ def test_explain_gives_each_variant_one_place_or_one_reason(grid: Graph) -> None
     assert found.statistics["edges"] == grid.n_edges
     assert found.machines == {"cpu": "defaults"}
     assert str(found).splitlines()[0].split()[1] == found.ranking[0].variant.id
+
+
+def test_explain_says_what_a_gpu_would_take_where_none_is(
+    grid: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "available", lambda: "no CUDA device: nobody plugged one in")
+    others = choose.explain(grid, threads=1).others
+    assert others["near_far@cuda"].startswith("no CUDA device: nobody plugged one in - an H100 ")
+    assert "to bring there" in others["near_far@cuda"]
+    assert "H100" not in others["breadth_first@cuda"]  # the graph has weights
+    assert "H100" not in choose.explain(grid, device="cpu", threads=1).others["near_far@cuda"]
 
 
 def test_a_choice_is_made_once_a_graph(grid: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,6 +197,19 @@ def test_many_sources_pay_for_the_move() -> None:
     many = Request(problem="batch", n_sources=4096, threads=2)
     cpu, cuda = cpu_ranking(graph, many)[0], cuda_batch_ranking(graph, many)[0]
     assert cuda[1] < cpu[1]
+
+
+def test_a_batch_pays_what_was_measured_of_the_bus() -> None:
+    graph = generate("uniform_random", vertices=1000, degree=8)
+    many = Request(problem="batch", n_sources=64)
+    moved = 8 * graph.n_edges + 8 * graph.n_vertices + 64 * graph.n_vertices * 4
+    usual = dict((name, cost) for name, cost, _ in cuda_batch_ranking(graph, many))
+    with assumed("cuda", replace(H100, transfer=1e9)):
+        for name, cost, _ in cuda_batch_ranking(graph, many):
+            assert cost - usual[name] == pytest.approx(moved / 1e9 - moved / H100.transfer)
+    graph.cache["cuda"] = object()
+    there = dict((name, cost) for name, cost, _ in cuda_batch_ranking(graph, many))
+    assert there["lanes@cuda"] < usual["lanes@cuda"]
 
 
 def test_a_graph_on_the_device_stays_there(emulated_gpu: object) -> None:

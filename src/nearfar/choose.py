@@ -164,6 +164,22 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
     raise VariantUnavailable("no method can serve this request: " + "; ".join(refused[:5]))
 
 
+def _without_device(graph: Graph, request: Request, names: set[str]) -> dict[str, str]:
+    """What those variants on CUDA that fit would take, had this machine a GPU like the model's."""
+    from nearfar.choose_cuda import cuda_ranking
+    from nearfar.cuda import runtime
+
+    missing = runtime.available()
+    if missing is True:
+        return {}
+    found = {}
+    for name, seconds, why in cuda_ranking(graph, request):
+        out = registered(name)
+        if name in names and out is not None and out.fits(graph, request) is True:
+            found[name] = f"{missing} - an H100 would take about {seconds * 1e3:.3g} ms: {why}"
+    return found
+
+
 def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Explanation:
     """Rank every variant for a request and say why the others are out.
 
@@ -208,6 +224,8 @@ def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Expl
         elif answer is True:
             answer = "no cost model knows it"
         others[v.id] = str(answer)
+    if request.device != "cpu":
+        others |= _without_device(graph, request, set(others))
     used = {choice.variant.device for choice in ranking}
     machines = {str(d): choose_machine.machine(d).measured or "defaults" for d in sorted(used)}
     return Explanation(ranking, others, statistics(graph), machines)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nearfar.choose_machine import machine
+
 if TYPE_CHECKING:
     from nearfar.graph import Graph
     from nearfar.registry import Request
@@ -102,7 +104,10 @@ def cuda_batch_ranking(graph: Graph, request: Request) -> list[tuple[str, float,
     """
     n, m, k = graph.n_vertices, graph.n_edges, request.n_sources
     width = n if request.targets is None else len(request.targets)
-    fixed = 1e-4 + (8 * m + 8 * n + k * width * graph.weight_dtype.itemsize) / 12e9
+    there = graph.on_device or "cuda" in graph.cache
+    moved = 0 if there else 8 * m + 8 * n
+    moved += 0 if graph.on_device else k * width * graph.weight_dtype.itemsize
+    fixed = 1e-4 + moved / machine("cuda").transfer
     # A block alone does a source in about a microsecond a step and 4 ns a vertex and edge.
     blocks = min(k, 132)
     alone = 2e-5 + (n + m) * 4e-9

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nearfar import state
+from nearfar.errors import VariantUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,7 +134,10 @@ def assumed(device: str, what: Machine) -> Iterator[None]:
 
 
 def machine(device: str) -> Machine:
-    """What is known of the processor (``"cpu"``) or the GPU (``"cuda"``) of this machine."""
+    """What is known of the processor (``"cpu"``) or the GPU (``"cuda"``) of this machine.
+
+    Where there is no GPU, the defaults: those of an H100.
+    """
     if device in _assumed:
         return _assumed[device]
     default = H100 if device == "cuda" else CPU
@@ -149,7 +153,7 @@ def machine(device: str) -> Machine:
             gain=float(entry["gain"]),
             measured=str(entry["measured"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, VariantUnavailable):
         return default
 
 
