@@ -9,7 +9,7 @@ import nearfar
 from nearfar.algorithms.batched import cuda, device_rows, essential
 from nearfar.algorithms.bellman_ford import queue_cuda
 from nearfar.cuda import runtime
-from nearfar.errors import NegativeCycleError, OptionError, SolverError
+from nearfar.errors import NegativeCycleError, OptionError, SolverError, VertexError
 from nearfar.graph import Graph, unreached_value
 from nearfar.many import all_pairs, distances
 
@@ -183,6 +183,49 @@ def test_device_arrays_in_and_out(method, monkeypatch):
     limited = np.where(truth > 50, none, truth)
     np.testing.assert_array_equal(np.asarray(found), limited[[3, 9, 3]])
     assert runtime.is_device_array(distances(graph, reduce="count", **call))
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+def test_pairs_on_the_device(heavy, monkeypatch):
+    """The vector is gathered where the rows are; pairs may be a device array themselves."""
+    rng = np.random.default_rng(3)
+    graph = random_graph(rng, 60, 200, np.int32)
+    if heavy:  # sums that need 64 bits
+        graph = Graph.from_csr(graph.indptr, graph.indices, graph.weights * np.int32(2**25))
+    pairs = rng.integers(0, 60, (30, 2))
+    call = {"method": "block_per_source@cuda"}
+    truth = distances(graph, pairs=pairs.tolist(), method="dijkstra_binary_heap@cpu")
+    assert truth.dtype == (np.int64 if heavy else np.int32)
+    cp = runtime.cupy()
+    there = cp.asarray(pairs)
+    np.testing.assert_array_equal(distances(graph, pairs=there, **call), truth)
+    rows = distances(graph, there[:, 0], targets=there[:4, 1], **call)
+    np.testing.assert_array_equal(
+        rows, distances(graph, pairs[:, 0], targets=pairs[:4, 1], device="cpu")
+    )
+    graph.on_device = True
+    if not heavy:
+        monkeypatch.setattr(runtime, "download", lambda _: pytest.fail("copied to the host"))
+    found = distances(graph, pairs=pairs, **call)
+    assert runtime.is_device_array(found)
+    np.testing.assert_array_equal(np.asarray(found), truth)
+
+
+def test_pairs_that_are_none_are_refused():
+    graph = random_graph(np.random.default_rng(3), 9, 20, np.int32)
+    graph.on_device = True
+    cp = runtime.cupy()
+    for wrong, message in (
+        (cp.asarray([1, 2]), "shape"),
+        (cp.asarray([[1, 2, 3]]), "no .source, target. pair"),
+        (7, "give a list"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            distances(graph, pairs=wrong, device="cuda")
+    with pytest.raises(OptionError, match="pairs goes without"):
+        distances(graph, pairs=[(0, 1)], out=cp.empty(1, dtype=np.int32))
+    with pytest.raises(VertexError):
+        distances(graph, pairs=cp.asarray([[0, 9]]), device="cuda")
 
 
 def test_out_on_the_device_is_refused_by_methods_of_the_host():

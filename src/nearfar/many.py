@@ -204,13 +204,13 @@ def pair_distances(
     limit: float | None = None,
     device: Literal["auto", "cpu", "cuda"] = "auto",
     **arguments: Any,
-) -> NDArray[Any]:
+) -> Any:
     """Distances of (source, target) pairs as a vector; one search a distinct source.
 
     Parameters
     ----------
     graph : Graph
-    pairs : list of (source, target)
+    pairs : list of (source, target), or array of shape (k, 2)
     limit : number or None
         Inclusive.
     device : {"auto", "cpu", "cuda"}
@@ -220,15 +220,22 @@ def pair_distances(
     Returns
     -------
     array, shape (len(pairs),)
+        For a graph made of device arrays a CuPy array whose entries never were on the host.
     """
     if not hasattr(pairs, "__iter__"):
         raise OptionError(f"pairs is {pairs!r}: give a list of (source, target)")
+    if runtime.is_device_array(pairs):
+        pairs = runtime.download(pairs)
+    if getattr(pairs, "ndim", 2) != 2:
+        raise OptionError(f"pairs has shape {np.shape(pairs)}: give (source, target) a row")
     listed = list(pairs)
     if any(len(pair) != 2 for pair in listed):
         raise OptionError("pairs holds something that is no (source, target) pair")
     starts = np.array([graph.index_of(s, "source") for s, _ in listed], dtype=np.int64)
     ends = np.array([graph.index_of(t, "target") for _, t in listed], dtype=np.int64)
-    found = np.full(len(listed), unreached_value(graph.weight_dtype), dtype=graph.weight_dtype)
+    stay = graph.on_device and device != "cpu"
+    here: Any = runtime.cupy() if stay else np
+    found = here.full(len(listed), unreached_value(graph.weight_dtype), dtype=graph.weight_dtype)
     rows, row_of = np.unique(starts, return_inverse=True)
     names = graph.vertex_names
     order = np.argsort(row_of, kind="stable")
@@ -247,18 +254,20 @@ def pair_distances(
             device=device,
             **arguments,
         )
-        if runtime.is_device_array(matrix):
-            matrix = runtime.download(matrix)  # a vector of what was asked for goes back below
+        matrix = runtime.upload(matrix) if stay else matrix
         if matrix.dtype != found.dtype:
             wide = np.promote_types(matrix.dtype, found.dtype)
             matrix, found = widened(matrix, wide), widened(found, wide)
-        found[mine] = matrix[row_of[mine] - first, column_of]
-    return runtime.upload(found) if graph.on_device and device != "cpu" else found
+        places = here.asarray(row_of[mine] - first), here.asarray(column_of)
+        found[here.asarray(mine)] = matrix[places]
+    return found
 
 
 def _indices(graph: Graph, vertices: Iterable[Any] | None, what: str) -> NDArray[np.int64]:
     if vertices is None:
         return np.arange(graph.n_vertices, dtype=np.int64)
+    if runtime.is_device_array(vertices):
+        vertices = runtime.download(vertices)
     array = np.atleast_1d(np.asarray(vertices if hasattr(vertices, "__len__") else list(vertices)))
     if graph.vertex_names is None and array.dtype.kind in "iu" and array.ndim == 1 and len(array):
         wrong = (array < 0) | (array >= graph.n_vertices)
