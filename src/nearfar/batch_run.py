@@ -204,6 +204,12 @@ class BatchRun:
         none = unreached_value(dtype)
         if self.columns is not None:
             return dtype.itemsize == 4  # unseen columns may hide the path: be safe
+        if self.keep and not graph.n_negative and found.size:
+            missing = found == none
+            if not bool(missing.any()):
+                return False
+            if runtime.cupy().where(missing, -none, found).max().item() + graph.max_weight < top:
+                return False
         for row in found:
             if self.keep:
                 row = runtime.download(row)  # rare: weights near the end of the dtype's range

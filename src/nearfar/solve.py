@@ -188,12 +188,23 @@ def _saturated(graph: Graph, paths: Paths, limit: Any) -> bool:
     top = float(np.finfo(dtype).max) if dtype.kind == "f" else int(np.iinfo(dtype).max)
     if limit is not None and limit + graph.max_weight < top:
         return False
-    if paths.n_reached == graph.n_vertices:
+    reached, far = _reach(paths)
+    if reached == graph.n_vertices:
         return False
-    far = paths._host_distances[paths.farthest].item()
     if far + graph.max_weight < top and not graph.n_negative:
         return False
     return bool(_cpu.first_saturated_edge(graph.view, paths._host_distances) >= 0)
+
+
+def _reach(paths: Paths) -> tuple[int, Any]:
+    """How many vertices were reached, and the greatest of their distances."""
+    there = paths.distances
+    if not _on_device(there):
+        return paths.n_reached, paths._host_distances[paths.farthest].item()
+    none = unreached_value(np.dtype(there.dtype))
+    reached = there != none
+    nearer = runtime.cupy().where(reached, there, -none)
+    return int(reached.sum()), nearer.max().item()
 
 
 def _wide(graph: Graph) -> Graph:

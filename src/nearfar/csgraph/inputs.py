@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.construct import on_device
+from nearfar.csgraph.device_inputs import both_ways, device_adjacency, lies_on_device
+from nearfar.device_arrays import DeviceArraysGraph
 from nearfar.errors import GraphError, OptionError
 from nearfar.graph import Graph
 
@@ -25,9 +26,7 @@ __all__ = ["adjacency", "check_limit", "source_indices", "to_host", "whole_numbe
 
 def to_host(values: Any) -> Any:
     """NumPy or SciPy form of a CuPy array or a cupyx sparse matrix; anything else unchanged."""
-    if type(values).__module__.startswith(("cupy.", "cupyx.")) or on_device(values):
-        return values.get()
-    return values
+    return values.get() if lies_on_device(values) else values
 
 
 def adjacency(csgraph: Any, directed: bool = True, unweighted: bool = False) -> Graph:
@@ -53,14 +52,15 @@ def adjacency(csgraph: Any, directed: bool = True, unweighted: bool = False) -> 
     """
     if isinstance(csgraph, Graph):
         graph = csgraph
+    elif lies_on_device(csgraph):
+        graph = device_adjacency(csgraph)
     else:
-        host = to_host(csgraph)
-        rows = _from_sparse(host) if hasattr(host, "tocsr") else _from_dense(host)
-        graph = _from_rows(*rows)
-        graph.on_device = host is not csgraph
+        graph = _from_rows(*(_from_sparse if hasattr(csgraph, "tocsr") else _from_dense)(csgraph))
     if unweighted:
-        graph = _keep_place(graph.without_weights(), graph)
-    return graph if directed or not graph.directed else _both_ways(graph)
+        graph = graph.without_weights()
+    if directed or not graph.directed:
+        return graph
+    return both_ways(graph) if isinstance(graph, DeviceArraysGraph) else _both_ways(graph)
 
 
 def _from_sparse(matrix: Any) -> tuple[Any, Any, Any]:
@@ -114,9 +114,9 @@ def whole_numbers(graph: Graph) -> Graph:
     Every sum is below 2**53, so distances are the same numbers; a search over integers moves half
     the memory or a quarter. O(m), and nearly nothing where a weight is no whole number.
     """
-    weights = graph.weights
-    if weights is None or weights.dtype != np.float64 or graph.n_negative or graph.on_device:
+    if graph.on_device or graph.weight_dtype != np.float64 or graph.n_negative:
         return graph
+    weights = graph.effective_weights
     top = float(graph.max_weight)
     if top >= np.iinfo(np.int32).max or top * graph.n_vertices >= 2**53:
         return graph
@@ -137,19 +137,14 @@ def _both_ways(graph: Graph) -> Graph:
     if same and np.array_equal(graph.effective_weights, back.effective_weights):
         return graph
     sources = np.repeat(np.arange(graph.n_vertices, dtype=graph.indptr.dtype), graph.degrees)
-    both = Graph.from_edges(
+    both: Graph = Graph.from_edges(
         sources,
         graph.indices,
         graph.weights,
         n_vertices=graph.n_vertices,
         directed=False,
     )
-    return _keep_place(both, graph)
-
-
-def _keep_place(derived: Graph, graph: Graph) -> Graph:
-    derived.on_device = graph.on_device
-    return derived
+    return both
 
 
 def source_indices(indices: Any, n: int) -> tuple[NDArray[np.int64], tuple[int, ...]]:

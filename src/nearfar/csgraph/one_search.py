@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.construct import on_device
+from nearfar.csgraph.device_inputs import lies_on_device
 from nearfar.csgraph.inputs import check_limit, source_indices
 from nearfar.csgraph.rows import DENSE, NO_VERTEX
 from nearfar.graph import Graph
@@ -56,7 +57,9 @@ def search_once(
     """
     if isinstance(csgraph, Graph) or not hasattr(csgraph, "tocsr") or indices is None:
         return None
-    if csgraph.dtype != np.float64 or np.size(indices) != 1 or on_device(indices):
+    if lies_on_device(csgraph) or on_device(getattr(csgraph, "data", None)) or on_device(indices):
+        return None
+    if csgraph.dtype != np.float64 or np.size(indices) != 1:
         return None
     if engine.device == "cuda" or engine.method != "auto":
         return None

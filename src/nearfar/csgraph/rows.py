@@ -9,7 +9,8 @@ import numpy as np
 from scipy.sparse.csgraph import NegativeCycleError as ScipyNegativeCycleError
 
 from nearfar import errors
-from nearfar.csgraph.inputs import to_host, whole_numbers
+from nearfar.csgraph.inputs import whole_numbers
+from nearfar.cuda import runtime
 from nearfar.graph import Graph, unreached_value
 from nearfar.multi_source import join_sources, nearest_of
 
@@ -133,8 +134,14 @@ def _run(
     first = parts[0]
     if k == 1:
         return first[0][None, :], None if first[1] is None else first[1][None, :]
-    rows = np.stack([float_distances(row) for row, _ in parts])
-    return rows, np.stack([before for _, before in parts]) if predecessors else None
+    here = _module(first[0])
+    rows = here.stack([float_distances(row) for row, _ in parts])
+    return rows, here.stack([before for _, before in parts]) if predecessors else None
+
+
+def _module(array: Any) -> Any:
+    """NumPy, or CuPy for an array on the device."""
+    return runtime.cupy() if runtime.is_device_array(array) else np
 
 
 def _run_one(
@@ -153,27 +160,28 @@ def _run_one(
         device="cpu" if method.endswith("@cpu") else engine.on(graph),
         limit=limit,
         threads=engine.threads,
+        predecessors=predecessors,
     )
     if not predecessors:
         return paths.distances, None
     # With negative weights a limit takes vertices away that others' paths lead over.
-    return paths.distances, np.where(to_host(paths.reachable), to_host(paths.predecessors), -1)
+    before = paths.predecessors
+    return paths.distances, _module(before).where(paths.reachable, before, -1)
 
 
-def float_distances(raw: Any) -> NDArray[Any]:
-    """float64 with inf for unreached, from any of the four dtypes."""
-    host: NDArray[Any] = raw if isinstance(raw, np.ndarray) else raw.get()
-    if host.dtype.kind == "f":
-        return host.astype(np.float64, copy=False)
-    found = host.astype(np.float64)
-    found[host == unreached_value(host.dtype)] = np.inf
+def float_distances(raw: Any) -> Any:
+    """float64 with inf for unreached, from any of the four dtypes, where the array is."""
+    if raw.dtype.kind == "f":
+        return raw.astype(np.float64, copy=False)
+    found = raw.astype(np.float64)
+    found[raw == unreached_value(raw.dtype)] = np.inf
     return found
 
 
-def _sentinels(before: Any) -> NDArray[np.int32] | None:
+def _sentinels(before: Any) -> Any:
     if before is None:
         return None
-    found = np.array(before if isinstance(before, np.ndarray) else before.get(), dtype=np.int32)
+    found = before.astype(np.int32)
     found[found < 0] = NO_VERTEX
     return found
 
@@ -182,9 +190,7 @@ def _place(array: Any, on_gpu: bool) -> Any:
     """The array, on the GPU if the graph came from there."""
     if array is None or not on_gpu:
         return array
-    from nearfar.cuda.runtime import upload
-
-    return upload(array)
+    return runtime.upload(array)
 
 
 def nearest_source(
@@ -223,7 +229,6 @@ def nearest_source(
     distances = _place(float_distances(raw)[:n], on_gpu)
     if not predecessors:
         return distances, None, None
-    before = np.asarray(before)
     nearest = _sentinels(nearest_of(before, n))
     own = before[:n].astype(np.int32)
     own[(own < 0) | (own == n)] = NO_VERTEX

@@ -1,0 +1,97 @@
+"""CuPy arrays and cupyx sparse matrices as graphs, without a copy on the host.
+
+The conventions are those of :mod:`nearfar.csgraph.inputs`; cupyx adds the duplicates of a COO
+matrix up itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.construct import on_device
+from nearfar.cuda import runtime
+from nearfar.device_arrays import DeviceArraysGraph, from_device_arrays
+from nearfar.errors import GraphError
+
+if TYPE_CHECKING:
+    from nearfar.graph import Graph
+
+__all__ = ["both_ways", "device_adjacency", "lies_on_device"]
+
+
+def lies_on_device(matrix: Any) -> bool:
+    """Whether a matrix is CuPy's, cupyx's, or another library's on a device."""
+    return type(matrix).__module__.startswith(("cupy.", "cupyx.")) or on_device(matrix)
+
+
+def device_adjacency(matrix: Any) -> Graph:
+    """The graph that SciPy would see in a matrix of the device.
+
+    Parameters
+    ----------
+    matrix : CuPy array or cupyx sparse matrix, shape (n, n)
+
+    Returns
+    -------
+    Graph
+        Over device arrays; those of a CSR matrix are shared.
+
+    Raises
+    ------
+    GraphError
+        If it is not a square matrix of real numbers.
+    """
+    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise GraphError(f"the matrix has shape {matrix.shape}: csgraph must be of shape (N, N)")
+    if hasattr(matrix, "tocsr"):
+        csr = matrix.tocsr()
+        indptr, indices, weights = csr.indptr, csr.indices, _real(csr.data)
+    else:
+        indptr, indices, weights = _from_dense(runtime.upload(matrix))
+    try:
+        return from_device_arrays(indptr, indices, weights)
+    except GraphError:
+        cp = runtime.cupy()
+        edge = cp.isfinite(weights)
+        if bool(edge.all()):
+            raise
+        before = cp.concatenate((cp.zeros(1, dtype=np.int64), cp.cumsum(edge)))
+        return from_device_arrays(before[indptr], indices[edge], weights[edge])
+
+
+def _real(weights: Any) -> Any:
+    """float64, or the integers as they are."""
+    if weights.dtype.kind in "biu":
+        return weights
+    if weights.dtype.kind != "f":
+        raise GraphError(f"weights have dtype {weights.dtype}: give real numbers")
+    return weights.astype(np.float64, copy=False)
+
+
+def _from_dense(values: Any) -> tuple[Any, Any, Any]:
+    cp = runtime.cupy()
+    values = _real(values)
+    edge = values != 0
+    if values.dtype.kind == "f":
+        edge &= cp.isfinite(values)
+    counts = cp.cumsum(edge.sum(axis=1))
+    indptr = cp.concatenate((cp.zeros(1, dtype=np.int64), counts))
+    _, columns = cp.nonzero(edge)
+    return indptr, columns, values[edge]
+
+
+def both_ways(graph: DeviceArraysGraph) -> Graph:
+    """The graph with every edge in both directions: O(m log m) on the device."""
+    cp = runtime.cupy()
+    indptr, indices, weights = graph.device_arrays
+    n, m = graph.n_vertices, graph.n_edges
+    rows = cp.searchsorted(indptr, cp.arange(m, dtype=indptr.dtype), side="right") - 1
+    rows = rows.astype(indices.dtype, copy=False)
+    tails, heads = cp.concatenate((rows, indices)), cp.concatenate((indices, rows))
+    order = cp.argsort(tails)
+    counts = cp.cumsum(cp.bincount(tails, minlength=n))
+    starts = cp.concatenate((cp.zeros(1, dtype=np.int64), counts))
+    both = None if weights is None else cp.concatenate((weights, weights))[order]
+    return from_device_arrays(starts, heads[order], both, directed=False)
