@@ -240,7 +240,7 @@ def cuda_results(count: int) -> dict[str, Any]:
     entry = {}
     for factor in (1.0, 4.0, 16.0, 64.0):
         for threads in (256, 512, 1024):
-            options = {"delta": factor * roads.mean_weight, "threads": threads}
+            options = {"delta": factor * roads.mean_weight, "block_threads": threads}
             rows, seconds = device_run(roads, sources, "block_per_source_global@cuda", **options)
             rows, seconds = device_run(roads, sources, "block_per_source_global@cuda", **options)
             check(roads, sources, rows)

@@ -106,7 +106,7 @@ def test_emulated_counters_equal_the_cpu_form(variant: Variant) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_emulated_dtypes(dtype: str) -> None:
     for variant in family("crauser"):
-        options = {"threads": 32} if variant.idea == "crauser_fused" else SHAPE
+        options = {"block_threads": 32} if variant.idea == "crauser_fused" else SHAPE
         check_same_as_cpu(variant, as_dtype(ZOO["zero_cycle"](), dtype), **options)
 
 
@@ -115,7 +115,9 @@ def test_emulated_dtypes(dtype: str) -> None:
 def test_emulated_fused_with_long_rows_and_several_blocks(criterion: str) -> None:
     (fused,) = (v for v in family("crauser") if v.idea == "crauser_fused")
     for name in ("complete", "star", "grid"):
-        check_same_as_cpu(fused, as_dtype(ZOO[name](), "int32"), criterion=criterion, threads=32)
+        check_same_as_cpu(
+            fused, as_dtype(ZOO[name](), "int32"), criterion=criterion, block_threads=32
+        )
 
 
 @pytest.mark.usefixtures("emulated_gpu")
@@ -125,7 +127,7 @@ def test_emulated_fused_limit() -> None:
         want = oracle.dijkstra(graph, 0)
         top = nearfar.graph.unreached_value(want.dtype)
         limit = float(np.median(want[want != top]))
-        paths = nearfar.sssp(graph, 0, method="crauser_fused@cuda", limit=limit, threads=64)
+        paths = nearfar.sssp(graph, 0, method="crauser_fused@cuda", limit=limit, block_threads=64)
         np.testing.assert_array_equal(paths.distances, np.where(want <= limit, want, top))
 
 
@@ -134,4 +136,4 @@ def test_emulated_fused_watchdog(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = as_dtype(ZOO["path"](), "int32")
     monkeypatch.setattr(fused_form, "ITERATIONS_BEYOND", 5 - graph.n_vertices)
     with pytest.raises(SolverError, match="5 iterations"):
-        nearfar.sssp(graph, 0, method="crauser_fused@cuda", threads=64)
+        nearfar.sssp(graph, 0, method="crauser_fused@cuda", block_threads=64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -29,6 +30,16 @@ def test_metadata(variant) -> None:
     assert family.__doc__
     assert len(family.__doc__) > 200, "the family explains its idea"
     assert variant.run.__doc__ or family.__doc__
+
+
+def test_an_option_can_be_reached() -> None:
+    """An option named like an argument of the call would never arrive at the variant."""
+    taken = {
+        name for call in (nearfar.sssp, nearfar.distances) for name in signature(call).parameters
+    }
+    for variant in ALL:
+        names = {field.name for field in dataclasses.fields(variant.options)}
+        assert not names & taken, variant.id
 
 
 def test_names_are_found_with_and_without_the_device() -> None:

@@ -31,7 +31,7 @@ def test_fused_criteria_and_block_sizes(dtype: str, threads: int) -> None:
     for name in NAMES:
         graph = as_dtype(ZOO[name](), dtype)
         for criterion in ("out", "in_out"):
-            check_same_as_cpu(fused, graph, criterion=criterion, threads=threads)
+            check_same_as_cpu(fused, graph, criterion=criterion, block_threads=threads)
 
 
 @pytest.mark.parametrize("low", [0, 1])

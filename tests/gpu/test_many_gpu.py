@@ -53,7 +53,7 @@ def test_random_batches_are_independent(method, dtype):
 def test_every_shape_of_block(bits, threads):
     rng = np.random.default_rng(1)
     graph = random_graph(rng, 900, 5000, np.int32)
-    found = all_pairs(graph, method="block_per_source@cuda", slot_bits=bits, threads=threads)
+    found = all_pairs(graph, method="block_per_source@cuda", slot_bits=bits, block_threads=threads)
     np.testing.assert_array_equal(found, all_pairs(graph, method="lanes@cpu"))
 
 

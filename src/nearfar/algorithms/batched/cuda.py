@@ -45,19 +45,21 @@ class BlockOptions(DeltaOptions):
         Bits of a distance in shared memory; None tries 16 for integers where more blocks fit then.
         Rows that do not fit are repeated with the bits of the weights. Floats have the bits of the
         weights.
-    threads : {128, 256, 512, 1024} or None
+    block_threads : {128, 256, 512, 1024} or None
         Threads a block; None fills the multiprocessor with as many blocks as their memory allows.
     """
 
     slot_bits: int | None = None
-    threads: int | None = None
+    block_threads: int | None = None
 
     def __post_init__(self) -> None:
         DeltaOptions.__post_init__(self)
         if self.slot_bits not in (None, 16, 32, 64):
             raise OptionError(f"slot_bits is {self.slot_bits!r}: give 16, 32 or 64, or None")
-        if self.threads not in (None, 128, 256, 512, 1024):
-            raise OptionError(f"threads is {self.threads!r}: give 128, 256, 512 or 1024, or None")
+        if self.block_threads not in (None, 128, 256, 512, 1024):
+            raise OptionError(
+                f"block_threads is {self.block_threads!r}: give 128, 256, 512 or 1024, or None"
+            )
 
 
 def _bitmaps(n: int, count: int) -> int:
@@ -135,7 +137,7 @@ def block_per_source(
         values = Values(graph, workspace.limit, delta, bits)
         shared = _shared(n, bits)
         blocks_each = _blocks(here, n, bits)
-        threads = options.threads or max(
+        threads = options.block_threads or max(
             LEAST_THREADS, 2 ** int(math.log2(RESIDENT // blocks_each))
         )
         blocks_each = max(1, min(blocks_each, RESIDENT // threads))
@@ -226,7 +228,7 @@ def block_per_source_global(
     delta = options.delta if options.delta is not None else 16.0 * graph.mean_weight
     values = Values(graph, workspace.limit, delta, 8 * size)
     entry = 4 * size  # bytes of both queues an entry
-    threads = options.threads or 512
+    threads = options.block_threads or 512
     room = here.shared_per_block - 2 * _SHARED_STATIC
     bitmap = _bitmaps(n, 1)
     far_shared = bitmap <= room // 2

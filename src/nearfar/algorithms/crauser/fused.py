@@ -31,18 +31,20 @@ class FusedOptions:
     ----------
     criterion : {"out", "in_out"}
         The paper's criterion, or its union with the in-criterion.
-    threads : int
+    block_threads : int
         Threads per block: a multiple of 32, from 32 to 1024.
     """
 
     criterion: Literal["out", "in_out"] = "out"
-    threads: int = 256
+    block_threads: int = 256
 
     def __post_init__(self) -> None:
         if self.criterion not in ("out", "in_out"):
             raise OptionError(f"criterion is {self.criterion!r}: use 'out' or 'in_out'")
-        if self.threads % 32 or not 32 <= self.threads <= 1024:
-            raise OptionError(f"threads is {self.threads}: give a multiple of 32 from 32 to 1024")
+        if self.block_threads % 32 or not 32 <= self.block_threads <= 1024:
+            raise OptionError(
+                f"block_threads is {self.block_threads}: give a multiple of 32 from 32 to 1024"
+            )
 
 
 def solve_fused(graph: Graph, source: int, options: FusedOptions, workspace: Workspace) -> Answer:
@@ -71,10 +73,10 @@ def solve_fused(graph: Graph, source: int, options: FusedOptions, workspace: Wor
     counts = cp.zeros(5, dtype=np.uint64)
     trace = cp.zeros((2, trace_size), dtype=np.uint64) if full else None
     # More blocks than vertices give nothing to do but make barriers slower.
-    blocks = min(kernel.resident_blocks(options.threads), -(-n // options.threads))
+    blocks = min(kernel.resident_blocks(options.block_threads), -(-n // options.block_threads))
     kernel(
         blocks,
-        options.threads,
+        options.block_threads,
         (
             np.int64(n),
             np.int64(source),
@@ -107,11 +109,13 @@ def solve_fused(graph: Graph, source: int, options: FusedOptions, workspace: Wor
     }
     if trace is not None:
         rows = trace[:, :iterations].get().astype(np.int64)
-        total = blocks * options.threads * iterations
+        # A thread that walks over several vertices counts once a vertex, as if each had its own.
+        grid = blocks * options.block_threads
+        total = -(-n // grid) * grid * iterations
         stats |= {
             "total_threads": total,
             "working_threads": working,
-            "idle_share": 1.0 - min(working / total, 1.0),
+            "idle_share": 1.0 - working / total,
             "frontier": rows[0],
             "working": rows[0],
             "edges": rows[1],
