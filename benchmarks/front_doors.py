@@ -1,11 +1,11 @@
-"""The front doors against what stands behind them: SciPy's csgraph, NetworkX, and Isomap.
+"""The front doors against what stands behind them: SciPy, also for CuPy arrays, NetworkX, Isomap.
 
-    python benchmarks/front_doors.py -o benchmarks/results [--only scipy networkx isomap]
+    python benchmarks/front_doors.py -o benchmarks/results [--only scipy cupy networkx isomap]
 
 One process; contenders take turns; every answer is compared. SciPy gets the float64 CSR matrix
 it works in, so neither side converts a dtype; nearfar starts from the bare matrix each time, its
 conversion included. NetworkX is timed on the New York roads, with the conversion kept on the graph
-and without. Isomap needs scikit-learn. Writes front_doors.json with all samples; a door
+and without. Isomap needs scikit-learn, and CuPy's door a GPU. Writes front_doors.json with all samples; a door
 that was not run keeps its earlier results.
 """
 
@@ -115,6 +115,48 @@ def scipy_door() -> list[dict[str, Any]]:
     return found
 
 
+def cupy_door() -> list[dict[str, Any]]:
+    """Dijkstra from one source of a cupyx matrix: on the device, or over the host by SciPy."""
+    from nearfar.cuda import runtime
+
+    if runtime.available() is not True:
+        print(f"CuPy: {runtime.available()}")
+        return []
+    import cupy
+    from cupyx.scipy.sparse import csr_matrix
+
+    found = []
+    for name in GRAPHS:
+        entry = SUITE[name]
+        if entry.available() is not True:
+            print(f"{name}: {entry.available()}")
+            continue
+        graph = entry.make(1)
+        arrays = graph.effective_weights.astype(np.float64), graph.indices, graph.indptr
+        matrix = csr_matrix(tuple(map(cupy.asarray, arrays)), shape=(graph.n_vertices,) * 2)
+        source = int(draw_sources(graph, 1)[0])
+
+        def over_the_host(matrix: Any = matrix, source: int = source) -> Any:
+            answer = cupy.asarray(theirs.dijkstra(matrix.get(), indices=source))
+            runtime.synchronize()
+            return answer
+
+        def there(matrix: Any = matrix, source: int = source) -> Any:
+            answer = ours.dijkstra(matrix, indices=source)
+            runtime.synchronize()
+            return answer
+
+        samples = take_turns(
+            {"scipy, over the host": over_the_host, "nearfar, on the device": there},
+            ROUNDS,
+            lambda a, b: bool((a == b).all()),
+        )
+        sizes = {"n_vertices": graph.n_vertices, "n_edges": graph.n_edges}
+        what = f"dijkstra, cupyx matrix, {name}, 1 source"
+        found.append(line(what, "scipy, over the host", samples, graph=name, **sizes))
+    return found
+
+
 def networkx_door() -> list[dict[str, Any]]:
     """single_source_dijkstra_path_length on the New York roads."""
     import networkx as nx
@@ -211,7 +253,7 @@ def isomap_door() -> list[dict[str, Any]]:
     ]
 
 
-DOORS = {"scipy": scipy_door, "networkx": networkx_door, "isomap": isomap_door}
+DOORS = {"scipy": scipy_door, "cupy": cupy_door, "networkx": networkx_door, "isomap": isomap_door}
 
 
 def main() -> int:

@@ -37,6 +37,76 @@ def test_sparse_matrix_of_the_device(indices: object, directed: bool) -> None:
     np.testing.assert_array_equal(got.get(), want)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
+@pytest.mark.parametrize("indices", [3, [0, 5, 9], None])
+@pytest.mark.parametrize("directed", [True, False])
+def test_no_edge_and_no_answer_goes_over_the_host(
+    indices: object, directed: bool, dtype: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what an automatic choice looks at and tallies are copied; the graph's arrays never."""
+    import cupy
+
+    from nearfar.device_arrays import DeviceArraysGraph
+
+    made: list[DeviceArraysGraph] = []
+    init = DeviceArraysGraph.__init__
+
+    def recorded(self: DeviceArraysGraph, *args: Any, **kwargs: Any) -> None:
+        made.append(self)
+        init(self, *args, **kwargs)
+
+    monkeypatch.setattr(DeviceArraysGraph, "__init__", recorded)
+    host, device = matrices(5)
+    if np.dtype(dtype).kind != "f":
+        host.data, device.data = np.ceil(host.data * 1000), cupy.ceil(device.data * 1000)
+    host = host.astype(dtype)
+    device.data = device.data.astype(dtype)
+    got, before = ours.dijkstra(
+        device, indices=indices, directed=directed, return_predecessors=True
+    )
+    assert isinstance(got, cupy.ndarray)
+    assert isinstance(before, cupy.ndarray)
+    assert made
+    for graph in made:
+        assert not {"indptr", "indices", "weights"} & set(graph.__dict__)
+    want = theirs.dijkstra(host.astype(np.float64), indices=indices, directed=directed)
+    np.testing.assert_array_equal(got.get(), want)
+
+
+def test_broken_arrays_of_the_device_are_refused() -> None:
+    import cupy
+
+    from nearfar import Graph
+    from nearfar.errors import GraphError
+
+    good = cupy.asarray([0, 1, 2, 3]), cupy.asarray([1, 2, 0]), cupy.asarray([1.0, 2.0, 3.0])
+    assert Graph.from_csr(*good).max_weight == 3.0
+    for place, broken, message in (
+        (0, [0, 2, 1, 3], "must never fall"),
+        (1, [1, 3, 0], "edge 1 goes to 3"),
+        (2, [1.0, np.nan, 3.0], "weight of edge 1 is nan"),
+    ):
+        arrays = list(good)
+        arrays[place] = cupy.asarray(broken)
+        with pytest.raises(GraphError, match=message):
+            Graph.from_csr(*arrays)
+
+
+def test_facts_of_a_large_graph() -> None:
+    """Many blocks: their records are joined as the host counts."""
+    import cupy
+
+    from nearfar import Graph
+    from nearfar.generators import generate
+
+    host = generate("uniform_random", vertices=200_000, degree=8, low=0)
+    made = Graph.from_csr(*map(cupy.asarray, (host.indptr, host.indices, host.weights)))
+    for fact in ("n_negative", "has_zero_weight", "min_weight", "max_weight", "max_degree"):
+        assert getattr(made, fact) == getattr(host, fact), fact
+    assert made.mean_weight == pytest.approx(host.mean_weight)
+    assert made.widest_vertex == host.widest_vertex
+
+
 def test_dense_array_of_the_device() -> None:
     import cupy
 
