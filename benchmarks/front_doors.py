@@ -5,8 +5,8 @@
 One process; contenders take turns; every answer is compared. SciPy gets the float64 CSR matrix
 it works in, so neither side converts a dtype; nearfar starts from the bare matrix each time, its
 conversion included. NetworkX is timed on the New York roads, with the conversion kept on the graph
-and without. Isomap needs scikit-learn, and CuPy's door a GPU. Writes front_doors.json with all samples; a door
-that was not run keeps its earlier results.
+and without. Isomap needs scikit-learn, and CuPy's door a GPU. Writes front_doors.json with all
+samples; a door that was not run keeps its earlier results.
 """
 
 from __future__ import annotations
