@@ -295,3 +295,13 @@ def test_distances_from_many_sources(tmp_path, capsys):
     assert rows.exists()
     assert (tmp_path / "rows.npy.manifest.json").exists()
     assert main([*call, "--reduce", "median"]) == 2
+    before = tmp_path / "before.npy"
+    trees = [*call, "--method", "floyd_warshall", "--device", "cpu", "--predecessors", str(before)]
+    assert main(trees) == 0
+    assert capsys.readouterr().out.splitlines()[-3:][0] == "a\t0\t4\t7"
+    assert np.load(before).tolist() == [[-1, 0, 1], [-1, -1, 1], [-1, -1, -1]]
+    plain = tmp_path / "plain.npy"
+    assert main([*trees, "--out", str(plain)]) == 0
+    np.testing.assert_array_equal(np.load(plain), np.load(rows))
+    for wrong in (["--target", "b"], ["--reduce", "count"], ["--out", str(tmp_path / "x.zarr")]):
+        assert main([*trees, *wrong]) == 2

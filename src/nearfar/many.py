@@ -226,8 +226,9 @@ def pair_distances(
         raise OptionError(f"pairs is {pairs!r}: give a list of (source, target)")
     if runtime.is_device_array(pairs):
         pairs = runtime.download(pairs)
-    if getattr(pairs, "ndim", 2) != 2:
-        raise OptionError(f"pairs has shape {np.shape(pairs)}: give (source, target) a row")
+    shape = getattr(pairs, "shape", (0, 2))
+    if len(shape) != 2:
+        raise OptionError(f"pairs has shape {shape}: give (source, target) a row")
     listed = list(pairs)
     if any(len(pair) != 2 for pair in listed):
         raise OptionError("pairs holds something that is no (source, target) pair")

@@ -30,6 +30,7 @@ EXAMPLES = """\
 nearfar distances graph.gr -o rows.npy
 nearfar distances graph.gr --source 17 99 --target 4 8
 nearfar distances graph.gr --pair 17 4 --pair 99 3
+nearfar distances graph.gr --method floyd_warshall -o rows.npy --predecessors before.npy
 nearfar distances graph.gr --limit 900 --reduce count"""
 
 
@@ -47,6 +48,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--reduce", metavar="KIND", help="count, sum, mean, max, nearest:K or histogram:E0,E1,..."
     )
     parser.add_argument("-o", "--out", metavar="FILE", help=".npy, .zarr or .parquet, resumable")
+    parser.add_argument(
+        "--predecessors",
+        metavar="FILE",
+        help="also write the vertex before each on its path, as indices, -1 for none; .npy. "
+        "Both matrices are held in memory, and -o is .npy then",
+    )
     add_solver(parser)
 
 
@@ -60,6 +67,24 @@ def _reduction(text: str | None) -> Any:
         raise OptionError(f"--reduce {text}: give edges as in histogram:0,10,20") from None
 
 
+def _with_predecessors(args: argparse.Namespace, graph: Any, sources: Any, call: Any) -> Any:
+    """Distances, after both matrices were written."""
+    import numpy as np
+
+    from nearfar.many import distances
+
+    if args.target or args.reduce:
+        raise OptionError("--predecessors goes without --target and --reduce")
+    for path in (args.predecessors, args.out):
+        if path is not None and not path.endswith(".npy"):
+            raise OptionError(f"{path}: with --predecessors both files end in .npy")
+    found, before = distances(graph, sources, predecessors=True, **call)
+    np.save(args.predecessors, before)
+    if args.out:
+        np.save(args.out, found)
+    return found
+
+
 def run(args: argparse.Namespace) -> int:
     """Solve and print or write."""
     from nearfar.many import distances
@@ -69,8 +94,10 @@ def run(args: argparse.Namespace) -> int:
     if options.pop("allow_unsafe", False):
         raise OptionError("--allow-unsafe runs one source only: nearfar sssp")
     if args.pair:
-        if args.source or args.target or args.reduce or args.out:
-            raise OptionError("--pair goes without --source, --target, --reduce and --out")
+        if args.source or args.target or args.reduce or args.out or args.predecessors:
+            raise OptionError(
+                "--pair goes without --source, --target, --reduce, --out and --predecessors"
+            )
         pairs = [(read_vertex(graph, s), read_vertex(graph, t)) for s, t in args.pair]
         found = distances(graph, pairs=pairs, limit=args.limit, **options)
         lines = [f"{s}\t{t}\t{d}" for (s, t), d in zip(pairs, found.tolist(), strict=True)]
@@ -78,11 +105,13 @@ def run(args: argparse.Namespace) -> int:
         return Exit.OK
     sources = vertex_list(graph, args.source, "source")
     targets = vertex_list(graph, args.target)
-    call: dict[str, Any] = {"limit": args.limit, **options}
     stats: dict[str, Any] = {}
-    found = distances(
-        graph, sources, targets, reduce=_reduction(args.reduce), out=args.out, stats=stats, **call
-    )
+    call: dict[str, Any] = {"limit": args.limit, "stats": stats, **options}
+    if args.predecessors:
+        found = _with_predecessors(args, graph, sources, call)
+    else:
+        reduce = _reduction(args.reduce)
+        found = distances(graph, sources, targets, reduce=reduce, out=args.out, **call)
     count = graph.n_vertices if sources is None else len(sources)
     if args.out:
         facts = {"out": args.out, "rows": count, "seconds": stats["seconds"]}
