@@ -15,7 +15,7 @@ import numpy as np
 from nearfar import _cpu
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import DeviceGraph, device_graph
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, SolverError
 from nearfar.graph import Graph, unreached_value
 from nearfar.negative_cycles import negative_cycle_error
 from nearfar.options import NoOptions
@@ -33,6 +33,7 @@ _CHILDREN = "algorithms/bellman_ford/child_launches.cuh"
 _BLOCK = 256
 _PENDING = 2048  # child launches that may wait at once: the device runtime's default
 _PATIENCE = 4096  # rounds, on a graph with negative weights
+ROUNDS_BEYOND = 2  # the watchdog without: shortest paths have at most n - 1 edges
 
 
 class Classes(NamedTuple):
@@ -127,8 +128,10 @@ class _Run:
         )
 
     def most_rounds(self, graph: Graph) -> int:
-        """Rounds after which the CPU decides."""
-        return _PATIENCE if graph.n_negative else 2**31 - 2
+        """Rounds after which the CPU decides; without negative weights, that no run takes."""
+        if graph.n_negative:
+            return _PATIENCE
+        return min(graph.n_vertices + ROUNDS_BEYOND, 2**31 - 2)
 
     def rounds(self, most: int) -> bool:
         """A launch a round, the host in between; whether the queue ran empty."""
@@ -225,6 +228,11 @@ def _finish(
     graph: Graph, source: int, run: _Run, finished: bool, sorted_edges: Classes | None = None
 ) -> Answer:
     """What follows the rounds: the last edge class, the decision on the CPU, the counters."""
+    if not finished and not graph.n_negative:
+        raise SolverError(
+            f"Bellman-Ford on CUDA did not end within {run.most_rounds(graph)} rounds: check the "
+            "device with `nearfar doctor`"
+        )
     if not finished:
         return _decide(graph, source, run.answer())
     if sorted_edges is not None:

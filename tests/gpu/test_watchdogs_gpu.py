@@ -1,0 +1,12 @@
+"""A stuck kernel is an error, and the process goes on: every watchdog, on a GPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from ..watchdogs import CASES, check
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_watchdog(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    check(CASES[name], monkeypatch)

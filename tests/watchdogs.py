@@ -1,0 +1,97 @@
+"""The bound on steps of every kernel that loops by itself, and how to lower it for a test.
+
+On the emulated device (test_watchdogs.py) and on a GPU (gpu/test_watchdogs_gpu.py): a bound that is
+too low for the graph must give a SolverError, and the next solve of the same process the right
+distances.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph
+from nearfar.algorithms.batched import device_rows
+from nearfar.algorithms.bellman_ford import queue_cuda
+from nearfar.algorithms.breadth_first import cuda as breadth_first
+from nearfar.algorithms.crauser import fused
+from nearfar.algorithms.near_far import one_launch_host
+from nearfar.cuda import predecessors
+from nearfar.errors import SolverError
+
+from . import oracle
+
+__all__ = ["CASES", "check"]
+
+N = 60  # vertices of a path
+
+
+@dataclass(frozen=True)
+class Case:
+    """A method, what to lower, and to what."""
+
+    method: str
+    where: Any
+    name: str
+    value: Any
+    options: dict[str, Any]
+    kind: str = "weights"  # or "none", "zeros", "batch"
+
+
+def few(n: int) -> int:
+    """A bound on steps that no path of N vertices keeps."""
+    return 3
+
+
+_NEAR_FAR = {"delta": 1, "local_limit": 0}
+CASES = {
+    "near_far": Case("near_far@cuda", one_launch_host, "most_steps", few, _NEAR_FAR),
+    "near_far over sorted rows": Case(
+        "near_far@cuda", one_launch_host, "most_steps", few, {"delta": 1, "sort_rows": True}
+    ),
+    "crauser": Case("crauser_fused@cuda", fused, "ITERATIONS_BEYOND", 5 - N, {}),
+    "bellman_ford": Case("bellman_ford_persistent@cuda", queue_cuda, "ROUNDS_BEYOND", 5 - N, {}),
+    "bellman_ford, a launch a round": Case(
+        "bellman_ford_queue@cuda", queue_cuda, "ROUNDS_BEYOND", 5 - N, {}
+    ),
+    "breadth_first": Case(
+        "breadth_first@cuda", breadth_first, "STEPS_BEYOND", 5 - N, {"thin_limit": 0}, "none"
+    ),
+    "breadth_first, running ahead": Case(
+        "breadth_first@cuda", breadth_first, "STEPS_BEYOND", 4 - 2 * N, {"ahead_rounds": 1}, "none"
+    ),
+    "predecessors": Case("near_far@cuda", predecessors, "ROUNDS_BEYOND", 5 - N, {}, "zeros"),
+    "block_per_source": Case(
+        "block_per_source@cuda", device_rows, "steps_allowed", few, {}, "batch"
+    ),
+    "block_per_source_global": Case(
+        "block_per_source_global@cuda", device_rows, "steps_allowed", few, {}, "batch"
+    ),
+    "lanes": Case("lanes@cuda", device_rows, "steps_allowed", few, {}, "batch"),
+}
+
+
+def check(case: Case, patch: pytest.MonkeyPatch) -> None:
+    """The error under the low bound, and the right answer without it."""
+    weights = {
+        "none": None,
+        "zeros": np.zeros(N - 1, np.int32),
+    }.get(case.kind, np.full(N - 1, 2, np.int32))
+    graph = Graph.from_edges(np.arange(N - 1), np.arange(1, N), weights)
+
+    def solve() -> Any:
+        if case.kind == "batch":
+            return nearfar.distances(graph, [0, 3], method=case.method, **case.options)[0]
+        asked = {"predecessors": case.kind == "zeros", **case.options}
+        return nearfar.sssp(graph, 0, method=case.method, **asked).distances
+
+    with patch.context() as lowered:
+        lowered.setattr(case.where, case.name, case.value)
+        with pytest.raises(SolverError):
+            solve()
+    for _ in range(2):
+        np.testing.assert_array_equal(solve(), oracle.dijkstra(graph, 0))
