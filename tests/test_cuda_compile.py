@@ -79,6 +79,23 @@ def near_far_cases(kind: str) -> Iterator[Case]:
             yield f"{NEAR_FAR}bucketing.cuh", {**macros, **keys}
 
 
+def one_launch_cases(kind: str) -> Iterator[Case]:
+    """The flagship: a far pile or scans, packed distances and edges, sorted rows."""
+    base = {**types(kind), "BLOCK_THREADS": 512, "BLOCKS_EACH": 1, "LONG_IN_FLIGHT": 4}
+    scan = {"FAR_BY_SCAN": 1, "ROWS_IN_FLIGHT": 8}
+    whole = base["WEIGHT_T"] in ("int", "long long")
+    if base["WEIGHTED"] and whole:
+        yield f"{NEAR_FAR}shrink_edges.cuh", {**types(kind), "EDGE_BITS": 24}
+        for bits, edges in ((8, 24), (16, 0)):
+            packed = {"DISTANCE_BITS": bits, "EDGE_BITS": edges}
+            yield f"{NEAR_FAR}one_launch.cuh", {**base, **scan, **packed}
+    yield f"{NEAR_FAR}one_launch.cuh", {**base, **scan}
+    yield f"{NEAR_FAR}one_launch.cuh", base
+    if base["WEIGHTED"]:
+        yield f"{NEAR_FAR}one_launch_ranges.cuh", {**base, "HEAVY_DEGREE": 512}
+        yield "cuda/sort_rows.cuh", {**types(kind), "SEGMENT": 512}
+
+
 def batch_cases(kind: str) -> Iterator[Case]:
     """Many sources, all pairs, and Bellman-Ford over a queue."""
     base = types(kind)
@@ -111,11 +128,7 @@ def cases(kind: str) -> Iterator[Case]:
         for file in ("cuda/pack.cuh", "cuda/scan_graph.cuh"):
             listed.append((file, {**types(kind), "SOURCE_T": source}))
     shape = {"BLOCK_THREADS": 1024, "BLOCKS_EACH": 1}
-    listed.append((f"{NEAR_FAR}one_launch.cuh", {**types(kind), **shape}))
-    if types(kind)["WEIGHTED"]:
-        halves = {"BLOCK_THREADS": 512, "BLOCKS_EACH": 1, "HEAVY_DEGREE": 512}
-        listed.append((f"{NEAR_FAR}one_launch_ranges.cuh", {**types(kind), **halves}))
-        listed.append(("cuda/sort_rows.cuh", {**types(kind), "SEGMENT": 512}))
+    listed.extend(one_launch_cases(kind))
     for pull, is_sorted, signed in ((0, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1)):
         form = {"PULL": pull, "SORTED": is_sorted, "SIGNED": signed, "SEGMENT": 512}
         form |= {"NARROW": int("float" not in kind), "COUNTED": 1 - pull}
@@ -126,7 +139,7 @@ def cases(kind: str) -> Iterator[Case]:
     listed.append((search, {**types(kind), **roads, "WEIGHT_T": "int", "WEIGHTED": 0}))
     known = {file for file, _ in listed}
     known |= {file for other in TYPES for file, _ in batch_cases(other)}
-    known |= {f"{NEAR_FAR}one_launch_ranges.cuh", "cuda/sort_rows.cuh"}
+    known |= {file for other in TYPES for file, _ in one_launch_cases(other)}
     others = [file for file in programs() if file not in known]
     yield from listed
     yield from ((file, types(kind)) for file in others)
