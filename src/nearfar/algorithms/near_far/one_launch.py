@@ -123,7 +123,7 @@ class OneLaunchOptions(DeltaOptions):
 
 
 _DENSE = 16.0  # mean degree
-_RANGE_SCALE, _EVEN_RANGE_SCALE = 0.125, 0.5  # of the paper's delta
+_RANGE_SCALE, _EVEN_RANGE_SCALE = 0.125, 0.75  # of the paper's delta
 
 
 def range_delta(graph: Graph, options: OneLaunchOptions) -> float:
@@ -167,7 +167,7 @@ def _engine(graph: Graph, factor: float, form: Form) -> Engine:
             {
                 "FAR_BY_SCAN": int(form.scan),
                 "ROWS_IN_FLIGHT": 8 if form.scan else 4,
-                "LONG_IN_FLIGHT": 4,
+                "LONG_IN_FLIGHT": 8 if form.scan and not form.bits else 4,
                 **KNOBS,
             },
             (2 * STAGE, _LOCAL),

@@ -27,7 +27,7 @@ __all__ = ["ROAD_LIKE", "Form", "form_of", "is_skewed", "learn", "too_narrow"]
 
 ROAD_LIKE, _DENSE, _SKEWED = 5.0, 16.0, 50.0  # mean degrees, and greatest over mean degree
 _SORT_SECONDS = 75e-12  # an edge of 8 bytes; measured 65 to 86 on an H100
-_EVEN, _EVEN_DEGREE = 4.0, 64.0  # greatest over mean degree, and mean, of dense even graphs
+_EVEN, _EVEN_DEGREE = 4.0, 128.0  # greatest over mean degree, and mean, of dense even graphs
 _FEW_SPLITS = 8  # of a plain solve, up to which going over all vertices in each is cheap
 _LARGE = 1 << 24  # bytes of distances beyond which packing them pays
 _HEADROOM = 2  # times the farthest distance seen so far

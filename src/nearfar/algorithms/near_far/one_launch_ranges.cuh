@@ -279,6 +279,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       tallies[(k + 2) & 3] = Tally{0, 0, unreached()};
     }
     const bool lost = size > capacity;
+    const bool recorded = records && first_thread && steps <= most_records;
+    if (recorded) {
+      const uint32 kind = lost ? kRescan : size == 0 ? kSplit : kGrid;
+      records[steps - 1] = {kind, size, 0, clock_nanoseconds()};
+    }
     bool pull = false;
     if (size == 0) {
       if (!(pending < unreached()) || pending > limit || (!eager && reached >= reachable)) break;
@@ -298,10 +303,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       degrees = 0;
       ++splits;
     }
-    if (records && first_thread && steps <= most_records) {
-      const uint32 kind = lost ? kRescan : pull ? kPull : size == 0 ? kSplit : kGrid;
-      records[steps - 1] = {kind, size, 0, clock_nanoseconds()};
-    }
+    if (pull && recorded) records[steps - 1].kind = kPull;
     if (threadIdx.x == 0) {
       const Sink sink{solve.near_queue[(k + 1) & 1], &control->near_count[(k + 1) & 3], nullptr,
                       capacity};
