@@ -336,14 +336,17 @@ def test_choice_is_judged_against_every_variant() -> None:
     assert found["auto_over_best"] == found["auto_seconds"] / found["best_seconds"]
 
 
-def test_overheads_measure() -> None:
+def test_overheads_measure(tmp_path: Path) -> None:
     overheads = load_program("benchmarks", "overheads")
     seconds, heavy = overheads.import_time(1)
     assert 0 < seconds["value"] < 5
     assert heavy["value"] == 0, heavy["names"]
-    assert overheads.conversion("martin", 200, 1)["value"] > 0
+    graph, source = overheads.keep("martin", 20, tmp_path)
+    again, start = overheads.kept("martin", tmp_path)
+    assert (again.digest(), start, again.directed) == (graph.digest(), source, graph.directed)
+    assert overheads.conversion("martin", graph, source, 1)["value"] > 0
     if Path("/proc/self/clear_refs").exists():
-        found = overheads.memory("martin", 20, 1)
+        found = overheads.memory("martin", tmp_path, 1)
         n = found["n_vertices"]
         assert n * 4 <= found["value"] * n + 2**20  # at least the distances, up to a few pages
         assert found["packed_bytes"] >= 0

@@ -66,7 +66,7 @@ class BreadthFirstOptions:
     beta: float = 24.0
     transpose: bool = False
     thin_limit: int | None = None
-    ahead_rounds: int = 128
+    ahead_rounds: int = 64
     sweep: bool = True
 
     def __post_init__(self) -> None:
