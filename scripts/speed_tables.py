@@ -234,15 +234,70 @@ def flagship_steps() -> str:
     for result in document["results"]:
         stats, steps = defaults(result)["stats"], result["steps_of_defaults"]
         cells = [result["graph"]]
-        for kind in ("grid", "local", "split", "rescan"):
+        for kind in ("grid", "local", "split", "pull", "rescan"):
             row = steps.get(kind)
             cells.append(f"{row['steps']} ({number(row['ms'])} ms)" if row else "-")
         cells.append(f"{stats['edges_relaxed'] / result['m']:.2f}")
         cells.append(f"{stats['delta']:,.0f}")
         cells.append(f"{stats['last_delta']:,.0f}")
         lines.append(cells)
-    head = ["graph", "grid steps", "local steps", "splits", "rescans"]
+    head = ["graph", "grid steps", "local steps", "splits", "pulls", "rescans"]
     return table([*head, "edges looked at / m", "first delta", "last delta"], lines)
+
+
+def flagship_forms() -> str:
+    """The form that a graph's solves settle on, and what came before."""
+    document = results("flagship.json")
+    if document is None or "forms" not in defaults(document["results"][0]):
+        return "Measure with `python benchmarks/flagship.py`."
+    lines = []
+    for result in document["results"]:
+        row = defaults(result)
+        form, sort = row["forms"][-1], row["stats"].get("sort_seconds")
+        at = len(row["forms"])
+        while at and row["forms"][at - 1] == form:
+            at -= 1
+        lines.append(
+            [
+                result["graph"],
+                number(row["first_ms"][0]),
+                form,
+                str(at + 1),
+                milliseconds(sort) if sort else "-",
+                number(row["median_ms"]),
+                f"{result['wrong_of_repeats']} of {result['repeats']}",
+            ]
+        )
+    head = ["graph", "first solve, ms", "form", "from solve", "sort, ms", "then, ms"]
+    return table([*head, "wrong answers"], lines)
+
+
+def flagship_costs() -> str:
+    """What types, predecessors and the first call cost."""
+    document = results("flagship_costs.json")
+    if document is None:
+        return "Measure with `python benchmarks/flagship_costs.py`."
+    types = list(document["types"][0]["median_ms"])
+    lines = []
+    for row in document["types"]:
+        times, trees = row["median_ms"], row["predecessor_ms"]
+        cells = [row["graph"], number(times["int32"])]
+        cells += [f"{times[t] / times['int32']:.2f}x" for t in types if t != "int32"]
+        cells.append(f"{1 + trees['int32'] / times['int32']:.2f}x")
+        lines.append(cells)
+    others = [t for t in types if t != "int32"]
+    calls = document["first_call_s"]
+    return "\n".join(
+        [
+            table(["graph", "int32, ms", *others, "with predecessors"], lines),
+            "",
+            f"{device(document)}. Ratios to int32, medians of rounds in turns. The first call of a "
+            "process on ten million",
+            f"edges, from `import` to the answer: {calls['warm']:.2f} s with compiled kernels at "
+            f"hand, {calls['cold']:.2f} s without. From",
+            "`benchmarks/results/flagship_costs.json`.",
+        ]
+    )
 
 
 def front_doors() -> str:
