@@ -207,8 +207,9 @@ def compile_share(which: int, of: int) -> None:
     """Solve tiny graphs with every ``of``-th variant."""
     tiny = generate("uniform_random", vertices=64, degree=3)
     floats = nearfar.Graph(tiny.indptr, tiny.indices, tiny.weights.astype(np.float64))
+    dense = generate("uniform_random", vertices=64, degree=20)
     fitting = variants(device="cuda", problem="sssp")[which::of]
-    for graph in (tiny, floats, tiny.without_weights()):
+    for graph in (tiny, floats, tiny.without_weights(), dense, dense.without_weights()):
         for variant in fitting:
             if variant.fits(graph, Request(device="cuda")) is True:
                 solve(graph, variant, 0)

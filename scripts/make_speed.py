@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import paper_tables as papers
+import search_tables as searches
 import speed_tables as tables
 
 ROOT = tables.ROOT
@@ -29,7 +30,11 @@ BLOCKS: dict[Path, dict[str, Callable[[], str]]] = {
     EXPLANATION / "gpu-engine.md": {
         "flagship": tables.flagship,
         "flagship-steps": tables.flagship_steps,
+        "flagship-forms": tables.flagship_forms,
+        "flagship-costs": tables.flagship_costs,
     },
+    EXPLANATION / "breadth-first.md": {"breadth-first": searches.breadth_first},
+    EXPLANATION / "choosing.md": {"choice-on-gpu": searches.choice_on_gpu},
     ROOT / "docs" / "how-to" / "coming-from-scipy.md": {"front-doors": tables.front_doors},
     EXPLANATION / "near-far.md": {
         "near-far": papers.near_far,

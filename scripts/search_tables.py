@@ -1,0 +1,75 @@
+"""Tables of breadth-first search and of the choice on a GPU, for scripts/make_speed.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from speed_tables import device, milliseconds, number, results, table
+
+_BFS = "breadth_first_cuda.json"
+_CHOICE = "choose_quality_cuda.json"
+
+
+def _timed(row: dict[str, Any] | None) -> list[str]:
+    """Milliseconds and times faster of one engine, or dashes."""
+    if row is None:
+        return ["-", "-"]
+    return [number(row["median_ms"]), number(row["times_faster"])]
+
+
+def breadth_first() -> str:
+    """Breadth-first search beside near-far with weights of 1, and the steps of each search."""
+    document = results(_BFS)
+    if document is None:
+        return f"Not measured yet: `benchmarks/breadth_first_cuda.py -o benchmarks/results/{_BFS}`."
+    lines, steps = [], []
+    for result in document["results"]:
+        rows = {row["engine"]: row for row in result["rows"]}
+        own = rows["breadth-first"]
+        lines.append(
+            [
+                f"{result['graph']}, {result['levels']:,} levels",
+                number(rows["weights of 1"]["median_ms"]),
+                *_timed(own),
+                *_timed(rows.get("breadth-first, transpose True")),
+            ]
+        )
+        kinds = ", ".join(f"{kind['steps']:,} {name}" for name, kind in own["kinds"].items())
+        steps.append(f"{result['graph']}: {kinds}")
+    head = ["graph", "near-far, weights of 1", "breadth-first", "times faster"]
+    head += ["with the transpose at hand", "times faster"]
+    wrong = [r["graph"] for r in document["results"] if not all(x["right"] for x in r["rows"])]
+    verdict = f"Wrong answers on {', '.join(wrong)}." if wrong else "No answer was wrong."
+    return (
+        f"Milliseconds, median of {len(own['samples_ms'])}, every answer compared with that of the "
+        f"CPU. {verdict} {device(document)};\n`benchmarks/results/{_BFS}`.\n\n"
+        f"{table(head, lines)}\n\nSteps by default: {'; '.join(steps)}."
+    )
+
+
+def choice_on_gpu() -> str:
+    """``auto`` beside the best of all CUDA variants."""
+    document = results(_CHOICE)
+    if document is None:
+        return "Not measured yet: `benchmarks/choose_quality_cuda.py -o benchmarks/results`."
+    lines = [
+        [
+            f"{found['graph']}: {found['n']:,} vertices, {found['m']:,} edges",
+            found["chosen"],
+            milliseconds(found["auto_seconds"]),
+            found["best"],
+            milliseconds(found["best_seconds"]),
+            f"{found['auto_over_best']:.3f}",
+        ]
+        for found in document["graphs"]
+    ]
+    mean, worst = document["geometric_mean"], document["worst"]
+    kept = "Both aims are kept" if mean <= 1.05 and worst <= 1.3 else "The aim is missed"
+    where = {"device": document["environment"]["gpu"], "environment": document["environment"]}
+    rounds = len(next(iter(document["graphs"][0]["samples"].values())))
+    return (
+        f"{table(['graph', 'auto takes', 'ms', 'fastest', 'ms', 'auto / fastest'], lines)}\n\n"
+        f"Medians of {rounds} rounds on {len(lines)} graphs; {device(where)}; "
+        f"`benchmarks/results/{_CHOICE}`.\nGeometric mean {mean:.3f} (aim: at most 1.05), worst "
+        f"{worst:.3f} on {document['worst_graph']} (aim: 1.3). {kept}."
+    )
