@@ -1,20 +1,64 @@
-"""What the README and the page on choosing tell a newcomer to type works, on a small graph."""
+"""What the README, the tutorial-like pages and the how-to pages tell people to type works.
+
+The snippets of a page run in order and share their names, on small graphs of the names that the
+pages use. What a page takes for granted (``G``, ``depots``, CuPy arrays) is in :data:`GIVEN`; what
+is left out is in :data:`LEFT_OUT`, by its text and with the reason.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from nearfar.cli.main import main
-from nearfar.formats import write
 from nearfar.generators import generate
 
+from .snippet_files import map_extract, snippet_files
+
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("README.md", "docs/explanation/choosing.md")
-FILES = ("USA-road-d.NY.gr.xz", "roads.gr.xz", "roads.gr.gz")
+HOW_TO = "docs/how-to/"
+PAGES = [
+    "README.md",
+    "docs/explanation/choosing.md",
+    "docs/explanation/compound-frontiers.md",
+    "docs/tutorials/first-map.md",
+    *sorted(str(p.relative_to(ROOT)) for p in (ROOT / HOW_TO).glob("*.md")),
+]
+
+#: Text of a block or of a command line -> why it does not run here.
+LEFT_OUT = {
+    "11 * 2**20": "graphs of the papers' largest sizes take minutes and gigabytes",
+    "nearfar generate kronecker --scale 20": "a minute and a gigabyte",
+    'nearfar.sssp(\n    graph, 0, method="crauser_successors@cuda"': "needs a GPU",
+    "crauser_successors": "measures launch shapes: needs a GPU",
+    "nearfar tune graph.nfg": "measures launch shapes: needs a GPU",
+    'method="two_cost_arrays"': "needs a GPU to go wrong on",
+    "nearfar bench peers": "half a minute and more; tests/test_bench.py runs it on small graphs",
+    "python benchmarks/": "minutes of a GPU",
+    "pip install": "installs packages",
+    "apt install": "installs packages",
+    "make test": "this is make test",
+    "@cuda --kernels": "needs a GPU",
+    "from nearfar.cuda.kernel_times": "needs a GPU",
+    "make demo": "downloads nothing, but compiles; tests/test_demo.py runs it",
+    ". .venv/bin/activate": "the environment is there",
+    ".cache/demo": "the map that make demo leaves; tests/test_demo.py runs it",
+    "nearfar experiment martin-2009": "minutes; tests/test_experiments.py runs one",
+    "nearfar experiment ortega": "minutes of a GPU",
+    'experiments.run("martin-2009"': "minutes; tests/test_experiments.py runs one",
+    "nearfar report martin": "of the experiment that is left out",
+}
+#: Pages whose code is for a GPU, and runs on the emulated one.
+EMULATED = {HOW_TO + "coming-from-cugraph.md", HOW_TO + "use-a-gpu.md"}
 
 
 def blocks(page: str, *kinds: str) -> list[str]:
@@ -23,36 +67,153 @@ def blocks(page: str, *kinds: str) -> list[str]:
     return [body for kind, body in found if kind in kinds]
 
 
-def commands(page: str) -> list[list[str]]:
-    """Lines that run nearfar, as argument lists without the program's name."""
-    lines = [line for body in blocks(page, "sh", "console") for line in body.splitlines()]
-    split = [shlex.split(line.removeprefix("$ "), comments=True) for line in lines]
-    return [words[1:] for words in split if words[:1] == ["nearfar"]]
+def left_out(text: str) -> bool:
+    """Whether it is in LEFT_OUT."""
+    return any(part in text for part in LEFT_OUT)
+
+
+def scripts(page: str) -> list[str]:
+    """Its shell blocks without what is left out; continued lines are joined, prompts removed."""
+    made = []
+    for body in blocks(page, "sh", "console"):
+        lines = [line.removeprefix("$ ") for line in body.replace("\\\n", " ").splitlines()]
+        kept = [line for line in lines if line.strip() and not left_out(line)]
+        if kept:
+            made.append("\n".join(kept))
+    return made
+
+
+def snippets(page: str) -> list[str]:
+    """Its Python blocks without those left out."""
+    return [body for body in blocks(page, "python") if not left_out(body)]
+
+
+PYTHON = [page for page in PAGES if snippets(page)]
+SHELL = [page for page in PAGES if scripts(page)]
 
 
 @pytest.fixture(autouse=True)
 def newcomer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with the graphs that the pages name, and a cache of its own."""
+    """A folder with the files that the pages name, and a cache of its own."""
     monkeypatch.setenv("NEARFAR_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    for name in FILES:
-        write(generate("grid", rows=40, columns=40, missing=0), tmp_path / name)
+    snippet_files(tmp_path)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_python(page: str) -> None:
-    bodies = blocks(page, "python")
-    assert bodies
-    for body in bodies:
-        exec(compile(body, page, "exec"), {})
+def grid() -> Any:
+    return generate("grid", rows=40, columns=40, missing=0)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_shell(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = commands(page)
-    assert lines
-    for words in lines:
-        quick = [*words, "--rounds", "1"] if words == ["tune"] else words
-        # 8: doctor says so where an optional package or the GPU is missing.
-        assert main(quick) in ((0, 8) if words[0] == "doctor" else (0,)), words
-        assert capsys.readouterr().out
+def networkx_graph() -> dict[str, Any]:
+    nx = pytest.importorskip("networkx")
+    graph = nx.gnm_random_graph(1000, 5000, seed=1, directed=True)
+    return {"G": graph, "s": 0}
+
+
+def igraph_graph() -> dict[str, Any]:
+    igraph = pytest.importorskip("igraph")
+    graph = igraph.Graph.Erdos_Renyi(n=100, m=400)
+    graph.es["weight"] = np.arange(400.0)
+    return {"g": graph}
+
+
+def device_arrays() -> dict[str, Any]:
+    from nearfar.cuda.runtime import upload
+
+    graph = grid()
+    arrays = {name: upload(getattr(graph, name)) for name in ("indptr", "indices", "weights")}
+    return {**arrays, **{f"cupy_{name}": array for name, array in arrays.items()}}
+
+
+#: Page -> the names that its snippets take for granted.
+GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
+    HOW_TO + "all-pairs.md": lambda: {"depots": [1, 2], "customers": [30, 40, 50]},
+    HOW_TO + "coming-from-networkx.md": networkx_graph,
+    HOW_TO + "coming-from-igraph.md": igraph_graph,
+    HOW_TO + "coming-from-cugraph.md": device_arrays,
+    HOW_TO + "use-a-gpu.md": device_arrays,
+}
+#: Page -> packages that its snippets import or need.
+NEEDS = {
+    HOW_TO + "coming-from-scipy.md": ("sklearn",),
+    HOW_TO + "measure.md": ("networkit",),
+    HOW_TO + "read-and-write-graphs.md": ("osmium",),
+}
+
+
+@pytest.fixture
+def unpatched() -> Iterator[None]:
+    """What the snippets change in other libraries is put back."""
+    from scipy.sparse.csgraph import shortest_path
+
+    nx = sys.modules.get("networkx")
+    kept = list(nx.config.backend_priority.algos) if nx is not None else []
+    yield
+    if nx is not None:
+        nx.config.backend_priority.algos = kept
+    if "sklearn.manifold._isomap" in sys.modules:
+        sys.modules["sklearn.manifold._isomap"].shortest_path = shortest_path  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("page", PYTHON)
+@pytest.mark.usefixtures("unpatched")
+@pytest.mark.filterwarnings("ignore:Note. conversions to backend graphs")
+def test_python(page: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in NEEDS.get(page, ()):
+        pytest.importorskip(package)
+    if page in EMULATED:
+        request.getfixturevalue("emulated_gpu")
+        from nearfar.cuda import runtime
+
+        monkeypatch.setitem(sys.modules, "cupy", runtime.cupy())
+    if "osmium" in NEEDS.get(page, ()):
+        map_extract(Path("helsinki.osm.pbf"))
+    names = GIVEN.get(page, dict)()
+    for body in snippets(page):
+        exec(compile(body, page, "exec"), names)
+
+
+@pytest.mark.parametrize("page", SHELL)
+def test_shell(page: str, capfd: pytest.CaptureFixture[str]) -> None:
+    for script in scripts(page):
+        lines = [shlex.split(line, comments=True) for line in script.splitlines()]
+        plain = all(words[:1] == ["nearfar"] and not {"|", ">"} & {*words} for words in lines)
+        if not plain:
+            in_a_shell(script)
+            continue
+        for _, *words in lines:
+            quick = [*words, "--rounds", "1"] if words == ["tune"] else words
+            # 8: doctor says so where an optional package or the GPU is missing.
+            assert run(quick) in ((0, 8) if words[0] == "doctor" else (0,)), words
+            assert capfd.readouterr().out
+
+
+def run(words: list[str]) -> int:
+    """The program's exit code, asking for help included."""
+    try:
+        return int(main(words))
+    except SystemExit as left:
+        return int(left.code or 0)
+
+
+def in_a_shell(script: str) -> None:
+    """Run it as bash does, with this Python's programs first; a failing part fails the test."""
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", script],
+        env={**os.environ, "PATH": programs},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_what_is_left_out_is_still_there() -> None:
+    """A reason whose text no page has any more must go; and it must not hide a whole page."""
+    text = "".join(body for p in PAGES for body in blocks(p, "sh", "console", "python"))
+    assert [part for part in LEFT_OUT if part not in text] == []
+    for page in (p for p in PAGES if "coming-from" in p):
+        assert blocks(page, "python") == snippets(page)
+        assert page in PYTHON

@@ -175,7 +175,13 @@ def _without_device(graph: Graph, request: Request, names: set[str]) -> dict[str
     found = {}
     for name, seconds, why in cuda_ranking(graph, request):
         out = registered(name)
-        if name in names and out is not None and out.fits(graph, request) is True:
+        if out is None or name not in names:
+            continue
+        try:
+            fits = out.fits(graph, request)
+        except VariantUnavailable:  # whether it fits is a question to the device itself
+            continue
+        if fits is True:
             found[name] = f"{missing} - an H100 would take about {seconds * 1e3:.3g} ms: {why}"
     return found
 
