@@ -35,7 +35,7 @@ GRAPHS: dict[str, Any] = {
     "kronecker-20": lambda: generate("kronecker", scale=20),
     "grid-2000": lambda: generate("grid", rows=2000, columns=2000),
 }
-SETTLING = 8  # solves after which the engine has chosen the graph's form
+SETTLING = 12  # solves after which the engine has chosen the graph's form
 TYPES = ("int32", "float32", "int64", "float64")
 FIRST = """
 import sys, time
