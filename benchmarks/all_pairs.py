@@ -2,10 +2,12 @@
 
 ``python benchmarks/all_pairs.py cpu -o benchmarks/results`` measures the CPU variants on
 p2p-Gnutella08 (all pairs, weights 1..100) and New York's roads (2,048 sources), and Floyd-Warshall
-on a dense graph of 2,000 vertices. ``cuda`` measures the graphs of the Johnson paper, the roads and
-a dense graph of 16,384 vertices on a GPU, into device memory, with transfers left out
-(``device_seconds``). Contenders take turns within a round; all samples are kept; 40 sampled rows of
+on a dense graph of 2,000 vertices. ``cuda`` measures the graphs of the Johnson paper and the roads
+on a GPU, into device memory, with transfers left out (``device_seconds``); dense matrices there are
+measured by ``floyd_warshall.py``. Contenders take turns within a round; all samples are kept; sampled rows of
 each answer are compared bit for bit with single searches by a binary heap outside the timed part.
+The heap on one core and the Johnson paper's three forms, which run source after source, solve
+sampled sources, scaled to all. The file of ``cuda`` is written anew after each graph.
 """
 
 from __future__ import annotations
@@ -49,9 +51,9 @@ def snap(name: str) -> Graph:
     return Graph.from_csr(graph.indptr, graph.indices, weights)
 
 
-def check(graph: Graph, sources: np.ndarray, rows: Any) -> None:
+def check(graph: Graph, sources: np.ndarray, rows: Any, count: int = 40) -> None:
     """Sampled rows against a binary heap."""
-    picked = np.random.default_rng(2).choice(len(sources), min(40, len(sources)), replace=False)
+    picked = np.random.default_rng(2).choice(len(sources), min(count, len(sources)), replace=False)
     for i in picked:
         method = "dijkstra_binary_heap@cpu"
         truth = nearfar.sssp(graph, int(sources[i]), method=method).distances
@@ -182,99 +184,81 @@ def device_run(graph: Graph, sources: np.ndarray, method: str, **options: Any) -
     return answer.distances, answer.stats["device_seconds"]
 
 
-def cuda_results(count: int) -> dict[str, Any]:
-    from nearfar.algorithms.floyd_warshall.cuda import add_min_ceiling
-    from nearfar.cuda import runtime
+def batch_entry(graph: Graph, count: int) -> dict[str, Any]:
+    """All pairs of one graph: the batch with and without lists, the heap, the paper's forms."""
+    n = graph.n_vertices
+    every = np.arange(n, dtype=np.int64)
+    entry: dict[str, Any] = {"vertices": n, "edges": graph.n_edges, "sources": n}
+    for key, options in (("block_per_source", {}), ("block_per_source lists", {"lists": True})):
+        samples = []
+        for turn in range(count + 1):
+            rows, seconds = device_run(graph, every, "block_per_source@cuda", **options)
+            if turn:
+                samples.append(seconds)
+            else:
+                check(graph, every, rows, 20)
+            del rows
+        entry[key] = {"samples": samples, "all_pairs_seconds": statistics.median(samples)}
+    best = entry["block_per_source"]["all_pairs_seconds"]
+    # Best heap of this project on one core of this host.
+    some = np.random.default_rng(5).choice(n, min(n, 48), replace=False).astype(np.int64)
+    heaps = {}
+    for method in HEAPS:
+        one = timed(lambda m=method: distances(graph, some, method=m, device="cpu", threads=1))
+        heaps[method] = min(one() for _ in range(2)) * n / len(some)
+    entry["heap_sampled_sources"] = len(some)
+    entry["heaps_one_core_all_pairs_seconds"] = heaps
+    entry["times_best_heap"] = min(heaps.values()) / best
+    few = some[:24]
+    for form in ("flag", "queue", "prefix"):
+        device_run(graph, few[:1], f"johnson_{form}@cuda")
+        rows, seconds = device_run(graph, few, f"johnson_{form}@cuda")
+        check(graph, few, rows, 6)
+        scaled = seconds * n / len(few)
+        entry[f"johnson_{form}"] = {
+            "sampled_sources": len(few),
+            "all_pairs_seconds": scaled,
+            "times_slower_than_block_per_source": scaled / best,
+        }
+    return entry
 
-    results: dict[str, Any] = {"device": runtime.device()._asdict()}
-    total = {"block_per_source": 0.0}
-    for name in SNAP:
-        graph = snap(name)
-        n = graph.n_vertices
-        every = np.arange(n, dtype=np.int64)
-        entry: dict[str, Any] = {"vertices": n, "edges": graph.n_edges, "sources": n}
-        for factor in (None, 0.5, 2.0):
-            options = {} if factor is None else {"delta": factor * graph.mean_weight}
-            samples = []
-            for turn in range(count + 1):
-                rows, seconds = device_run(graph, every, "block_per_source@cuda", **options)
-                if turn:
-                    samples.append(seconds)
-                elif factor is None:
-                    check(graph, every, rows)
-                del rows
-            key = "block_per_source" if factor is None else f"block_per_source delta={factor}"
-            middle = statistics.median(samples)
-            entry[key] = {"samples": samples, "all_pairs_seconds": middle}
-        total["block_per_source"] += entry["block_per_source"]["all_pairs_seconds"]
-        # Best heap of this project on one core of this host; a sample of sources, scaled to all.
-        some = np.random.default_rng(5).choice(n, min(n, 96), replace=False).astype(np.int64)
-        heaps = {}
-        for method in HEAPS:
-            one = timed(
-                lambda m=method, s=some, g=graph: distances(g, s, method=m, device="cpu", threads=1)
-            )
-            heaps[method] = min(one() for _ in range(3)) * n / len(some)
-        entry["heaps_one_core_all_pairs_seconds"] = heaps
-        best = entry["block_per_source"]["all_pairs_seconds"]
-        entry["times_best_heap"] = min(heaps.values()) / best
-        # The paper's forms run source after source: a sample of them, scaled to all.
-        few = some[:24]
-        for form in ("flag", "queue", "prefix"):
-            device_run(graph, few[:1], f"johnson_{form}@cuda")
-            rows, seconds = device_run(graph, few, f"johnson_{form}@cuda")
-            check(graph, few, rows)
-            scaled = seconds * n / len(few)
-            entry[f"johnson_{form}"] = {
-                "sampled_sources": len(few),
-                "all_pairs_seconds": scaled,
-                "times_slower_than_block_per_source": scaled / best,
-            }
-        results[name] = entry
-        print(name, json.dumps(entry)[:2000], flush=True)
-    results["six graphs"] = total
-    print("six graphs", total, flush=True)
 
+def road_entry() -> dict[str, Any]:
+    """2,048 sources on New York's roads."""
     roads = nearfar.read(data("dimacs9-road/USA-road-d.NY.gr.xz")).astype(np.int32)
     sources = np.random.default_rng(3).choice(roads.n_vertices, 2048, replace=False)
     entry = {}
-    for factor in (1.0, 4.0, 16.0, 64.0):
-        for threads in (256, 512, 1024):
-            options = {"delta": factor * roads.mean_weight, "block_threads": threads}
-            rows, seconds = device_run(roads, sources, "block_per_source_global@cuda", **options)
-            rows, seconds = device_run(roads, sources, "block_per_source_global@cuda", **options)
-            check(roads, sources, rows)
-            del rows
-            entry[f"block_per_source_global delta={factor} threads={threads}"] = {
-                "ms_a_source": 1e3 * seconds / len(sources)
-            }
-    rows, seconds = device_run(roads, sources[:256], "lanes@cuda")
-    check(roads, sources[:256], rows)
-    entry["lanes"] = {"ms_a_source": 1e3 * seconds / 256}
-    results["New York roads"] = entry
-    print(json.dumps(entry), flush=True)
-
-    import cupy
-
-    from nearfar.algorithms.floyd_warshall.cuda import solve_matrix
-
-    for dtype in (np.int32, np.float32):
-        n = 16_384
-        matrix = cupy.random.randint(1, 1000, (n, n)).astype(dtype)
-        samples = []
+    for factor in (4.0, 16.0, 64.0):
+        options = {"delta": factor * roads.mean_weight}
         for _ in range(3):
-            fresh = matrix.copy()
-            timer = runtime.Timer().start()
-            solve_matrix(fresh)
-            samples.append(timer.stop().seconds)
-        ceiling = add_min_ceiling(np.dtype(dtype))
-        results[f"dense 16,384 {np.dtype(dtype).name}"] = {
-            "samples": samples,
-            "add_min_per_second": n**3 / min(samples),
-            "ceiling": ceiling,
-            "share_of_ceiling": n**3 / min(samples) / ceiling,
-        }
-        print(results[f"dense 16,384 {np.dtype(dtype).name}"], flush=True)
+            rows, seconds = device_run(roads, sources, "block_per_source_global@cuda", **options)
+            name = f"block_per_source_global delta={factor}"
+            found = entry.setdefault(name, {"ms_a_source": []})
+            found["ms_a_source"].append(1e3 * seconds / len(sources))
+        check(roads, sources, rows, 6)
+        del rows
+    rows, seconds = device_run(roads, sources[:256], "lanes@cuda")
+    check(roads, sources[:256], rows, 6)
+    entry["lanes"] = {"ms_a_source": [1e3 * seconds / 256]}
+    return entry
+
+
+def cuda_results(count: int, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    from nearfar.cuda import runtime
+
+    results: dict[str, Any] = {"device": runtime.device()._asdict()}
+    total = {"block_per_source": 0.0, "block_per_source lists": 0.0}
+    for name in SNAP:
+        results[name] = entry = batch_entry(snap(name), count)
+        for key in total:
+            total[key] += entry[key]["all_pairs_seconds"]
+        print(name, json.dumps(entry), flush=True)
+        results["six graphs"] = total
+        keep(results)
+    print("six graphs", total, flush=True)
+    results["New York roads"] = road_entry()
+    print(json.dumps(results["New York roads"]), flush=True)
+    keep(results)
     return results
 
 
@@ -284,14 +268,18 @@ def main() -> None:
     parser.add_argument("-o", "--out", default="benchmarks/results")
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    results = (cpu_results if arguments.part == "cpu" else cuda_results)(arguments.rounds)
-    report = {
-        "environment": environment(),
-        "rounds": arguments.rounds,
-        "results": results,
-    }
     file = Path(arguments.out) / f"all_pairs_{arguments.part}.json"
-    file.write_text(json.dumps(report, indent=1) + "\n")
+    where = environment()
+
+    def keep(results: dict[str, Any]) -> None:
+        report = {"environment": where, "rounds": arguments.rounds, "results": results}
+        file.write_text(json.dumps(report, indent=1) + "\n")
+
+    if arguments.part == "cpu":
+        results = cpu_results(arguments.rounds)
+    else:
+        results = cuda_results(arguments.rounds, keep)
+    keep(results)
     for graph, lines in results.items():
         print(graph)
         for name, value in lines.items():

@@ -107,7 +107,7 @@ def batch_cases(kind: str) -> Iterator[Case]:
         for bits in (full,) if floating else sorted({16, 32, full}):
             for threads in (256, 1024):
                 shape = {"BLOCK_THREADS": threads, "BLOCKS_EACH": 1024 // threads}
-                shape["THICK_WORDS"] = 8
+                shape |= {"THICK_WORDS": 8, "LISTS": int(threads == 1024)}
                 slots = {**narrow, **shape, "SLOT_BITS": bits, "FLOATING": floating}
                 yield "algorithms/batched/block_per_source.cuh", slots
         shape = {"SLOT_BITS": full, "FLOATING": floating, "BLOCK_THREADS": 512, "BLOCKS_EACH": 2}

@@ -35,6 +35,35 @@ def test_batch(method, dtype):
     np.testing.assert_array_equal(near, np.where(truth > limit, none, truth)[sources])
 
 
+@pytest.mark.parametrize("bits", [16, 32])
+@pytest.mark.parametrize("width", [1, 40])
+def test_lists_give_the_same_rows(bits, width, monkeypatch):
+    """Vertices listed before they are relaxed: thin rows, and words full of them."""
+    rng = np.random.default_rng(5)
+    n = 700
+    tails = np.concatenate([np.zeros(600, int), rng.integers(0, n, width * 50)])
+    heads = np.concatenate([np.arange(50, 650), rng.integers(0, n, width * 50)])
+    weights = rng.integers(1, 9, len(tails)).astype(np.int32)
+    graph = Graph.from_edges(tails, heads, weights, n_vertices=n)
+    sources = [0, 5, 77, 0, 699]
+    truth = distances(graph, sources, method="worker_per_source@cpu")
+    made = []
+    program = runtime.program
+    monkeypatch.setattr(runtime, "program", lambda f, m: made.append(m) or program(f, m))
+    for delta in (1, 100):
+        found = distances(
+            graph,
+            sources,
+            method="block_per_source@cuda",
+            lists=True,
+            slot_bits=bits,
+            block_threads=128,
+            delta=delta,
+        )
+        np.testing.assert_array_equal(found, truth)
+    assert any(macros.get("LISTS") == 1 for macros in made)
+
+
 def test_sixteen_bits_are_repeated_in_thirty_two():
     n = 90
     weights = np.full(n - 1, 1000, dtype=np.int32)

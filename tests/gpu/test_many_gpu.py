@@ -50,11 +50,18 @@ def test_random_batches_are_independent(method, dtype):
 
 @pytest.mark.parametrize("bits", [16, 32])
 @pytest.mark.parametrize("threads", [128, 256, 512, 1024])
-def test_every_shape_of_block(bits, threads):
+@pytest.mark.parametrize("lists", [False, True])
+def test_every_shape_of_block(bits, threads, lists):
     rng = np.random.default_rng(1)
     graph = random_graph(rng, 900, 5000, np.int32)
-    found = all_pairs(graph, method="block_per_source@cuda", slot_bits=bits, block_threads=threads)
+    shape = {"slot_bits": bits, "block_threads": threads, "lists": lists}
+    found = all_pairs(graph, method="block_per_source@cuda", **shape)
     np.testing.assert_array_equal(found, all_pairs(graph, method="lanes@cpu"))
+    graph = generate("kronecker", scale=14)
+    sources = rng.integers(0, graph.n_vertices, 300)
+    truth = distances(graph, sources, method="worker_per_source", device="cpu")
+    found = distances(graph, sources, method="block_per_source@cuda", **shape)
+    np.testing.assert_array_equal(found, truth)
 
 
 def test_sixteen_bits_that_do_not_fit_are_repeated():

@@ -12,7 +12,9 @@ __device__ __forceinline__ Value of_lane(Value value, int lane) {
 // Each lane brings one row: first edge, number of edges (0 for none) and a value of its vertex, such as
 // the distance. Calls look(edge, value) once an edge. Called by whole warps; returns this lane's own
 // number of edges.
-template <class Value, class Look>
+// Loops: `look` has loops of its own. What diverges in them would stay apart for the rest of the rows, so
+// the lanes meet after each look; without loops that costs more than it saves.
+template <bool Loops, class Value, class Look>
 __device__ __forceinline__ uint32 spread_rows(const Edge* edges, offset_t begin, int degree, Value d,
                                               const Look& look) {
   const int lane = lane_id();
@@ -33,7 +35,7 @@ __device__ __forceinline__ uint32 spread_rows(const Edge* edges, offset_t begin,
 #pragma unroll
       for (int u = 0; u < 4; ++u)
         if (base + u * 32 + lane < count) look(held[u], from);
-      __syncwarp();
+      if (Loops) __syncwarp();
     }
     if (lane == owner) degree = 0;
   }
@@ -48,7 +50,7 @@ __device__ __forceinline__ uint32 spread_rows(const Edge* edges, offset_t begin,
 #pragma unroll
     for (int u = 0; u < 2; ++u) {
       const int t = base + u * 32 + lane;
-      if (base + u * 32 >= total) break;  // the same for all lanes
+      if (Loops && base + u * 32 >= total) break;  // the same for all lanes
       const int owner = lane_of(t, before);
       const offset_t at = __shfl_sync(kAllLanes, shift, owner);
       from[u] = of_lane(d, owner);
@@ -57,7 +59,7 @@ __device__ __forceinline__ uint32 spread_rows(const Edge* edges, offset_t begin,
 #pragma unroll
     for (int u = 0; u < 2; ++u) {
       if (base + u * 32 + lane < total) look(held[u], from[u]);
-      __syncwarp();  // what diverged in `look` would stay apart for the rest of the row
+      if (Loops) __syncwarp();
     }
   }
   return mine;

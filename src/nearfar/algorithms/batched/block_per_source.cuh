@@ -9,7 +9,9 @@
 // A warp takes THICK_WORDS words of the near bitmap at a turn when the last step was busy, else 32. Each
 // lane has an equal share of their bits and gives one vertex a round, so that up to 32 rows are under way
 // however thin the words are. Long rows go over all lanes with 4 edges in flight; short ones of up to 32
-// vertices share the lanes by a prefix sum.
+// vertices share the lanes by a prefix sum. LISTS: a turn's vertices are listed in shared memory first, so
+// that 32 rows are under way at a time however the bits lie, and the next turn comes from a counter,
+// because one long row can keep a warp for many turns of the others.
 //
 // A target with the sign bit set is a dead end (essential.py): its distance is lowered, and it is never
 // pushed, because its edges improve nothing.
@@ -22,10 +24,15 @@
 // Races: a distance read from a slot may be lowered by another warp in the same step; that warp then sets
 // the vertex's bit in the next bitmap, and the vertex is worked off again.
 // Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH a multiprocessor); dynamic shared
-// memory: slots rounded up to 4 bytes, then 3 bitmaps of (n + 31) / 32 words.
+// memory: slots rounded up to 4 bytes, then 3 bitmaps of (n + 31) / 32 words, and with LISTS 8 bytes a thread.
 // requires: algorithms/batched/block_distance.cuh
 // requires: cuda/spread_rows.cuh
 // requires: cuda/memory.cuh
+
+#ifndef LISTS
+#define LISTS 0
+#endif
+constexpr int kListed = 128;  // vertices that a warp lists at once
 
 // One step's relaxations into the bitmaps.
 struct Step {
@@ -54,7 +61,7 @@ struct Step {
       degree = static_cast<int>(offsets[v + 1] - begin);
       d = *const_cast<volatile slot_t*>(distance + v);
     }
-    return spread_rows(edges, begin, degree, d, *this);
+    return spread_rows<SLOT_BITS == 16>(edges, begin, degree, d, *this);
   }
 };
 
@@ -66,6 +73,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
                      int* overflow, uint64* stats) {
   extern __shared__ __align__(16) uint32 memory[];
   __shared__ int row_now;
+#if LISTS
+  __shared__ int turns[2];
+#endif
   __shared__ uint64 most_steps;
   __shared__ value_t least, farthest;
   const int words = (n + 31) / 32;
@@ -75,6 +85,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   uint32* next = near + words;
   uint32* far = next + words;
   const int lane = lane_id(), warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+#if LISTS
+  unsigned short* list = reinterpret_cast<unsigned short*>(far + words) + warp * kListed;
+#endif
   uint64 relaxed = 0, steps = 0, processed = 0;
   for (;;) {
     __syncthreads();
@@ -96,6 +109,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       near[source >> 5] = 1u << (source & 31);
       least = kNone;
       farthest = 0;
+#if LISTS
+      turns[0] = warps;  // the first turn of each warp is its own number
+#endif
     }
     __syncthreads();
     value_t threshold = widen(0, delta, cap);
@@ -109,18 +125,43 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       int active = 0;
       const Step step{offsets, edges, distance, next, far, threshold};
       const int span = thick ? THICK_WORDS : 32, share = 32 / span;  // words a turn, lanes a word
-      for (int base = warp * span; base < words; base += warps * span) {
+#if LISTS
+      if (threadIdx.x == 0) turns[(here + 1) & 1] = warps;  // of the next step; nobody reads it in this one
+#endif
+      for (int base = warp * span, turn = 0; base < words; base = turn) {
         const int mine = base + lane / share, low = lane % share * span;
         uint32 bits = mine < words ? near[mine] : 0;
         __syncwarp();
         if (bits && low == 0) near[mine] = 0;
         if (span < 32) bits = (bits >> low) & ((1u << span) - 1);
         active += __popc(bits);
+#if LISTS
+        const int first = mine * 32 + low;
+        if (!__any_sync(kAllLanes, bits & (bits - 1))) {
+          if (__any_sync(kAllLanes, bits != 0))
+            relaxed += step.relax_vertices(bits ? first + __ffs(bits) - 1 : -1);
+          bits = 0;
+        }
+        while (__any_sync(kAllLanes, bits != 0)) {
+          const int upto = warp_inclusive_sum(__popc(bits));
+          const int all = __shfl_sync(kAllLanes, upto, 31), count = all < kListed ? all : kListed;
+          for (int at = upto - __popc(bits); bits && at < kListed; ++at, bits &= bits - 1)
+            list[at] = static_cast<unsigned short>(first - base * 32 + __ffs(bits) - 1);
+          __syncwarp();
+          for (int at = lane; at - lane < count; at += 32)
+            relaxed += step.relax_vertices(at < count ? base * 32 + list[at] : -1);
+          __syncwarp();
+        }
+        if (lane == 0) turn = atomicAdd(&turns[here & 1], 1);
+        turn = __shfl_sync(kAllLanes, turn, 0) * span;
+#else
         while (__any_sync(kAllLanes, bits != 0)) {
           const int v = bits ? mine * 32 + low + __ffs(bits) - 1 : -1;
           bits &= bits - 1;
           relaxed += step.relax_vertices(v);
         }
+        turn = base + warps * span;
+#endif
       }
       processed += active;
       uint32* swap = near;

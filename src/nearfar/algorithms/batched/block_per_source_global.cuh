@@ -114,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
               ++processed;
             }
           }
-          relaxed += spread_rows(edges, begin, degree, d, step);
+          relaxed += spread_rows<false>(edges, begin, degree, d, step);
         }
         __syncthreads();
         if (threadIdx.x == 0) size[now] = 0;

@@ -28,6 +28,7 @@ BATCH = frozenset({"batch", "all_pairs"})
 MOST_ENTRIES = 8192  # of each queue in shared memory
 MOST_BLOCKS, LEAST_THREADS = 8, 128  # of a multiprocessor and of a block in shared memory
 RESIDENT = 1024  # threads a multiprocessor that 64 registers a thread leave room for
+_LIST = 8  # bytes of lists a thread, where they are asked for
 _SHARED_STATIC = 1024  # what a block takes besides its dynamic shared memory, at most
 
 
@@ -47,10 +48,15 @@ class BlockOptions(DeltaOptions):
         weights.
     block_threads : {128, 256, 512, 1024} or None
         Threads a block; None fills the multiprocessor with as many blocks as their memory allows.
+    lists : bool
+        Whether a warp lists the vertices of its words before it relaxes them, so that all lanes
+        have one; takes 8 bytes a thread of shared memory. Shared layout only, and left out where
+        the memory does not allow it.
     """
 
     slot_bits: int | None = None
     block_threads: int | None = None
+    lists: bool = False
 
     def __post_init__(self) -> None:
         DeltaOptions.__post_init__(self)
@@ -67,14 +73,19 @@ def _bitmaps(n: int, count: int) -> int:
 
 
 def _shared(n: int, bits: int) -> int:
-    """Dynamic shared memory of a block: slots, then three bitmaps."""
+    """Dynamic shared memory of a block besides its lists: slots, then three bitmaps."""
     return -(-n * bits // 32) * 4 + _bitmaps(n, 3)
 
 
-def _blocks(here: runtime.Device, n: int, bits: int) -> int:
+def _room(here: runtime.Device, lists: bool = False) -> int:
+    """Shared memory for the slots and bitmaps of a block that has a multiprocessor for itself."""
+    return here.shared_per_block - _SHARED_STATIC - (_LIST * RESIDENT if lists else 0)
+
+
+def _blocks(here: runtime.Device, n: int, bits: int, lists: bool) -> int:
     """Blocks that share a multiprocessor."""
-    fitting = here.shared_per_block // (_shared(n, bits) + _SHARED_STATIC)
-    return max(1, min(MOST_BLOCKS, fitting))
+    room = _room(here, lists) + _SHARED_STATIC
+    return max(1, min(MOST_BLOCKS, room // (_shared(n, bits) + _SHARED_STATIC)))
 
 
 def _delta(graph: Graph) -> float:
@@ -84,8 +95,8 @@ def _delta(graph: Graph) -> float:
 
 def _fits_shared(graph: Graph, request: Request) -> Literal[True] | str:
     bits = 16 if graph.weight_dtype.kind == "i" else 8 * graph.weight_dtype.itemsize
-    needed, room = _shared(graph.n_vertices, bits), runtime.device().shared_per_block
-    if needed + _SHARED_STATIC > room:
+    needed, room = _shared(graph.n_vertices, bits), _room(runtime.device())
+    if needed > room:
         return f"{needed} bytes of shared memory a block needed, {room} there: too many vertices"
     return _fits_narrow(graph, request)
 
@@ -118,13 +129,15 @@ def block_per_source(
         return rows.nothing
     n, full = rows.n, 8 * graph.weight_dtype.itemsize
     delta = options.delta if options.delta is not None else _delta(graph)
-    room = here.shared_per_block - _SHARED_STATIC
     integer = graph.weight_dtype.kind == "i"
+    lists = options.lists and _shared(n, 16 if integer else full) <= _room(here, lists=True)
+    room = _room(here, lists)
     full_fits = _shared(n, full) <= room
     bits = full
     if integer:
         narrow = 2 * int(graph.max_weight) < 2**16
-        if narrow and _shared(n, 32) <= room and _blocks(here, n, 32) == _blocks(here, n, 16):
+        same = _blocks(here, n, 32, lists) == _blocks(here, n, 16, lists)
+        if narrow and same and _shared(n, 32) <= room:
             narrow = False  # wider ones are lowered by one instruction and never repeated
         asked = options.slot_bits or (16 if narrow else 32)
         bits = next((b for b in (asked, 32, 16) if b <= full and _shared(n, b) <= room), 16)
@@ -135,12 +148,12 @@ def block_per_source(
         chosen: NDArray[np.int64], places: NDArray[np.int64] | None, bits: int, out: Any
     ) -> Any:
         values = Values(graph, workspace.limit, delta, bits)
-        shared = _shared(n, bits)
-        blocks_each = _blocks(here, n, bits)
+        blocks_each = _blocks(here, n, bits, lists)
         threads = options.block_threads or max(
             LEAST_THREADS, 2 ** int(math.log2(RESIDENT // blocks_each))
         )
         blocks_each = max(1, min(blocks_each, RESIDENT // threads))
+        shared = _shared(n, bits) + (_LIST * threads if lists else 0)
         program = runtime.program(
             "algorithms/batched/block_per_source.cuh",
             {
@@ -150,6 +163,7 @@ def block_per_source(
                 "BLOCK_THREADS": threads,
                 "BLOCKS_EACH": blocks_each,
                 "THICK_WORDS": 16 if sparse(graph) else 8,
+                "LISTS": int(lists),
             },
         )
         kernel = program.kernel("block_per_source")
