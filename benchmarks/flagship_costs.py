@@ -118,8 +118,17 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, default=None)
     args = parser.parse_args()
     began = time.perf_counter()
-    results = [types_of(name, args.rounds) for name in GRAPHS]
-    for row in results:
+    facts: dict[str, Any] = {"environment": environment(), "device": runtime.device()._asdict()}
+    facts |= {"types": [], "first_call_s": {}}
+
+    def keep() -> None:
+        if args.output:
+            args.output.write_text(json.dumps(facts, indent=1))
+
+    for name in GRAPHS:
+        row = types_of(name, args.rounds)
+        facts["types"].append(row)
+        keep()
         times, base = row["median_ms"], row["median_ms"]["int32"]
         text = ", ".join(f"{dtype} {ms:.3f} ({ms / base:.2f}x)" for dtype, ms in times.items())
         more = ", ".join(
@@ -128,14 +137,10 @@ def main() -> int:
         )
         print(f"{row['graph']}: {text}; {row['forms']}", flush=True)
         print(f"   with predecessors {more}; right {row['right']}", flush=True)
-    calls = first_calls()
-    print(f"first call: {calls}; {time.perf_counter() - began:.0f} s in all")
-    if args.output:
-        facts = {"environment": environment(), "device": runtime.device()._asdict()}
-        args.output.write_text(
-            json.dumps({**facts, "types": results, "first_call_s": calls}, indent=1)
-        )
-    return int(not all(row["right"] for row in results))
+    facts["first_call_s"] = first_calls()
+    keep()
+    print(f"first call: {facts['first_call_s']}; {time.perf_counter() - began:.0f} s in all")
+    return int(not all(row["right"] for row in facts["types"]))
 
 
 if __name__ == "__main__":

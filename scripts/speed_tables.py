@@ -286,18 +286,21 @@ def flagship_costs() -> str:
         cells.append(f"{1 + trees['int32'] / times['int32']:.2f}x")
         lines.append(cells)
     others = [t for t in types if t != "int32"]
+    found = [
+        table(["graph", "int32, ms", *others, "with predecessors"], lines),
+        "",
+        f"{device(document)}. Ratios to int32, medians of rounds in turns; from "
+        "`benchmarks/results/flagship_costs.json`.",
+    ]
     calls = document["first_call_s"]
-    return "\n".join(
-        [
-            table(["graph", "int32, ms", *others, "with predecessors"], lines),
+    if calls:
+        found += [
             "",
-            f"{device(document)}. Ratios to int32, medians of rounds in turns. The first call of a "
-            "process on ten million",
-            f"edges, from `import` to the answer: {calls['warm']:.2f} s with compiled kernels at "
-            f"hand, {calls['cold']:.2f} s without. From",
-            "`benchmarks/results/flagship_costs.json`.",
+            "The first call of a process on ten million edges, from `import` to the answer, takes "
+            f"{calls['warm']:.2f} s",
+            f"with compiled kernels at hand and {calls['cold']:.2f} s without.",
         ]
-    )
+    return "\n".join(found)
 
 
 def front_doors() -> str:
