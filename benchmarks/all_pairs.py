@@ -4,10 +4,10 @@
 p2p-Gnutella08 (all pairs, weights 1..100) and New York's roads (2,048 sources), and Floyd-Warshall
 on a dense graph of 2,000 vertices. ``cuda`` measures the graphs of the Johnson paper and the roads
 on a GPU, into device memory, with transfers left out (``device_seconds``); dense matrices there are
-measured by ``floyd_warshall.py``. Contenders take turns within a round; all samples are kept; sampled rows of
-each answer are compared bit for bit with single searches by a binary heap outside the timed part.
-The heap on one core and the Johnson paper's three forms, which run source after source, solve
-sampled sources, scaled to all. The file of ``cuda`` is written anew after each graph.
+measured by ``floyd_warshall.py``. Contenders take turns within a round; all samples are kept;
+sampled rows of each answer are compared bit for bit with single searches by a binary heap outside
+the timed part. The heap on one core and the Johnson paper's three forms, which run source after
+source, solve sampled sources, scaled to all. The file of ``cuda`` is written anew after each graph.
 """
 
 from __future__ import annotations
