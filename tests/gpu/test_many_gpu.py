@@ -57,8 +57,8 @@ def test_every_shape_of_block(bits, threads, lists):
     shape = {"slot_bits": bits, "block_threads": threads, "lists": lists}
     found = all_pairs(graph, method="block_per_source@cuda", **shape)
     np.testing.assert_array_equal(found, all_pairs(graph, method="lanes@cpu"))
-    graph = generate("kronecker", scale=14)
-    sources = rng.integers(0, graph.n_vertices, 300)
+    graph = generate("kronecker", scale=12)
+    sources = rng.integers(0, graph.n_vertices, 60)
     truth = distances(graph, sources, method="worker_per_source", device="cpu")
     found = distances(graph, sources, method="block_per_source@cuda", **shape)
     np.testing.assert_array_equal(found, truth)
