@@ -52,7 +52,7 @@ print(time.perf_counter() - began)
 def with_weights(graph: Graph, dtype: str) -> Graph:
     """The same graph with weights of another type."""
     weights = np.asarray(graph.weights).astype(dtype)
-    return Graph.from_csr(graph.indptr, graph.indices, weights)
+    return Graph.from_csr(graph.indptr, graph.indices, weights, directed=graph.directed)
 
 
 def types_of(name: str, rounds: int) -> dict[str, Any]:
