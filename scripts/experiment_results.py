@@ -80,6 +80,16 @@ class Kept:
             f"{self.settings.rounds} rounds, seed {self.settings.seed}. From `{self.file}`.*"
         )
 
+    def missing(self) -> str:
+        """A sentence on the tasks of this scale that were not measured; empty if there are none."""
+        there = {one.key for one in self.done}
+        tasks = find(self.name).tasks(self.settings)
+        left = [task.key for task in tasks if task.key not in there]
+        if not left:
+            return ""
+        names = ", ".join(f"`{key}`" for key in left)
+        return f"Not measured yet: {len(left)} of {len(tasks)} tasks ({names})."
+
     def wrong(self) -> int:
         """How many timed or checked answers were wrong."""
         return sum(

@@ -28,9 +28,10 @@ def page() -> str:
         *cuda.table("devices"),
     ]
     if cuda.there:
-        lines += [*cuda.table("roofline"), "![On one H100](images/beyond-cuda-beyond.png)", ""]
+        lines += [*cuda.table("roofline"), *cuda.figure("beyond", "On one H100")]
+        lines += [cuda.missing(), ""] if cuda.missing() else []
     lines += ["## On the CPU of the build machine", "", *cpu.table("peers")]
     if cpu.there:
-        lines += [*cpu.table("roofline"), "![On the CPU](images/beyond-cpu-beyond.png)", ""]
+        lines += [*cpu.table("roofline"), *cpu.figure("beyond", "On the CPU")]
         lines += [f"Wrong answers: {cuda.wrong() + cpu.wrong()}.", ""]
     return "\n".join(lines).rstrip() + "\n"

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
+import json
+from pathlib import Path
 
+import numpy as np
+import pytest
+
+from nearfar.cli.console import Exit
+from nearfar.cli.main import main
 from nearfar.cuda import launching
 from nearfar.cuda.kernel_times import kernel_times
 from nearfar.registry import Workspace, registered
 from tests.emulator import emulated_gpu as emulated_gpu
+from tests.program import fail
+from tests.program import graph_file as graph_file
 from tests.zoo import ZOO
 
 
@@ -36,3 +44,19 @@ def test_nothing_is_seen_after_the_block_nor_after_an_error(emulated_gpu: None) 
     except KeyError:
         pass
     assert launching.set_observer(None) is None
+
+
+def test_the_command_line_prints_kernels(
+    emulated_gpu: None, graph_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["sssp", str(graph_file), "1", "--kernels", "--json"]
+    # In this process: the emulated device is not in another.
+    assert main([*words, "--method", "frontier_successors@cuda"]) == Exit.OK
+    told = json.loads(capsys.readouterr().out)
+    assert told["kernels"]["relax_successors"]["launches"] > 0
+    assert told["kernels"]["relax_successors"]["seconds"] >= 0
+
+
+def test_a_method_without_kernels_is_refused(graph_file: Path) -> None:
+    words = ("sssp", graph_file, "1", "--kernels", "--device", "cpu")
+    assert "has no kernels" in fail(Exit.USAGE, *words)

@@ -41,6 +41,7 @@ nearfar sssp roads.gr.gz 1 --limit 60000 -o near.csv
 nearfar sssp roads.gr.gz 1 --targets 17 42
 nearfar sssp roads.gr.gz 1 --method near_far --option delta=500 --threads 2
 nearfar sssp roads.gr.gz 1 --method near_far --profile run.json
+nearfar sssp roads.gr.gz 1 --method near_far_host_loop@cuda --kernels
 nearfar sssp roads.gr.gz 1 --explain"""
 
 
@@ -70,6 +71,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="record the run iteration by iteration as JSON, for `nearfar plot profile`",
     )
     parser.add_argument(
+        "--kernels",
+        action="store_true",
+        help="solve once more and print the device time of each kernel; GPU methods",
+    )
+    parser.add_argument(
         "--explain", action="store_true", help="rank the methods for this graph instead"
     )
     add_solver(parser)
@@ -87,15 +93,14 @@ def run(args: argparse.Namespace) -> int:
         return explain(args, graph, source, targets)
     if args.json and args.output == "-":
         raise OptionError("--json and -o - both want stdout: give -o a file name")
+    given: dict[str, Any] = {"limit": args.limit, "targets": targets, **solver_options(args)}
     began = time.perf_counter()
     paths = nearfar.sssp(
         graph,
         source,
         predecessors=args.predecessors,
-        limit=args.limit,
-        targets=targets,
         stats="full" if args.profile else args.stats or "basic",
-        **solver_options(args),
+        **given,
     )
     seconds = time.perf_counter() - began
     facts = {**summary(paths), "seconds": seconds, "read_seconds": read_seconds}
@@ -118,12 +123,36 @@ def run(args: argparse.Namespace) -> int:
 
         write_profile(profile(graph, paths), Path(args.profile))
         facts["profile"] = args.profile
+    if args.kernels:
+        facts["kernels"] = kernels(graph, source, paths.engine, given)
     if args.output == "-":
         if not args.quiet:
             print("\n".join(report(facts)), file=sys.stderr)
         return Exit.OK
     emit(args, facts, report(facts))
     return Exit.OK
+
+
+def kernels(graph: Graph, source: Any, engine: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Launches and device seconds of each kernel of one more solve.
+
+    Raises
+    ------
+    OptionError
+        When the method that ran is not one of a GPU.
+    """
+    import nearfar
+
+    if not engine.endswith("@cuda"):
+        raise OptionError(f"--kernels: {engine} ran, which has no kernels: give --device cuda")
+    from nearfar.cuda.kernel_times import kernel_times
+
+    with kernel_times() as times:
+        nearfar.sssp(graph, source, predecessors=False, **given)
+    return {
+        name: {"launches": one.launches, "seconds": one.seconds}
+        for name, one in times.found.items()
+    }
 
 
 def summary(paths: Paths) -> dict[str, Any]:
@@ -178,6 +207,8 @@ def report(facts: dict[str, Any]) -> list[str]:
         pairs.append(("table", facts["output"]))
     if "profile" in facts:
         pairs.append(("profile", facts["profile"]))
+    for name, one in facts.get("kernels", {}).items():
+        pairs.append((f"kernel {name}", f"{duration(one['seconds'])} in {one['launches']:,}"))
     lines = rows(pairs)
     for name, value in facts.get("stats", {}).items():
         lines.append(f"  {name} = {_short(value)}")

@@ -225,6 +225,6 @@ def _memory(done: Sequence[Done]) -> list[Table]:
     columns += [Column(label, "MiB") for label in labels]
     note = (
         "Figure 11: greatest memory of one solve beyond the graph, distances included; on the host "
-        "the growth of resident memory, on the device that of the pool."
+        "the growth of resident memory, on the device all that a pool of its own had to take."
     )
     return [Table("memory", "Figure 11: memory of a solve", note, columns, rows)]
