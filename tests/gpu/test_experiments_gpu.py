@@ -6,8 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from nearfar import generate
+from nearfar.bench.cases import case
+from nearfar.bench.memory import solve_bytes
 from nearfar.bench.suite import data_folder
+from nearfar.cuda.kernel_times import kernel_times
 from nearfar.experiments import run
+from nearfar.experiments.martin_2009 import source_of
+from nearfar.registry import Workspace
 
 
 def test_davidson(tmp_path: Path) -> None:
@@ -37,3 +43,15 @@ def test_beyond(tmp_path: Path) -> None:
     (task,) = outcome.results["tasks"]
     assert "nearfar, GPU" in task["result"]["cases"]
     assert task["result"]["rates"]["copy_bytes"] > 0
+
+
+def test_memory_and_kernel_times_of_a_solve() -> None:
+    graph = generate("martin", vertices=1 << 14, seed=1)
+    one, source = case("crauser", "crauser_successors@cuda"), source_of(graph)
+    taken = solve_bytes(one, graph, source)
+    assert taken is not None
+    assert taken >= graph.n_vertices * 6  # a distance of 4 bytes and two flags
+    with kernel_times() as times:
+        answer = one.variant.run(graph, source, one.options, Workspace())
+    assert times.found["relax_successors"].launches == answer.stats["iterations"]
+    assert 0 < sum(kernel.seconds for kernel in times.found.values()) < 1
