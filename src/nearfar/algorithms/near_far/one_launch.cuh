@@ -7,7 +7,8 @@
 // its own, in shared memory.
 //
 // A step is one of
-//   split   the near set is empty: the far pile is divided by a new threshold;
+//   split   the near set is empty: the far pile, or with FAR_BY_SCAN all vertices, is divided by a new
+//           threshold;
 //   grid    the near set is large: all warps take entries, rows share lanes by a scan of their degrees
 //           (rows.cuh), long rows are cut into chunks that all warps take after a barrier;
 //   local   the near set is small: each block takes a share into shared memory and advances it up to
@@ -16,8 +17,10 @@
 // All blocks read the same counters after a barrier and take the same step. A counter is written in one
 // step, read in the next and reset in the one after, so four of each rotate.
 //
-// Arrays: offsets[n + 1], edges[m], distance[n], near_queue and far_pile[2][capacity] (capacity >= n, so
-// that a rescan always fits), heavy[heavy_capacity], control.
+// Arrays: offsets[n + 1], edges[m] (one_launch_edges.cuh), slots of n distances
+// (one_launch_distances.cuh), near_queue and far_pile[2][capacity] (capacity >= n, so that a rescan
+// always fits; with FAR_BY_SCAN there is no far pile), heavy[heavy_capacity], control; with packed
+// distances answer[n], written at the end.
 // Launch: cooperative, one block a multiprocessor, whole warps, dynamic shared memory for two local lists
 // and the local far list of local_capacity entries each, and for two stages a warp.
 // Races, all harmless: distances fall by atomic minimum in any order and are read with relaxed loads; a

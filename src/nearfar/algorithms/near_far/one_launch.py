@@ -42,7 +42,7 @@ _LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
 _ROOMY = 1 << 22  # entries
 # Compile-time constants of one_launch_rows.cuh to override, for measuring; see its head.
 KNOBS: dict[str, int] = {}
-SMALL_EDGES = True
+SMALL_EDGES = True  # with packed distances; for measuring
 
 
 @dataclass(frozen=True, slots=True)

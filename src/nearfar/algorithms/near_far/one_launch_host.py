@@ -108,6 +108,7 @@ class Engine:
         )
         self.device, self.shape = device, shape
         self._edges = device.edges if edges is None else edges.words
+        self._small = edges
         # Zeroed once: records are read whole, with the padding that nobody writes.
         size = shape.capacity * record
         self._queues = [cp.zeros(size, dtype=np.uint8) for _ in range(shape.queues)]
@@ -224,6 +225,8 @@ class Engine:
             "last_threshold": threshold,
             "device_seconds": self._timer.seconds,
         }
+        if self._small is not None:
+            found["pack_seconds"] = self._small.seconds
         if records is not None:
             found |= _steps(records[: min(steps, _MOST_RECORDS)].get())
         return distance, found
