@@ -13,7 +13,7 @@ __device__ __forceinline__ Value of_lane(Value value, int lane) {
 // the distance. Calls look(edge, value) once an edge. Called by whole warps; returns this lane's own
 // number of edges.
 // Loops: `look` has loops of its own. What diverges in them would stay apart for the rest of the rows, so
-// the lanes meet after each look; without loops that costs more than it saves.
+// the lanes meet after each look.
 template <bool Loops, class Value, class Look>
 __device__ __forceinline__ uint32 spread_rows(const Edge* edges, offset_t begin, int degree, Value d,
                                               const Look& look) {

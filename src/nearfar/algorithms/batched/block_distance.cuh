@@ -75,7 +75,7 @@ __device__ __forceinline__ weight_t as_weight(value_t d, value_t cap) {
 
 // Lower slots[v] to `value`; whether that was less than before. Reads first: most candidates improve
 // nothing. Two slots of 16 bits share a word, which is exchanged whole: the built-in exchange of 16 bits
-// is a loop around the same, inside a loop here, and took a third of the time.
+// is a loop around the same, and would be inside a loop here.
 __device__ __forceinline__ bool lower(slot_t* slots, int v, value_t value) {
 #if SLOT_BITS == 16
   uint32* word = reinterpret_cast<uint32*>(slots) + (v >> 1);
