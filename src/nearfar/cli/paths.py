@@ -1,0 +1,68 @@
+"""Find the k shortest paths between two vertices that visit no vertex twice.
+
+Prints one path a line, shortest first: its length, how many edges it has, and its vertices. Yen's
+method; weights of either sign.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from nearfar.cli.arguments import add_graph, read_graph, read_vertex
+from nearfar.cli.console import Exit, duration, emit, note
+from nearfar.cli.sssp import distance_text
+from nearfar.errors import OptionError, UnreachableError
+
+if TYPE_CHECKING:
+    import argparse
+
+NAME = "paths"
+HELP = "the k shortest paths"
+EXAMPLES = """\
+nearfar paths roads.gr.gz 1 42
+nearfar paths roads.gr.gz 1 42 -k 10 --json
+nearfar paths town.osm.pbf 25291516 25291562 -k 5 --read-option mode=walk"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    add_graph(parser)
+    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number from 0")
+    parser.add_argument("target", metavar="TARGET", help="vertex name, or its number from 0")
+    parser.add_argument(
+        "-k", type=int, default=3, metavar="K", help="at most so many paths (default: 3)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Find the paths and print them."""
+    from nearfar.yen import k_shortest_paths
+
+    if args.k < 1:
+        raise OptionError(f"-k is {args.k}: give the number of paths, at least 1")
+    graph, _ = read_graph(args)
+    source = read_vertex(graph, args.source, "source")
+    target = read_vertex(graph, args.target, "target")
+    began = time.perf_counter()
+    found = k_shortest_paths(graph, source, target, args.k)
+    seconds = time.perf_counter() - began
+    if not found:
+        raise UnreachableError(f"vertex {target!r} is not reached from {source!r}")
+    unit = graph.attributes.get("unit")
+    named = [([graph.name_of(v) for v in path], length) for path, length in found]
+    facts = {
+        "source": source,
+        "target": target,
+        "k": args.k,
+        "unit": unit,
+        "paths": [{"length": length, "vertices": path} for path, length in named],
+        "seconds": seconds,
+    }
+    lines = [f"{length}\t{len(path) - 1}\t{' '.join(map(str, path))}" for path, length in named]
+    emit(args, facts, lines)
+    shortest, longest = (distance_text(found[at][1], unit) for at in (0, -1))
+    count = f"{len(found)} path{'s' * (len(found) > 1)}"
+    all_of_them = "" if len(found) == args.k else f": there are no more than {len(found)}"
+    note(args, f"{count}, {shortest} to {longest}, {duration(seconds)}{all_of_them}")
+    return Exit.OK
