@@ -4,7 +4,7 @@
 // section V.C) and writes the row. Distances are an array of 16, 32 or 64 bits in shared memory; near set,
 // next near set and far pile are bitmaps, so a vertex is in each at most once and pushing is one atomicOr.
 // No other memory is written before the row goes out, so a step costs two block barriers and the reads of
-// the edges. 227 KiB hold 110,000 vertices of 16 bits, 55,000 of 32 or 27,000 of 64.
+// the edges. 227 KiB hold 97,000 vertices of 16 bits, 52,000 of 32 or 27,000 of 64.
 //
 // A warp takes THICK_WORDS words of the near bitmap at a turn when the last step was busy, else 32. Each
 // lane has an equal share of their bits and gives one vertex a round, so that up to 32 rows are under way
