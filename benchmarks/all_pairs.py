@@ -156,6 +156,16 @@ def cpu_results(count: int) -> dict[str, Any]:
         )
     results["dense 2,000 Floyd-Warshall"] = rounds(contenders, max(2, count // 2))
 
+    costs = dense.astype(np.float64)
+    contenders = {"scipy": timed(lambda: floyd_warshall(costs, return_predecessors=True))}
+    for threads in (1, 2):
+        contenders[f"floyd_warshall int32, {threads} threads"] = timed(
+            lambda t=threads: all_pairs(
+                graph, predecessors=True, method="floyd_warshall", device="cpu", threads=t
+            )
+        )
+    results["dense 2,000 Floyd-Warshall with predecessors"] = rounds(contenders, 1)
+
     roads = nearfar.read(data("dimacs9-road/USA-road-d.NY.gr.xz")).astype(np.int32)
     sources = np.random.default_rng(3).choice(roads.n_vertices, 2048, replace=False)
     out = np.empty((256, roads.n_vertices), dtype=np.int32)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import batch_tables as batches
 import paper_tables as papers
 import search_tables as searches
 import speed_tables as tables
@@ -34,6 +35,12 @@ BLOCKS: dict[Path, dict[str, Callable[[], str]]] = {
         "flagship-costs": tables.flagship_costs,
     },
     EXPLANATION / "breadth-first.md": {"breadth-first": searches.breadth_first},
+    EXPLANATION / "many-sources.md": {
+        "all-pairs-gpu": batches.all_pairs_gpu,
+        "roads-gpu": batches.roads_gpu,
+        "floyd-warshall-gpu": batches.floyd_gpu,
+        "all-pairs-cpu": batches.all_pairs_cpu,
+    },
     EXPLANATION / "choosing.md": {"choice-on-gpu": searches.choice_on_gpu},
     ROOT / "docs" / "how-to" / "coming-from-scipy.md": {"front-doors": tables.front_doors},
     EXPLANATION / "near-far.md": {
