@@ -128,16 +128,17 @@ def cases(kind: str) -> Iterator[Case]:
     for source in ("int", "long long"):
         for file in ("cuda/pack.cuh", "cuda/scan_graph.cuh"):
             listed.append((file, {**types(kind), "SOURCE_T": source}))
-    shape = {"BLOCK_THREADS": 1024, "BLOCKS_EACH": 1}
     listed.extend(one_launch_cases(kind))
     for pull, is_sorted, signed in ((0, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1)):
         form = {"PULL": pull, "SORTED": is_sorted, "SIGNED": signed, "SEGMENT": 512}
         form |= {"NARROW": int("float" not in kind), "COUNTED": 1 - pull}
         listed.append(("cuda/tight_edges.cuh", {**types(kind), **form}))
     search = "algorithms/breadth_first/breadth_first.cuh"
-    listed.append((search, {**types(kind), **shape, "WEIGHT_T": "int", "WEIGHTED": 0}))
-    roads = {"BLOCK_THREADS": 512, "BLOCKS_EACH": 1, "ROW_WIDTH": 8}
-    listed.append((search, {**types(kind), **roads, "WEIGHT_T": "int", "WEIGHTED": 0}))
+    plain = {**types(kind), "WEIGHT_T": "int", "WEIGHTED": 0}
+    wide = plain["INDEX_T"] == "long long"
+    whole = {"BLOCK_THREADS": 512 if wide else 1024, "BLOCKS_EACH": 1, "RUNS_AHEAD": 0}
+    roads = {"BLOCK_THREADS": 512, "BLOCKS_EACH": 1, "RUNS_AHEAD": 1, "ROW_WIDTH": 8}
+    listed += [(search, {**plain, **whole}), (search, {**plain, **roads})]
     known = {file for file, _ in listed}
     known |= {file for other in TYPES for file, _ in batch_cases(other)}
     known |= {file for other in TYPES for file, _ in one_launch_cases(other)}

@@ -23,6 +23,10 @@
 // requires: algorithms/breadth_first/thin.cuh
 // requires: algorithms/breadth_first/ahead_search.cuh
 
+#ifndef RUNS_AHEAD
+#define RUNS_AHEAD 1
+#endif
+
 // Distances and bits at the start. Returns this thread's number of vertices that nothing can reach.
 __device__ __forceinline__ uint32 start(const Search& s, long long source) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
@@ -101,6 +105,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     pulling = !is_thin && s.in_offsets != nullptr &&
               (pulling ? double(size) * beta >= double(reachable)
                        : double(ahead) * alpha > double(unexplored));
+#if RUNS_AHEAD
     if (is_thin && s.rows && level > kPatience) {
       const int most = limit < 0x7fffffff ? static_cast<int>(limit) : 0x7fffffff;
       ahead_of = ahead_search(s, frontier, size, level, most, targets, n_targets, steps - 1,
@@ -108,6 +113,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       steps += ahead_of.steps - 1;
       break;
     }
+#endif
     const bool sweeping = s.before && !is_thin && size > s.n / kDense;
     if (records && first_thread && steps <= most_records)
       records[steps - 1] = {is_thin    ? kThin

@@ -104,8 +104,10 @@ class _Searcher:
         self.chunks = cp.empty(self.chunk_capacity * chunk, dtype=np.uint8)
         self.control = cp.empty(_CONTROL_BYTES, dtype=np.uint8)
         macros = {
-            "BLOCK_THREADS": 512 if row_width else 1024,
+            # Running ahead, and 64-bit vertices, want more registers than 1024 threads leave.
+            "BLOCK_THREADS": 512 if row_width or vertex > 4 else 1024,
             "BLOCKS_EACH": 1,
+            "RUNS_AHEAD": int(row_width > 0),
             "ROW_WIDTH": row_width or 4,
             **device.macros,
             **KNOBS,
