@@ -68,6 +68,9 @@ def _differences(cuda: Kept) -> list[str]:
     near = [_time(o, "near-far load_balanced") / _time(o, "near-far thread") for o in roads]
     msdoor, rmat = found["msdoor"], found["rmat"]
 
+    relaxed = [_time(o, _HEAP) / _time(o, "Dijkstra, relaxed heap") for o in cuda.done]
+    teps = rmat.result["edges_of_dijkstra"][0] / _time(rmat, "Near-Far") * 1e-6
+
     def over(o: Done, key: str) -> float:
         return _count(o, "Workfront Sweep", key) / _count(o, "Near-Far", key)
 
@@ -80,6 +83,11 @@ def _differences(cuda: Kept) -> list[str]:
         f"{spread(wide)} vertices; in one launch it is {spread(one)} times faster | the paper's reason "
         "holds: too few vertices an iteration, and a cost that every iteration has. Without launches "
         "that cost is gone |",
+        "| the binary heap is faster than Boost's relaxed heap on every graph | the relaxed heap is "
+        f"{spread(relaxed)} times as fast | as in the paper |",
+        "| Near-Far reaches 350 MTEPS on an rmat of 17 million vertices and 90 million edges | "
+        f"{teps:,.0f} MTEPS on {rmat.result['n']:,} vertices and {rmat.result['m']:,} edges | another "
+        "device; both count the edges that Dijkstra touches |",
         f"| Near-Far saves 260 times Bellman-Ford's work | {saved[0]:,.0f} | the mean is ruled by the "
         "roads, where Bellman-Ford does thousands of times the work; by graph it is in Figure 6 |",
         f"| Bucketing saves more work than Near-Far (353) | {spread(both)} times Near-Far's edges | "

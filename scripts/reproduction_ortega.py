@@ -201,6 +201,12 @@ def _gpu_differences(cuda: Kept) -> list[str]:
         for d in random
     ]
     times = [_ratio(d, "GPU Martin succ.", "GPU Crauser succ.") for d in random]
+    crossing = [_ratio(d, "relaxed heap", "GPU Crauser opt.") for d in best.values()]
+    thin = [d for d in random if d.what["degree"] == 2]
+    smallest = min(d.what["vertices"] for d in random)
+    rising = sorted(
+        (d for d in random if d.what["vertices"] == smallest), key=lambda d: d.what["degree"]
+    )
     wins = [_label(d) for d in best.values() if _ratio(d, "relaxed heap", "GPU Crauser opt.") > 1]
     return [
         "| the paper says | where | here | why |",
@@ -211,6 +217,13 @@ def _gpu_differences(cuda: Kept) -> list[str]:
         f"| up to 32 times GPU Martin on random graphs | Table 2 | {spread(times)} times | the ratio of iterations is "
         f"{spread(iterations)}: both run the same kernels, so a gain beyond it has no source. [The range of the "
         "weights](../explanation/compound-frontiers.md#the-range-of-the-weights) shows which weights would give the paper's |",
+        f"| at degree 2 GPU Martin is slower than CPU Crauser | 5.2 A | {spread([_ratio(d, 'CPU Crauser succ.', 'GPU Martin succ.') for d in thin])} "
+        f"times as fast, in {spread([float(_counters(d, 'GPU Martin succ.')['iterations']) for d in thin])} iterations | an iteration of CPU Crauser "
+        "scans all vertices, which grows with their number; an iteration on the GPU costs launches and a wait, which does not |",
+        "| times fall with the degree, and rise again from 1,000 on | 5.2 A | GPU Crauser on "
+        f"{smallest:,} vertices: {', '.join(cell(d.result['cases']['GPU Crauser succ.']['mean_seconds'] * 1e3) for d in rising)} ms at degree "
+        f"{', '.join(str(d.what['degree']) for d in rising)} | as in the paper: fewer iterations "
+        f"({', '.join(str(_counters(d, 'GPU Crauser succ.')['iterations']) for d in rising)}), then more edges in each |",
         f"| tuned launch shapes save up to 23% | Table 4 | {spread(tuned)}% | shapes are measured here, not modelled"
         f"{_waits()}, and an iteration by default takes {spread(each)} us |",
         *_device_memory(cuda),
@@ -218,7 +231,7 @@ def _gpu_differences(cuda: Kept) -> list[str]:
         "by successors as in the paper. By predecessors every unsettled vertex counts as working here, because it walks its "
         "in-edges; the paper's 90% cannot be counted like that |",
         "| the GPU passes Boost's heap at degree 200 (24k), 20 (49k), 10 (98k) | 5.2 D | tuned GPU Crauser is ahead on "
-        f"{', '.join(wins) or 'none'} | an iteration costs the host three launches and a wait, so it needs large frontiers |",
+        f"{', '.join(wins) or 'none'}; by {max(crossing):.1f} times at most, behind by {1 / min(crossing):.1f} at most | an iteration costs the host three launches and a wait, so it needs large frontiers |",
     ]
 
 

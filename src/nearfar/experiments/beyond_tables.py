@@ -94,6 +94,12 @@ def _devices(done: Sequence[Done]) -> Table:
     return Table("devices", "The best engines", caption, columns, rows)
 
 
+def _looks(one: Done) -> float | None:
+    """How often the GPU engine looked at an edge, in the mean."""
+    looked = one.result["cases"].get("nearfar, GPU", {}).get("counters", {}).get("edges_relaxed")
+    return looked / max(one.result["edges"], 1) if looked else None
+
+
 def _roofline(done: Sequence[Done], device: str) -> Table:
     rows: list[list[Any]] = []
     for one in done:
@@ -102,14 +108,21 @@ def _roofline(done: Sequence[Done], device: str) -> Table:
         line: list[Any] = [one.key, result["bytes"] / 1e6, result["rates"]["copy_bytes"] / 1e9]
         line += [stream * 1e3, result["rates"]["gathers"] / 1e9, gather * 1e3]
         share = max(stream, gather) / seconds if seconds else None
-        rows.append([*line, seconds * 1e3 if seconds else None, share])
+        line += [seconds * 1e3 if seconds else None, share]
+        rows.append([*line, _looks(one)] if device == "cuda" else line)
     columns = [Column("graph"), Column("bytes once", "MB"), Column("copy", "GB/s")]
     columns += [Column("stream bound", "ms"), Column("random reads", "G/s")]
     columns += [Column("gather bound", "ms"), Column("measured", "ms"), Column("bound / measured")]
+    if device == "cuda":
+        columns.append(Column("looks an edge"))
     where = "one core" if device == "cpu" else "the device"
     caption = (
         f"Rates of {where}, measured by the same run; the last column takes the greater bound, and "
         "is above 1 where several cores beat one core's rate or caches help more than in the "
         "micro-benchmark."
     )
+    if device == "cuda":
+        caption += (
+            " Looks an edge: edges looked at over those that have to be; both bounds count one."
+        )
     return Table("roofline", "Roofline", caption, columns, rows)
