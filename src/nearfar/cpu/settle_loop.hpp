@@ -154,25 +154,9 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> as_numpy(std::vector<T>&& values) {
   return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
 }
 
-// Runs the loop on fresh flags with the GIL released and makes the statistics that Python sees.
-template <class W, class Relax, class Policy>
-nb::dict settle_run(std::size_t n, std::size_t source, const Array& distances, const Relax& relax,
-                    const Policy& policy, std::optional<double> limit,
-                    const std::optional<Array>& targets, bool full) {
-  W* const distance = checked<W>(distances, n, "distances");
-  SettleStop stop{limit, {}};
-  if (targets) {
-    const int64_t* first = checked<int64_t>(*targets, targets->size(), "targets");
-    stop.targets.assign(first, first + targets->size());
-  }
-  SettleRun run;
-  {
-    nb::gil_scoped_release release;
-    std::vector<uint8_t> frontier(n), unsettled(n);
-    SettleState<W> state{n, distance, frontier.data(), unsettled.data()};
-    state.start(source);
-    run = settle_loop(state, relax, policy, stop, full);
-  }
+// The statistics that Python sees. Not part of settle_run, which is compiled once a policy, relax
+// step and type: the bindings would be most of it.
+inline nb::dict settle_statistics(SettleRun&& run, std::size_t n, bool full) {
   nb::dict stats;
   stats["iterations"] = run.iterations;
   stats["edges_relaxed"] = run.total.edges;
@@ -188,6 +172,33 @@ nb::dict settle_run(std::size_t n, std::size_t source, const Array& distances, c
     stats["iteration_seconds"] = as_numpy(std::move(run.seconds));
   }
   return stats;
+}
+
+inline SettleStop settle_stop(std::optional<double> limit, const std::optional<Array>& targets) {
+  SettleStop stop{limit, {}};
+  if (targets) {
+    const int64_t* first = checked<int64_t>(*targets, targets->size(), "targets");
+    stop.targets.assign(first, first + targets->size());
+  }
+  return stop;
+}
+
+// Runs the loop on fresh flags with the GIL released.
+template <class W, class Relax, class Policy>
+nb::dict settle_run(std::size_t n, std::size_t source, const Array& distances, const Relax& relax,
+                    const Policy& policy, std::optional<double> limit,
+                    const std::optional<Array>& targets, bool full) {
+  W* const distance = checked<W>(distances, n, "distances");
+  const SettleStop stop = settle_stop(limit, targets);
+  SettleRun run;
+  {
+    nb::gil_scoped_release release;
+    std::vector<uint8_t> frontier(n), unsettled(n);
+    SettleState<W> state{n, distance, frontier.data(), unsettled.data()};
+    state.start(source);
+    run = settle_loop(state, relax, policy, stop, full);
+  }
+  return settle_statistics(std::move(run), n, full);
 }
 
 }  // namespace nearfar

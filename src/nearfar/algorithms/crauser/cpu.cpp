@@ -29,16 +29,19 @@ nb::dict crauser_lists(const GraphView& view, bool predecessors, std::optional<C
     };
     const W* const lightest_out = lightest(out);
     const W* const lightest_in = lightest(in);
-    auto run = [&](const auto& policy) {
-      if (predecessors)
-        return settle_run<W>(n, from, distances, ListPredecessors<C>{&csr}, policy, limit, targets,
-                             full);
-      return settle_run<W>(n, from, distances, ListSuccessors<C>{&csr}, policy, limit, targets,
-                           full);
+    auto run = [&](const auto& relax, const auto& policy) {
+      return settle_run<W>(n, from, distances, relax, policy, limit, targets, full);
     };
-    if (lightest_out && lightest_in) return run(InOutCriterion<W>{{lightest_out}, {lightest_in}});
-    if (lightest_in) return run(InCriterion<W>{lightest_in});
-    if (lightest_out) return run(OutCriterion<W>{lightest_out});
+    const ListSuccessors<C> forward{&csr};
+    if (predecessors) {
+      if (!lightest_out || lightest_in)
+        throw nb::value_error("over predecessors there is the out-criterion only");
+      return run(ListPredecessors<C>{&csr}, OutCriterion<W>{lightest_out});
+    }
+    if (lightest_out && lightest_in)
+      return run(forward, InOutCriterion<W>{{lightest_out}, {lightest_in}});
+    if (lightest_in) return run(forward, InCriterion<W>{lightest_in});
+    if (lightest_out) return run(forward, OutCriterion<W>{lightest_out});
     throw nb::value_error("give the lightest out-edges, the lightest in-edges or both");
   });
 }
