@@ -79,8 +79,15 @@ def peers() -> str:
         ours = [found[label]["median_seconds"] for label in own if label in found]
         for peer in (scipy, best):
             cells.append(f"{peer['median_seconds'] / min(ours):.1f}x" if peer and ours else "-")
+        for label in own:  # the bar of a number of threads: the best that had no more of them
+            one = found.get(label)
+            rivals = [r for r in others if one and r["threads"] <= one["threads"]]
+            rivals += [scipy] if scipy else []
+            least = min((r["median_seconds"] for r in rivals), default=None)
+            cells.append(f"{least / one['median_seconds']:.2f}" if one and least else "-")
         lines.append(cells)
     head = ["graph", *own, "SciPy", "fastest other peer"]
+    bars = [f"best peer / {label}" for label in own]
     around = document["environment"]
     versions = {
         r["name"]: r["version"]
@@ -91,11 +98,11 @@ def peers() -> str:
     rounds = "/".join(map(str, sorted({run["rounds"] for run in document["runs"]})))
     return "\n".join(
         [
-            "On the CPU, milliseconds a solve; the last two columns say how many times faster "
-            "than SciPy and than the",
-            "fastest other peer the better of our columns is:",
+            "On the CPU, milliseconds a solve; then how many times faster than SciPy and than the "
+            "fastest other peer the",
+            "better of our columns is, and the best peer with no more threads over each of ours:",
             "",
-            table([*head, "over SciPy", "over the other"], lines),
+            table([*head, "over SciPy", "over the other", *bars], lines),
             "",
             f"Medians of {rounds} rounds in turns on {around['cpu']}, {around['cores']} cores, "
             f"{str(around['date'])[:10]}, commit {around['commit'][:12]}"

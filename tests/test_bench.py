@@ -270,6 +270,9 @@ def test_json_holds_every_sample(tmp_path: Path) -> None:
     own = json.loads(text)["runs"][0]["results"][1]
     assert own["times_scipy"] == pytest.approx(3.0)
     assert len(own["samples"]) == 3
+    (beside,) = json.loads(text)["runs"][0]["beside_peers"]
+    assert beside["best_peer"] == "scipy"
+    assert beside["best_peer_over_ours"] == pytest.approx(3.0)
 
 
 def test_environment_names_no_host() -> None:

@@ -116,6 +116,17 @@ def markdown(runs: Sequence[Run], environment: dict[str, Any], base: str = "scip
     lines += [
         f"- {run.graph}: {run.summary}; n = {run.n_vertices:,}, m = {run.n_edges:,}" for run in runs
     ]
+    beside = [
+        f"- {run.graph}: "
+        + ", ".join(
+            f"{line['contender']} {line['best_peer_over_ours']:.2f}x ({line['best_peer']})"
+            for line in run.beside_peers()
+        )
+        for run in runs
+        if run.beside_peers()
+    ]
+    if beside:
+        lines += ["", "Best peer with as many threads or fewer over ours:", "", *beside]
     engines = _engines(runs)
     if engines:
         lines += ["", f"Engines, with threads in brackets: {engines}."]

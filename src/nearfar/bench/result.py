@@ -129,6 +129,32 @@ class Run:
         other = self.find(base)
         return other.median / result.median if other and result.samples else math.nan
 
+    def beside_peers(self) -> list[dict[str, Any]]:
+        """Ratios to the best peer that had as many threads as this library or fewer.
+
+        Returns
+        -------
+        list of dict
+            One a contender of this library: ``contender``, ``threads``, ``best_peer`` and
+            ``best_peer_over_ours``, the ratio of medians; above 1 this library is faster.
+        """
+        peers = [r for r in self.results if r.samples and r.name != "nearfar"]
+        found = []
+        for own in self.results:
+            others = [r for r in peers if r.threads <= own.threads]
+            if own.name != "nearfar" or not own.samples or not others:
+                continue
+            best = min(others, key=lambda r: r.median)
+            found.append(
+                {
+                    "contender": own.contender,
+                    "threads": own.threads,
+                    "best_peer": best.contender,
+                    "best_peer_over_ours": best.median / own.median,
+                }
+            )
+        return found
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         results = []
@@ -145,5 +171,6 @@ class Run:
             "origin": self.origin,
             "sources": self.sources,
             "rounds": self.rounds,
+            "beside_peers": self.beside_peers(),
             "results": results,
         }
