@@ -183,3 +183,56 @@ def test_plain_says_what_json_can() -> None:
 )
 def test_duration(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["sssp", "GRAPH", "0", "--limit", "-5"], "leaves out the source itself: give at least 0"),
+        (
+            ["sssp", "GRAPH", "0", "--method", "near_far", "--option", "delta=abc"],
+            "delta is 'abc': give a number",
+        ),
+        (["distances", "GRAPH", "-o", "no/where.npy"], "its folder does not exist"),
+        (["distances", "GRAPH", "-o", "a.npy", "--reduce", "count"], "leave out -o"),
+        (["sweep", "GRAPH", "0", "--factors", "0"], "--factors 0: give numbers greater than 0"),
+        (["sweep", "GRAPH", "0", "--factors", "nan"], "give numbers greater than 0"),
+        (["experiment", "martin-2009", "-o", "GRAPH"], "is a file: give a folder"),
+        (["verify", "GRAPH", "GRAPH"], "answer '"),
+        (["info", ""], "the name of the graph file is empty"),
+        (["convert", "GRAPH", "x.unknown"], "give another suffix or a format"),
+    ],
+)
+def test_arguments_that_make_no_sense(
+    words: list[str], said: str, graph_file: Path, tmp_path: Path
+) -> None:
+    given = [str(graph_file) if word == "GRAPH" else word for word in words]
+    assert said in fail(Exit.USAGE, *given)
+
+
+def test_a_profile_that_is_none(graph_file: Path, tmp_path: Path) -> None:
+    said = fail(Exit.BAD_INPUT, "plot", "profile", graph_file, "-o", tmp_path / "x.png")
+    assert "give a file that `nearfar sssp --profile`" in said
+
+
+def test_directed_graph_as_metis(graph_file: Path, tmp_path: Path) -> None:
+    said = fail(Exit.BAD_INPUT, "convert", graph_file, tmp_path / "x.graph")
+    assert "directed=false" in said
+
+
+@pytest.mark.parametrize(
+    "words", [["tune", "--rounds", "0"], ["paths", "g.gr", "0", "1", "-k", "0"]]
+)
+def test_counts_below_one(words: list[str]) -> None:
+    done = run(*words)
+    assert done.returncode == Exit.USAGE
+    assert "whole number of at least 1" in done.stderr
+
+
+def test_no_gpu_is_one_reason(graph_file: Path) -> None:
+    from nearfar.cuda import runtime
+
+    if runtime.available() is True:
+        pytest.skip("a GPU is here")
+    said = fail(Exit.UNAVAILABLE, "sssp", graph_file, 0, "--device", "cuda")
+    assert said.count("no CUDA device") == 1

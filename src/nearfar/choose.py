@@ -152,6 +152,12 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
     known = choices.get(key)
     if known is not None and known[0].can_run(graph, request) is True:
         return known[0], known[1]
+    if request.device == "cuda":
+        from nearfar.cuda import runtime
+
+        missing = runtime.available()
+        if missing is not True:  # one reason for all variants
+            raise VariantUnavailable(missing)
     first = next(_candidates(graph, request), None)
     if first is not None:
         choices[key] = first.variant, first.reason

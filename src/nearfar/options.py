@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["DeltaOptions", "LaunchOptions", "NoOptions", "build_options"]
 
 
+_NUMBERS = {"int", "float", "None"}
+
+
 @dataclass(frozen=True, slots=True)
 class NoOptions:
     """For a variant that takes none."""
@@ -78,13 +81,15 @@ def build_options(cls: type[Any], given: Mapping[str, Any], variant: str) -> Any
     Raises
     ------
     OptionError
-        For a name that the variant does not know; the message lists those that it does.
+        For a name that the variant does not know; the message lists those that it does. For text
+        where it takes a number.
     """
-    known = [field.name for field in dataclasses.fields(cls)]
+    fields = {field.name: str(field.type) for field in dataclasses.fields(cls)}
+    known = list(fields)
     for name in given:
         if name not in known:
             has = f"it has: {', '.join(known)}" if known else "it has none"
-            raise OptionError(
-                f"{variant} has no option {name!r}: {has}{did_you_mean(name, known)}"
-            )
+            raise OptionError(f"{variant} has no option {name!r}: {has}{did_you_mean(name, known)}")
+        if isinstance(given[name], str) and set(fields[name].split(" | ")) <= _NUMBERS:
+            raise OptionError(f"{variant}: {name} is {given[name]!r}: give a number")
     return cls(**given)

@@ -35,6 +35,7 @@ __all__ = [
     "write_profile",
 ]
 
+_GIVE = "give a file that `nearfar sssp --profile` or `nearfar sweep -o` wrote"
 _FORMAT = "nearfar profile 1"
 _SERIES = ("frontier", "near", "far", "edges", "labelled", "final", "seconds")
 
@@ -141,9 +142,9 @@ def read_profile(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise GraphFormatError(f"not a profile: {error}", path) from None
+        raise GraphFormatError(f"not a profile ({error}): {_GIVE}", path) from None
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise GraphFormatError(f'not a profile: "format" is not {_FORMAT!r}', path)
+        raise GraphFormatError(f'not a profile ("format" is not {_FORMAT!r}): {_GIVE}', path)
     return document
 
 

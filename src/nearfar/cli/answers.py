@@ -36,7 +36,7 @@ SUFFIXES = (".csv", ".csv.gz", ".parquet", ".npz", ".json")
 _ROWS = 1 << 16
 
 
-def suffix_of(path: str) -> str:
+def suffix_of(path: str, what: str = "output") -> str:
     """Suffix that names the table format; ``-`` (stdout) is CSV.
 
     Raises
@@ -49,7 +49,7 @@ def suffix_of(path: str) -> str:
     for suffix in sorted(SUFFIXES, key=len, reverse=True):
         if path.lower().endswith(suffix):
             return suffix
-    raise OptionError(f"output {path!r} has no known suffix: use one of {', '.join(SUFFIXES)}")
+    raise OptionError(f"{what} {path!r} has no known suffix: use one of {', '.join(SUFFIXES)}")
 
 
 def parquet() -> Any:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "add_graph",
     "add_solver",
+    "at_least_one",
     "number",
     "read_graph",
     "read_vertex",
@@ -81,6 +82,17 @@ def number(text: str) -> int | float:
         return int(text)
     except ValueError:
         return float(text)
+
+
+def at_least_one(text: str) -> int:
+    """Read a whole number above 0 (an argparse type)."""
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
+
+
+at_least_one.__name__ = "whole number of at least 1"  # what argparse calls it
 
 
 def value_of(text: str) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nearfar.cli.arguments import at_least_one
 from nearfar.cli.console import Exit, Progress, emit, note, rows
 
 if TYPE_CHECKING:
@@ -26,16 +27,6 @@ nearfar bench graphs
 nearfar bench peers --graphs grid small --threads 1 2 -o results
 nearfar bench peers --peers scipy --methods dijkstra_binary_heap --rounds 5
 nearfar bench peers --shrink 100 --rounds 3"""
-
-
-def _whole(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
-
-
-_whole.__name__ = "whole number of at least 1"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -57,14 +48,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads",
         nargs="+",
-        type=_whole,
+        type=at_least_one,
         default=[1, 2],
         metavar="N",
         help="workers (default: 1 2)",
     )
-    parser.add_argument("--rounds", type=_whole, default=7, help="timed rounds (default: 7)")
+    parser.add_argument("--rounds", type=at_least_one, default=7, help="timed rounds (default: 7)")
     parser.add_argument(
-        "--sources", type=_whole, default=3, help="sources a graph, taken in turn (default: 3)"
+        "--sources",
+        type=at_least_one,
+        default=3,
+        help="sources a graph, taken in turn (default: 3)",
     )
     parser.add_argument(
         "--patience",
@@ -75,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--shrink",
-        type=_whole,
+        type=at_least_one,
         default=1,
         metavar="K",
         help="generated graphs with 1/K of the vertices, for a quick try",

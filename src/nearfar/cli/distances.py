@@ -7,6 +7,7 @@ few) a row without keeping the matrix; --pair prints the distance of single pair
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.arguments import (
@@ -89,6 +90,11 @@ def run(args: argparse.Namespace) -> int:
     """Solve and print or write."""
     from nearfar.many import distances
 
+    if args.out and args.reduce:
+        raise OptionError("--reduce prints its numbers: leave out -o, or redirect the output")
+    for path in (args.out, args.predecessors):
+        if path is not None and not Path(path).resolve().parent.is_dir():
+            raise OptionError(f"output {path!r}: its folder does not exist")
     graph, _ = read_graph(args)
     options = solver_options(args)
     if options.pop("allow_unsafe", False):

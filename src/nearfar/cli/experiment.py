@@ -80,6 +80,8 @@ def run(args: argparse.Namespace) -> int:
         return Exit.OK
     if args.output is None:
         raise OptionError("give a folder for the results: -o DIR")
+    if args.output.exists() and not args.output.is_dir():
+        raise OptionError(f"-o {args.output} is a file: give a folder for the results")
     outcome = run_experiment(
         args.name,
         out=args.output,

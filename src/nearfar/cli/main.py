@@ -79,8 +79,9 @@ def _sentence(error: BaseException) -> str:
     ):
         place = f"{error.filename}: " if error.filename is not None else ""
         return f"{place}{error.strerror}"
-    if isinstance(error, MemoryError) and not str(error):
-        return "out of memory"
+    if isinstance(error, MemoryError) and not isinstance(error, nearfar.NearfarError):
+        said = f" ({error})" if str(error) else ""
+        return f"out of memory{said}: use a smaller graph, or a machine with more memory"
     text = " ".join(str(error).split()) or type(error).__name__
     if exit_code(error) is Exit.UNEXPECTED:
         return f"{type(error).__name__}: {text} (unexpected: --debug shows the traceback)"

@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from nearfar.cli.arguments import add_graph, read_graph, read_vertex
+from nearfar.cli.arguments import add_graph, at_least_one, read_graph, read_vertex
 from nearfar.cli.console import Exit, duration, emit, note
 from nearfar.cli.sssp import distance_text
-from nearfar.errors import OptionError, UnreachableError
+from nearfar.errors import UnreachableError
 
 if TYPE_CHECKING:
     import argparse
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number from 0")
     parser.add_argument("target", metavar="TARGET", help="vertex name, or its number from 0")
     parser.add_argument(
-        "-k", type=int, default=3, metavar="K", help="at most so many paths (default: 3)"
+        "-k", type=at_least_one, default=3, metavar="K", help="at most so many paths (default: 3)"
     )
 
 
@@ -39,8 +39,6 @@ def run(args: argparse.Namespace) -> int:
     """Find the paths and print them."""
     from nearfar.yen import k_shortest_paths
 
-    if args.k < 1:
-        raise OptionError(f"-k is {args.k}: give the number of paths, at least 1")
     graph, _ = read_graph(args)
     source = read_vertex(graph, args.source, "source")
     target = read_vertex(graph, args.target, "target")

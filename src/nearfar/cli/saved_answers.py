@@ -120,7 +120,7 @@ def load_answer(path: str, graph: Graph) -> SavedAnswer:
     GraphFormatError
         Where it is not a table of this graph's vertices.
     """
-    suffix = suffix_of(path)
+    suffix = suffix_of(path, "answer")
     facts: dict[str, Any] = {}
     if suffix in (".csv", ".csv.gz"):
         columns = _read_csv(path, suffix)

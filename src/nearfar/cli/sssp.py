@@ -103,6 +103,8 @@ def run(args: argparse.Namespace) -> int:
         **given,
     )
     seconds = time.perf_counter() - began
+    if not paths.n_reached:
+        raise OptionError(f"--limit {args.limit} leaves out the source itself: give at least 0")
     facts = {**summary(paths), "seconds": seconds, "read_seconds": read_seconds}
     if targets is not None:
         facts["targets"] = {str(t): paths.distance_to(t) for t in targets}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from nearfar.cli.arguments import add_graph, number, read_graph, read_vertex
 from nearfar.cli.console import Exit, duration, emit
+from nearfar.errors import OptionError
 
 if TYPE_CHECKING:
     import argparse
@@ -46,6 +47,9 @@ def run(args: argparse.Namespace) -> int:
 
     graph, _ = read_graph(args)
     source = read_vertex(graph, args.source, "source")
+    for factor in args.factors or ():
+        if not 0 < factor < float("inf"):
+            raise OptionError(f"--factors {factor}: give numbers greater than 0")
     chosen = {"factors": args.factors} if args.factors else {}
     found = delta_sweep(graph, source, method=args.method, **chosen)
     if args.output is not None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from nearfar.cli.arguments import add_graph, read_graph
+from nearfar.cli.arguments import add_graph, at_least_one, read_graph
 from nearfar.cli.console import Exit, Progress, duration, emit, rows
 from nearfar.errors import OptionError
 
@@ -59,7 +59,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="method to tune, repeatable (default: crauser_successors, frontier_successors); one "
         f"of {', '.join(tunable())}",
     )
-    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="samples a shape")
+    parser.add_argument(
+        "--rounds", type=at_least_one, default=5, metavar="N", help="samples a shape"
+    )
     parser.add_argument(
         "--no-store", dest="store", action="store_false", help="measure, but keep nothing"
     )

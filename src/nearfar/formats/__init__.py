@@ -125,7 +125,9 @@ def write(
             return
     what = f"files named {os.path.basename(name)!r}" if format is None else f"{format} files"
     writable = [spec.name for spec in formats().values() if spec.write is not None]
-    raise OptionError(f"{what} cannot be written: pass format=, one of {', '.join(writable)}")
+    raise OptionError(
+        f"{what} cannot be written: give another suffix or a format, one of {', '.join(writable)}"
+    )
 
 
 def detect(path: str | os.PathLike[str]) -> str:

@@ -66,10 +66,12 @@ class Source:
         self.suffix, packed = split_suffix(self.path)
         self._progress = progress
         self._data: NDArray[np.uint8] | None = None
+        if not self.path:
+            raise OptionError("the name of the graph file is empty: give a file")
+        if os.path.isdir(self.path):
+            raise GraphFormatError("this is a folder: give a file", self.path)
         try:
             status = os.stat(self.path)
-            if stat.S_ISDIR(status.st_mode):
-                raise GraphFormatError("this is a folder: give a file", self.path)
             self.regular = stat.S_ISREG(status.st_mode)
             self.size = status.st_size
             with open(self.path, "rb") as file:

@@ -63,7 +63,10 @@ def write(graph: Graph, sink: Sink) -> None:
     from nearfar import _cpu
 
     if graph.directed:
-        raise sink.fail("METIS files hold undirected graphs only")
+        raise sink.fail(
+            "METIS files hold undirected graphs only: read it with directed=false, or choose "
+            "another format"
+        )
     weights = graph.is_weighted and graph.n_edges > 0
     if weights and (graph.weight_dtype.kind == "f" or graph.min_weight < 1):
         raise sink.fail("METIS files hold integer weights greater than 0 only")
