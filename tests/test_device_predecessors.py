@@ -135,7 +135,9 @@ def test_64_bit_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
         check(as_dtype(ZOO[name](), "int64"), 0)
 
 
-@pytest.mark.parametrize("method", ["near_far@cuda", "frontier_successors@cuda", "bellman_ford_queue@cuda"])
+@pytest.mark.parametrize(
+    "method", ["near_far@cuda", "frontier_successors@cuda", "bellman_ford_queue@cuda"]
+)
 def test_asked_for_with_a_solve(method: str) -> None:
     """Limits and targets mask them; a later question gives the same."""
     graph = as_dtype(ZOO["grid"](), "int32")

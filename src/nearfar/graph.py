@@ -216,11 +216,34 @@ class Graph:
         return int(np.argmax(self.degrees)) if self.n_vertices else 0
 
     def weight_sample(self, step: int) -> NDArray[Any]:
-        """Every so manieth weight, from the first on."""
+        """A regular sample of the weights.
+
+        Parameters
+        ----------
+        step : int
+            Every so manieth weight, from the first on.
+
+        Returns
+        -------
+        array
+            A view, dtype of the weights; ones without weights.
+        """
         return self.effective_weights[::step]
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
-        """Targets of some vertices' first edges, at most so many each, joined."""
+        """Targets of some vertices' first edges, joined; O(edges returned).
+
+        Parameters
+        ----------
+        vertices : int array
+            At least one vertex index.
+        most : int
+            At most so many edges of each.
+
+        Returns
+        -------
+        int array
+        """
         begin = self.indptr[vertices]
         counts = np.minimum(self.indptr[vertices + 1] - begin, most)
         ends = np.cumsum(counts)
