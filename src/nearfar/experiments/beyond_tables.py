@@ -117,7 +117,7 @@ def _roofline(done: Sequence[Done], device: str) -> Table:
         columns.append(Column("looks an edge"))
     where = "one core" if device == "cpu" else "the device"
     caption = (
-        f"Rates of {where}, measured by the same run; the last column takes the greater bound, and "
+        f"Rates of {where}, measured by the same run; bound / measured takes the greater bound, and "
         "is above 1 where several cores beat one core's rate or caches help more than in the "
         "micro-benchmark."
     )
