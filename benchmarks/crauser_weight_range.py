@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import nearfar
+from nearfar.bench.environment import environment
 from nearfar.generators import generate
 
 IDEAS = ("frontier_successors", "crauser_successors", "crauser_in", "crauser_in_out")
@@ -59,7 +60,8 @@ def main() -> int:
                 flush=True,
             )
     if args.output:
-        args.output.write_text(json.dumps({"results": rows}, indent=1) + "\n")
+        record = {"environment": environment(), "results": rows}
+        args.output.write_text(json.dumps(record, indent=1) + "\n")
     return 0
 
 

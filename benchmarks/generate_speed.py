@@ -19,6 +19,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from nearfar.bench.environment import environment
+
 RESULT = Path(__file__).parent / "results" / "generate_speed.json"
 
 # Sizes for 100 million stored edges; Qhull bounds the mesh, which is therefore smaller.
@@ -76,6 +78,7 @@ def main() -> None:
         print(json.dumps(kept[name]), flush=True)
     report = {
         "what": "seconds from call to finished Graph, one run a family, each in its own process",
+        "environment": environment(),
         "threads": threads(),
         "cores": os.cpu_count(),
         "machine": platform.machine(),

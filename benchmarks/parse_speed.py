@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from nearfar import Graph
+from nearfar.bench.environment import environment
 from nearfar.formats import read, write
 
 RESULT = Path(__file__).parent / "results" / "parse_speed.json"
@@ -146,6 +147,7 @@ def main() -> None:
                 flush=True,
             )
     report = {
+        "environment": environment(),
         "machine": {
             "processor": platform.processor() or platform.machine(),
             "cores": len(os.sched_getaffinity(0)),

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from nearfar.bench.environment import environment
 from nearfar.generators import generate
 from nearfar.graph import Graph
 from nearfar.registry import Workspace, find
@@ -100,7 +101,8 @@ def main() -> int:
         )
         rows = [row for name in args.graphs for row in measure(name, program, args.rounds)]
     if args.output:
-        args.output.write_text(json.dumps({"results": rows}, indent=1) + "\n")
+        record = {"environment": environment(), "results": rows}
+        args.output.write_text(json.dumps(record, indent=1) + "\n")
     return int(not all(row["same_answer"] for row in rows))
 
 
