@@ -122,7 +122,8 @@ def device_arrays() -> dict[str, Any]:
 
     graph = grid()
     arrays = {name: upload(getattr(graph, name)) for name in ("indptr", "indices", "weights")}
-    return {**arrays, **{f"cupy_{name}": array for name, array in arrays.items()}}
+    named = {f"cupy_{name}": array for name, array in arrays.items()}
+    return {**arrays, **named, "matrix": upload(graph.to_scipy().toarray())}
 
 
 #: Page -> the names that its snippets take for granted.
