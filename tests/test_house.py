@@ -176,3 +176,14 @@ SOURCES = [
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_files_can_be_read_in_one_sitting(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 450
+
+
+def test_benchmarks_record_where_they_ran() -> None:
+    """A number without machine, date and commit is no measurement."""
+    writers = 0
+    for path in sorted((ROOT / "benchmarks").glob("*.py")):
+        text = path.read_text()
+        if "json.dumps" in text and "write_text" in text:
+            writers += 1
+            assert "environment(" in text, path.name
+    assert writers > 5
