@@ -117,8 +117,8 @@ def _roofline(done: Sequence[Done], device: str) -> Table:
         columns.append(Column("looks an edge"))
     where = "one core" if device == "cpu" else "the device"
     caption = (
-        f"Rates of {where}, measured by the same run; bound / measured takes the greater bound, and "
-        "is above 1 where several cores beat one core's rate or caches help more than in the "
+        f"Rates of {where}, measured by the same run; bound / measured takes the greater bound, "
+        "and is above 1 where several cores beat one core's rate or caches help more than in the "
         "micro-benchmark."
     )
     if device == "cuda":

@@ -101,9 +101,10 @@ def _looks(panels: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
 
 
 def _one_legend(panels: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether one legend outside serves all panels: many labels, or the same in several panels."""
+    """Whether one legend outside serves all: bars, many labels, the same in several panels."""
     each = [tuple(s["label"] for s in panel["series"] if s["label"]) for panel in panels]
-    if any(len(labels) > 4 for labels in each):
+    bars = any(panel["kind"] == "bars" for panel in panels)
+    if any(len(labels) > (0 if bars else 4) for labels in each):
         return True
     return len(each) > 1 and len(each[0]) > 1 and len(set(each)) == 1
 
@@ -147,6 +148,7 @@ def _dress(axes: Any, panel: Mapping[str, Any]) -> None:
         axes.text(at, 0.98, f" {label}", fontsize=7, va="top", transform=where)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", linewidth=0.3)
+    axes.set_axisbelow(True)
 
 
 def _label_log(axis: Any) -> None:
