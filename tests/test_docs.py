@@ -132,6 +132,33 @@ def test_peers_table_follows_the_measurement(
     assert cells[1:] == ["4.00", "2.00", "20.0", "10.0 igraph", "10.0x", "5.0x"]
 
 
+def test_gpu_table_of_the_readme_follows_the_experiment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = load_program("scripts", "speed_tables")
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    assert "nearfar experiment beyond" in tables.gpu_beside_its_host()
+    seconds = {"nearfar, 1 core": 0.008, "nearfar, 4 cores": 0.004, "nearfar, GPU": 0.001}
+    cases = {k: {"median_seconds": v, "wrong_runs": 0} for k, v in seconds.items()}
+    task = {"key": "toy", "environment": 0, "result": {"n": 10, "m": 20, "cases": cases}}
+    where = {
+        "gpu": {"name": "a GPU", "cupy": "14"},
+        "cpu": "a processor",
+        "cores": 4,
+        "date": "2026-01-01T00:00:00",
+        "commit": "0123456789abcdef",
+    }
+    kept = {"tasks": [task], "environments": [where], "settings": {"rounds": 5}}
+    (tmp_path / "beyond-cuda.json").write_text(json.dumps(kept))
+    text = tables.gpu_beside_its_host()
+    assert "| graph | GPU | 1 core | 4 cores | over the better |" in text
+    assert "| toy: 10 vertices, 20 edges | 1.00 | 8.00 | 4.00 | 4.0x |" in text
+    assert "every answer bit for bit a proven one" in text
+    cases["nearfar, GPU"]["wrong_runs"] = 2
+    (tmp_path / "beyond-cuda.json").write_text(json.dumps(kept))
+    assert "2 wrong answers" in tables.gpu_beside_its_host()
+
+
 def test_flagship_table_says_what_was_missed() -> None:
     tables = load_program("scripts", "speed_tables")
     row = {"options": {}, "median_ms": 3.0}
