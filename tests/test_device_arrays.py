@@ -47,6 +47,7 @@ def test_same_facts(name: str, dtype: str) -> None:
         assert made.mean_weight == pytest.approx(graph.mean_weight)
     assert (made.max_degree, made.widest_vertex) == (graph.max_degree, graph.widest_vertex)
     assert made.is_weighted == graph.is_weighted
+    assert repr(made).startswith(repr(graph).rpartition(",")[0])
     assert not on_the_host(made)
     np.testing.assert_array_equal(made.indices, graph.indices)
     assert on_the_host(made) == {"indices"}

@@ -433,10 +433,10 @@ class Graph:
         return name.item() if isinstance(name, np.generic) else name
 
     def __repr__(self) -> str:
-        if self.weights is None:
+        if not self.is_weighted:
             weights = "unweighted"
         else:
-            weights = f"{self.weights.dtype} weights {self.min_weight}..{self.max_weight}"
+            weights = f"{self.weight_dtype} weights {self.min_weight}..{self.max_weight}"
         kind = "directed" if self.directed else "undirected"
         size = f"{self.nbytes / 2**20:.1f} MiB"
         return f"Graph(n={self.n_vertices:,}, m={self.n_edges:,}, {kind}, {weights}, {size})"

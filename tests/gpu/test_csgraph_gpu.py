@@ -38,7 +38,7 @@ def test_sparse_matrix_of_the_device(indices: object, directed: bool) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
-@pytest.mark.parametrize("indices", [3, [0, 5, 9], None])
+@pytest.mark.parametrize("indices", [3, [0, 5, 9], [[1, 2], [3, 4]]])
 @pytest.mark.parametrize("directed", [True, False])
 def test_no_edge_and_no_answer_goes_over_the_host(
     indices: object, directed: bool, dtype: type, monkeypatch: pytest.MonkeyPatch

@@ -57,7 +57,7 @@ def device_adjacency(matrix: Any) -> Graph:
         edge = cp.isfinite(weights)
         if bool(edge.all()):
             raise
-        before = cp.concatenate((cp.zeros(1, dtype=np.int64), cp.cumsum(edge)))
+        before = cp.concatenate((cp.zeros(1, dtype=np.int64), cp.cumsum(edge, dtype=np.int64)))
         return from_device_arrays(before[indptr], indices[edge], weights[edge])
 
 
