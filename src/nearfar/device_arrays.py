@@ -261,7 +261,7 @@ def _scan(indptr: Any, indices: Any, weights: Any) -> dict[str, Any]:
     if count["n_nonfinite"]:
         at = first["first_nonfinite"]
         refuse_weight(at, float(weights[at]), count["n_nonfinite"])
-    one = 1 if m else 0
+    one = weight.type(1 if m else 0).item()
     found = {"min": one, "max": one, "mean": float(one)}
     if weights is not None and m:
         least, most = parts["least"].min().item(), parts["most"].max().item()
