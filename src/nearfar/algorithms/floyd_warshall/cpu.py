@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FloydWarshallOptions",
+    "fits_matrix",
     "floyd_warshall",
     "keeps_predecessors",
     "longest_path",
@@ -98,7 +99,8 @@ def _predecessors(graph: Graph, distances: NDArray[Any], threads: int) -> NDArra
     return found
 
 
-def _fits(graph: Graph, request: Request) -> Literal[True] | str:
+def fits_matrix(graph: Graph, request: Request) -> Literal[True] | str:
+    """Whether sums of paths stay within 64 bits, on any device."""
     if graph.weight_dtype.kind == "i" and longest_path(graph) >= 2**61:
         return "Floyd-Warshall needs path weights below 2^61"
     return True
@@ -111,7 +113,7 @@ def _fits(graph: Graph, request: Request) -> Literal[True] | str:
     weights="any",
     options=FloydWarshallOptions,
     predecessors=True,
-    requires=_fits,
+    requires=fits_matrix,
     paper="floyd-1962",
     section="blocked after Venkataraman et al. 2003",
     summary="blocked matrix form for dense or small graphs",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar import _cpu
 from nearfar.algorithms.floyd_warshall.cpu import (
     FloydWarshallOptions,
+    fits_matrix,
     keeps_predecessors,
-    longest_path,
     needs_64_bits,
     rows_left,
 )
@@ -19,7 +19,7 @@ from nearfar.cuda.device_graph import C_NAMES
 from nearfar.graph import unreached_value
 from nearfar.negative_cycles import potentials
 from nearfar.paths import tight_predecessors
-from nearfar.registry import Answer, Request, Workspace, variant
+from nearfar.registry import Answer, Workspace, variant
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -125,12 +125,6 @@ def add_min_ceiling(dtype: np.dtype[Any], turns: int = 20_000) -> float:
     return best
 
 
-def _fits(graph: Graph, request: Request) -> Literal[True] | str:
-    if graph.weight_dtype.kind == "i" and longest_path(graph) >= 2**61:
-        return "Floyd-Warshall needs path weights below 2^61"
-    return True
-
-
 @variant(
     "floyd_warshall",
     device="cuda",
@@ -138,7 +132,7 @@ def _fits(graph: Graph, request: Request) -> Literal[True] | str:
     weights="any",
     options=FloydWarshallOptions,
     predecessors=True,
-    requires=_fits,
+    requires=fits_matrix,
     paper="floyd-1962",
     section="blocked after Venkataraman et al. 2003",
     summary="blocked matrix form in tiles, with the fused add-min instruction for int32",
