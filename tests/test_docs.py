@@ -129,7 +129,7 @@ def test_peers_table_follows_the_measurement(
     (tmp_path / "peers.json").write_text(json.dumps(peer_document()))
     row = next(line for line in tables.peers().splitlines() if line.startswith("| toy"))
     cells = [cell.strip() for cell in row.strip("|").split("|")]
-    assert cells[1:] == ["4.00", "2.00", "20.0", "10.0 igraph", "10.0x", "5.0x"]
+    assert cells[1:] == ["4.00", "2.00", "20.0", "10.0 igraph", "10.0x", "5.0x", "2.50", "5.00"]
 
 
 def test_gpu_table_of_the_readme_follows_the_experiment(
