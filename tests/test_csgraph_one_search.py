@@ -66,3 +66,71 @@ def test_a_view_keeps_its_arrays() -> None:
     assert alive() is not None
     del view
     assert alive() is None
+
+
+def dense(kind: str, n: int = 301, seed: int = 8) -> sp.csr_array:
+    """Long rows, with weights of a byte, of two, or of neither."""
+    random = np.random.default_rng(seed)
+    top = {"byte": 256, "short": 65_536, "fractions": 9, "one fraction": 256, "long": 70_000}[kind]
+    matrix = sp.csr_array(random.random((n, n)) < 0.5).astype(np.float64)
+    matrix.data = random.integers(0, top, matrix.nnz).astype(np.float64)
+    matrix.data[-1] = top - 1
+    if kind == "fractions":
+        matrix.data += random.random(matrix.nnz)
+    if kind == "one fraction":
+        matrix.data[-1] = 0.5
+    return matrix
+
+
+KINDS = ["byte", "short", "fractions", "one fraction", "long"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_one_search_in_long_rows(kind: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nearfar.csgraph.one_search.SHARED", 0)
+    monkeypatch.setattr("nearfar.csgraph.one_search.DENSE", 1 << 20)
+    matrix = dense(kind)
+    expected = theirs.dijkstra(matrix, indices=[3])
+    found = search_once(matrix, 3, np.inf, False, Engine(threads=threads))
+    assert found is not None
+    np.testing.assert_array_equal(found[0], expected[0])
+    bound = float(np.median(expected))
+    near = search_once(matrix, 3, bound, False, Engine(threads=threads))
+    assert near is not None
+    np.testing.assert_array_equal(near[0], theirs.dijkstra(matrix, indices=3, limit=bound))
+
+
+@pytest.mark.parametrize("position", [0, 8191, 20_000, -1])
+@pytest.mark.parametrize("weight", [-1.0, np.inf])
+def test_one_search_sees_odd_weights_in_long_rows(position: int, weight: float) -> None:
+    matrix = dense("byte")
+    matrix.data[position] = weight
+    assert search_once(matrix, 5, np.inf, False, Engine(threads=1)) is None
+
+
+@pytest.mark.parametrize("position", [0, 20_000, -1])
+@pytest.mark.parametrize("index", [-1, 301, 1 << 30])
+def test_one_search_sees_wrong_targets_in_long_rows(position: int, index: int) -> None:
+    matrix = dense("byte")
+    indices = matrix.indices.copy()
+    indices[position] = index
+    bad = sp.csr_array(matrix.shape)
+    bad.indptr, bad.indices, bad.data = matrix.indptr, indices, matrix.data
+    assert search_once(bad, 5, np.inf, False, Engine(threads=1)) is None
+
+
+@pytest.mark.parametrize("method", ["delta_stepping@cpu", "delta_stepping_parallel@cpu"])
+@pytest.mark.parametrize("kind", ["byte", "short", "long"])
+def test_delta_stepping_in_long_rows_of_small_weights(kind: str, method: str) -> None:
+    matrix = dense(kind).astype(np.int32)
+    graph = nearfar.Graph.from_csr(matrix.indptr, matrix.indices, matrix.data)
+    expected = nearfar.sssp(graph, 7, method="dijkstra_binary_heap@cpu")
+    for _ in range(2):  # the second run finds the copy that the first made
+        paths = nearfar.sssp(graph, 7, method=method)
+        np.testing.assert_array_equal(paths.distances, expected.distances)
+        nearfar.verify(graph, paths)
+    assert (graph.cache["narrow_view"] is None) == (kind == "long")
+    bound = int(np.median(expected.distances))
+    near = nearfar.sssp(graph, 7, method=method, limit=bound)
+    assert near.n_reached == np.count_nonzero(expected.distances <= bound)

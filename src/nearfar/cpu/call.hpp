@@ -32,8 +32,8 @@ inline nb::dict as_dict(const SearchStats& stats) {
   return out;
 }
 
-template <class Solver>
-nb::dict call_search(GraphView& view, bool packed, int64_t source, const Array& distances,
+template <class View, class Solver>
+nb::dict call_search(View& view, bool packed, int64_t source, const Array& distances,
                      std::optional<double> limit, const Targets& targets, int threads,
                      Solver&& solver) {
   auto run = [&](const auto& csr) {

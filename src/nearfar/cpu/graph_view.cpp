@@ -16,27 +16,20 @@
 
 namespace nearfar {
 
-namespace {
-
-// Large blocks ask for huge pages: rows are visited in no order, and with small pages nearly every
-// visit to a graph of some size misses the processor's table of address translations.
-std::byte* allocate(std::size_t bytes) {
+HugeBlock::HugeBlock(std::size_t bytes) {
   constexpr std::size_t kHuge = std::size_t{1} << 21;
   if (bytes < 2 * kHuge) {
-    auto* block = static_cast<std::byte*>(std::malloc(bytes));
-    if (block == nullptr) throw std::bad_alloc();
-    return block;
+    block_.reset(static_cast<std::byte*>(std::malloc(bytes)));
+    if (block_ == nullptr) throw std::bad_alloc();
+    return;
   }
   const std::size_t rounded = (bytes + kHuge - 1) / kHuge * kHuge;
-  auto* block = static_cast<std::byte*>(std::aligned_alloc(kHuge, rounded));
-  if (block == nullptr) throw std::bad_alloc();
+  block_.reset(static_cast<std::byte*>(std::aligned_alloc(kHuge, rounded)));
+  if (block_ == nullptr) throw std::bad_alloc();
 #if defined(__linux__)
-  ::madvise(block, rounded, MADV_HUGEPAGE);
+  ::madvise(block_.get(), rounded, MADV_HUGEPAGE);
 #endif
-  return block;
 }
-
-}  // namespace
 
 void GraphView::pack(int threads) {
   std::call_once(packed_once_, [&] {
@@ -47,8 +40,8 @@ void GraphView::pack(int threads) {
           const auto m = static_cast<std::size_t>(csr.m);
           packed_bytes_ = m * sizeof(E);
           // One spare record, so that prefetching or reading one past the end stays inside.
-          packed_.reset(allocate(packed_bytes_ + sizeof(E)));
-          E* out = reinterpret_cast<E*>(packed_.get());
+          packed_ = HugeBlock(packed_bytes_ + sizeof(E));
+          E* out = reinterpret_cast<E*>(packed_.data());
           auto fill = [&csr, out](std::size_t from, std::size_t to) {
             for (std::size_t i = from; i < to; ++i) out[i] = E{csr.indices[i], csr.weights[i]};
           };

@@ -8,12 +8,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
-#include <memory>
 #include <mutex>
 #include <type_traits>
 #include <variant>
+
+#include "cpu/huge_block.hpp"
 
 namespace nearfar {
 
@@ -51,6 +51,24 @@ struct SplitCsr : Csr<IndexT, WeightT> {
   }
   __attribute__((always_inline)) WeightT weight(std::size_t e) const { return this->weights[e]; }
 };
+
+// Rows whose weights are whole numbers of one or two bytes, searched in int32: a long row is read
+// in a fraction of its memory, and one instruction compares the weights of 32 edges.
+template <class IndexT, class SmallT>
+struct NarrowCsr : Csr<IndexT, int32_t> {
+  using EdgeType = Edge<IndexT, int32_t>;
+  using Small = SmallT;
+  static constexpr bool packed = false;
+  static constexpr std::size_t kSpare = 32;  // elements behind the last that may be read
+  const Small* small = nullptr;
+  __attribute__((always_inline)) EdgeType edge(std::size_t e) const {
+    return {this->indices[e], small[e]};
+  }
+  __attribute__((always_inline)) int32_t weight(std::size_t e) const { return small[e]; }
+};
+
+template <class C>
+concept Narrow = requires(const C& csr) { csr.small; };
 
 // Distances have the weights' type; the value that means "not reached" and at which sums saturate.
 template <class Weight>
@@ -102,10 +120,7 @@ class GraphView {
  private:
   AnyCsr csr_;
   std::once_flag packed_once_;
-  struct Free {
-    void operator()(std::byte* block) const { std::free(block); }
-  };
-  std::unique_ptr<std::byte[], Free> packed_;
+  HugeBlock packed_;
   std::size_t packed_bytes_ = 0;
 };
 

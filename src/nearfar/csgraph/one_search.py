@@ -1,10 +1,10 @@
 """One search on the bare arrays of a SciPy matrix: neither validated nor packed beforehand.
 
-A matrix that is searched once pays for a pass that validates it and one that packs its edges as
-much as for the search. So the rows are checked when the search reads them, and those that it never
-reads afterwards; whatever is unusual (a negative or infinite weight, an index out of range) sends
-the matrix the long way, which says what is wrong with it. NaN weights improve nothing, which makes
-them the non-edges that they are to SciPy.
+To validate a matrix as a Graph and to pack its edges costs as much as one search. So one pass at
+the speed of memory looks whether the edges are usual ones, and with long rows copies weights that
+are small whole numbers into a byte or two each; whatever is unusual (a negative or infinite weight,
+an index out of range) sends the matrix the long way, which says what is wrong with it. NaN weights
+improve nothing, which makes them the non-edges that they are to SciPy.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["search_once"]
 
-#: With more edges than this, workers that share packed edges are faster than one without them.
+#: With more edges than this, and fewer a vertex than DENSE, workers share the search.
 SHARED = 1 << 18
 
 
@@ -72,15 +72,16 @@ def search_once(
     if not usual or any(a.dtype != np.int32 for a in arrays[:2]) or len(csr.data) != m:
         return None
     threads = check_threads(engine.threads)
-    if threads != 1 and m > SHARED and m < DENSE * n:
-        return None
+    workers = threads if SHARED < m < DENSE * n else 1
     from nearfar import _cpu
 
     sources, _ = source_indices(indices, n)
     bound = check_limit(limit)
     distances = np.empty(n)
     source = int(sources[0])
-    stats = _cpu.search_matrix(*arrays, source, distances, None if bound is None else float(bound))
+    stats = _cpu.search_matrix(
+        *arrays, source, distances, None if bound is None else float(bound), workers
+    )
     if stats is None or stats["greatest_weight"] * max(n - 1, 1) >= np.finfo(np.float64).max:
         return None
     if bound is not None:

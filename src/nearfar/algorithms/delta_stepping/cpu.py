@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,22 @@ from nearfar.registry import Answer, variant
 if TYPE_CHECKING:
     from nearfar.graph import Graph
     from nearfar.registry import Workspace
+
+
+#: With so many edges a vertex, weights of a byte or two are read beside the targets.
+_LONG_ROWS = 16
+
+
+def _narrow_view(graph: Graph) -> Any:
+    """Long rows with small weights in a byte or two each, cached; None where that does not fit."""
+    if graph.mean_degree < _LONG_ROWS or graph.weights is None:
+        return None
+    if "narrow_view" not in graph.cache:
+        fits = graph.weights.dtype == np.int32 and graph.indices.dtype == np.int32
+        fits = fits and graph.max_weight <= np.iinfo(np.uint16).max
+        arrays = graph.indptr, graph.indices, graph.weights
+        graph.cache["narrow_view"] = _cpu.NarrowView.make(*arrays) if fits else None
+    return graph.cache["narrow_view"]
 
 
 @variant(
@@ -29,8 +45,14 @@ def delta_stepping(
 ) -> Answer:
     """Buckets in place of a heap, so that memory can be read ahead of time."""
     distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
+    narrow = _narrow_view(graph)
     stats = _cpu.delta_stepping(
-        graph.view, source, distances, options.delta, workspace.limit, workspace.targets
+        graph.view if narrow is None else narrow,
+        source,
+        distances,
+        options.delta,
+        workspace.limit,
+        workspace.targets,
     )
     return Answer(distances, stats)
 
@@ -49,8 +71,9 @@ def delta_stepping_parallel(
 ) -> Answer:
     """Workers share every bucket; with one thread it is the same loop without company."""
     distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
+    narrow = _narrow_view(graph)
     stats = _cpu.delta_stepping_parallel(
-        graph.view,
+        graph.view if narrow is None else narrow,
         source,
         distances,
         workspace.threads,

@@ -170,6 +170,7 @@ struct Team {
       try {
         const uint64_t edges = me.work.stats.edges_relaxed;
         round(worker, all.first, turn, parity);
+        me.work.renew_bound();
         if (worker == 0) interrupt.poll(me.work.stats.edges_relaxed - edges + 64);
       } catch (...) {
         me.error = std::current_exception();
@@ -232,5 +233,10 @@ SearchStats delta_parallel(const C& csr, typename C::Index source, typename C::W
   template SearchStats delta_parallel<Csr<I, W>>(const Csr<I, W>&, I, W*, StopRule<W>, DeltaPlan, \
                                                  WorkerPool&, int, Interrupt&);
 NEARFAR_FOR_EACH_CSR(NEARFAR_INSTANTIATE)
+
+#define NEARFAR_INSTANTIATE_BARE(C)                                                          \
+  template SearchStats delta_parallel<C>(const C&, int32_t, C::Weight*, StopRule<C::Weight>, \
+                                         DeltaPlan, WorkerPool&, int, Interrupt&);
+NEARFAR_FOR_EACH_BARE(NEARFAR_INSTANTIATE_BARE)
 
 }  // namespace nearfar::NEARFAR_ISA

@@ -10,6 +10,12 @@
 // Included by *.simd.cpp only; lives in the namespace of the instruction set.
 #pragma once
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include <limits>
+
 #include "algorithms/delta_stepping/bucket_ring.hpp"
 #include "cpu/search.hpp"
 
@@ -52,16 +58,34 @@ struct SharedUpdate {
   }
 };
 
-// What a Scanner checks of a row before it relaxes it: nothing, in a graph that was validated.
-struct NoCheck {
-  static constexpr bool refused = false;
-  template <class C>
-  NEARFAR_INLINE bool row(const C&, std::size_t, std::size_t) {
-    return true;
+// Bit i: weights[i] <= most, for 32 weights in a row.
+NEARFAR_INLINE uint32_t at_most(const uint8_t* weights, uint8_t most) {
+#if defined(__AVX2__)
+  const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights));
+  const __m256i least = _mm256_min_epu8(w, _mm256_set1_epi8(static_cast<char>(most)));
+  return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(least, w)));
+#elif defined(__SSE2__)
+  const __m128i top = _mm_set1_epi8(static_cast<char>(most));
+  uint32_t bits = 0;
+  for (int i = 0; i < 2; ++i) {
+    const __m128i w = _mm_loadu_si128(reinterpret_cast<const __m128i*>(weights) + i);
+    const int half = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(w, top), w));
+    bits |= static_cast<uint32_t>(half) << (16 * i);
   }
-};
+  return bits;
+#else
+  uint32_t bits = 0;
+  for (uint32_t i = 0; i < 32; ++i) bits |= uint32_t{weights[i] <= most} << i;
+  return bits;
+#endif
+}
+NEARFAR_INLINE uint32_t at_most(const uint16_t* weights, uint16_t most) {
+  uint32_t bits = 0;
+  for (uint32_t i = 0; i < 32; ++i) bits |= uint32_t{weights[i] <= most} << i;
+  return bits;
+}
 
-template <class C, class Update, class Check = NoCheck>
+template <class C, class Update>
 class Scanner {
  public:
   using Index = typename C::Index;
@@ -71,7 +95,12 @@ class Scanner {
   using Bucket = typename Ring::Bucket;
 
   Scanner(const C& csr, Weight* distances, Weight limit, double delta)
-      : ring(delta), csr_(csr), distances_(distances), limit_(limit) {}
+      : ring(delta),
+        csr_(csr),
+        distances_(distances),
+        limit_(limit),
+        between_(csr.m / 32 >= csr.n ? static_cast<uint64_t>(csr.n) : ~uint64_t{0}),
+        look_(between_) {}
 
   // Relaxes the edges of from[begin..end); what lands in the current bucket goes to `fresh`, which
   // may be `from` itself, anything else to the ring.
@@ -98,8 +127,6 @@ class Scanner {
       if (Update::load(distances_ + entry.vertex) != d) continue;
       const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
       const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
-      if (!check.row(csr_, row, row_end)) [[unlikely]]
-        break;
       ++scanned;
       edges += row_end - row;
       if (Update::plain && row_end - row <= kShort) {
@@ -114,8 +141,10 @@ class Scanner {
           n += better;
           again += better & (old < high);
         }
-      } else {
+      } else if (bound == unreached<Weight>()) {
         relax_long(d, row, row_end, high, fresh, again, pushes);
+      } else {
+        sift(d, row, row_end, high, fresh, again, pushes);
       }
       if (n >= kHold) {
         enqueue(improved, n, fresh);
@@ -123,6 +152,7 @@ class Scanner {
         n = 0;
       }
     }
+    if (n_sifted_ != 0) relax_sifted(high, fresh, again, pushes);
     enqueue(improved, n, fresh);
     pushes += n;
     stats.edges_relaxed += edges;
@@ -132,8 +162,30 @@ class Scanner {
     repeated += again;
   }
 
+  // Once every vertex is reached, an edge of a dense graph that leads beyond the greatest distance
+  // is dropped before the distance of its target is looked up, and there most are. A distance that
+  // others lower meanwhile is less than what is read here, which only makes the bound looser.
+  void renew_bound() {
+    if (stats.edges_relaxed < look_) return;
+    look_ = stats.edges_relaxed + between_;
+    constexpr std::size_t kLanes = 32;
+    const auto n = static_cast<std::size_t>(csr_.n);
+    Weight most[kLanes] = {};
+    std::size_t v = 0;
+    for (; v + kLanes <= n; v += kLanes)
+      for (std::size_t i = 0; i < kLanes; ++i) {
+        const Weight d = Update::load(distances_ + v + i);
+        most[i] = d > most[i] ? d : most[i];
+      }
+    for (; v < n; ++v) {
+      const Weight d = Update::load(distances_ + v);
+      most[0] = d > most[0] ? d : most[0];
+    }
+    for (std::size_t i = 1; i < kLanes; ++i) most[0] = most[i] > most[0] ? most[i] : most[0];
+    bound = most[0];
+  }
+
   Ring ring;
-  Check check;
   Weight bound = unreached<Weight>();  // no distance is greater, so no longer sum can improve one
   SearchStats stats;
   uint64_t repeated = 0;  // improvements of vertices that were in the current bucket already
@@ -142,38 +194,31 @@ class Scanner {
   static constexpr std::size_t kRowAhead = 10;
   static constexpr std::size_t kEdgeAhead = 6;
   static constexpr std::size_t kTargetAhead = 3;
-  static constexpr std::size_t kTargets = 16;  // neighbours of a row that are fetched
+  static constexpr std::size_t kTargets = 16;  // neighbours of a row that are fetched here
   static constexpr std::size_t kLines = 32;    // cache lines of a row that are fetched
   static constexpr std::size_t kShort = 16;    // edges of a row that is relaxed without branches
   static constexpr std::size_t kHold = 128;    // improvements that are pushed together
 
-  // A row of many edges. Those whose sum is below the bound are listed first, without a branch: the
-  // distance of a target is looked up, which mostly means a miss, for these alone. A function of
-  // its own, so that the loops have the registers to themselves.
+  struct Sifted {
+    std::size_t edge;
+    Weight distance;
+  };
+
+  // A row of many edges: the distances of a block of targets are fetched before the first is used.
+  // A function of its own, so that the loops have the registers to themselves.
   __attribute__((noinline)) void relax_long(Weight d, std::size_t row, std::size_t row_end,
                                             Weight high, Bucket& fresh, uint64_t& again,
                                             uint64_t& pushes) {
     const C csr = csr_;
     Weight* const distances = distances_;
-    const Weight most = bound;
-    uint32_t listed[kHold];
     Entry improved[kHold];
     uint64_t near = 0;
     for (std::size_t first = row; first < row_end; first += kHold) {
-      const std::size_t left = row_end - first;
-      const auto count = static_cast<uint32_t>(left < kHold ? left : kHold);
-      uint32_t k = 0;
-      if (most == unreached<Weight>()) {
-        for (; k < count; ++k) listed[k] = k;
-      } else {
-        for (uint32_t i = 0; i < count; ++i) {
-          listed[k] = i;
-          k += improves(candidate(d, csr.weight(first + i)), most);
-        }
-      }
+      const std::size_t stop = row_end - first < kHold ? row_end : first + kHold;
+      for (std::size_t e = first; e < stop; ++e) prefetch(distances + csr.edge(e).target);
       std::size_t n = 0;
-      for (uint32_t i = 0; i < k; ++i) {
-        const auto edge = csr.edge(first + listed[i]);
+      for (std::size_t e = first; e < stop; ++e) {
+        const auto edge = csr.edge(e);
         const auto sum = candidate(d, edge.weight);
         Weight old;
         if (!Update::lower(distances + edge.target, sum, old)) continue;
@@ -183,6 +228,71 @@ class Scanner {
       enqueue(improved, n, fresh);
       pushes += n;
     }
+    again += near;
+  }
+
+  // A row of many edges once there is a bound: only edges whose sum is below it are kept, and these
+  // wait until there are enough of them for their memory to have arrived.
+  __attribute__((noinline)) void sift(Weight d, std::size_t row, std::size_t row_end, Weight high,
+                                      Bucket& fresh, uint64_t& again, uint64_t& pushes) {
+    const C csr = csr_;
+    Sifted* const sifted = sifted_;
+    std::size_t n = n_sifted_;
+    const auto relax_if_many = [&]() __attribute__((always_inline)) {
+      if (n < kHold) return;
+      n_sifted_ = n;
+      relax_sifted(high, fresh, again, pushes);
+      n = 0;
+    };
+    if constexpr (Narrow<C>) {
+      using Small = typename C::Small;
+      const Weight room = bound - d;  // a weight has to be below it
+      if (room <= 0) return;
+      constexpr Weight kMost = std::numeric_limits<Small>::max();
+      const auto most = static_cast<Small>(room > kMost ? kMost : room - 1);
+      for (std::size_t first = row; first < row_end; first += 32) {
+        uint32_t bits = at_most(csr.small + first, most);
+        if (row_end - first < 32) bits &= (uint32_t{1} << (row_end - first)) - 1;
+        for (; bits != 0; bits &= bits - 1) {
+          const std::size_t e = first + static_cast<std::size_t>(__builtin_ctz(bits));
+          prefetch(csr.indices + e);
+          sifted[n++] = Sifted{e, d};
+        }
+        relax_if_many();
+      }
+    } else {
+      for (std::size_t first = row; first < row_end; first += kHold) {
+        const std::size_t stop = row_end - first < kHold ? row_end : first + kHold;
+        for (std::size_t e = first; e < stop; ++e) {
+          sifted[n] = Sifted{e, d};
+          n += improves(candidate(d, csr.weight(e)), bound);
+        }
+        relax_if_many();
+      }
+    }
+    n_sifted_ = n;
+  }
+
+  __attribute__((noinline)) void relax_sifted(Weight high, Bucket& fresh, uint64_t& again,
+                                              uint64_t& pushes) {
+    const C csr = csr_;
+    Weight* const distances = distances_;
+    const std::size_t k = n_sifted_;
+    n_sifted_ = 0;
+    Entry improved[2 * kHold];
+    std::size_t n = 0;
+    uint64_t near = 0;
+    for (std::size_t i = 0; i < k; ++i) prefetch(distances + csr.edge(sifted_[i].edge).target);
+    for (std::size_t i = 0; i < k; ++i) {
+      const auto edge = csr.edge(sifted_[i].edge);
+      const auto sum = candidate(sifted_[i].distance, edge.weight);
+      Weight old;
+      if (!Update::lower(distances + edge.target, sum, old)) continue;
+      near += old < high;
+      improved[n++] = Entry{edge.target, static_cast<Weight>(sum)};
+    }
+    enqueue(improved, n, fresh);
+    pushes += n;
     again += near;
   }
 
@@ -209,6 +319,9 @@ class Scanner {
     const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
     if constexpr (C::packed) {
       fetch_lines(csr_.edges + row, row_end - row);
+    } else if constexpr (Narrow<C>) {
+      fetch_lines(csr_.small + row, row_end - row);
+      if (bound == unreached<Weight>()) fetch_lines(csr_.indices + row, row_end - row);
     } else {
       fetch_lines(csr_.indices + row, row_end - row);
       fetch_lines(csr_.weights + row, row_end - row);
@@ -230,13 +343,17 @@ class Scanner {
     if (Update::load(distances_ + entry.vertex) != entry.distance) return;
     const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
     const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
-    const std::size_t stop = row_end - row < kTargets ? row_end : row + kTargets;
-    for (std::size_t e = row; e < stop; ++e) prefetch(distances_ + csr_.edge(e).target);
+    if (row_end - row > kTargets) return;  // a long row fetches its own
+    for (std::size_t e = row; e < row_end; ++e) prefetch(distances_ + csr_.edge(e).target);
   }
 
   const C& csr_;
   Weight* distances_;
   Weight limit_;
+  uint64_t between_;  // edges, two looks at the bound
+  uint64_t look_;
+  std::size_t n_sifted_ = 0;
+  Sifted sifted_[2 * kHold];  // edges whose sum was below the bound, not relaxed yet
 };
 
 }  // namespace nearfar::NEARFAR_ISA

@@ -10,70 +10,32 @@
 #include "algorithms/delta_stepping/adapter.hpp"
 #include "algorithms/delta_stepping/scan.hpp"
 #include "algorithms/delta_stepping/solve.hpp"
+#include "cpu/buffer.hpp"
 
 namespace nearfar::NEARFAR_ISA {
 
 namespace {
 
-// Whether a row is one that the loop may read: every target a vertex, no weight negative. NaN and
-// infinity improve nothing, so a row with them is relaxed as if they were not there; an infinite
-// greatest weight tells the caller. The row is in the first-level cache by now, which makes this
-// cheaper than a pass over all edges in memory beforehand.
-template <class C>
-struct RowCheck {
-  using Index = typename C::Index;
-  using Weight = typename C::Weight;
-
-  NEARFAR_INLINE bool row(const C& csr, std::size_t begin, std::size_t end) {
-    using Unsigned = std::make_unsigned_t<Index>;
-    Unsigned top = 0;
-    for (std::size_t e = begin; e < end; ++e) {
-      const auto target = static_cast<Unsigned>(csr.indices[e]);
-      top = target > top ? target : top;
-    }
-    typedef Weight Vector __attribute__((vector_size(32)));
-    constexpr std::size_t kLanes = sizeof(Vector) / sizeof(Weight);
-    std::size_t e = begin;
-    if (end - begin >= 2 * kLanes) {
-      const auto load = [&](std::size_t at) __attribute__((always_inline)) {
-        Vector w;
-        __builtin_memcpy(&w, csr.weights + at, sizeof(w));
-        return w;
-      };
-      Vector low = {}, high = {}, low2 = {}, high2 = {};
-      for (; e + 2 * kLanes <= end; e += 2 * kLanes) {
-        const Vector w = load(e), w2 = load(e + kLanes);
-        low = w < low ? w : low, high = w > high ? w : high;
-        low2 = w2 < low2 ? w2 : low2, high2 = w2 > high2 ? w2 : high2;
-      }
-      low = low2 < low ? low2 : low, high = high2 > high ? high2 : high;
-      for (std::size_t i = 0; i < kLanes; ++i) {
-        least = low[i] < least ? low[i] : least;
-        greatest = high[i] > greatest ? high[i] : greatest;
-      }
-    }
-    for (; e < end; ++e) {
-      const Weight w = csr.weights[e];
-      least = w < least ? w : least;
-      greatest = w > greatest ? w : greatest;
-    }
-    if (begin != end && (top >= static_cast<Unsigned>(csr.n) || least < 0)) [[unlikely]]
-      refused = true;
-    return !refused;
+// Drops stale and repeated entries and puts the others into the order of their rows in memory. Long
+// rows of a full bucket are then read at nearly the speed of a stream.
+template <class Bucket, class Weight>
+void put_in_order(Bucket& bucket, const Weight* distances, Buffer<uint64_t>& marks, std::size_t n) {
+  const std::size_t words = n / 64 + 1;
+  marks.reserve(words);
+  std::fill_n(marks.data, words, uint64_t{0});
+  for (std::size_t i = 0; i < bucket.size; ++i) {
+    const auto entry = bucket.data[i];
+    const auto v = static_cast<std::size_t>(entry.vertex);
+    marks.data[v / 64] |= uint64_t{distances[v] == entry.distance} << (v % 64);
   }
-
-  Weight least = 0;
-  Weight greatest = 0;
-  bool refused = false;
-};
-
-// The greatest distance so far. Once every vertex is reached, an edge of a dense graph that leads
-// beyond it is dropped before the distance of its target is looked up, and there most are.
-template <class Weight>
-Weight greatest_of(const Weight* distances, std::size_t n) {
-  Weight most = 0;
-  for (std::size_t v = 0; v < n; ++v) most = distances[v] > most ? distances[v] : most;
-  return most;
+  bucket.size = 0;
+  for (std::size_t word = 0; word < words; ++word)
+    for (uint64_t bits = marks.data[word]; bits != 0; bits &= bits - 1) {
+      const std::size_t v = word * 64 + static_cast<std::size_t>(__builtin_ctzll(bits));
+      auto& entry = bucket.data[bucket.size++];
+      entry.vertex = static_cast<decltype(entry.vertex)>(v);
+      entry.distance = distances[v];
+    }
 }
 
 template <class Work, class C>
@@ -89,8 +51,8 @@ void search(Work& work, const C& csr, typename C::Index source, typename C::Weig
   Adapter adapter(plan.adapt, 32);
   typename Work::Bucket now;
   const auto n = static_cast<std::size_t>(csr.n), m = static_cast<std::size_t>(csr.m);
-  const uint64_t between = m / 32 >= n ? 4 * n : ~uint64_t{0};  // edges, two looks at the bound
-  uint64_t look = between;
+  const std::size_t full = m / 16 >= n ? n / 64 + 64 : ~std::size_t{0};
+  Buffer<uint64_t> marks;
   for (;;) {
     const uint64_t number = ring.next();
     if (number == Work::Ring::kEmpty) {
@@ -101,6 +63,11 @@ void search(Work& work, const C& csr, typename C::Index source, typename C::Weig
     }
     ring.take(number, now);
     if (stop.n_targets != 0 && stop.reached_all(distances, Work::Ring::least(now))) break;
+    if (now.size > full) {
+      stats.stale += now.size;
+      put_in_order(now, distances, marks, n);
+      stats.stale -= now.size;
+    }
     const uint64_t edges = stats.edges_relaxed;
     const uint64_t rows = stats.vertices_processed;
     work.repeated = 0;
@@ -109,13 +76,9 @@ void search(Work& work, const C& csr, typename C::Index source, typename C::Weig
       const std::size_t size = now.size;
       work.scan(now, done, size, now);
       done = size;
-      if (work.check.refused) return;
       if (adapter.hopeless(stats.vertices_processed - rows, work.repeated)) break;
     }
-    if (stats.edges_relaxed >= look) {
-      work.bound = greatest_of(distances, n);
-      look = stats.edges_relaxed + between;
-    }
+    work.renew_bound();
     ++stats.iterations;
     interrupt.poll(stats.edges_relaxed - edges + 64);
     const double factor =
@@ -139,30 +102,14 @@ SearchStats delta_sequential(const C& csr, typename C::Index source, typename C:
   return work.stats;
 }
 
-template <class C>
-CheckedSearch<typename C::Weight> delta_checked(const C& csr, typename C::Index source,
-                                                typename C::Weight* distances,
-                                                StopRule<typename C::Weight> stop, DeltaPlan plan,
-                                                Interrupt& interrupt) {
-  using Weight = typename C::Weight;
-  Scanner<C, PlainUpdate<Weight>, RowCheck<C>> work(csr, distances, stop.limit, plan.delta);
-  search(work, csr, source, distances, stop, plan, interrupt);
-  // Rows that the search had no reason to read are part of the matrix all the same.
-  auto& check = work.check;
-  for (typename C::Index v = 0; v < csr.n && !check.refused; ++v)
-    if (distances[v] == unreached<Weight>() || distances[v] > stop.limit)
-      check.row(csr, static_cast<std::size_t>(csr.indptr[v]),
-                static_cast<std::size_t>(csr.indptr[v + 1]));
-  return {work.stats, check.greatest, check.refused};
-}
-
 #define NEARFAR_INSTANTIATE(I, W)                                                        \
   template SearchStats delta_sequential<Csr<I, W>>(const Csr<I, W>&, I, W*, StopRule<W>, \
                                                    DeltaPlan, Interrupt&);
 NEARFAR_FOR_EACH_CSR(NEARFAR_INSTANTIATE)
 
-using Bare = SplitCsr<int32_t, double>;
-template CheckedSearch<double> delta_checked<Bare>(const Bare&, int32_t, double*, StopRule<double>,
-                                                   DeltaPlan, Interrupt&);
+#define NEARFAR_INSTANTIATE_BARE(C)                                                            \
+  template SearchStats delta_sequential<C>(const C&, int32_t, C::Weight*, StopRule<C::Weight>, \
+                                           DeltaPlan, Interrupt&);
+NEARFAR_FOR_EACH_BARE(NEARFAR_INSTANTIATE_BARE)
 
 }  // namespace nearfar::NEARFAR_ISA

@@ -15,12 +15,14 @@ struct DeltaPlan {
   bool adapt = true;
 };
 
-// A search in rows that nobody has validated.
-template <class Weight>
-struct CheckedSearch {
-  SearchStats stats;
-  Weight greatest = 0;   // weight of all edges
-  bool refused = false;  // an edge leads nowhere or is negative: the distances mean nothing
+// Edges that nobody has validated.
+using BareCsr = SplitCsr<int32_t, double>;
+
+// What one pass over them finds. NaN improves nothing and is passed over.
+struct EdgeFacts {
+  uint32_t top = 0;  // greatest target as an unsigned number, so that a negative one is large
+  double least = 0;  // weight, or 0
+  double greatest = 0;
 };
 
 #define NEARFAR_DECLARE_DELTA(level)                                                               \
@@ -33,11 +35,12 @@ struct CheckedSearch {
   SearchStats delta_parallel(const C& csr, typename C::Index source,                               \
                              typename C::Weight* distances, StopRule<typename C::Weight> stop,     \
                              DeltaPlan plan, WorkerPool& pool, int threads, Interrupt& interrupt); \
-  template <class C>                                                                               \
-  CheckedSearch<typename C::Weight> delta_checked(const C& csr, typename C::Index source,          \
-                                                  typename C::Weight* distances,                   \
-                                                  StopRule<typename C::Weight> stop,               \
-                                                  DeltaPlan plan, Interrupt& interrupt);           \
+  EdgeFacts look_over(const BareCsr& csr);                                                         \
+  /* Copies the weights; false, and an unfinished copy, unless all are whole and fit. */           \
+  template <class Small>                                                                           \
+  bool narrow_weights(const BareCsr& csr, Small* out, EdgeFacts& facts);                           \
+  template <class Small>                                                                           \
+  bool narrow_weights(const int32_t* weights, std::size_t m, Small* out);                          \
   }
 NEARFAR_FOR_EACH_ISA(NEARFAR_DECLARE_DELTA)
 #undef NEARFAR_DECLARE_DELTA
@@ -47,5 +50,9 @@ NEARFAR_FOR_EACH_ISA(NEARFAR_DECLARE_DELTA)
   X(int32_t, int64_t)           \
   X(int32_t, float)             \
   X(int32_t, double) X(int64_t, int32_t) X(int64_t, int64_t) X(int64_t, float) X(int64_t, double)
+
+using ByteCsr = NarrowCsr<int32_t, uint8_t>;
+using ShortCsr = NarrowCsr<int32_t, uint16_t>;
+#define NEARFAR_FOR_EACH_BARE(X) X(BareCsr) X(ByteCsr) X(ShortCsr)
 
 }  // namespace nearfar

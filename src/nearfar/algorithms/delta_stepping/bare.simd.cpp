@@ -1,0 +1,112 @@
+// One pass over the edges of a matrix that nobody has validated, at the speed of memory.
+//
+// It takes a small part of the search that follows. With long rows it also copies weights that are
+// whole and small into a byte or two each: the search then reads less than half of the memory, and
+// in int32.
+#include <limits>
+
+#include "algorithms/delta_stepping/solve.hpp"
+
+namespace nearfar::NEARFAR_ISA {
+namespace {
+
+constexpr std::size_t kLanes = 8;
+typedef double Doubles __attribute__((vector_size(64)));
+typedef int64_t Masks __attribute__((vector_size(64)));
+typedef int32_t Ints __attribute__((vector_size(32)));
+typedef uint32_t Targets __attribute__((vector_size(32)));
+
+template <class Vector, class T>
+NEARFAR_INLINE void load(Vector& out, const T* from) {
+  __builtin_memcpy(&out, from, sizeof(out));
+}
+
+template <class Vector>
+NEARFAR_INLINE auto greatest_lane(const Vector& lanes) {
+  auto most = lanes[0];
+  for (std::size_t i = 1; i < kLanes; ++i) most = lanes[i] > most ? lanes[i] : most;
+  return most;
+}
+
+}  // namespace
+
+EdgeFacts look_over(const BareCsr& csr) {
+  const auto m = static_cast<std::size_t>(csr.m);
+  Doubles low = {}, high = {};
+  Targets top = {};
+  std::size_t e = 0;
+  for (; e + kLanes <= m; e += kLanes) {
+    Doubles w;
+    Targets t;
+    load(w, csr.weights + e);
+    load(t, csr.indices + e);
+    low = w < low ? w : low;
+    high = w > high ? w : high;
+    top = t > top ? t : top;
+  }
+  EdgeFacts found{greatest_lane(top), -greatest_lane(-low), greatest_lane(high)};
+  for (; e < m; ++e) {
+    const double w = csr.weights[e];
+    const auto t = static_cast<uint32_t>(csr.indices[e]);
+    found.least = w < found.least ? w : found.least;
+    found.greatest = w > found.greatest ? w : found.greatest;
+    found.top = t > found.top ? t : found.top;
+  }
+  return found;
+}
+
+template <class Small>
+bool narrow_weights(const BareCsr& csr, Small* out, EdgeFacts& facts) {
+  constexpr std::size_t kBlock = 8192;  // edges between two looks at whether it goes well
+  const auto m = static_cast<std::size_t>(csr.m);
+  typedef Small Smalls __attribute__((vector_size(kLanes * sizeof(Small))));
+  Targets top = {};
+  Ints all = {};  // bits that some weight has
+  std::size_t e = 0;
+  while (e + kLanes <= m) {
+    const std::size_t stop = m - e < kBlock ? m : e + kBlock;
+    Masks odd = {};
+    for (; e + kLanes <= stop; e += kLanes) {
+      Doubles w;
+      Targets t;
+      load(w, csr.weights + e);
+      load(t, csr.indices + e);
+      const Ints whole = __builtin_convertvector(w, Ints);
+      odd |= __builtin_convertvector(whole, Doubles) != w;  // a fraction, NaN, or out of range
+      all |= whole;
+      top = t > top ? t : top;
+      const Smalls small = __builtin_convertvector(whole, Smalls);
+      __builtin_memcpy(out + e, &small, sizeof(small));
+    }
+    for (std::size_t i = 0; i < kLanes; ++i)
+      if (odd[i] != 0 || (all[i] & ~int32_t{std::numeric_limits<Small>::max()}) != 0) return false;
+  }
+  facts = {greatest_lane(top), 0, static_cast<double>(std::numeric_limits<Small>::max())};
+  for (; e < m; ++e) {
+    const double w = csr.weights[e];
+    if (!(w >= 0 && w <= facts.greatest)) return false;
+    out[e] = static_cast<Small>(w);
+    if (static_cast<double>(out[e]) != w) return false;
+    const auto t = static_cast<uint32_t>(csr.indices[e]);
+    facts.top = t > facts.top ? t : facts.top;
+  }
+  return true;
+}
+
+template <class Small>
+bool narrow_weights(const int32_t* weights, std::size_t m, Small* out) {
+  int32_t all = 0;
+  for (std::size_t e = 0; e < m; ++e) {
+    all |= weights[e];
+    out[e] = static_cast<Small>(weights[e]);
+  }
+  return (all & ~int32_t{std::numeric_limits<Small>::max()}) == 0;
+}
+
+#define NEARFAR_INSTANTIATE(Small)                                         \
+  template bool narrow_weights<Small>(const BareCsr&, Small*, EdgeFacts&); \
+  template bool narrow_weights<Small>(const int32_t*, std::size_t, Small*);
+NEARFAR_INSTANTIATE(uint8_t)
+NEARFAR_INSTANTIATE(uint16_t)
+
+}  // namespace nearfar::NEARFAR_ISA
