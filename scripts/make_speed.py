@@ -13,12 +13,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import batch_tables as batches
+import door_tables as doors
 import paper_tables as papers
 import search_tables as searches
 import speed_tables as tables
 
 ROOT = tables.ROOT
 EXPLANATION = ROOT / "docs" / "explanation"
+HOW_TO = ROOT / "docs" / "how-to"
 
 
 def speed() -> str:
@@ -42,7 +44,9 @@ BLOCKS: dict[Path, dict[str, Callable[[], str]]] = {
         "all-pairs-cpu": batches.all_pairs_cpu,
     },
     EXPLANATION / "choosing.md": {"choice-on-gpu": searches.choice_on_gpu},
-    ROOT / "docs" / "how-to" / "coming-from-scipy.md": {"front-doors": tables.front_doors},
+    HOW_TO / "coming-from-scipy.md": {"front-doors": tables.front_doors, "isomap": doors.isomap},
+    HOW_TO / "coming-from-networkx.md": {"networkx-door": doors.networkx},
+    HOW_TO / "use-a-gpu.md": {"cupy-door": doors.cupy},
     EXPLANATION / "near-far.md": {
         "near-far": papers.near_far,
         "near-far-roads": papers.near_far_roads,

@@ -1,0 +1,51 @@
+"""Tables of the front doors beside SciPy's own: NetworkX, Isomap, CuPy arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from speed_tables import milliseconds, results, table
+
+
+def _door(name: str) -> tuple[list[dict[str, Any]], str] | None:
+    """Results of one door of front_doors.json, and where they were measured."""
+    document = results("front_doors.json") or {}
+    door = document.get(name)
+    if door is None:
+        return None
+    where = door["environment"]
+    device = f", {where['gpu']['name']}" if where.get("gpu") else ""
+    return door["results"], (
+        f"`benchmarks/front_doors.py --only {name}`, medians of interleaved rounds on "
+        f"{where['cores']} cores ({where['cpu']}{device}, load average "
+        f"{where['load_average']:.1f} at the start, {where['date'][:10]})."
+    )
+
+
+def _lines(name: str) -> str:
+    """One row a contender."""
+    found = _door(name)
+    if found is None:
+        return f"Not measured yet: `python benchmarks/front_doors.py --only {name}`."
+    rows = []
+    for one in found[0]:
+        for who, seconds in one["medians"].items():
+            faster = one["times_faster"].get(who)
+            times = "" if faster is None else f"{faster:.1f}x"
+            rows.append([one["what"], who, milliseconds(seconds), times])
+    return f"{table(['what', 'by', 'ms', 'times faster'], rows)}\n\n{found[1]}"
+
+
+def networkx() -> str:
+    """One search through the backend."""
+    return _lines("networkx")
+
+
+def isomap() -> str:
+    """Isomap with SciPy's shortest paths and with ours."""
+    return _lines("isomap")
+
+
+def cupy() -> str:
+    """One search on a matrix of the device."""
+    return _lines("cupy")
