@@ -10,11 +10,16 @@
 namespace nearfar::NEARFAR_ISA {
 namespace {
 
-constexpr std::size_t kLanes = 8;
-typedef double Doubles __attribute__((vector_size(64)));
-typedef int64_t Masks __attribute__((vector_size(64)));
-typedef int32_t Ints __attribute__((vector_size(32)));
-typedef uint32_t Targets __attribute__((vector_size(32)));
+// No wider than the registers: a compiler takes wider vectors apart into numbers.
+#if defined(__AVX__)
+constexpr std::size_t kLanes = 4;
+#else
+constexpr std::size_t kLanes = 2;
+#endif
+typedef double Doubles __attribute__((vector_size(8 * kLanes)));
+typedef int64_t Masks __attribute__((vector_size(8 * kLanes)));
+typedef int32_t Ints __attribute__((vector_size(4 * kLanes)));
+typedef uint32_t Targets __attribute__((vector_size(4 * kLanes)));
 
 template <class Vector, class T>
 NEARFAR_INLINE void load(Vector& out, const T* from) {
@@ -57,29 +62,28 @@ EdgeFacts look_over(const BareCsr& csr) {
 
 template <class Small>
 bool narrow_weights(const BareCsr& csr, Small* out, EdgeFacts& facts) {
-  constexpr std::size_t kBlock = 8192;  // edges between two looks at whether it goes well
+  constexpr std::size_t kBlock = 128;  // edges between two looks at whether it goes well
   const auto m = static_cast<std::size_t>(csr.m);
-  typedef Small Smalls __attribute__((vector_size(kLanes * sizeof(Small))));
   Targets top = {};
-  Ints all = {};  // bits that some weight has
   std::size_t e = 0;
-  while (e + kLanes <= m) {
-    const std::size_t stop = m - e < kBlock ? m : e + kBlock;
+  for (; e + kBlock <= m; e += kBlock) {
+    int32_t block[kBlock];
     Masks odd = {};
-    for (; e + kLanes <= stop; e += kLanes) {
+    Ints all = {};  // bits that some weight has
+    for (std::size_t i = 0; i < kBlock; i += kLanes) {
       Doubles w;
       Targets t;
-      load(w, csr.weights + e);
-      load(t, csr.indices + e);
+      load(w, csr.weights + e + i);
+      load(t, csr.indices + e + i);
       const Ints whole = __builtin_convertvector(w, Ints);
       odd |= __builtin_convertvector(whole, Doubles) != w;  // a fraction, NaN, or out of range
       all |= whole;
       top = t > top ? t : top;
-      const Smalls small = __builtin_convertvector(whole, Smalls);
-      __builtin_memcpy(out + e, &small, sizeof(small));
+      __builtin_memcpy(block + i, &whole, sizeof(whole));
     }
     for (std::size_t i = 0; i < kLanes; ++i)
       if (odd[i] != 0 || (all[i] & ~int32_t{std::numeric_limits<Small>::max()}) != 0) return false;
+    for (std::size_t i = 0; i < kBlock; ++i) out[e + i] = static_cast<Small>(block[i]);
   }
   facts = {greatest_lane(top), 0, static_cast<double>(std::numeric_limits<Small>::max())};
   for (; e < m; ++e) {
