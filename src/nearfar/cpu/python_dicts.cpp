@@ -170,6 +170,8 @@ template <class T>
 PyObject* number(T value) {
   if constexpr (std::is_floating_point_v<T>)
     return PyFloat_FromDouble(value);
+  else if constexpr (sizeof(T) <= sizeof(long))
+    return PyLong_FromLong(value);  // with a short way for small numbers, unlike FromLongLong
   else
     return PyLong_FromLongLong(value);
 }
@@ -212,8 +214,8 @@ nb::dict with_values(nb::dict like, const T* values, nb::list kept) {
 }
 
 // {vertex: distance} of the reached vertices. `like` has every vertex as a key in the order of the
-// distances; its values are numbers, like those that take their place. `kept` is a list of the same
-// graph's own, for with_values.
+// distances; its values are numbers, like those that take their place. `kept` is a list of
+// the same graph's own, for with_values.
 nb::object distance_dict(nb::dict like, const ConstArray& distances, nb::list kept) {
   const auto fill = [&]<class T>(const T* values) -> nb::object {
     const std::size_t n = distances.size();
