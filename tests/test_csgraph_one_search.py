@@ -131,6 +131,9 @@ def test_delta_stepping_in_long_rows_of_small_weights(kind: str, method: str) ->
         np.testing.assert_array_equal(paths.distances, expected.distances)
         nearfar.verify(graph, paths)
     assert (graph.cache["narrow_view"] is None) == (kind == "long")
+    arrays = graph.indptr.nbytes + graph.indices.nbytes + graph.effective_weights.nbytes
+    beside = {"byte": 1, "short": 2, "long": 8}[kind]
+    assert beside * graph.n_edges <= graph.nbytes - arrays < (beside + 1) * graph.n_edges
     bound = int(np.median(expected.distances))
     near = nearfar.sssp(graph, 7, method=method, limit=bound)
     assert near.n_reached == np.count_nonzero(expected.distances <= bound)

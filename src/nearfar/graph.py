@@ -256,6 +256,8 @@ class Graph:
         own = self.indptr.nbytes + self.indices.nbytes
         own += 0 if self.weights is None else self.weights.nbytes
         view = self.__dict__.get("view")
+        narrow = self.cache.get("narrow_view")
+        own += narrow.bytes if narrow is not None else 0
         return own + (view.packed_bytes if view is not None else 0)
 
     # ---- derived data -------------------------------------------------------------------------
