@@ -199,7 +199,8 @@ def batch_entry(graph: Graph, count: int) -> dict[str, Any]:
     n = graph.n_vertices
     every = np.arange(n, dtype=np.int64)
     entry: dict[str, Any] = {"vertices": n, "edges": graph.n_edges, "sources": n}
-    for key, options in (("block_per_source", {}), ("block_per_source lists", {"lists": True})):
+    for key, lists in (("block_per_source", False), ("block_per_source lists", True)):
+        options = {"lists": lists}
         samples = []
         for turn in range(count + 1):
             rows, seconds = device_run(graph, every, "block_per_source@cuda", **options)

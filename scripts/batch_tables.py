@@ -7,6 +7,7 @@ from typing import Any
 from speed_tables import device, milliseconds, number, results, table
 
 _GPU, _CPU, _DENSE = "all_pairs_cuda.json", "all_pairs_cpu.json", "floyd_warshall_cuda.json"
+_LISTS = ("block_per_source", "block_per_source lists")
 _FORMS = ("flag", "queue", "prefix")
 
 
@@ -28,39 +29,37 @@ def _where(document: dict[str, Any]) -> str:
     return ", ".join(words)
 
 
+def _better(entry: dict[str, Any]) -> float:
+    """Seconds of the form that is faster on a graph, which the default takes on these."""
+    return float(min(entry[key]["all_pairs_seconds"] for key in _LISTS))
+
+
 def all_pairs_gpu() -> str:
     """Six graphs: the batch, the heap on one core, the paper's forms."""
     document = results(_GPU)
     found = {} if document is None else document["results"]
-    rows = {name: entry for name, entry in found.items() if "block_per_source" in entry}
-    rows.pop("six graphs", None)
+    rows = {name: entry for name, entry in found.items() if "vertices" in entry}
     if document is None or not rows:
         return _missing("all_pairs.py cuda")
-    listed = all("block_per_source lists" in entry for entry in rows.values())
     lines = []
     for name, entry in rows.items():
-        line = [
-            f"{name}: {entry['vertices']:,} vertices, {entry['edges']:,} edges",
-            milliseconds(entry["block_per_source"]["all_pairs_seconds"]),
-        ]
-        if listed:
-            line.append(milliseconds(entry["block_per_source lists"]["all_pairs_seconds"]))
-        heaps = entry["heaps_one_core_all_pairs_seconds"]
-        line += [number(min(heaps.values())), f"{entry['times_best_heap']:,.0f}"]
+        line = [f"{name}: {entry['vertices']:,} vertices, {entry['edges']:,} edges"]
+        line += [milliseconds(entry[key]["all_pairs_seconds"]) for key in _LISTS]
+        heap = min(entry["heaps_one_core_all_pairs_seconds"].values())
+        line += [number(heap), f"{heap / _better(entry):,.0f}"]
         line += [number(entry[f"johnson_{form}"]["all_pairs_seconds"]) for form in _FORMS]
         lines.append(line)
-    head = ["graph, weights 1..100", "`block_per_source`, ms"]
-    head += ["with `lists`, ms"] if listed else []
+    head = ["graph, weights 1..100", "`lists=False`, ms", "`lists=True`, ms"]
     head += ["best heap, one core, s", "times faster"]
     head += [f"paper's {form} form, s" for form in _FORMS]
-    total = sum(entry["block_per_source"]["all_pairs_seconds"] for entry in rows.values())
+    total = sum(map(_better, rows.values()))
     return "\n".join(
         [
-            f"All pairs into device memory, medians, on {_where(document)}.",
+            f"All pairs by `block_per_source` into device memory, medians, on {_where(document)}.",
             "The heap and the Johnson paper's forms solved a sample of the sources (at most "
             f"{max(e.get('heap_sampled_sources', 96) for e in rows.values())} and "
             f"{max(e['johnson_flag']['sampled_sources'] for e in rows.values())}), scaled to all. "
-            f"The graphs together: {total:.2f} s.",
+            f"Together, each in its faster form: {total:.2f} s.",
             "",
             table(head, lines),
             "",

@@ -28,6 +28,7 @@ BATCH = frozenset({"batch", "all_pairs"})
 MOST_ENTRIES = 8192  # of each queue in shared memory
 MOST_BLOCKS, LEAST_THREADS = 8, 128  # of a multiprocessor and of a block in shared memory
 RESIDENT = 1024  # threads a multiprocessor that 64 registers a thread leave room for
+LISTS_FROM = 20_000  # vertices; smaller graphs have few words to share out
 _LIST = 8  # bytes of lists a thread, where they are asked for
 _SHARED_STATIC = 1024  # what a block takes besides its dynamic shared memory, at most
 
@@ -48,15 +49,15 @@ class BlockOptions(DeltaOptions):
         weights.
     block_threads : {128, 256, 512, 1024} or None
         Threads a block; None fills the multiprocessor with as many blocks as their memory allows.
-    lists : bool
+    lists : bool or None
         Whether a warp lists the vertices of its words before it relaxes them, so that all lanes
         have one; takes 8 bytes a thread of shared memory. Shared layout only, and left out where
-        the memory does not allow it.
+        the memory does not allow it. None: for int32 weights and 20,000 vertices or more.
     """
 
     slot_bits: int | None = None
     block_threads: int | None = None
-    lists: bool = False
+    lists: bool | None = None
 
     def __post_init__(self) -> None:
         DeltaOptions.__post_init__(self)
@@ -130,7 +131,10 @@ def block_per_source(
     n, full = rows.n, 8 * graph.weight_dtype.itemsize
     delta = options.delta if options.delta is not None else _delta(graph)
     integer = graph.weight_dtype.kind == "i"
-    lists = options.lists and _shared(n, 16 if integer else full) <= _room(here, lists=True)
+    lists = options.lists
+    if lists is None:
+        lists = graph.weight_dtype == np.int32 and n >= LISTS_FROM
+    lists = lists and _shared(n, 16 if integer else full) <= _room(here, lists=True)
     room = _room(here, lists)
     full_fits = _shared(n, full) <= room
     bits = full
