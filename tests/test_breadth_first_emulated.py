@@ -61,13 +61,22 @@ def test_a_directed_graph_is_swept(name: str) -> None:
         graph = as_dtype(ZOO[name](), "unweighted")
     sweeps = 0
     for source in (0, graph.n_vertices // 2):
-        swept = check(graph, source, thin_limit=0, stats="full")
+        swept = check(graph, source, thin_limit=0, sweep=True, stats="full")
         plain = check(graph, source, thin_limit=0, sweep=False)
         assert plain.stats["sweeps"] == 0
         assert swept.stats["sweeps"] == swept.stats["kind"].count("sweep")
         assert swept.stats["iterations"] == plain.stats["iterations"]
         sweeps += swept.stats["sweeps"]
     assert sweeps > 0
+
+
+def test_large_sparse_graphs_are_swept_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = generate("uniform_random", vertices=700, degree=3).without_weights()
+    assert check(graph, 0, thin_limit=0).stats["sweeps"] == 0
+    monkeypatch.setattr(cuda, "_SWEPT_FROM", 700)
+    assert check(graph, 0, thin_limit=0).stats["sweeps"] > 0
+    monkeypatch.setattr(cuda, "_SWEPT_DEGREE", 2.0)
+    assert check(graph, 0, thin_limit=0).stats["sweeps"] == 0
 
 
 def test_sweeping_long_rows() -> None:
@@ -80,11 +89,11 @@ def test_sweeping_long_rows() -> None:
     )
     targets = np.concatenate([first, rng.integers(0, n, 6000), rng.integers(0, n, 9000)])
     graph = Graph.from_edges(sources, targets, n_vertices=n)
-    assert check(graph, 0, thin_limit=0).stats["sweeps"] > 1
+    assert check(graph, 0, thin_limit=0, sweep=True).stats["sweeps"] > 1
     full = oracle.dijkstra(graph, 0)
     near = np.where(full <= 2, full, np.iinfo(np.int32).max)
     for stop in ({"limit": 2}, {"targets": [int(np.argmax(full == 2))]}):
-        paths = nearfar.sssp(graph, 0, method=METHOD, thin_limit=0, **stop)
+        paths = nearfar.sssp(graph, 0, method=METHOD, thin_limit=0, sweep=True, **stop)
         np.testing.assert_array_equal(paths.distances, near)
 
 

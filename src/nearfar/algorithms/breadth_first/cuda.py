@@ -29,6 +29,7 @@ _MOST_RECORDS = 1 << 15
 _MOST_SHARED = 200 << 10  # bytes a block
 _SPARE = 4096  # entries
 _ROAD_LIKE = 5.0  # mean degree
+_SWEPT_FROM, _SWEPT_DEGREE = 1 << 20, 32.0  # vertices, mean degree
 _AHEAD_SHARE = 256  # entries of the queue a block, at most
 _AHEAD_LEAVE = 1024  # kAheadLeave of ahead.cuh
 STEP_KINDS = ("push", "pull", "thin", "ahead", "relax", "rescan", "sweep")  # enum StepKind there
@@ -57,9 +58,10 @@ class BreadthFirstOptions:
     ahead_rounds : int
         On graphs of mean degree 5 or less, once 16 levels were thin: so many levels that blocks run
         ahead of each other before the frontier is dealt anew; 0 never runs ahead.
-    sweep : bool
+    sweep : bool or None
         On directed graphs without a transpose: take a frontier of more than a sixteenth of the
-        vertices in their order.
+        vertices in their order. None means from a million vertices on and up to a mean degree of
+        32: smaller graphs give the warps too few words of 32 vertices to share.
     """
 
     alpha: float = 14.0
@@ -67,7 +69,7 @@ class BreadthFirstOptions:
     transpose: bool = False
     thin_limit: int | None = None
     ahead_rounds: int = 64
-    sweep: bool = True
+    sweep: bool | None = None
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta", "thin_limit", "ahead_rounds"):
@@ -149,7 +151,9 @@ class _Searcher:
             cooperative=True,
         )
 
-    def frame(self, distance: Any, options: BreadthFirstOptions, thin: int, road: bool) -> Any:
+    def frame(
+        self, distance: Any, options: BreadthFirstOptions, thin: int, road: bool, sweeps: bool
+    ) -> Any:
         """``struct Search`` of search_state.cuh."""
         device, reverse = self.device, self.reverse
 
@@ -172,11 +176,18 @@ class _Searcher:
                 *(self.chunk_capacity, _THIN_CAPACITY, lanes, int(not self.directed)),
                 *(at(self.rows) if ahead_rounds else 0, *map(at, queues), at(self.heavy)),
                 *(self.ahead_capacity, self.ahead_room, _AHEAD_SHARE * self.blocks, ahead_rounds),
-                at(self.bits[2]) if options.sweep and len(self.bits) > 2 else 0,
+                at(self.bits[2]) if sweeps and len(self.bits) > 2 else 0,
                 int(pulls or thin > 0),
             ],
             dtype=np.uint64,
         )
+
+
+def _sweeps(graph: Graph, options: BreadthFirstOptions) -> bool:
+    """Whether dense frontiers are swept where they cannot be pulled."""
+    if options.sweep is not None:
+        return options.sweep
+    return graph.n_vertices >= _SWEPT_FROM and graph.mean_degree <= _SWEPT_DEGREE
 
 
 def _searcher(
@@ -233,7 +244,7 @@ def breadth_first(
     if thin is None:
         thin = 64 * searcher.blocks if graph.mean_degree <= _ROAD_LIKE else 0
     values = (
-        searcher.frame(distance, options, thin, road),
+        searcher.frame(distance, options, thin, road, _sweeps(graph, options)),
         np.int64(sources),
         np.int64(max(math.floor(limit), 0)),
         np.float64(options.alpha),
