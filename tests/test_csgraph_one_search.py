@@ -137,3 +137,17 @@ def test_delta_stepping_in_long_rows_of_small_weights(kind: str, method: str) ->
     bound = int(np.median(expected.distances))
     near = nearfar.sssp(graph, 7, method=method, limit=bound)
     assert near.n_reached == np.count_nonzero(expected.distances <= bound)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_many_sources_in_short_rows(threads: int) -> None:
+    matrix = random_matrix(5, n=300, density=0.01)
+    sources = np.array([[3, 9, -1], [0, 3, 299]])
+    assert search_once(matrix, sources, np.inf, False, Engine(threads=threads)) is not None
+    for limit in (np.inf, 9.0):
+        np.testing.assert_array_equal(
+            ours.dijkstra(matrix, indices=sources, limit=limit, threads=threads),
+            theirs.dijkstra(matrix, indices=sources, limit=limit),
+        )
+    matrix.data[-1] = -1.0
+    assert search_once(matrix, sources, np.inf, False, Engine(threads=threads)) is None

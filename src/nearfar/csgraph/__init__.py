@@ -131,7 +131,7 @@ def dijkstra(
     if directed and not unweighted and not min_only:
         once = search_once(csgraph, indices, limit, return_predecessors, engine)
         if once is not None:
-            shape = (*np.shape(indices), len(once[0]))
+            shape = (*np.shape(indices), once[0].shape[-1])
             row, before = once[0].reshape(shape), once[1]
             return row if before is None else (row, before.reshape(shape))
     graph = adjacency(csgraph, directed, unweighted)

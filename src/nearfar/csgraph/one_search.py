@@ -31,10 +31,46 @@ __all__ = ["search_once"]
 SHARED = 1 << 18
 
 
+#: From so many edges a vertex on, searches from many sources share the reading of rows.
+LONG_ROWS = 16
+
+
+def _each(
+    arrays: tuple[Any, Any, Any], sources: NDArray[np.int64], bound: float | None, threads: int
+) -> NDArray[np.float64] | None:
+    """A row a source, each by a search of its own; None where the matrix is an unusual one."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from nearfar import _cpu
+
+    n = len(arrays[0]) - 1
+    rows = np.empty((len(sources), n))
+    limit = None if bound is None else float(bound)
+
+    def search(place: int) -> bool:
+        stats = _cpu.search_matrix(*arrays, int(sources[place]), rows[place], limit, 1)
+        if stats is None or stats["greatest_weight"] * max(n - 1, 1) >= np.finfo(np.float64).max:
+            return False
+        if limit is not None:
+            _cpu.mask_above(rows[place], limit)
+        return True
+
+    if not search(0):
+        return None
+    rest = range(1, len(sources))
+    if threads == 1:
+        return rows if all(map(search, rest)) else None
+    pool = ThreadPoolExecutor(threads)
+    try:
+        return rows if all(pool.map(search, rest)) else None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
 def search_once(
     csgraph: Any, indices: Any, limit: Any, predecessors: bool, engine: Engine
 ) -> tuple[NDArray[np.float64], NDArray[np.int32] | None] | None:
-    """Distances from one source of a directed matrix, and predecessors; None where it does not fit.
+    """Distances in a directed matrix as it is, and predecessors; None where it does not fit.
 
     Parameters
     ----------
@@ -47,7 +83,7 @@ def search_once(
 
     Returns
     -------
-    distances : float64 array, shape (n,)
+    distances : float64 array, shape (n,), or (k, n) for k > 1 sources
     predecessors : int32 array, shape (n,), or None
 
     Raises
@@ -59,7 +95,7 @@ def search_once(
         return None
     if lies_on_device(csgraph) or on_device(getattr(csgraph, "data", None)) or on_device(indices):
         return None
-    if csgraph.dtype != np.float64 or np.size(indices) != 1:
+    if csgraph.dtype != np.float64 or np.size(indices) == 0:
         return None
     if engine.device == "cuda" or engine.method != "auto":
         return None
@@ -77,6 +113,12 @@ def search_once(
 
     sources, _ = source_indices(indices, n)
     bound = check_limit(limit)
+    if len(sources) > 1:
+        # Many sources in long rows run together, and predecessors of many rows too.
+        if predecessors or m >= LONG_ROWS * n:
+            return None
+        rows = _each(arrays, sources, bound, threads)
+        return None if rows is None else (rows, None)
     distances = np.empty(n)
     source = int(sources[0])
     stats = _cpu.search_matrix(
