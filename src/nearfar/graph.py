@@ -349,12 +349,13 @@ class Graph:
         )
 
     def to_scipy(self) -> Any:
-        """The graph as a SciPy matrix over the same arrays.
+        """The graph as a SciPy matrix over the same arrays, which are read-only.
 
         Returns
         -------
         scipy.sparse.csr_array, shape (n, n)
-            Without weights every stored entry is 1.
+            Without weights every stored entry is 1. SciPy's functions take it as it is; ``.copy()``
+            gives one that can be changed.
         """
         from scipy.sparse import csr_array
 

@@ -29,7 +29,7 @@ MOST_ENTRIES = 8192  # of each queue in shared memory
 MOST_BLOCKS, LEAST_THREADS = 8, 128  # of a multiprocessor and of a block in shared memory
 RESIDENT = 1024  # threads a multiprocessor that 64 registers a thread leave room for
 LISTS_FROM = 20_000  # vertices; smaller graphs have few words to share out
-_LIST = 8  # bytes of lists a thread, where they are asked for
+_LIST = 8  # bytes of lists a thread, where there are lists
 _SHARED_STATIC = 1024  # what a block takes besides its dynamic shared memory, at most
 
 

@@ -6,7 +6,6 @@ between them; ``struct Solve`` and ``struct Control`` of ``one_launch_rows.cuh``
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from nearfar.cuda import runtime
 from nearfar.errors import SolverError
-from nearfar.graph import unreached_value
+from nearfar.graph import limit_in_dtype, unreached_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -257,13 +256,3 @@ def _steps(records: Any) -> dict[str, Any]:
         "frontier": near,
         "seconds_per_step": np.diff(times) * 1e-9,
     }
-
-
-def limit_in_dtype(limit: float | None, dtype: np.dtype[Any]) -> Any:
-    """The limit in the weights' dtype, not below it: the caller masks exactly."""
-    top = unreached_value(dtype)
-    if limit is None or limit >= top:
-        return top
-    if dtype.kind == "f":
-        return np.nextafter(dtype.type(limit), dtype.type(np.inf))
-    return dtype.type(max(math.ceil(limit), -1))
