@@ -306,7 +306,7 @@ class TestDetection:
         graph = Graph.from_edges([0], [1])
         with pytest.raises(OptionError, match="did you mean 'dimacs'"):
             read(tmp_path / "x", format="dimac")
-        with pytest.raises(OptionError, match="pass format="):
+        with pytest.raises(OptionError, match="give another suffix or a format, one of dimacs"):
             write(graph, tmp_path / "x.unknown")
         with pytest.raises(OptionError, match="cannot be written"):
             write(graph, tmp_path / "x.pbf")
