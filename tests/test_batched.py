@@ -7,7 +7,7 @@ import pytest
 
 import nearfar
 from nearfar import _cpu
-from nearfar.algorithms.batched.cpu import LaneOptions
+from nearfar.algorithms.batched.cpu import LaneOptions, WorkerOptions
 from nearfar.errors import DistanceOverflowError, OptionError, OutOfMemoryError, VertexError
 from nearfar.graph import Graph, unreached_value
 from nearfar.many import all_pairs, distances
@@ -74,6 +74,71 @@ def test_1000_random_batches_do_not_touch_each_other():
         if columns is not None:
             wanted = wanted[:, columns]
         np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_heap_and_buckets_find_the_same_bits(dtype, index):
+    """Memory kept between searches: whole rows, ends at targets or a limit, in turn."""
+    rng = np.random.default_rng(12)
+    for n, m in [(3, 2), (300, 900), (700, 2000), (900, 40_000)]:
+        plain = random_graph(rng, n, m, dtype, high=10_000)
+        arrays = plain.indptr.astype(index), plain.indices.astype(index), plain.weights
+        graph = Graph(*arrays, directed=True)
+        sources = rng.integers(0, n, 40)
+        whole = singles(plain, sources)
+        some = whole[whole < unreached_value(whole.dtype)]
+        limit = float(np.quantile(some, 0.3))
+        columns = rng.integers(0, n, 3)
+        for queue in ("heap", "buckets"):
+            for threads in (1, 2):
+                for ends in (None, limit):
+                    for picked in (None, columns):
+                        stats = {}
+                        found = distances(
+                            graph,
+                            sources,
+                            picked,
+                            ends,
+                            method="worker_per_source@cpu",
+                            threads=threads,
+                            queue=queue,
+                            stats=stats,
+                        )
+                        wanted = (
+                            whole
+                            if ends is None
+                            else np.where(whole > ends, unreached_value(whole.dtype), whole)
+                        )
+                        assert stats["queue"] == queue
+                        assert np.array_equal(
+                            found, wanted if picked is None else wanted[:, picked]
+                        )
+
+
+def test_small_graphs_and_paths_take_the_heap_others_buckets():
+    rng = np.random.default_rng(13)
+    line = Graph.from_edges(range(1999), range(1, 2000), rng.integers(1, 9, 1999))
+    cases = (random_graph(rng, 511, 2000, np.int32), "heap"), (line, "heap")
+    for graph, queue in (*cases, (random_graph(rng, 512, 2000, np.int32), "buckets")):
+        stats = {}
+        found = distances(graph, range(9), method="worker_per_source@cpu", stats=stats)
+        assert stats["queue"] == queue
+        np.testing.assert_array_equal(found, singles(graph, range(9)))
+
+
+@pytest.mark.parametrize("queue", ["heap", "buckets"])
+def test_many_small_searches_reset_only_what_they_touched(queue):
+    """Distances are reset between searches, also those beyond the limit and those of hubs."""
+    rng = np.random.default_rng(14)
+    graph = random_graph(rng, 2000, 80_000, np.int32, high=1000)
+    sources, columns = rng.integers(0, 2000, 300), np.arange(2000)
+    limits = rng.integers(0, 60, 6).tolist()
+    whole = singles(graph, sources)
+    for limit in limits:
+        found = np.empty((300, 2000), dtype=np.int32)
+        _cpu.per_source(graph.view, sources, found, columns, limit, 2, queue == "buckets")
+        np.testing.assert_array_equal(found, np.where(whole > limit, 2**31 - 1, whole))
 
 
 @pytest.mark.parametrize("level", ["v2", "v3"])
@@ -269,6 +334,8 @@ def test_wrong_requests_are_refused_in_words():
         distances(graph, [0], block=0)
     with pytest.raises(OptionError):
         LaneOptions(width=7)
+    with pytest.raises(OptionError):
+        WorkerOptions(queue="stack")
 
 
 def test_memory_is_refused_before_it_is_taken():

@@ -9,7 +9,6 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.errors import OptionError
-from nearfar.options import NoOptions
 from nearfar.registry import Answer, Request, Workspace, variant
 
 if TYPE_CHECKING:
@@ -19,9 +18,12 @@ if TYPE_CHECKING:
 
     from nearfar.graph import Graph
 
-__all__ = ["LaneOptions", "lanes", "worker_per_source"]
+__all__ = ["LaneOptions", "WorkerOptions", "lanes", "worker_per_source"]
 
 BATCH = frozenset({"batch", "all_pairs"})
+
+#: Below so many vertices the queue is short, and a heap of it costs less than a ring of buckets.
+BUCKETS_FROM = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,32 @@ class LaneOptions:
             raise OptionError(f"delta is {self.delta}: give a number greater than 0, or None")
 
 
+@dataclass(frozen=True, slots=True)
+class WorkerOptions:
+    """Options of ``worker_per_source@cpu``.
+
+    Parameters
+    ----------
+    queue : {"heap", "buckets"} or None
+        A 4-ary heap (Dijkstra's method) or a ring of buckets (sequential delta-stepping). None
+        takes buckets from 512 vertices on, unless there are fewer edges than vertices. The answer
+        is the same.
+    """
+
+    queue: Literal["heap", "buckets"] | None = None
+
+    def __post_init__(self) -> None:
+        if self.queue not in (None, "heap", "buckets"):
+            raise OptionError(f"queue is {self.queue!r}: use 'heap', 'buckets' or None")
+
+    def buckets(self, graph: Graph) -> bool:
+        """Whether searches of this graph order their vertices in buckets."""
+        if self.queue is not None:
+            return self.queue == "buckets"
+        # With fewer edges than vertices a search has few vertices pending at a time, as on a path.
+        return graph.n_vertices >= BUCKETS_FROM and graph.n_edges >= graph.n_vertices
+
+
 def answer_rows(graph: Graph, sources: NDArray[Any], workspace: Workspace) -> NDArray[Any]:
     """Memory for the answer: the caller's, or new."""
     columns = graph.n_vertices if workspace.columns is None else len(workspace.columns)
@@ -62,17 +90,25 @@ def answer_rows(graph: Graph, sources: NDArray[Any], workspace: Workspace) -> ND
     "worker_per_source",
     device="cpu",
     problems=BATCH,
-    summary="each worker runs Dijkstra's method over a 4-ary heap, keeping its memory",
-    paper="dijkstra-1959",
-    complexity="O(k (n + m) log n)",
+    options=WorkerOptions,
+    summary="each worker searches over buckets, or a heap in small graphs, keeping its memory",
+    paper="meyer-sanders-2003",
+    section="sequential delta-stepping; below 512 vertices Dijkstra's method",
+    complexity="O(k (n + m + d / delta)) on average, O(k (n + m) log n) over a heap",
 )
 def worker_per_source(
-    graph: Graph, sources: NDArray[np.int64], options: NoOptions, workspace: Workspace
+    graph: Graph, sources: NDArray[np.int64], options: WorkerOptions, workspace: Workspace
 ) -> Answer:
     """One source a worker; with columns, only those, and each search stops at the last."""
     out = answer_rows(graph, sources, workspace)
     stats = _cpu.per_source(
-        graph.view, sources, out, workspace.columns, workspace.limit, workspace.threads
+        graph.view,
+        sources,
+        out,
+        workspace.columns,
+        workspace.limit,
+        workspace.threads,
+        options.buckets(graph),
     )
     return Answer(out, stats)
 

@@ -16,9 +16,9 @@
 #include <algorithm>
 #include <exception>
 
-#include "algorithms/delta_stepping/adapter.hpp"
-#include "algorithms/delta_stepping/scan.hpp"
 #include "algorithms/delta_stepping/solve.hpp"
+#include "cpu/buckets/adapter.hpp"
+#include "cpu/buckets/scan.hpp"
 #include "cpu/worker_pool.hpp"
 
 namespace nearfar::NEARFAR_ISA {

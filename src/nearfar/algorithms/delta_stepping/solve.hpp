@@ -1,22 +1,12 @@
-// Declarations of the delta-stepping solvers, one a build for an instruction set (cpu/isa.hpp).
+// Declarations of parallel delta-stepping and of what reads bare arrays, one a build for an
+// instruction set (cpu/isa.hpp).
 #pragma once
 
-#include "cpu/interrupt.hpp"
-#include "cpu/isa.hpp"
-#include "cpu/search.hpp"
+#include "cpu/buckets/sequential.hpp"
 
 namespace nearfar {
 
 class WorkerPool;
-
-// How a run starts: the width of a bucket and whether it may change.
-struct DeltaPlan {
-  double delta = 1;
-  bool adapt = true;
-};
-
-// Edges that nobody has validated.
-using BareCsr = SplitCsr<int32_t, double>;
 
 // What one pass over them finds. NaN improves nothing and is passed over.
 struct EdgeFacts {
@@ -27,10 +17,6 @@ struct EdgeFacts {
 
 #define NEARFAR_DECLARE_DELTA(level)                                                               \
   namespace level {                                                                                \
-  template <class C>                                                                               \
-  SearchStats delta_sequential(const C& csr, typename C::Index source,                             \
-                               typename C::Weight* distances, StopRule<typename C::Weight> stop,   \
-                               DeltaPlan plan, Interrupt& interrupt);                              \
   template <class C>                                                                               \
   SearchStats delta_parallel(const C& csr, typename C::Index source,                               \
                              typename C::Weight* distances, StopRule<typename C::Weight> stop,     \
@@ -44,15 +30,5 @@ struct EdgeFacts {
   }
 NEARFAR_FOR_EACH_ISA(NEARFAR_DECLARE_DELTA)
 #undef NEARFAR_DECLARE_DELTA
-
-#define NEARFAR_FOR_EACH_CSR(X) \
-  X(int32_t, int32_t)           \
-  X(int32_t, int64_t)           \
-  X(int32_t, float)             \
-  X(int32_t, double) X(int64_t, int32_t) X(int64_t, int64_t) X(int64_t, float) X(int64_t, double)
-
-using ByteCsr = NarrowCsr<int32_t, uint8_t>;
-using ShortCsr = NarrowCsr<int32_t, uint16_t>;
-#define NEARFAR_FOR_EACH_BARE(X) X(BareCsr) X(ByteCsr) X(ShortCsr)
 
 }  // namespace nearfar

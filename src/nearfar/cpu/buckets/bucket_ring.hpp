@@ -147,6 +147,17 @@ class BucketRing {
   }
   uint64_t changes() const { return changes_; }
 
+  // Drops what is pending and starts over from distance 0, in the memory that is there.
+  void clear() {
+    for (uint64_t word = 0; word < kWords; ++word) {
+      for (uint64_t bits = used_[word]; bits != 0; bits &= bits - 1)
+        recycle(slots_[word * 64 + static_cast<uint64_t>(__builtin_ctzll(bits))]);
+      used_[word] = 0;
+    }
+    far_.size = 0;
+    rebase(0);
+  }
+
  private:
   static constexpr uint64_t kWords = kSlots / 64;
 

@@ -5,11 +5,12 @@
 // current bucket is worked off in the same visit to the bucket, any other goes to its bucket.
 // Entries carry the distance they were pushed with; one whose vertex is nearer by now is stale and
 // dropped. Delta adapts while running (adapter.hpp), unless the caller fixed it.
+#include "cpu/buckets/sequential.hpp"
+
 #include <algorithm>
 
-#include "algorithms/delta_stepping/adapter.hpp"
-#include "algorithms/delta_stepping/scan.hpp"
-#include "algorithms/delta_stepping/solve.hpp"
+#include "cpu/buckets/adapter.hpp"
+#include "cpu/buckets/scan.hpp"
 #include "cpu/buffer.hpp"
 
 namespace nearfar::NEARFAR_ISA {
@@ -38,34 +39,46 @@ void put_in_order(Bucket& bucket, const Weight* distances, Buffer<uint64_t>& mar
     }
 }
 
-template <class Work, class C>
-void search(Work& work, const C& csr, typename C::Index source, typename C::Weight* distances,
-            StopRule<typename C::Weight> stop, const DeltaPlan& plan, Interrupt& interrupt) {
+// Memory that lasts from one search to the next.
+template <class C>
+struct Memory {
+  using Work = Scanner<C, PlainUpdate<typename C::Weight>>;
+  Work work;
+  typename Work::Bucket now;
+  Buffer<uint64_t> marks;
+};
+
+// Every distance is unreached.
+template <class C>
+void search(Memory<C>& memory, const C& csr, typename C::Index source,
+            typename C::Weight* distances, StopRule<typename C::Weight> stop, bool adapt,
+            Interrupt* interrupt) {
   using Weight = typename C::Weight;
-  std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<Weight>());
+  using Ring = typename Memory<C>::Work::Ring;
+  auto& work = memory.work;
   auto& ring = work.ring;
   auto& stats = work.stats;
+  auto& now = memory.now;
   distances[source] = 0;
   ring.push({source, 0});
-  stats.pushes = 1;
-  Adapter adapter(plan.adapt, 32);
-  typename Work::Bucket now;
+  ++stats.pushes;
+  Adapter adapter(adapt, 32);
   const auto n = static_cast<std::size_t>(csr.n), m = static_cast<std::size_t>(csr.m);
   const std::size_t full = m / 16 >= n ? n / 64 + 64 : ~std::size_t{0};
-  Buffer<uint64_t> marks;
+  now.size = 0;
   for (;;) {
     const uint64_t number = ring.next();
-    if (number == Work::Ring::kEmpty) {
+    if (number == Ring::kEmpty) {
       Weight low;
       if (!ring.far_least(low)) break;
       ring.deal(low);
       continue;
     }
     ring.take(number, now);
-    if (stop.n_targets != 0 && stop.reached_all(distances, Work::Ring::least(now))) break;
+    if (stop.n_targets != 0 && stop.reached_all(distances, Ring::least(now))) break;
     if (now.size > full) {
       stats.stale += now.size;
-      put_in_order(now, distances, marks, n);
+      put_in_order(now, distances, memory.marks, n);
       stats.stale -= now.size;
     }
     const uint64_t edges = stats.edges_relaxed;
@@ -80,7 +93,7 @@ void search(Work& work, const C& csr, typename C::Index source, typename C::Weig
     }
     work.renew_bound();
     ++stats.iterations;
-    interrupt.poll(stats.edges_relaxed - edges + 64);
+    if (interrupt != nullptr) interrupt->poll(stats.edges_relaxed - edges + 64);
     const double factor =
         adapter.after_bucket(stats.vertices_processed - rows, work.repeated, ring.delta());
     if (factor != 1) ring.widen(ring.lower_end(), ring.delta() * factor);
@@ -97,14 +110,35 @@ template <class C>
 SearchStats delta_sequential(const C& csr, typename C::Index source, typename C::Weight* distances,
                              StopRule<typename C::Weight> stop, DeltaPlan plan,
                              Interrupt& interrupt) {
-  Scanner<C, PlainUpdate<typename C::Weight>> work(csr, distances, stop.limit, plan.delta);
-  search(work, csr, source, distances, stop, plan, interrupt);
-  return work.stats;
+  Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {}};
+  std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<typename C::Weight>());
+  search(memory, csr, source, distances, stop, plan.adapt, &interrupt);
+  return memory.work.stats;
 }
 
-#define NEARFAR_INSTANTIATE(I, W)                                                        \
-  template SearchStats delta_sequential<Csr<I, W>>(const Csr<I, W>&, I, W*, StopRule<W>, \
-                                                   DeltaPlan, Interrupt&);
+template <class C>
+SearchStats delta_feed(const C& csr, const DeltaFeed<C>& feed, StopRule<typename C::Weight> stop,
+                       DeltaPlan plan, Interrupt* interrupt) {
+  using Weight = typename C::Weight;
+  typename C::Index source = 0;
+  Weight* distances = nullptr;
+  Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {}};
+  while (feed.next(feed.self, source, distances)) {
+    memory.work.start(distances, feed.touched);
+    if (feed.touched == nullptr)
+      std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<Weight>());
+    else
+      feed.touched->push(source);
+    search(memory, csr, source, distances, stop, plan.adapt, interrupt);
+  }
+  return memory.work.stats;
+}
+
+#define NEARFAR_INSTANTIATE(I, W)                                                           \
+  template SearchStats delta_sequential<Csr<I, W>>(const Csr<I, W>&, I, W*, StopRule<W>,    \
+                                                   DeltaPlan, Interrupt&);                  \
+  template SearchStats delta_feed<Csr<I, W>>(const Csr<I, W>&, const DeltaFeed<Csr<I, W>>&, \
+                                             StopRule<W>, DeltaPlan, Interrupt*);
 NEARFAR_FOR_EACH_CSR(NEARFAR_INSTANTIATE)
 
 #define NEARFAR_INSTANTIATE_BARE(C)                                                            \

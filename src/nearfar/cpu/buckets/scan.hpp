@@ -16,7 +16,7 @@
 
 #include <limits>
 
-#include "algorithms/delta_stepping/bucket_ring.hpp"
+#include "cpu/buckets/bucket_ring.hpp"
 #include "cpu/search.hpp"
 
 namespace nearfar::NEARFAR_ISA {
@@ -101,6 +101,18 @@ class Scanner {
         limit_(limit),
         between_(csr.m / 32 >= csr.n ? static_cast<uint64_t>(csr.n) : ~uint64_t{0}),
         look_(between_) {}
+
+  // Another search in the same memory, from the width that the last one came to. `touched`: null,
+  // or where to note every vertex that is lowered.
+  void start(Weight* distances, Buffer<Index>* touched) {
+    ring.clear();
+    distances_ = distances;
+    touched_ = touched;
+    bound = unreached<Weight>();
+    look_ = between_ == ~uint64_t{0} ? between_ : stats.edges_relaxed + between_;
+    repeated = 0;
+    n_sifted_ = 0;
+  }
 
   // Relaxes the edges of from[begin..end); what lands in the current bucket goes to `fresh`, which
   // may be `from` itself, anything else to the ring.
@@ -299,6 +311,8 @@ class Scanner {
   // Pushes what was held, as far as it is within the limit.
   NEARFAR_INLINE void enqueue(const Entry* improved, std::size_t n, Bucket& fresh) {
     const uint64_t number = ring.current();
+    if (touched_ != nullptr) [[unlikely]]
+      note(improved, n);
     for (std::size_t i = 0; i < n; ++i) {
       if (improved[i].distance > limit_) [[unlikely]]
         continue;
@@ -308,6 +322,10 @@ class Scanner {
       else
         ring.push(to, improved[i]);
     }
+  }
+
+  NEARFAR_COLD void note(const Entry* improved, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) touched_->push(improved[i].vertex);
   }
 
   NEARFAR_INLINE void fetch_row(const Entry& entry) const {
@@ -352,6 +370,7 @@ class Scanner {
   Weight limit_;
   uint64_t between_;  // edges, two looks at the bound
   uint64_t look_;
+  Buffer<Index>* touched_ = nullptr;
   std::size_t n_sifted_ = 0;
   Sifted sifted_[2 * kHold];  // edges whose sum was below the bound, not relaxed yet
 };
