@@ -43,7 +43,10 @@ BLOCKS: dict[Path, dict[str, Callable[[], str]]] = {
         "floyd-warshall-gpu": batches.floyd_gpu,
         "all-pairs-cpu": batches.all_pairs_cpu,
     },
-    EXPLANATION / "choosing.md": {"choice-on-gpu": searches.choice_on_gpu},
+    EXPLANATION / "choosing.md": {
+        "choice-on-cpu": searches.choice_on_cpu,
+        "choice-on-gpu": searches.choice_on_gpu,
+    },
     HOW_TO / "coming-from-scipy.md": {"front-doors": tables.front_doors, "isomap": doors.isomap},
     HOW_TO / "coming-from-networkx.md": {"networkx-door": doors.networkx},
     HOW_TO / "use-a-gpu.md": {"cupy-door": doors.cupy},

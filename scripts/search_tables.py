@@ -1,4 +1,4 @@
-"""Tables of breadth-first search and of the choice on a GPU, for scripts/make_speed.py."""
+"""Tables of breadth-first search and of the choice of a method, for scripts/make_speed.py."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 from speed_tables import device, milliseconds, number, results, table
 
 _BFS = "breadth_first_cuda.json"
-_CHOICE = "choose_quality_cuda.json"
 
 
 def _timed(row: dict[str, Any] | None) -> list[str]:
@@ -47,14 +46,14 @@ def breadth_first() -> str:
     )
 
 
-def choice_on_gpu() -> str:
-    """``auto`` beside the best of all CUDA variants."""
-    document = results(_CHOICE)
+def _choice(kept: str, script: str) -> str:
+    """``auto`` beside the best of all variants, from one kept result."""
+    document = results(kept)
     if document is None:
-        return "Not measured yet: `benchmarks/choose_quality_cuda.py -o benchmarks/results`."
+        return f"Not measured yet: `benchmarks/{script} -o benchmarks/results`."
     lines = [
         [
-            f"{found['graph']}: {found['n']:,} vertices, {found['m']:,} edges",
+            _case(found),
             found["chosen"],
             milliseconds(found["auto_seconds"]),
             found["best"],
@@ -64,12 +63,35 @@ def choice_on_gpu() -> str:
         for found in document["graphs"]
     ]
     mean, worst = document["geometric_mean"], document["worst"]
-    kept = "Both aims are kept" if mean <= 1.05 and worst <= 1.3 else "The aim is missed"
-    where = {"device": document["environment"]["gpu"], "environment": document["environment"]}
+    verdict = "Both aims are kept" if mean <= 1.05 and worst <= 1.3 else "The aim is missed"
+    measured = document["environment"]
+    place = (
+        device({"device": measured["gpu"], "environment": measured})
+        if measured["gpu"]
+        else f"{measured['cpu']}, {measured['cores']} cores, {measured['date'][:10]}, "
+        f"commit {measured['commit'][:12]}"
+    )
     rounds = len(next(iter(document["graphs"][0]["samples"].values())))
     return (
         f"{table(['graph', 'auto takes', 'ms', 'fastest', 'ms', 'auto / fastest'], lines)}\n\n"
-        f"Medians of {rounds} rounds on {len(lines)} graphs; {device(where)}; "
-        f"`benchmarks/results/{_CHOICE}`.\nGeometric mean {mean:.3f} (aim: at most 1.05), worst "
-        f"{worst:.3f} on {document['worst_graph']} (aim: 1.3). {kept}."
+        f"Medians of {rounds} samples, {len(lines)} cases; {place}; "
+        f"`benchmarks/results/{kept}`.\nGeometric mean {mean:.3f} (aim: at most 1.05), worst "
+        f"{worst:.3f} on {document['worst_graph']} (aim: 1.3). {verdict}."
     )
+
+
+def _case(found: dict[str, Any]) -> str:
+    """A graph with its size, or with the number of threads."""
+    if "n" in found:
+        return f"{found['graph']}: {found['n']:,} vertices, {found['m']:,} edges"
+    return f"{found['graph']}, {found['threads']} thr"
+
+
+def choice_on_gpu() -> str:
+    """``auto`` beside the best of all CUDA variants."""
+    return _choice("choose_quality_cuda.json", "choose_quality_cuda.py")
+
+
+def choice_on_cpu() -> str:
+    """``auto`` beside the best of all CPU variants, with one thread and with two."""
+    return _choice("choose_quality.json", "choose_quality.py")
