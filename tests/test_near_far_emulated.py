@@ -218,6 +218,21 @@ def test_a_form_that_lost_is_not_taken_again(monkeypatch: pytest.MonkeyPatch) ->
     assert forms_of(graph, 2) == ["plain", "plain"]
 
 
+def test_a_form_without_room_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nearfar.algorithms.near_far import one_launch
+    from nearfar.errors import OutOfMemoryError
+
+    def refuse(*_: object) -> None:
+        raise OutOfMemoryError(2, 1, "none")
+
+    monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
+    monkeypatch.setattr(one_launch, "small_edges", refuse)
+    graph = undirected(600, 2400)
+    assert forms_of(graph, 3) == ["plain", "plain", "plain"]
+    with pytest.raises(OutOfMemoryError):
+        nearfar.sssp(graph, 0, method="near_far@cuda", distance_bits=8)
+
+
 def test_distances_are_packed_once_they_are_known_to_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
     graph = undirected(600, 2400)

@@ -12,6 +12,7 @@ from nearfar.algorithms.near_far.one_launch_forms import (
     ROAD_LIKE,
     Form,
     form_of,
+    give_up,
     is_skewed,
     learn,
     too_narrow,
@@ -27,7 +28,7 @@ from nearfar.algorithms.near_far.one_launch_ranges import solve_by_ranges
 from nearfar.algorithms.near_far.small_edges import small_edges
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.options import DeltaOptions
 from nearfar.registry import Answer
 
@@ -190,8 +191,13 @@ def solve_in_one_launch(
     form = form_of(graph, options)
     try:
         answer = _FORMS[form.kind](graph, source, options, workspace, form)
-    except TooNarrow:
-        too_narrow(graph, form)
+    except (TooNarrow, OutOfMemoryError) as error:
+        if isinstance(error, TooNarrow):
+            too_narrow(graph, form)
+        elif form.kind == "plain" or options.sort_rows or options.distance_bits:
+            raise
+        else:  # nobody asked for that form: what fitted before still does
+            give_up(graph, form)
         form = Form("plain", scan=form.scan)
         answer = _plain(graph, source, options, workspace, form)
     if not options.tuned and workspace.limit is None and workspace.targets is None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nearfar.algorithms.near_far.one_launch import OneLaunchOptions
     from nearfar.graph import Graph
 
-__all__ = ["ROAD_LIKE", "Form", "form_of", "is_skewed", "learn", "too_narrow"]
+__all__ = ["ROAD_LIKE", "Form", "form_of", "give_up", "is_skewed", "learn", "too_narrow"]
 
 ROAD_LIKE, _DENSE, _SKEWED = 5.0, 16.0, 50.0  # mean degrees, and greatest over mean degree
 _SORT_SECONDS = 75e-12  # an edge of 8 bytes; measured 65 to 86 on an H100
@@ -60,6 +60,7 @@ class _History:
     reach: float = 0.0  # past the farthest distance of whole solves; 0 before one
     splits: int = 0  # the most of a whole solve
     least_bits: int = 8
+    refused: set[str] = field(default_factory=set)  # kinds that the memory has no room for
     # Whole solves and their seconds, by kind; the first of a kind may compile or prepare.
     solves: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -68,7 +69,9 @@ class _History:
         return self.seconds[kind] / self.solves[kind]
 
     def lost(self, kind: str) -> bool:
-        """Whether a kind was tried often enough and was slower than the plain one."""
+        """Whether a kind found no room, or was slower than the plain one often enough."""
+        if kind in self.refused:
+            return True
         tried = self.solves.get(kind, 0) >= _TRIALS and "plain" in self.solves
         return tried and self.mean(kind) > self.mean("plain")
 
@@ -144,3 +147,8 @@ def learn(graph: Graph, form: Form, stats: dict[str, Any]) -> None:
 def too_narrow(graph: Graph, form: Form) -> None:
     """Distances of this graph do not fit the form's bits: try more from now on."""
     _history(graph).least_bits = 2 * form.bits if form.bits < 16 else 64
+
+
+def give_up(graph: Graph, form: Form) -> None:
+    """The device's memory has no room for this form of this graph: not again."""
+    _history(graph).refused.add(form.kind)
