@@ -30,9 +30,28 @@ __all__ = ["search_once"]
 #: With more edges than this, and fewer a vertex than DENSE, workers share the search.
 SHARED = 1 << 18
 
-
 #: From so many edges a vertex on, searches from many sources share the reading of rows.
 LONG_ROWS = 16
+
+
+def _search(
+    arrays: tuple[Any, Any, Any],
+    source: int,
+    row: NDArray[np.float64],
+    bound: float | None,
+    workers: int,
+) -> bool:
+    """Fill a row with the distances from a source; False where the matrix is an unusual one."""
+    from nearfar import _cpu
+
+    limit = None if bound is None else float(bound)
+    stats = _cpu.search_matrix(*arrays, source, row, limit, workers)
+    steps = max(len(arrays[0]) - 2, 1)
+    if stats is None or stats["greatest_weight"] * steps >= np.finfo(np.float64).max:
+        return False
+    if limit is not None:
+        _cpu.mask_above(row, limit)
+    return True
 
 
 def _each(
@@ -41,19 +60,10 @@ def _each(
     """A row a source, each by a search of its own; None where the matrix is an unusual one."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from nearfar import _cpu
-
-    n = len(arrays[0]) - 1
-    rows = np.empty((len(sources), n))
-    limit = None if bound is None else float(bound)
+    rows = np.empty((len(sources), len(arrays[0]) - 1))
 
     def search(place: int) -> bool:
-        stats = _cpu.search_matrix(*arrays, int(sources[place]), rows[place], limit, 1)
-        if stats is None or stats["greatest_weight"] * max(n - 1, 1) >= np.finfo(np.float64).max:
-            return False
-        if limit is not None:
-            _cpu.mask_above(rows[place], limit)
-        return True
+        return _search(arrays, int(sources[place]), rows[place], bound, 1)
 
     if not search(0):
         return None
@@ -109,8 +119,6 @@ def search_once(
         return None
     threads = check_threads(engine.threads)
     workers = threads if SHARED < m < DENSE * n else 1
-    from nearfar import _cpu
-
     sources, _ = source_indices(indices, n)
     bound = check_limit(limit)
     if len(sources) > 1:
@@ -121,15 +129,12 @@ def search_once(
         return None if rows is None else (rows, None)
     distances = np.empty(n)
     source = int(sources[0])
-    stats = _cpu.search_matrix(
-        *arrays, source, distances, None if bound is None else float(bound), workers
-    )
-    if stats is None or stats["greatest_weight"] * max(n - 1, 1) >= np.finfo(np.float64).max:
+    if not _search(arrays, source, distances, bound, workers):
         return None
-    if bound is not None:
-        _cpu.mask_above(distances, float(bound))
     if not predecessors:
         return distances, None
+    from nearfar import _cpu
+
     before = np.empty(n, dtype=np.int32)
     _cpu.predecessors(_cpu.GraphView(*arrays), source, distances, False, before)
     before[before < 0] = NO_VERTEX
