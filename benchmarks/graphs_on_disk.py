@@ -1,4 +1,4 @@
-"""Generated graphs kept as raw arrays in a folder, for benchmark runs to share.
+"""Generated graphs kept in a folder as native containers, for benchmark runs to share.
 
 ``python benchmarks/graphs_on_disk.py FOLDER NAME...`` generates the named graphs, each in a
 process of its own.
@@ -11,8 +11,6 @@ import os
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 import nearfar
 from nearfar.bench.suite import data_folder
@@ -46,16 +44,11 @@ def load(name: str, folder: Path | None) -> Graph:
     """The graph from the folder; generated, and kept there, when it is not in it yet."""
     if folder is None:
         return make(name)
-    paths = [folder / f"{name}.{part}.npy" for part in ("indptr", "indices", "weights")]
-    if paths[-1].exists():
-        return Graph.from_csr(*(np.load(path) for path in paths))
-    graph = make(name)
-    folder.mkdir(parents=True, exist_ok=True)
-    for path, array in zip(paths, (graph.indptr, graph.indices, graph.weights), strict=True):
-        temporary = path.with_suffix(f".{os.getpid()}.tmp.npy")
-        np.save(temporary, array)
-        temporary.replace(path)
-    return graph
+    kept = folder / f"{name}.nfg"
+    if not kept.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        nearfar.write(make(name), kept)
+    return nearfar.read(kept)
 
 
 def _keep(name: str, folder: Path) -> str:
