@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import inspect
+import re
 import sys
 from pathlib import Path
+
+from python_reference import entries, markdown, sections
 
 from nearfar.registry import Variant, variants
 
@@ -43,6 +47,36 @@ def options_of(variant: Variant) -> str:
     return ", ".join(shown) or "none"
 
 
+def prose(text: str) -> str:
+    """A docstring as Markdown: code spans, and no double colon before an indented block."""
+    plain = re.sub(r"::$", ":", text.strip(), flags=re.MULTILINE)
+    return markdown(re.sub(r"^:$", "", plain, flags=re.MULTILINE))
+
+
+def meanings() -> list[str]:
+    """Every option of every variant: what it does, from the docstrings of the options' classes."""
+    users: dict[type, list[str]] = {}
+    for v in variants(unsafe=True):
+        if dataclasses.fields(v.options):
+            users.setdefault(v.options, []).append(v.id)
+    lines = []
+    for cls, ids in users.items():
+        said = sections(inspect.getdoc(cls) or "")
+        names = ", ".join(f"`{name}`" for name in ids)
+        first, *rest = said[""]
+        title = names if len(ids) <= 3 else markdown(first.rstrip("."))
+        more = "\n".join(rest).strip()
+        lines += ["", f"### {title}", ""]
+        lines += [f"Of {names}.", ""] if title != names else []
+        lines += [markdown(more), ""] if more else []
+        described = list(entries(said.get("Parameters", [])))
+        lines += described
+        named = {name for line in described for name in re.findall(r"\w+", line.split("`")[1])}
+        if missing := {f.name for f in dataclasses.fields(cls)} - named:
+            raise SystemExit(f"{cls.__name__} does not say what {sorted(missing)} mean")
+    return lines
+
+
 def reference() -> str:
     """docs/reference/methods.md in full."""
     parts = [
@@ -60,7 +94,7 @@ def reference() -> str:
             "",
             f"## {family.replace('_', ' ').capitalize()}",
             "",
-            (package.__doc__ or "").strip(),
+            prose(package.__doc__ or ""),
         ]
         parts += [
             "",
@@ -74,7 +108,16 @@ def reference() -> str:
                 f"| `{v.id}`{mark} | {v.summary} | {v.weights} | {', '.join(sorted(v.problems))} | "
                 f"{options_of(v)} | {source} | {v.complexity} |"
             )
-    return "\n".join(parts) + "\n"
+    parts += [
+        "",
+        "## Options",
+        "",
+        "Keywords of `nearfar.sssp` and `nearfar.distances`, or `--option KEY=VALUE`; the defaults "
+        "stand in the",
+        "tables above. `None` lets the method choose.",
+        *meanings(),
+    ]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)) + "\n"
 
 
 def main() -> int:

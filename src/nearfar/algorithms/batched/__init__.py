@@ -2,11 +2,11 @@
 
 Two ideas, on either kind of device::
 
-    one source a worker         each worker (CPU core, thread block) takes the next source and
-    solves
-                                it alone, in memory that it keeps
-    one source a lane           each edge is read once for 8 to 128 sources, whose distances to one
-                                vertex lie side by side:
+    one source a worker:
+        each worker (CPU core, thread block) takes the next source and solves it alone, in memory
+        that it keeps
+    one source a lane:
+        each edge is read once for 8 to 64 sources, whose distances to one vertex lie side by side
         while some vertex waits:
             v = a vertex whose least improved lane is nearest
             for each edge (v, t, w):

@@ -2,25 +2,23 @@
 
 The idea: relax edges until none improves a distance. After round ``k`` every shortest path of at
 most ``k`` edges is known, so ``n - 1`` rounds are enough - unless a negative cycle is reachable,
-which keeps
-improving for ever. The forms here differ in which edges a round looks at and in which order::
+which keeps improving for ever. The forms here differ in which edges a round looks at and in which
+order::
 
     distance[source] = 0, every other distance = unreached
     while something improved:
         for each edge (u, v, w) chosen for this round:
             if distance[u] + w < distance[v]: distance[v] = distance[u] + w; predecessor[v] = u
 
-========================  =====================================================================
-``bellman_ford``          every edge, in storage order: the textbook
-``bellman_ford_queue``    edges of the vertices that improved in the last round (johnson-cuda 4.1)
-``bellman_ford_edge_classes``  the same with self-loops, source edges, targets of in-degree 1 and
-                          targets of out-degree 0 treated apart (johnson-cuda 4.1, Algorithm 1)
-``tarjan_subtree``        the queue, without scanning vertices below an improved one
-``goldberg_radzik``       the improved vertices in topological order of the edges that can improve
-``bellman_ford_child_launches``  CUDA: the queue with a child launch a vertex (johnson-cuda 5.1)
-``bellman_ford_warps``    CUDA: the queue with a warp a vertex, in place of child launches
-``bellman_ford_persistent``  CUDA: the same with all rounds in one launch, the default there
-========================  =====================================================================
+- ``bellman_ford``: every edge, in storage order: the textbook
+- ``bellman_ford_queue``: edges of the vertices that improved in the last round (johnson-cuda 4.1)
+- ``bellman_ford_edge_classes``: the same with self-loops, source edges, targets of in-degree 1 and
+  targets of out-degree 0 treated apart (johnson-cuda 4.1, Algorithm 1)
+- ``tarjan_subtree``: the queue, without scanning vertices below an improved one
+- ``goldberg_radzik``: the improved vertices in topological order of the edges that can improve
+- ``bellman_ford_child_launches``: CUDA: the queue with a child launch a vertex (johnson-cuda 5.1)
+- ``bellman_ford_warps``: CUDA: the queue with a warp a vertex, in place of child launches
+- ``bellman_ford_persistent``: CUDA: the same with all rounds in one launch, the default there
 
 **When a cycle counts as negative.** Only if the exact sum of its weights, not the rounded one, is
 below zero. Integer weights leave nothing to say. With floats a sum that rounds downwards at each

@@ -7,9 +7,9 @@ are final, so all can settle at once (DA2CF, Fig. 2)::
     distance[:] = infinity; distance[source] = 0
     frontier = {source}; unsettled = all but source
     repeat
-        relax      distance[j] = min(distance[j], distance[f] + w(f, j))   f in frontier, j
-        unsettled minimum    least = min(distance[u] for u in unsettled) update     frontier = {u
-        in unsettled: distance[u] == least}; unsettled -= frontier
+        relax      distance[j] = min(distance[j], distance[f] + w(f, j))   f in frontier
+        minimum    least = min(distance[u] for u in unsettled)
+        update     frontier = {u in unsettled: distance[u] == least}; unsettled -= frontier
     until least == infinity
 
 ``relax`` has two readings: every frontier vertex visits its successors (F; concurrent minima need

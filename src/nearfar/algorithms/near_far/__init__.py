@@ -11,11 +11,13 @@ them go first::
             if distance[v] + w < distance[t]: lower distance[t] and mark t as updated
         frontier = organise(updated)
 
-    Workfront Sweep     all updated vertices, duplicates removed Near-Far            those below a
-    threshold; the others wait in a far pile, which is split by the next
-                        threshold (one delta on) when the near set is empty, stale entries dropped
-    Bucketing           ten buckets of width delta, the lowest first, and a far pile beyond them
-    Hybrid              the sweep while the frontier is small, Near-Far once it fills the device
+What ``organise`` keeps:
+
+- Workfront Sweep: all updated vertices, duplicates removed.
+- Near-Far: those below a threshold. The others wait in a far pile, which is split by the next
+  threshold (one delta on) when the near set is empty; stale entries are dropped.
+- Bucketing: ten buckets of width delta, the lowest first, and a far pile beyond them.
+- Hybrid: the sweep while the frontier is small, Near-Far once it fills the device.
 
 What a variant does with the frontier is a policy (``cuda.py``); how its edges are shared out
 among threads is a traversal (one ``traverse_*.cuh`` each, section IV.B); ``driver.py`` holds the

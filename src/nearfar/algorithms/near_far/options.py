@@ -63,7 +63,7 @@ class NearFarOptions(DeltaOptions):
     delta : float or None
         Step of the threshold in units of the weights. None means 32 * mean weight / mean degree.
     traversal, duplicates : str
-        As in :class:`SweepOptions`.
+        As for ``workfront_sweep@cuda``.
     """
 
     traversal: str = "load_balanced"
@@ -84,7 +84,7 @@ class BucketOptions(NearFarOptions):
     delta : float or None
         Width of a bucket in units of the weights. None means 32 * mean weight / mean degree.
     traversal, duplicates : str
-        As in :class:`SweepOptions`.
+        As for ``workfront_sweep@cuda``.
     buckets : int
         Buckets before the far pile, 2 to 15.
     """
