@@ -102,7 +102,11 @@ class Kept:
 def describe(where: dict[str, Any], runs: str = "") -> str:
     """Device, versions, date and commit of an environment."""
     gpu = where.get("gpu")
-    device = f"{gpu['name']}, CuPy {gpu['cupy']}, host " if gpu else ""
+    device = ""
+    if gpu:
+        number = gpu.get("driver_version") or ""
+        driver = f"driver {number} (CUDA {gpu['driver']})" if number else f"CUDA {gpu['driver']}"
+        device = f"{gpu['name']}, {driver}, CuPy {gpu['cupy']}, host "
     versions = where["versions"]
     return (
         f"{device}{where['cpu']}, {where['cores']} cores, Python {versions['python']}, NumPy "

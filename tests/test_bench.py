@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import nearfar
+from nearfar.bench import environment as measured_on
 from nearfar.bench import measure as measuring
 from nearfar.bench import report, suite
 from nearfar.bench.environment import environment
@@ -273,6 +274,23 @@ def test_json_holds_every_sample(tmp_path: Path) -> None:
     (beside,) = json.loads(text)["runs"][0]["beside_peers"]
     assert beside["best_peer"] == "scipy"
     assert beside["best_peer_over_ours"] == pytest.approx(3.0)
+
+
+def test_the_driver_is_read_where_the_kernel_tells_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "version"
+    file.write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Thu Jan 23\n")
+    assert measured_on._driver(file) == "570.86.15"
+    file.write_text("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release\n")
+    assert measured_on._driver(file) == "580.65.06"
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text("#!/bin/sh\necho 535.1.2\necho 535.1.2\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert measured_on._driver(tmp_path / "none") == "535.1.2"
+    tool.unlink()
+    assert measured_on._driver(tmp_path / "none") == ""
 
 
 def test_environment_names_no_host() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 from datetime import UTC, datetime
 from importlib import metadata
@@ -40,11 +41,35 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
+_DRIVER = Path("/proc/driver/nvidia/version")
+
+
+def _driver(file: Path = _DRIVER) -> str:
+    """Number of NVIDIA's kernel module, such as 570.86.15; empty where nothing tells it."""
+    try:
+        found = re.search(r"Kernel Module.*?\s(\d+\.[\d.]+)", file.read_text())
+        if found:
+            return found[1]
+    except OSError:
+        pass
+    try:
+        asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+        done = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return (done.stdout.split() or [""])[0] if done.returncode == 0 else ""
+
+
 def _gpu() -> dict[str, Any] | None:
-    """The current CUDA device, or None without one."""
+    """The current CUDA device, or None without one.
+
+    ``driver`` is the CUDA version that the driver brings, ``driver_version`` its own number.
+    """
     from nearfar.cuda import runtime
 
-    return runtime.device()._asdict() if runtime.available() is True else None
+    if runtime.available() is not True:
+        return None
+    return {**runtime.device()._asdict(), "driver_version": _driver()}
 
 
 def environment() -> dict[str, Any]:
@@ -80,4 +105,4 @@ def gpu_environment() -> dict[str, Any]:
     """
     from nearfar.cuda import runtime
 
-    return {**environment(), "gpu": runtime.device()._asdict()}
+    return {**environment(), "gpu": {**runtime.device()._asdict(), "driver_version": _driver()}}
