@@ -27,15 +27,67 @@ GROUPS: list[tuple[str, str, list[str]]] = [
     (
         "Many sources",
         "Answers go to an array, a file, a sparse matrix or a reduction, block by block.",
-        ["distances", "all_pairs"],
+        ["distances", "all_pairs", "sinks.Reduction", "store.read_rows"],
     ),
-    ("Other questions", "", ["k_shortest_paths", "find_negative_cycle"]),
-    ("Graphs", "", ["Graph", "read", "write", "generate"]),
+    (
+        "Other questions",
+        "",
+        [
+            "k_shortest_paths",
+            "find_negative_cycle",
+            "negative_cycles.NegativeCycle",
+            "negative_cycles.potentials",
+            "proof.certify",
+        ],
+    ),
+    (
+        "Graphs",
+        "`nearfar.generators` also has every family as a function of its name; `nearfar generate` "
+        "in\n[Command line](command-line.md#nearfar-generate) lists their parameters. "
+        "[File formats](file-formats.md) lists\nthe formats and their options.",
+        ["Graph", "read", "write", "generate", "formats.formats", "formats.detect"],
+    ),
     ("Answers", "", ["Paths", "paths.FlatPaths"]),
     (
+        "SciPy's functions",
+        "The same calls as in `scipy.sparse.csgraph` "
+        "([Coming from SciPy](../how-to/coming-from-scipy.md)).",
+        [
+            f"csgraph.{name}"
+            for name in (
+                *("shortest_path", "dijkstra", "bellman_ford", "johnson", "floyd_warshall"),
+                *("yen", "construct_dist_matrix", "reconstruct_path"),
+            )
+        ],
+    ),
+    (
         "Choosing, tuning, describing",
-        "What the command line's `--explain`, `tune` and `info` print.",
-        ["choose.explain", "tune.tune", "statistics.describe", "profile.profile"],
+        "What the command line's `--explain`, `tune`, `info`, `--profile`, `sweep` and `plot` do.",
+        [
+            *("choose.explain", "choose.Explanation", "choose.Choice"),
+            *("choose.rank", "choose.best", "calibrate.calibrate"),
+            *("tune.tune", "tune.TuneResult", "tune.tunable"),
+            *("statistics.describe", "statistics.GraphStatistics", "statistics.Reach"),
+            *("profile.profile", "profile.delta_sweep", "profile.dijkstra_edges"),
+            *("profile.write_profile", "profile.read_profile"),
+            *("profile.plot_profile", "profile.plot_delta_sweep"),
+        ],
+    ),
+    (
+        "Maps, experiments and reports",
+        "",
+        [
+            *("isochrone.draw_isochrones", "experiments.run", "experiments.experiments"),
+            *("experiments.find", "report.write_report", "report.report_html"),
+        ],
+    ),
+    (
+        "The GPU",
+        "",
+        [
+            *("cuda.kernel_times.kernel_times", "cuda.kernel_times.KernelTimes"),
+            *("cuda.kernel_times.KernelTime", "cuda.device_graph.upload_bytes"),
+        ],
     ),
 ]
 ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
@@ -208,6 +260,7 @@ def python_page(notice: str) -> str:
                 "",
                 *signature(f"nearfar.{name}", obj),
                 *described(obj),
+                *(properties(obj) if inspect.isclass(obj) else ()),
             ]
             for method, function in members(obj) if inspect.isclass(obj) else ():
                 lines += [f"#### {obj.__name__}.{method}", ""]

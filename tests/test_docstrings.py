@@ -13,6 +13,7 @@ import pytest
 
 import nearfar
 from nearfar import errors
+from nearfar.generators import GENERATORS
 
 from .loading import load_program
 
@@ -47,6 +48,7 @@ def public() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 FUNCTIONS = dict(public())
+CLASSES = [name for name in nearfar.__all__ if inspect.isclass(getattr(nearfar, name))]
 
 
 def raises(function: Callable[..., Any]) -> bool:
@@ -97,6 +99,17 @@ def test_an_incomplete_docstring_is_noticed() -> None:
 def test_every_public_name_is_in_the_reference() -> None:
     shown = {name for _, _, names in reference.GROUPS for name in names}
     assert set(nearfar.__all__) - set(errors.__all__) <= shown
+    # Families of graphs stand in the page of the command line; the others under their module, or
+    # under nearfar itself.
+    families = {f"generators.{name}" for name in GENERATORS}
+    there = {name for name in FUNCTIONS if name.partition(".")[0] not in ("nearfar", *CLASSES)}
+    again = {name for name in there if name.rpartition(".")[2] in nearfar.__all__}
+    assert there - again - families <= shown
+
+
+def test_properties_are_in_the_reference() -> None:
+    assert any("`predecessors`" in line for line in reference.properties(nearfar.Paths))
+    assert "- `n_vertices`" in reference.python_page("")
 
 
 def test_a_section_that_numpydoc_does_not_have_is_refused() -> None:

@@ -221,7 +221,7 @@ class Graph:
         Parameters
         ----------
         step : int
-            Every so manieth weight, from the first on.
+            Distance between two weights taken, from the first on.
 
         Returns
         -------
