@@ -96,6 +96,43 @@ def test_every_paper_has_a_citation() -> None:
             assert f"year: {year[1]}" in entry, key
 
 
+def variables_read() -> set[str]:
+    """Environment variables that code and tests read, by the text of the calls."""
+    call = re.compile(r"""(?:environ\.get|getenv)\(\s*["']([A-Z_]+)["']""")
+    found = set()
+    for folder in ("src", "benchmarks", "scripts", "tests"):
+        for file in (ROOT / folder).rglob("*"):
+            if file.suffix in (".py", ".cpp", ".hpp"):
+                found |= set(call.findall(file.read_text(encoding="utf-8")))
+    return found
+
+
+def test_every_environment_variable_is_in_the_reference() -> None:
+    page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([A-Z][A-Z_]+)(?:=\S+)?`", page))
+    # How one test hands a result to another process of its own.
+    inner = {"NEARFAR_SUITE_REPORT", "NEARFAR_GPU_OUTCOMES", "PYTHONPATH"}
+    assert variables_read() - inner - named == set()
+    # The notebook reads two, NetworkX, CUDA and a loop over names the others.
+    elsewhere = {"NETWORKX_BACKEND_PRIORITY", "CUDA_PATH", "CUDA_HOME"}
+    elsewhere |= {"NEARFAR_MAP", "NEARFAR_NOTEBOOK_OUTPUT"}
+    assert named - elsewhere - variables_read() == set()
+
+
+def test_every_real_graph_is_in_the_reference() -> None:
+    page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
+    from nearfar.bench.suite import SUITE
+    from nearfar.experiments import johnson_apsp, ortega_graphs
+
+    files = [graph.file for graph in SUITE.values() if graph.file]
+    files += [file for _, file in ortega_graphs._FILES.values()]
+    files += [f"snap-johnson/{name}.txt.xz" for name, _, _ in johnson_apsp.GRAPHS.values() if name]
+    for file in files:
+        folder, name = Path(file).parts
+        stem = name.split(".")[0]
+        assert f"`{file}`" in page or (f"`{folder}/NAME." in page and f"`{stem}`" in page), file
+
+
 # --- the numbers of the README follow the JSON ---------------------------------------------------
 
 
