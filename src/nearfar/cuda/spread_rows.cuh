@@ -3,12 +3,6 @@
 // requires: cuda/warp.cuh
 #pragma once
 
-// A value of another lane; overload it for values that are structures. Called by whole warps.
-template <class Value>
-__device__ __forceinline__ Value of_lane(Value value, int lane) {
-  return __shfl_sync(kAllLanes, value, lane);
-}
-
 // Each lane brings one row: first edge, number of edges (0 for none) and a value of its vertex, such as
 // the distance. Calls look(edge, value) once an edge. Called by whole warps; returns this lane's own
 // number of edges.

@@ -6,6 +6,12 @@ constexpr uint32 kAllLanes = 0xffffffffu;
 
 __device__ __forceinline__ int lane_id() { return threadIdx.x & 31; }
 
+// A value of another lane; overload it for values that are structures.
+template <class Value>
+__device__ __forceinline__ Value of_lane(Value value, int lane) {
+  return __shfl_sync(kAllLanes, value, lane);
+}
+
 // Inclusive prefix sum over the lanes.
 template <class T>
 __device__ __forceinline__ T warp_inclusive_sum(T value) {

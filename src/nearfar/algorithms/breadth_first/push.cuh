@@ -6,6 +6,7 @@
 // is read first, and may be read old from L1: then the atomic answers.
 //
 // requires: algorithms/breadth_first/search_state.cuh
+// requires: cuda/walk_rows.cuh
 #pragma once
 
 // The edges' targets, and whether their bits are not set as far as this multiprocessor knows.
@@ -24,6 +25,11 @@ __device__ __forceinline__ void look_up(const Search& s, const uint32* visited,
   }
 }
 
+// No value comes with a row: all of a level have the same distance.
+struct Nothing {};
+
+__device__ __forceinline__ Nothing of_lane(Nothing, int) { return Nothing{}; }
+
 // What pushing does with edges: the first to set a target's bit writes its distance and queues it.
 struct Claim {
   const Search& s;
@@ -33,7 +39,8 @@ struct Claim {
   int level;
 
   template <int N>
-  __device__ __forceinline__ void operator()(const bool (&valid)[N], const offset_t (&at)[N]) const {
+  __device__ __forceinline__ void operator()(const bool (&valid)[N], const offset_t (&at)[N],
+                                             const Nothing (&)[N]) const {
     vertex_t target[N];
     bool fresh[N];
     look_up(s, visited, valid, at, target, fresh);
@@ -48,43 +55,6 @@ struct Claim {
     }
   }
 };
-
-// All lanes walk one row, kInFlight edges each at a time.
-template <class Take>
-__device__ __forceinline__ void walk_long(const Take& take, offset_t begin, int size) {
-  for (int first = 0; first < size; first += 32 * kInFlight) {
-    bool valid[kInFlight];
-    offset_t at[kInFlight];
-#pragma unroll
-    for (int u = 0; u < kInFlight; ++u) {
-      const int j = first + u * 32 + lane_id();
-      valid[u] = j < size;
-      at[u] = begin + j;
-    }
-    take(valid, at);
-  }
-}
-
-// The lanes' rows, shared evenly.
-template <class Take>
-__device__ __forceinline__ void walk_rows(const Take& take, offset_t begin, int size) {
-  const int upto = warp_inclusive_sum(size);
-  const int total = __shfl_sync(kAllLanes, upto, 31);
-  const int before = upto - size;
-  const offset_t shift = begin - before;
-  for (int first = 0; first < total; first += 32 * kInFlight) {
-    bool valid[kInFlight];
-    offset_t at[kInFlight];
-#pragma unroll
-    for (int u = 0; u < kInFlight; ++u) {
-      const int t = first + u * 32 + lane_id();
-      valid[u] = t < total;
-      at[u] = 0;
-      if (first + u * 32 < total) at[u] = __shfl_sync(kAllLanes, shift, lane_of(t, before)) + t;
-    }
-    take(valid, at);
-  }
-}
 
 // Cuts the lanes' rows beyond kHeavy into chunks. Returns the row size left to the caller.
 __device__ __forceinline__ offset_t set_chunks_aside(const Search& s, uint32* counter,
@@ -114,22 +84,14 @@ template <class Take>
 __device__ __forceinline__ void walk(const Search& s, const Take& take, uint32* chunk_counter,
                                      offset_t begin, offset_t size) {
   size = set_chunks_aside(s, chunk_counter, begin, size);
-  uint32 longer = __ballot_sync(kAllLanes, size > kMiddle);
-  while (longer) {
-    const int lane = __ffs(longer) - 1;
-    longer &= longer - 1;
-    walk_long(take, __shfl_sync(kAllLanes, begin, lane),
-              static_cast<int>(__shfl_sync(kAllLanes, size, lane)));
-    if (lane_id() == lane) size = 0;
-  }
-  if (__any_sync(kAllLanes, size > 0)) walk_rows(take, begin, static_cast<int>(size));
+  walk_by_length<kMiddle, kInFlight, kInFlight>(take, begin, size, Nothing{});
 }
 
 template <class Take>
 __device__ __forceinline__ void walk_chunks(const Search& s, const Take& take, uint32 count) {
   const uint32 warps = gridDim.x * (blockDim.x >> 5);
   for (uint32 c = blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); c < count; c += warps)
-    walk_long(take, __ldcg(&s.chunks[c].begin), __ldcg(&s.chunks[c].size));
+    walk_long<kInFlight>(take, __ldcg(&s.chunks[c].begin), __ldcg(&s.chunks[c].size), Nothing{});
 }
 
 __device__ __noinline__ void push_step(const Search& s, const Found& out, vertex_t* slots,

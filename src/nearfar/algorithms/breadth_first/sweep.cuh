@@ -34,7 +34,8 @@ struct Mark {
   const Search& s;
 
   template <int N>
-  __device__ __forceinline__ void operator()(const bool (&valid)[N], const offset_t (&at)[N]) const {
+  __device__ __forceinline__ void operator()(const bool (&valid)[N], const offset_t (&at)[N],
+                                             const Nothing (&)[N]) const {
     vertex_t target[N];
     bool fresh[N];
     look_up(s, s.visited[0], valid, at, target, fresh);

@@ -31,89 +31,52 @@
 constexpr int kSearch = SEARCH_DEGREE;  // rows up to this length are read whole
 constexpr int kProbes = 7;
 
-template <int N>
-__device__ __forceinline__ void relax_between(const Solve& solve, const Targets& out, Stage& near,
-                                              Found& found, Range range, const bool (&valid)[N],
-                                              const offset_t (&at)[N], const weight_t (&from)[N]) {
-  Edge edge[N];
-  Seen seen[N];
-  weight_t sum[N];
-  slot_t before[N];
-  bool improved[N];
-#pragma unroll
-  for (int u = 0; u < N; ++u)
-    if (valid[u]) edge[u] = load_streamed(solve.edges, at[u]);
-#pragma unroll
-  for (int u = 0; u < N; ++u) {
-    sum[u] = valid[u] ? add_saturating(from[u], edge_weight(edge[u])) : unreached();
-    if (!(sum[u] < range.high)) found.waits(sum[u]);
-    const bool due = sum[u] < range.high && !(sum[u] < range.low);
-    found.edges += due;
-    improved[u] = due;
-    if (due) seen[u] = solve.distance.seen(edge[u].target);
-  }
-#pragma unroll
-  for (int u = 0; u < N; ++u) {
-    improved[u] = improved[u] && sum[u] < seen[u].value;
-    if (improved[u]) before[u] = solve.distance.try_lower(edge[u].target, seen[u], sum[u]);
-  }
-#pragma unroll
-  for (int u = 0; u < N; ++u) {
-    if (improved[u]) {
-      const weight_t was = solve.distance.lowered(edge[u].target, seen[u], before[u], sum[u]);
-      improved[u] = sum[u] < was;
-      found.reached += !(was < unreached());
-      if (improved[u] && !(sum[u] < out.threshold)) found.waits(sum[u]);
-    }
-    push(near, out.near, improved[u] && sum[u] < out.threshold,
-         improved[u] ? edge[u].target : vertex_t(0), sum[u]);
-  }
-}
+// What a step does with edges in flight (walk_rows.cuh): those whose sums lie in the range are relaxed.
+struct RelaxBetween {
+  const Solve& solve;
+  const Targets& out;
+  Stage& near;
+  Found& found;
+  Range range;
 
-__device__ __forceinline__ void long_between(const Solve& solve, const Targets& out, Stage& near,
-                                             Found& found, Range range, offset_t begin, int size,
-                                             weight_t d) {
-  for (int first = 0; first < size; first += 32 * kLongInFlight) {
-    bool valid[kLongInFlight];
-    offset_t at[kLongInFlight];
-    weight_t from[kLongInFlight];
+  template <int N>
+  __device__ __forceinline__ void operator()(const bool (&valid)[N], const offset_t (&at)[N],
+                                             const weight_t (&from)[N]) const {
+    Edge edge[N];
+    Seen seen[N];
+    weight_t sum[N];
+    slot_t before[N];
+    bool improved[N];
 #pragma unroll
-    for (int u = 0; u < kLongInFlight; ++u) {
-      const int j = first + u * 32 + lane_id();
-      valid[u] = j < size;
-      at[u] = begin + j;
-      from[u] = d;
+    for (int u = 0; u < N; ++u)
+      if (valid[u]) edge[u] = load_streamed(solve.edges, at[u]);
+#pragma unroll
+    for (int u = 0; u < N; ++u) {
+      sum[u] = valid[u] ? add_saturating(from[u], edge_weight(edge[u])) : unreached();
+      if (!(sum[u] < range.high)) found.waits(sum[u]);
+      const bool due = sum[u] < range.high && !(sum[u] < range.low);
+      found.edges += due;
+      improved[u] = due;
+      if (due) seen[u] = solve.distance.seen(edge[u].target);
     }
-    relax_between<kLongInFlight>(solve, out, near, found, range, valid, at, from);
-  }
-}
-
-__device__ __forceinline__ void rows_between(const Solve& solve, const Targets& out, Stage& near,
-                                             Found& found, Range range, offset_t begin, int size,
-                                             weight_t d) {
-  const int upto = warp_inclusive_sum(size);
-  const int total = __shfl_sync(kAllLanes, upto, 31);
-  const int before = upto - size;
-  const offset_t shift = begin - before;
-  for (int first = 0; first < total; first += 32 * kRowsInFlight) {
-    bool valid[kRowsInFlight];
-    offset_t at[kRowsInFlight];
-    weight_t from[kRowsInFlight];
 #pragma unroll
-    for (int u = 0; u < kRowsInFlight; ++u) {
-      const int t = first + u * 32 + lane_id();
-      valid[u] = t < total;
-      at[u] = 0;
-      from[u] = weight_t(0);
-      if (first + u * 32 < total) {
-        const int owner = lane_of(t, before);
-        at[u] = __shfl_sync(kAllLanes, shift, owner) + t;
-        from[u] = __shfl_sync(kAllLanes, d, owner);
+    for (int u = 0; u < N; ++u) {
+      improved[u] = improved[u] && sum[u] < seen[u].value;
+      if (improved[u]) before[u] = solve.distance.try_lower(edge[u].target, seen[u], sum[u]);
+    }
+#pragma unroll
+    for (int u = 0; u < N; ++u) {
+      if (improved[u]) {
+        const weight_t was = solve.distance.lowered(edge[u].target, seen[u], before[u], sum[u]);
+        improved[u] = sum[u] < was;
+        found.reached += !(was < unreached());
+        if (improved[u] && !(sum[u] < out.threshold)) found.waits(sum[u]);
       }
+      push(near, out.near, improved[u] && sum[u] < out.threshold,
+           improved[u] ? edge[u].target : vertex_t(0), sum[u]);
     }
-    relax_between<kRowsInFlight>(solve, out, near, found, range, valid, at, from);
   }
-}
+};
 
 struct Bracket {
   int low, high;
@@ -155,15 +118,8 @@ __device__ __forceinline__ void take_rows(const Solve& solve, const Targets& out
     begin += low;
     size = (high < size ? high + 1 : size) - low;
   }
-  uint32 longer = __ballot_sync(kAllLanes, size > kMiddle);
-  while (longer) {
-    const int lane = __ffs(longer) - 1;
-    longer &= longer - 1;
-    long_between(solve, out, near, found, range, __shfl_sync(kAllLanes, begin, lane),
-                 __shfl_sync(kAllLanes, size, lane), __shfl_sync(kAllLanes, d, lane));
-    if (lane_id() == lane) size = 0;
-  }
-  if (__any_sync(kAllLanes, size > 0)) rows_between(solve, out, near, found, range, begin, size, d);
+  const RelaxBetween relax{solve, out, near, found, range};
+  walk_by_length<kMiddle, kLongInFlight, kRowsInFlight>(relax, begin, size, d);
 }
 
 __device__ __noinline__ void near_step(const Solve& solve, const Targets& out, Range range,
@@ -225,7 +181,8 @@ __device__ __noinline__ void pieces_step(const Solve& solve, const Targets& out,
     const int high = (__popc(__ballot_sync(kAllLanes, sum < range.high)) + 1) * stride;
     const int end = high < chunk.size ? high : chunk.size;
     if (low < end)
-      long_between(solve, out, near, found, range, chunk.begin + low, end - low, chunk.distance);
+      walk_long<kLongInFlight>(RelaxBetween{solve, out, near, found, range}, chunk.begin + low,
+                               end - low, chunk.distance);
   }
   flush(near, out.near);
 }

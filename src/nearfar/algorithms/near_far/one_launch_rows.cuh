@@ -5,7 +5,7 @@
 // Three degree classes: rows up to kMiddle edges share the warp's lanes, longer ones are taken by the
 // whole warp with eight edges in flight a lane, and beyond kHeavy they are cut into chunks for all warps.
 // requires: algorithms/near_far/one_launch_edges.cuh
-// requires: cuda/warp.cuh
+// requires: cuda/walk_rows.cuh
 // requires: algorithms/near_far/one_launch_distances.cuh
 #pragma once
 
@@ -208,86 +208,46 @@ struct WarpStages {
   }
 };
 
-// Relaxes N edges a lane that are in flight together: loads first, then the atomics that may win, then
+// What a step does with edges in flight (walk_rows.cuh): loads first, then the atomics that may win, then
 // what these found.
-template <int N>
-__device__ __forceinline__ void relax_batch(const Solve& solve, const Targets& out,
-                                            WarpStages& stages, const bool (&valid)[N],
-                                            const offset_t (&at)[N], const weight_t (&from)[N]) {
-  Edge edge[N];
-  Seen seen[N];
-  weight_t sum[N];
-  slot_t found[N];
-  bool improved[N];
-#pragma unroll
-  for (int u = 0; u < N; ++u)
-    if (valid[u]) edge[u] = load_streamed(solve.edges, at[u]);
-#pragma unroll
-  for (int u = 0; u < N; ++u)
-    if (valid[u]) seen[u] = solve.distance.seen(edge[u].target);
-#pragma unroll
-  for (int u = 0; u < N; ++u) {
-    sum[u] = valid[u] ? add_saturating(from[u], edge_weight(edge[u])) : unreached();
-    improved[u] = valid[u] && sum[u] < seen[u].value;
-    if (improved[u] && !Distances::fits(sum[u])) {
-      solve.control->status = kTooNarrow;
-      improved[u] = false;
-    }
-    if (improved[u]) found[u] = solve.distance.try_lower(edge[u].target, seen[u], sum[u]);
-  }
-#pragma unroll
-  for (int u = 0; u < N; ++u) {
-    if (improved[u])
-      improved[u] =
-          sum[u] < solve.distance.lowered(edge[u].target, seen[u], found[u], sum[u]);
-    stages.offer(out, improved[u], improved[u] ? edge[u].target : vertex_t(0), sum[u]);
-  }
-}
+struct Relax {
+  const Solve& solve;
+  const Targets& out;
+  WarpStages& stages;
 
-// One row with the whole warp.
-__device__ __forceinline__ void relax_long(const Solve& solve, const Targets& out, WarpStages& stages,
-                                           offset_t begin, int size, weight_t d) {
-  for (int first = 0; first < size; first += 32 * kLongInFlight) {
-    bool valid[kLongInFlight];
-    offset_t at[kLongInFlight];
-    weight_t from[kLongInFlight];
+  template <int N>
+  __device__ __forceinline__ void operator()(const bool (&valid)[N], const offset_t (&at)[N],
+                                             const weight_t (&from)[N]) const {
+    Edge edge[N];
+    Seen seen[N];
+    weight_t sum[N];
+    slot_t found[N];
+    bool improved[N];
 #pragma unroll
-    for (int u = 0; u < kLongInFlight; ++u) {
-      const int j = first + u * 32 + lane_id();
-      valid[u] = j < size;
-      at[u] = begin + j;
-      from[u] = d;
-    }
-    relax_batch<kLongInFlight>(solve, out, stages, valid, at, from);
-  }
-}
-
-// Up to 32 rows, one a lane (size 0 for none), their edges spread over the lanes.
-__device__ __forceinline__ void relax_rows(const Solve& solve, const Targets& out, WarpStages& stages,
-                                           offset_t begin, int size, weight_t d) {
-  const int upto = warp_inclusive_sum(size);
-  const int total = __shfl_sync(kAllLanes, upto, 31);
-  const int before = upto - size;
-  const offset_t shift = begin - before;
-  for (int first = 0; first < total; first += 32 * kRowsInFlight) {
-    bool valid[kRowsInFlight];
-    offset_t at[kRowsInFlight];
-    weight_t from[kRowsInFlight];
+    for (int u = 0; u < N; ++u)
+      if (valid[u]) edge[u] = load_streamed(solve.edges, at[u]);
 #pragma unroll
-    for (int u = 0; u < kRowsInFlight; ++u) {
-      const int t = first + u * 32 + lane_id();
-      valid[u] = t < total;
-      at[u] = 0;
-      from[u] = weight_t(0);
-      if (first + u * 32 < total) {
-        const int owner = lane_of(t, before);
-        at[u] = __shfl_sync(kAllLanes, shift, owner) + t;
-        from[u] = __shfl_sync(kAllLanes, d, owner);
+    for (int u = 0; u < N; ++u)
+      if (valid[u]) seen[u] = solve.distance.seen(edge[u].target);
+#pragma unroll
+    for (int u = 0; u < N; ++u) {
+      sum[u] = valid[u] ? add_saturating(from[u], edge_weight(edge[u])) : unreached();
+      improved[u] = valid[u] && sum[u] < seen[u].value;
+      if (improved[u] && !Distances::fits(sum[u])) {
+        solve.control->status = kTooNarrow;
+        improved[u] = false;
       }
+      if (improved[u]) found[u] = solve.distance.try_lower(edge[u].target, seen[u], sum[u]);
     }
-    relax_batch<kRowsInFlight>(solve, out, stages, valid, at, from);
+#pragma unroll
+    for (int u = 0; u < N; ++u) {
+      if (improved[u])
+        improved[u] =
+            sum[u] < solve.distance.lowered(edge[u].target, seen[u], found[u], sum[u]);
+      stages.offer(out, improved[u], improved[u] ? edge[u].target : vertex_t(0), sum[u]);
+    }
   }
-}
+};
 
 // Cuts the lanes' rows beyond kHeavy into chunks for all warps. Returns the row size that is left to the
 // caller: 0, or the whole row where the list of chunks is full.
@@ -321,6 +281,7 @@ __device__ __forceinline__ offset_t set_heavy_aside(const Solve& solve, const Ta
 __device__ __noinline__ void grid_step(const Solve& solve, const Targets& out, const Entry* queue,
                                           count_t size, Entry* shared, uint64* edges_seen) {
   WarpStages stages(shared);
+  const Relax relax{solve, out, stages};
   const count_t warps = static_cast<count_t>(gridDim.x) * (blockDim.x >> 5);
   const count_t warp = static_cast<count_t>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
   // Spread the frontier over every warp there is: fewer than 32 entries each when it is thin.
@@ -340,17 +301,7 @@ __device__ __noinline__ void grid_step(const Solve& solve, const Targets& out, c
     }
     *edges_seen += static_cast<uint64>(degree);
     degree = set_heavy_aside(solve, out, begin, degree, d);
-    uint32 longer = __ballot_sync(kAllLanes, degree > kMiddle);
-    while (longer) {
-      const int lane = __ffs(longer) - 1;
-      longer &= longer - 1;
-      relax_long(solve, out, stages, __shfl_sync(kAllLanes, begin, lane),
-                 static_cast<int>(__shfl_sync(kAllLanes, degree, lane)),
-                 __shfl_sync(kAllLanes, d, lane));
-      if (lane_id() == lane) degree = 0;
-    }
-    if (__any_sync(kAllLanes, degree > 0))
-      relax_rows(solve, out, stages, begin, static_cast<int>(degree), d);
+    walk_by_length<kMiddle, kLongInFlight, kRowsInFlight>(relax, begin, degree, d);
   }
   stages.finish(out);
 }
@@ -362,7 +313,7 @@ __device__ __noinline__ void heavy_step(const Solve& solve, const Targets& out, 
   for (count_t c = static_cast<count_t>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
        c < chunks; c += warps) {
     const Chunk chunk = load_chunk(solve.heavy + c);
-    relax_long(solve, out, stages, chunk.begin, chunk.size, chunk.distance);
+    walk_long<kLongInFlight>(Relax{solve, out, stages}, chunk.begin, chunk.size, chunk.distance);
   }
   stages.finish(out);
 }
