@@ -41,3 +41,50 @@ __device__ __forceinline__ void begin_slice(value_t (*left)[kSlice], value_t (*t
     copy_async_16(&top[k][t], columns + k * side + t);
   }
 }
+
+// Where in the block's square a thread's values lie: kEach rows from y on, 16 apart, and as many columns in
+// vectors from x on, 16 vectors apart. A warp covers 8 x 4 places: its reads of either side meet in few banks.
+struct Place {
+  int x, y;
+};
+
+__device__ __forceinline__ Place own_place() {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  return Place{lane % 8 + 8 * (warp % 2), lane / 8 + 4 * (warp / 2)};
+}
+
+// A thread's values of a square of the matrix, from its first one on.
+__device__ __forceinline__ void load_square(const value_t* first, long long side,
+                                            value_t (&held)[kEach][kEach]) {
+#pragma unroll
+  for (int r = 0; r < kEach; ++r)
+#pragma unroll
+    for (int c = 0; c < kEach; c += kVector) {
+      const Vector some = *reinterpret_cast<const Vector*>(first + 16 * r * side + c * 16);
+#pragma unroll
+      for (int i = 0; i < kVector; ++i) held[r][c + i] = some.at[i];
+    }
+}
+
+// best = min(best, sums through the stops of one slice).
+__device__ __forceinline__ void add_slice(const value_t (*left)[kSlice], const value_t (*top)[kBlock],
+                                          Place own, value_t (&best)[kEach][kEach]) {
+#pragma unroll kUnrolled
+  for (int k = 0; k < kSlice; k += kVector) {
+    Vector a[kEach];
+#pragma unroll
+    for (int r = 0; r < kEach; ++r) a[r] = *reinterpret_cast<const Vector*>(&left[own.y + 16 * r][k]);
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+      Vector b[kEach / kVector];
+#pragma unroll
+      for (int c = 0; c < kEach / kVector; ++c)
+        b[c] = *reinterpret_cast<const Vector*>(&top[k + i][(own.x + 16 * c) * kVector]);
+#pragma unroll
+      for (int r = 0; r < kEach; ++r)
+#pragma unroll
+        for (int c = 0; c < kEach; ++c)
+          best[r][c] = add_min(a[r].at[i], b[c / kVector].at[c % kVector], best[r][c]);
+    }
+  }
+}

@@ -26,21 +26,18 @@ extern "C" __global__ void __launch_bounds__(256, 1)
   const long long column = static_cast<long long>(blockIdx.x) * kBlock;
   const value_t* rows = closed + row * side;
   const value_t* columns = direct + column;
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int x = lane % 8 + 8 * (warp % 2), y = lane / 8 + 4 * (warp / 2);
+  const Place own = own_place();
   const int slices = static_cast<int>(side / kSlice);
   begin_slice(left[0], top[0], rows + (slices - 1) * kSlice,
               columns + static_cast<long long>(slices - 1) * kSlice * side, side);
-  const value_t* mine = closed + (row + y) * side + column + x * kVector;
+  const value_t* mine = closed + (row + own.y) * side + column + own.x * kVector;
   value_t wanted[kEach][kEach];  // no sum is negative: -1 is never met
+  load_square(mine, side, wanted);
 #pragma unroll
   for (int r = 0; r < kEach; ++r)
 #pragma unroll
-    for (int c = 0; c < kEach; c += kVector) {
-      const Vector some = *reinterpret_cast<const Vector*>(mine + 16 * r * side + c * 16);
-#pragma unroll
-      for (int i = 0; i < kVector; ++i) wanted[r][c + i] = some.at[i] < far ? some.at[i] : value_t(-1);
-    }
+    for (int c = 0; c < kEach; ++c)
+      wanted[r][c] = wanted[r][c] < far ? wanted[r][c] : value_t(-1);
 #pragma unroll 1
   for (int slice = slices - 1; slice >= 0; --slice) {
     copy_async_wait();
@@ -54,24 +51,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
     for (int r = 0; r < kEach; ++r)
 #pragma unroll
       for (int c = 0; c < kEach; ++c) best[r][c] = far;
-#pragma unroll kUnrolled
-    for (int k = 0; k < kSlice; k += kVector) {
-      Vector a[kEach];
-#pragma unroll
-      for (int r = 0; r < kEach; ++r) a[r] = *reinterpret_cast<const Vector*>(&left[now][y + 16 * r][k]);
-#pragma unroll
-      for (int i = 0; i < kVector; ++i) {
-        Vector b[kEach / kVector];
-#pragma unroll
-        for (int c = 0; c < kEach / kVector; ++c)
-          b[c] = *reinterpret_cast<const Vector*>(&top[now][k + i][(x + 16 * c) * kVector]);
-#pragma unroll
-        for (int r = 0; r < kEach; ++r)
-#pragma unroll
-          for (int c = 0; c < kEach; ++c)
-            best[r][c] = add_min(a[r].at[i], b[c / kVector].at[c % kVector], best[r][c]);
-      }
-    }
+    add_slice(left[now], top[now], own, best);
     unsigned long long met = 0;
 #pragma unroll
     for (int r = 0; r < kEach; ++r)
@@ -81,8 +61,8 @@ extern "C" __global__ void __launch_bounds__(256, 1)
     while (met) {
       const int place = __ffsll(static_cast<long long>(met)) - 1;
       met &= met - 1;
-      const int r = y + 16 * (place / kEach), c = place % kEach;
-      const int at = (x + 16 * (c / kVector)) * kVector + c % kVector;
+      const int r = own.y + 16 * (place / kEach), c = place % kEach;
+      const int at = (own.x + 16 * (c / kVector)) * kVector + c % kVector;
       const value_t distance = closed[(row + r) * side + column + at];
       for (int k = 0; k < kSlice; ++k) {
         const value_t from = left[now][r][k];

@@ -93,20 +93,11 @@ extern "C" __global__ void __launch_bounds__(256, 2)
   const long long column = static_cast<long long>(blockIdx.x) * kBlock;
   const value_t* rows = matrix + row * side + pass * kStops;
   const value_t* columns = matrix + pass * kStops * side + column;
-  // A warp covers 8 x 4 places: its reads of either side meet in few banks.
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int x = lane % 8 + 8 * (warp % 2), y = lane / 8 + 4 * (warp / 2);
+  const Place own = own_place();
   begin_slice(left[0], top[0], rows, columns, side);
-  value_t* mine = matrix + (row + y) * side + column + x * kVector;
+  value_t* mine = matrix + (row + own.y) * side + column + own.x * kVector;
   value_t best[kEach][kEach];
-#pragma unroll
-  for (int r = 0; r < kEach; ++r)
-#pragma unroll
-    for (int c = 0; c < kEach; c += kVector) {
-      const Vector some = *reinterpret_cast<const Vector*>(mine + 16 * r * side + c * 16);
-#pragma unroll
-      for (int i = 0; i < kVector; ++i) best[r][c + i] = some.at[i];
-    }
+  load_square(mine, side, best);
 #pragma unroll 1
   for (int slice = 0; slice < kStops / kSlice; ++slice) {
     copy_async_wait();
@@ -115,24 +106,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     if (slice + 1 < kStops / kSlice)
       begin_slice(left[1 - now], top[1 - now], rows + (slice + 1) * kSlice,
                   columns + (slice + 1) * kSlice * side, side);
-#pragma unroll kUnrolled
-    for (int k = 0; k < kSlice; k += kVector) {
-      Vector a[kEach];
-#pragma unroll
-      for (int r = 0; r < kEach; ++r) a[r] = *reinterpret_cast<const Vector*>(&left[now][y + 16 * r][k]);
-#pragma unroll
-      for (int i = 0; i < kVector; ++i) {
-        Vector b[kEach / kVector];
-#pragma unroll
-        for (int c = 0; c < kEach / kVector; ++c)
-          b[c] = *reinterpret_cast<const Vector*>(&top[now][k + i][(x + 16 * c) * kVector]);
-#pragma unroll
-        for (int r = 0; r < kEach; ++r)
-#pragma unroll
-          for (int c = 0; c < kEach; ++c)
-            best[r][c] = add_min(a[r].at[i], b[c / kVector].at[c % kVector], best[r][c]);
-      }
-    }
+    add_slice(left[now], top[now], own, best);
   }
 #pragma unroll
   for (int r = 0; r < kEach; ++r)
