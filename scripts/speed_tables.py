@@ -70,24 +70,21 @@ def peers() -> str:
         found = {r["contender"]: r for r in measured(run)}
         scipy = next((r for r in found.values() if r["name"] == "scipy"), None)
         cells = [f"{run['graph']}: {run['n_vertices']:,} vertices, {run['n_edges']:,} edges"]
-        for label in own:
-            cells.append(milliseconds(found[label]["median_seconds"]) if label in found else "-")
         others = [r for r in found.values() if r["name"] not in ("nearfar", "scipy")]
         cells.append(milliseconds(scipy["median_seconds"]) if scipy else "-")
         best = min(others, key=lambda r: r["median_seconds"], default=None)
         cells.append(f"{milliseconds(best['median_seconds'])} {best['contender']}" if best else "-")
-        ours = [found[label]["median_seconds"] for label in own if label in found]
-        for peer in (scipy, best):
-            cells.append(f"{peer['median_seconds'] / min(ours):.1f}x" if peer and ours else "-")
+        for label in own:
+            cells.append(milliseconds(found[label]["median_seconds"]) if label in found else "-")
         for label in own:  # the bar of a number of threads: the best that had no more of them
             one = found.get(label)
             rivals = [r for r in others if one and r["threads"] <= one["threads"]]
             rivals += [scipy] if scipy else []
             least = min((r["median_seconds"] for r in rivals), default=None)
-            cells.append(f"{least / one['median_seconds']:.2f}" if one and least else "-")
+            cells.append(f"{least / one['median_seconds']:.2f}x" if one and least else "-")
         lines.append(cells)
-    head = ["graph", *own, "SciPy", "fastest other peer"]
-    bars = [f"best peer / {label}" for label in own]
+    counts = [label.removeprefix("nearfar ").strip("()") for label in own]
+    head = ["graph", "SciPy", "fastest other peer", *own, *(f"faster, {c}" for c in counts)]
     around = document["environment"]
     versions = {
         r["name"]: r["version"]
@@ -98,11 +95,10 @@ def peers() -> str:
     rounds = "/".join(map(str, sorted({run["rounds"] for run in document["runs"]})))
     return "\n".join(
         [
-            "On the CPU, milliseconds a solve; then how many times faster than SciPy and than the "
-            "fastest other peer the",
-            "better of our columns is, and the best peer with no more threads over each of ours:",
+            "On the CPU, milliseconds a solve, and how many times faster than the best peer with "
+            "no more threads:",
             "",
-            table([*head, "over SciPy", "over the other", *bars], lines),
+            table(head, lines),
             "",
             f"Medians of {rounds} rounds in turns on {around['cpu']}, {around['cores']} cores, "
             f"{str(around['date'])[:10]}, commit {around['commit'][:12]}"
@@ -207,6 +203,8 @@ def gpu_beside_its_host() -> str:
     used = sorted({task["environment"] for task in document["tasks"]})
     around = document["environments"][used[-1]]
     commits = dict.fromkeys(document["environments"][i]["commit"][:12] for i in used)
+    commits.pop("unknown", None)
+    which = f", commit {', '.join(commits)}" if commits else ""
     wrong = sum(
         case["wrong_runs"]
         for task in document["tasks"]
@@ -220,7 +218,7 @@ def gpu_beside_its_host() -> str:
             table(head, lines),
             "",
             f"{around['gpu']['name']}, CuPy {around['gpu']['cupy']}, host {around['cpu']}, "
-            f"{around['cores']} cores; {str(around['date'])[:10]}, commit {', '.join(commits)}. "
+            f"{around['cores']} cores; {str(around['date'])[:10]}{which}. "
             "Device time with the",
             f"graph on the device, medians of {document['settings']['rounds']} rounds in turns; "
             f"{verdict}. From `benchmarks/results/beyond-cuda.json`",
