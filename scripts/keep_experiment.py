@@ -44,7 +44,7 @@ def joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     SystemExit
         When their settings or machines differ.
     """
-    if first["settings"] != second["settings"]:
+    if Settings(**first["settings"]) != Settings(**second["settings"]):
         raise SystemExit(f"settings differ: {first['settings']} and {second['settings']}")
     places = (first["environments"][-1], second["environments"][-1])
     machines = [(place["cpu"], (place.get("gpu") or {}).get("name")) for place in places]

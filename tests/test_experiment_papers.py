@@ -72,7 +72,7 @@ def test_bytes_that_must_move() -> None:
 
 def test_davidson_counters_tell_the_papers_story() -> None:
     (task,) = [t for t in DAVIDSON.tasks(TINY) if t.key == "msdoor"]
-    result = DAVIDSON.run(task, TINY, lambda part: None)
+    result = DAVIDSON.run(task, DAVIDSON.make(task, TINY), TINY, lambda part: None)
     assert all(case["wrong_runs"] == 0 for case in result["cases"].values())
     done = [Done(task.key, task.what, result)]
     sweep, near = summary(done, "Workfront Sweep"), summary(done, "Near-Far")
@@ -104,13 +104,13 @@ def test_johnson_without_its_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setenv("NEARFAR_DATA", str(tmp_path))
     (task,) = JOHNSON.tasks(TINY)
     with pytest.raises(MissingDependencyError, match="NEARFAR_DATA"):
-        JOHNSON.run(task, TINY, lambda part: None)
+        JOHNSON.make(task, TINY)
 
 
 def test_johnson_scales_a_sample_to_all_sources() -> None:
     data_path("snap-johnson/p2p-Gnutella08.txt.xz")
     (task,) = JOHNSON.tasks(TINY)
-    result = JOHNSON.run(task, TINY, lambda part: None)
+    result = JOHNSON.run(task, JOHNSON.make(task, TINY), TINY, lambda part: None)
     assert (result["n"], result["m"]) == JOHNSON_GRAPHS["graph1"][1:]
     for case in result["cases"].values():
         assert case["wrong_runs"] == 0

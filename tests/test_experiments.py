@@ -25,6 +25,7 @@ from nearfar.experiments.experiment import (
     Done,
     Experiment,
     Figure,
+    Input,
     Panel,
     Series,
     Settings,
@@ -54,7 +55,11 @@ class Counting(Experiment):
         return [Task(f"task-{i}", {"i": i}) for i in range(5)]
 
     def run(
-        self, task: Task, settings: Settings, progress: Callable[[float], None]
+        self,
+        task: Task,
+        made: Input | None,
+        settings: Settings,
+        progress: Callable[[float], None],
     ) -> dict[str, Any]:
         if task.key == self.fail_at:
             raise self.failure

@@ -42,6 +42,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--graphs", type=int, metavar="N", help="graphs a size")
     parser.add_argument("--seed", type=int, metavar="N", help="seed of the first graph")
     parser.add_argument(
+        "--per-method",
+        type=float,
+        metavar="SECONDS",
+        help="a method that has solved a graph for so long begins no other solve there",
+    )
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=1,
+        metavar="N",
+        help="processes that make the graphs of the next tasks; they idle while a task is timed",
+    )
+    parser.add_argument(
         "--only",
         nargs="+",
         default=[],
@@ -91,9 +104,11 @@ def run(args: argparse.Namespace) -> int:
         sources=args.sources,
         graphs=args.graphs,
         seed=args.seed,
+        per_method=args.per_method,
         only=args.only,
         budget=args.budget,
         restart=args.restart,
+        workers=args.workers,
         progress=False if args.quiet else (True if args.progress else None),
     )
     lines: list[str] = []

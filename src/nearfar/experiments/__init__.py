@@ -27,9 +27,10 @@ Adding an experiment
 A module of this package with a subclass of :class:`~nearfar.experiments.experiment.Experiment`
 and, at its end, ``EXPERIMENT = TheClass()``. The command line, the tests and the docs find it.
 
-- ``tasks(settings)`` lists the measurements with stable keys; ``run`` measures one and returns
-  plain data; ``tables`` and ``figures`` work on whatever is finished. All scales, ``tiny`` for
-  tests included, go through the same code.
+- ``tasks(settings)`` lists the measurements with stable keys; ``make`` makes the graph of one, in
+  another process if need be; ``run`` measures on it and returns plain data; ``tables`` and
+  ``figures`` work on whatever is finished. All scales, ``tiny`` for tests included, go through
+  the same code.
 - Time with :func:`nearfar.bench.cases.time_cases`: it warms up, lets methods take turns, keeps all
   samples, compares every answer with a proven one outside the timed region, and takes counters in
   a run of their own. A ``result`` with ``cases: {label: {"wrong_runs": ..., "unsafe": ...}}``
@@ -42,7 +43,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nearfar.errors import OptionError, VariantUnavailable, did_you_mean
 from nearfar.progress import Progress
@@ -127,9 +128,11 @@ def run(
     sources: int | None = None,
     graphs: int | None = None,
     seed: int | None = None,
+    per_method: float | None = None,
     only: Sequence[str] = (),
     budget: float | None = None,
     restart: bool = False,
+    workers: int = 1,
     progress: bool | None = None,
 ) -> Outcome:
     """Run a paper's experiments, or go on with a run that was stopped.
@@ -146,12 +149,16 @@ def run(
         ``cuda`` measures the GPU's methods beside the CPU's.
     rounds, sources, graphs, seed : int or None
         In place of the scale's: timed solves a source, sources a graph, graphs a size, first seed.
+    per_method : float or None
+        Seconds; a method whose solves of a graph took longer in sum begins no other one there.
     only : sequence of str
         Shell patterns of task keys; the others are left for later.
     budget : float or None
         Seconds; no task begins after so many.
     restart : bool
         Drop what the folder holds.
+    workers : int
+        Processes that make the graphs of the next tasks, and idle while a task is timed.
     progress : bool or None
         None shows a bar on a terminal; True reports elsewhere too; False is silent.
 
@@ -170,7 +177,10 @@ def run(
     from nearfar.experiments.runner import execute
 
     experiment = find(name)
-    given = {"rounds": rounds, "sources": sources, "graphs": graphs, "seed": seed}
+    if workers < 1:
+        raise OptionError(f"workers is {workers}: give 1 or more")
+    given: dict[str, Any] = {"rounds": rounds, "sources": sources, "graphs": graphs, "seed": seed}
+    given |= {"per_method": per_method}
     settings = experiment.settings(scale, device_of(device), **given)
     with Progress(name, enabled=progress is not False, always=progress is True) as bar:
         return execute(
@@ -180,5 +190,6 @@ def run(
             only=only,
             budget=budget,
             restart=restart,
+            workers=workers,
             progress=lambda done, total, task: bar.stage(task, done, total),
         )

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from nearfar.bench.cases import case, proven, time_cases
 from nearfar.experiments.beyond_tables import figures_of, tables_of
 from nearfar.experiments.davidson_graphs import GRAPHS, source_of
-from nearfar.experiments.experiment import Done, Experiment, Figure, Settings, Table, Task
+from nearfar.experiments.experiment import (
+    Done,
+    Experiment,
+    Figure,
+    Input,
+    Settings,
+    Table,
+    Task,
+)
 from nearfar.experiments.roofline import bounds, bytes_once, rates
 
 if TYPE_CHECKING:
@@ -50,10 +58,8 @@ class Beyond(Experiment):
         order = sorted(GRAPHS.values(), key=lambda g: g.edges)
         return found + [Task(g.name, {"graph": g.name}, g.edges / 1e6) for g in order]
 
-    def run(
-        self, task: Task, settings: Settings, progress: Callable[[float], None]
-    ) -> dict[str, Any]:
-        """Peers or the GPU on one graph, and what its memory could do."""
+    def make(self, task: Task, settings: Settings) -> Input:
+        """The graph, one source, and the proven distances."""
         from nearfar.bench.suite import draw_sources, load
 
         shrink = _SHRINK[settings.scale]
@@ -64,8 +70,19 @@ class Beyond(Experiment):
             paper = GRAPHS[task.what["graph"]]
             graph = paper.make(max(paper.vertices // shrink, 32))
             source = source_of(graph)
-        truth = proven(graph, [source])
-        result: dict[str, Any] = bytes_once(graph, truth[source])
+        return Input(graph, [source], proven(graph, [source]))
+
+    def run(
+        self,
+        task: Task,
+        made: Input | None,
+        settings: Settings,
+        progress: Callable[[float], None],
+    ) -> dict[str, Any]:
+        """Peers or the GPU on one graph, and what its memory could do."""
+        assert made is not None
+        graph, source = made.graph, made.sources[0]
+        result: dict[str, Any] = bytes_once(graph, made.truth[source])
         cores = _cores()
         cases = [case("nearfar, 1 core", "delta_stepping@cpu")]
         if settings.device == "cuda":
@@ -81,7 +98,8 @@ class Beyond(Experiment):
             [source],
             rounds=settings.rounds,
             patience=settings.patience,
-            truth=truth,
+            per_method=settings.per_method,
+            truth=made.truth,
             with_counters=False,
             progress=lambda part: progress(0.2 + part * 0.3),
         )

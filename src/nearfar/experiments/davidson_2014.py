@@ -17,7 +17,15 @@ from nearfar.bench.cases import case, proven, time_cases
 from nearfar.experiments.davidson_figures import figures_of
 from nearfar.experiments.davidson_graphs import GRAPHS, source_of
 from nearfar.experiments.davidson_tables import HEAP, RELAXED, TRAVERSALS, tables_of
-from nearfar.experiments.experiment import Done, Experiment, Figure, Settings, Table, Task
+from nearfar.experiments.experiment import (
+    Done,
+    Experiment,
+    Figure,
+    Input,
+    Settings,
+    Table,
+    Task,
+)
 from nearfar.experiments.solving import hops
 
 if TYPE_CHECKING:
@@ -74,16 +82,25 @@ class Davidson2014(Experiment):
         order = sorted(GRAPHS.values(), key=lambda g: g.edges)
         return [Task(g.name, {"graph": g.name}, g.edges / 1e6) for g in order]
 
+    def make(self, task: Task, settings: Settings) -> Input:
+        """The graph, one source, and the proven distances."""
+        paper = GRAPHS[task.what["graph"]]
+        graph = paper.make(max(paper.vertices // _SHRINK[settings.scale], 32))
+        source = source_of(graph)
+        return Input(graph, [source], proven(graph, [source]))
+
     def run(
-        self, task: Task, settings: Settings, progress: Callable[[float], None]
+        self,
+        task: Task,
+        made: Input | None,
+        settings: Settings,
+        progress: Callable[[float], None],
     ) -> dict[str, Any]:
         """All methods, traversals, queue sizes and deltas on one graph."""
         from nearfar.profile import delta_sweep
 
-        paper, device = GRAPHS[task.what["graph"]], settings.device
-        graph = paper.make(max(paper.vertices // _SHRINK[settings.scale], 32))
-        source = source_of(graph)
-        truth = proven(graph, [source])
+        assert made is not None
+        graph, source, device = made.graph, made.sources[0], settings.device
         cases = [
             case(HEAP, "dijkstra_binary_heap@cpu"),
             case(RELAXED, "dijkstra_relaxed_heap@cpu"),
@@ -100,7 +117,8 @@ class Davidson2014(Experiment):
             [source],
             rounds=settings.rounds,
             patience=settings.patience,
-            truth=truth,
+            per_method=settings.per_method,
+            truth=made.truth,
             with_counters=False,
             progress=lambda part: progress(part * 0.7),
         )

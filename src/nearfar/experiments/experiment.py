@@ -12,12 +12,17 @@ from nearfar.errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
+    from nearfar.graph import Graph
+
 __all__ = [
     "SCALES",
     "Column",
     "Done",
     "Experiment",
     "Figure",
+    "Input",
     "Panel",
     "Series",
     "Settings",
@@ -51,6 +56,8 @@ class Settings:
         Seconds; a solve that takes longer is timed once.
     seed : int
         Of the first graph.
+    per_method : float or None
+        Seconds; a method whose solves of a graph took longer in sum begins no other one there.
     """
 
     scale: str
@@ -60,6 +67,7 @@ class Settings:
     graphs: int = 1
     patience: float = 1.0
     seed: int = 1
+    per_method: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,25 @@ class Task:
     def __post_init__(self) -> None:
         if not _KEY.fullmatch(self.key):
             raise ValueError(f"task key {self.key!r} cannot be a file name everywhere")
+
+
+@dataclass(slots=True)
+class Input:
+    """What a task is measured on.
+
+    Attributes
+    ----------
+    graph : Graph
+        With its transpose cached, if methods of the experiment need that.
+    sources : list of int
+        Vertices to solve from.
+    truth : dict of int to array
+        Proven distances by source; empty where the experiment checks in a way of its own.
+    """
+
+    graph: Graph
+    sources: list[int] = field(default_factory=list)
+    truth: dict[int, NDArray[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +208,7 @@ class Figure:
 class Experiment(ABC):
     """The experiments of one paper.
 
-    A subclass sets the class attributes and writes the four methods; its module ends with
+    A subclass sets the class attributes and writes the five methods; its module ends with
     ``EXPERIMENT = TheClass()``, by which it is found.
     """
 
@@ -208,17 +235,31 @@ class Experiment(ABC):
         for key in ("rounds", "sources", "graphs"):
             if chosen.get(key, 1) < 1:
                 raise OptionError(f"{key} is {chosen[key]}: give 1 or more")
+        limit = chosen.get("per_method")
+        if limit is not None and not limit > 0:
+            raise OptionError(f"per_method is {limit}: give seconds above 0")
         return Settings(scale, device, **chosen)
 
     @abstractmethod
     def tasks(self, settings: Settings) -> list[Task]:
         """The measurements, cheapest first where the order does not matter."""
 
+    def make(self, task: Task, settings: Settings) -> Input | None:
+        """What a task is measured on; None where it needs no graph. May run in another process."""
+        return None
+
     @abstractmethod
     def run(
-        self, task: Task, settings: Settings, progress: Callable[[float], None]
+        self,
+        task: Task,
+        made: Input | None,
+        settings: Settings,
+        progress: Callable[[float], None],
     ) -> dict[str, Any]:
-        """Measure one task; returns plain data with all samples. ``progress`` takes 0 to 1."""
+        """Measure one task on what :meth:`make` made.
+
+        Returns plain data with all samples. ``progress`` takes 0 to 1.
+        """
 
     @abstractmethod
     def tables(self, done: Sequence[Done], settings: Settings) -> list[Table]:

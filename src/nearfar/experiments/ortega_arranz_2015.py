@@ -15,12 +15,20 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nearfar.bench.cases import Case, case, time_cases
+from nearfar.bench.cases import Case, case, proven, time_cases
 from nearfar.bench.memory import graph_bytes, solve_bytes
 from nearfar.bench.suite import draw_sources
-from nearfar.experiments.experiment import Done, Experiment, Figure, Settings, Table, Task
+from nearfar.experiments.experiment import (
+    Done,
+    Experiment,
+    Figure,
+    Input,
+    Settings,
+    Table,
+    Task,
+)
 from nearfar.experiments.ortega_figures import figures_of
-from nearfar.experiments.ortega_graphs import DEGREES, MARTIN, RANDOM, REAL, make
+from nearfar.experiments.ortega_graphs import DEGREES, MARTIN, RANDOM, REAL, graph_of
 from nearfar.experiments.ortega_tables import tables_of
 
 if TYPE_CHECKING:
@@ -80,13 +88,25 @@ class OrtegaArranz2015(Experiment):
             found.append(Task(f"martin-{k:02}", what, 4e-6 * k * unit))
         return found
 
+    def make(self, task: Task, settings: Settings) -> Input:
+        """The graph, random sources, and the proven distances from each."""
+        graph = graph_of(task.what, settings.scale)
+        martin = task.what["kind"] == "martin"
+        if martin:
+            graph.transpose()
+        sources = draw_sources(graph, min(settings.sources, 3) if martin else settings.sources)
+        return Input(graph, sources, proven(graph, sources))
+
     def run(
-        self, task: Task, settings: Settings, progress: Callable[[float], None]
+        self,
+        task: Task,
+        made: Input | None,
+        settings: Settings,
+        progress: Callable[[float], None],
     ) -> dict[str, Any]:
         """One graph: all methods that the paper runs on its kind, launch shapes, memory."""
-        graph = make(task.what, settings.scale)
-        many = settings.sources
-        sources = draw_sources(graph, min(many, 3) if task.what["kind"] == "martin" else many)
+        assert made is not None
+        graph, sources = made.graph, made.sources
         cases = _cases(task.what["kind"], settings.device)
         shape: dict[str, Any] = {}
         if settings.device == "cuda":
@@ -98,6 +118,8 @@ class OrtegaArranz2015(Experiment):
             sources,
             rounds=settings.rounds,
             patience=settings.patience,
+            per_method=settings.per_method,
+            truth=made.truth,
             progress=progress,
         )
         memory = {

@@ -20,7 +20,7 @@ from nearfar.graph import Graph
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DEGREES", "MARTIN", "RANDOM", "REAL", "make"]
+__all__ = ["DEGREES", "MARTIN", "RANDOM", "REAL", "graph_of"]
 
 # Multiples of a unit of vertices.
 MARTIN: dict[str, tuple[tuple[int, ...], int]] = {
@@ -71,7 +71,7 @@ def REAL(scale: str) -> dict[str, str]:
     return files | {name: kind for name, (kind, _, _) in _generated(scale).items()}
 
 
-def make(what: Mapping[str, Any], scale: str) -> Graph:
+def graph_of(what: Mapping[str, Any], scale: str) -> Graph:
     """The graph of a task.
 
     Raises

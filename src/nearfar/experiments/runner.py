@@ -23,6 +23,7 @@ from nearfar.errors import (
     OutOfMemoryError,
     VariantUnavailable,
 )
+from nearfar.experiments.ahead import Ahead
 from nearfar.experiments.experiment import Done, Experiment, Settings, Task
 from nearfar.experiments.render import draw, markdown_table
 
@@ -99,7 +100,6 @@ def _open(
     OptionError
         When the folder holds another experiment, other settings, or another machine's samples.
     """
-    wanted = dataclasses.asdict(settings)
     path = folder / "manifest.json"
     held = _read(path, MANIFEST_SCHEMA)
     if path.exists() and held is None and not restart:
@@ -108,7 +108,7 @@ def _open(
     if held is not None and not restart:
         for what, there, here in (
             ("experiment", held["experiment"], experiment.name),
-            ("settings", held["settings"], wanted),
+            ("settings", Settings(**held["settings"]), settings),
             ("machine", _machine(held["environments"][-1]), _machine(now)),
         ):
             if there != here:
@@ -125,7 +125,7 @@ def _open(
         manifest = {
             "schema": MANIFEST_SCHEMA,
             "experiment": experiment.name,
-            "settings": wanted,
+            "settings": dataclasses.asdict(settings),
             "environments": [now],
         }
     (folder / "samples").mkdir(parents=True, exist_ok=True)
@@ -155,6 +155,7 @@ def execute(
     only: Sequence[str] = (),
     budget: float | None = None,
     restart: bool = False,
+    workers: int = 1,
     progress: Callable[[float, float, str], None] = lambda done, total, text: None,
 ) -> Outcome:
     """Measure what is missing, then write results, tables and figures.
@@ -171,6 +172,9 @@ def execute(
         Seconds; no task begins after so many.
     restart : bool
         Drop what the folder holds.
+    workers : int
+        Processes that make the graphs of the tasks to come while nothing is timed; 1 makes each
+        in this process. See :class:`nearfar.experiments.ahead.Ahead`.
     progress : callable
         Called with (cost done, cost in all, task).
 
@@ -197,31 +201,32 @@ def execute(
     skipped: dict[str, str] = {}
     began = time.monotonic()
     try:
-        for task in todo:
-            if budget is not None and time.monotonic() - began > budget:
-                break
+        with Ahead(experiment, settings, todo, workers) as ahead:
+            for task in todo:
+                if budget is not None and time.monotonic() - began > budget:
+                    break
 
-            def report(part: float, task: Task = task, spent: float = spent) -> None:
-                progress(spent + part * task.cost, total, task.key)
+                def report(part: float, task: Task = task, spent: float = spent) -> None:
+                    progress(spent + part * task.cost, total, task.key)
 
-            report(0.0)
-            task_began = time.monotonic()
-            try:
-                result = experiment.run(task, settings, report)
-            except (OutOfMemoryError, VariantUnavailable, MissingDependencyError) as error:
-                skipped[task.key] = f"{type(error).__name__}: {error}"
-            else:
-                sample = {
-                    "schema": SAMPLE_SCHEMA,
-                    "key": task.key,
-                    "what": task.what,
-                    "environment": index,
-                    "seconds": time.monotonic() - task_began,
-                    "result": result,
-                }
-                _store(folder / "samples" / f"{task.key}.json", sample)
-                measured += 1
-            spent += task.cost
+                report(0.0)
+                task_began = time.monotonic()
+                try:
+                    result = experiment.run(task, ahead.take(task), settings, report)
+                except (OutOfMemoryError, VariantUnavailable, MissingDependencyError) as error:
+                    skipped[task.key] = f"{type(error).__name__}: {error}"
+                else:
+                    sample = {
+                        "schema": SAMPLE_SCHEMA,
+                        "key": task.key,
+                        "what": task.what,
+                        "environment": index,
+                        "seconds": time.monotonic() - task_began,
+                        "result": result,
+                    }
+                    _store(folder / "samples" / f"{task.key}.json", sample)
+                    measured += 1
+                spent += task.cost
     except BaseException:
         # Also after Ctrl-C or an error: the tables of what is there are worth having.
         with contextlib.suppress(Exception):
