@@ -14,7 +14,9 @@ __all__ = ["figures_of", "tables_of"]
 
 def tables_of(done: Sequence[Done], device: str) -> list[Table]:
     """Times of all, and the roofline."""
-    return [_devices(done) if device == "cuda" else _beside_peers(done), _roofline(done, device)]
+    gpu = [_devices(done)] if device == "cuda" else []
+    peers = [_beside_peers(done)] if any("peers" in one.result for one in done) else []
+    return [*gpu, *peers, _roofline(done, device)]
 
 
 def figures_of(done: Sequence[Done], device: str) -> list[Figure]:
@@ -28,7 +30,8 @@ def figures_of(done: Sequence[Done], device: str) -> list[Figure]:
     bounds.append(Series("measured", graphs, [s * 1e3 if s else None for s in best]))
     roof = Panel("roofline", "", "ms", bounds, kind="bars", y_log=True)
     rows: dict[str, list[float | None]] = {}
-    times = [_times(one) for one in done]
+    own = [_own_times(one) if device == "cuda" else {} for one in done]
+    times = [_peer_times(one) | mine for one, mine in zip(done, own, strict=True)]
     base = "scipy" if device == "cpu" else "nearfar, 1 core"
     for label in dict.fromkeys(x for found in times for x in found):
         if label != base:
@@ -41,24 +44,28 @@ def figures_of(done: Sequence[Done], device: str) -> list[Figure]:
     return [Figure("beyond", "Speed and roofline", "Log scales.", [over, roof], columns=1)]
 
 
-def _times(one: Done) -> dict[str, float]:
-    """Median seconds by label: the peers' run on the CPU, else the cases."""
-    if "peers" in one.result:
-        rows = one.result["peers"]["results"]
-        return {r["contender"]: r["median_seconds"] for r in rows if r.get("median_seconds")}
+def _peer_times(one: Done) -> dict[str, float]:
+    """Median seconds of the peers and of ``auto``, by label, from their run in turns."""
+    rows = one.result.get("peers", {"results": []})["results"]
+    return {r["contender"]: r["median_seconds"] for r in rows if r.get("median_seconds")}
+
+
+def _own_times(one: Done) -> dict[str, float]:
+    """Median seconds of this project's engines, by label."""
     return {label: c["median_seconds"] for label, c in one.result["cases"].items()}
 
 
 def _fastest(one: Done, device: str) -> float | None:
     """Seconds of this project's best engine on the device that the roofline is of."""
     if device == "cuda":
-        return _times(one).get("nearfar, GPU")
-    mine = [s for label, s in _times(one).items() if label.startswith("nearfar")]
+        return _own_times(one).get("nearfar, GPU")
+    mine = [s for label, s in _peer_times(one).items() if label.startswith("nearfar")]
     return min(mine) if mine else None
 
 
 def _beside_peers(done: Sequence[Done]) -> Table:
-    times = [_times(one) for one in done]
+    done = [one for one in done if "peers" in one.result]
+    times = [_peer_times(one) for one in done]
     labels = list(dict.fromkeys(label for found in times for label in found))
     rows: list[list[Any]] = []
     for one, found in zip(done, times, strict=True):
@@ -80,17 +87,20 @@ def _beside_peers(done: Sequence[Done]) -> Table:
 
 
 def _devices(done: Sequence[Done]) -> Table:
-    labels = list(dict.fromkeys(label for one in done for label in _times(one)))
+    labels = list(dict.fromkeys(label for one in done for label in _own_times(one)))
     rows: list[list[Any]] = []
     for one in done:
-        found = _times(one)
+        found = _own_times(one)
         one_core, gpu = found.get("nearfar, 1 core"), found.get("nearfar, GPU")
         line = [one.key, one.result["n"], one.result["m"]]
         line += [found[x] * 1e3 if x in found else None for x in labels]
         rows.append([*line, one_core / gpu if one_core and gpu else None])
     columns = [Column("graph"), Column("vertices"), Column("edges")]
     columns += [*(Column(x, "ms") for x in labels), Column("GPU over one core", "times")]
-    caption = "The GPU's time is the device's, graph and answer on it; the cores are its host's."
+    caption = (
+        "The GPU's time is the device's, graph and answer on it, once the engine has settled on a "
+        "form for the graph; the cores are its host's."
+    )
     return Table("devices", "The best engines", caption, columns, rows)
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from nearfar.bench.cases import case, proven, time_cases
+from nearfar.experiments.claims import table_of_claims
+from nearfar.experiments.davidson_claims import claims_of
 from nearfar.experiments.davidson_figures import figures_of
 from nearfar.experiments.davidson_graphs import GRAPHS, source_of
 from nearfar.experiments.davidson_tables import HEAP, RELAXED, TRAVERSALS, tables_of
@@ -133,8 +135,9 @@ class Davidson2014(Experiment):
         return result
 
     def tables(self, done: Sequence[Done], settings: Settings) -> list[Table]:
-        """Tables II and III, and the numbers of Figures 3, 5 and 6."""
-        return tables_of(done, settings.device)
+        """Tables II and III, the numbers of Figures 3 and 5 to 7, and what the text states."""
+        stated = table_of_claims(claims_of(done, settings.device), f"{self.name}.md")
+        return [*tables_of(done, settings.device), stated]
 
     def figures(self, done: Sequence[Done], settings: Settings) -> list[Figure]:
         """Figures 3 (on a GPU) to 7."""

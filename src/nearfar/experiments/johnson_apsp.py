@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from nearfar.errors import MissingDependencyError
+from nearfar.experiments.claims import table_of_claims
 from nearfar.experiments.experiment import (
     Column,
     Done,
@@ -31,6 +32,7 @@ from nearfar.experiments.experiment import (
     Table,
     Task,
 )
+from nearfar.experiments.johnson_claims import claims_of
 from nearfar.experiments.solving import weighted
 
 if TYPE_CHECKING:
@@ -228,6 +230,7 @@ class JohnsonApsp(Experiment):
         )
         if settings.device == "cuda":
             made.append(_iterations(done))
+            made.append(table_of_claims(claims_of(done), f"{self.name}.md"))
         return made
 
     def figures(self, done: Sequence[Done], settings: Settings) -> list[Figure]:

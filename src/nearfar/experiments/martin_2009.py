@@ -19,6 +19,7 @@ import numpy as np
 
 from nearfar.bench.cases import Case, case, proven, time_cases
 from nearfar.cuda import runtime
+from nearfar.experiments.claims import table_of_claims
 from nearfar.experiments.experiment import (
     Column,
     Done,
@@ -31,6 +32,7 @@ from nearfar.experiments.experiment import (
     Table,
     Task,
 )
+from nearfar.experiments.martin_claims import claims_of
 from nearfar.generators import generate
 from nearfar.registry import Workspace
 
@@ -191,7 +193,7 @@ class Martin2009(Experiment):
                     ],
                 )
             )
-        return found
+        return [*found, table_of_claims(claims_of(done), f"{self.name}.md")]
 
     def figures(self, done: Sequence[Done], settings: Settings) -> list[Figure]:
         """Figures 6 and 7: time against vertices."""

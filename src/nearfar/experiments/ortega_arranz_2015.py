@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from nearfar.bench.cases import Case, case, proven, time_cases
 from nearfar.bench.memory import graph_bytes, solve_bytes
 from nearfar.bench.suite import draw_sources
+from nearfar.experiments.claims import table_of_claims
 from nearfar.experiments.experiment import (
     Done,
     Experiment,
@@ -27,8 +28,17 @@ from nearfar.experiments.experiment import (
     Table,
     Task,
 )
+from nearfar.experiments.ortega_claims import claims_of
 from nearfar.experiments.ortega_figures import figures_of
-from nearfar.experiments.ortega_graphs import DEGREES, MARTIN, RANDOM, REAL, graph_of
+from nearfar.experiments.ortega_graphs import (
+    BETWEEN,
+    DEGREES,
+    MARTIN,
+    RANDOM,
+    REAL,
+    graph_of,
+)
+from nearfar.experiments.ortega_paper import paper_tables
 from nearfar.experiments.ortega_tables import tables_of
 
 if TYPE_CHECKING:
@@ -72,7 +82,7 @@ class OrtegaArranz2015(Experiment):
     }
 
     def tasks(self, settings: Settings) -> list[Task]:
-        """Random graphs, real graphs, Martin's graphs."""
+        """Random graphs, real graphs, Martin's graphs, then the degrees between of Figure 3."""
         scale, seed = settings.scale, settings.seed
         found = []
         for n in RANDOM[scale]:
@@ -86,6 +96,9 @@ class OrtegaArranz2015(Experiment):
         for k in multiples:
             what = {"kind": "martin", "vertices": k * unit, "k": k, "seed": seed}
             found.append(Task(f"martin-{k:02}", what, 4e-6 * k * unit))
+        for n, degree in BETWEEN[scale]:
+            what = {"kind": "random", "vertices": n, "degree": degree, "seed": seed}
+            found.append(Task(f"random-{n}-{degree}", what, 0.5 + n * degree * 2e-8))
         return found
 
     def make(self, task: Task, settings: Settings) -> Input:
@@ -131,7 +144,8 @@ class OrtegaArranz2015(Experiment):
 
     def tables(self, done: Sequence[Done], settings: Settings) -> list[Table]:
         """Tables 1 to 4, and the numbers behind Figures 2 to 11."""
-        return tables_of(done)
+        stated = table_of_claims(claims_of(done), f"{self.name}.md")
+        return [*tables_of(done), *paper_tables(done), stated]
 
     def figures(self, done: Sequence[Done], settings: Settings) -> list[Figure]:
         """Figures 2 to 11; those of the GPU need one."""

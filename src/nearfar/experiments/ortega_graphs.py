@@ -20,7 +20,7 @@ from nearfar.graph import Graph
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DEGREES", "MARTIN", "RANDOM", "REAL", "graph_of"]
+__all__ = ["BETWEEN", "DEGREES", "MARTIN", "RANDOM", "REAL", "graph_of"]
 
 # Multiples of a unit of vertices.
 MARTIN: dict[str, tuple[tuple[int, ...], int]] = {
@@ -37,6 +37,12 @@ DEGREES: dict[str, tuple[int, ...]] = {
     "tiny": (2, 20),
     "small": (2, 20, 200),
     "paper": (2, 20, 200, 1000, 2000),
+}
+# More degrees for the largest size, for smoother curves in Figure 3 and the crossing at degree 10.
+BETWEEN: dict[str, tuple[tuple[int, int], ...]] = {
+    "tiny": (),
+    "small": tuple((24_576, degree) for degree in (5, 10, 50, 100)),
+    "paper": tuple((98_304, degree) for degree in (5, 10, 50, 100, 500)),
 }
 # Family of the paper, file below the data folder or generator with parameters.
 _FILES = {

@@ -1,7 +1,8 @@
-"""Tables 1-4 of Ortega-Arranz et al. (2015) and the numbers behind its figures."""
+"""The numbers behind the figures of Ortega-Arranz et al. (2015), graph by graph."""
 
 from __future__ import annotations
 
+import statistics
 from typing import TYPE_CHECKING, Any
 
 from nearfar.experiments.experiment import Column, Done, Table
@@ -49,9 +50,26 @@ def seconds_of(one: Done, label: str) -> float | None:
 
 
 def ratio_of(one: Done, slow: str, fast: str) -> float | None:
-    """How many times faster the second method is."""
-    a, b = seconds_of(one, slow), seconds_of(one, fast)
-    return a / b if a and b else None
+    """How many times faster the second method is, over the sources that both were timed from.
+
+    A slow method may have been given fewer of them; of one that was not, every source counts.
+    """
+    both = [one.result["cases"].get(label) for label in (slow, fast)]
+    if None in both:
+        return None
+    first, second = (_by_source(case["samples"]) for case in both if case)
+    shared = first.keys() & second.keys()
+    if not shared:
+        return None
+    return sum(first[s] for s in shared) / sum(second[s] for s in shared)
+
+
+def _by_source(samples: Iterable[Sequence[Any]]) -> dict[int, float]:
+    """Median seconds from each source, of samples (round, source, seconds)."""
+    found: dict[int, list[float]] = {}
+    for _, source, seconds in samples:
+        found.setdefault(source, []).append(seconds)
+    return {source: statistics.median(values) for source, values in found.items()}
 
 
 def counter_of(one: Done, label: str, name: str) -> Any:
@@ -104,38 +122,8 @@ def tables_of(done: Sequence[Done]) -> list[Table]:
             head = [Column("graph"), Column("vertices"), Column("edges")]
             columns = [*head, *(Column(label, "ms") for label in labels)]
             found.append(Table(f"{kind}-times", title, HOW, columns, rows))
-    found += _speedups(done) + _idle(done) + _shapes(done) + _memory(done)
+    found += _idle(done) + _shapes(done) + _memory(done)
     return found
-
-
-def _speedups(done: Sequence[Done]) -> list[Table]:
-    pairs = (
-        ("over CPU Crauser", "CPU Crauser succ."),
-        ("over GPU Martin", "GPU Martin succ."),
-        ("opt. over relaxed heap", "relaxed heap"),
-    )
-    rows = []
-    for one in [*of_kind(done, "random"), *of_kind(done, "real")]:
-        iterations = [
-            counter_of(one, label, "iterations")
-            for label in ("GPU Martin succ.", "GPU Crauser succ.")
-        ]
-        if iterations[1] is None:
-            continue
-        ratios = [
-            ratio_of(one, slow, "GPU Crauser opt." if "opt" in name else "GPU Crauser succ.")
-            for name, slow in pairs
-        ]
-        rows.append([name_of(one), one.what.get("family", "random"), *ratios, *iterations])
-    columns = [
-        Column("graph"),
-        Column("family"),
-        *(Column(name, "times") for name, _ in pairs),
-        Column("iterations, Martin"),
-        Column("iterations, Crauser"),
-    ]
-    title = "Tables 2 and 3: how many times faster GPU Crauser is"
-    return [Table("speedups", title, HOW, columns, rows)] if rows else []
 
 
 def _idle(done: Sequence[Done]) -> list[Table]:
@@ -198,11 +186,15 @@ def _shapes(done: Sequence[Done]) -> list[Table]:
         Column("gain over the default", "%"),
     ]
     note = (
-        "Tables 1 and 4, Figures 5 and 6: the shape that measured best on this device, -1 for the "
+        "Figures 5 and 6: the shape that measured best on this device, -1 for the "
         "driver's own carve-out, and what it saves in the timed rounds, where both take turns "
         "(medians; 0 where the default itself was the best)."
     )
-    return [Table("shapes", "Tables 1 and 4: launch shapes", note, columns, rows)] if rows else []
+    return (
+        [Table("shapes", "Figures 5 and 6: launch shapes and their gain", note, columns, rows)]
+        if rows
+        else []
+    )
 
 
 def _memory(done: Sequence[Done]) -> list[Table]:
