@@ -28,6 +28,7 @@ def page() -> str:
         *cuda.table("devices"),
     ]
     if cuda.there:
+        lines += cuda.table("peers") if "peers" in cuda.tables else []
         lines += [*cuda.table("roofline"), *cuda.figure("beyond", "On one H100")]
         lines += [cuda.missing(), ""] if cuda.missing() else []
     lines += ["## On the CPU of the build machine", "", *cpu.table("peers")]
