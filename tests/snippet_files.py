@@ -1,4 +1,4 @@
-"""The files that the pages of the documentation name, small enough for a test."""
+"""The files of their own that readers of the documentation would have, small enough for a test."""
 
 from __future__ import annotations
 
@@ -11,16 +11,13 @@ from nearfar import Graph
 from nearfar.formats import write
 from nearfar.generators import generate
 
-ROADS = ("USA-road-d.NY.gr.xz", "USA-road-d.NY.gr.gz", "roads.gr.xz", "roads.gr.gz", "roads.gr")
 RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
 SCENARIO = "version 1\n1\tarena.map\t4\t3\t0\t0\t3\t2\t5.0\n"
 
 
 def snippet_files(folder: Path) -> None:
     """Write them all."""
-    roads = generate("grid", rows=40, columns=40, missing=0)
-    for name in (*ROADS, "big.gr.xz"):
-        write(roads, folder / name)
+    write(generate("grid", rows=40, columns=40, missing=0), folder / "roads.gr")
     floats = Graph.from_edges([0, 1, 2], [1, 2, 0], np.array([1.5, 2.5, 3.5], np.float32))
     write(floats, folder / "graph.bin", format="galois")
     (folder / "wiki-Vote.txt").write_text("# who votes for whom\n0\t1\n1\t2\n2\t0\n")

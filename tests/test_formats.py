@@ -168,6 +168,9 @@ def test_coordinates_names_and_attributes_survive(tmp_path: Path) -> None:
     assert read(tmp_path / "g.gr.gz", coordinates=False).coordinates is None
     plain = read(tmp_path / "g.gr.gz", coordinates=tmp_path / "g.co.gz", coordinate_scale=1.0)
     np.testing.assert_array_equal(plain.coordinates, graph.coordinates * 1e6)
+    # Of several .co files the one compressed like the graph belongs to it.
+    (tmp_path / "g.co").write_text("p aux sp co 9\n")
+    assert read(tmp_path / "g.gr.gz").coordinates is not None
 
 
 def test_splib_source_and_title(tmp_path: Path) -> None:

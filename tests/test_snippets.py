@@ -1,8 +1,10 @@
 """What the README, the tutorial-like pages and the how-to pages tell people to type works.
 
-The snippets of a page run in order and share their names, on small graphs of the names that the
-pages use. What a page takes for granted (``G``, ``depots``, CuPy arrays) is in :data:`GIVEN`; what
-is left out is in :data:`LEFT_OUT`, by its text and with the reason.
+A page is walked from top to bottom in an empty folder, as a newcomer would: shell blocks and Python
+snippets in their order, names shared by the snippets of a page, sizes as in :data:`SMALLER`. What a
+page takes for granted (``G``, CuPy arrays) is in :data:`GIVEN`, files of the reader's own in
+``snippet_files.py``; what is left out is in :data:`LEFT_OUT`, by its text and with the reason.
+Where a page goes on with "prints `...`", that is what a snippet must have printed.
 """
 
 from __future__ import annotations
@@ -37,7 +39,6 @@ PAGES = [
 #: Text of a block or of a command line -> why it does not run here.
 LEFT_OUT = {
     "11 * 2**20": "graphs of the papers' largest sizes take minutes and gigabytes",
-    "nearfar generate kronecker --scale 20": "a minute and a gigabyte",
     'nearfar.sssp(\n    graph, 0, method="crauser_successors@cuda"': "needs a GPU",
     "crauser_successors": "measures launch shapes: needs a GPU",
     "nearfar tune graph.nfg": "measures launch shapes: needs a GPU",
@@ -51,20 +52,30 @@ LEFT_OUT = {
     "from nearfar.cuda.kernel_times": "needs a GPU",
     "make demo": "downloads nothing, but compiles; tests/test_demo.py runs it",
     ". .venv/bin/activate": "the environment is there",
-    ".cache/demo": "the map that make demo leaves; tests/test_demo.py runs it",
     "nearfar experiment martin-2009": "minutes; tests/test_experiments.py runs one",
     "nearfar experiment ortega": "minutes of a GPU",
     'experiments.run("martin-2009"': "minutes; tests/test_experiments.py runs one",
     "nearfar report martin": "of the experiment that is left out",
+    "nearfar experiment davidson": "minutes; the folder is there",
+    "nearfar generate road_like -o": "a graph of a million vertices, for a GPU",
+    "nearfar generate uniform_random -o": "a graph of twenty million edges, for a GPU",
+}
+#: What a page says -> what is run, so that a test is quick.
+SMALLER = {
+    "--vertices 100000": "--vertices 2000",
+    "vertices=100_000": "vertices=2_000",
+    "vertices=50_000": "vertices=200",
+    "--scale 20": "--scale 8",
+    "scale=20": "scale=8",
+    "--rows 1000 --columns 1000": "--rows 50 --columns 50",
+    'generate("road_like")': 'generate("road_like", vertices=2_000)',
+    # Vertices of the map that map_extract makes.
+    "189442111": "1",
+    "401357766": "4",
 }
 #: Pages whose code is for a GPU, and runs on the emulated one.
 EMULATED = {HOW_TO + "coming-from-cugraph.md", HOW_TO + "use-a-gpu.md"}
-
-
-def blocks(page: str, *kinds: str) -> list[str]:
-    """Fenced blocks of these kinds."""
-    found = re.findall(r"^```(\w+)\n(.*?)^```", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
-    return [body for kind, body in found if kind in kinds]
+BLOCK = re.compile(r"^```(sh|console|python)\n(.*?)^```(?:\n\nprints `([^`]*)`)?", re.DOTALL | re.M)
 
 
 def left_out(text: str) -> bool:
@@ -72,24 +83,26 @@ def left_out(text: str) -> bool:
     return any(part in text for part in LEFT_OUT)
 
 
-def scripts(page: str) -> list[str]:
-    """Its shell blocks without what is left out; continued lines are joined, prompts removed."""
-    made = []
-    for body in blocks(page, "sh", "console"):
-        lines = [line.removeprefix("$ ") for line in body.replace("\\\n", " ").splitlines()]
-        kept = [line for line in lines if line.strip() and not left_out(line)]
+def steps(page: str) -> list[tuple[str, str, str]]:
+    """Kind, text and printed text of its blocks, without what is left out.
+
+    Continued lines of a shell are joined and prompts removed.
+    """
+    found = []
+    for kind, body, printed in BLOCK.findall((ROOT / page).read_text(encoding="utf-8")):
+        if kind == "python":
+            kept = "" if left_out(body) else body
+        else:
+            lines = [line.removeprefix("$ ") for line in body.replace("\\\n", " ").splitlines()]
+            kept = "\n".join(line for line in lines if line.strip() and not left_out(line))
+        for large, small in SMALLER.items():
+            kept = kept.replace(large, small)
         if kept:
-            made.append("\n".join(kept))
-    return made
+            found.append((kind, kept, printed))
+    return found
 
 
-def snippets(page: str) -> list[str]:
-    """Its Python blocks without those left out."""
-    return [body for body in blocks(page, "python") if not left_out(body)]
-
-
-PYTHON = [page for page in PAGES if snippets(page)]
-SHELL = [page for page in PAGES if scripts(page)]
+WALKED = [page for page in PAGES if steps(page)]
 
 
 @pytest.fixture(autouse=True)
@@ -128,7 +141,6 @@ def device_arrays() -> dict[str, Any]:
 
 #: Page -> the names that its snippets take for granted.
 GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
-    HOW_TO + "all-pairs.md": lambda: {"depots": [1, 2], "customers": [30, 40, 50]},
     HOW_TO + "coming-from-networkx.md": networkx_graph,
     HOW_TO + "coming-from-igraph.md": igraph_graph,
     HOW_TO + "coming-from-cugraph.md": device_arrays,
@@ -139,6 +151,7 @@ NEEDS = {
     HOW_TO + "coming-from-scipy.md": ("sklearn",),
     HOW_TO + "measure.md": ("networkit",),
     HOW_TO + "read-and-write-graphs.md": ("osmium",),
+    "docs/tutorials/first-map.md": ("osmium", "matplotlib"),
 }
 
 
@@ -156,10 +169,15 @@ def unpatched() -> Iterator[None]:
         sys.modules["sklearn.manifold._isomap"].shortest_path = shortest_path  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("page", PYTHON)
+@pytest.mark.parametrize("page", WALKED)
 @pytest.mark.usefixtures("unpatched")
 @pytest.mark.filterwarnings("ignore:Note. conversions to backend graphs")
-def test_python(page: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_walk_through(
+    page: str,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     for package in NEEDS.get(page, ()):
         pytest.importorskip(package)
     if page in EMULATED:
@@ -169,24 +187,33 @@ def test_python(page: str, request: pytest.FixtureRequest, monkeypatch: pytest.M
         monkeypatch.setitem(sys.modules, "cupy", runtime.cupy())
     if "osmium" in NEEDS.get(page, ()):
         map_extract(Path("helsinki.osm.pbf"))
+        Path(".cache/demo").mkdir(parents=True)
+        map_extract(Path(".cache/demo/Helsinki.osm.pbf"))
     names = GIVEN.get(page, dict)()
-    for body in snippets(page):
-        exec(compile(body, page, "exec"), names)
-
-
-@pytest.mark.parametrize("page", SHELL)
-def test_shell(page: str, capfd: pytest.CaptureFixture[str]) -> None:
-    for script in scripts(page):
-        lines = [shlex.split(line, comments=True) for line in script.splitlines()]
-        plain = all(words[:1] == ["nearfar"] and not {"|", ">"} & {*words} for words in lines)
-        if not plain:
-            in_a_shell(script)
+    for kind, body, printed in steps(page):
+        capfd.readouterr()
+        if kind != "python":
+            in_the_shell(body, capfd)
             continue
-        for _, *words in lines:
-            quick = [*words, "--rounds", "1"] if words == ["tune"] else words
-            # 8: doctor says so where an optional package or the GPU is missing.
-            assert run(quick) in ((0, 8) if words[0] == "doctor" else (0,)), words
-            assert capfd.readouterr().out
+        exec(compile(body, page, "exec"), names)
+        if printed:
+            assert capfd.readouterr().out.strip() == printed
+
+
+def in_the_shell(script: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Run commands of the program here and others by bash; each must print something."""
+    lines = [shlex.split(line, comments=True) for line in script.splitlines()]
+    plain = all(words[:1] == ["nearfar"] and not {"|", ">"} & {*words} for words in lines)
+    if not plain:
+        in_a_shell(script)
+        return
+    for line, (_, *words) in zip(script.splitlines(), lines, strict=True):
+        quick = [*words, "--rounds", "1"] if words == ["tune"] else words
+        promised = re.search(r"# exit code (\d+)", line)
+        expected = (int(promised[1]),) if promised else (0,)
+        # 8: doctor says so where an optional package or the GPU is missing.
+        assert run(quick) in ((0, 8) if words[0] == "doctor" else expected), words
+        assert capfd.readouterr().out
 
 
 def run(words: list[str]) -> int:
@@ -213,8 +240,9 @@ def in_a_shell(script: str) -> None:
 
 def test_what_is_left_out_is_still_there() -> None:
     """A reason whose text no page has any more must go; and it must not hide a whole page."""
-    text = "".join(body for p in PAGES for body in blocks(p, "sh", "console", "python"))
-    assert [part for part in LEFT_OUT if part not in text] == []
+    found = {page: BLOCK.findall((ROOT / page).read_text(encoding="utf-8")) for page in PAGES}
+    text = "".join(body for blocks in found.values() for _, body, _ in blocks)
+    assert [part for part in (*LEFT_OUT, *SMALLER) if part not in text] == []
     for page in (p for p in PAGES if "coming-from" in p):
-        assert blocks(page, "python") == snippets(page)
-        assert page in PYTHON
+        code = [body for kind, body, _ in found[page] if kind == "python"]
+        assert code == [body for kind, body, _ in steps(page) if kind == "python"] != []

@@ -137,11 +137,11 @@ class Source:
             raise self.fail(f"{n} vertices promised in a file of {self.data.size} bytes", line)
 
     def sibling(self, suffix: str) -> str | None:
-        """A file beside this one with another suffix, plain or compressed, if there is one."""
+        """A file beside this one with another suffix, compressed alike if it can be."""
         packed = split_suffix(self.path)[1]
         name = self.path[: len(self.path) - len(packed)]
         stem = name[: len(name) - len(self.suffix)]
-        for other in ("", *COMPRESSIONS):
+        for other in dict.fromkeys((packed, "", *COMPRESSIONS)):
             if os.path.isfile(stem + suffix + other):
                 return stem + suffix + other
         return None
