@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -151,28 +149,6 @@ def test_calls_from_several_python_threads_share_the_pool() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(solve, range(40)))
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_ctrl_c_stops_a_run_and_the_next_one_works(method: str) -> None:
-    graph = grid(700)
-    seen = 0
-    for _ in range(40):
-        timer = threading.Timer(0.06, lambda: signal.raise_signal(signal.SIGINT))
-        timer.start()
-        try:
-            # One bucket for everything: enough work for the signal to arrive in the middle.
-            for _ in range(200):
-                nearfar.sssp(graph, 0, method=method, threads=2)
-        except KeyboardInterrupt:
-            seen += 1
-        finally:
-            timer.cancel()
-            timer.join()
-        if seen >= 2:
-            break
-    assert seen >= 2
-    assert np.array_equal(nearfar.sssp(graph, 0, method=method, threads=2).distances, oracle(graph))
 
 
 def test_a_forked_child_makes_its_own_workers() -> None:

@@ -214,17 +214,15 @@ def test_something_that_is_no_graph() -> None:
         nearfar.sssp([[0, 1], [1, 0]], 0)
 
 
-@pytest.mark.parametrize("method", ["dijkstra_array", "delta_stepping", "dijkstra_binary_heap"])
-def test_ctrl_c_stops_a_run_and_leaves_the_process_usable(method: str) -> None:
-    """An O(n^2) solve of minutes (for the fast ones, a loop of solves) stops within seconds."""
-    program = textwrap.dedent(f"""
+def test_ctrl_c_stops_a_run_and_leaves_the_process_usable() -> None:
+    """An O(n^2) solve of minutes stops at once; for the other methods see test_interrupt.py."""
+    program = textwrap.dedent("""
         import numpy as np, nearfar
         n = 400_000
         g = nearfar.Graph.from_edges(np.arange(n - 1), np.arange(1, n), np.ones(n - 1, np.int32))
         print("ready", flush=True)
         try:
-            while True:
-                nearfar.sssp(g, 0, method={method!r}, threads=1)
+            nearfar.sssp(g, 0, method="dijkstra_array", threads=1)
         except KeyboardInterrupt:
             small = nearfar.Graph.from_edges([0], [1], [5])
             print("stopped", nearfar.sssp(small, 0).distances.tolist(), flush=True)

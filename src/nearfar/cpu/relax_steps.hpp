@@ -19,7 +19,7 @@ struct ListSuccessors {
   const C* csr;
 
   template <class W>
-  RelaxCount operator()(SettleState<W>& s) const {
+  RelaxCount operator()(SettleState<W>& s, Interrupt& interrupt) const {
     using I = typename C::Index;
     const I* const indptr = csr->indptr;
     const I* const indices = csr->indices;
@@ -40,6 +40,7 @@ struct ListSuccessors {
       }
       ++count.working;
       count.edges += static_cast<uint64_t>(end - indptr[i]);
+      interrupt.poll(static_cast<uint64_t>(end - indptr[i]) + 1);
     }
     return count;
   }
@@ -51,7 +52,7 @@ struct ListPredecessors {
   const C* csr;
 
   template <class W>
-  RelaxCount operator()(SettleState<W>& s) const {
+  RelaxCount operator()(SettleState<W>& s, Interrupt& interrupt) const {
     using I = typename C::Index;
     const I* const indptr = csr->indptr;
     const I* const indices = csr->indices;
@@ -73,6 +74,7 @@ struct ListPredecessors {
       distance[i] = best;
       ++count.working;
       count.edges += static_cast<uint64_t>(end - indptr[i]);
+      interrupt.poll(static_cast<uint64_t>(end - indptr[i]) + 1);
     }
     return count;
   }
@@ -82,7 +84,7 @@ template <class W>
 struct MatrixSuccessors {
   const W* matrix;
 
-  RelaxCount operator()(SettleState<W>& s) const {
+  RelaxCount operator()(SettleState<W>& s, Interrupt& interrupt) const {
     const uint8_t* const unsettled = s.unsettled;
     W* const distance = s.distance;
     RelaxCount count;
@@ -97,6 +99,7 @@ struct MatrixSuccessors {
       }
       ++count.working;
       count.edges += s.n;
+      interrupt.poll(s.n);
     }
     return count;
   }
@@ -106,7 +109,7 @@ template <class W>
 struct MatrixPredecessors {
   const W* matrix;
 
-  RelaxCount operator()(SettleState<W>& s) const {
+  RelaxCount operator()(SettleState<W>& s, Interrupt& interrupt) const {
     const uint8_t* const frontier = s.frontier;
     W* const distance = s.distance;
     RelaxCount count;
@@ -121,6 +124,7 @@ struct MatrixPredecessors {
       distance[i] = best;
       ++count.working;
       count.edges += s.n;
+      interrupt.poll(s.n);
     }
     return count;
   }

@@ -113,7 +113,7 @@ SettleRun settle_loop(SettleState<W> s, const Relax& relax, Policy policy, const
   W farthest = W{0};
   while (true) {
     const auto began = full ? Clock::now() : Clock::time_point{};
-    const RelaxCount count = relax(s);
+    const RelaxCount count = relax(s, interrupt);
     ++run.iterations;
     run.total.working += count.working;
     run.total.edges += count.edges;
@@ -141,7 +141,7 @@ SettleRun settle_loop(SettleState<W> s, const Relax& relax, Policy policy, const
     }
     if (!stop.targets.empty() && targets_done == stop.targets.size() && policy.bound() > farthest)
       break;
-    interrupt.poll(s.n + count.edges);
+    interrupt.poll(s.n);
   }
   return run;
 }

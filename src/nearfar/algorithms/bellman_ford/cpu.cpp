@@ -45,7 +45,7 @@ nb::dict run(GraphView& view, int64_t source, const Array& distances, bool full,
     nb::gil_scoped_release release;
     Interrupt interrupt;
     form(csr, static_cast<Index>(source), out, outcome,
-         [&] { interrupt.poll(static_cast<uint64_t>(csr.m) + 1); });
+         [&](uint64_t work) { interrupt.poll(work); });
   });
   return report(outcome);
 }
@@ -57,7 +57,9 @@ class AnyEdgeClasses {
     view.visit([&](const auto& csr) {
       using C = std::decay_t<decltype(csr)>;
       nb::gil_scoped_release release;
-      classes_ = std::make_shared<EdgeClasses<C>>(csr);
+      Interrupt interrupt;
+      classes_ =
+          std::make_shared<EdgeClasses<C>>(csr, [&](uint64_t work) { interrupt.poll(work); });
     });
   }
   template <class C>

@@ -44,6 +44,7 @@ void goldberg_radzik(const Graph& graph, typename Graph::Index source,
       --from;
       if (from + 1 < path.size()) sum.add(graph.weights[path[from].edge - 1]);
     } while (path[from].vertex != to);
+    poll(path.size() - from);
     if (!sum.negative()) return false;
     for (; from < path.size(); ++from) outcome.cycle.push_back(path[from].vertex);
     return true;
@@ -54,11 +55,11 @@ void goldberg_radzik(const Graph& graph, typename Graph::Index source,
       outcome.undecided = true;
       return;
     }
-    poll();
     order.clear();
     int64_t edges = 0;
     for (Index start : fresh) {
       if (state[start] != labelled) continue;
+      poll(static_cast<uint64_t>(graph.indptr[start + 1] - graph.indptr[start]) + 1);
       // A vertex none of whose edges improves anything strictly need not be scanned.
       strict = false;
       for (Index i = graph.indptr[start]; i < graph.indptr[start + 1] && !strict; ++i)
@@ -93,6 +94,7 @@ void goldberg_radzik(const Graph& graph, typename Graph::Index source,
           }
           state[t] = on_path;
           path.push_back({t, graph.indptr[t]});
+          poll(static_cast<uint64_t>(graph.indptr[t + 1] - graph.indptr[t]) + 1);
         }
       }
     }
@@ -113,6 +115,7 @@ void goldberg_radzik(const Graph& graph, typename Graph::Index source,
         }
       }
       edges += graph.indptr[v + 1] - graph.indptr[v];
+      poll(static_cast<uint64_t>(graph.indptr[v + 1] - graph.indptr[v]) + 1);
     }
     outcome.step(static_cast<int64_t>(order.size()), edges);
   }

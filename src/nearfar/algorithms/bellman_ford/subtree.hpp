@@ -102,7 +102,6 @@ void subtree(const Graph& graph, typename Graph::Index source, typename Graph::W
     active.push_back(source);
     waiting[source] = 1;
   }
-  int64_t since_poll = 0;
   std::vector<int64_t> loop;
   // Whether the edge i from u to v closes a cycle; fills `loop` and decides its sign.
   auto closes = [&](Index u, Index v, Index i, bool& negative) {
@@ -152,10 +151,7 @@ void subtree(const Graph& graph, typename Graph::Index source, typename Graph::W
           next.push_back(t);
         }
       }
-      if ((since_poll += 16 + end - graph.indptr[v]) > (1 << 22)) {
-        since_poll = 0;
-        poll();
-      }
+      poll(static_cast<uint64_t>(end - graph.indptr[v]) + 8);
     }
     outcome.step(scanned, edges);
     active.swap(next);

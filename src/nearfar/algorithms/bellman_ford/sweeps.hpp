@@ -42,9 +42,9 @@ void textbook(const Graph& graph, typename Graph::Index source, typename Graph::
   CycleWatch watch(graph.n);
   for (bool changed = true; changed;) {
     changed = false;
-    poll();
     for (Index v = 0; v < graph.n; ++v) {
       if (distance[v] == unreached<Weight>()) continue;
+      poll(static_cast<uint64_t>(graph.indptr[v + 1] - graph.indptr[v]) + 1);
       for (Index i = graph.indptr[v]; i < graph.indptr[v + 1]; ++i) {
         const Index t = graph.indices[i];
         const Weight sum = candidate(distance[v], graph.weights[i], outcome.saturated);
@@ -74,12 +74,12 @@ void queue(const Graph& graph, typename Graph::Index source, typename Graph::Wei
   CycleWatch watch(graph.n);
   while (!active.empty()) {
     int64_t edges = 0;
-    poll();
     for (Index v : active) {
       waiting[v] = 0;
       const Weight d = distance[v];
       const Index end = graph.indptr[v + 1];
       edges += end - graph.indptr[v];
+      poll(static_cast<uint64_t>(end - graph.indptr[v]) + 1);
       for (Index i = graph.indptr[v]; i < end; ++i) {
         const Index t = graph.indices[i];
         const Weight sum = candidate(d, graph.weights[i], outcome.saturated);
@@ -123,9 +123,11 @@ struct EdgeClasses {
   std::vector<Weight> weights;
   std::vector<Index> negative_loops;  // vertices with a negative self-loop
 
-  explicit EdgeClasses(const GraphT& graph) : rows(graph.n) {
+  template <class Poll>
+  EdgeClasses(const GraphT& graph, Poll&& poll) : rows(graph.n) {
     std::vector<Index> into(graph.n, 0), out(graph.n, 0);
-    for (Index v = 0; v < graph.n; ++v)
+    for (Index v = 0; v < graph.n; ++v) {
+      poll(static_cast<uint64_t>(graph.indptr[v + 1] - graph.indptr[v]) + 1);
       for (Index i = graph.indptr[v]; i < graph.indptr[v + 1]; ++i) {
         const Index t = graph.indices[i];
         if (t == v) {
@@ -135,6 +137,7 @@ struct EdgeClasses {
         ++out[v];
         ++into[t];
       }
+    }
     targets.reserve(graph.m);
     edges.reserve(graph.m);
     weights.reserve(graph.m);
@@ -154,6 +157,7 @@ struct EdgeClasses {
       rows[v].once = copy(0);
       rows[v].sink = copy(1);
       rows[v].end = copy(2);
+      poll(static_cast<uint64_t>(graph.indptr[v + 1] - graph.indptr[v]) + 1);
     }
   }
 };
@@ -191,12 +195,12 @@ void edge_classes(const Graph& graph, const EdgeClasses<Graph>& classes,
   CycleWatch watch(graph.n);
   while (!active.empty()) {
     int64_t edges = 0;
-    poll();
     for (Index v : active) {
       waiting[v] = 0;
       const Weight d = distance[v];
       const auto row = classes.rows[v];
       edges += row.sink - row.begin;
+      poll(static_cast<uint64_t>(row.sink - row.begin) + 1);
       for (Index i = row.begin; i < row.once; ++i) {
         const Index t = relax(v, d, i);
         if (t >= 0) next.push_back(t);

@@ -10,6 +10,7 @@
 #include "algorithms/floyd_warshall/tiles.hpp"
 #include "cpu/bindings.hpp"
 #include "cpu/interrupt.hpp"
+#include "cpu/spread.hpp"
 #include "cpu/worker_pool.hpp"
 
 namespace nearfar::floyd_warshall {
@@ -56,7 +57,7 @@ class Solver {
       try {
         work(&interrupt);
       } catch (...) {
-        // The others wait for the diagonal tile: let them see the stop and leave.
+        // The others wait at the next barrier: let them see the stop and leave.
         stopped_ = true;
         meet_.arrive_and_wait();
         throw;
@@ -95,12 +96,14 @@ class Solver {
       }
       meet_.arrive_and_wait();
       // Phase 3: all the rest, a row of tiles at a time.
-      for (std::size_t i; (i = next_[1]++) < side_;) {
+      for (std::size_t i; !stopped_ && (i = next_[1]++) < side_;) {
+        if (interrupt != nullptr) interrupt->poll(1 << 16);
         if (i == k) continue;
         for (std::size_t j = 0; j < side_; ++j)
           if (j != k) update(m_.tile(i, j), m_.tile(i, k), m_.tile(k, j));
       }
       meet_.arrive_and_wait();
+      if (stopped_) return;
     }
   }
 
@@ -191,16 +194,14 @@ void tight(const C& csr, const typename C::Weight* distances, typename C::Index*
     for (std::size_t j = 0; j < n; ++j)
       if (distances[i * n + j] != unreached<Weight>())
         closed.at(i, j) = static_cast<Value>(distances[i * n + j]);
-  std::atomic<std::size_t> next{0};
-  std::atomic<bool> stopped{false};
-  Interrupt interrupt;
-  const auto work = [&](int worker) {
+  spread(static_cast<int64_t>(side), threads, [&](BatchCounter& counter, Interrupt* interrupt) {
     alignas(64) Value wanted[TiledMatrix<Value>::kSize];
     alignas(64) int32_t found[TiledMatrix<Value>::kSize];
     const auto look = NEARFAR_PICK_ISA(tight_tile<Value>);
-    for (std::size_t i; !stopped && (i = next++) < side;) {
+    for (int64_t taken; (taken = counter.take()) >= 0;) {
+      const auto i = static_cast<std::size_t>(taken);
       for (std::size_t j = 0; j < side; ++j) {
-        if (worker == 0) interrupt.poll(1 << 16);
+        if (interrupt != nullptr) interrupt->poll(1 << 16);
         const Value* c = closed.tile(i, j);
         // No sum is negative: what is unreached is never met.
         for (std::size_t p = 0; p < size; ++p)
@@ -216,15 +217,6 @@ void tight(const C& csr, const typename C::Weight* distances, typename C::Index*
             before[(i * kTile + r) * n + j * kTile + x] =
                 static_cast<typename C::Index>(found[r * kTile + x]);
       }
-    }
-  };
-  const std::size_t workers = std::clamp<std::size_t>(side, 1, static_cast<std::size_t>(threads));
-  WorkerPool::shared().run(static_cast<int>(workers), [&](int worker) {
-    try {
-      work(worker);
-    } catch (...) {
-      stopped = true;  // only worker 0 polls, so only it can come here
-      throw;
     }
   });
 }

@@ -61,7 +61,8 @@ std::pair<uint64_t, uint64_t> frontier_relax_predecessors(const GraphView& trans
     using C = std::decay_t<decltype(csr)>;
     auto state = host_state<typename C::Weight>(distances, frontier, unsettled);
     nb::gil_scoped_release release;
-    const RelaxCount count = ListPredecessors<C>{&csr}(state);
+    Interrupt interrupt;
+    const RelaxCount count = ListPredecessors<C>{&csr}(state, interrupt);
     return std::pair{count.working, count.edges};
   });
 }

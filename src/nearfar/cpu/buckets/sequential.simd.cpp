@@ -17,6 +17,8 @@ namespace nearfar::NEARFAR_ISA {
 
 namespace {
 
+constexpr std::size_t kPart = 1 << 14;  // entries of a bucket between two looks for Ctrl-C, at most
+
 // Drops stale and repeated entries and puts the others into the order of their rows in memory. Long
 // rows of a full bucket are then read at nearly the speed of a stream.
 template <class Bucket, class Weight>
@@ -81,19 +83,22 @@ void search(Memory<C>& memory, const C& csr, typename C::Index source,
       put_in_order(now, distances, memory.marks, n);
       stats.stale -= now.size;
     }
-    const uint64_t edges = stats.edges_relaxed;
     const uint64_t rows = stats.vertices_processed;
     work.repeated = 0;
     std::size_t done = 0;
     while (done < now.size) {
       const std::size_t size = now.size;
-      work.scan(now, done, size, now);
-      done = size;
+      while (done < size) {
+        const std::size_t end = size - done < kPart ? size : done + kPart;
+        const uint64_t edges = stats.edges_relaxed;
+        work.scan(now, done, end, now);
+        done = end;
+        if (interrupt != nullptr) interrupt->poll(stats.edges_relaxed - edges + 64);
+      }
       if (adapter.hopeless(stats.vertices_processed - rows, work.repeated)) break;
     }
     work.renew_bound();
     ++stats.iterations;
-    if (interrupt != nullptr) interrupt->poll(stats.edges_relaxed - edges + 64);
     const double factor =
         adapter.after_bucket(stats.vertices_processed - rows, work.repeated, ring.delta());
     if (factor != 1) ring.widen(ring.lower_end(), ring.delta() * factor);

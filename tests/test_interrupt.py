@@ -1,0 +1,120 @@
+"""Ctrl-C in the middle of a solve: every method on the CPU looks for signals as it goes."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import signal
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph
+from nearfar.generators import generate
+from nearfar.registry import variants
+
+LATEST = 0.2  # seconds of the caller's processor time between two looks, at most
+ENOUGH = 6  # looks after which a watched run is stopped
+# A search of a graph this large is over before the first look is due.
+TOO_FAST = {"breadth_first@cpu"}
+MATRIX = [v.id for v in variants(device="cpu") if "matrix" in v.id]
+LISTS = [
+    v.id
+    for v in variants(device="cpu", problem="sssp")
+    if v.id not in MATRIX and v.id not in TOO_FAST and not v.unsafe
+]
+
+
+class EnoughSeen(BaseException):
+    """Raised out of a solve, as KeyboardInterrupt is."""
+
+
+@functools.cache
+def lists() -> Graph:
+    return generate("uniform_random", vertices=1 << 20, degree=8)
+
+
+@functools.cache
+def small() -> Graph:
+    return generate("uniform_random", vertices=3000, degree=8)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten() -> Iterator[None]:
+    yield
+    lists.cache_clear()
+
+
+def longest_silence(run: Callable[[], Any]) -> float:
+    """The longest time in which a run did not look for signals; it is stopped after a while.
+
+    In processor time of this thread, so that a busy machine does not count.
+    """
+    looks = [time.thread_time()]
+
+    def look(*_: object) -> None:
+        looks.append(time.thread_time())
+        if len(looks) == ENOUGH + 1:
+            raise EnoughSeen
+
+    before = signal.signal(signal.SIGVTALRM, look)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.01, 0.01)
+    try:
+        with contextlib.suppress(EnoughSeen):
+            run()
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+    looks.append(time.thread_time())
+    return float(np.diff(looks).max())
+
+
+def watched(run: Callable[[], Any]) -> bool:
+    """Whether a run is never silent for long; what it prepares once a graph does not count."""
+    return any(longest_silence(run) < LATEST for _ in range(3))
+
+
+@pytest.mark.parametrize("method", LISTS)
+def test_one_source(method: str) -> None:
+    # With one bucket for everything delta-stepping is slow enough for a look in its middle.
+    options = {"delta": 1e9} if method.startswith("delta") else {}
+    threads = 2 if "parallel" in method else 1
+    assert watched(
+        lambda: nearfar.sssp(
+            lists(), 0, method=method, threads=threads, predecessors=False, **options
+        )
+    )
+
+
+@pytest.mark.parametrize("method", MATRIX)
+def test_one_source_in_a_matrix(method: str) -> None:
+    assert watched(lambda: nearfar.sssp(small(), 0, method=method, predecessors=False))
+
+
+@pytest.mark.parametrize("method", ["worker_per_source@cpu", "lanes@cpu", "johnson@cpu"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_sources(method: str, threads: int) -> None:
+    graph = generate("uniform_random", vertices=1 << 16, degree=8)
+    assert watched(lambda: nearfar.distances(graph, range(128), method=method, threads=threads))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_floyd_warshall(threads: int) -> None:
+    assert watched(lambda: nearfar.all_pairs(small(), method="floyd_warshall@cpu", threads=threads))
+
+
+def test_k_shortest_paths() -> None:
+    assert watched(lambda: nearfar.k_shortest_paths(small(), 0, 1, 5000))
+
+
+@pytest.mark.parametrize("method", ["delta_stepping", "delta_stepping_parallel"])
+def test_the_next_solve_works(method: str) -> None:
+    longest_silence(lambda: nearfar.sssp(lists(), 0, method=method, threads=2, delta=1e9))
+    first, second = (
+        nearfar.sssp(small(), 0, method=m, threads=2) for m in (method, "dijkstra_dary_heap")
+    )
+    assert np.array_equal(first.distances, second.distances)
