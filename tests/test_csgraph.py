@@ -13,7 +13,7 @@ import scipy.sparse.csgraph as theirs
 
 import nearfar
 import nearfar.csgraph as ours
-from nearfar.errors import NegativeCycleError, OptionError
+from nearfar.errors import GraphError, NegativeCycleError, OptionError
 
 FUNCTIONS = ["dijkstra", "bellman_ford", "johnson", "shortest_path", "floyd_warshall"]
 
@@ -149,6 +149,44 @@ def test_sparse_conventions_are_scipys() -> None:
             )
     assert ours.dijkstra(duplicates)[0, 2] == 8
     assert ours.dijkstra(parallel)[0, 2] == 3
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0.0])
+@pytest.mark.parametrize("directed", [True, False])
+def test_unweighted_counts_what_is_stored_whatever_its_value(value: float, directed: bool) -> None:
+    stored = sp.csr_array(([value, 3.0], [1, 2], [0, 1, 2, 2]), shape=(3, 3))
+    masked = np.ma.masked_array(stored.toarray(), mask=[[1, 0, 1], [1, 1, 0], [1, 1, 1]])
+    for name in ("dijkstra", "bellman_ford", "johnson"):
+        for matrix in (stored, masked):
+            np.testing.assert_array_equal(
+                getattr(ours, name)(matrix, directed=directed, unweighted=True),
+                getattr(theirs, name)(matrix, directed=directed, unweighted=True),
+                err_msg=f"{name} {type(matrix).__name__}",
+            )
+
+
+@pytest.mark.parametrize("missing", [np.nan, 2.5])
+@pytest.mark.parametrize("indices", [0, [0, 1], None])
+@pytest.mark.parametrize(
+    ("part", "made", "said"),
+    [
+        ("indptr", [0, 1, 99, 2], "indptr"),
+        ("indptr", [0.0, 1, 2, 2], "indptr"),
+        ("indptr", [0, 1, 2], "3 entries: a matrix of 3 rows has 4"),
+        ("indices", [1, 7], "edge 1 goes to 7"),
+        ("data", [1.0], "1,"),
+    ],
+)
+def test_arrays_changed_by_hand_are_refused(
+    part: str, made: list[float], said: str, indices: object, missing: float
+) -> None:
+    matrix = sp.csr_array(([missing, 3.0], [1, 2], [0, 1, 2, 2]), shape=(3, 3))
+    setattr(matrix, part, np.array(made))
+    for name in ("dijkstra", "bellman_ford", "johnson"):
+        with pytest.raises(GraphError, match=said):
+            getattr(ours, name)(matrix, indices=indices)
+    with pytest.raises(GraphError):
+        nearfar.sssp(matrix, 0)
 
 
 def test_overwrite_writes_into_the_matrix() -> None:

@@ -152,6 +152,21 @@ def validate(
     return _frozen(indptr), _frozen(indices), None if weights is None else _frozen(weights), scan
 
 
+def csr_arrays(matrix: Any) -> tuple[Any, Any, Any]:
+    """``indptr, indices, data`` of a square sparse matrix in CSR.
+
+    Raises
+    ------
+    GraphError
+        If the row starts are not one a row and one: they were changed by hand.
+    """
+    csr = matrix.tocsr()
+    n, starts = csr.shape[0], len(csr.indptr)
+    if starts != n + 1:
+        raise GraphError(f"indptr has {starts} entries: a matrix of {n} rows has {n + 1}")
+    return csr.indptr, csr.indices, csr.data
+
+
 def refuse_row(at: int, value: Any, m: int) -> NoReturn:
     """Say what is wrong with a row's start."""
     rule = "it must start at 0" if at == 0 else f"it must never fall and end at {m}"
@@ -342,5 +357,4 @@ def from_scipy(cls: type[Graph], matrix: Any, *, directed: bool = True) -> Graph
         return from_edges(
             cls, coo.row, coo.col, coo.data, n_vertices=matrix.shape[0], directed=directed
         )
-    csr = matrix.tocsr()
-    return from_csr(cls, csr.indptr, csr.indices, csr.data)
+    return from_csr(cls, *csr_arrays(matrix))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.construct import on_device
+from nearfar.construct import csr_arrays, on_device
 from nearfar.cuda import runtime
 from nearfar.device_arrays import DeviceArraysGraph, from_device_arrays
 from nearfar.errors import GraphError
@@ -26,12 +26,14 @@ def lies_on_device(matrix: Any) -> bool:
     return type(matrix).__module__.startswith(("cupy.", "cupyx.")) or on_device(matrix)
 
 
-def device_adjacency(matrix: Any) -> Graph:
+def device_adjacency(matrix: Any, unweighted: bool = False) -> Graph:
     """The graph that SciPy would see in a matrix of the device.
 
     Parameters
     ----------
     matrix : CuPy array or cupyx sparse matrix, shape (n, n)
+    unweighted : bool
+        Every stored entry of a sparse matrix counts, whatever its value.
 
     Returns
     -------
@@ -46,8 +48,10 @@ def device_adjacency(matrix: Any) -> Graph:
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise GraphError(f"the matrix has shape {matrix.shape}: csgraph must be of shape (N, N)")
     if hasattr(matrix, "tocsr"):
-        csr = matrix.tocsr()
-        indptr, indices, weights = csr.indptr, csr.indices, _real(csr.data)
+        indptr, indices, data = csr_arrays(matrix)
+        weights = _real(data)
+        if unweighted and len(weights) == len(indices):
+            return from_device_arrays(indptr, indices, None)
     else:
         indptr, indices, weights = _from_dense(runtime.upload(matrix))
     try:
@@ -57,6 +61,8 @@ def device_adjacency(matrix: Any) -> Graph:
         edge = cp.isfinite(weights)
         if bool(edge.all()):
             raise
+        # Whatever else is wrong with the arrays is said here.
+        from_device_arrays(indptr, indices, cp.where(edge, weights, 0))
         before = cp.concatenate((cp.zeros(1, dtype=np.int64), cp.cumsum(edge, dtype=np.int64)))
         return from_device_arrays(before[indptr], indices[edge], weights[edge])
 

@@ -2,8 +2,9 @@
 
 The conventions are SciPy's: in a dense matrix 0, NaN, infinities and masked entries are no edges;
 in a sparse one a stored zero is an edge of weight 0, NaN and infinities are none, duplicates of a
-COO matrix are added up and those of a CSR matrix are parallel edges; ``directed=False`` takes the
-lighter of both directions. Floats are float64; integers stay integers, so their sums are exact.
+COO matrix are added up and those of a CSR matrix are parallel edges; ``unweighted`` counts every
+entry that is stored or not masked, whatever its value; ``directed=False`` takes the lighter of both
+directions. Floats are float64; integers stay integers, so their sums are exact.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.construct import csr_arrays
 from nearfar.csgraph.device_inputs import both_ways, device_adjacency, lies_on_device
 from nearfar.device_arrays import DeviceArraysGraph
 from nearfar.errors import GraphError, OptionError
@@ -53,9 +55,11 @@ def adjacency(csgraph: Any, directed: bool = True, unweighted: bool = False) -> 
     if isinstance(csgraph, Graph):
         graph = csgraph
     elif lies_on_device(csgraph):
-        graph = device_adjacency(csgraph)
+        graph = device_adjacency(csgraph, unweighted)
+    elif hasattr(csgraph, "tocsr"):
+        graph = _from_rows(*_from_sparse(csgraph), unweighted)
     else:
-        graph = _from_rows(*(_from_sparse if hasattr(csgraph, "tocsr") else _from_dense)(csgraph))
+        graph = _from_rows(*_from_dense(csgraph, unweighted), unweighted)
     if unweighted:
         graph = graph.without_weights()
     if directed or not graph.directed:
@@ -66,11 +70,10 @@ def adjacency(csgraph: Any, directed: bool = True, unweighted: bool = False) -> 
 def _from_sparse(matrix: Any) -> tuple[Any, Any, Any]:
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise GraphError(f"the matrix has shape {matrix.shape}: csgraph must be of shape (N, N)")
-    csr = matrix.tocsr()
-    return csr.indptr, csr.indices, csr.data
+    return csr_arrays(matrix)
 
 
-def _from_dense(matrix: Any) -> tuple[Any, Any, Any]:
+def _from_dense(matrix: Any, unweighted: bool) -> tuple[Any, Any, Any]:
     values = np.ma.getdata(matrix) if isinstance(matrix, np.ma.MaskedArray) else np.asarray(matrix)
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
         raise GraphError(f"the matrix has shape {values.shape}: csgraph must be of shape (N, N)")
@@ -79,6 +82,8 @@ def _from_dense(matrix: Any) -> tuple[Any, Any, Any]:
     if isinstance(matrix, np.ma.MaskedArray):
         # SciPy takes the mask alone: a zero that is not masked is an edge of weight 0.
         edge = ~np.ma.getmaskarray(matrix)
+        if unweighted:
+            values = np.ones(values.shape, dtype=np.int8)
     if values.dtype.kind == "f":
         edge &= np.isfinite(values)
     indptr = np.concatenate(([0], np.cumsum(np.count_nonzero(edge, axis=1))))
@@ -95,14 +100,20 @@ def _real(weights: NDArray[Any]) -> NDArray[Any]:
     return weights.astype(np.float64, copy=False)
 
 
-def _from_rows(indptr: Any, indices: Any, data: Any) -> Graph:
+def _from_rows(indptr: Any, indices: Any, data: Any, unweighted: bool) -> Graph:
     weights = np.ascontiguousarray(_real(data))
+    graph: Graph
+    if unweighted and len(weights) == len(indices):
+        graph = Graph.from_csr(indptr, indices)
+        return graph
     try:
-        graph: Graph = Graph.from_csr(indptr, indices, weights)
+        graph = Graph.from_csr(indptr, indices, weights)
     except GraphError:
         edge = np.isfinite(weights)
         if edge.all():
             raise
+        # Whatever else is wrong with the arrays is said here.
+        Graph.from_csr(indptr, indices, np.where(edge, weights, 0))
         before = np.concatenate(([0], np.cumsum(edge)))
         graph = Graph.from_csr(before[indptr], indices[edge], weights[edge])
     return graph

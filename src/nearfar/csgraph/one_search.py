@@ -115,7 +115,9 @@ def search_once(
     n, m = csr.shape[0], len(csr.indices)
     arrays = csr.indptr, csr.indices, csr.data
     usual = all(isinstance(a, np.ndarray) and a.flags.c_contiguous for a in arrays)
-    if not usual or any(a.dtype != np.int32 for a in arrays[:2]) or len(csr.data) != m:
+    if not usual or any(a.dtype != np.int32 for a in arrays[:2]):
+        return None
+    if len(csr.data) != m or len(csr.indptr) != n + 1:
         return None
     threads = check_threads(engine.threads)
     workers = threads if SHARED < m < DENSE * n else 1
