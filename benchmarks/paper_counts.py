@@ -1,0 +1,189 @@
+"""Counts that no device decides, for questions that the pages of docs/reproduction answer.
+
+``python benchmarks/paper_counts.py -o benchmarks/results/paper_counts.json`` walks the rounds of
+compound frontiers (Martin et al. 2009, Crauser's criterion as in Ortega-Arranz et al. 2015) in
+NumPy, an independent form of them, and counts in every round; distances are compared with proven
+ones and the rounds with those of the library's variant.
+
+threads   Ortega-Arranz section 5.1 d: which threads of the relax kernel work, by each reading of
+          "working", and how many warps hold both kinds
+rows      Johnson: the longest row in a frontier, which one thread walks while the others wait
+
+``--scale tiny`` shows whether it runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import nearfar
+from nearfar.bench.cases import proven
+from nearfar.bench.environment import environment
+from nearfar.bench.report import write_json
+from nearfar.bench.suite import draw_sources
+from nearfar.experiments import johnson_apsp
+from nearfar.generators import generate
+from nearfar.graph import Graph, unreached_value
+
+WARP = 32
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One relax step, before it changes anything, and what it did.
+
+    Attributes
+    ----------
+    frontier, unsettled : array of bool, shape (n,)
+    looked : array of int
+        Ends of the frontier's edges, one an edge.
+    lowered : array of int
+        Unsettled vertices whose distance the step lowered.
+    degrees : array of int
+        Out-degrees of the frontier's vertices.
+    """
+
+    frontier: Flags
+    unsettled: Flags
+    looked: NDArray[Any]
+    lowered: NDArray[Any]
+    degrees: NDArray[Any]
+
+
+def rounds(
+    graph: Graph, source: int, criterion: str, note: Callable[[Round], None]
+) -> tuple[NDArray[Any], int]:
+    """Distances and the number of rounds of ``frontier`` or ``crauser``."""
+    n, far = graph.n_vertices, unreached_value(graph.weight_dtype)
+    distances = np.full(n, far, dtype=np.int64)
+    distances[source] = 0
+    unsettled, frontier = np.ones(n, bool), np.zeros(n, bool)
+    unsettled[source], frontier[source] = False, True
+    lightest = np.zeros(n, np.int64)
+    if criterion == "crauser":
+        lightest[:] = far  # a vertex without out-edges holds nobody back
+        has = graph.degrees > 0
+        lightest[has] = np.minimum.reduceat(graph.weights, graph.indptr[:-1][has])
+    count = 0
+    while True:
+        count += 1
+        members = np.flatnonzero(frontier)
+        degrees = graph.degrees[members].astype(np.int64)
+        starts = np.repeat(graph.indptr[members] - np.cumsum(degrees) + degrees, degrees)
+        edges = starts + np.arange(degrees.sum())
+        targets = graph.indices[edges]
+        sums = np.repeat(distances[members], degrees) + graph.weights[edges]
+        better = unsettled[targets] & (sums < distances[targets])
+        note(Round(frontier, unsettled, targets, np.unique(targets[better]), degrees))
+        np.minimum.at(distances, targets[better], sums[better])
+        waiting = unsettled & (distances < far)
+        threshold = (distances[waiting] + lightest[waiting]).min(initial=far)
+        if threshold >= far:  # nothing is left, or nothing that has an edge
+            return distances, count
+        frontier = waiting & (distances <= threshold)
+        unsettled &= ~frontier
+
+
+def checked(graph: Graph, source: int, criterion: str, note: Callable[[Round], None]) -> int:
+    """Rounds of a search whose answer and number of rounds were compared.
+
+    Raises
+    ------
+    SystemExit
+        When they differ from the proven distances, or from the library's own form.
+    """
+    found, count = rounds(graph, source, criterion, note)
+    if not np.array_equal(found, proven(graph, [source])[source]):
+        raise SystemExit(f"{criterion}: wrong distances")
+    method = f"{criterion}_successors@cpu"
+    stats = nearfar.sssp(graph, source, method=method, predecessors=False).stats
+    if stats["iterations"] != count:
+        raise SystemExit(f"{criterion}: {count} rounds, {method} has {stats['iterations']}")
+    return count
+
+
+# --- the questions -----------------------------------------------------------------------------
+
+
+def mixed_warps(working: Flags) -> int:
+    """Warps of 32 consecutive vertices in which some threads work and some do not."""
+    held = np.zeros(-(-len(working) // WARP) * WARP, bool)
+    held[: len(working)] = working
+    lanes = held.reshape(-1, WARP).sum(axis=1)
+    return int(((lanes > 0) & (lanes < WARP)).sum())
+
+
+def threads(scale: str) -> Iterator[dict[str, Any]]:
+    """Threads of the relax kernel on Martin's graphs, by each reading of "working"."""
+    for k in (1, 4) if scale == "paper" else (1,):
+        n = k << (20 if scale == "paper" else 8)
+        graph = generate("martin", vertices=n, seed=1)
+        source = int(np.flatnonzero(graph.degrees)[0])
+        for criterion in ("frontier", "crauser"):
+            sums = dict.fromkeys(("frontier", "unsettled", "finds", "lowers", "mixed_succ"), 0)
+            sums |= {"mixed_pred": 0, "warps": 0}
+
+            def note(at: Round, sums: dict[str, int] = sums, n: int = n) -> None:
+                sums["frontier"] += int(at.frontier.sum())
+                sums["unsettled"] += int(at.unsettled.sum())
+                touched = np.zeros(n, bool)
+                touched[at.looked] = True
+                sums["finds"] += int((touched & at.unsettled).sum())
+                sums["lowers"] += len(at.lowered)
+                sums["mixed_succ"] += mixed_warps(at.frontier)
+                sums["mixed_pred"] += mixed_warps(at.unsettled)
+                sums["warps"] += -(-n // WARP)
+
+            count = checked(graph, source, criterion, note)
+            what = {"graph": f"martin {n:,}", "criterion": criterion, "n": n, "m": graph.n_edges}
+            yield {**what, "iterations": count, "threads": count * n, **sums}
+
+
+def rows(scale: str) -> Iterator[dict[str, Any]]:
+    """Frontiers of Crauser's criterion on Johnson's graphs: members, edges, the longest row."""
+    names = {k: name for k, (name, _, _) in johnson_apsp.GRAPHS.items() if name is not None}
+    for key, name in names.items() if scale == "paper" else [("graph1", names["graph1"])]:
+        graph = johnson_apsp.load(name)
+        source = draw_sources(graph, 1)[0]
+        longest: list[int] = []
+        edges: list[int] = []
+
+        def note(at: Round, longest: list[int] = longest, edges: list[int] = edges) -> None:
+            longest.append(int(at.degrees.max(initial=0)))
+            edges.append(int(at.degrees.sum()))
+
+        count = checked(graph, source, "crauser", note)
+        what = {"graph": key, "n": graph.n_vertices, "m": graph.n_edges, "iterations": count}
+        steps = {"longest_row_mean": float(np.mean(longest)), "longest_row": max(longest)}
+        yield {**what, **steps, "edges_mean": float(np.mean(edges))}
+
+
+PARTS = {"threads": threads, "rows": rows}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS))
+    parser.add_argument("--scale", default="paper", choices=["paper", "tiny"])
+    given = parser.parse_args()
+    document: dict[str, Any] = {"environment": environment(), "parts": {}}
+    for part in given.parts:
+        document["parts"][part] = found = []
+        for row in PARTS[part](given.scale):
+            found.append(row)
+            print(part, row, flush=True)
+    if given.output:
+        write_json(given.output, document)
+
+
+if __name__ == "__main__":
+    main()
