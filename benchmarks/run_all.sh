@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every benchmark whose numbers the documentation quotes, one after the other, into results/.
+# The benchmarks of the README and of the front doors, one after the other, into results/.
 # Give a quiet machine about twenty minutes. PYTHON names the interpreter, default .venv/bin/python.
 set -eu
 cd "$(dirname "$0")/.."

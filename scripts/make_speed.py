@@ -1,4 +1,4 @@
-"""Write every measured number of README and docs/explanation from the committed JSON.
+"""Write the measured numbers of README and docs from the committed JSON.
 
 ``python scripts/make_speed.py`` rewrites the marked blocks; with ``--check`` it only compares and
 exits 1 when they differ, which is what a test does. A result that was not measured yet leaves a
@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import batch_tables as batches
+import cpu_tables as cpu
 import door_tables as doors
 import paper_tables as papers
 import search_tables as searches
@@ -21,6 +22,7 @@ import speed_tables as tables
 ROOT = tables.ROOT
 EXPLANATION = ROOT / "docs" / "explanation"
 HOW_TO = ROOT / "docs" / "how-to"
+REFERENCE = ROOT / "docs" / "reference"
 
 
 def speed() -> str:
@@ -43,6 +45,12 @@ BLOCKS: dict[Path, dict[str, Callable[[], str]]] = {
         "floyd-warshall-gpu": batches.floyd_gpu,
         "all-pairs-cpu": batches.all_pairs_cpu,
     },
+    EXPLANATION / "cpu-engine.md": {
+        "delta-widths": cpu.delta_widths,
+        "cpu-variants": cpu.cpu_variants,
+        "cpu-beside-peers": cpu.cpu_beside_peers,
+    },
+    REFERENCE / "formats.md": {"parse-speed": cpu.parse_speed},
     EXPLANATION / "choosing.md": {
         "choice-on-cpu": searches.choice_on_cpu,
         "choice-on-gpu": searches.choice_on_gpu,

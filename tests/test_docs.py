@@ -134,6 +134,19 @@ def test_every_real_graph_is_in_the_reference() -> None:
         assert f"`{file}`" in page or (f"`{folder}/NAME." in page and f"`{stem}`" in page), file
 
 
+def test_every_benchmark_and_result_is_in_the_table_of_benchmarks() -> None:
+    folder = ROOT / "benchmarks"
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    scripts = {file.name for file in folder.glob("*.py")}
+    assert {name for name in scripts if f"`{name}" not in text} == set()
+    from nearfar.experiments import experiments
+
+    kept = {f"{name}-{device}.json" for name in experiments() for device in ("cpu", "cuda")}
+    variants_of_one = {"frontier_crauser_rows.json", "frontier_crauser_cpu.json"}
+    results = {file.name for file in (folder / "results").glob("*.json")} - kept - variants_of_one
+    assert {name for name in results if f"`{name}`" not in text} == set()
+
+
 # --- the numbers of the README follow the JSON ---------------------------------------------------
 
 
@@ -143,13 +156,13 @@ def peer_document() -> dict[str, Any]:
     from nearfar.bench.report import document
     from nearfar.bench.result import Result, Run, Sample
 
-    def result(contender: str, name: str, seconds: float) -> Result:
+    def result(contender: str, name: str, seconds: float, threads: int = 1) -> Result:
         samples = [Sample(0, 0, seconds, 1)]
-        return Result(contender, name, "1.0", 1, samples=samples, answer="equal")
+        return Result(contender, name, "1.0", threads, samples=samples, answer="equal")
 
     results = [
         result("nearfar (1 thr)", "nearfar", 0.004),
-        result("nearfar (2 thr)", "nearfar", 0.002),
+        result("nearfar (2 thr)", "nearfar", 0.002, 2),
         result("scipy", "scipy", 0.020),
         result("igraph", "igraph", 0.010),
         Result("networkx", "networkx", "3.4", 1, skipped="too slow"),
@@ -195,6 +208,18 @@ def test_gpu_table_of_the_readme_follows_the_experiment(
     cases["nearfar, GPU"]["wrong_runs"] = 2
     (tmp_path / "beyond-cuda.json").write_text(json.dumps(kept))
     assert "2 wrong answers" in tables.gpu_beside_its_host()
+
+
+def test_sentences_on_the_cpu_follow_the_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = load_program("scripts", "cpu_tables")
+    monkeypatch.setitem(made.cpu_beside_peers.__globals__, "results", lambda _: peer_document())
+    monkeypatch.setitem(made.cpu_beside_peers.__globals__, "TWO_ASKED", ("toy",))
+    text = made.cpu_beside_peers()
+    assert "One thread is 2.5 (toy) to 2.5 (toy) times" in text
+    assert "Missed on toy." in text
+    assert "A second thread makes a solve 2.0 (toy)" in text
 
 
 def test_flagship_table_says_what_was_missed() -> None:

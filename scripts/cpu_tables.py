@@ -1,0 +1,158 @@
+"""Tables of the CPU engine's variants and of the file formats, for scripts/make_speed.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from speed_tables import is_auto, measured, milliseconds, number, results, table
+
+WIDTHS = ("0.125", "0.5", "1", "2", "8", "64")
+# What this project asks of one thread and of two, in times the best peer: all graphs but random are
+# asked for more with one thread; with two, only those that are large.
+ONE, ONE_RANDOM, TWO = 5.0, 3.0, 7.5
+TWO_ASKED = ("grid", "kronecker", "martin", "mesh")
+
+
+def _variants() -> dict[str, Any] | None:
+    """Graphs of cpu_variants.json."""
+    document = results("cpu_variants.json")
+    return None if document is None else document["graphs"]
+
+
+def _where(graphs: dict[str, Any]) -> str:
+    """On what, when and how busy."""
+    around = [graph["environment"] for graph in graphs.values()]
+    loads = sorted(one["load_average"] for one in around)
+    load = f"{loads[0]:.1f}" if loads[0] == loads[-1] else f"{loads[0]:.1f} to {loads[-1]:.1f}"
+    commits = list(dict.fromkeys(one["commit"][:12] for one in around))
+    commit = f"commit {commits[0]}" if len(commits) == 1 else f"commits {', '.join(commits)}"
+    dates = sorted({one["date"][:10] for one in around})
+    return (
+        f"{around[0]['cpu']}, {around[0]['cores']} cores, load average {load} at the start, "
+        f"{' to '.join(dates)}, {commit}"
+    )
+
+
+def cpu_variants() -> str:
+    """Sequential variants on every graph, beside SciPy."""
+    graphs = _variants()
+    if graphs is None:
+        return "Not measured yet: `python benchmarks/cpu_variants.py -o benchmarks/results`."
+    names = dict.fromkeys(name for graph in graphs.values() for name in graph["variants"])
+    rows = []
+    for name in names:
+        if "thread" in name:
+            continue
+        cells = [name]
+        for graph in graphs.values():
+            took = graph["variants"].get(name)
+            if took is None:
+                cells.append("-")
+                continue
+            own, base = took["processor_min_ms"], graph["variants"]["scipy"]["processor_min_ms"]
+            ratio = "" if name == "scipy" else f" ({base / own:.1f}x)"
+            cells.append(f"{number(own)}{ratio}")
+        rows.append(cells)
+    turns = len(next(iter(graphs.values()))["variants"]["scipy"]["wall_samples_ms"])
+    return (
+        f"{table(['variant', *graphs], rows)}\n\nOne thread; least processor time of {turns} "
+        "rounds in turns in milliseconds, and how many times faster than SciPy\nin the same run; "
+        f"answers checked against SciPy's. {_where(graphs)};\n"
+        "`benchmarks/results/cpu_variants.json`."
+    )
+
+
+def delta_widths() -> str:
+    """Delta-stepping with fixed widths, and with the one that it chooses."""
+    graphs = {k: g for k, g in (_variants() or {}).items() if g.get("deltas")}
+    if not graphs:
+        return "Not measured yet: `python benchmarks/cpu_variants.py -o benchmarks/results`."
+    rows = [
+        [
+            name,
+            *(number(g["deltas"][f"delta x {x}"]["processor_min_ms"]) for x in WIDTHS),
+            number(g["deltas"]["delta chosen"]["processor_min_ms"]),
+        ]
+        for name, g in graphs.items()
+    ]
+    return table(["graph", *(f"x {x}" for x in WIDTHS), "chosen"], rows)
+
+
+def cpu_beside_peers() -> str:
+    """What the peers' run says of the aims, and of a second thread."""
+    document = results("peers.json")
+    if document is None:
+        return "Not measured yet: `nearfar bench peers -o benchmarks/results`."
+    over: dict[int, dict[str, float]] = {1: {}, 2: {}}
+    second = {}
+    for run in document["runs"]:
+        found = measured(run)
+        own = {r["threads"]: r["median_seconds"] for r in found if is_auto(r)}
+        peers = [r for r in found if r["name"] != "nearfar"]
+        for threads, took in own.items():
+            rivals = [r["median_seconds"] for r in peers if r["threads"] <= threads]
+            if threads in over and rivals:
+                over[threads][run["graph"]] = min(rivals) / took
+        if {1, 2} <= own.keys():
+            second[run["graph"]] = own[1] / own[2]
+    one = {g: ONE_RANDOM if g == "random" else ONE for g in over[1]}
+    two = dict.fromkeys((g for g in TWO_ASKED if g in over[2]), TWO)
+    lines = [
+        f"- One thread is {_range(over[1])} times as fast as the best peer. Asked: {ONE:g} times, "
+        f"{ONE_RANDOM:g} on random. {_verdict(over[1], one)}",
+        f"- Two threads are {_range(over[2])} times as fast. Asked: {TWO:g} times on "
+        f"{', '.join(two)}. {_verdict(over[2], two)}",
+        f"- A second thread makes a solve {_range(second)} times as fast.",
+    ]
+    return "\n".join(lines) + "\n\nFrom `benchmarks/results/peers.json`, the README's table."
+
+
+def _range(values: dict[str, float]) -> str:
+    """Least and greatest, with their graphs."""
+    low, high = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
+    return f"{values[low]:.1f} ({low}) to {values[high]:.1f} ({high})"
+
+
+def _verdict(values: dict[str, float], asked: dict[str, float]) -> str:
+    """Which graphs reach what was asked."""
+    missed = [graph for graph, aim in asked.items() if values[graph] < aim]
+    reached = [graph for graph in asked if graph not in missed]
+    parts = [f"Reached on {', '.join(reached)}"] if reached else []
+    parts += [f"missed on {', '.join(missed)}"] if missed else []
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def parse_speed() -> str:
+    """Reading and writing of every format."""
+    document = results("parse_speed.json")
+    if document is None:
+        return "Not measured yet: `python benchmarks/parse_speed.py`."
+    rows, extra = [], []
+    for row in document["rows"]:
+        if row["options"]:
+            extra.append(row)
+            continue
+        speeds = (row["read_megabytes_per_second"], row["write_megabytes_per_second"])
+        cells = [f"`{row['file']}`", row["graph"], f"{row['megabytes']:.0f}"]
+        cells += [f"{speed:,.0f}" for speed in speeds]
+        rows.append([*cells, number(row["read_million_edges_per_second"])])
+    around = document.get("environment") or document["machine"]
+    load = around.get("load_average", around.get("load_before"))
+    when = f", {around['date'][:10]}, commit {around['commit'][:12]}" if "date" in around else ""
+    lines = [
+        table(["file", "graph", "MB", "read MB/s", "write MB/s", "read, million edges/s"], rows),
+        "",
+        f"{document['vertices']:,} vertices and {document['edges']:,} edges; medians of "
+        f"{document['rounds']} reads; {around.get('cpu', around.get('processor'))}, "
+        f"{around['cores']} cores, load average {load:.1f} at the start{when};",
+        "`benchmarks/results/parse_speed.json`.",
+    ]
+    for row in extra:
+        if row["options"] == {"verify": False}:
+            took = sorted(row["read_seconds"])[len(row["read_seconds"]) // 2]
+            lines.append(
+                f"The {row['megabytes']:.0f} MB container opens in {milliseconds(took)} ms with "
+                "`verify=False`, which is how containers above 256 MiB open."
+            )
+    return "\n".join(lines)
