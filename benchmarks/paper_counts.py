@@ -63,6 +63,7 @@ def rounds(
 ) -> tuple[NDArray[Any], int]:
     """Distances and the number of rounds of ``frontier`` or ``crauser``."""
     n, far = graph.n_vertices, unreached_value(graph.weight_dtype)
+    weights: NDArray[Any] = np.asarray(graph.weights)
     distances = np.full(n, far, dtype=np.int64)
     distances[source] = 0
     unsettled, frontier = np.ones(n, bool), np.zeros(n, bool)
@@ -71,7 +72,7 @@ def rounds(
     if criterion == "crauser":
         lightest[:] = far  # a vertex without out-edges holds nobody back
         has = graph.degrees > 0
-        lightest[has] = np.minimum.reduceat(graph.weights, graph.indptr[:-1][has])
+        lightest[has] = np.minimum.reduceat(weights, graph.indptr[:-1][has])
     count = 0
     while True:
         count += 1
@@ -80,7 +81,7 @@ def rounds(
         starts = np.repeat(graph.indptr[members] - np.cumsum(degrees) + degrees, degrees)
         edges = starts + np.arange(degrees.sum())
         targets = graph.indices[edges]
-        sums = np.repeat(distances[members], degrees) + graph.weights[edges]
+        sums = np.repeat(distances[members], degrees) + weights[edges]
         better = unsettled[targets] & (sums < distances[targets])
         note(Round(frontier, unsettled, targets, np.unique(targets[better]), degrees))
         np.minimum.at(distances, targets[better], sums[better])

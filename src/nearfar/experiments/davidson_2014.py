@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from nearfar.bench.cases import case, proven, time_cases
+from nearfar.bench.cases import Case, case, proven, time_cases
 from nearfar.experiments.claims import table_of_claims
 from nearfar.experiments.davidson_claims import claims_of
 from nearfar.experiments.davidson_figures import figures_of
-from nearfar.experiments.davidson_graphs import GRAPHS, source_of
+from nearfar.experiments.davidson_graphs import GRAPHS, LARGE, source_of
 from nearfar.experiments.davidson_tables import HEAP, RELAXED, TRAVERSALS, tables_of
 from nearfar.experiments.experiment import (
     Done,
@@ -80,13 +80,13 @@ class Davidson2014(Experiment):
     }
 
     def tasks(self, settings: Settings) -> list[Task]:
-        """One graph each, small ones first."""
-        order = sorted(GRAPHS.values(), key=lambda g: g.edges)
+        """One graph each, small ones first; the last is not of Table II."""
+        order = sorted([*GRAPHS.values(), LARGE], key=lambda g: g.edges)
         return [Task(g.name, {"graph": g.name}, g.edges / 1e6) for g in order]
 
     def make(self, task: Task, settings: Settings) -> Input:
         """The graph, one source, and the proven distances."""
-        paper = GRAPHS[task.what["graph"]]
+        paper = GRAPHS.get(task.what["graph"], LARGE)
         graph = paper.make(max(paper.vertices // _SHRINK[settings.scale], 32))
         source = source_of(graph)
         return Input(graph, [source], proven(graph, [source]))
@@ -103,27 +103,20 @@ class Davidson2014(Experiment):
 
         assert made is not None
         graph, source, device = made.graph, made.sources[0], settings.device
-        cases = [
-            case(HEAP, "dijkstra_binary_heap@cpu"),
-            case(RELAXED, "dijkstra_relaxed_heap@cpu"),
-            *(case(label, ours[device]) for label, ours in METHODS.items()),
-        ]
-        if device == "cuda":
-            cases += [case(label, ours) for label, ours in _BEYOND.items()]
-            for t in TRAVERSALS:
-                cases.append(case(f"sweep {t}", "workfront_sweep@cuda", traversal=t))
-                cases.append(case(f"near-far {t}", "near_far_host_loop@cuda", traversal=t))
+        large = task.key == LARGE.name
         result = time_cases(
             graph,
-            cases,
+            _cases(device, large=large),
             [source],
             rounds=settings.rounds,
             patience=settings.patience,
             per_method=settings.per_method,
             truth=made.truth,
             with_counters=False,
-            progress=lambda part: progress(part * 0.7),
+            progress=lambda part: progress(part * (1.0 if large else 0.7)),
         )
+        if large:
+            return result
         result["hops"] = hops(graph, source)
         result["queues"] = {
             label: _recorded(graph, source, METHODS[label][device]) for label in _RECORDED
@@ -142,6 +135,23 @@ class Davidson2014(Experiment):
     def figures(self, done: Sequence[Done], settings: Settings) -> list[Figure]:
         """Figures 3 (on a GPU) to 7."""
         return figures_of(done, settings.device)
+
+
+def _cases(device: str, *, large: bool) -> list[Case]:
+    """All methods and traversals; of the large graph those that its throughput is about."""
+    heap = case(HEAP, "dijkstra_binary_heap@cpu")
+    if large:
+        near_far = case("Near-Far", METHODS["Near-Far"][device])
+        more = [case("one launch", _BEYOND["one launch"])] if device == "cuda" else []
+        return [heap, near_far, *more]
+    cases = [heap, case(RELAXED, "dijkstra_relaxed_heap@cpu")]
+    cases += [case(label, ours[device]) for label, ours in METHODS.items()]
+    if device == "cuda":
+        cases += [case(label, ours) for label, ours in _BEYOND.items()]
+        for t in TRAVERSALS:
+            cases.append(case(f"sweep {t}", "workfront_sweep@cuda", traversal=t))
+            cases.append(case(f"near-far {t}", "near_far_host_loop@cuda", traversal=t))
+    return cases
 
 
 EXPERIMENT = Davidson2014()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph import Graph
 
-__all__ = ["GRAPHS", "PaperGraph", "source_of"]
+__all__ = ["GRAPHS", "LARGE", "PaperGraph", "source_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +163,18 @@ GRAPHS: dict[str, PaperGraph] = {
         ),
     )
 }
+
+
+#: Not of Table II: the size at which section V compares its throughput with two CPU libraries.
+LARGE = PaperGraph(
+    "rmat-17m",
+    "power law",
+    16_777_216,
+    90_000_000,
+    0,
+    "Kronecker, directed, edge factor 5, weights 1..1000",
+    lambda n: _rmat(n, 5),
+)
 
 
 def source_of(graph: Graph) -> int:

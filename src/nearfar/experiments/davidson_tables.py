@@ -18,6 +18,7 @@ __all__ = [
     "TABLE_III",
     "TRAVERSALS",
     "counts_of",
+    "discarded",
     "in_paper_order",
     "labels_of",
     "mteps_of",
@@ -60,7 +61,8 @@ def summary(done: Sequence[Done], label: str) -> tuple[float, float, float] | No
 def tables_of(done: Sequence[Done], device: str) -> list[Table]:
     """All tables that the finished tasks allow."""
     ordered = in_paper_order(done)
-    made = [_table_two(ordered), _table_three(ordered), _speed(ordered), _work(ordered)]
+    made = [_table_two(ordered), _table_three(ordered), _queues(ordered), _speed(ordered)]
+    made += [_work(ordered), _deltas(ordered)]
     return [*made, _traversals(ordered)] if device == "cuda" else made
 
 
@@ -165,6 +167,65 @@ def _work(done: Sequence[Done]) -> Table:
     columns += [Column("vertices an iteration"), Column("iterations")]
     caption = "Delta is the paper's heuristic, 32 times the mean weight over the mean degree."
     return Table("figure-6", "Figure 6: the four dimensions", caption, columns, rows)
+
+
+def discarded(one: Done, method: str = "Near-Far") -> float | None:
+    """Percent of the far pile's entries that its compactions drop: old ones and duplicates.
+
+    None where the pile was never taken from, or where iterations were left out of the record.
+    """
+    queues = one.result.get("queues", {}).get(method, {})
+    far, near = queues.get("far", ()), queues.get("frontier", ())
+    if len(queues.get("iteration", ())) < 2 or queues["iteration"][1] != 2:
+        return None
+    taken = [i for i in range(1, len(far)) if far[i] < far[i - 1]]
+    before = sum(far[i - 1] for i in taken)
+    return 100.0 * (before - sum(far[i] + near[i] for i in taken)) / before if before else None
+
+
+def _queues(done: Sequence[Done]) -> Table:
+    """Figure 4 in numbers, of the graphs whose queues were kept."""
+    rows: list[list[Any]] = []
+    for one in done:
+        for method, queues in one.result.get("queues", {}).items():
+            if not queues.get("frontier"):
+                continue
+            far = max(queues.get("far", ()), default=0) if method == "Near-Far" else None
+            line: list[Any] = [one.key, method, queues["iteration"][-1], max(queues["frontier"])]
+            line += [far, discarded(one, method), (queues.get("edges") or [None])[-1]]
+            rows.append(line)
+    columns = [Column("graph"), Column("method"), Column("iterations")]
+    columns += [Column("greatest workfront or near set"), Column("greatest far pile")]
+    columns += [Column("dropped by compactions", "%"), Column("edges touched")]
+    caption = (
+        "A compaction of the far pile drops entries whose vertex was updated since, and duplicates."
+    )
+    return Table("figure-4", "Figure 4: queues of both methods", caption, columns, rows)
+
+
+def _deltas(done: Sequence[Done]) -> Table:
+    """Figure 7 in numbers: the heuristic's delta, the fastest of the sweep, and both ends."""
+    rows: list[list[Any]] = []
+    for one in done:
+        sweep = sorted(one.result.get("sweep", {}).get("rows", ()), key=lambda row: row["delta"])
+        mine = [row for row in sweep if row["factor"] == 1]
+        if not mine:
+            continue
+        best = min(sweep, key=lambda row: row["seconds"])
+        line: list[Any] = [one.key, one.result["sweep"]["heuristic"], mine[0]["work"]]
+        line += [mine[0]["average_parallelism"], mine[0]["seconds"] * 1e3, best["factor"]]
+        line += [best["work"], best["average_parallelism"], best["seconds"] * 1e3]
+        rows.append([*line, mine[0]["seconds"] / best["seconds"]])
+    columns = [Column("graph"), Column("heuristic delta"), Column("work over Dijkstra's", "times")]
+    columns += [Column("vertices an iteration"), Column("time", "ms")]
+    columns += [Column("fastest delta over it"), Column("its work", "times")]
+    columns += [Column("its vertices an iteration"), Column("its time", "ms")]
+    columns += [Column("heuristic over fastest", "times")]
+    caption = (
+        "Near-Far at the heuristic's delta, and at the delta of the sweep that was fastest, one "
+        "solve each."
+    )
+    return Table("figure-7", "Figure 7: what the heuristic chooses", caption, columns, rows)
 
 
 def _traversals(done: Sequence[Done]) -> Table:

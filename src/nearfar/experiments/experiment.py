@@ -158,7 +158,10 @@ class Table:
 
 @dataclass(slots=True)
 class Series:
-    """One line, or one set of bars, of a panel; ``low`` and ``high`` bound the spread."""
+    """One line, or one set of bars, of a panel.
+
+    ``low`` and ``high`` bound the spread; ``right`` puts a line on the panel's right axis.
+    """
 
     label: str
     x: Sequence[Any]
@@ -166,6 +169,7 @@ class Series:
     low: Sequence[float | None] | None = None
     high: Sequence[float | None] | None = None
     style: dict[str, Any] = field(default_factory=dict)
+    right: bool = False
 
 
 @dataclass(slots=True)
@@ -178,6 +182,8 @@ class Panel:
         Bars need texts as ``x``, the same in every series.
     marks : list of (str, float)
         Labelled vertical lines, such as the delta that a heuristic chose.
+    right_label : str
+        Of the right axis, where a series is on it.
     """
 
     title: str
@@ -188,6 +194,7 @@ class Panel:
     x_log: bool = False
     y_log: bool = False
     marks: list[tuple[str, float]] = field(default_factory=list)
+    right_label: str = ""
 
 
 @dataclass(slots=True)

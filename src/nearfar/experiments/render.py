@@ -78,8 +78,10 @@ def draw(figure: Mapping[str, Any], folder: Path) -> list[str]:
         axes = page.add_subplot(down, across, place + 1)
         (_bars if panel["kind"] == "bars" else _lines)(axes, panel, looks)
         _dress(axes, panel)
+        more = _right(axes, panel, looks)
         if not together and any(series["label"] for series in panel["series"]):
-            axes.legend(fontsize=7, frameon=False)
+            handles, _ = axes.get_legend_handles_labels()
+            axes.legend(handles=[*handles, *more], fontsize=7, frameon=False)
     if together:
         _legend(page, across)
     folder.mkdir(parents=True, exist_ok=True)
@@ -171,8 +173,24 @@ def _points(series: Mapping[str, Any]) -> list[tuple[Any, float, int]]:
     ]
 
 
+def _right(axes: Any, panel: Mapping[str, Any], looks: Mapping[str, tuple[str, str]]) -> list[Any]:
+    """Lines on the right axis; results of older versions have none."""
+    there = [series for series in panel["series"] if series.get("right")]
+    if not there:
+        return []
+    other = axes.twinx()
+    _lines(other, {**panel, "series": [{**one, "right": False} for one in there]}, looks)
+    other.set_ylabel(panel.get("right_label", ""))
+    for one in (axes, other):
+        one.set_ylim(bottom=0)
+    other.spines[["top", "left"]].set_visible(False)
+    if other.get_ylim()[1] >= 10_000:
+        other.yaxis.set_major_formatter("{x:,.0f}")
+    return list(other.get_lines())
+
+
 def _lines(axes: Any, panel: Mapping[str, Any], looks: Mapping[str, tuple[str, str]]) -> None:
-    for series in panel["series"]:
+    for series in (one for one in panel["series"] if not one.get("right")):
         points = [p for p in _points(series) if p[1] > 0 or not panel["y_log"]]
         if not points:
             continue
