@@ -17,13 +17,12 @@ from typing import Any
 
 from nearfar.bench.report import write_json
 from nearfar.experiments import find
+from nearfar.experiments.davidson_tables import DRAWN
 from nearfar.experiments.experiment import Settings
 from nearfar.experiments.runner import RESULTS_SCHEMA
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-#: Queue sizes, iteration by iteration, are drawn for these graphs only.
-DRAWN = ("msdoor", "rmat")
 
 
 def folder_content(folder: Path) -> dict[str, Any]:
@@ -64,7 +63,7 @@ def kept(document: dict[str, Any]) -> dict[str, Any]:
     tasks = []
     for task in sorted(document["tasks"], key=lambda task: order.index(task["key"])):
         result = dict(task["result"])
-        if task["key"] not in DRAWN:
+        if task["key"] not in DRAWN:  # queue sizes, iteration by iteration, are drawn of these only
             result.pop("queues", None)
         tasks.append({**task, "result": result})
     return {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nearfar.experiments.davidson_tables import (
+    DRAWN,
     RELAXED,
     TRAVERSALS,
     counts_of,
@@ -51,7 +52,7 @@ def _figure_3(done: Sequence[Done]) -> Figure:
 def _figure_4(done: Sequence[Done]) -> Figure:
     """Queues, vertices labelled and final (left), edges touched (right), over the iterations."""
     kept = [one for one in done if one.result.get("queues")]
-    paper = [one for name in ("rmat", "msdoor") for one in kept if one.key == name]
+    paper = [one for name in DRAWN for one in kept if one.key == name]
     panels = []
     for one in paper or kept[:2]:
         for method in (_SWEEP, _NEAR_FAR):
