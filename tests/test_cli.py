@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,25 @@ def test_explain_ranks_methods(graph_file: Path) -> None:
     assert data["ranking"][0]["id"] == chosen
 
 
+def test_a_reason_that_many_methods_share_is_said_once() -> None:
+    from nearfar.cli.sssp import not_ranked
+
+    others = {"a@cuda": "no GPU - 3 ms", "b@cuda": "no GPU", "c@cuda": "no GPU", "d@cpu": "too big"}
+    assert list(not_ranked(others, 6)) == [
+        "   3 methods: no GPU",
+        "     a@cuda  3 ms",
+        "     b@cuda",
+        "     c@cuda",
+        "     d@cpu   too big",
+    ]
+
+
+def test_help_keeps_every_command_beside_what_it_does() -> None:
+    text = succeed("--help")
+    for name, module in commands().items():
+        assert re.search(rf"^ +{name} +{re.escape(module.HELP)}$", text, re.MULTILINE), name
+
+
 def test_every_cpu_method_answers_alike(graph_file: Path) -> None:
     from nearfar.registry import Request, variants
 
@@ -203,6 +223,9 @@ def test_info(graph_file: Path) -> None:
     text = succeed("info", graph_file, "--source", 0)
     for label in ("vertices", "out-degree", "weights", "reach from 0", "diameter", "method"):
         assert label in text
+    names = graph_file.with_name("names.csv")
+    names.write_text("source,target,weight\nHEL,ARN,247\nARN,OSL,240\n")
+    assert "reach from HEL" in succeed("info", names, "--source", "HEL")
     data = json.loads(succeed("info", graph_file, "--source", 0, "--json"))
     assert data["n_vertices"] == 6
     assert data["reach"]["reached"] == 5

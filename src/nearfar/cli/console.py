@@ -45,6 +45,7 @@ class Exit(enum.IntEnum):
     NO_PATH = 7
     UNAVAILABLE = 8
     INTERRUPTED = 130
+    PIPE_CLOSED = 141
 
 
 EXIT_CODES: dict[Exit, str] = {
@@ -58,6 +59,7 @@ EXIT_CODES: dict[Exit, str] = {
     Exit.NO_PATH: "the target is not reachable",
     Exit.UNAVAILABLE: "a method or optional package is not available here",
     Exit.INTERRUPTED: "interrupted by Ctrl-C",
+    Exit.PIPE_CLOSED: "the program that read the output has ended, as in `| head`",
 }
 
 # The first entry that matches decides, so subclasses stand before their bases.

@@ -57,6 +57,11 @@ def describe(graph: Graph, source: Any = None) -> tuple[dict[str, Any], list[tup
     found = measure(graph, None if source is None else graph.index_of(source))
     facts: dict[str, Any] = found.to_dict()
     lines = found.rows()
+    if found.reach is not None and graph.vertex_names is not None:
+        name = graph.name_of(found.reach.source)
+        facts["reach"]["source"] = name
+        index, told = next(line for line in enumerate(lines) if line[1][0].startswith("reach"))
+        lines[index] = (f"reach from {name}", told[1])
     if graph.n_vertices:
         start = found.reach.source if found.reach is not None else 0
         request = Request(sources=(start,), threads=default_threads())

@@ -25,6 +25,16 @@ nearfar path roads.gr.gz 1 42
 nearfar methods"""
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Texts stay as they are, and a list of commands keeps each beside what it does."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):
+            longest = max(map(len, action.choices), default=0)
+            self._action_max_length = max(self._action_max_length, longest + 4)
+
+
 def commands() -> dict[str, Any]:
     """Modules of the commands by name, sorted."""
     from nearfar import cli
@@ -48,7 +58,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         prog="nearfar",
         description=_DESCRIPTION,
         epilog=epilog(_EXAMPLES),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"nearfar {nearfar.__version__}")
@@ -59,7 +69,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
             help=module.HELP,
             description=(module.__doc__ or module.HELP).strip(),
             epilog=epilog(module.EXAMPLES),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Help,
             allow_abbrev=False,
         )
         if only is not None and name != only:
@@ -98,7 +108,7 @@ def _run(args: argparse.Namespace) -> int:
         # The reader of our output has gone, as in `nearfar ... | head`: leave without a word, and
         # keep the interpreter from flushing into the closed pipe at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return Exit.PIPE_CLOSED
     except Exception as error:
         if args.debug:
             raise

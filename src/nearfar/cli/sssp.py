@@ -28,6 +28,7 @@ from nearfar.errors import OptionError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator, Mapping
 
     from nearfar.graph import Graph
     from nearfar.paths import Paths
@@ -225,6 +226,21 @@ def _short(value: Any) -> str:
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
 
 
+def not_ranked(others: Mapping[str, str], width: int) -> Iterator[str]:
+    """Variants with the reasons why they are out; one that many share is said once."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for name, reason in others.items():
+        shared, _, own = reason.partition(" - ")
+        groups.setdefault(shared, []).append((name, own))
+    for shared, members in groups.items():
+        if len(members) < 3:
+            for name, own in members:
+                yield f"     {name:<{width}}  {shared}{' - ' if own else ''}{own}"
+            continue
+        yield f"   {len(members)} methods: {shared}"
+        yield from (f"     {name:<{width}}  {own}".rstrip() for name, own in members)
+
+
 def explain(args: argparse.Namespace, graph: Graph, source: Any, targets: Any) -> int:
     """Print how the chooser ranks the methods for this request, and why others are out."""
     from nearfar.choose import explain as explained
@@ -263,7 +279,7 @@ def explain(args: argparse.Namespace, graph: Graph, source: Any, targets: Any) -
         time_text = duration(item["seconds"])
         lines.append(f"{place:3}. {item['id']:<{width}}  {time_text:>8}  {item['reason']}")
     lines += ["not ranked:"] if others else []
-    lines += [f"     {item['id']:<{width}}  {item['reason']}" for item in others]
+    lines += not_ranked(found.others, width)
     facts = {
         "ranking": places,
         "others": others,
