@@ -203,6 +203,8 @@ def signature(name: str, obj: Any) -> Iterator[str]:
     if len(text) > 96:
         inside = ",\n    ".join(shown(plain))
         text = f"{name}(\n    {inside},\n)"
+    # A function as default has an address in its text, which changes from run to run.
+    text = re.sub(r"<function .*? at 0x[0-9a-f]+>", "...", text)
     yield from ("```python", text, "```", "")
 
 
