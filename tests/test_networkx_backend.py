@@ -223,7 +223,16 @@ def test_negative_weights() -> None:
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [(math.inf, "finite"), (math.nan, "finite"), ("1", "str"), (1j, "complex"), (2**70, "64 bits")],
+    [
+        (math.inf, "finite"),
+        (math.nan, "finite"),
+        ("1", "str"),
+        (1j, "complex"),
+        (2**70, "64 bits"),
+        (2**62, "a sum of weights may not fit 64 bits"),
+        (-(2**62), "a sum of weights may not fit 64 bits"),
+        (1e308, "a sum of weights may not fit 64 bits"),
+    ],
 )
 def test_weights_that_are_left_to_networkx(value: Any, message: str) -> None:
     graph = nx.Graph([(0, 1), (1, 2)])

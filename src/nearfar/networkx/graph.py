@@ -62,7 +62,8 @@ class BackendGraph:
         Raises
         ------
         NotImplementedError
-            If the weights are no plain numbers, which leaves the call to NetworkX.
+            If the weights are no plain numbers, or a path's length may not fit 64 bits, which
+            leaves the call to NetworkX.
         """
         if callable(weight):
             raise NotImplementedError("weight is a function: only NetworkX can call it")
@@ -90,7 +91,19 @@ class BackendGraph:
         graph: Graph = Graph.from_csr(
             indptr, indices, _narrow(weights), directed=self.is_directed()
         )
+        if _beyond_64_bits(graph):
+            raise NotImplementedError(
+                "a sum of weights may not fit 64 bits: NetworkX's numbers have no end"
+            )
         return graph
+
+
+def _beyond_64_bits(graph: Graph) -> bool:
+    """Whether some path may be too long for 64 bits: a cheap bound, never wrong when it says no."""
+    whole = graph.weight_dtype.kind == "i"
+    top = int(np.iinfo(np.int64).max) if whole else float(np.finfo(np.float64).max)
+    heaviest = max(abs(graph.max_weight), abs(graph.min_weight))
+    return bool(heaviest >= top / max(graph.n_vertices, 1))
 
 
 def _narrow(weights: Any) -> Any:
