@@ -7,7 +7,7 @@ settled on a form for the graph: the first solves, which choose it, are kept apa
 and ``forms``, and a sort of the rows in ``sort_seconds``. The answer of every configuration is
 compared bit for bit with the CPU engine's, which is proven. ``--repeats 300`` repeats the defaults
 so often and compares each answer on the device; ``--set sort_rows=true`` measures with other
-options as defaults.
+options as defaults; ``--add`` keeps the other graphs of the output, each with its environment.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def configurations(sweep: bool) -> list[dict[str, Any]]:
     """Options to try; the defaults first."""
     if not sweep:
         return [{}]
-    found = [{}]
+    found: list[dict[str, Any]] = [{}]
     for values in itertools.product(*SWEEP.values()):
         found.append(dict(zip(SWEEP, values, strict=True)))
     return found
@@ -207,15 +207,26 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, default=None)
     parser.add_argument("--repeats", type=int, default=0)
     parser.add_argument("--set", nargs="*", default=[], metavar="OPTION=JSON", dest="chosen")
+    parser.add_argument("--add", action="store_true")
     args = parser.parse_args()
     chosen = {key: json.loads(value) for key, value in (text.split("=") for text in args.chosen)}
     results: list[dict[str, Any]] = []
+    kept: list[dict[str, Any]] = []
+    if args.add and args.output and args.output.is_file():
+        old = json.loads(args.output.read_text())
+        kept = [
+            {"environment": old["environment"]} | result
+            for result in old["results"]
+            if result["graph"] not in args.graphs
+        ]
     for name in args.graphs:
-        results.append(measure(name, args.sweep, args.rounds, args.repeats, chosen))
+        found = measure(name, args.sweep, args.rounds, args.repeats, chosen)
+        results.append({"environment": environment()} | found)
         show(results[-1], args.most)
         if args.output:
-            device = runtime.device()
-            facts = {"environment": environment(), "device": device._asdict(), "results": results}
+            device = runtime.device()._asdict()
+            rows = sorted([*kept, *results], key=lambda row: list(GRAPHS).index(row["graph"]))
+            facts = {"environment": environment(), "device": device, "results": rows}
             text = json.dumps(facts, indent=1)
             temporary = args.output.with_suffix(".tmp")
             temporary.write_text(text)

@@ -42,8 +42,15 @@ def device(document: dict[str, Any]) -> str:
     here = document["device"]
     words = [here["name"], f"driver for CUDA {here['driver']}", f"CuPy {here['cupy']}"]
     around = document.get("environment", document)
-    if "date" in around:
-        words.append(str(around["date"])[:10])
+    rows = document.get("results", [])
+    apart = [row["environment"] for row in rows if "environment" in row]  # measured at other times
+    runs = dict.fromkeys(_run(place) for place in apart or [around])
+    return ", ".join(filter(None, [*words, " and ".join(filter(None, runs))]))
+
+
+def _run(around: dict[str, Any]) -> str:
+    """Date and commit of an environment, where it has them."""
+    words = [str(around["date"])[:10]] if "date" in around else []
     if around.get("commit", "unknown") != "unknown":
         words.append(f"commit {around['commit'][:12]}")
     return ", ".join(words)
