@@ -192,7 +192,7 @@ def _reach(bare: Graph, source: int) -> int:
     """How many vertices a breadth-first search reaches. O(n + m)."""
     from nearfar.solve import sssp
 
-    paths = sssp(bare, source, device="cpu", predecessors=False)
+    paths = sssp(bare, source, device="cpu", threads=1, predecessors=False)
     return int(np.count_nonzero(paths.reachable))
 
 
