@@ -7,6 +7,7 @@ compared with a proven one. ``--parts`` picks questions and leaves the others of
 are; ``--scale tiny`` shows whether it runs.
 
 johnson   what flags, queue and prefix sum cost, on the paper's graphs and on larger ones
+lists     what staging row bounds and flags saves on Martin's graphs
 matrices  what an atomic, a plain store, and the read before either cost in the relax step
 ortega    how much of a solve is launches and waits
 davidson  what Bucketing reorganises; narrower buckets; one launch more for load balancing
@@ -170,6 +171,20 @@ def matrices(scale: str) -> Iterator[dict[str, Any]]:
             yield measure({**what, "label": label}, graph, truth, run)
 
 
+def lists(scale: str) -> Iterator[dict[str, Any]]:
+    """U-GPU and U-GPU-PLUS, which differ in how the relax kernel reads row bounds and flags."""
+    for n in (1 << 20, 8 << 20) if scale == "paper" else (256,):
+        graph = generate("martin", vertices=n, seed=1)
+        source = int(np.flatnonzero(graph.degrees)[0])
+        truth = proven(graph, [source])[source]
+        for label, idea in (
+            ("U-GPU", "frontier_predecessors"),
+            ("U-GPU-PLUS", "frontier_predecessors_plus"),
+        ):
+            run = solver(graph, source, f"{idea}@cuda")
+            yield measure({"graph": f"martin {n:,}", "label": label}, graph, truth, run)
+
+
 def ortega(scale: str) -> Iterator[dict[str, Any]]:
     """Martin's and Crauser's successors on graphs with few and with many iterations."""
     wanted: list[dict[str, Any]] = [
@@ -218,7 +233,13 @@ def davidson(scale: str) -> Iterator[dict[str, Any]]:
             yield measure({"graph": name, "label": label}, graph, truth, run)
 
 
-PARTS = {"johnson": johnson, "matrices": matrices, "ortega": ortega, "davidson": davidson}
+PARTS = {
+    "johnson": johnson,
+    "lists": lists,
+    "matrices": matrices,
+    "ortega": ortega,
+    "davidson": davidson,
+}
 
 
 def main() -> None:

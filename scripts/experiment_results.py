@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Container
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nearfar.experiments import find
+from nearfar.experiments.claims import AGREES, NOT_MEASURED, Claim, spread
 from nearfar.experiments.experiment import Done, Settings
-from nearfar.experiments.render import cell, draw, markdown_table
+from nearfar.experiments.render import draw, markdown_table
+
+__all__ = ["Kept", "Why", "beside", "describe", "spread"]
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -62,13 +66,18 @@ class Kept:
             return []
         return [f"![{text}](images/{self.name}-{self.device}-{key}.png)", ""]
 
-    def table(self, key: str, level: str = "###") -> list[str]:
-        """A table with its title and caption, or how to measure it."""
+    def table(self, key: str, level: str = "###", *, how: bool = True) -> list[str]:
+        """A table with title and caption; how to measure it; nothing where its tasks are missing.
+
+        ``how=False`` leaves out the line on its origin, which a section then says once.
+        """
         if not self.there:
             return [f"Not measured yet: `{self.command} -o DIR`.", ""]
+        if key not in self.tables:
+            return []
         table = self.tables[key]
         lines = [f"{level} {table['title']}", "", *markdown_table(table), "", table["caption"]]
-        return [*lines, "", self.how(), ""]
+        return [*lines, "", *([self.how(), ""] if how else [])]
 
     def how(self) -> str:
         """One line: on what, with what, when, from where."""
@@ -91,11 +100,12 @@ class Kept:
         return f"Not measured yet: {len(left)} of {len(tasks)} tasks ({names})."
 
     def wrong(self) -> int:
-        """How many timed or checked answers were wrong."""
+        """How many timed or checked answers were wrong, of methods that promise right ones."""
         return sum(
             int(case.get("wrong_runs", 0))
             for one in self.done
             for case in one.result.get("cases", {}).values()
+            if not case.get("unsafe")
         )
 
 
@@ -120,9 +130,32 @@ def _commit(place: dict[str, Any]) -> str:
     return f"{place['date'][:10]}, commit {place['commit'][:12]}{changed}"
 
 
-def spread(values: list[float], digits: int = 3) -> str:
-    """Range of some numbers, in words."""
-    if not values:
-        return "not measured"
-    low, high = min(values), max(values)
-    return f"{cell(low, digits)} to {cell(high, digits)}"
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Reasons of a claim's outcomes: the page shows the one that the numbers choose."""
+
+    differs: str
+    agrees: str = ""
+
+
+def beside(claims: Iterable[Claim], why: Mapping[str, Why], *, measured: bool = False) -> list[str]:
+    """The paper's statements beside ours, each with its direction and the reason that fits it.
+
+    ``measured`` leaves out what was not measured.
+
+    Raises
+    ------
+    KeyError
+        For a claim whose reasons are not written.
+    """
+    lines = ["| the paper says | where | here | direction, and why |", "|---|---|---|---|"]
+    for one in claims:
+        if one.of or not measured:
+            reasons = why[one.key]
+            reason = reasons.agrees if one.verdict in (AGREES, NOT_MEASURED) else reasons.differs
+            said = (
+                f"**{one.verdict}**" if one.verdict not in (AGREES, NOT_MEASURED) else one.verdict
+            )
+            told = f"{said}: {reason}" if reason and one.of else said
+            lines.append(f"| {one.said} | {one.where} | {one.here} | {told} |")
+    return lines

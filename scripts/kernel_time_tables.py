@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from experiment_results import ROOT, describe
+from experiment_results import ROOT, describe, spread
 
 from nearfar.experiments.render import markdown_table
 
@@ -144,6 +144,49 @@ def matrices(kernels: KernelRows) -> list[str]:
         "this table. U-GPU looks at columns and stores once a vertex."
     )
     return kernels.table("Atomics and reads in the relax step", columns, rows, note)
+
+
+# --- Martin: U-GPU and U-GPU-PLUS ----------------------------------------------------------------
+
+_COLUMNS = ("relax_predecessors", "relax_predecessors_plus")
+
+
+def lists(kernels: KernelRows) -> list[str]:
+    """The relax kernels of U-GPU and U-GPU-PLUS; nothing where they were not measured."""
+    if not kernels.there:
+        return []
+    rows = []
+    for r in kernels.rows:
+        steps = r["counters"]["iterations"]
+        line = [r["graph"], r["label"], steps, r["counters"]["edges_relaxed"]]
+        relax = kernel_seconds(r, *_COLUMNS)
+        rows.append([*line, relax * 1e3 / steps, r["seconds"] * 1e3])
+    columns = [
+        "graph",
+        "method",
+        "iterations",
+        "edges looked at",
+        "relax, ms a launch",
+        "solve, ms",
+    ]
+    note = "PLUS stages row bounds in shared memory and reads flags through the read-only path."
+    return kernels.table("What staging saves", columns, rows, note)
+
+
+def plus(kernels: KernelRows) -> str:
+    """The relax kernel of U-GPU-PLUS over that of U-GPU, in words; empty without measurement."""
+    if not kernels.there:
+        return ""
+    ratios = [
+        kernel_seconds(kernels.at(g, "U-GPU-PLUS"), *_COLUMNS)
+        / kernel_seconds(kernels.at(g, "U-GPU"), *_COLUMNS)
+        for g in kernels.graphs()
+    ]
+    cache = kernels.environment["gpu"]["l2_cache"] / 2**20
+    return (
+        f": its relax kernel takes {spread(ratios)} of U-GPU's time. The flags, a byte a vertex, "
+        f"fit an L2 cache of {cache:.0f} MiB; the paper's board caches no global memory"
+    )
 
 
 # --- Ortega-Arranz: launches and waits -----------------------------------------------------------
