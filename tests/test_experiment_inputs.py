@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,10 @@ from nearfar.cli.main import main
 from nearfar.errors import MissingDependencyError, OptionError
 from nearfar.experiments import run
 from nearfar.experiments.ahead import Ahead, keep, load
-from nearfar.experiments.experiment import Input, Settings
+from nearfar.experiments.experiment import Input, Settings, Task
 from nearfar.experiments.johnson_apsp import EXPERIMENT as JOHNSON
 from nearfar.experiments.martin_2009 import EXPERIMENT as MARTIN
+from nearfar.experiments.martin_2009 import Martin2009
 from nearfar.proof import certify
 
 TINY = Settings("tiny", "cpu")
@@ -75,6 +78,25 @@ def test_an_error_while_making_ahead_is_that_of_its_task(
         pytest.raises(MissingDependencyError, match="NEARFAR_DATA"),
     ):
         ahead.take(tasks[1])
+
+
+class Killed(Martin2009):
+    """Its inputs kill the process that makes them."""
+
+    def make(self, task: Task, settings: Settings) -> Input | None:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return None
+
+
+def test_a_worker_that_was_killed_is_told(tmp_path: Path) -> None:
+    killed = Killed()
+    tasks = killed.tasks(TINY)
+    with (
+        Ahead(killed, TINY, tasks, 2, tmp_path) as ahead,
+        pytest.raises(OptionError, match="fewer workers than 2"),
+    ):
+        ahead.take(tasks[0])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_method_stops_at_its_limit_on_a_graph() -> None:

@@ -12,11 +12,13 @@ import multiprocessing
 import shutil
 import tempfile
 from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from nearfar.errors import OptionError
 from nearfar.experiments.experiment import Input
 
 if TYPE_CHECKING:
@@ -81,6 +83,8 @@ class Ahead:
 
         Raises
         ------
+        OptionError
+            When a worker was killed, as the system does where memory ends.
         Exception
             What making it raised.
         """
@@ -94,7 +98,13 @@ class Ahead:
                     _make, self._experiment, one, self._settings, place
                 )
             wait(self._waiting.values())
-        there = self._waiting.pop(task.key).result()
+        try:
+            there = self._waiting.pop(task.key).result()
+        except BrokenProcessPool:
+            raise OptionError(
+                f"a process that made graphs ahead ended before {task.key} was there, perhaps "
+                f"for want of memory: give fewer workers than {self._workers}, and go on"
+            ) from None
         return load(self._folder / task.key) if there else None
 
 
