@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar import Graph
+from nearfar import Graph, _cpu
 from nearfar.generators import generate
 from nearfar.registry import variants
 
@@ -105,6 +105,37 @@ def test_many_sources(method: str, threads: int) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_floyd_warshall(threads: int) -> None:
     assert watched(lambda: nearfar.all_pairs(small(), method="floyd_warshall@cpu", threads=threads))
+
+
+@pytest.mark.parametrize("method", ["worker_per_source", "dijkstra_dary_heap"])
+def test_other_threads_leave_their_search_in_the_middle(method: str) -> None:
+    run = functools.partial(nearfar.distances, lists(), range(8), method=method)
+
+    def interrupted() -> float:
+        told: list[float] = []
+
+        def tell(*_: object) -> None:
+            told.append(time.process_time())
+            raise EnoughSeen
+
+        before = signal.signal(signal.SIGVTALRM, tell)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.4)
+        try:
+            with pytest.raises(EnoughSeen):
+                run(threads=2)
+        finally:
+            signal.signal(signal.SIGVTALRM, before)
+        return time.process_time() - told[0]
+
+    assert any(interrupted() < 2 * LATEST for _ in range(3))
+
+
+def test_a_stop_flag_counts_where_it_was_entered() -> None:
+    stop = _cpu.StopFlag()
+    stop.set()
+    with stop, pytest.raises(KeyboardInterrupt):
+        nearfar.sssp(lists(), 0, method="dijkstra_dary_heap")
+    assert nearfar.sssp(lists(), 0, method="dijkstra_dary_heap").n_reached > 1000
 
 
 def test_k_shortest_paths() -> None:

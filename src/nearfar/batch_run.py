@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -18,12 +18,16 @@ from nearfar.registry import Request, Variant, Workspace, find
 from nearfar.solve import select
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from nearfar.graph import Graph
     from nearfar.sinks import Sink
 
 __all__ = ["BatchRun"]
+
+T = TypeVar("T")
 
 
 class BatchRun:
@@ -141,11 +145,10 @@ class BatchRun:
     def _batch(
         self, graph: Graph, rows: NDArray[np.int64], out: NDArray[Any] | None
     ) -> tuple[NDArray[Any], dict[str, Any]]:
-        threads = self.request.threads
         variant = self.variant
         if "sssp" not in variant.problems:
             work = Workspace(
-                threads,
+                self.request.threads,
                 self.limit,
                 columns=self.columns,
                 out=out,
@@ -161,10 +164,15 @@ class BatchRun:
                 found = runtime.download(found)
             return found, answer.stats
         self._trees.append(None)
+        return self._source_by_source(graph, rows, out)
+
+    def _source_by_source(
+        self, graph: Graph, rows: NDArray[np.int64], out: NDArray[Any] | None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        variant = self.variant
         shape = (len(rows), self.shape[1])
         fits = out is not None and out.shape == shape and out.dtype == graph.weight_dtype
         matrix = out if fits and out is not None else np.empty(shape, dtype=graph.weight_dtype)
-        workers = threads if variant.device == "cpu" else 1
         work = Workspace(1, self.limit, self.columns)
 
         def one(i: int) -> dict[str, Any]:
@@ -174,11 +182,7 @@ class BatchRun:
             matrix[i] = row if self.columns is None else row[self.columns]
             return answer.stats
 
-        if workers == 1:
-            parts = [one(i) for i in range(len(rows))]
-        else:
-            with ThreadPoolExecutor(workers) as pool:
-                parts = list(pool.map(one, range(len(rows))))
+        parts = _on_threads(one, len(rows), self.request.threads if variant.device == "cpu" else 1)
         total: dict[str, Any] = {}
         for part in parts:
             for name in ("iterations", "edges_relaxed", "vertices_processed"):
@@ -264,15 +268,9 @@ class BatchRun:
             row = np.ascontiguousarray(matrix[i])
             found[i] = tight_predecessors(self.graph, int(self.rows[i]), row)
 
-        if self.request.threads == 1:
-            for i in range(len(self.rows)):
-                one(i)
-        else:
-            if matrix.dtype != self.graph.weight_dtype:
-                self.graph.astype(matrix.dtype)  # cached before the workers ask for it
-            with ThreadPoolExecutor(self.request.threads) as pool:
-                for _ in pool.map(one, range(len(self.rows))):
-                    pass
+        if matrix.dtype != self.graph.weight_dtype:
+            self.graph.astype(matrix.dtype)  # cached before the workers ask for it
+        _on_threads(one, len(self.rows), self.request.threads)
         return found
 
     def _own_trees(self, matrix: Any, on_device: bool) -> Any:
@@ -291,6 +289,29 @@ class BatchRun:
         name = "predecessor_device_seconds"
         self.stats[name] = self.stats.get(name, 0.0) + stats["device_seconds"]
         return found
+
+
+def _on_threads(one: Callable[[int], T], count: int, threads: int) -> list[T]:
+    """The results of one(0), one(1), ... on threads of Python.
+
+    Ctrl-C, which only the caller's thread sees, ends the others' searches too.
+    """
+    from nearfar import _cpu
+
+    if threads == 1:
+        return [one(i) for i in range(count)]
+    stop = _cpu.StopFlag()
+
+    def watched(i: int) -> T:
+        with stop:
+            return one(i)
+
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            return list(pool.map(watched, range(count)))
+        except BaseException:
+            stop.set()
+            raise
 
 
 def _to_host(array: Any) -> NDArray[Any]:

@@ -1,9 +1,9 @@
-// The slow half of Interrupt: clock, GIL, signals.
+// The slow half of Interrupt: clock, GIL, signals, flags.
 #include "cpu/interrupt.hpp"
 
-#include <nanobind/nanobind.h>
-
 #include <chrono>
+
+#include "cpu/bindings.hpp"
 
 namespace nearfar {
 namespace {
@@ -16,17 +16,48 @@ int64_t now() {
       .count();
 }
 
+thread_local const std::atomic<bool>* flag_here = nullptr;
+
+// `with flag:` around calls in some threads of Python; once another calls flag.set(), they raise
+// KeyboardInterrupt.
+class StopFlag {
+ public:
+  void set() { set_ = true; }
+  void enter() const { flag_here = &set_; }
+  void leave() const { flag_here = nullptr; }
+
+ private:
+  std::atomic<bool> set_{false};
+};
+
 }  // namespace
 
-Interrupt::Interrupt() : next_(now() + kPause) {}
+Interrupt::Interrupt() : stop_(flag_here), holds_call_(true), next_(now() + kPause) {}
+
+Interrupt::Interrupt(const std::atomic<bool>& given_up)
+    : stop_(&given_up), holds_call_(false), next_(0) {}
 
 void Interrupt::look() {
   work_ = 0;
+  const bool stop = stop_ != nullptr && stop_->load(std::memory_order_relaxed);
+  if (!holds_call_) {
+    if (stop) throw GivenUp{};
+    return;
+  }
   const int64_t time = now();
-  if (time < next_) return;
+  if (time < next_ && !stop) return;
   next_ = time + kPause;
-  nanobind::gil_scoped_acquire gil;
-  if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+  nb::gil_scoped_acquire gil;
+  if (stop) PyErr_SetNone(PyExc_KeyboardInterrupt);
+  if (stop || PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+NEARFAR_BIND(m) {
+  nb::class_<StopFlag>(m, "StopFlag")
+      .def(nb::init<>())
+      .def("set", &StopFlag::set)
+      .def("__enter__", &StopFlag::enter)
+      .def("__exit__", [](const StopFlag& flag, nb::args) { flag.leave(); });
 }
 
 }  // namespace nearfar

@@ -1,7 +1,7 @@
 // Batches over workers: each takes the next number from a shared counter until none is left.
 //
-// Worker 0 is the calling thread, the only one that may look for Ctrl-C. An exception in any worker
-// stops the others at their next batch and is thrown again here.
+// Worker 0 is the calling thread, which looks for Ctrl-C. An exception in any worker stops the
+// others in the middle of their batches and is thrown again here.
 #pragma once
 
 #include <algorithm>
@@ -32,17 +32,19 @@ class BatchCounter {
   std::atomic<bool> stopped_{false};
 };
 
-// Calls work(counter, interrupt) on up to `threads` workers; interrupt is null on all but the
-// caller.
+// Calls work(counter, interrupt) on up to `threads` workers.
 template <class Work>
 void spread(int64_t batches, int threads, Work&& work) {
   BatchCounter counter(batches);
+  std::atomic<bool> given_up{false};
   std::exception_ptr failure;
   std::mutex mutex;
-  auto guarded = [&](Interrupt* interrupt) {
+  auto guarded = [&](Interrupt interrupt) {
     try {
       work(counter, interrupt);
+    } catch (const GivenUp&) {
     } catch (...) {
+      given_up = true;
       counter.stop();
       const std::lock_guard lock(mutex);
       if (!failure) failure = std::current_exception();
@@ -50,9 +52,9 @@ void spread(int64_t batches, int threads, Work&& work) {
   };
   const auto workers =
       static_cast<std::size_t>(std::max<int64_t>(1, std::min<int64_t>(threads, batches)));
-  Interrupt interrupt;
-  WorkerPool::shared().run(static_cast<int>(workers),
-                           [&](int worker) { guarded(worker == 0 ? &interrupt : nullptr); });
+  WorkerPool::shared().run(static_cast<int>(workers), [&](int worker) {
+    guarded(worker == 0 ? Interrupt() : Interrupt(given_up));
+  });
   if (failure) std::rethrow_exception(failure);
 }
 

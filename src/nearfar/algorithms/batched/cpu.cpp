@@ -111,7 +111,7 @@ void phase(const C& csr, const Request& request, std::vector<int32_t>& pending, 
   const int64_t batches = (count + Width - 1) / Width;
   std::mutex mutex;
   std::vector<char> done(static_cast<std::size_t>(batches), 0);
-  spread(batches, request.threads, [&](BatchCounter& counter, Interrupt* interrupt) {
+  spread(batches, request.threads, [&](BatchCounter& counter, Interrupt& interrupt) {
     Owned<Lane, Width> owned(static_cast<std::size_t>(csr.n));
     int32_t sources[Width];
     Out* rows[Width];

@@ -53,7 +53,7 @@ struct LaneCounts {
   template <class Lane, int Width>                                                                \
   LaneCounts lanes_solve(const LaneGraph<Lane>& graph, LaneState<Lane>& state,                    \
                          const int32_t* sources, int count, const int64_t* targets,               \
-                         std::size_t n_targets, Interrupt* interrupt);                            \
+                         std::size_t n_targets, Interrupt& interrupt);                            \
   /* Largest reached distance of the batch, 0 if none. */                                         \
   template <class Lane, int Width>                                                                \
   Lane lanes_farthest(const LaneGraph<Lane>& graph, const LaneState<Lane>& state);                \

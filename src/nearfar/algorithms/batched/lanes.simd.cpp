@@ -114,7 +114,7 @@ bool all_settled(const LaneGraph<Lane>& graph, const LaneState<Lane>& state, int
 template <class Lane, int Width>
 LaneCounts lanes_solve(const LaneGraph<Lane>& graph, LaneState<Lane>& state, const int32_t* sources,
                        int count, const int64_t* targets, std::size_t n_targets,
-                       Interrupt* interrupt) {
+                       Interrupt& interrupt) {
   using Row = LaneRow<Lane, Width>;
   using Vector = typename Row::Vector;
   constexpr int kParts = Row::kParts;
@@ -143,7 +143,7 @@ LaneCounts lanes_solve(const LaneGraph<Lane>& graph, LaneState<Lane>& state, con
     const int32_t begin = graph.indptr[v], end = graph.indptr[v + 1];
     ++counts.scans;
     counts.edges += static_cast<uint64_t>(end - begin);
-    if (interrupt != nullptr) interrupt->poll(static_cast<uint64_t>(end - begin) + 1);
+    interrupt.poll(static_cast<uint64_t>(end - begin) + 1);
     Vector from[kParts];
     for (int k = 0; k < kParts; ++k) from[k] = rows[static_cast<std::size_t>(v) * kParts + k];
     for (int32_t e = begin; e < end; ++e) {
@@ -219,7 +219,7 @@ void lanes_write(const LaneGraph<Lane>& graph, const LaneState<Lane>& state, int
 #define NEARFAR_LANES(Lane, Width)                                                               \
   template LaneCounts lanes_solve<Lane, Width>(const LaneGraph<Lane>&, LaneState<Lane>&,         \
                                                const int32_t*, int, const int64_t*, std::size_t, \
-                                               Interrupt*);                                      \
+                                               Interrupt&);                                      \
   template Lane lanes_farthest<Lane, Width>(const LaneGraph<Lane>&, const LaneState<Lane>&);
 #define NEARFAR_LANES_OUT(Lane, Width, Out)                                                        \
   template void lanes_write<Lane, Width, Out>(const LaneGraph<Lane>&, const LaneState<Lane>&, int, \

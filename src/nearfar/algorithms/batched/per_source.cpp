@@ -56,7 +56,7 @@ class HeapWorker {
     std::fill_n(own_.get(), static_cast<std::size_t>(csr.n), unreached<Weight>());
   }
 
-  SearchStats solve(Index source, Weight* row, Interrupt* interrupt) {
+  SearchStats solve(Index source, Weight* row, Interrupt& interrupt) {
     SearchStats stats;
     if (columns_.vertices == nullptr) {
       std::fill_n(row, static_cast<std::size_t>(csr_.n), unreached<Weight>());
@@ -72,7 +72,7 @@ class HeapWorker {
 
  private:
   template <bool kTouch>
-  void search(Index source, Weight* distance, SearchStats& stats, Interrupt* interrupt) {
+  void search(Index source, Weight* distance, SearchStats& stats, Interrupt& interrupt) {
     StopRule<Weight> stop;
     stop.targets = columns_.vertices;
     stop.n_targets = columns_.count;
@@ -96,7 +96,7 @@ class HeapWorker {
       const auto end = static_cast<std::size_t>(csr_.indptr[v + 1]);
       ++stats.vertices_processed;
       stats.edges_relaxed += end - begin;
-      if (interrupt != nullptr) interrupt->poll(end - begin + 8);
+      interrupt.poll(end - begin + 8);
       for (std::size_t e = begin; e < end; ++e) {
         const auto edge = csr_.edges[e];
         const auto sum = candidate(d, edge.weight);
@@ -134,7 +134,7 @@ class BucketWorker {
     std::fill_n(own_.get(), static_cast<std::size_t>(csr.n), unreached<Weight>());
   }
 
-  SearchStats run(DeltaPlan plan, Interrupt* interrupt) {
+  SearchStats run(DeltaPlan plan, Interrupt& interrupt) {
     StopRule<Weight> stop;
     stop.limit = rows_.limit;
     stop.targets = rows_.columns.vertices;
@@ -200,7 +200,7 @@ nb::dict per_source(GraphView& view,
     nb::gil_scoped_release release;
     const DeltaPlan plan = plan_for(csr, std::nullopt, 0);
     std::mutex mutex;
-    spread(static_cast<int64_t>(k), threads, [&](BatchCounter& counter, Interrupt* interrupt) {
+    spread(static_cast<int64_t>(k), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
       SearchStats sum;
       if (buckets) {
         sum = BucketWorker<C>(csr, rows, counter).run(plan, interrupt);

@@ -194,14 +194,14 @@ void tight(const C& csr, const typename C::Weight* distances, typename C::Index*
     for (std::size_t j = 0; j < n; ++j)
       if (distances[i * n + j] != unreached<Weight>())
         closed.at(i, j) = static_cast<Value>(distances[i * n + j]);
-  spread(static_cast<int64_t>(side), threads, [&](BatchCounter& counter, Interrupt* interrupt) {
+  spread(static_cast<int64_t>(side), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
     alignas(64) Value wanted[TiledMatrix<Value>::kSize];
     alignas(64) int32_t found[TiledMatrix<Value>::kSize];
     const auto look = NEARFAR_PICK_ISA(tight_tile<Value>);
     for (int64_t taken; (taken = counter.take()) >= 0;) {
       const auto i = static_cast<std::size_t>(taken);
       for (std::size_t j = 0; j < side; ++j) {
-        if (interrupt != nullptr) interrupt->poll(1 << 16);
+        interrupt.poll(1 << 16);
         const Value* c = closed.tile(i, j);
         // No sum is negative: what is unreached is never met.
         for (std::size_t p = 0; p < size; ++p)

@@ -37,10 +37,10 @@ bool shift_back(const Array& rows,
         throw nb::index_error("column is not a vertex");
     std::atomic<bool> overflow{false};
     nb::gil_scoped_release release;
-    spread(static_cast<int64_t>(k), threads, [&](BatchCounter& counter, Interrupt* interrupt) {
+    spread(static_cast<int64_t>(k), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
       bool lost = false;
       for (int64_t r; (r = counter.take()) >= 0;) {
-        if (interrupt != nullptr) interrupt->poll(width);
+        interrupt.poll(width);
         const Weight from = h[sources.data()[r]];
         Weight* row = out + static_cast<std::size_t>(r) * width;
         for (std::size_t c = 0; c < width; ++c) {
@@ -80,10 +80,10 @@ int64_t polish_rows(GraphView& view,
       std::atomic<int64_t> inexact{0};
       nb::gil_scoped_release release;
       spread(static_cast<int64_t>(sources.size()), threads,
-             [&](BatchCounter& counter, Interrupt* interrupt) {
+             [&](BatchCounter& counter, Interrupt& interrupt) {
                Polisher<C> polisher(csr);
                for (int64_t r; (r = counter.take()) >= 0;) {
-                 if (interrupt != nullptr) interrupt->poll(static_cast<uint64_t>(csr.m));
+                 interrupt.poll(static_cast<uint64_t>(csr.m));
                  const auto source = static_cast<typename C::Index>(sources.data()[r]);
                  if (!polisher.polish(source, out + static_cast<std::size_t>(r) * n, h)) ++inexact;
                }

@@ -36,10 +36,10 @@ struct DeltaFeed {
   SearchStats delta_sequential(const C& csr, typename C::Index source,                             \
                                typename C::Weight* distances, StopRule<typename C::Weight> stop,   \
                                DeltaPlan plan, Interrupt& interrupt);                              \
-  /* The sum of the counters; interrupt may be null. */                                            \
+  /* The sum of the counters. */                                                                   \
   template <class C>                                                                               \
   SearchStats delta_feed(const C& csr, const DeltaFeed<C>& feed,                                   \
-                         StopRule<typename C::Weight> stop, DeltaPlan plan, Interrupt* interrupt); \
+                         StopRule<typename C::Weight> stop, DeltaPlan plan, Interrupt& interrupt); \
   }
 NEARFAR_FOR_EACH_ISA(NEARFAR_DECLARE_DELTA)
 #undef NEARFAR_DECLARE_DELTA

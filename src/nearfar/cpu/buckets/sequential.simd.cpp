@@ -54,7 +54,7 @@ struct Memory {
 template <class C>
 void search(Memory<C>& memory, const C& csr, typename C::Index source,
             typename C::Weight* distances, StopRule<typename C::Weight> stop, bool adapt,
-            Interrupt* interrupt) {
+            Interrupt& interrupt) {
   using Weight = typename C::Weight;
   using Ring = typename Memory<C>::Work::Ring;
   auto& work = memory.work;
@@ -93,7 +93,7 @@ void search(Memory<C>& memory, const C& csr, typename C::Index source,
         const uint64_t edges = stats.edges_relaxed;
         work.scan(now, done, end, now);
         done = end;
-        if (interrupt != nullptr) interrupt->poll(stats.edges_relaxed - edges + 64);
+        interrupt.poll(stats.edges_relaxed - edges + 64);
       }
       if (adapter.hopeless(stats.vertices_processed - rows, work.repeated)) break;
     }
@@ -117,13 +117,13 @@ SearchStats delta_sequential(const C& csr, typename C::Index source, typename C:
                              Interrupt& interrupt) {
   Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {}};
   std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<typename C::Weight>());
-  search(memory, csr, source, distances, stop, plan.adapt, &interrupt);
+  search(memory, csr, source, distances, stop, plan.adapt, interrupt);
   return memory.work.stats;
 }
 
 template <class C>
 SearchStats delta_feed(const C& csr, const DeltaFeed<C>& feed, StopRule<typename C::Weight> stop,
-                       DeltaPlan plan, Interrupt* interrupt) {
+                       DeltaPlan plan, Interrupt& interrupt) {
   using Weight = typename C::Weight;
   typename C::Index source = 0;
   Weight* distances = nullptr;
@@ -143,7 +143,7 @@ SearchStats delta_feed(const C& csr, const DeltaFeed<C>& feed, StopRule<typename
   template SearchStats delta_sequential<Csr<I, W>>(const Csr<I, W>&, I, W*, StopRule<W>,    \
                                                    DeltaPlan, Interrupt&);                  \
   template SearchStats delta_feed<Csr<I, W>>(const Csr<I, W>&, const DeltaFeed<Csr<I, W>>&, \
-                                             StopRule<W>, DeltaPlan, Interrupt*);
+                                             StopRule<W>, DeltaPlan, Interrupt&);
 NEARFAR_FOR_EACH_CSR(NEARFAR_INSTANTIATE)
 
 #define NEARFAR_INSTANTIATE_BARE(C)                                                            \
