@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["cell", "draw", "markdown_table"]
 
 _MARKERS = "osD^vP*X<>hd"
+#: What an axis shows whose label is a bare unit.
+_SHOWN = {"s": "time, s", "ms": "time, ms", "MiB": "memory, MiB"}
 _COLOURS = (
     *(f"C{i}" for i in range(10)),
     "black",
@@ -72,17 +74,18 @@ def draw(figure: Mapping[str, Any], folder: Path) -> list[str]:
         wide = 10.0
     page = Figure(figsize=(wide * across, high * down), dpi=110, layout="constrained")
     FigureCanvasAgg(page)
+    legends = _legends(panels)
     looks = _looks(panels)
-    together = _one_legend(panels)
     for place, panel in enumerate(panels):
         axes = page.add_subplot(down, across, place + 1)
         (_bars if panel["kind"] == "bars" else _lines)(axes, panel, looks)
         _dress(axes, panel)
         more = _right(axes, panel, looks)
-        if not together and any(series["label"] for series in panel["series"]):
+        if legends != "one" and any(series["label"] for series in panel["series"]):
             handles, _ = axes.get_legend_handles_labels()
-            axes.legend(handles=[*handles, *more], fontsize=7, frameon=False)
-    if together:
+            place_of = _beside(axes, len(handles) + len(more), across) if legends == "each" else {}
+            axes.legend(handles=[*handles, *more], fontsize=7, frameon=False, **place_of)
+    if legends == "one":
         _legend(page, across)
     folder.mkdir(parents=True, exist_ok=True)
     names = []
@@ -94,21 +97,45 @@ def draw(figure: Mapping[str, Any], folder: Path) -> list[str]:
 
 
 def _looks(panels: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
-    """Colour and marker of each label, the same in all panels."""
-    labels = dict.fromkeys(s["label"] for panel in panels for s in panel["series"] if s["label"])
+    """Colour and marker of each label, the same in all panels.
+
+    What a label has in brackets, such as a mean, makes it no other line, unless one panel has two
+    labels that differ in nothing else.
+    """
+    each = [[s["label"] for s in panel["series"] if s["label"]] for panel in panels]
+    plain = {label: label.partition(" (")[0] for labels in each for label in labels}
+    if any(len({plain[label] for label in labels}) < len(set(labels)) for labels in each):
+        plain = {label: label for label in plain}
+    numbers = {name: i for i, name in enumerate(dict.fromkeys(plain.values()))}
     return {
-        label: (_COLOURS[i % len(_COLOURS)], _MARKERS[i % len(_MARKERS)])
-        for i, label in enumerate(labels)
+        label: (_COLOURS[numbers[name] % len(_COLOURS)], _MARKERS[numbers[name] % len(_MARKERS)])
+        for label, name in plain.items()
     }
 
 
-def _one_legend(panels: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether one legend outside serves all: bars, many labels, the same in several panels."""
+def _legends(panels: Sequence[Mapping[str, Any]]) -> str:
+    """Where the legends stand: ``"inside"`` the axes, ``"one"`` for all or ``"each"`` outside.
+
+    Bars and many labels leave no room inside. Panels whose labels differ have one each, so that
+    nobody looks for a colour that a panel does not have.
+    """
     each = [tuple(s["label"] for s in panel["series"] if s["label"]) for panel in panels]
     bars = any(panel["kind"] == "bars" for panel in panels)
-    if any(len(labels) > (0 if bars else 4) for labels in each):
-        return True
-    return len(each) > 1 and len(each[0]) > 1 and len(set(each)) == 1
+    full = any(len(labels) > (0 if bars else 4) for labels in each)
+    every = set().union(*each)
+    if any(set(labels) == every for labels in each):
+        same = len(each) > 1 and len(each[0]) > 1 and len(set(each)) == 1
+        return "one" if full or same else "inside"
+    return "each" if full else "inside"
+
+
+def _beside(axes: Any, labels: int, across: int) -> dict[str, Any]:
+    """Place of a panel's own legend: right of one column, else between title and axes."""
+    if across == 1:
+        return {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+    columns = min(labels, 3)
+    axes.set_title(axes.get_title(), fontsize=10, pad=8.0 + 13.0 * -(-labels // columns))
+    return {"loc": "lower center", "bbox_to_anchor": (0.5, 0.98), "ncols": columns}
 
 
 def _legend(page: Any, across: int) -> None:
@@ -131,7 +158,7 @@ def _dress(axes: Any, panel: Mapping[str, Any]) -> None:
     """Title, labels, scales, marks."""
     axes.set_title(panel["title"], fontsize=10)
     axes.set_xlabel(panel["x_label"])
-    axes.set_ylabel(panel["y_label"])
+    axes.set_ylabel(_SHOWN.get(panel["y_label"], panel["y_label"]))
     if panel["x_log"]:
         axes.set_xscale("log")
         _label_log(axes.xaxis)
@@ -142,27 +169,68 @@ def _dress(axes: Any, panel: Mapping[str, Any]) -> None:
     if panel["y_log"]:
         axes.set_yscale("log")
         _label_log(axes.yaxis)
-    elif axes.get_ylim()[1] >= 10_000:
-        axes.yaxis.set_major_formatter("{x:,.0f}")
+    else:
+        _label_large(axes)
+    if panel["kind"] == "bars" and panel["y_label"].startswith("times"):
+        axes.axhline(1.0, color="black", linewidth=0.8)
     for label, at in panel["marks"]:
         axes.axvline(at, color="black", linewidth=0.8, linestyle=":")
         where = axes.get_xaxis_transform()
-        axes.text(at, 0.98, f" {label}", fontsize=7, va="top", transform=where)
+        height = _clear(axes, panel, at)
+        side = "top" if height > 0.5 else "bottom"
+        axes.text(at, height, f" {label}", fontsize=7, va=side, transform=where)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", linewidth=0.3)
     axes.set_axisbelow(True)
 
 
+def _clear(axes: Any, panel: Mapping[str, Any], at: float) -> float:
+    """Top or bottom of the axes: the one from which the lines right of ``at`` are farther."""
+    import numpy as np
+
+    axes.get_xlim(), axes.get_ylim()  # the limits are known from here on
+    into = axes.transData + axes.transAxes.inverted()
+    beside = into.transform((at, axes.get_ylim()[0]))[0] + np.linspace(0.0, 0.2, 9)
+    heights = [0.5]
+    for series in panel["series"]:
+        points = [(x, y) for x, y, _ in _points(series)]
+        if points:
+            xs, ys = into.transform(sorted(points)).T
+            heights += list(np.interp(beside, xs, ys))
+    top, bottom = (min(abs(place - y) for y in heights) for place in (0.95, 0.05))
+    return 0.98 if top >= bottom else 0.02
+
+
 def _label_log(axis: Any) -> None:
-    """Plain numbers at powers of ten; at 2 and 5 times them too where there are few powers."""
+    """Numbers at powers of ten, and between them where there are few."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()
-    few = low > 0 and high / low < 300
-    plain = FuncFormatter(lambda value, _: f"{value:,.10g}" if value < 1e6 else f"{value:.0e}")
-    axis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0) if few else (1.0,)))
-    axis.set_major_formatter(plain)
+    spread = high / low if low > 0 else math.inf
+    between = (2.0, 3.0, 4.0, 5.0, 7.0) if spread < 10 else (2.0, 5.0) if spread < 300 else ()
+    axis.set_major_locator(LogLocator(10, subs=(1.0, *between)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _label_large(axes: Any) -> None:
+    """Commas in large numbers of a linear axis; millions in very large ones."""
+    top = axes.get_ylim()[1]
+    if top >= 1e7:
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1e6:,.10g}")
+        axes.set_ylabel(f"{axes.get_ylabel()}, millions")
+    elif top >= 1e4:
+        axes.yaxis.set_major_formatter("{x:,.0f}")
+
+
+def _power(value: float) -> str:
+    """A plain number below a million, else with its power of ten."""
+    if value < 1e6:
+        return f"{value:,.10g}"
+    exponent = math.floor(math.log10(value) + 1e-9)
+    times = value / 10.0**exponent
+    factor = "" if abs(times - 1) < 1e-6 else rf"{times:g}\cdot "
+    return f"${factor}10^{{{exponent}}}$"
 
 
 def _points(series: Mapping[str, Any]) -> list[tuple[Any, float, int]]:
@@ -184,8 +252,7 @@ def _right(axes: Any, panel: Mapping[str, Any], looks: Mapping[str, tuple[str, s
     for one in (axes, other):
         one.set_ylim(bottom=0)
     other.spines[["top", "left"]].set_visible(False)
-    if other.get_ylim()[1] >= 10_000:
-        other.yaxis.set_major_formatter("{x:,.0f}")
+    _label_large(other)
     return list(other.get_lines())
 
 
