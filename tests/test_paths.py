@@ -77,6 +77,9 @@ def test_repr(named: Graph) -> None:
     text = repr(nearfar.sssp(named, "a"))
     assert text.startswith("Paths(source='a', reached 3 of 4, farthest 7, int64, ")
     assert "@cpu" in text
+    third = Graph.from_edges([0, 1], [1, 2], [1 / 3, 2 / 3])
+    assert "weights 0.333333..0.666667" in repr(third)
+    assert "farthest 1, float64" in repr(nearfar.sssp(third, 0))
 
 
 def test_networkx_and_scipy_graphs_are_taken_directly() -> None:

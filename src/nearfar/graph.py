@@ -439,7 +439,9 @@ class Graph:
         if not self.is_weighted:
             weights = "unweighted"
         else:
-            weights = f"{self.weight_dtype} weights {self.min_weight}..{self.max_weight}"
+            digits = ".6g" if self.weight_dtype.kind == "f" else ""
+            low, high = (format(w, digits) for w in (self.min_weight, self.max_weight))
+            weights = f"{self.weight_dtype} weights {low}..{high}"
         kind = "directed" if self.directed else "undirected"
         size = f"{self.nbytes / 2**20:.1f} MiB"
         return f"Graph(n={self.n_vertices:,}, m={self.n_edges:,}, {kind}, {weights}, {size})"

@@ -265,8 +265,10 @@ class Paths:
         seconds = self.stats.get("seconds")
         time = "" if seconds is None else f", {seconds * 1e3:.3g} ms"
         name = self.graph.name_of(self.source)
+        farthest = self.distance_to(self.graph.name_of(self.farthest))
+        shown = f"{farthest:.6g}" if isinstance(farthest, float) else farthest
         return (
             f"Paths(source={name!r}, reached {self.n_reached:,} of {self.graph.n_vertices:,}, "
-            f"farthest {self.distance_to(self.graph.name_of(self.farthest))}, "
+            f"farthest {shown}, "
             f"{self.distances.dtype}, {self.engine}{time})"
         )
