@@ -8,7 +8,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from nearfar.errors import MissingDependencyError
-from nearfar.output import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,8 +36,7 @@ def write_json(path: Path, data: dict[str, Any]) -> None:
     """Write readable JSON; lists of numbers, such as a sample, take one line each."""
     text = json.dumps(data, indent=1, allow_nan=False)
     numbers = re.compile(r"\[\s+([-+.\deE,\s]+?)\s+\]")
-    with replacing(path) as place:
-        place.write_text(numbers.sub(lambda m: "[" + " ".join(m[1].split()) + "]", text) + "\n")
+    path.write_text(numbers.sub(lambda m: "[" + " ".join(m[1].split()) + "]", text) + "\n")
 
 
 def milliseconds(seconds: float) -> str:
@@ -209,5 +207,4 @@ def plot(runs: Sequence[Run], path: Path, base: str = "scipy") -> None:
     axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
-    with replacing(path) as place:
-        figure.savefig(place, metadata={"Software": None})
+    figure.savefig(path, metadata={"Software": None})
