@@ -32,8 +32,17 @@ def _lines(name: str) -> str:
         for who, seconds in one["medians"].items():
             faster = one["times_faster"].get(who)
             times = "" if faster is None else f"{faster:.1f}x"
-            rows.append([one["what"], who, milliseconds(seconds), times])
+            rows.append([one["what"] + _size(one), who, milliseconds(seconds), times])
     return f"{table(['what', 'by', 'ms', 'times faster'], rows)}\n\n{found[1]}"
+
+
+def _size(one: dict[str, Any]) -> str:
+    """Of the graph, or of the points."""
+    if "n_points" in one:
+        return f", {one['n_points']:,} points with {one['n_neighbors']} neighbours"
+    if "n_vertices" in one:
+        return f": {one['n_vertices']:,} vertices, {one['n_edges']:,} edges"
+    return ""
 
 
 def networkx() -> str:

@@ -38,7 +38,10 @@ BLOCKS: dict[Path, dict[str, Callable[[], str]]] = {
         "flagship-forms": tables.flagship_forms,
         "flagship-costs": tables.flagship_costs,
     },
-    EXPLANATION / "breadth-first.md": {"breadth-first": searches.breadth_first},
+    EXPLANATION / "breadth-first.md": {
+        "breadth-first": searches.breadth_first,
+        "two-billion-edges": searches.two_billion_edges,
+    },
     EXPLANATION / "many-sources.md": {
         "all-pairs-gpu": batches.all_pairs_gpu,
         "roads-gpu": batches.roads_gpu,

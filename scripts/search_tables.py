@@ -46,6 +46,35 @@ def breadth_first() -> str:
     )
 
 
+def two_billion_edges() -> str:
+    """A graph whose edges need 64-bit positions: memory, times, proofs."""
+    document = results("two_billion_edges.json")
+    if document is None:
+        return "Not measured yet: `benchmarks/two_billion_edges.py -o benchmarks/results/...`."
+    lines = [
+        [
+            f"`{row['method']}`",
+            f"{row['stated_graph_bytes'] / 2**30:.2f}",
+            f"{row['held_bytes'] / 2**30:.2f}",
+            number(row["median_ms"]),
+            "yes" if row["proven"] else "no",
+        ]
+        for row in document["rows"]
+    ]
+    refusal = document["refusal"]
+    refused = (
+        f"A pool of {refusal['free'] / 2**30:.2f} GiB was refused with `OutOfMemoryError`, "
+        f"{refusal['allocated']:,} bytes allocated."
+    )
+    head = ["method", "stated beforehand, GiB", "held, GiB", "ms", "proven on the device"]
+    return (
+        f"{document['n']:,} vertices, {document['m']:,} edges:\n\n{table(head, lines)}\n\n"
+        f"{refused} Validation reads the arrays on the host and took "
+        f"{number(document['validation_s'])} s.\n{device(document)}; median of "
+        f"{len(document['rows'][0]['samples_ms'])}; `benchmarks/results/two_billion_edges.json`."
+    )
+
+
 def _choice(kept: str, script: str) -> str:
     """``auto`` beside the best of all variants, from one kept result."""
     document = results(kept)
