@@ -206,14 +206,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   for (long long v = thread; v < solve.n; v += stride)
     solve.answer[v] = solve.distance.at(static_cast<vertex_t>(v));
 #endif
-  edges_seen = warp_sum(edges_seen);
-  if (lane_id() == 0) atomicAdd(&control->edges, edges_seen);
-  if (first_thread) {
-    control->steps = steps;
-    control->splits = splits;
-    control->local_steps = local_steps;
-    control->rescans = rescans;
-    control->last_delta = delta;
-    control->last_threshold = static_cast<double>(threshold);
-  }
+  report(control, edges_seen, steps, splits, local_steps, rescans, delta, threshold);
 }

@@ -50,9 +50,8 @@ __device__ __forceinline__ void hand_in(Found& found, Tally* tally) {
 // Open vertices look for their best neighbour. Rows beyond 32 edges have the warp for themselves.
 __device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, weight_t low,
                                        Stage near, Found& found) {
-  const long long lanes = static_cast<long long>(gridDim.x) * blockDim.x;
-  const long long start = (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x) & ~31ll;
-  for (long long base = start; base < solve.n; base += lanes) {
+  const long long lanes = grid_threads();
+  for (long long base = first_thread_of_warp(); base < solve.n; base += lanes) {
     const long long v = base + lane_id();
     offset_t begin = 0, degree = 0;
     const weight_t d = v < solve.n ? solve.distance.at(static_cast<vertex_t>(v)) : weight_t(0);
@@ -115,9 +114,8 @@ __device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, w
 // Vertices with distances in the range become near; the least beyond it is what waits.
 __device__ __noinline__ void scan_step(const Solve& solve, const Targets& out, Range range,
                                        Stage near, Found& found) {
-  const long long lanes = static_cast<long long>(gridDim.x) * blockDim.x;
-  const long long start = (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x) & ~31ll;
-  for (long long base = start; base < solve.n; base += lanes) {
+  const long long lanes = grid_threads();
+  for (long long base = first_thread_of_warp(); base < solve.n; base += lanes) {
     const long long v = base + lane_id();
     const weight_t d = v < solve.n ? solve.distance.at(static_cast<vertex_t>(v)) : unreached();
     if (!(d < range.high)) found.waits(d);

@@ -124,34 +124,18 @@ __device__ __forceinline__ void take_rows(const Solve& solve, const Targets& out
 
 __device__ __noinline__ void near_step(const Solve& solve, const Targets& out, Range range,
                                        const Entry* queue, count_t size, Stage near, Found& found) {
-  const count_t warps = static_cast<count_t>(gridDim.x) * (blockDim.x >> 5);
-  const count_t warp = static_cast<count_t>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
-  const count_t even = (size + warps - 1) / warps;
-  const count_t share = even < 1 ? 1 : even > 32 ? 32 : even;
-  for (count_t base = warp * share; base < size; base += warps * share) {
-    const count_t i = base + lane_id();
-    offset_t begin = 0, degree = 0;
-    weight_t d = weight_t(0);
-    if (i < size && lane_id() < share) {
-      const Entry entry = load_entry(queue + i);
-      const weight_t now = solve.distance.at(entry.vertex);
-      begin = __ldg(solve.offsets + entry.vertex);
-      const offset_t end = __ldg(solve.offsets + entry.vertex + 1);
-      d = entry.distance;
-      degree = now == d ? end - begin : 0;
-    }
+  take_queue(solve, queue, size, [&](offset_t begin, offset_t degree, weight_t d) {
     found.degrees += static_cast<uint64>(degree);
     take_rows(solve, out, near, found, range, begin, degree, d);
-  }
+  });
   flush(near, out.near);
 }
 
 // All settled vertices, in their order, so that rows are read nearly in sequence.
 __device__ __noinline__ void advance_step(const Solve& solve, const Targets& out, Range range,
                                           Stage near, Found& found) {
-  const long long lanes = static_cast<long long>(gridDim.x) * blockDim.x;
-  const long long start = (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x) & ~31ll;
-  for (long long base = start; base < solve.n; base += lanes) {
+  const long long lanes = grid_threads();
+  for (long long base = first_thread_of_warp(); base < solve.n; base += lanes) {
     const long long v = base + lane_id();
     offset_t begin = 0, degree = 0;
     const weight_t d = v < solve.n ? solve.distance.at(static_cast<vertex_t>(v)) : unreached();
@@ -167,9 +151,7 @@ __device__ __noinline__ void advance_step(const Solve& solve, const Targets& out
 
 __device__ __noinline__ void pieces_step(const Solve& solve, const Targets& out, Range range,
                                          count_t chunks, Stage near, Found& found) {
-  const count_t warps = static_cast<count_t>(gridDim.x) * (blockDim.x >> 5);
-  for (count_t c = static_cast<count_t>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
-       c < chunks; c += warps) {
+  for (count_t c = grid_warp<count_t>(); c < chunks; c += grid_warps<count_t>()) {
     const Chunk chunk = load_chunk(solve.heavy + c);
     if (chunk.size == 0) continue;
     const int stride = (chunk.size + 31) / 32;
@@ -293,14 +275,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     }
     ++k;
   }
-  const uint64 edges = warp_sum(found.edges);
-  if (lane_id() == 0) atomicAdd(&control->edges, edges);
-  if (first_thread) {
-    control->steps = steps;
-    control->splits = splits;
-    control->local_steps = pulls;
-    control->rescans = rescans;
-    control->last_delta = delta;
-    control->last_threshold = static_cast<double>(high);
-  }
+  report(control, found.edges, steps, splits, pulls, rescans, delta, high);
 }

@@ -5,6 +5,7 @@
 // Three degree classes: rows up to kMiddle edges share the warp's lanes, longer ones are taken by the
 // whole warp with eight edges in flight a lane, and beyond kHeavy they are cut into chunks for all warps.
 // requires: algorithms/near_far/one_launch_edges.cuh
+// requires: cuda/deal.cuh
 // requires: cuda/walk_rows.cuh
 // requires: algorithms/near_far/one_launch_distances.cuh
 #pragma once
@@ -278,15 +279,13 @@ __device__ __forceinline__ offset_t set_heavy_aside(const Solve& solve, const Ta
   return size;
 }
 
-__device__ __noinline__ void grid_step(const Solve& solve, const Targets& out, const Entry* queue,
-                                          count_t size, Entry* shared, uint64* edges_seen) {
-  WarpStages stages(shared);
-  const Relax relax{solve, out, stages};
-  const count_t warps = static_cast<count_t>(gridDim.x) * (blockDim.x >> 5);
-  const count_t warp = static_cast<count_t>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
-  // Spread the frontier over every warp there is: fewer than 32 entries each when it is thin.
-  const count_t even = (size + warps - 1) / warps;
-  const count_t share = even < 1 ? 1 : even > 32 ? 32 : even;
+// The rows of the queue's entries, one a lane, handed to `take` with the distance; none (degree 0) for an
+// entry that is stale.
+template <class Take>
+__device__ __forceinline__ void take_queue(const Solve& solve, const Entry* queue, count_t size,
+                                           const Take& take) {
+  const count_t warps = grid_warps<count_t>(), warp = grid_warp<count_t>();
+  const count_t share = warp_share(size, warps);
   for (count_t base = warp * share; base < size; base += warps * share) {
     const count_t i = base + lane_id();
     offset_t begin = 0, degree = 0;
@@ -299,19 +298,26 @@ __device__ __noinline__ void grid_step(const Solve& solve, const Targets& out, c
       d = entry.distance;
       degree = now == d ? end - begin : 0;
     }
+    take(begin, degree, d);
+  }
+}
+
+__device__ __noinline__ void grid_step(const Solve& solve, const Targets& out, const Entry* queue,
+                                          count_t size, Entry* shared, uint64* edges_seen) {
+  WarpStages stages(shared);
+  const Relax relax{solve, out, stages};
+  take_queue(solve, queue, size, [&](offset_t begin, offset_t degree, weight_t d) {
     *edges_seen += static_cast<uint64>(degree);
     degree = set_heavy_aside(solve, out, begin, degree, d);
     walk_by_length<kMiddle, kLongInFlight, kRowsInFlight>(relax, begin, degree, d);
-  }
+  });
   stages.finish(out);
 }
 
 __device__ __noinline__ void heavy_step(const Solve& solve, const Targets& out, count_t chunks,
                                            Entry* shared) {
   WarpStages stages(shared);
-  const count_t warps = static_cast<count_t>(gridDim.x) * (blockDim.x >> 5);
-  for (count_t c = static_cast<count_t>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
-       c < chunks; c += warps) {
+  for (count_t c = grid_warp<count_t>(); c < chunks; c += grid_warps<count_t>()) {
     const Chunk chunk = load_chunk(solve.heavy + c);
     walk_long<kLongInFlight>(Relax{solve, out, stages}, chunk.begin, chunk.size, chunk.distance);
   }
@@ -325,4 +331,20 @@ __device__ __forceinline__ weight_t threshold_above(weight_t least, double delta
   const weight_t wanted = add_saturating(least, step);
   const weight_t above = next_above(least);
   return wanted < above ? above : wanted;
+}
+
+// The counters of a solve, for the host; every thread of the grid calls it at its end.
+__device__ __forceinline__ void report(Control* control, uint64 edges, long long steps, long long splits,
+                                       long long local_steps, long long rescans, double delta,
+                                       weight_t threshold) {
+  edges = warp_sum(edges);
+  if (lane_id() == 0) atomicAdd(&control->edges, edges);
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    control->steps = steps;
+    control->splits = splits;
+    control->local_steps = local_steps;
+    control->rescans = rescans;
+    control->last_delta = delta;
+    control->last_threshold = static_cast<double>(threshold);
+  }
 }
