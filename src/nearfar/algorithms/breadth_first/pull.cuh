@@ -9,6 +9,7 @@
 // Races: none. A word is written by the warp that took it; the bits that are read stand still.
 //
 // requires: algorithms/breadth_first/search_state.cuh
+// requires: cuda/deal.cuh
 #pragma once
 
 // Position of the set bit of that rank; it exists.
@@ -57,11 +58,8 @@ __device__ __noinline__ void pull_step(const Search& s, const Found& out, vertex
   uint32* const found_here = found_bits[threadIdx.x >> 5];
   Stage stage{slots, 0};
   const long long words = (s.n + 31) / 32;
-  const long long warps = static_cast<long long>(gridDim.x) * (blockDim.x >> 5);
-  const long long warp =
-      static_cast<long long>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
-  const long long even = (words + warps - 1) / warps;
-  const int share = even < 1 ? 1 : even > 32 ? 32 : static_cast<int>(even);
+  const long long warps = grid_warps<long long>(), warp = grid_warp<long long>();
+  const int share = static_cast<int>(warp_share(words, warps));
   uint32 looked = 0;
   for (long long base = warp * share; base < words; base += warps * share) {
     const long long w = base + lane_id();

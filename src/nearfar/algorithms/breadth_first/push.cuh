@@ -6,6 +6,7 @@
 // is read first, and may be read old from L1: then the atomic answers.
 //
 // requires: algorithms/breadth_first/search_state.cuh
+// requires: cuda/deal.cuh
 // requires: cuda/walk_rows.cuh
 #pragma once
 
@@ -89,8 +90,7 @@ __device__ __forceinline__ void walk(const Search& s, const Take& take, uint32* 
 
 template <class Take>
 __device__ __forceinline__ void walk_chunks(const Search& s, const Take& take, uint32 count) {
-  const uint32 warps = gridDim.x * (blockDim.x >> 5);
-  for (uint32 c = blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); c < count; c += warps)
+  for (uint32 c = grid_warp<uint32>(); c < count; c += grid_warps<uint32>())
     walk_long<kInFlight>(take, __ldcg(&s.chunks[c].begin), __ldcg(&s.chunks[c].size), Nothing{});
 }
 
@@ -99,10 +99,8 @@ __device__ __noinline__ void push_step(const Search& s, const Found& out, vertex
                                        count_t size, uint32* chunk_counter, uint64* edges_seen) {
   Stage stage{slots, 0};
   const Claim claim{s, out, stage, visited, level};
-  const count_t warps = static_cast<count_t>(gridDim.x) * (blockDim.x >> 5);
-  const count_t warp = static_cast<count_t>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
-  const count_t even = (size + warps - 1) / warps;  // a thin frontier is spread over all warps
-  const count_t share = even < 1 ? 1 : even > 32 ? 32 : even;
+  const count_t warps = grid_warps<count_t>(), warp = grid_warp<count_t>();
+  const count_t share = warp_share(size, warps);
   for (count_t base = warp * share; base < size; base += warps * share) {
     const count_t i = base + lane_id();
     offset_t begin = 0, degree = 0;

@@ -48,9 +48,8 @@ struct Mark {
 __device__ __noinline__ void sweep_step(const Search& s, uint32* chunk_counter,
                                         uint64* edges_seen) {
   const long long words = (s.n + 31) / 32;
-  const long long warps = static_cast<long long>(gridDim.x) * (blockDim.x >> 5);
-  for (long long w = static_cast<long long>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
-       w < words; w += warps) {
+  const long long warps = grid_warps<long long>();
+  for (long long w = grid_warp<long long>(); w < words; w += warps) {
     const uint32 word = __ldcg(s.visited[1] + w);
     if (word == 0) continue;
     offset_t begin = 0, degree = 0;
@@ -73,9 +72,7 @@ __device__ __noinline__ void collect_step(const Search& s, const Found& out, ver
                                           int level) {
   Stage stage{slots, 0};
   const long long words = (s.n + 31) / 32;
-  const long long warps = static_cast<long long>(gridDim.x) * (blockDim.x >> 5);
-  const long long warp =
-      static_cast<long long>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
+  const long long warps = grid_warps<long long>(), warp = grid_warp<long long>();
   for (long long base = warp * 32; base < words; base += warps * 32) {
     const long long w = base + lane_id();
     uint32 fresh = 0;
