@@ -149,6 +149,7 @@ GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
 #: Page -> packages that its snippets import or need.
 NEEDS = {
     HOW_TO + "coming-from-scipy.md": ("sklearn",),
+    HOW_TO + "find-shortest-paths.md": ("pandas",),
     HOW_TO + "measure.md": ("networkit",),
     HOW_TO + "read-and-write-graphs.md": ("osmium",),
     "docs/tutorials/first-map.md": ("osmium", "matplotlib"),
