@@ -310,6 +310,12 @@ def test_distances_from_many_sources(tmp_path, capsys):
     call = ["distances", str(file)]
     assert main([*call, "--pair", "a", "c", "--pair", "b", "c"]) == 0
     assert capsys.readouterr().out.splitlines()[-2:] == ["a\tc\t7", "b\tc\t3"]
+    assert main([*call, "--pair", "c", "a"]) == 0
+    assert capsys.readouterr().out == "c\ta\tinf\n"
+    assert main([*call, "--source", "c", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["values"] == [[None, None, 0]]
+    assert main([*call, "--source", "a", "c", "--reduce", "nearest:2"]) == 0
+    assert capsys.readouterr().out == "a\tb\tc\t4\t7\nc\t-\t-\tinf\tinf\n"
     assert main([*call, "--reduce", "count"]) == 0
     assert capsys.readouterr().out.splitlines()[-3:] == ["a\t2", "b\t1", "c\t0"]
     assert main([*call, "--source", "a", "--reduce", "histogram:0,5,10"]) == 0

@@ -157,7 +157,7 @@ def test_interrupt_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_a_failed_write_leaves_nothing(graph_file: Path, tmp_path: Path) -> None:
-    from nearfar.cli.answers import replacing
+    from nearfar.output import replacing
 
     target = tmp_path / "out.csv"
     target.write_text("old")
@@ -191,7 +191,27 @@ def test_duration(seconds: float, text: str) -> None:
         (["sssp", "GRAPH", "0", "--limit", "-5"], "leaves out the source itself: give at least 0"),
         (
             ["sssp", "GRAPH", "0", "--method", "near_far", "--option", "delta=abc"],
-            "delta is 'abc': give a number",
+            "delta is 'abc': give a finite number",
+        ),
+        (
+            ["sssp", "GRAPH", "0", "--method", "near_far", "--option", "delta=inf"],
+            "delta is inf: give a finite number, or none",
+        ),
+        (
+            ["sssp", "GRAPH", "0", "--method", "bucketing", "--option", "buckets=2.5"],
+            "buckets is 2.5: give a whole number",
+        ),
+        (
+            ["sssp", "GRAPH", "0", "--read-option", "directed=no"],
+            "directed is 'no': give true or false, or none",
+        ),
+        (
+            ["sssp", "GRAPH", "0", "--read-option", "coordinate_scale=0"],
+            "coordinate_scale is 0: give a number greater than 0",
+        ),
+        (
+            ["convert", "GRAPH", "x.gr", "--write-option", "comment=3"],
+            "comment is 3: give text",
         ),
         (["distances", "GRAPH", "-o", "no/where.npy"], "its folder does not exist"),
         (["distances", "GRAPH", "-o", "a.npy", "--reduce", "count"], "leave out -o"),

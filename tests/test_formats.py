@@ -305,6 +305,35 @@ class TestDetection:
         with pytest.raises(GraphFormatError, match="pass format="):
             detect(tmp_path / "g")
 
+    def test_columns_as_text(self, tmp_path: Path) -> None:
+        lines, table = tmp_path / "g.txt", tmp_path / "g.csv"
+        lines.write_text("7 0 1\n8 1 2\n")
+        table.write_text("km,a,b\n7,0,1\n8,1,2\n")
+        for graph in (read(lines, columns="1,2,0"), read(table, columns="a,b,km")):
+            assert (graph.n_vertices, graph.weights.tolist()) == (3, [7, 8])
+        for wrong in ("0", "0,x", "", 3, [0, 1.5], "0,0"):
+            with pytest.raises(OptionError, match="two or three"):
+                read(lines, columns=wrong)
+        for wrong in ("a", 3):
+            with pytest.raises(OptionError, match="two or three"):
+                read(table, columns=wrong)
+        with pytest.raises(OptionError, match="where is 'a': give a dict"):
+            read(table, where="a")
+        with pytest.raises(OptionError, match="skip_lines is -1"):
+            read(lines, skip_lines=-1)
+
+    @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".nfg", ".npz", ".mtx", ".gr"])
+    def test_no_vertices_and_no_edges_come_back(self, tmp_path: Path, suffix: str) -> None:
+        path = tmp_path / f"none{suffix}"
+        write(Graph.from_edges([], [], np.zeros(0, dtype=np.int32)), path)
+        graph = read(path)
+        assert (graph.n_vertices, graph.n_edges) == (0, 0)
+
+    def test_the_format_is_that_of_the_file(self, tmp_path: Path) -> None:
+        (tmp_path / "g.gr").write_text("p sp 2 1\na 1 2 3\n")
+        write(read(tmp_path / "g.gr"), tmp_path / "g.nfg")
+        assert read(tmp_path / "g.nfg").attributes["format"] == "native"
+
     def test_unknown_names_and_options(self, tmp_path: Path) -> None:
         graph = Graph.from_edges([0], [1])
         with pytest.raises(OptionError, match="did you mean 'dimacs'"):

@@ -8,18 +8,42 @@ alike.
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from nearfar.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-__all__ = ["DeltaOptions", "LaunchOptions", "NoOptions", "build_options"]
+__all__ = ["DeltaOptions", "LaunchOptions", "NoOptions", "build_options", "check_kind"]
 
 
-_NUMBERS = {"int", "float", "None"}
+def _whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _finite(value: Any) -> bool:
+    if _whole(value):
+        return True
+    return isinstance(value, (float, np.floating)) and math.isfinite(value)
+
+
+def _truth(value: Any) -> bool:
+    return isinstance(value, (bool, np.bool_)) or (_whole(value) and value in (0, 1))
+
+
+#: What an annotation lets in, and what to ask for where something else was given.
+_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "bool": (_truth, "true or false"),
+    "int": (_whole, "a whole number"),
+    "float": (_finite, "a finite number"),
+    "str": (lambda value: isinstance(value, str), "text"),
+    "None": (lambda value: value is None, "none"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +99,31 @@ class LaunchOptions:
             raise OptionError(f"carveout is {self.carveout}: give a percentage, 0 to 100, or -1")
 
 
+def check_kind(owner: str, name: str, value: Any, annotation: str) -> None:
+    """Refuse a value of another kind than an option's annotation names.
+
+    Annotations of anything else than truth values, numbers and text are left to the option's owner.
+
+    Raises
+    ------
+    OptionError
+        Saying what to give.
+    """
+    kinds = annotation.split(" | ")
+    if not set(kinds) <= _KINDS.keys() or any(_KINDS[kind][0](value) for kind in kinds):
+        return
+    wanted = ", or ".join(_KINDS[kind][1] for kind in kinds)
+    raise OptionError(f"{owner}: {name} is {value!r}: give {wanted}")
+
+
 def build_options(cls: type[Any], given: Mapping[str, Any], variant: str) -> Any:
     """Make the options object of a variant from keywords.
 
     Raises
     ------
     OptionError
-        For a name that the variant does not know; the message lists those that it does. For text
-        where it takes a number.
+        For a name that the variant does not know; the message lists those that it does. For a
+        value of another kind than the option's, or one that is out of its range.
     """
     fields = {field.name: str(field.type) for field in dataclasses.fields(cls)}
     known = list(fields)
@@ -90,6 +131,5 @@ def build_options(cls: type[Any], given: Mapping[str, Any], variant: str) -> Any
         if name not in known:
             has = f"it has: {', '.join(known)}" if known else "it has none"
             raise OptionError(f"{variant} has no option {name!r}: {has}{did_you_mean(name, known)}")
-        if isinstance(given[name], str) and set(fields[name].split(" | ")) <= _NUMBERS:
-            raise OptionError(f"{variant}: {name} is {given[name]!r}: give a number")
+        check_kind(variant, name, given[name], fields[name])
     return cls(**given)

@@ -17,6 +17,7 @@ import numpy as np
 
 from nearfar.errors import GraphFormatError, MissingDependencyError, OptionError
 from nearfar.graph import unreached_value
+from nearfar.output import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,7 +121,8 @@ def write_profile(document: dict[str, Any], path: Path) -> None:
         From :func:`profile` or :func:`delta_sweep`.
     path : Path
     """
-    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    with replacing(path) as place:
+        place.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 def read_profile(path: Path) -> dict[str, Any]:
@@ -252,7 +254,8 @@ def plot_profile(document: dict[str, Any], path: Path) -> None:
         f"{document['engine']}: {document['n_vertices']:,} vertices, "
         f"{document['n_edges']:,} edges, work {document['work']:.2f} of Dijkstra's"
     )
-    figure.savefig(path)
+    with replacing(path) as place:
+        figure.savefig(place)
     plt.close(figure)
 
 
@@ -281,5 +284,6 @@ def plot_delta_sweep(document: dict[str, Any], path: Path) -> None:
     right.set_ylabel("vertices an iteration", color="tab:red")
     left.axvline(document["heuristic"], color="black", linewidth=0.8, linestyle=":")
     left.set_title(f"{document['engine']}: work against parallelism")
-    figure.savefig(path)
+    with replacing(path) as place:
+        figure.savefig(place)
     plt.close(figure)

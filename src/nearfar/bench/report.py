@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from nearfar.errors import MissingDependencyError
+from nearfar.output import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +37,8 @@ def write_json(path: Path, data: dict[str, Any]) -> None:
     """Write readable JSON; lists of numbers, such as a sample, take one line each."""
     text = json.dumps(data, indent=1, allow_nan=False)
     numbers = re.compile(r"\[\s+([-+.\deE,\s]+?)\s+\]")
-    path.write_text(numbers.sub(lambda m: "[" + " ".join(m[1].split()) + "]", text) + "\n")
+    with replacing(path) as place:
+        place.write_text(numbers.sub(lambda m: "[" + " ".join(m[1].split()) + "]", text) + "\n")
 
 
 def milliseconds(seconds: float) -> str:
@@ -207,4 +209,5 @@ def plot(runs: Sequence[Run], path: Path, base: str = "scipy") -> None:
     axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
-    figure.savefig(path, metadata={"Software": None})
+    with replacing(path) as there:
+        figure.savefig(there, metadata={"Software": None})

@@ -9,10 +9,8 @@ predecessor.
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -21,16 +19,17 @@ import numpy as np
 
 from nearfar.errors import MissingDependencyError, OptionError
 from nearfar.graph import unreached_value
+from nearfar.output import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from nearfar.graph import Graph
     from nearfar.paths import Paths
 
-__all__ = ["check_output", "replacing", "save_answer"]
+__all__ = ["check_output", "save_answer"]
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet", ".npz", ".json")
 _ROWS = 1 << 16
@@ -91,23 +90,6 @@ def check_folder(path: str) -> None:
         raise OptionError(f"output {path!r}: the folder {folder} does not exist")
     if Path(path).is_dir():
         raise OptionError(f"output {path!r} is a folder: name a file")
-
-
-@contextlib.contextmanager
-def replacing(path: str) -> Iterator[Path]:
-    """Give a temporary path beside ``path`` that replaces it on success and vanishes on failure."""
-    final = Path(path)
-    # The suffixes stay, since some writers choose the format by them.
-    temporary = final.with_name(f".{os.getpid()}.tmp.{final.name}")
-    try:
-        yield temporary
-        temporary.replace(final)
-    except OSError as error:
-        if error.filename == str(temporary):
-            error.filename = path  # the name that the user knows
-        raise
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def save_answer(

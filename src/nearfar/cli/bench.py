@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.arguments import at_least_one
 from nearfar.cli.console import Exit, Progress, emit, note, rows
+from nearfar.output import replacing
 
 if TYPE_CHECKING:
     import argparse
@@ -186,7 +187,8 @@ def _peers(args: argparse.Namespace) -> int:
             write_json(args.output / "peers.json", document(runs, surroundings, settings))
     report = markdown(runs, surroundings)
     if args.output is not None:
-        (args.output / "peers.md").write_text("\n".join(report) + "\n")
+        with replacing(args.output / "peers.md") as place:
+            place.write_text("\n".join(report) + "\n")
         _plot(args, runs)
     emit(args, document(runs, surroundings, settings), report)
     wrong = [

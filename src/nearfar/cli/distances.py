@@ -2,13 +2,17 @@
 
 Every vertex is a source unless some are named. With -o the rows are written block by block, and
 the same command after an interruption goes on where it stopped; --reduce prints a number (or a
-few) a row without keeping the matrix; --pair prints the distance of single pairs.
+few) a row without keeping the matrix; --pair prints the distance of single pairs. inf (null with
+--json) says that a vertex is not reached, and nearest:K fills up with "-" (null).
 """
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from nearfar.cli.arguments import (
     add_graph,
@@ -21,6 +25,8 @@ from nearfar.cli.arguments import (
 )
 from nearfar.cli.console import Exit, emit
 from nearfar.errors import OptionError
+from nearfar.graph import unreached_value
+from nearfar.output import replacing
 
 if TYPE_CHECKING:
     import argparse
@@ -70,31 +76,57 @@ def _reduction(text: str | None) -> Any:
 
 def _with_predecessors(args: argparse.Namespace, graph: Any, sources: Any, call: Any) -> Any:
     """Distances, after both matrices were written."""
-    import numpy as np
-
     from nearfar.many import distances
 
     if args.target or args.reduce:
         raise OptionError("--predecessors goes without --target and --reduce")
-    for path in (args.predecessors, args.out):
-        if path is not None and not path.endswith(".npy"):
-            raise OptionError(f"{path}: with --predecessors both files end in .npy")
     found, before = distances(graph, sources, predecessors=True, **call)
-    np.save(args.predecessors, before)
-    if args.out:
-        np.save(args.out, found)
+    for path, matrix in ((args.predecessors, before), (args.out, found)):
+        if path is not None:
+            with replacing(path) as place, place.open("wb") as file:
+                np.save(file, matrix)
     return found
+
+
+def _check_files(args: argparse.Namespace) -> None:
+    """Refuse what cannot be written before the work is done."""
+    if args.out and args.reduce:
+        raise OptionError("--reduce prints its numbers: leave out -o, or redirect the output")
+    for path in (args.out, args.predecessors):
+        if path is None:
+            continue
+        if not Path(path).resolve().parent.is_dir():
+            raise OptionError(f"output {path!r}: its folder does not exist")
+        if args.predecessors is not None and not path.endswith(".npy"):
+            raise OptionError(f"{path}: with --predecessors both files end in .npy")
+        if args.predecessors is not None and Path(path).is_dir():
+            raise OptionError(f"output {path!r} is a folder: name a file")
+    given = [Path(path).resolve() for path in (args.out, args.predecessors) if path is not None]
+    if len(set(given)) < len(given):
+        raise OptionError(f"-o and --predecessors are both {args.out}: give two files")
+
+
+def _named(found: Any, graph: Any) -> list[Any]:
+    """The answer as lists: inf for what is not reached, names for vertices, None for no vertex."""
+    if isinstance(found, tuple):  # the nearest: vertices and their distances
+        vertices, nearest = found
+        names = [[graph.name_of(v) if v >= 0 else None for v in row] for row in vertices.tolist()]
+        return [names, _named(nearest, graph)[0]]
+    values = found.tolist()
+    if found.dtype.kind == "i":
+        for place in np.argwhere(found == unreached_value(found.dtype)).tolist():
+            row = values
+            for i in place[:-1]:
+                row = row[i]
+            row[place[-1]] = math.inf
+    return [values]
 
 
 def run(args: argparse.Namespace) -> int:
     """Solve and print or write."""
     from nearfar.many import distances
 
-    if args.out and args.reduce:
-        raise OptionError("--reduce prints its numbers: leave out -o, or redirect the output")
-    for path in (args.out, args.predecessors):
-        if path is not None and not Path(path).resolve().parent.is_dir():
-            raise OptionError(f"output {path!r}: its folder does not exist")
+    _check_files(args)
     graph, _ = read_graph(args)
     options = solver_options(args)
     if options.pop("allow_unsafe", False):
@@ -106,8 +138,9 @@ def run(args: argparse.Namespace) -> int:
             )
         pairs = [(read_vertex(graph, s), read_vertex(graph, t)) for s, t in args.pair]
         found = distances(graph, pairs=pairs, limit=args.limit, **options)
-        lines = [f"{s}\t{t}\t{d}" for (s, t), d in zip(pairs, found.tolist(), strict=True)]
-        emit(args, {"pairs": [list(p) for p in pairs], "distances": found.tolist()}, lines)
+        (values,) = _named(found, graph)
+        lines = [f"{s}\t{t}\t{d}" for (s, t), d in zip(pairs, values, strict=True)]
+        emit(args, {"pairs": [list(p) for p in pairs], "distances": values}, lines)
         return Exit.OK
     sources = vertex_list(graph, args.source, "source")
     targets = vertex_list(graph, args.target)
@@ -124,11 +157,11 @@ def run(args: argparse.Namespace) -> int:
         emit(args, facts, [f"{count:,} rows in {args.out}"])
         return Exit.OK
     names = [graph.name_of(v) for v in range(count)] if sources is None else sources
-    parts = found if isinstance(found, tuple) else (found,)
-    values = [part.tolist() for part in parts]
+    values = _named(found, graph)
     lines = []
     for i, name in enumerate(names):
-        cells = [v for value in values for v in (value[i] if parts[0].ndim > 1 else [value[i]])]
+        rows = [value[i] if isinstance(value[i], list) else [value[i]] for value in values]
+        cells = ["-" if cell is None else cell for row in rows for cell in row]
         lines.append("\t".join(map(str, [name, *cells])))
     emit(args, {"sources": names, "values": values if len(values) > 1 else values[0]}, lines)
     return Exit.OK

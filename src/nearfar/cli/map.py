@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from nearfar.cli.answers import check_folder, replacing
+from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import (
     add_graph,
     add_solver,
@@ -20,6 +20,7 @@ from nearfar.cli.arguments import (
 )
 from nearfar.cli.console import Exit, duration, emit, rows
 from nearfar.errors import OptionError
+from nearfar.output import replacing
 
 if TYPE_CHECKING:
     import argparse

@@ -80,7 +80,7 @@ def read(
     with finish(source.path):
         graph = spec.read(source, **options)
         graph.attributes.setdefault("source_file", os.path.basename(source.path))
-        graph.attributes.setdefault("format", spec.name)
+        graph.attributes["format"] = spec.name  # a container keeps what it was made of
         return graph if dtype is None else graph.astype(dtype)
 
 

@@ -14,6 +14,7 @@ to see that such a file was cut short, and ``# Undirected graph`` makes the grap
 
 from __future__ import annotations
 
+import operator
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ def read(
     source: Source,
     *,
     directed: bool | None = None,
-    columns: Sequence[int] | None = None,
+    columns: Sequence[int] | str | None = None,
     weighted: bool | None = None,
     names: bool | None = None,
     header: bool | None = None,
@@ -66,7 +67,8 @@ def read(
         False enters every line in both directions. None: directed, unless a comment says
         ``# Undirected graph``.
     columns : (source, target) or (source, target, weight), or None
-        0-based columns; None takes the first two, and the third as weight if there is one.
+        0-based columns, also as text such as "0,2"; None takes the first two, and the third as
+        weight if there is one.
     weighted : bool or None
         False ignores the third column.
     names : bool or None
@@ -87,9 +89,9 @@ def read(
     from nearfar import _cpu
     from nearfar.graph import Graph
 
-    chosen = list(columns) if columns is not None else [0, 1]
-    if len(chosen) not in (2, 3) or min(chosen) < 0 or len(set(chosen)) != len(chosen):
-        raise OptionError(f"columns is {columns!r}: give two or three different columns from 0 on")
+    chosen = [0, 1] if columns is None else _columns(columns)
+    if skip_lines < 0:
+        raise OptionError(f"skip_lines is {skip_lines}: give 0 or more")
     weight = chosen[2] if len(chosen) == 3 else -1 if columns is not None else -2
     if weighted is False:
         weight = -1
@@ -138,6 +140,18 @@ def read(
         vertex_names=labels,
     )
     return graph
+
+
+def _columns(given: Sequence[int] | str) -> list[int]:
+    """The columns asked for, after checking them."""
+    try:
+        parts = given.split(",") if isinstance(given, str) else map(operator.index, given)
+        chosen = [int(part) for part in parts]
+    except (TypeError, ValueError):
+        chosen = []
+    if len(chosen) not in (2, 3) or min(chosen) < 0 or len(set(chosen)) != len(chosen):
+        raise OptionError(f"columns is {given!r}: give two or three different columns from 0 on")
+    return chosen
 
 
 def _snap_counts(comments: list[bytes]) -> tuple[int | None, int | None]:

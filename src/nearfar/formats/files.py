@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from nearfar import output
 from nearfar.errors import GraphError, GraphFormatError, MissingDependencyError, OptionError
 from nearfar.formats.compression import (
     COMPRESSIONS,
@@ -206,27 +207,21 @@ def replacing(path: str, progress: Progress | None = None) -> Iterator[Sink]:
     GraphFormatError
         If the folder does not exist or cannot be written.
     """
-    folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
-    if os.path.isdir(path):
-        raise GraphFormatError("this is a folder: give a file name", path)
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise GraphFormatError(f"it cannot be written: {reason}", path) from None
-    done = False
-    try:
-        with os.fdopen(descriptor, "wb") as raw, packer(raw, split_suffix(path)[1]) as file:
+        with (
+            output.replacing(path) as place,
+            place.open("wb") as raw,
+            packer(raw, split_suffix(path)[1]) as file,
+        ):
             yield Sink(path, file, progress)
-        os.replace(temporary, path)
-        done = True
+    except IsADirectoryError:
+        raise GraphFormatError("this is a folder: give a file name", path) from None
     except OSError as error:
         raise GraphFormatError(f"it cannot be written: {error.strerror or error}", path) from error
-    finally:
-        if not done:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+    except ValueError as error:
+        if "\0" not in path:
+            raise
+        raise GraphFormatError(f"it cannot be written: {error}", path) from None
 
 
 def chunks_of_rows(graph: Graph, edges: int = 1 << 20) -> Iterator[tuple[int, int, int]]:
@@ -258,7 +253,7 @@ def library_errors(path: str, what: str) -> Iterator[None]:
     """
     try:
         yield
-    except (GraphFormatError, MissingDependencyError, OptionError):
+    except (GraphFormatError, MissingDependencyError, OptionError, MemoryError):
         raise
     except Exception as error:
         text = " ".join(str(error).split()) or type(error).__name__

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nearfar.errors import OptionError
+from nearfar.options import check_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,26 +68,32 @@ class Format:
         return _options(self.write)
 
     def check_options(self, given: dict[str, Any], *, writing: bool) -> None:
-        """Refuse an option that the format does not have.
+        """Refuse an option that the format does not have, or a value of another kind than its own.
 
         Raises
         ------
         OptionError
-            Naming the options that it has.
+            Naming the options that it has, or what to give.
         """
         known = self.write_options() if writing else self.read_options()
-        for name in given:
+        verb = "writing" if writing else "reading"
+        for name, value in given.items():
             if name not in known:
                 has = f"it has: {', '.join(known)}" if known else "it has none"
-                verb = "writing" if writing else "reading"
                 raise OptionError(f"{verb} {self.name} files has no option {name!r}; {has}")
+            annotation = _parameters(self.write if writing else self.read)[name].annotation
+            check_kind(f"{verb} {self.name} files", name, value, str(annotation))
+
+
+def _parameters(function: Callable[..., Any] | None) -> dict[str, inspect.Parameter]:
+    if function is None:
+        return {}
+    parameters = inspect.signature(function).parameters
+    return {name: p for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
 
 
 def _options(function: Callable[..., Any] | None) -> dict[str, Any]:
-    if function is None:
-        return {}
-    parameters = inspect.signature(function).parameters.values()
-    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    return {name: p.default for name, p in _parameters(function).items()}
 
 
 def register(spec: Format) -> Format:

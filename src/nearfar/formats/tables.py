@@ -62,7 +62,7 @@ def sniff(head: bytes) -> bool:
 def read(
     source: Source,
     *,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] | str | None = None,
     directed: bool = True,
     where: dict[str, Any] | None = None,
     base: int | None = None,
@@ -73,7 +73,7 @@ def read(
     Parameters
     ----------
     columns : (source, target) or (source, target, weight), or None
-        Column names; None looks for usual ones.
+        Column names, also as text such as "from,to,km"; None looks for usual ones.
     directed : bool
         False enters every row in both directions.
     where : dict or None
@@ -90,6 +90,8 @@ def read(
     import_extra("pyarrow", "tables", "reading tables")
     with library_errors(source.path, "table"):
         table = _load(source)
+        if not isinstance(where or {}, dict):
+            raise OptionError(f"where is {where!r}: give a dict of columns and values, in Python")
         for name, value in (where or {}).items():
             table = _rows_where(source, table, name, value)
         chosen = _choose(source, table.column_names, columns)
@@ -154,14 +156,15 @@ def _rows_where(source: Source, table: Any, name: str, value: Any) -> Any:
     return table.filter(compute.equal(table[name], value))
 
 
-def _choose(source: Source, present: list[str], wanted: Sequence[str] | None) -> list[str]:
+def _choose(source: Source, present: list[str], wanted: Sequence[str] | str | None) -> list[str]:
     if wanted is not None:
-        if isinstance(wanted, str) or len(wanted) not in (2, 3):
+        names = wanted.split(",") if isinstance(wanted, str) else wanted
+        if not isinstance(names, (list, tuple)) or len(names) not in (2, 3):
             raise OptionError(f"columns is {wanted!r}: give two or three names")
-        for name in wanted:
+        for name in names:
             if present.count(name) != 1:
                 raise source.fail(f"no column {name!r}; it has {', '.join(present)}", 1)
-        return list(wanted)
+        return list(names)
     plain = {re.sub(r"^[~:_]+|:.*$", "", name).strip().lower(): name for name in reversed(present)}
     found = []
     for kind in (_SOURCES, _TARGETS, _WEIGHTS):
@@ -183,7 +186,7 @@ def _ends(source: Source, table: Any, name: str) -> NDArray[Any]:
     kind = column.type
     if pyarrow.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
-    if pyarrow.types.is_integer(kind):
+    if pyarrow.types.is_integer(kind) or len(table) == 0:  # text of no rows has no type
         return np.ascontiguousarray(column.cast(pyarrow.int64()).to_numpy())
     if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
         raise source.fail(f"column {name!r} holds {kind}: ends are integers or text")
@@ -196,6 +199,8 @@ def _numbers(source: Source, table: Any, name: str) -> NDArray[Any]:
 
     column = table[name]
     _refuse_empty(source, column, name)
+    if len(table) == 0:
+        return np.zeros(0, dtype=np.int32)
     if not (pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)):
         for row, value in enumerate(column.to_pylist()):
             if not _is_number(value):

@@ -6,13 +6,13 @@ import base64
 import hashlib
 import html
 import json
-import os
 import re
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from nearfar.errors import OptionError
+from nearfar.output import replacing
 from nearfar.report.markdown import Renderer
 
 __all__ = ["report_html", "write_report"]
@@ -247,10 +247,6 @@ def write_report(folder: Path, output: Path | None = None, *, title: str | None 
     """
     target = folder / "report.html" if output is None else output
     text = report_html(folder, title=title, leave_out=target)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(target) as place:
+        place.write_text(text, encoding="utf-8")
     return target
