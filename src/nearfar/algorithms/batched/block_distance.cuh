@@ -1,10 +1,12 @@
-// Distances of one source as a block keeps them: 16, 32 or 64 bits that order like the number.
+// What both kernels of a block a source share: distances of 16, 32 or 64 bits that order like the number, the
+// rows that a block takes, and what it counts.
 //
 // Macros: SLOT_BITS (16, 32 or 64), FLOATING (1: WEIGHT_T is a float of SLOT_BITS and a slot holds its bits).
 // A distance of `cap` or more counts as unreached; the array starts at cap, so no sum that reaches it ever
 // improves anything and no sum overflows: cap and weights are below 2^31 (2^63 in 64 bits, 2^16 in 16 bits,
 // whose sums are made in 32), and a heavier weight counts as that bound, which is no less than cap.
 // requires: cuda/edges.cuh
+// requires: cuda/memory.cuh
 // requires: cuda/warp.cuh
 #pragma once
 
@@ -92,4 +94,26 @@ __device__ __forceinline__ bool lower(slot_t* slots, int v, value_t value) {
   slot_t* slot = slots + v;
   return value < *const_cast<volatile slot_t*>(slot) && value < atomicMin(slot, value);
 #endif
+}
+
+// The block's next row, from a counter, and the steps that it may take. Every thread calls it.
+__device__ __forceinline__ void next_row(int* counter, const uint64* stats, int* row,
+                                         uint64* most_steps) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    *row = atomicAdd(counter, 1);
+    *most_steps = load_relaxed(stats + 3);
+  }
+  __syncthreads();
+}
+
+// What the block has done: edges and vertices of this thread, steps of the block.
+__device__ __forceinline__ void add_work(uint64* stats, uint64 edges, uint64 steps, uint64 vertices) {
+  edges = warp_sum(edges);
+  vertices = warp_sum(vertices);
+  if (lane_id() == 0) {
+    atomicAdd(&stats[0], edges);
+    atomicAdd(&stats[2], vertices);
+  }
+  if (threadIdx.x == 0) atomicAdd(&stats[1], steps);
 }

@@ -27,7 +27,6 @@
 // memory: slots rounded up to 4 bytes, then 3 bitmaps of (n + 31) / 32 words, and with LISTS 8 bytes a thread.
 // requires: algorithms/batched/block_distance.cuh
 // requires: cuda/spread_rows.cuh
-// requires: cuda/memory.cuh
 
 #ifndef LISTS
 #define LISTS 0
@@ -90,12 +89,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
 #endif
   uint64 relaxed = 0, steps = 0, processed = 0;
   for (;;) {
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      row_now = atomicAdd(counter, 1);
-      most_steps = load_relaxed(stats + 3);
-    }
-    __syncthreads();
+    next_row(counter, stats, &row_now, &most_steps);
     const long long row = row_now;
     if (row >= rows) break;
     const int source = static_cast<int>(sources ? sources[row] : first + row);
@@ -233,11 +227,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       if (threadIdx.x == 0 && cap - farthest <= heaviest) overflow[row] = 1;
     }
   }
-  relaxed = warp_sum(relaxed);
-  processed = warp_sum(processed);
-  if (lane == 0) {
-    atomicAdd(&stats[0], relaxed);
-    atomicAdd(&stats[2], processed);
-  }
-  if (threadIdx.x == 0) atomicAdd(&stats[1], steps);
+  add_work(stats, relaxed, steps, processed);
 }

@@ -65,12 +65,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   const int lane = lane_id(), warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
   uint64 relaxed = 0, steps = 0, processed = 0;
   for (;;) {
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      row_now = atomicAdd(counter, 1);
-      most_steps = load_relaxed(stats + 3);
-    }
-    __syncthreads();
+    next_row(counter, stats, &row_now, &most_steps);
     const long long row = row_now;
     if (row >= rows) break;
     const int source = static_cast<int>(sources ? sources[row] : first + row);
@@ -172,11 +167,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     for (long long c = threadIdx.x; c < width; c += blockDim.x)
       to[c] = as_weight(load_relaxed(distance + (columns ? columns[c] : c)), cap);
   }
-  relaxed = warp_sum(relaxed);
-  processed = warp_sum(processed);
-  if (lane == 0) {
-    atomicAdd(&stats[0], relaxed);
-    atomicAdd(&stats[2], processed);
-  }
-  if (threadIdx.x == 0) atomicAdd(&stats[1], steps);
+  add_work(stats, relaxed, steps, processed);
 }
