@@ -58,7 +58,7 @@ class KernelRows:
 def kernel_seconds(row: Row, *names: str) -> float:
     """Seconds of some kernels of a run; of all without names."""
     chosen: Iterable[str] = names or row["kernels"]
-    return sum(row["kernels"][n]["seconds"] for n in chosen if n in row["kernels"])
+    return float(sum(row["kernels"][n]["seconds"] for n in chosen if n in row["kernels"]))
 
 
 def share(row: Row, *names: str) -> float:
@@ -92,6 +92,20 @@ def johnson(kernels: KernelRows) -> list[str]:
         "once. The graphs named by their size are uniform random ones of out-degree 12."
     )
     return kernels.table("Where an iteration's time goes", columns, rows, note)
+
+
+def relax_microseconds(kernels: KernelRows, form: str) -> dict[str, float]:
+    """Microseconds of the relax kernel an iteration of a form, by graph of the paper."""
+    return {
+        r["graph"]: kernel_seconds(r, *_RELAX) * 1e6 / r["counters"]["iterations"]
+        for r in kernels.rows
+        if r["label"] == form and r["graph"] in PAPER_GRAPHS
+    }
+
+
+def relax_share(kernels: KernelRows, graphs: Iterable[str], form: str) -> list[float]:
+    """Percent of a run that its relax kernel takes."""
+    return [share(kernels.at(g, form), *_RELAX) for g in graphs]
 
 
 def queue_over_flag(kernels: KernelRows, graphs: list[str], *, relax: bool) -> list[float]:
