@@ -21,7 +21,7 @@ HELP = "one shortest path"
 EXAMPLES = """\
 nearfar path roads.gr.gz 1 42
 nearfar path roads.gr.gz 1 42 --json
-nearfar path town.osm.pbf 25291516 25291562 --read-option mode=walk"""
+nearfar path town.osm.pbf 25291537 25291564 --read-option mode=walk"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -22,7 +22,7 @@ HELP = "the k shortest paths"
 EXAMPLES = """\
 nearfar paths roads.gr.gz 1 42
 nearfar paths roads.gr.gz 1 42 -k 10 --json
-nearfar paths town.osm.pbf 25291516 25291562 -k 5 --read-option mode=walk"""
+nearfar paths town.osm.pbf 25291537 25291564 -k 5 --read-option mode=walk"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
