@@ -25,6 +25,7 @@ __all__ = [
     "solver_options",
     "value_of",
     "vertex_list",
+    "write_graph",
 ]
 
 # Keywords of sssp that are not options of a method.
@@ -62,7 +63,12 @@ def add_solver(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="'auto' (default), an idea or a variant id; `nearfar methods` lists them",
     )
-    group.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
+    group.add_argument(
+        "--device",
+        default="auto",
+        choices=["auto", "cpu", "cuda"],
+        help="where to run (default: auto, by estimate)",
+    )
     group.add_argument("--threads", type=int, metavar="N", help="CPU workers (default: all cores)")
     group.add_argument(
         "--option",
@@ -149,6 +155,17 @@ def read_graph(args: argparse.Namespace) -> tuple[Graph, float]:
     with Progress(f"reading {args.graph}", enabled=not args.quiet) as progress:
         graph = read(args.graph, format=args.format, progress=progress.stage, **options)
     return graph, time.perf_counter() - began
+
+
+def write_graph(args: argparse.Namespace, graph: Graph, form: str | None) -> float:
+    """Write a graph to ``args.output`` in a format, or that of its name; returns the seconds."""
+    from nearfar.formats import write
+
+    began = time.perf_counter()
+    options = key_values(args.write_option, "--write-option")
+    with Progress(f"writing {args.output}", enabled=not args.quiet) as progress:
+        write(graph, args.output, format=form, progress=progress.stage, **options)
+    return time.perf_counter() - began
 
 
 def read_vertex(graph: Graph, text: str, what: str = "vertex") -> Any:

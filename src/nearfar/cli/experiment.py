@@ -35,7 +35,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SCALE",
         help="small (default; minutes on two cores), paper (the paper's sizes) or beyond",
     )
-    parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
+    parser.add_argument(
+        "--device",
+        default="auto",
+        choices=["auto", "cpu", "cuda"],
+        help="cuda measures the GPU's methods too (default: auto, where there is a GPU)",
+    )
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="folder for results")
     parser.add_argument("--rounds", type=int, metavar="N", help="timed solves a source")
     parser.add_argument("--sources", type=int, metavar="N", help="sources a graph")
