@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.errors import OptionError
+from nearfar.algorithms.batched.options import LaneOptions, WorkerOptions
 from nearfar.registry import Answer, Request, Workspace, variant
 
 if TYPE_CHECKING:
@@ -18,63 +17,9 @@ if TYPE_CHECKING:
 
     from nearfar.graph import Graph
 
-__all__ = ["LaneOptions", "WorkerOptions", "lanes", "worker_per_source"]
+__all__ = ["lanes", "worker_per_source"]
 
 BATCH = frozenset({"batch", "all_pairs"})
-
-#: Below so many vertices the queue is short, and a heap of it costs less than a ring of buckets.
-BUCKETS_FROM = 512
-
-
-@dataclass(frozen=True, slots=True)
-class LaneOptions:
-    """Options of ``lanes@cpu``.
-
-    Parameters
-    ----------
-    width : {8, 16, 32, 64} or None
-        Sources a sweep. None takes two cache lines a vertex: 64 lanes of 16 bits, 32 of 32 or 16
-        of 64. A width that the type of the lanes does not have is replaced by the nearest that it
-        has.
-    delta : float or None
-        Width of a bucket in units of the weights, greater than 0; None takes a quarter of the mean
-        weight.
-    """
-
-    width: int | None = None
-    delta: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.width not in (None, 8, 16, 32, 64):
-            raise OptionError(f"width is {self.width!r}: give 8, 16, 32 or 64, or None")
-        if self.delta is not None and not self.delta > 0:
-            raise OptionError(f"delta is {self.delta}: give a number greater than 0, or None")
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerOptions:
-    """Options of ``worker_per_source@cpu``.
-
-    Parameters
-    ----------
-    queue : {"heap", "buckets"} or None
-        A 4-ary heap (Dijkstra's method) or a ring of buckets (sequential delta-stepping). None
-        takes buckets from 512 vertices on, unless there are fewer edges than vertices. The answer
-        is the same.
-    """
-
-    queue: Literal["heap", "buckets"] | None = None
-
-    def __post_init__(self) -> None:
-        if self.queue not in (None, "heap", "buckets"):
-            raise OptionError(f"queue is {self.queue!r}: use 'heap', 'buckets' or None")
-
-    def buckets(self, graph: Graph) -> bool:
-        """Whether searches of this graph order their vertices in buckets."""
-        if self.queue is not None:
-            return self.queue == "buckets"
-        # With fewer edges than vertices a search has few vertices pending at a time, as on a path.
-        return graph.n_vertices >= BUCKETS_FROM and graph.n_edges >= graph.n_vertices
 
 
 def answer_rows(graph: Graph, sources: NDArray[Any], workspace: Workspace) -> NDArray[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,10 +10,10 @@ import numpy as np
 
 from nearfar.algorithms.batched.device_rows import Rows, Values
 from nearfar.algorithms.batched.essential import Essential, sparse, stages
+from nearfar.algorithms.batched.options import BlockOptions
 from nearfar.cuda import runtime
-from nearfar.errors import OptionError
-from nearfar.graph import unreached_value
-from nearfar.options import DeltaOptions, NoOptions
+from nearfar.graph import limit_in_dtype
+from nearfar.options import NoOptions
 from nearfar.registry import Answer, Request, Workspace, variant
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph import Graph
 
-__all__ = ["BlockOptions", "block_per_source", "block_per_source_global", "lanes"]
+__all__ = ["block_per_source", "block_per_source_global", "lanes"]
 
 BATCH = frozenset({"batch", "all_pairs"})
 MOST_ENTRIES = 8192  # of each queue in shared memory
@@ -31,42 +30,6 @@ RESIDENT = 1024  # threads a multiprocessor that 64 registers a thread leave roo
 LISTS_FROM = 20_000  # vertices; smaller graphs have few words to share out
 _LIST = 8  # bytes of lists a thread, where there are lists
 _SHARED_STATIC = 1024  # what a block takes besides its dynamic shared memory, at most
-
-
-@dataclass(frozen=True, slots=True)
-class BlockOptions(DeltaOptions):
-    """Options of ``block_per_source@cuda`` and ``block_per_source_global@cuda``.
-
-    Parameters
-    ----------
-    delta : float or None
-        Step of the threshold in units of the weights; None takes the mean weight in the shared
-        layout (4 times it below 4 edges a vertex) and 16 times it in the global one, whose steps
-        cost more than repeated work.
-    slot_bits : {16, 32, 64} or None
-        Bits of a distance in shared memory; None tries 16 for integers where more blocks fit then.
-        Rows that do not fit are repeated with the bits of the weights. Floats have the bits of the
-        weights.
-    block_threads : {128, 256, 512, 1024} or None
-        Threads a block; None fills the multiprocessor with as many blocks as their memory allows.
-    lists : bool or None
-        Whether a warp lists the vertices of its words before it relaxes them, so that all lanes
-        have one; takes 8 bytes a thread of shared memory. Shared layout only, and left out where
-        the memory does not allow it. None: for int32 weights and 20,000 vertices or more.
-    """
-
-    slot_bits: int | None = None
-    block_threads: int | None = None
-    lists: bool | None = None
-
-    def __post_init__(self) -> None:
-        DeltaOptions.__post_init__(self)
-        if self.slot_bits not in (None, 16, 32, 64):
-            raise OptionError(f"slot_bits is {self.slot_bits!r}: give 16, 32 or 64, or None")
-        if self.block_threads not in (None, 128, 256, 512, 1024):
-            raise OptionError(
-                f"block_threads is {self.block_threads!r}: give 128, 256, 512 or 1024, or None"
-            )
 
 
 def _bitmaps(n: int, count: int) -> int:
@@ -123,80 +86,15 @@ def block_per_source(
     graph: Graph, sources: NDArray[np.int64], options: BlockOptions, workspace: Workspace
 ) -> Answer:
     """Near-far in shared memory, block by block; 16-bit distances first for integers."""
-    cp = runtime.cupy()
-    here = runtime.device()
     rows = Rows(graph, sources, workspace)
     if rows.nothing is not None:
         return rows.nothing
-    n, full = rows.n, 8 * graph.weight_dtype.itemsize
-    delta = options.delta if options.delta is not None else _delta(graph)
-    integer = graph.weight_dtype.kind == "i"
-    lists = options.lists
-    if lists is None:
-        lists = graph.weight_dtype == np.int32 and n >= LISTS_FROM
-    lists = lists and _shared(n, 16 if integer else full) <= _room(here, lists=True)
-    room = _room(here, lists)
-    full_fits = _shared(n, full) <= room
-    bits = full
-    if integer:
-        narrow = 2 * int(graph.max_weight) < 2**16
-        same = _blocks(here, n, 32, lists) == _blocks(here, n, 16, lists)
-        if narrow and same and _shared(n, 32) <= room:
-            narrow = False  # wider ones are lowered by one instruction and never repeated
-        asked = options.slot_bits or (16 if narrow else 32)
-        bits = next((b for b in (asked, 32, 16) if b <= full and _shared(n, b) <= room), 16)
-    if _shared(n, bits) > room:
+    search = _SharedSearch(graph, options, workspace, rows)
+    if not search.fits:
         return block_per_source_global(graph, sources, options, workspace)
-
-    def launch(
-        chosen: NDArray[np.int64], places: NDArray[np.int64] | None, bits: int, out: Any
-    ) -> Any:
-        values = Values(graph, workspace.limit, delta, bits)
-        blocks_each = _blocks(here, n, bits, lists)
-        threads = options.block_threads or max(
-            LEAST_THREADS, 2 ** int(math.log2(RESIDENT // blocks_each))
-        )
-        blocks_each = max(1, min(blocks_each, RESIDENT // threads))
-        shared = _shared(n, bits) + (_LIST * threads if lists else 0)
-        program = runtime.program(
-            "algorithms/batched/block_per_source.cuh",
-            {
-                **rows.device.macros,
-                "SLOT_BITS": bits,
-                "FLOATING": int(not integer),
-                "BLOCK_THREADS": threads,
-                "BLOCKS_EACH": blocks_each,
-                "THICK_WORDS": 16 if sparse(graph) else 8,
-                "LISTS": int(lists),
-            },
-        )
-        kernel = program.kernel("block_per_source")
-        kernel.allow_shared(shared)
-        k = len(chosen)
-        check = bits < full and not values.limited
-        overflow = cp.zeros(k if check else 1, dtype=np.int32)
-        counter = cp.zeros(1, dtype=np.int32)
-        begin = int(chosen[0])
-        in_order = bool((chosen == np.arange(begin, begin + k)).all())
-        listed = None if in_order else cp.asarray(chosen)
-        where = None if places is None else cp.asarray(places)
-        blocks = min(max(kernel.resident_blocks(threads, shared), 1), k)
-        kernel(
-            blocks,
-            threads,
-            (
-                *(edges.offsets, edges.edges, listed, where, np.int64(begin), np.int64(k)),
-                *(rows.columns, np.int64(rows.width), out, np.int32(n), values.delta, values.cap),
-                *(values.heaviest, np.int32(check), counter, overflow, rows.counters),
-            ),
-            shared=shared,
-        )
-        return overflow if check else None
-
     solved, repeated = [], 0
-    edges = Essential(graph, rows.device)
-    whole = integer and rows.columns is None
-    for first, last in rows.parts(64 * 1024 + 4 * edges.edges.nbytes):
+    whole = search.integer and rows.columns is None
+    for first, last in rows.parts(64 * 1024 + 4 * search.edges.edges.nbytes):
         out = rows.memory(first, last)
         chosen = sources[first:last]
         order, bounds = stages(graph, chosen) if whole else (None, [0, last - first])
@@ -204,22 +102,115 @@ def block_per_source(
             # None: every row in the order given, so that nothing is uploaded for them.
             places = None if order is None else order[low:high]
             some = chosen if places is None else chosen[places]
-            overflow = launch(some, places, bits, out)
-            lost: Any = [] if overflow is None else np.flatnonzero(overflow.get())
-            if len(lost):
-                repeated += len(lost)
-                where = lost if places is None else places[lost]
-                if full_fits:
-                    launch(some[lost], where, full, out)
-                else:
-                    plain = Workspace(limit=workspace.limit, columns=workspace.columns)
-                    fixed = block_per_source_global(graph, some[lost], options, plain).distances
-                    out[cp.asarray(where)] = cp.asarray(fixed)
+            repeated += search.solve(some, places, out)
             if places is not None and high < last - first:
-                edges.drop(some, places, out)
+                search.edges.drop(some, places, out)
         solved.append(rows.kept(out))
-    more = {"slot_bits": bits, "repeated_rows": repeated, "edges_kept": edges.count}
-    return rows.answer(solved, delta=delta, **more)
+    more = {"slot_bits": search.bits, "repeated_rows": repeated, "edges_kept": search.edges.count}
+    return rows.answer(solved, delta=search.delta, **more)
+
+
+class _SharedSearch:
+    """How the blocks of one batch use shared memory, and their launches.
+
+    Attributes
+    ----------
+    edges : Essential
+        What is left of the graph's edges.
+    bits : int
+        Of a distance in shared memory, at first.
+    fits : bool
+        Whether the memory of a multiprocessor is enough for a block.
+    integer : bool
+        Whether weights are integers.
+    delta : float
+    """
+
+    def __init__(
+        self, graph: Graph, options: BlockOptions, workspace: Workspace, rows: Rows
+    ) -> None:
+        self.graph, self.options, self.workspace, self.rows = graph, options, workspace, rows
+        self.here = runtime.device()
+        n, self.full = rows.n, 8 * graph.weight_dtype.itemsize
+        self.integer = graph.weight_dtype.kind == "i"
+        self.delta = options.delta if options.delta is not None else _delta(graph)
+        lists = options.lists
+        if lists is None:
+            lists = graph.weight_dtype == np.int32 and n >= LISTS_FROM
+        least = 16 if self.integer else self.full
+        self.lists = lists and _shared(n, least) <= _room(self.here, lists=True)
+        self.room = _room(self.here, self.lists)
+        self.bits = self._first_bits() if self.integer else self.full
+        self.fits = _shared(n, self.bits) <= self.room
+        self.edges = Essential(graph, rows.device)
+
+    def _first_bits(self) -> int:
+        """Bits of an integer distance that the first launch tries: those asked for, if they fit."""
+        n = self.rows.n
+        narrow = 2 * int(self.graph.max_weight) < 2**16
+        same = _blocks(self.here, n, 32, self.lists) == _blocks(self.here, n, 16, self.lists)
+        if narrow and same and _shared(n, 32) <= self.room:
+            narrow = False  # wider ones are lowered by one instruction and never repeated
+        asked = self.options.slot_bits or (16 if narrow else 32)
+        fitting = (b for b in (asked, 32, 16) if b <= self.full and _shared(n, b) <= self.room)
+        return next(fitting, 16)
+
+    def solve(self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, out: Any) -> int:
+        """Write the rows of the sources to those places; how many were too wide and repeated."""
+        overflow = self._launch(sources, places, self.bits, out)
+        lost: Any = [] if overflow is None else np.flatnonzero(overflow.get())
+        if not len(lost):
+            return 0
+        where = lost if places is None else places[lost]
+        if _shared(self.rows.n, self.full) <= self.room:
+            self._launch(sources[lost], where, self.full, out)
+        else:
+            cp = runtime.cupy()
+            plain = Workspace(limit=self.workspace.limit, columns=self.workspace.columns)
+            fixed = block_per_source_global(self.graph, sources[lost], self.options, plain)
+            out[cp.asarray(where)] = cp.asarray(fixed.distances)
+        return len(lost)
+
+    def _launch(
+        self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, bits: int, out: Any
+    ) -> Any:
+        """One launch; a flag a source on the device says which rows did not fit, or None."""
+        cp = runtime.cupy()
+        rows, edges = self.rows, self.edges
+        values = Values(self.graph, self.workspace.limit, self.delta, bits)
+        blocks_each = _blocks(self.here, rows.n, bits, self.lists)
+        threads = self.options.block_threads or max(
+            LEAST_THREADS, 2 ** int(math.log2(RESIDENT // blocks_each))
+        )
+        shared = _shared(rows.n, bits) + (_LIST * threads if self.lists else 0)
+        macros = {
+            **rows.device.macros,
+            "SLOT_BITS": bits,
+            "FLOATING": int(not self.integer),
+            "BLOCK_THREADS": threads,
+            "BLOCKS_EACH": max(1, min(blocks_each, RESIDENT // threads)),
+            "THICK_WORDS": 16 if sparse(self.graph) else 8,
+            "LISTS": int(self.lists),
+        }
+        program = runtime.program("algorithms/batched/block_per_source.cuh", macros)
+        kernel = program.kernel("block_per_source")
+        kernel.allow_shared(shared)
+        k = len(sources)
+        check = bits < self.full and not values.limited
+        overflow = cp.zeros(k if check else 1, dtype=np.int32)
+        counter = cp.zeros(1, dtype=np.int32)
+        begin = int(sources[0])
+        in_order = bool((sources == np.arange(begin, begin + k)).all())
+        listed = None if in_order else cp.asarray(sources)
+        where = None if places is None else cp.asarray(places)
+        arguments = (
+            *(edges.offsets, edges.edges, listed, where, np.int64(begin), np.int64(k)),
+            *(rows.columns, np.int64(rows.width), out, np.int32(rows.n), values.delta, values.cap),
+            *(values.heaviest, np.int32(check), counter, overflow, rows.counters),
+        )
+        blocks = min(max(kernel.resident_blocks(threads, shared), 1), k)
+        kernel(blocks, threads, arguments, shared=shared)
+        return overflow if check else None
 
 
 @variant(
@@ -320,12 +311,7 @@ def lanes(
     program = runtime.program("algorithms/batched/lanes.cuh", device.macros)
     solve, write = program.kernel("lanes"), program.kernel("lanes_rows")
     blocks = min(solve.resident_blocks(256), runtime.device().multiprocessors * 8)
-    top = weight.type(unreached_value(weight))
-    limit = top
-    if workspace.limit is not None and workspace.limit < top:
-        limit = weight.type(workspace.limit)
-        if weight.kind == "f":
-            limit = np.nextafter(limit, top)
+    limit = limit_in_dtype(workspace.limit, weight)
     solved = []
     for first, last in parts:
         out = rows.memory(first, last)

@@ -1,0 +1,104 @@
+"""Options of the variants for many sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from nearfar.errors import OptionError
+from nearfar.options import DeltaOptions
+
+if TYPE_CHECKING:
+    from nearfar.graph import Graph
+
+__all__ = ["BlockOptions", "LaneOptions", "WorkerOptions"]
+
+#: Below so many vertices the queue is short, and a heap of it costs less than a ring of buckets.
+BUCKETS_FROM = 512
+
+
+@dataclass(frozen=True, slots=True)
+class LaneOptions:
+    """Options of ``lanes@cpu``.
+
+    Parameters
+    ----------
+    width : {8, 16, 32, 64} or None
+        Sources a sweep. None takes two cache lines a vertex: 64 lanes of 16 bits, 32 of 32 or 16
+        of 64. A width that the type of the lanes does not have is replaced by the nearest that it
+        has.
+    delta : float or None
+        Width of a bucket in units of the weights, greater than 0; None takes a quarter of the mean
+        weight.
+    """
+
+    width: int | None = None
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.width not in (None, 8, 16, 32, 64):
+            raise OptionError(f"width is {self.width!r}: give 8, 16, 32 or 64, or None")
+        if self.delta is not None and not self.delta > 0:
+            raise OptionError(f"delta is {self.delta}: give a number greater than 0, or None")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerOptions:
+    """Options of ``worker_per_source@cpu``.
+
+    Parameters
+    ----------
+    queue : {"heap", "buckets"} or None
+        A 4-ary heap (Dijkstra's method) or a ring of buckets (sequential delta-stepping). None
+        takes buckets from 512 vertices on, unless there are fewer edges than vertices. The answer
+        is the same.
+    """
+
+    queue: Literal["heap", "buckets"] | None = None
+
+    def __post_init__(self) -> None:
+        if self.queue not in (None, "heap", "buckets"):
+            raise OptionError(f"queue is {self.queue!r}: use 'heap', 'buckets' or None")
+
+    def buckets(self, graph: Graph) -> bool:
+        """Whether searches of this graph order their vertices in buckets."""
+        if self.queue is not None:
+            return self.queue == "buckets"
+        # With fewer edges than vertices a search has few vertices pending at a time, as on a path.
+        return graph.n_vertices >= BUCKETS_FROM and graph.n_edges >= graph.n_vertices
+
+
+@dataclass(frozen=True, slots=True)
+class BlockOptions(DeltaOptions):
+    """Options of ``block_per_source@cuda`` and ``block_per_source_global@cuda``.
+
+    Parameters
+    ----------
+    delta : float or None
+        Step of the threshold in units of the weights; None takes the mean weight in the shared
+        layout (4 times it below 4 edges a vertex) and 16 times it in the global one, whose steps
+        cost more than repeated work.
+    slot_bits : {16, 32, 64} or None
+        Bits of a distance in shared memory; None tries 16 for integers where more blocks fit then.
+        Rows that do not fit are repeated with the bits of the weights. Floats have the bits of the
+        weights.
+    block_threads : {128, 256, 512, 1024} or None
+        Threads a block; None fills the multiprocessor with as many blocks as their memory allows.
+    lists : bool or None
+        Whether a warp lists the vertices of its words before it relaxes them, so that all lanes
+        have one; takes 8 bytes a thread of shared memory. Shared layout only, and left out where
+        the memory does not allow it. None: for int32 weights and 20,000 vertices or more.
+    """
+
+    slot_bits: int | None = None
+    block_threads: int | None = None
+    lists: bool | None = None
+
+    def __post_init__(self) -> None:
+        DeltaOptions.__post_init__(self)
+        if self.slot_bits not in (None, 16, 32, 64):
+            raise OptionError(f"slot_bits is {self.slot_bits!r}: give 16, 32 or 64, or None")
+        if self.block_threads not in (None, 128, 256, 512, 1024):
+            raise OptionError(
+                f"block_threads is {self.block_threads!r}: give 128, 256, 512 or 1024, or None"
+            )
