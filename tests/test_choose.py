@@ -133,6 +133,40 @@ def test_workers_are_for_graphs_that_keep_them_busy(grid: Graph) -> None:
     assert first(large, device="cpu", threads=1) == "delta_stepping@cpu"
 
 
+def test_many_sources_share_lanes_where_their_searches_run_alike(grid: Graph) -> None:
+    many = {"problem": "batch", "n_sources": 256, "device": "cpu"}
+    for graph in (
+        generate("uniform_random", vertices=2000, degree=8),
+        generate("kronecker", scale=10),
+    ):
+        assert first(graph, **many) == "lanes@cpu"
+    for graph in (grid, generate("path", vertices=5000)):
+        assert first(graph, **many) == "worker_per_source@cpu"
+    assert first(generate("grid", rows=25, columns=25), **many) == "lanes@cpu"
+    assert first(grid, problem="batch", n_sources=4, device="cpu") == "worker_per_source@cpu"
+
+
+@pytest.mark.parametrize(
+    ("family", "size", "queue"),
+    [
+        ("grid", {"rows": 300, "columns": 300}, "delta_stepping@cpu"),
+        ("path", {"vertices": 5000}, "dijkstra_dary_heap@cpu"),
+        ("grid", {"rows": 20, "columns": 20}, "dijkstra_dary_heap@cpu"),
+    ],
+)
+def test_a_worker_is_priced_by_the_queue_that_it_takes(
+    family: str, size: dict[str, int], queue: str
+) -> None:
+    graph = generate(family, **size)
+    single = {name: cost for name, cost, _ in cpu_ranking(graph, Request())}
+    many = Request(problem="batch", n_sources=100)
+    batch = {name: cost for name, cost, _ in cpu_ranking(graph, many)}
+    assert 0.9 < batch["worker_per_source@cpu"] / 100 / single[queue] < 1.6
+    shared = {name: cost for name, cost, _ in cpu_ranking(graph, replace(many, threads=2))}
+    ratio = batch["worker_per_source@cpu"] / shared["worker_per_source@cpu"]
+    assert ratio == pytest.approx(2)
+
+
 # --- the statistics -------------------------------------------------------------------------------
 
 

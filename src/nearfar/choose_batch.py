@@ -1,8 +1,9 @@
-"""What the CPU variants for many sources would take on a graph: a cost model.
+"""What the variants for many sources would take on a graph: a cost model.
 
-Fitted to ``benchmarks/all_pairs.py``. The one thing that decides between lanes and a worker per
-source is whether searches from different sources run alike, which the number of hops to the
-farthest vertex tells: small-world graphs need few, road networks hundreds.
+On the CPU fitted to ``benchmarks/all_pairs.py`` and to ratios on 16 graphs of 225 to 264,346
+vertices. What decides there between lanes and a worker a source is whether searches from
+different sources run alike, which the number of hops across the graph tells: small-world graphs
+need few, road networks hundreds.
 """
 
 from __future__ import annotations
@@ -10,31 +11,38 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from nearfar.choose_cpu import search_seconds
+from nearfar.choose_facts import estimated_hops
 from nearfar.choose_machine import machine
 
 if TYPE_CHECKING:
     from nearfar.graph import Graph
     from nearfar.registry import Request
 
-__all__ = ["batch_ranking", "cuda_batch_ranking", "hops"]
+__all__ = ["batch_ranking", "cuda_batch_ranking"]
+
+_SHARED_CACHE = 2**25  # bytes
 
 
-def hops(graph: Graph) -> int:
-    """Rounds of a breadth-first search from a vertex of greatest degree; cached. O(n + m)."""
-    found = graph.cache.get("hops")
-    if found is None:
-        from nearfar import _cpu
+def _one_source(graph: Graph) -> float:
+    """Seconds of one search of ``worker_per_source@cpu``, over the queue that it takes."""
+    from nearfar.algorithms.batched.options import WorkerOptions
 
-        found = 0
-        if graph.n_edges:
-            plain = graph.without_weights()
-            distances = np.empty(graph.n_vertices, dtype=np.int32)
-            start = int(np.argmax(graph.degrees))
-            found = int(_cpu.bellman_ford_queue(plain.view, start, distances)["iterations"])
-        graph.cache["hops"] = found
-    return int(found)
+    buckets, heap = search_seconds(graph)
+    # On roads and grids 1.5 times what the model of a single search says, elsewhere about that.
+    return 1.5 * buckets if WorkerOptions().buckets(graph) else heap
+
+
+def _sweep(graph: Graph, width: int) -> tuple[float, float]:
+    """Seconds of one sweep of ``lanes@cpu``, and the hops that it was judged by.
+
+    An edge is looked at again as distances along different paths come in, the more often the
+    longer the ways are; where the lanes of all vertices exceed the caches, each look waits.
+    """
+    hops = estimated_hops(graph)
+    beyond = min(1.0, 128 * graph.n_vertices / _SHARED_CACHE)
+    look = 7.2e-8 * max(1.0, hops / 10) + 5e-7 * beyond
+    return graph.n_edges * look + graph.n_vertices * width * 0.7e-9, hops
 
 
 def batch_ranking(graph: Graph, request: Request) -> list[tuple[str, float, str]]:
@@ -52,30 +60,26 @@ def batch_ranking(graph: Graph, request: Request) -> list[tuple[str, float, str]
     """
     n, m, k = graph.n_vertices, graph.n_edges, request.n_sources
     workers = max(1, min(request.threads, k))
-    heap = n * (25e-9 + 9e-9 * math.log2(n + 2)) + m * 8e-9
+    alone = k * _one_source(graph) / workers
     found = []
     if graph.n_negative == 0:
-        found.append(
-            ("worker_per_source@cpu", k * heap / workers, "searches that have little in common")
-        )
+        found.append(("worker_per_source@cpu", alone, "searches that have little in common"))
         if k >= 8:
             width = 64 if graph.weight_dtype.kind == "i" else 128 // graph.weight_dtype.itemsize
             batches = -(-k // width)
-            depth = hops(graph)
-            scans = 4 if depth <= 30 else 4 * (depth / 30) ** 2
-            sweep = scans * m * 18e-9 + n * width * 0.7e-9
+            sweep, hops = _sweep(graph, width)
             found.append(
                 (
                     "lanes@cpu",
                     1e-5 + batches * sweep / min(workers, batches),
-                    f"{width} sources a sweep: no vertex is farther than {depth} hops",
+                    f"{width} sources a sweep, about {hops:,.0f} hops",
                 )
             )
     else:
         found.append(
             (
                 "johnson@cpu",
-                3 * (n + m) * 1e-8 * math.sqrt(n + 1) + k * heap / workers,
+                3 * (n + m) * 1e-8 * math.sqrt(n + 1) + alone,
                 "negative weights: potentials, then non-negative searches",
             )
         )

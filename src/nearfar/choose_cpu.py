@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nearfar.graph import Graph
     from nearfar.registry import Request
 
-__all__ = ["cpu_ranking"]
+__all__ = ["cpu_ranking", "search_seconds"]
 
 # Heaps as multiples of the lazy 4-ary one, and frontier methods whose work is near delta-stepping's
 # as multiples of it: rough figures from few, noisy runs; `nearfar tune` scales them.
@@ -71,9 +71,20 @@ def cpu_ranking(graph: Graph, request: Request) -> list[tuple[str, float, str]]:
     return sorted(found, key=lambda line: line[1])
 
 
-def _nonnegative(graph: Graph, request: Request) -> list[tuple[str, float, str]]:
-    n, m = graph.n_vertices, graph.n_edges
-    degree = m / max(n, 1)
+def search_seconds(graph: Graph) -> tuple[float, float]:
+    """What one search takes over the buckets of delta-stepping, and over a 4-ary heap.
+
+    Parameters
+    ----------
+    graph : Graph
+        Non-negative weights.
+
+    Returns
+    -------
+    buckets, heap : float
+        Seconds.
+    """
+    n, m, degree = graph.n_vertices, graph.n_edges, graph.mean_degree
     # Beyond the second-level cache a vertex costs a few more misses, half of which are hidden.
     vertex = 25e-9 + 15e-9 * min(1.0, n / 2**20)
     delta = n * vertex + m * 2.6e-9
@@ -83,6 +94,13 @@ def _nonnegative(graph: Graph, request: Request) -> list[tuple[str, float, str]]
     # A queue never grows on a path or a tree of paths: nothing to sink through.
     grows = 9e-9 * math.log2(n + 2) if degree > 1.2 else 0.0
     heap = n * (25e-9 + grows) + m * 4e-9 if degree > 1.2 else n * 12e-9
+    return delta, heap
+
+
+def _nonnegative(graph: Graph, request: Request) -> list[tuple[str, float, str]]:
+    n, m, degree = graph.n_vertices, graph.n_edges, graph.mean_degree
+    delta, heap = search_seconds(graph)
+    spread = weight_spread(graph)
     what = f"{n:,} vertices, {degree:.1f} edges a vertex"
     uneven = f", weights uneven (mean/median {spread:.0f})" if spread > 32 else ""
     found = [
