@@ -211,7 +211,7 @@ def _pyplot() -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise MissingDependencyError("plots need matplotlib: pip install nearfar[plot]") from None
+        raise MissingDependencyError("plots need matplotlib: pip install 'nearfar[plot]'") from None
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 

@@ -95,7 +95,7 @@ class _Zarr:
             import zarr
         except ImportError:
             raise MissingDependencyError(
-                "writing .zarr needs zarr: pip install nearfar[dask]"
+                "writing .zarr needs zarr: pip install 'nearfar[dask]'"
             ) from None
         self.zarr, self.path, self.shape, self.dtype, self.block = zarr, path, shape, dtype, block
 
@@ -128,7 +128,7 @@ class _Parquet:
             import pyarrow.parquet
         except ImportError:
             raise MissingDependencyError(
-                "writing .parquet needs pyarrow: pip install nearfar[tables]"
+                "writing .parquet needs pyarrow: pip install 'nearfar[tables]'"
             ) from None
         self.arrow, self.path, self.sources = pyarrow, path, sources
 

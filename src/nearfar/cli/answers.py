@@ -63,7 +63,7 @@ def parquet() -> Any:
         import pyarrow.parquet as module
     except ImportError:
         raise MissingDependencyError(
-            "Parquet needs pyarrow: pip install nearfar[tables], or write .csv or .npz"
+            "Parquet needs pyarrow: pip install 'nearfar[tables]', or write .csv or .npz"
         ) from None
     return module
 

@@ -96,8 +96,8 @@ def load_library() -> Compiler:
         except (OSError, AttributeError):
             continue
     raise MissingDependencyError(
-        "NVRTC (libnvrtc) is not installed: pip install nearfar[cuda13] "
-        "(or nearfar[cuda12] for an older driver)"
+        "NVRTC (libnvrtc) is not installed: pip install 'nearfar[cuda13]' "
+        "(or 'nearfar[cuda12]' for an older driver)"
     )
 
 

@@ -48,7 +48,7 @@ __all__ = [
     "wait",
 ]
 
-_HOW = "pip install nearfar[cuda13] (driver 580 or newer) or nearfar[cuda12]"
+_HOW = "pip install 'nearfar[cuda13]' (driver 580 or newer) or 'nearfar[cuda12]'"
 
 
 def _import_cupy() -> Any:
