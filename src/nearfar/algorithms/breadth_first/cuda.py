@@ -10,6 +10,7 @@ import numpy as np
 
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
+from nearfar.cuda.whole_solve import WholeSolve, read_records, row_lanes
 from nearfar.errors import OptionError, SolverError
 from nearfar.registry import Answer, variant
 
@@ -21,11 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["BreadthFirstOptions", "breadth_first"]
 
 _STAGE, _HEAVY, _CHUNK = 128, 2048, 1024  # of search_state.cuh
-_COUNTERS_AT = 128  # byte where the counters of struct Control begin
+_COUNTERS = 11  # of struct Control
 _CONTROL_BYTES = 2048
 _SEARCH_FIELDS = 26  # of struct Search, 8 bytes each
 _THIN_CAPACITY = 2048  # entries of a thin step's list, a block
-_MOST_RECORDS = 1 << 15
 _MOST_SHARED = 200 << 10  # bytes a block
 _SPARE = 4096  # entries
 _ROAD_LIKE = 5.0  # mean degree
@@ -104,7 +104,6 @@ class _Searcher:
         # Bitmaps: visited, of pulling or of a swept frontier, and of what was visited before that.
         self.bits = cp.empty((2 if reverse is not None else 3, words), dtype=np.uint32)
         self.chunks = cp.empty(self.chunk_capacity * chunk, dtype=np.uint8)
-        self.control = cp.empty(_CONTROL_BYTES, dtype=np.uint8)
         macros = {
             # Running ahead, and 64-bit vertices, want more registers than 1024 threads leave.
             "BLOCK_THREADS": 512 if row_width or vertex > 4 else 1024,
@@ -136,20 +135,9 @@ class _Searcher:
             program.kernel("fill_rows")(
                 self.blocks * 4, 256, (device.offsets, device.edges, np.int64(n), self.rows)
             )
-        kernel.allow_shared(shared)
-        self.timer = runtime.Timer()
         zero, real = np.int64(0), np.float64(0)
-        self.launch = runtime.Launch(
-            kernel,
-            self.blocks,
-            block,
-            (
-                *(np.zeros(_SEARCH_FIELDS, dtype=np.uint64), zero, zero, real, real),
-                *(None, zero, zero, zero, None, zero),
-            ),
-            shared=shared,
-            cooperative=True,
-        )
+        first = (np.zeros(_SEARCH_FIELDS, dtype=np.uint64), zero, zero, real, real)
+        self.solve = WholeSolve(kernel, self.blocks, block, first, [zero], shared, _CONTROL_BYTES)
 
     def frame(
         self, distance: Any, options: BreadthFirstOptions, thin: int, road: bool, sweeps: bool
@@ -161,8 +149,6 @@ class _Searcher:
             return 0 if array is None else int(array.data.ptr)
 
         queues = self.ahead_queues or [None, None]
-
-        lanes = 2 ** math.ceil(math.log2(min(max(device.m / max(device.n, 1), 4.0), 32.0)))
         pulls = options.alpha > 0 and reverse is not None
         ahead_rounds = options.ahead_rounds if road else 0
         return np.array(
@@ -172,8 +158,8 @@ class _Searcher:
                 at(reverse.edges) if reverse is not None and pulls else 0,
                 *(at(distance), at(self.queue)),
                 *(at(self.bits), at(self.bits[1])),
-                *(at(self.chunks), at(self.control)),
-                *(self.chunk_capacity, _THIN_CAPACITY, lanes, int(not self.directed)),
+                *(at(self.chunks), at(self.solve.control)),
+                *(self.chunk_capacity, _THIN_CAPACITY, row_lanes(device), int(not self.directed)),
                 *(at(self.rows) if ahead_rounds else 0, *map(at, queues), at(self.heavy)),
                 *(self.ahead_capacity, self.ahead_room, _AHEAD_SHARE * self.blocks, ahead_rounds),
                 at(self.bits[2]) if sweeps and len(self.bits) > 2 else 0,
@@ -234,35 +220,23 @@ def breadth_first(
     road = graph.mean_degree <= _ROAD_LIKE and options.ahead_rounds > 0 and options.thin_limit != 0
     searcher = _searcher(graph, device, reverse, road)
     distance = cp.empty(device.n, dtype=np.int32)
-    targets = records = None
-    if workspace.targets is not None:
-        targets = cp.asarray(np.ascontiguousarray(workspace.targets, dtype=device.vertex_dtype))
-    if workspace.stats == "full":
-        records = cp.zeros((_MOST_RECORDS, 4), dtype=np.uint64)
     limit = device.n if workspace.limit is None else min(workspace.limit, device.n)
     thin = options.thin_limit
     if thin is None:
         thin = 64 * searcher.blocks if graph.mean_degree <= _ROAD_LIKE else 0
-    values = (
+    first = (
         searcher.frame(distance, options, thin, road, _sweeps(graph, options)),
         np.int64(sources),
         np.int64(max(math.floor(limit), 0)),
         np.float64(options.alpha),
         np.float64(options.beta),
-        np.uint64(0 if targets is None else targets.data.ptr),
-        np.int64(0 if targets is None else len(targets)),
-        np.int64(min(thin, searcher.blocks * _THIN_CAPACITY // 4)),
-        np.int64((2 if road else 1) * device.n + STEPS_BEYOND),
-        np.uint64(0 if records is None else records.data.ptr),
-        np.int64(_MOST_RECORDS),
     )
-    for place, value in enumerate(values):
-        searcher.launch.set(place, value)
-    searcher.timer.start()
-    searcher.control.fill(0)
-    searcher.launch()
-    searcher.timer.stop()
-    counters = searcher.control[_COUNTERS_AT : _COUNTERS_AT + 88].get().view(np.int64).tolist()
+    own = [np.int64(min(thin, searcher.blocks * _THIN_CAPACITY // 4))]
+    most_steps = (2 if road else 1) * device.n + STEPS_BEYOND
+    raw, records = searcher.solve.run(
+        first, own, most_steps, workspace, device.vertex_dtype, _COUNTERS
+    )
+    counters = raw.view(np.int64).tolist()
     status, edges, steps, levels, pushes, pulls, thin_levels, ahead_steps = counters[:8]
     if status:
         raise SolverError(
@@ -279,10 +253,10 @@ def breadth_first(
         "ahead_steps": ahead_steps,
         "rescans": counters[8],
         "sweeps": counters[10],
-        "device_seconds": searcher.timer.seconds,
+        "device_seconds": searcher.solve.seconds,
     }
     if records is not None:
-        kinds, sizes, ahead, times = records[: min(steps, _MOST_RECORDS)].get().astype(np.int64).T
+        kinds, sizes, ahead, times = read_records(records, steps)
         stats |= {
             "kind": [STEP_KINDS[kind] for kind in kinds],
             "frontier": sizes,

@@ -28,6 +28,7 @@ from nearfar.algorithms.near_far.one_launch_ranges import solve_by_ranges
 from nearfar.algorithms.near_far.small_edges import small_edges
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
+from nearfar.cuda.whole_solve import row_lanes
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.options import DeltaOptions
 from nearfar.registry import Answer
@@ -220,8 +221,6 @@ def _plain(
     record = entry_bytes(device)
     room = engine.shared // (4 * max(record, 2 * device.offset_dtype.itemsize) + record)
     target_near = 32 * blocks if options.target_near is None else options.target_near
-    wanted = min(max(device.m / max(device.n, 1), 4.0), 32.0)
-    lanes = 2 ** math.ceil(math.log2(wanted))
     return Answer(
         *engine.solve(
             source,
@@ -229,7 +228,7 @@ def _plain(
             delta * growth,
             workspace,
             (np.int64(min(local_limit, blocks * room // 2)), np.int64(target_near)),
-            (room, options.local_rounds, options.local_leave, lanes),
+            (room, options.local_rounds, options.local_leave, row_lanes(device)),
         )
     )
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.cuda import runtime
+from nearfar.cuda.whole_solve import WholeSolve, read_records
 from nearfar.errors import SolverError
 from nearfar.graph import limit_in_dtype, unreached_value
 
@@ -26,9 +27,8 @@ __all__ = ["STAGE", "STEP_KINDS", "Engine", "Shape", "TooNarrow", "most_steps"]
 
 STAGE = 128  # kStage of one_launch_rows.cuh
 STEP_KINDS = ("split", "grid", "local", "rescan", "pull")  # enum StepKind there
-_COUNTERS_AT, _COUNTERS = 128, 8  # byte and number of the counters of struct Control
+_COUNTERS = 8  # of struct Control
 _CONTROL_BYTES = 1024
-_MOST_RECORDS = 1 << 15
 _SOLVE_FIELDS = 17  # of struct Solve, 8 bytes each
 _FITS_L1 = 1 << 19  # bytes
 _TOO_NARROW = 2  # kTooNarrow
@@ -113,8 +113,6 @@ class Engine:
         self._queues = [cp.zeros(size, dtype=np.uint8) for _ in range(shape.queues)]
         self._heavy = cp.zeros(shape.heavy_capacity * chunk, dtype=np.uint8)
         self._slots = cp.empty(packed, dtype=np.uint8)
-        self._control = cp.empty(_CONTROL_BYTES, dtype=np.uint8)
-        self._timer = runtime.Timer()
         # A distance array that fits L1 is worth reading there; a large one only evicts other data.
         small = (packed or n * weight.itemsize) <= _FITS_L1
         defines = {
@@ -130,17 +128,11 @@ class Engine:
         self.blocks = runtime.device().multiprocessors * int(defines["BLOCKS_EACH"])
         self.shared = max(block // 32 * shared_entries[0], shared_entries[1]) * record
         kernel = runtime.program(file, defines).kernel(entry)
-        kernel.allow_shared(self.shared)
         whole, real = np.int64(0), np.float64(0)
         never = weight.type(unreached_value(weight))
-        first = (np.zeros(_SOLVE_FIELDS, dtype=np.uint64), whole, real, real, never, None, whole)
-        self._launch = runtime.Launch(
-            kernel,
-            self.blocks,
-            block,
-            (*first, *own, whole, None, whole),
-            shared=self.shared,
-            cooperative=True,
+        first = (np.zeros(_SOLVE_FIELDS, dtype=np.uint64), whole, real, real, never)
+        self._solve = WholeSolve(
+            kernel, self.blocks, block, first, own, self.shared, _CONTROL_BYTES
         )
 
     def solve(
@@ -180,31 +172,16 @@ class Engine:
         cp = runtime.cupy()
         device = self.device
         distance = cp.empty(device.n, dtype=device.weight_dtype)
-        targets = records = None
-        if workspace.targets is not None:
-            targets = cp.asarray(np.ascontiguousarray(workspace.targets, dtype=device.vertex_dtype))
-        if workspace.stats == "full":
-            records = cp.zeros((_MOST_RECORDS, 4), dtype=np.uint64)
-        values = (
+        first = (
             self._frame(distance, local),
             np.int64(source),
             np.float64(delta),
             np.float64(second),
             limit_in_dtype(workspace.limit, device.weight_dtype),
-            np.uint64(0 if targets is None else targets.data.ptr),
-            np.int64(0 if targets is None else len(targets)),
-            *own,
-            np.int64(most_steps(device.n)),
-            np.uint64(0 if records is None else records.data.ptr),
-            np.int64(_MOST_RECORDS),
         )
-        for place, value in enumerate(values):
-            self._launch.set(place, value)
-        self._timer.start()
-        self._control.fill(0)
-        self._launch()
-        self._timer.stop()
-        counters = self._control[_COUNTERS_AT : _COUNTERS_AT + 8 * _COUNTERS].get()
+        counters, records = self._solve.run(
+            first, own, most_steps(device.n), workspace, device.vertex_dtype, _COUNTERS
+        )
         status, edges, steps, splits, advanced, rescans = counters[:48].view(np.int64).tolist()
         if status == _TOO_NARROW:
             raise TooNarrow
@@ -222,12 +199,12 @@ class Engine:
             "delta": delta,
             "last_delta": last_delta,
             "last_threshold": threshold,
-            "device_seconds": self._timer.seconds,
+            "device_seconds": self._solve.seconds,
         }
         if self._small is not None:
             found["pack_seconds"] = self._small.seconds
         if records is not None:
-            found |= _steps(records[: min(steps, _MOST_RECORDS)].get())
+            found |= _steps(read_records(records, steps))
         return distance, found
 
     def _frame(self, distance: Any, local: tuple[int, int, int, int]) -> Any:
@@ -237,7 +214,7 @@ class Engine:
         held = self._slots if shape.bits else distance
         arrays = (device.offsets, self._edges, held, *self._queues[:2], *far)
         values = [device.n, *(int(array.data.ptr) for array in arrays)]
-        values += [int(self._heavy.data.ptr), int(self._control.data.ptr)]
+        values += [int(self._heavy.data.ptr), int(self._solve.control.data.ptr)]
         values += [shape.capacity, shape.heavy_capacity, *local, int(distance.data.ptr)]
         return np.array(values, dtype=np.uint64)
 
@@ -248,7 +225,7 @@ def entry_bytes(device: DeviceGraph) -> int:
 
 
 def _steps(records: Any) -> dict[str, Any]:
-    kinds, near, far, times = records.astype(np.int64).T
+    kinds, near, far, times = records
     return {
         "kind": [STEP_KINDS[kind] for kind in kinds],
         "near": near,
