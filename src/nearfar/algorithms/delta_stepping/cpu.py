@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 _LONG_ROWS = 16
 
 
-def _narrow_view(graph: Graph) -> Any:
-    """Long rows with small weights in a byte or two each, cached; None where that does not fit."""
+def _view(graph: Graph) -> Any:
+    """Long rows with small weights in a byte or two each, cached; else the graph as it is."""
     if graph.mean_degree < _LONG_ROWS or graph.weights is None:
-        return None
+        return graph.view
     if "narrow_view" not in graph.cache:
         fits = graph.weights.dtype == np.int32 and graph.indices.dtype == np.int32
         fits = fits and graph.max_weight <= np.iinfo(np.uint16).max
         arrays = graph.indptr, graph.indices, graph.weights
         graph.cache["narrow_view"] = _cpu.NarrowView.make(*arrays) if fits else None
-    return graph.cache["narrow_view"]
+    narrow = graph.cache["narrow_view"]
+    return graph.view if narrow is None else narrow
 
 
 @variant(
@@ -45,9 +46,8 @@ def delta_stepping(
 ) -> Answer:
     """Buckets in place of a heap, so that memory can be read ahead of time."""
     distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
-    narrow = _narrow_view(graph)
     stats = _cpu.delta_stepping(
-        graph.view if narrow is None else narrow,
+        _view(graph),
         source,
         distances,
         options.delta,
@@ -71,9 +71,8 @@ def delta_stepping_parallel(
 ) -> Answer:
     """Workers share every bucket; with one thread it is the same loop without company."""
     distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
-    narrow = _narrow_view(graph)
     stats = _cpu.delta_stepping_parallel(
-        graph.view if narrow is None else narrow,
+        _view(graph),
         source,
         distances,
         workspace.threads,
