@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import key_values
+from nearfar.cli.arguments import key_values, write_graph
 from nearfar.cli.console import Exit, Progress, duration, emit, rows
 from nearfar.errors import OptionError
 
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dtype",
         choices=["int32", "int64", "float32", "float64"],
-        help="dtype of the weights; fails where a weight would change",
+        help="dtype of the weights; fails where one does not fit, but rounds floats to float32",
     )
     parser.add_argument(
         "--read-option",
@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, write, report."""
-    from nearfar.formats import read, write
+    from nearfar.formats import read
 
     if args.list:
         return _list(args)
@@ -75,16 +75,7 @@ def run(args: argparse.Namespace) -> int:
             **key_values(args.read_option, "--read-option"),
         )
     read_seconds = time.perf_counter() - began
-    began = time.perf_counter()
-    with Progress(f"writing {args.output}", enabled=not args.quiet) as progress:
-        write(
-            graph,
-            args.output,
-            format=args.to_format,
-            progress=progress.stage,
-            **key_values(args.write_option, "--write-option"),
-        )
-    write_seconds = time.perf_counter() - began
+    write_seconds = write_graph(args, graph, args.to_format)
     facts = {
         "input": args.input,
         "input_format": graph.attributes.get("format"),

@@ -11,8 +11,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import key_values, value_of
-from nearfar.cli.console import Exit, Progress, add_output, duration, emit, epilog, rows
+from nearfar.cli.arguments import value_of, write_graph
+from nearfar.cli.console import Exit, add_output, duration, emit, epilog, rows
 
 if TYPE_CHECKING:
     from nearfar.generators import Parameter
@@ -82,7 +82,6 @@ def _add_parameter(group: Any, parameter: Parameter) -> None:
 def run(args: argparse.Namespace) -> int:
     """Generate, describe, write."""
     from nearfar.cli.info import describe
-    from nearfar.formats import write
     from nearfar.generators import generate
 
     if args.output is not None:
@@ -95,16 +94,7 @@ def run(args: argparse.Namespace) -> int:
     facts |= {"family": args.family, "parameters": given, "seconds": seconds}
     lines.append(("generated in", duration(seconds)))
     if args.output is not None:
-        began = time.perf_counter()
-        with Progress(f"writing {args.output}", enabled=not args.quiet) as progress:
-            write(
-                graph,
-                args.output,
-                format=args.format,
-                progress=progress.stage,
-                **key_values(args.write_option, "--write-option"),
-            )
-        facts |= {"output": args.output, "write_seconds": time.perf_counter() - began}
+        facts |= {"output": args.output, "write_seconds": write_graph(args, graph, args.format)}
         lines.append(("written", f"{args.output} in {duration(facts['write_seconds'])}"))
     emit(args, facts, rows(lines))
     return Exit.OK
