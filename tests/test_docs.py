@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,19 @@ def test_every_environment_variable_is_in_the_reference() -> None:
     elsewhere = {"NETWORKX_BACKEND_PRIORITY", "CUDA_PATH", "CUDA_HOME"}
     elsewhere |= {"NEARFAR_MAP", "NEARFAR_NOTEBOOK_OUTPUT"}
     assert named - elsewhere - variables_read() == set()
+
+
+def test_every_dependency_has_its_reason() -> None:
+    page = (ROOT / "docs" / "explanation" / "dependencies.md").read_text(encoding="utf-8").lower()
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    wanted = [*project["dependencies"]]
+    for extra in project["optional-dependencies"].values():
+        wanted += [name for name in extra if not name.startswith("nearfar[")]
+    names = {re.split(r"[\[<>=;, ]", name)[0] for name in wanted}
+    short = {re.sub(r"^(cupy)-cuda.*|^nvidia-cuda-(nvrtc).*", r"\1\2", name) for name in names}
+    short = {name.removesuffix("-cu12") for name in short}
+    assert {name for name in short if name not in page} == set()
 
 
 def test_every_real_graph_is_in_the_reference() -> None:
