@@ -156,3 +156,56 @@ def parse_speed() -> str:
                 "`verify=False`, which is how containers above 256 MiB open."
             )
     return "\n".join(lines)
+
+
+def generate_speed() -> str:
+    """Time and memory of making a large graph of every family."""
+    document = results("generate_speed.json")
+    if document is None:
+        return "Not measured yet: `python benchmarks/generate_speed.py`."
+    rows = [
+        [
+            f"`{one['generator']}`",
+            f"{one['edges'] / 1e6:,.0f}",
+            number(one["seconds"]),
+            number(one["million_edges_per_second"]),
+            f"{one['graph_gib']:.2f}",
+            f"{one['peak_gib']:.2f}",
+        ]
+        for one in document["results"]
+    ]
+    head = ["family", "million edges", "s", "million edges/s", "graph, GiB", "peak, GiB"]
+    loads = [one["load_before"] for one in document["results"]]
+    around = document.get("environment")
+    where = f"{around['cpu']}, {around['date'][:10]}, " if around else ""
+    return (
+        f"{table(head, rows)}\n\n{document['threads']} threads, one run a family in a process "
+        f"of its own; {where}load average {min(loads):.1f} to {max(loads):.1f};\n"
+        "`benchmarks/results/generate_speed.json`."
+    )
+
+
+def overheads() -> str:
+    """What stands around a solve, with the limit of each."""
+    document = results("overheads.json")
+    if document is None:
+        return "Not measured yet: `python benchmarks/overheads.py -o benchmarks/results`."
+    rows = []
+    for line in document["lines"]:
+        limit = line["limit"]
+        judged = "-" if line["kept"] is None else "kept" if line["kept"] else "broken"
+        cells = [_amount(line["value"], line["unit"])]
+        cells += ["-" if limit is None else _amount(limit, line["unit"]), judged]
+        rows.append([line["what"], *cells])
+    around = document["environment"]
+    return (
+        f"{table(['what', 'measured', 'limit', ''], rows)}\n\n{_where({'': document})};\n"
+        "`python benchmarks/overheads.py`, `benchmarks/results/overheads.json`, Python "
+        f"{around['versions']['python']}."
+    )
+
+
+def _amount(value: float, unit: str) -> str:
+    """A measured value with its unit."""
+    text = f"{value:,}" if isinstance(value, int) else f"{value:,.3g}"
+    return f"{text} {unit}".rstrip()

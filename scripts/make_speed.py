@@ -52,6 +52,7 @@ BLOCKS: dict[Path, dict[str, Callable[[], str]]] = {
         "delta-widths": cpu.delta_widths,
         "cpu-variants": cpu.cpu_variants,
         "cpu-beside-peers": cpu.cpu_beside_peers,
+        "overheads": cpu.overheads,
     },
     REFERENCE / "formats.md": {"parse-speed": cpu.parse_speed},
     EXPLANATION / "choosing.md": {
@@ -60,6 +61,7 @@ BLOCKS: dict[Path, dict[str, Callable[[], str]]] = {
     },
     HOW_TO / "coming-from-scipy.md": {"front-doors": tables.front_doors, "isomap": doors.isomap},
     HOW_TO / "coming-from-networkx.md": {"networkx-door": doors.networkx},
+    HOW_TO / "generate-graphs.md": {"generate-speed": cpu.generate_speed},
     HOW_TO / "use-a-gpu.md": {"cupy-door": doors.cupy},
     EXPLANATION / "near-far.md": {
         "near-far": papers.near_far,
