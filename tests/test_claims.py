@@ -13,7 +13,7 @@ from nearfar.experiments import experiments, run
 from nearfar.experiments.claims import DIFFERS, NOT_MEASURED, claim, spread, table_of_claims
 from nearfar.experiments.davidson_figures import figures_of
 from nearfar.experiments.davidson_tables import discarded
-from nearfar.experiments.experiment import Done, Settings
+from nearfar.experiments.experiment import Column, Done, Settings, Table
 from nearfar.experiments.martin_claims import claims_of as martin_claims
 from nearfar.experiments.ortega_claims import claims_of as ortega_claims
 from nearfar.experiments.ortega_paper import (
@@ -24,7 +24,7 @@ from nearfar.experiments.ortega_paper import (
     paper_tables,
 )
 from nearfar.experiments.ortega_tables import ratio_of
-from nearfar.experiments.render import draw
+from nearfar.experiments.render import draw, markdown_table
 
 from .loading import load_program
 
@@ -38,6 +38,17 @@ def test_a_verdict_comes_from_the_cases() -> None:
     table = table_of_claims([nothing], "page.md")
     assert table.rows == [["s", "w", "-", NOT_MEASURED]]
     assert "page.md" in table.caption
+
+
+def test_texts_stand_on_the_left_and_numbers_on_the_right() -> None:
+    columns = [Column("graph"), Column("which"), Column("ms"), Column("none")]
+    table = Table("t", "T", "", columns, [["a", "long name", 1.5, None], ["b", None, 12.0, None]])
+    assert markdown_table(table.as_dict()) == [
+        "| graph | which     |   ms | none |",
+        "| ----- | --------- | ---: | ---: |",
+        "| a     | long name | 1.50 |    - |",
+        "| b     | -         | 12.0 |    - |",
+    ]
 
 
 def test_spread_in_words() -> None:

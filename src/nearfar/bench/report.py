@@ -11,7 +11,7 @@ from nearfar.errors import MissingDependencyError
 from nearfar.output import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
     from nearfar.bench.result import Result, Run
@@ -64,16 +64,20 @@ def _cell(run: Run, result: Result | None, base: str) -> str:
     return text + (" WRONG" if result.answer == "wrong" else "")
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a Markdown table, columns aligned; the first left, the others right."""
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)
+) -> list[str]:
+    """Lines of a Markdown table, columns aligned; ``left`` to the left, the others right."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
 
     def line(cells: Sequence[str]) -> str:
-        first = cells[0].ljust(widths[0])
-        others = [c.rjust(w) for c, w in zip(cells[1:], widths[1:], strict=True)]
-        return "| " + " | ".join([first, *others]) + " |"
+        placed = [
+            cell.ljust(w) if i in left else cell.rjust(w)
+            for i, (cell, w) in enumerate(zip(cells, widths, strict=True))
+        ]
+        return f"| {' | '.join(placed)} |"
 
-    rule = ["-" * widths[0], *("-" * (w - 1) + ":" for w in widths[1:])]
+    rule = ["-" * w if i in left else "-" * (w - 1) + ":" for i, w in enumerate(widths)]
     return [line(header), "| " + " | ".join(rule) + " |", *(line(row) for row in rows)]
 
 

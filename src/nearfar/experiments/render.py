@@ -41,14 +41,20 @@ def cell(value: Any, digits: int = 3) -> str:
 
 
 def markdown_table(table: Mapping[str, Any]) -> list[str]:
-    """Lines of one table (plain data of :class:`~nearfar.experiments.experiment.Table`)."""
+    """Lines of one table (plain data of :class:`~nearfar.experiments.experiment.Table`).
+
+    Columns with a text are aligned to the left, others and those without rows to the right.
+    """
     columns = table["columns"]
     header = [f"{c['name']}, {c['unit']}" if c["unit"] else c["name"] for c in columns]
     rows = [
         [cell(value, c["digits"]) for value, c in zip(row, columns, strict=True)]
         for row in table["rows"]
     ]
-    return aligned(header, rows)
+    texts = [
+        i for i in range(len(columns)) if any(isinstance(row[i], str) for row in table["rows"])
+    ]
+    return aligned(header, rows, left=(0, *texts))
 
 
 def draw(figure: Mapping[str, Any], folder: Path) -> list[str]:
