@@ -46,6 +46,8 @@ LEFT_OUT = {
     "nearfar bench peers": "half a minute and more; tests/test_bench.py runs it on small graphs",
     "python benchmarks/": "minutes of a GPU",
     "pip install": "installs packages",
+    "python -m tests.gpu": "records a run on a GPU",
+    "is the GPU seen?": "asks for a real one, not the emulated one",
     "apt install": "installs packages",
     "make test": "this is make test",
     "@cuda --kernels": "needs a GPU",
