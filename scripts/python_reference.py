@@ -51,8 +51,8 @@ GROUPS: list[tuple[str, str, list[str]]] = [
     (
         "SciPy's functions",
         "The same calls as in `scipy.sparse.csgraph` "
-        "([Coming from SciPy](../how-to/coming-from-scipy.md)). By\nkeyword they also take `device` "
-        '("auto", "cpu", "cuda"), `threads` (CPU workers, None for all cores) and\n'
+        "([Coming from SciPy](../how-to/coming-from-scipy.md)). By\nkeyword they also take "
+        '`device` ("auto", "cpu", "cuda"), `threads` (CPU workers, None for all cores) and\n'
         "`method_variant` (a name from [Methods](methods.md)).",
         [
             f"csgraph.{name}"
