@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import nearfar
 from nearfar import Graph
-from nearfar.errors import ProofError
+from nearfar.errors import GraphError, OptionError, ProofError, VertexError
 from nearfar.paths import tight_predecessors
 from nearfar.proof import certify
 
@@ -42,6 +42,53 @@ TOP = np.iinfo(np.int64).max
 def test_wrong_answers(distances, predecessors, message: str) -> None:
     with pytest.raises(ProofError, match=message):
         certify(line(), 0, np.array(distances, dtype=np.int64), predecessors)
+
+
+@pytest.mark.parametrize("source", [-1, 5, 2**40, 0.0, True, "0", None])
+def test_a_source_that_is_no_vertex(source) -> None:
+    """2**40 was cut to 0 and "proven"; -1 read what lies before the arrays."""
+    with pytest.raises(VertexError, match="source"):
+        certify(line(), source, np.array([0, 1, 2, 3, TOP]))
+
+
+@pytest.mark.parametrize(
+    ("predecessors", "error"),
+    [
+        ([-1.0, 0.5, 1.2, 2.9, -1.0], GraphError),
+        ([-1, 2**32, 1, 2, -1], ProofError),
+        (np.array([2**64 - 1, 0, 1, 2, 3], dtype=np.uint64), ProofError),
+        (["a"] * 5, GraphError),
+    ],
+)
+def test_predecessors_are_not_cut_to_fit(predecessors, error: type[Exception]) -> None:
+    with pytest.raises(error, match="predecessor"):
+        certify(line(), 0, np.array([0, 1, 2, 3, TOP]), predecessors)
+
+
+def test_distances_of_other_kinds() -> None:
+    given = np.array([0, 1, 2, 3, TOP])
+    certify(line(), 0, given.astype(">i8"))
+    certify(line(), 0, [0.0, 1.0, 2.0, 3.0, np.inf])
+    for kind in (np.int8, np.uint64, bool, object, "U5"):
+        with pytest.raises(GraphError, match="distances have dtype"):
+            certify(line(), 0, np.array([0, 1, 2, 3, 4]).astype(kind))
+    fine = Graph.from_edges([0, 1], [1, 2], [0.1, 0.2])
+    rounded = nearfar.sssp(fine.astype(np.float32), 0).distances
+    with pytest.raises(ProofError):  # the proof of another graph
+        certify(fine, 0, rounded)
+    certify(fine.astype(np.float32), 0, rounded)
+    whole = Graph.from_edges([0], [1], np.array([2.0]))
+    certify(whole, 0, np.array([0, 2]))
+
+
+@pytest.mark.parametrize("limit", [3, 3.0, 3.7, np.float32(3), 2**70, np.inf])
+def test_limits_of_any_kind(limit) -> None:
+    certify(line(), 0, np.array([0, 1, 2, 3, TOP]), None, limit)
+    with pytest.raises(ProofError, match="beyond the limit 2"):
+        certify(line(), 0, np.array([0, 1, 2, 3, TOP]), None, 2.5)
+    for wrong in (np.nan, "3", True):
+        with pytest.raises(OptionError, match="limit"):
+            certify(line(), 0, np.array([0, 1, 2, 3, TOP]), None, wrong)
 
 
 def test_zero_weight_vouchers_are_caught() -> None:

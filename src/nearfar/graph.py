@@ -307,7 +307,8 @@ class Graph:
         Raises
         ------
         GraphError
-            If a weight does not survive the change (overflow, or a fraction cut off).
+            If a weight does not survive the change: overflow, a fraction cut off, or a whole number
+            that a float cannot hold. Floats are rounded to shorter floats.
         """
         dtype = np.dtype(dtype)
         if dtype not in WEIGHT_DTYPES:
@@ -318,7 +319,9 @@ class Graph:
         if key not in self.cache:
             with np.errstate(over="ignore", invalid="ignore"):
                 weights = self.effective_weights.astype(dtype)
-            if dtype.kind == "i" and not np.array_equal(weights, self.effective_weights):
+                back = weights.astype(self.weight_dtype)
+            cut = dtype.kind == "i" or self.weight_dtype.kind == "i"  # floats may be rounded
+            if cut and not np.array_equal(back, self.effective_weights):
                 raise GraphError(
                     f"the weights do not fit {dtype} exactly: round or scale them first"
                 )

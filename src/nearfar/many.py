@@ -17,8 +17,9 @@ from nearfar.batch_run import BatchRun
 from nearfar.cuda import runtime
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.graph import Graph, unreached_value
+from nearfar.options import check_limit
 from nearfar.sinks import ArraySink, CsrSink, DeviceArraySink, Reduction, Sink, widened
-from nearfar.solve import as_graph, check_limit, check_threads
+from nearfar.solve import as_graph, check_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -19,7 +19,14 @@ from nearfar.errors import OptionError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["DeltaOptions", "LaunchOptions", "NoOptions", "build_options", "check_kind"]
+__all__ = [
+    "DeltaOptions",
+    "LaunchOptions",
+    "NoOptions",
+    "build_options",
+    "check_kind",
+    "check_limit",
+]
 
 
 def _whole(value: Any) -> bool:
@@ -97,6 +104,30 @@ class LaunchOptions:
                 raise OptionError(f"{name} is {value}: give a multiple of 32 from 32 to 1024")
         if self.carveout is not None and not -1 <= self.carveout <= 100:
             raise OptionError(f"carveout is {self.carveout}: give a percentage, 0 to 100, or -1")
+
+
+def check_limit(limit: Any, dtype: np.dtype[Any]) -> Any:
+    """The inclusive limit as a Python int (integer distances) or float; None for none.
+
+    Raises
+    ------
+    OptionError
+        If it is not a number.
+    """
+    if limit is None:
+        return None
+    if not isinstance(limit, (int, float, np.number)) or isinstance(limit, bool):
+        raise OptionError(f"limit is {limit!r}: give a number")
+    if math.isnan(limit):
+        raise OptionError("limit is NaN: give a number, or None for no limit")
+    if limit == math.inf:
+        return None
+    if dtype.kind == "f":
+        return float(limit)
+    if limit == -math.inf:
+        return int(np.iinfo(np.int64).min)
+    exact = limit if isinstance(limit, int) else math.floor(limit)
+    return None if exact >= np.iinfo(np.int64).max else int(max(exact, np.iinfo(np.int64).min))
 
 
 def check_kind(owner: str, name: str, value: Any, annotation: str) -> None:

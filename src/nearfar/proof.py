@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import ProofError
+from nearfar.construct import as_numpy
+from nearfar.errors import GraphError, ProofError, VertexError
+from nearfar.graph import WEIGHT_DTYPES
+from nearfar.options import check_limit
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from nearfar.graph import Graph
     from nearfar.paths import Paths
 
@@ -50,7 +55,8 @@ def certify(
     source : int
         Vertex index.
     distances : array, shape (n,)
-        Dtype of the weights, or int64 for an int32 graph.
+        Dtype of the weights, or int64 for an int32 graph. Where only one of them is a float, or
+        they are floats of two lengths, both are taken as float64.
     predecessors : int array, shape (n,), or None
         None derives them from tight edges; that fails where no tree exists.
     limit : number or None
@@ -60,25 +66,61 @@ def certify(
     ------
     ProofError
         Naming the first vertex or edge that breaks the proof.
+    VertexError, OptionError, GraphError
+        For a source that is no vertex, a limit that is no number, arrays of another kind.
     """
     from nearfar import _cpu
-    from nearfar.construct import as_numpy
 
-    values = np.ascontiguousarray(as_numpy(distances, "distances"))
+    start = _vertex(graph, source)
+    values = _distances(graph, distances)
+    limit = check_limit(limit, values.dtype)
     if values.shape != (graph.n_vertices,):
         raise ProofError(f"distances have shape {values.shape}: expected ({graph.n_vertices},)")
     solved = graph if values.dtype == graph.weight_dtype else graph.astype(values.dtype)
     trees = None
     if predecessors is not None:
-        trees = np.ascontiguousarray(
-            as_numpy(predecessors, "predecessors"), dtype=graph.indptr.dtype
-        )
+        trees = _predecessors(graph, predecessors)
         if trees.shape != values.shape:
             raise ProofError(f"predecessors have shape {trees.shape}: expected {values.shape}")
-    code, u, v = _cpu.verify(solved.view, source, values, trees, bool(graph.n_negative), limit)
+    code, u, v = _cpu.verify(solved.view, start, values, trees, bool(graph.n_negative), limit)
     if code:
         du = values[u] if 0 <= u < len(values) else "none"
         raise ProofError(_BROKEN[code].format(u=u, v=v, du=du, dv=values[v], limit=limit))
+
+
+def _vertex(graph: Graph, source: Any) -> int:
+    if isinstance(source, (bool, np.bool_)) or not isinstance(source, (int, np.integer)):
+        raise VertexError(f"source {source!r} is not an integer: give the index of a vertex")
+    if not 0 <= source < graph.n_vertices:
+        raise VertexError(f"source {source} is outside the graph of {graph.n_vertices} vertices")
+    return int(source)
+
+
+def _distances(graph: Graph, given: Any) -> NDArray[Any]:
+    """Contiguous distances in a dtype that the weights take too."""
+    values = as_numpy(given, "distances")
+    dtype = values.dtype.newbyteorder("=")
+    if dtype not in WEIGHT_DTYPES:
+        raise GraphError(
+            f"distances have dtype {values.dtype}: give int32, int64, float32 or float64"
+        )
+    floats = "f" in (dtype.kind, graph.weight_dtype.kind)
+    if floats and dtype != graph.weight_dtype:  # never weights that were rounded for the proof
+        dtype = np.dtype(np.float64)
+    return np.ascontiguousarray(values, dtype=dtype)
+
+
+def _predecessors(graph: Graph, given: Any) -> NDArray[Any]:
+    """Contiguous predecessors in the graph's index dtype; none is cut to fit it."""
+    trees = as_numpy(given, "predecessors")
+    if trees.size and trees.dtype.kind not in "iu":
+        raise GraphError(f"predecessors have dtype {trees.dtype}: give integers")
+    bounds = np.iinfo(graph.index_dtype)
+    outside = (trees < bounds.min) | (trees > bounds.max)
+    if outside.any():
+        at = int(np.argmax(outside))
+        raise ProofError(_BROKEN[8].format(u=trees.flat[at], v=at))
+    return np.ascontiguousarray(trees, dtype=graph.index_dtype)
 
 
 def verify(graph: Graph, paths: Paths) -> None:

@@ -7,7 +7,6 @@ distances.
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,7 +25,7 @@ from nearfar.errors import (
     VertexError,
 )
 from nearfar.graph import Graph, unreached_value
-from nearfar.options import build_options
+from nearfar.options import build_options, check_limit
 from nearfar.paths import Paths
 from nearfar.registry import Answer, Request, Variant, Workspace, find, variants
 
@@ -57,30 +56,6 @@ def as_graph(graph: Any) -> Graph:
     raise GraphError(
         f"{type(graph).__name__} is no graph: use nearfar.read or one of the Graph.from_* functions"
     )
-
-
-def check_limit(limit: Any, dtype: np.dtype[Any]) -> Any:
-    """The inclusive limit as a Python int (integer distances) or float; None for none.
-
-    Raises
-    ------
-    OptionError
-        If it is not a number.
-    """
-    if limit is None:
-        return None
-    if not isinstance(limit, (int, float, np.number)) or isinstance(limit, bool):
-        raise OptionError(f"limit is {limit!r}: give a number")
-    if math.isnan(limit):
-        raise OptionError("limit is NaN: give a number, or None for no limit")
-    if limit == math.inf:
-        return None
-    if dtype.kind == "f":
-        return float(limit)
-    if limit == -math.inf:
-        return int(np.iinfo(np.int64).min)
-    exact = limit if isinstance(limit, int) else math.floor(limit)
-    return None if exact >= np.iinfo(np.int64).max else int(max(exact, np.iinfo(np.int64).min))
 
 
 def check_threads(threads: int | None) -> int:

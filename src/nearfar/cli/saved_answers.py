@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,10 +45,14 @@ class SavedAnswer:
             if name not in columns:
                 raise GraphFormatError(f"no column {name!r}: a distance table has it", path)
         n = graph.n_vertices
-        if len(columns["vertex"]) != n:
-            raise GraphFormatError(
-                f"{len(columns['vertex']):,} rows, but the graph has {n:,} vertices", path
-            )
+        for name, column in columns.items():
+            if not isinstance(column, list):
+                raise GraphFormatError(f"column {name!r} is no list", path)
+            if len(column) != n:
+                raise GraphFormatError(
+                    f"{len(column):,} rows in column {name!r}, but the graph has {n:,} vertices",
+                    path,
+                )
         order = self._indices(columns["vertex"], "vertex")
         seen = np.zeros(n, dtype=bool)
         seen[order] = True
@@ -71,14 +76,13 @@ class SavedAnswer:
                 table.setdefault(str(name), i)
         out = np.empty(len(values), dtype=np.int64)
         for row, value in enumerate(values):
-            index = table.get(value)
-            if index is None and graph.vertex_names is None:
-                try:
-                    index = int(value)
-                except (TypeError, ValueError):
-                    index = None
-                if index is not None and not 0 <= index < n:
-                    index = None
+            try:
+                index = table.get(value)
+                if index is None and graph.vertex_names is None:
+                    index = _whole(value)
+                    index = index if 0 <= index < n else None
+            except (TypeError, ValueError):
+                index = None
             if index is None or (index < 0 and what == "vertex"):
                 raise GraphFormatError(
                     f"row {row + 1}: {what} {value!r} is not a vertex of the graph", self.path
@@ -91,7 +95,7 @@ class SavedAnswer:
         whole = dtype.kind == "i"
         if whole:
             dtype = np.dtype(np.int64)
-        read: Callable[[Any], Any] = int if whole else float
+        read: Callable[[Any], Any] = _whole if whole else _number
         empty = unreached_value(dtype)
         out = np.empty(len(values), dtype=dtype)
         for row, value in enumerate(values):
@@ -110,6 +114,28 @@ class SavedAnswer:
             narrow[reached] = out[reached]
             return narrow
         return out
+
+
+def _whole(value: Any) -> int:
+    """A whole number; a fraction is refused, not cut off."""
+    number = _number(value)
+    if isinstance(number, float) and not number.is_integer():
+        raise ValueError(value)
+    return int(number)
+
+
+def _number(value: Any) -> int | float:
+    """A number, or the number that a text says."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise TypeError(value)
+    if not isinstance(value, str):
+        return value
+    if "_" in value:  # Python reads 1_0 as 10; no table means that
+        raise ValueError(value)
+    try:
+        return int(value)
+    except ValueError:
+        return float(value)
 
 
 def load_answer(path: str, graph: Graph) -> SavedAnswer:
@@ -132,7 +158,20 @@ def load_answer(path: str, graph: Graph) -> SavedAnswer:
         columns, facts = _read_json(path)
     saved = SavedAnswer(graph, path, columns)
     saved.source, saved.limit = facts.get("source"), facts.get("limit")
+    if saved.limit is not None and not isinstance(saved.limit, (int, float)):
+        raise GraphFormatError(f"the limit is {saved.limit!r}, which is no number", path)
     return saved
+
+
+def _facts(text: str | bytes, path: str) -> dict[str, Any]:
+    """What the table says of itself."""
+    try:
+        facts = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise GraphFormatError(f"its facts are not JSON: {error}", path) from None
+    if not isinstance(facts, dict):
+        raise GraphFormatError("its facts are no JSON object", path)
+    return facts
 
 
 def _read_csv(path: str, suffix: str) -> dict[str, list[Any]]:
@@ -140,22 +179,28 @@ def _read_csv(path: str, suffix: str) -> dict[str, list[Any]]:
 
     opened = gzip.open if suffix == ".csv.gz" else open
     try:
-        with opened(path, "rt", encoding="utf-8", newline="") as file:
+        # "-sig": spreadsheets put a byte order mark in front
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file)
             header = next(lines, None)
             if header is None:
                 raise GraphFormatError("the file is empty", path)
+            header = [name.strip() for name in header]
+            if len(set(header)) < len(header):
+                raise GraphFormatError("two columns have the same name", path, 1)
             table = []
             for row in lines:
+                if not row:  # a blank line
+                    continue
                 if len(row) != len(header):
                     raise GraphFormatError(
                         f"{len(row)} fields, but the header has {len(header)}", path, lines.line_num
                     )
                 table.append(row)
-    except (UnicodeDecodeError, csv.Error, EOFError, gzip.BadGzipFile) as error:
+    except (UnicodeDecodeError, csv.Error, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise GraphFormatError(f"not a CSV table: {error}", path) from None
     transposed = [list(column) for column in zip(*table, strict=True)] or [[] for _ in header]
-    return {name.strip(): column for name, column in zip(header, transposed, strict=True)}
+    return dict(zip(header, transposed, strict=True))
 
 
 def _read_parquet(path: str) -> tuple[dict[str, list[Any]], dict[str, Any]]:
@@ -164,26 +209,36 @@ def _read_parquet(path: str) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     module = parquet()
     try:
         table = module.read_table(path)
-    except pyarrow.ArrowInvalid as error:
+        columns = {name: table[name].to_pylist() for name in set(table.column_names)}
+    except (pyarrow.ArrowException, KeyError, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         raise GraphFormatError(f"not a Parquet table: {error}", path) from None
-    facts = (table.schema.metadata or {}).get(b"nearfar", b"{}")
-    return {name: table[name].to_pylist() for name in table.column_names}, json.loads(facts)
+    return columns, _facts((table.schema.metadata or {}).get(b"nearfar", b"{}"), path)
 
 
 def _read_npz(path: str, graph: Graph) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     import zipfile
 
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        archive = np.load(path, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise ValueError("it is one array")
+        with archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise GraphFormatError(f"not an NPZ table: {error}", path) from None
-    facts = json.loads(str(arrays.pop("facts", "{}")))
+    facts = _facts(str(arrays.pop("facts", "{}")), path)
+    for name, array in arrays.items():
+        if array.ndim != 1:
+            raise GraphFormatError(f"column {name!r} has {array.ndim} dimensions, not one", path)
     columns = {name: array.tolist() for name, array in arrays.items()}
-    if "distance" in arrays:
+    if "distance" in arrays and arrays["distance"].dtype.kind in "if":
         distance = arrays["distance"]
         for i in np.flatnonzero(distance == unreached_value(distance.dtype)).tolist():
             columns["distance"][i] = None
+    if "predecessor" in arrays and arrays["predecessor"].dtype.kind not in "iu":
+        raise GraphFormatError("the predecessors of an NPZ table are integers", path)
     if "predecessor" in arrays:
         columns["predecessor"] = [
             None if i < 0 else graph.name_of(i) if i < graph.n_vertices else i
@@ -195,12 +250,9 @@ def _read_npz(path: str, graph: Graph) -> tuple[dict[str, list[Any]], dict[str, 
 def _read_json(path: str) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise GraphFormatError(f"not JSON: {error}", path) from None
     if not isinstance(data, dict):
         raise GraphFormatError("not a distance table: the top level is no object", path)
     columns = {k: data[k] for k in ("vertex", "distance", "predecessor") if k in data}
-    for name, column in columns.items():
-        if not isinstance(column, list):
-            raise GraphFormatError(f"column {name!r} is no list", path)
     return columns, data

@@ -244,8 +244,9 @@ def not_ranked(others: Mapping[str, str], width: int) -> Iterator[str]:
 def explain(args: argparse.Namespace, graph: Graph, source: Any, targets: Any) -> int:
     """Print how the chooser ranks the methods for this request, and why others are out."""
     from nearfar.choose import explain as explained
+    from nearfar.options import check_limit
     from nearfar.registry import Request
-    from nearfar.solve import check_limit, check_targets, check_threads
+    from nearfar.solve import check_targets, check_threads
 
     request = Request(
         sources=(graph.index_of(source, "source"),),

@@ -49,7 +49,6 @@ def run(args: argparse.Namespace) -> int:
     """Load, prove, report."""
     from nearfar.cli.saved_answers import load_answer
     from nearfar.proof import certify
-    from nearfar.solve import check_limit
 
     graph, _ = read_graph(args)
     saved = load_answer(args.answer, graph)
@@ -64,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         source,
         saved.distances,
         saved.predecessors,
-        check_limit(limit, saved.distances.dtype),
+        limit,
     )
     reached = int((saved.distances != unreached_value(saved.distances.dtype)).sum())
     facts: dict[str, Any] = {
