@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Container, Iterable, Mapping
@@ -88,6 +89,14 @@ class Kept:
             f"*{describe(self.environments[-1], ', and '.join(runs))}; `{self.command}`, "
             f"{self.settings.rounds} rounds, seed {self.settings.seed}. From `{self.file}`.*"
         )
+
+    def place(self) -> str:
+        """What a heading calls the machine: one GPU by its short name, or the CPU."""
+        if self.device != "cuda":
+            return "the CPU"
+        gpus = [place["gpu"]["name"] for place in self.environments] if self.there else []
+        short = {re.sub(r"^NVIDIA\s+", "", g).split()[0] for g in gpus}
+        return f"one {' and one '.join(sorted(short))}" if short else "one GPU"
 
     def missing(self) -> str:
         """A sentence on the tasks of this scale that were not measured; empty if there are none."""

@@ -83,7 +83,7 @@ def page() -> str:
         "",
     ]
     for kept, title, where in (
-        (cuda, "On one H100", "one H100"),
+        (cuda, f"On {cuda.place()}", cuda.place()),
         (cpu, "On the CPU of the build machine", "the CPU"),
     ):
         lines += [f"## {title}", "", kept.how(), ""]

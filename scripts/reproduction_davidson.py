@@ -215,7 +215,7 @@ def page() -> str:
         "each has a stand-in of the same class and size, and Table II shows where depth differs.",
         "MTEPS are, as the paper defines them, the edges that a Dijkstra run touches over the time.",
         "",
-        "## On one H100",
+        f"## On {cuda.place()}",
         "",
         cuda.how(),
         "",
@@ -227,7 +227,7 @@ def page() -> str:
         lines += [f"Wrong answers: {cuda.wrong()}.", ""]
         lines += cuda.table("table-2", how=False)
         lines += cuda.table("table-3", how=False)
-        lines += _figures(cuda, "one H100")
+        lines += _figures(cuda, cuda.place())
         lines += times.davidson(times.KernelRows("davidson"))
     lines += ["## On the CPU of the build machine", "", cpu.how(), ""]
     if cpu.there:

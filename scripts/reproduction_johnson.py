@@ -121,7 +121,7 @@ def page() -> str:
         "",
         f"Not at hand are {' and '.join(f'{key} ({GRAPHS[key][1]:,} vertices)' for key in MISSING)}.",
         "",
-        "## On one H100",
+        f"## On {cuda.place()}",
         "",
         cuda.how(),
         "",
@@ -131,7 +131,7 @@ def page() -> str:
         lines += ["### What the paper states, and here", ""]
         lines += [*beside(claims_of(cuda.done), _reasons(cuda)), ""]
         lines += [_batched(cuda), "", f"Wrong answers: {cuda.wrong()}.", ""]
-        lines += cuda.figure("figures-3-4", "Figures 3 and 4 on one H100")
+        lines += cuda.figure("figures-3-4", f"Figures 3 and 4 on {cuda.place()}")
         for key in ("table-1", "figure-3", "figure-4", "iterations"):
             lines += cuda.table(key, how=False)
         lines += times.johnson(times.KernelRows("johnson"))

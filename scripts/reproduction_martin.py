@@ -176,7 +176,7 @@ def page() -> str:
         "FH is Dijkstra's algorithm with a Fibonacci heap on one core. The names are the paper's; the variants",
         "behind them are in [Compound frontiers](../explanation/compound-frontiers.md).",
         "",
-        "## On one H100",
+        f"## On {cuda.place()}",
         "",
         cuda.how(),
         "",
@@ -186,7 +186,7 @@ def page() -> str:
         lines += ["### What the paper states, and here", ""]
         lines += [*beside(claims_of(cuda.done), _reasons(cuda)), ""]
         lines += [f"Wrong answers of methods that promise right ones: {cuda.wrong()}.", ""]
-        lines += _measured(cuda, "one H100")
+        lines += _measured(cuda, cuda.place())
         lines += cuda.table("counterexample", how=False)
         lines += times.lists(times.KernelRows("lists"))
         lines += times.matrices(times.KernelRows("matrices"))

@@ -14,6 +14,7 @@ from nearfar.experiments.experiment import Done
 from nearfar.experiments.ortega_claims import CROSSINGS, claims_of
 from nearfar.experiments.ortega_tables import (
     counter_of,
+    fewer_sources,
     name_of,
     of_kind,
     ratio_of,
@@ -171,21 +172,13 @@ def _sources(kept: Kept) -> str:
     """Sources a graph and where there are fewer."""
     counts = {len(one.result["sources"]) for one in kept.done if one.what["kind"] != "martin"}
     martin = {len(one.result["sources"]) for one in kept.done if one.what["kind"] == "martin"}
-    fewer = [
-        case["sources"]
-        for one in kept.done
-        for case in one.result["cases"].values()
-        if case.get("sources", len(one.result["sources"])) < len(one.result["sources"])
-    ]
+    fewer = fewer_sources(kept.done)
     text = f"{spread(counts)} random sources a graph" if counts else ""
     if martin:
         text += f"{', ' if text else ''}{spread(martin)} on Martin's graphs"
     text += ", where the paper has 100."
     if fewer:
-        text += (
-            f" Methods that took too long were timed from fewer ({spread(fewer)}, {len(fewer)} cases): a mean is over the "
-            "sources that it has, a ratio over those that both methods have."
-        )
+        text += f"{fewer} A mean is over the sources that a method has, a ratio over those that both methods have."
     return text
 
 
@@ -203,7 +196,7 @@ def page() -> str:
         "which compares the boards. Real graphs of the families that the paper names replace its files; flickr is",
         "replaced by a generated preferential-attachment graph.",
         "",
-        "## On one H100",
+        f"## On {cuda.place()}",
         "",
         cuda.how(),
         "",
@@ -215,7 +208,7 @@ def page() -> str:
         lines += [f"Wrong answers: {cuda.wrong()}.", ""]
         counts = counted.Counts()
         for number in range(2, 12):
-            lines += cuda.figure(f"figure-{number}", f"Figure {number} on one H100")
+            lines += cuda.figure(f"figure-{number}", f"Figure {number} on {cuda.place()}")
             if number == 2:
                 lines += [*cuda.table("martin-times", how=False), *cuda.table("idle", how=False)]
                 lines += counted.threads(counts)

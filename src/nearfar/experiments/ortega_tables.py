@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING, Any
 
+from nearfar.experiments.claims import spread
 from nearfar.experiments.experiment import Column, Done, Table
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ __all__ = [
     "HOW",
     "ORDER",
     "counter_of",
+    "fewer_sources",
     "labels_of",
     "name_of",
     "of_kind",
@@ -91,6 +93,21 @@ def labels_of(done: Iterable[Done]) -> list[str]:
     return [label for label in ORDER if label in there]
 
 
+def fewer_sources(some: Iterable[Done]) -> str:
+    """A sentence on the methods that were not timed from every source; empty where all were."""
+    found: dict[str, list[int]] = {}
+    for one in some:
+        every = len(one.result["sources"])
+        for label, case in one.result["cases"].items():
+            if case.get("sources", every) < every:
+                found.setdefault(label, []).append(case["sources"])
+    told = [
+        f"{label} on {len(counts)} graph{'s' if len(counts) > 1 else ''} ({spread(counts)})"
+        for label, counts in found.items()
+    ]
+    return f" Timed from fewer sources: {', '.join(told)}." if told else ""
+
+
 def of_kind(done: Sequence[Done], kind: str) -> list[Done]:
     """Results of Martin's, random or real graphs."""
     return [one for one in done if one.what["kind"] == kind]
@@ -121,7 +138,7 @@ def tables_of(done: Sequence[Done]) -> list[Table]:
             ]
             head = [Column("graph"), Column("vertices"), Column("edges")]
             columns = [*head, *(Column(label, "ms") for label in labels)]
-            found.append(Table(f"{kind}-times", title, HOW, columns, rows))
+            found.append(Table(f"{kind}-times", title, HOW + fewer_sources(some), columns, rows))
     found += _idle(done) + _shapes(done) + _memory(done)
     return found
 
