@@ -64,6 +64,12 @@ def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
     assert broken_links(page) == ["gone.md", "page.md#gone", "gone.png"]
 
 
+def test_every_picture_is_shown() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    pictures = [file for file in (ROOT / "docs").rglob("*.png") if "images" in file.parts]
+    assert [file.name for file in pictures if f"images/{file.name}" not in text] == []
+
+
 @pytest.mark.parametrize(
     "script",
     ["make_speed.py", "make_index.py", "make_methods.py", "make_docs.py", "make_reproduction.py"],
