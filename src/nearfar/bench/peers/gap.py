@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearfar.bench.peers.base import Peer, on_path, run_program
+from nearfar.bench.peers.base import on_path, run_program
+from nearfar.bench.peers.program import IntegerProgram
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from nearfar.graph import Graph
 
 __all__ = ["Gap"]
@@ -44,29 +45,19 @@ def write_wsg(graph: Graph, path: Path) -> None:
         pairs.tofile(out)
 
 
-def integer_program_takes(graph: Graph, most: int) -> Literal[True] | str:
-    """Whether a program with 32-bit integers and distances up to ``most`` can serve the graph."""
-    if graph.weight_dtype.kind != "i":
-        return f"the program is built for integers, the weights are {graph.weight_dtype}"
-    if graph.n_vertices >= 2**31 - 1:
-        return "too many vertices for 32-bit ids"
-    if graph.max_weight * graph.n_vertices > most and graph.weight_dtype.itemsize > 4:
-        return "its 32-bit distances may overflow"
-    return True
-
-
-class Gap(Peer):
+class Gap(IntegerProgram):
     """GAP's delta-stepping."""
 
     name = "gap"
-    parallel = True
+    missing = "no GAP sssp on PATH: set NEARFAR_GAP_SSSP"
+    farthest = 2**30
 
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
         self.delta = 0
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
-    def _program(self) -> str | None:
+    def find(self) -> str | None:
+        """As the head of this file says."""
         named = os.environ.get("NEARFAR_GAP_SSSP") or on_path("gap-sssp")
         if named:
             return named
@@ -79,28 +70,21 @@ class Gap(Peer):
             return None
         return found if "single-source shortest-path" in told else None
 
-    def available(self) -> Literal[True] | str:
-        """Whether the program is found."""
-        return True if self._program() else "no GAP sssp on PATH: set NEARFAR_GAP_SSSP"
-
-    def takes(self, graph: Graph) -> Literal[True] | str:
-        """Integer weights."""
-        fits = integer_program_takes(graph, 2**30)
-        return fits if fits is not True else super().takes(graph)
-
-    def prepare(self, graph: Graph) -> None:
-        """Write the graph for the program."""
-        program = self._program()
-        if program is None:
-            raise RuntimeError("GAP's sssp is gone")
-        self.program = program
-        self._folder = tempfile.TemporaryDirectory(prefix="nearfar-gap-")
-        self.path = Path(self._folder.name) / "graph.wsg"
-        write_wsg(graph, self.path)
+    def write(self, graph: Graph, folder: Path) -> None:
+        """Serialised, with weights."""
+        write_wsg(graph, folder / "graph.wsg")
         self.heaviest = int(graph.max_weight)
 
     def _run(self, source: int, delta: int, trials: int, *more: str) -> tuple[list[float], str]:
-        command = [self.program, "-f", str(self.path), "-r", str(source), "-d", str(delta)]
+        command = [
+            self.program,
+            "-f",
+            str(self.folder / "graph.wsg"),
+            "-r",
+            str(source),
+            "-d",
+            str(delta),
+        ]
         environment = os.environ | {"OMP_NUM_THREADS": str(self.threads)}
         text = run_program([*command, "-n", str(trials), *more], _LIMIT, env=environment)
         times = [float(t) for t in re.findall(r"Trial Time:\s*([0-9.]+)", text)]
@@ -129,9 +113,3 @@ class Gap(Peer):
     def version(self) -> str:
         """The program does not say."""
         return "unknown"
-
-    def close(self) -> None:
-        """Remove the file."""
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None

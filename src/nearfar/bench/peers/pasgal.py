@@ -12,16 +12,16 @@ from __future__ import annotations
 import os
 import re
 import statistics
-import tempfile
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.bench.peers.base import Peer, on_path, run_program
-from nearfar.bench.peers.gap import integer_program_takes
+from nearfar.bench.peers.base import on_path, run_program
+from nearfar.bench.peers.program import IntegerProgram
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from nearfar.graph import Graph
@@ -42,65 +42,39 @@ def write_adj(graph: Graph, path: Path) -> None:
                 out.write("\n")
 
 
-class Pasgal(Peer):
+class Pasgal(IntegerProgram):
     """PASGAL's rho-stepping."""
 
     name = "pasgal"
-    parallel = True
+    missing = "no pasgal-sssp on PATH: set NEARFAR_PASGAL_SSSP"
+    farthest = 2**31
 
-    def __init__(self, threads: int = 1) -> None:
-        super().__init__(threads)
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-
-    def _program(self) -> str | None:
+    def find(self) -> str | None:
+        """As the head of this file says."""
         return os.environ.get("NEARFAR_PASGAL_SSSP") or on_path("pasgal-sssp")
 
-    def available(self) -> Literal[True] | str:
-        """Whether the program is found."""
-        return True if self._program() else "no pasgal-sssp on PATH: set NEARFAR_PASGAL_SSSP"
-
-    def takes(self, graph: Graph) -> Literal[True] | str:
-        """Integer weights."""
-        fits = integer_program_takes(graph, 2**31)
-        return fits if fits is not True else super().takes(graph)
-
-    def prepare(self, graph: Graph) -> None:
-        """Write the graph for the program."""
-        program = self._program()
-        if program is None:
-            raise RuntimeError("PASGAL's sssp is gone")
-        self.program = program
-        self.n_vertices = graph.n_vertices
+    def write(self, graph: Graph, folder: Path) -> None:
+        """As text, with weights."""
+        write_adj(graph, folder / "graph.adj")
         self.symmetric = not graph.directed
-        self._folder = tempfile.TemporaryDirectory(prefix="nearfar-pasgal-")
-        write_adj(graph, Path(self._folder.name) / "graph.adj")
 
     def solve(self, source: int) -> Path:
         """Run the program for one source; the median of its rounds counts."""
-        if self._folder is None:
-            raise RuntimeError("prepare comes before solve")
-        folder = self._folder.name
         command = [self.program, "-i", "graph.adj", "-r", str(source), "-d"]
         text = run_program(
             command + (["-s"] if self.symmetric else []),
             _LIMIT,
-            cwd=folder,
+            cwd=self.folder,
             env=os.environ | {"PARLAY_NUM_THREADS": str(self.threads)},
         )
         times = [float(t) for t in re.findall(r"^Round \d+: ([0-9.]+)", text, re.MULTILINE)]
         if not times:
             raise RuntimeError(f"{self.program} printed no round times")
         self.reported_seconds = statistics.median(times)
-        return Path(folder) / "sssp.out"
+        return self.folder / "sssp.out"
 
     def distances(self, answer: Any) -> NDArray[np.float64]:
         """The numbers that it wrote; the greatest of its type is unreached."""
         values = np.fromstring(answer.read_text(), dtype=np.float64, sep="\n")
         values[values >= 2**31 - 1] = np.inf
         return values
-
-    def close(self) -> None:
-        """Remove the files."""
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None
