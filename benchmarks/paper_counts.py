@@ -8,6 +8,9 @@ ones and the rounds with those of the library's variant.
 threads   Ortega-Arranz section 5.1 d: which threads of the relax kernel work, by each reading of
           "working", and how many warps hold both kinds
 rows      Johnson: the longest row in a frontier, which one thread walks while the others wait
+threshold Ortega-Arranz section 5.1 a: what CPU Crauser pays in an iteration for its threshold, by
+          a run whose lightest out-edges are all 0: the rounds of CPU Martin, with the same edges,
+          and one array more to read (a ratio of times, in turns in one process)
 
 ``--scale tiny`` shows whether it runs.
 """
@@ -15,6 +18,7 @@ rows      Johnson: the longest row in a frontier, which one thread walks while t
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import nearfar
-from nearfar.bench.cases import proven
+from nearfar.bench.cases import case, proven, time_once
 from nearfar.bench.environment import environment
 from nearfar.bench.report import write_json
 from nearfar.bench.suite import draw_sources
@@ -32,6 +36,7 @@ from nearfar.generators import generate
 from nearfar.graph import Graph, unreached_value
 
 WARP = 32
+_TURNS = 15
 Flags = NDArray[np.bool_]
 
 
@@ -165,7 +170,32 @@ def rows(scale: str) -> Iterator[dict[str, Any]]:
         yield {**what, **steps, "edges_mean": float(np.mean(edges))}
 
 
-PARTS = {"threads": threads, "rows": rows}
+def threshold(scale: str) -> Iterator[dict[str, Any]]:
+    """Times of CPU Martin, CPU Crauser, and Crauser with lightest out-edges of 0, in turns."""
+    for n in (1 << 15, 1 << 17, 1 << 20) if scale == "paper" else (1 << 8,):
+        graph = generate("martin", vertices=n, seed=1)
+        blind = Graph(graph.indptr, graph.indices, graph.weights)
+        blind.cache["lightest_out"] = np.zeros(n, graph.weight_dtype)
+        source = int(np.flatnonzero(graph.degrees)[0])
+        runs = {
+            "martin": (case("martin", "frontier_successors@cpu"), graph),
+            "crauser": (case("crauser", "crauser_successors@cpu"), graph),
+            "crauser, all 0": (case("all 0", "crauser_successors@cpu"), blind),
+        }
+        seconds: dict[str, list[float]] = {label: [] for label in runs}
+        counts: dict[str, dict[str, int]] = {}
+        for _ in range(_TURNS + 1):
+            for label, (one, on) in runs.items():
+                took, answer = time_once(one, on, source)
+                seconds[label].append(took)
+                counts[label] = {k: int(answer.stats[k]) for k in ("iterations", "edges_relaxed")}
+        if counts["martin"] != counts["crauser, all 0"]:
+            raise SystemExit(f"not the same rounds: {counts}")
+        samples = {label: values[1:] for label, values in seconds.items()}
+        yield {"graph": f"martin {n:,}", "n": n, "counters": counts, "samples": samples}
+
+
+PARTS = {"threads": threads, "rows": rows, "threshold": threshold}
 
 
 def main() -> None:
@@ -174,9 +204,12 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS))
     parser.add_argument("--scale", default="paper", choices=["paper", "tiny"])
     given = parser.parse_args()
-    document: dict[str, Any] = {"environment": environment(), "parts": {}}
+    document: dict[str, Any] = {"parts": {}}
+    if given.output and given.output.is_file():
+        document = json.loads(given.output.read_text())
     for part in given.parts:
-        document["parts"][part] = found = []
+        found: list[dict[str, Any]] = []
+        document["parts"][part] = {"environment": environment(), "rows": found}
         for row in PARTS[part](given.scale):
             found.append(row)
             print(part, row, flush=True)
