@@ -176,6 +176,15 @@ def test_star_with_a_million_leaves() -> None:
     assert (solve(g, 5).distances[[0, 5, 6]] == [7, 0, 14]).all()
 
 
+@pytest.mark.parametrize("largest", [2**40, 2**62, 2**63])
+def test_ids_with_great_gaps_are_refused_before_memory_is_taken(largest: int) -> None:
+    ends = np.array([largest], dtype=np.uint64)
+    with pytest.raises(nearfar.errors.OutOfMemoryError, match="without gaps"):
+        Graph.from_edges(ends, [0])
+    with pytest.raises(nearfar.errors.OutOfMemoryError, match="without gaps"):
+        Graph.from_edges([0], [1], n_vertices=largest)
+
+
 def test_read_only_and_strided_input() -> None:
     indptr = np.array([0, 9, 1, 9, 1, 9])[::2]
     weights = np.array([4.0])

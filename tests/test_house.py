@@ -16,6 +16,7 @@ PACKAGE = ROOT / "src" / "nearfar"
 FLOORS = {
     "_cpu": 0,
     "errors": 0,
+    "memory": 0,
     "output": 0,
     "progress": 0,
     "state": 0,

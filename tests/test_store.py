@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -199,3 +200,66 @@ def test_matrix_larger_than_the_memory_allowed(tmp_path):
     np.testing.assert_array_equal(got[77], nearfar.sssp(graph, 77).distances)
     with pytest.raises(nearfar.OutOfMemoryError):
         all_pairs(graph, memory=8 * 2**20, threads=1)
+
+
+def files_of(path):
+    return [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "gone", "flip"])
+def test_damaged_data_is_written_anew(path, damage):
+    graph = graph_of()
+    want = all_pairs(graph)
+    all_pairs(graph, out=path, block=10)
+    for i, file in enumerate(files_of(path)):
+        if i % 2 and damage == "gone":
+            continue
+        whole = file.read_bytes()
+        middle = len(whole) // 2
+        if damage == "gone":
+            file.unlink()
+        else:
+            flipped = whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1 :]
+            file.write_bytes({"cut": whole[:middle], "empty": b"", "flip": flipped}[damage])
+    all_pairs(graph, out=path, block=10)
+    np.testing.assert_array_equal(contents(path), want)
+
+
+def test_another_matrix_in_the_place_of_the_data(tmp_path):
+    graph, path = graph_of(), tmp_path / "rows.npy"
+    want = all_pairs(graph, out=path)
+    for other in (np.zeros((3, 3)), np.asarray(want, dtype=np.float64)):
+        np.save(path, other)
+        found = all_pairs(graph, out=path)
+        assert found.dtype == np.int32
+        np.testing.assert_array_equal(found, all_pairs(graph))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[]", "null", "{}", '{"a":', '{"block": 0, "blocks": {}}', '{"block": 3, "blocks": []}'],
+)
+def test_a_damaged_manifest_is_an_error(tmp_path, text):
+    path = tmp_path / "rows.npy"
+    all_pairs(graph_of(), out=path)
+    path.with_name("rows.npy.manifest.json").write_text(text)
+    with pytest.raises(OptionError, match=r"manifest.json is damaged: remove it"):
+        all_pairs(graph_of(), out=path)
+
+
+def test_a_full_disk_is_an_error_before_the_work(tmp_path, monkeypatch):
+    """Writing to the map of a sparse file on a full disk killed the process (SIGBUS)."""
+    path, asked = tmp_path / "rows.npy", []
+
+    def full(handle, start, size):
+        asked.append((start, size))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "posix_fallocate", full)
+        with pytest.raises(OSError, match="No space left on device: 32,528 bytes needed"):
+            all_pairs(graph_of(), out=path)
+    assert asked == [(0, 90 * 90 * 4 + 128)]
+    assert list(tmp_path.iterdir()) == []
+    all_pairs(graph_of(), out=path)
+    assert path.stat().st_blocks * 512 >= 90 * 90 * 4

@@ -6,12 +6,14 @@ Each ``from_*`` function here becomes a class method of :class:`nearfar.Graph`. 
 
 from __future__ import annotations
 
+import operator
 import os
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from nearfar.errors import GraphError
+from nearfar.errors import GraphError, OutOfMemoryError
+from nearfar.memory import free_memory
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from nearfar.graph import Graph
 
 _INT32_MAX = 2**31 - 1
+
+#: Fewer vertices fit everywhere.
+_MANY = 1 << 24
 
 
 def default_threads() -> int:
@@ -241,6 +246,23 @@ def from_csr(
     return graph
 
 
+def _require_room(needed: int) -> None:
+    """Refuse a graph that cannot be held: ids with great gaps are the usual reason.
+
+    Raises
+    ------
+    OutOfMemoryError
+    """
+    free = free_memory()
+    if needed > free:
+        raise OutOfMemoryError(
+            needed,
+            free,
+            "number the vertices from 0 without gaps, as numpy.unique(ids, return_inverse=True) "
+            "does, and give the ids as vertex_names",
+        )
+
+
 def from_edges(
     cls: type[Graph],
     sources: ArrayLike,
@@ -277,10 +299,17 @@ def from_edges(
     ------
     GraphError
         If lengths differ or an end is negative or not below ``n_vertices``.
+    OutOfMemoryError
+        If so many vertices do not fit main memory; says how to number them.
     """
     from nearfar import _cpu
 
     source, target = as_indices(sources, "sources"), as_indices(targets, "targets")
+    if n_vertices is not None:
+        try:
+            n_vertices = operator.index(n_vertices)
+        except TypeError:
+            raise GraphError(f"n_vertices is {n_vertices!r}: give a whole number") from None
     if len(source) != len(target):
         raise GraphError(
             f"{len(source)} sources and {len(target)} targets: give one of each an edge"
@@ -297,7 +326,7 @@ def from_edges(
                 at = int(np.argmax(ends))
                 raise GraphError(f"{name} of edge {at} is {high}, but n_vertices is {n_vertices}")
             largest = max(largest, high)
-    n = largest + 1 if n_vertices is None else int(n_vertices)
+    n = largest + 1 if n_vertices is None else n_vertices
     if n < 0:
         raise GraphError(f"n_vertices is {n}: give 0 or more")
     values: NDArray[Any] | None = None
@@ -311,6 +340,8 @@ def from_edges(
     loops = 0 if directed else int(np.count_nonzero(source == target))
     m = k if directed else 2 * k - loops
     dtype = index_dtype(n, m)
+    if n > _MANY:
+        _require_room((n + 1 + m) * dtype.itemsize)
     source = np.ascontiguousarray(source, dtype=dtype)
     target = np.ascontiguousarray(target, dtype=dtype)
     indptr, indices = np.empty(n + 1, dtype=dtype), np.empty(m, dtype=dtype)

@@ -17,9 +17,10 @@ from nearfar.batch_run import BatchRun
 from nearfar.cuda import runtime
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.graph import Graph, unreached_value
-from nearfar.options import check_limit
+from nearfar.memory import free_memory
+from nearfar.options import check_kind, check_limit
 from nearfar.sinks import ArraySink, CsrSink, DeviceArraySink, Reduction, Sink, widened
-from nearfar.solve import as_graph, check_threads
+from nearfar.solve import as_graph, check_threads, vertex_indices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,31 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["all_pairs", "distances", "free_memory", "pair_distances"]
-
-
-def free_memory() -> int:
-    """Bytes of main memory that a run can still get, the limit of a container counted."""
-    free = 1 << 62
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            fields = dict(line.split(":", 1) for line in lines)
-        free = int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        if hasattr(os, "sysconf"):
-            free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    for limit, used in (
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        (
-            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-            "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-        ),
-    ):
-        try:
-            with open(limit, encoding="ascii") as a, open(used, encoding="ascii") as b:
-                free = min(free, int(a.read()) - int(b.read()))
-        except (OSError, ValueError):
-            continue
-    return max(free, 0)
 
 
 def distances(
@@ -146,6 +122,14 @@ def distances(
     array([4, 3], dtype=int32)
     """
     graph = as_graph(graph)
+    for name, value, kind in (
+        ("method", method, "str"),
+        ("memory", memory, "float | None"),
+        ("block", block, "int | None"),
+    ):
+        check_kind("distances", name, value, kind)
+    if stats is not None and not isinstance(stats, dict):
+        raise OptionError(f"stats is {stats!r}: give a dict to fill, or None")
     if pairs is not None:
         if sources is not None or targets is not None or reduce or out is not None or predecessors:
             raise OptionError("pairs goes without sources, targets, out, reduce and predecessors")
@@ -231,7 +215,7 @@ def pair_distances(
     if len(shape) != 2:
         raise OptionError(f"pairs has shape {shape}: give (source, target) a row")
     listed = list(pairs)
-    if any(len(pair) != 2 for pair in listed):
+    if any(not hasattr(pair, "__len__") or len(pair) != 2 for pair in listed):
         raise OptionError("pairs holds something that is no (source, target) pair")
     starts = np.array([graph.index_of(s, "source") for s, _ in listed], dtype=np.int64)
     ends = np.array([graph.index_of(t, "target") for _, t in listed], dtype=np.int64)
@@ -268,15 +252,7 @@ def pair_distances(
 def _indices(graph: Graph, vertices: Iterable[Any] | None, what: str) -> NDArray[np.int64]:
     if vertices is None:
         return np.arange(graph.n_vertices, dtype=np.int64)
-    if runtime.is_device_array(vertices):
-        vertices = runtime.download(vertices)
-    array = np.atleast_1d(np.asarray(vertices if hasattr(vertices, "__len__") else list(vertices)))
-    if graph.vertex_names is None and array.dtype.kind in "iu" and array.ndim == 1 and len(array):
-        wrong = (array < 0) | (array >= graph.n_vertices)
-        if wrong.any():
-            graph.index_of(int(array[wrong][0]), what)
-        return np.ascontiguousarray(array, dtype=np.int64)
-    return np.array([graph.index_of(v, what) for v in array.tolist()], dtype=np.int64)
+    return vertex_indices(graph, vertices, what)
 
 
 def _sink(
@@ -288,6 +264,8 @@ def _sink(
     free = free_memory() if memory is None else int(memory)
     reduction = None if reduce is None else Reduction.parse(reduce)
     to_file = isinstance(out, (str, os.PathLike)) and out != "csr"
+    if to_file and not os.path.basename(os.fspath(out)):
+        raise OptionError(f"out is {os.fspath(out)!r}: give the name of a file")
     whole = out is None and reduction is None
     stay = run.on_device and (run.graph.on_device or runtime.is_device_array(out))
     if runtime.is_device_array(out) and not run.on_device:

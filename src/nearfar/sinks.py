@@ -243,12 +243,15 @@ class Reduction:
         """
         if isinstance(given, str):
             kind, _, rest = given.partition(":")
-            if kind == "nearest" and rest.isdigit() and int(rest) > 0:
+            if kind == "nearest" and rest.isdecimal() and int(rest) > 0:
                 return Reduction("nearest", k=int(rest))
             if kind in ("count", "sum", "mean", "max") and not rest:
                 return Reduction(kind)
         elif isinstance(given, tuple) and len(given) == 2 and given[0] == "histogram":
-            edges = tuple(float(e) for e in given[1])
+            try:
+                edges = tuple(float(e) for e in given[1])
+            except (TypeError, ValueError):
+                edges = ()
             if len(edges) >= 2 and all(a < b for a, b in pairwise(edges)):
                 return Reduction("histogram", edges=edges)
         raise OptionError(

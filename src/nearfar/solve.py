@@ -71,10 +71,39 @@ def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int
     """Target indices, or None when no early stop is asked for."""
     if targets is None:
         return None
-    found = [graph.index_of(t, "target") for t in np.atleast_1d(np.asarray(targets)).tolist()]
-    if not found:
+    found = vertex_indices(graph, targets, "target")
+    if not len(found):
         raise OptionError("targets is empty: name at least one vertex, or leave it out")
-    return np.unique(np.array(found, dtype=np.int64))
+    return np.unique(found)
+
+
+def vertex_indices(graph: Graph, vertices: Any, what: str) -> NDArray[np.int64]:
+    """Indices of vertices given in any sequence, set, array or iterator, or of a single one.
+
+    Raises
+    ------
+    VertexError
+        For the first that is no vertex of the graph.
+    """
+    if runtime.is_device_array(vertices):
+        vertices = runtime.download(vertices)
+    if isinstance(vertices, np.ndarray):
+        given: Any = np.atleast_1d(vertices)
+    elif isinstance(vertices, (str, bytes)) or not hasattr(vertices, "__iter__"):
+        given = [vertices]
+    else:
+        # As objects: an array of 1 and "a" would hold two strings.
+        given = vertices if isinstance(vertices, (list, range)) else list(vertices)
+    plain = graph.vertex_names is None and len(given) > 0
+    if plain and not isinstance(given, np.ndarray) and {type(v) for v in given} <= {int}:
+        given = np.array(given)  # of objects, where one does not fit 64 bits
+    if plain and isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype.kind in "iu":
+        wrong = (given < 0) | (given >= graph.n_vertices)
+        if wrong.any():
+            graph.index_of(int(given[wrong][0]), what)
+        return np.ascontiguousarray(given, dtype=np.int64)
+    listed = given.tolist() if isinstance(given, np.ndarray) else given
+    return np.array([graph.index_of(v, what) for v in listed], dtype=np.int64)
 
 
 def select(
@@ -91,6 +120,8 @@ def select(
     """
     if request.device not in ("auto", "cpu", "cuda"):
         raise OptionError(f"device is {request.device!r}: use 'auto', 'cpu' or 'cuda'")
+    if not isinstance(method, str):
+        raise OptionError(f"method is {method!r}: give a name, `nearfar methods` lists them all")
     if method == "auto":
         return choose.best(graph, request)
     reasons = []

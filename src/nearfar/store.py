@@ -11,6 +11,7 @@ would have given.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from nearfar.errors import DistanceOverflowError, MissingDependencyError, OptionError
+from nearfar.output import replacing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,6 +52,29 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def _reserve(path: Path) -> None:
+    """Take a mapped file's disk space now: writing to a map on a full disk kills the process.
+
+    Raises
+    ------
+    OSError
+        If the disk has no room for the file.
+    """
+    if not hasattr(os, "posix_fallocate"):
+        return
+    with path.open("r+b") as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        except OSError as error:
+            if error.errno in (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
+                return  # this file system cannot
+            raise OSError(
+                error.errno,
+                f"{error.strerror}: {path.stat().st_size:,} bytes needed",
+                os.fspath(path),
+            ) from None
+
+
 class _Format(Protocol):
     def open(self, fresh: bool) -> None: ...
     def write(self, number: int, first: int, rows: NDArray[Any]) -> None: ...
@@ -72,6 +97,15 @@ class _Npy:
         self.map = np.lib.format.open_memmap(
             self.path, mode=mode, dtype=self.dtype, shape=self.shape
         )
+        if self.map.shape != self.shape or self.map.dtype != self.dtype:
+            raise ValueError("another matrix")
+        if fresh:
+            try:
+                _reserve(self.path)
+            except OSError:
+                del self.map
+                self.path.unlink(missing_ok=True)
+                raise
 
     def write(self, number: int, first: int, rows: NDArray[Any]) -> None:
         self.map[first : first + len(rows)] = rows
@@ -166,6 +200,14 @@ class _Parquet:
         return self.path
 
 
+def _is_manifest(known: Any) -> bool:
+    """Whether JSON is what :class:`FileSink` writes, so far as it relies on it."""
+    if not isinstance(known, dict) or not isinstance(known.get("blocks"), dict):
+        return False
+    block = known.get("block")
+    return isinstance(block, int) and block > 0 and all(map(str.isdecimal, known["blocks"]))
+
+
 class FileSink:
     """The sink for ``out=path``.
 
@@ -210,13 +252,25 @@ class FileSink:
             run.block = int(known["block"])  # the blocks of the first run, whatever memory is now
         self.n_blocks = len(range(0, max(shape[0], 1), run.block))
         self.data = self._format()
-        self.data.open(fresh)
+        fresh = fresh or not self._reopened()
+        if fresh:
+            self.data.open(fresh)
         if known is not None and not fresh:
             for name, checksum in known["blocks"].items():
                 number = int(name)
                 if self._checksum(number) == checksum:
                     self.blocks[number] = checksum
         self._save()
+
+    def _reopened(self) -> bool:
+        """Whether the data beside the manifest could be opened; if not, it is written anew."""
+        try:
+            self.data.open(False)
+        except MemoryError:
+            raise
+        except Exception:  # whatever a library says of a damaged file
+            return False
+        return True
 
     def _format(self) -> _Format:
         if self.path.suffix == ".npy":
@@ -228,13 +282,15 @@ class FileSink:
     def _load(self) -> dict[str, Any] | None:
         try:
             known: dict[str, Any] = json.loads(self.manifest.read_text(encoding="utf-8"))
+            if not _is_manifest(known):
+                raise ValueError
         except FileNotFoundError:
             if self.path.exists():
                 raise OptionError(
                     f"{self.path} exists without a manifest: remove it or choose another name"
                 ) from None
             return None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise OptionError(
                 f"{self.manifest} is damaged: remove it and the data beside it"
             ) from None
@@ -257,12 +313,10 @@ class FileSink:
             },
             indent=1,
         )
-        temporary = self.manifest.with_name(self.manifest.name + f".{os.getpid()}.tmp")
-        with open(temporary, "w", encoding="utf-8") as file:
+        with replacing(self.manifest) as place, place.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, self.manifest)
         _sync_folder(self.manifest.parent)
 
     def _checksum(self, number: int) -> int | None:
@@ -270,7 +324,9 @@ class FileSink:
         count = min(self.run.block, self.shape[0] - first)
         try:
             rows = self.data.read(number, first, count)
-        except (OSError, ValueError):
+        except MemoryError:
+            raise
+        except Exception:  # whatever a library says of a damaged file
             return None
         return _crc(rows)
 
