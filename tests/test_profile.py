@@ -36,6 +36,27 @@ def test_profile_of_a_run(tmp_path: Path) -> None:
     assert read_profile(tmp_path / "run.json") == document
 
 
+@pytest.mark.parametrize("delta", [None, 1.0, 1e9])
+@pytest.mark.parametrize("degree", [4, 40])
+def test_profile_of_delta_stepping_adds_up_bucket_by_bucket(
+    degree: int, delta: float | None
+) -> None:
+    graph = random_graph(3000, 3000 * degree, "int32")  # rows of 40 are kept in their narrow form
+    options = {} if delta is None else {"delta": delta}
+    paths = nearfar.sssp(graph, 0, method="delta_stepping@cpu", stats="full", **options)
+    document = profile(graph, paths)
+    series, counters = document["series"], document["counters"]
+    assert sum(series["frontier"]) == counters["vertices_processed"]
+    assert sum(series["edges"]) == counters["edges_relaxed"]
+    assert len(series["seconds"]) == counters["iterations"]
+    assert min(series["seconds"]) >= 0
+    assert series["near"][-1] == series["far"][-1] == 0
+    assert (max(series["near"]) == 0) == (delta == 1e9)  # one bucket holds everything
+    plain = nearfar.sssp(graph, 0, method="delta_stepping@cpu", **options)
+    assert "frontier" not in plain.stats
+    assert plain.stats["edges_relaxed"] == counters["edges_relaxed"]
+
+
 def test_profile_needs_a_recorded_run() -> None:
     graph = random_graph(50, 200, "int32")
     paths = nearfar.sssp(graph, 0, method="near_far@cpu")

@@ -8,6 +8,7 @@
 #include <nanobind/stl/string.h>
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "cpu/graph_view.hpp"
@@ -43,6 +44,14 @@ T* checked(const Array& array, std::size_t size, const char* name) {
   if (array.dtype() != nb::dtype<T>() || array.size() != size)
     throw nb::type_error((std::string(name) + ": wrong dtype or size").c_str());
   return static_cast<T*>(array.data());
+}
+
+// A NumPy array that owns the vector's memory.
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> as_numpy(std::vector<T>&& values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
 }
 
 }  // namespace nearfar

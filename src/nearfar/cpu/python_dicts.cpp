@@ -72,13 +72,6 @@ class Weights {
   }
 };
 
-template <class T>
-nb::object as_numpy(std::vector<T>&& values) {
-  auto* owned = new std::vector<T>(std::move(values));
-  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
-}
-
 template <class Index>
 class Reader {
  public:
@@ -124,8 +117,8 @@ class Reader {
   nb::tuple arrays() {
     nb::object weights = nb::none();
     if (weights_.any)
-      weights = weights_.floating ? as_numpy(std::move(weights_.doubles))
-                                  : as_numpy(std::move(weights_.integers));
+      weights = weights_.floating ? nb::cast(as_numpy(std::move(weights_.doubles)))
+                                  : nb::cast(as_numpy(std::move(weights_.integers)));
     return nb::make_tuple(as_numpy(std::move(indptr_)), as_numpy(std::move(indices_)), weights);
   }
 

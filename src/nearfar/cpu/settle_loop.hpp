@@ -146,14 +146,6 @@ SettleRun settle_loop(SettleState<W> s, const Relax& relax, Policy policy, const
   return run;
 }
 
-// A NumPy array that owns the vector's memory.
-template <class T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> as_numpy(std::vector<T>&& values) {
-  auto* kept = new std::vector<T>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
-}
-
 // The statistics that Python sees. Not part of settle_run, which is compiled once a policy, relax
 // step and type: the bindings would be most of it.
 inline nb::dict settle_statistics(SettleRun&& run, std::size_t n, bool full) {

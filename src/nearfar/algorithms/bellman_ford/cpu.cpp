@@ -17,7 +17,7 @@ namespace {
 
 using namespace bellman_ford;
 
-nb::dict report(const Outcome& outcome) {
+nb::dict report(Outcome&& outcome) {
   nb::dict stats;
   stats["iterations"] = outcome.iterations;
   stats["edges_relaxed"] = outcome.edges_relaxed;
@@ -27,8 +27,8 @@ nb::dict report(const Outcome& outcome) {
   stats["undecided"] = outcome.undecided;
   stats["cycle"] = outcome.cycle;
   if (outcome.full) {
-    stats["frontier"] = outcome.frontier;
-    stats["edges"] = outcome.edges;
+    stats["frontier"] = as_numpy(std::move(outcome.frontier));
+    stats["edges"] = as_numpy(std::move(outcome.edges));
   }
   return stats;
 }
@@ -47,7 +47,7 @@ nb::dict run(GraphView& view, int64_t source, const Array& distances, bool full,
     form(csr, static_cast<Index>(source), out, outcome,
          [&](uint64_t work) { interrupt.poll(work); });
   });
-  return report(outcome);
+  return report(std::move(outcome));
 }
 
 // Owner of the classified edges of one graph, cached by Python next to the graph.

@@ -38,9 +38,6 @@ def _solve(
     cycle = stats.pop("cycle")
     if cycle:
         raise negative_cycle_error(graph, cycle)
-    for name in ("frontier", "edges"):
-        if name in stats:
-            stats[name] = np.asarray(stats[name], dtype=np.int64)
     return Answer(distances, stats)
 
 

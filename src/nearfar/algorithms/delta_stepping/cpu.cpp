@@ -12,6 +12,7 @@
 #include "cpu/buffer.hpp"
 #include "cpu/call.hpp"
 #include "cpu/huge_block.hpp"
+#include "cpu/iteration_log.hpp"
 #include "cpu/worker_pool.hpp"
 
 namespace nearfar {
@@ -26,7 +27,8 @@ SearchStats solve(const C& csr, int32_t source, typename C::Weight* distances,
                   Interrupt& interrupt) {
   if (threads == 1) {
     const DeltaPlan plan = plan_for(csr, std::nullopt, 0);
-    return NEARFAR_PICK_ISA(delta_sequential<C>)(csr, source, distances, stop, plan, interrupt);
+    return NEARFAR_PICK_ISA(delta_sequential<C>)(csr, source, distances, stop, plan, interrupt,
+                                                 nullptr);
   }
   const DeltaPlan plan = plan_for(csr, std::nullopt, greatest / 8192);
   return NEARFAR_PICK_ISA(delta_parallel<C>)(csr, source, distances, stop, plan,
@@ -155,14 +157,18 @@ class NarrowView {
 
 template <class View>
 nb::dict sequential(View& view, int64_t source, const Array& distances, std::optional<double> delta,
-                    std::optional<double> limit, const Targets& targets) {
-  return call_search(view, true, source, distances, limit, targets, 1,
-                     [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
-                       using C = std::decay_t<decltype(csr)>;
-                       const DeltaPlan plan = plan_for(csr, delta, 0);
-                       return NEARFAR_PICK_ISA(delta_sequential<C>)(csr, from, out, stop, plan,
-                                                                    poll);
-                     });
+                    std::optional<double> limit, const Targets& targets, bool full) {
+  IterationLog log;
+  nb::dict stats =
+      call_search(view, true, source, distances, limit, targets, 1,
+                  [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
+                    using C = std::decay_t<decltype(csr)>;
+                    const DeltaPlan plan = plan_for(csr, delta, 0);
+                    return NEARFAR_PICK_ISA(delta_sequential<C>)(csr, from, out, stop, plan, poll,
+                                                                 full ? &log : nullptr);
+                  });
+  if (full) std::move(log).write_to(stats);
+  return stats;
 }
 
 template <class View>
@@ -195,7 +201,7 @@ NEARFAR_BIND(m) {
   const auto define = [&m](auto function) {
     m.def("delta_stepping", function, nb::arg("view"), nb::arg("source"), nb::arg("distances"),
           nb::arg("delta") = nb::none(), nb::arg("limit") = nb::none(),
-          nb::arg("targets") = nb::none());
+          nb::arg("targets") = nb::none(), nb::arg("full") = false);
   };
   define(&sequential<GraphView>);
   define(&sequential<NarrowView>);

@@ -53,6 +53,7 @@ def delta_stepping(
         options.delta,
         workspace.limit,
         workspace.targets,
+        workspace.stats == "full",
     )
     return Answer(distances, stats)
 

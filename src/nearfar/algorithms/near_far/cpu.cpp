@@ -1,6 +1,5 @@
 // Bindings of the family's sequential forms; the loop and the policies are in sequential.hpp.
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/vector.h>
 
 #include <cmath>
 
@@ -11,21 +10,21 @@
 namespace nearfar {
 namespace {
 
-nb::dict as_dict(const SweepCounts& counts, bool full) {
+nb::dict as_dict(SweepCounts&& counts, bool full) {
   nb::dict out;
   out["iterations"] = counts.iterations;
   out["vertices_processed"] = counts.vertices_processed;
   out["edges_relaxed"] = counts.edges_relaxed;
   out["splits"] = counts.splits;
   if (full) {
-    const SweepRecords& r = counts.records;
-    out["frontier"] = r.frontier;
-    out["near"] = r.near;
-    out["far"] = r.far;
-    out["edges"] = r.edges;
-    out["labelled"] = r.labelled;
-    out["final"] = r.final;
-    out["seconds"] = r.seconds;
+    SweepRecords& r = counts.records;
+    out["frontier"] = as_numpy(std::move(r.frontier));
+    out["near"] = as_numpy(std::move(r.near));
+    out["far"] = as_numpy(std::move(r.far));
+    out["edges"] = as_numpy(std::move(r.edges));
+    out["labelled"] = as_numpy(std::move(r.labelled));
+    out["final"] = as_numpy(std::move(r.final));
+    out["seconds"] = as_numpy(std::move(r.seconds));
   }
   return out;
 }
@@ -64,7 +63,7 @@ nb::dict sweep(const GraphView& view, int64_t source, Array distances, double de
     if (policy == 1) return run(NearFarPolicy<I, W>(n, width));
     return run(BucketPolicy<I, W>(n, width, policy));
   });
-  return as_dict(counts, full);
+  return as_dict(std::move(counts), full);
 }
 
 }  // namespace

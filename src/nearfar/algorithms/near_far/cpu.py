@@ -52,9 +52,6 @@ def _run(
     stats = _cpu.near_far_sweep(
         graph.view, source, distances, float(width), policy, workspace.limit, full
     )
-    for name, values in stats.items():
-        if isinstance(values, list):
-            stats[name] = np.array(values, dtype=np.float64 if name == "seconds" else np.int64)
     stats["average_parallelism"] = stats["vertices_processed"] / max(stats["iterations"], 1)
     if policy == _SWEEP:
         del stats["splits"]

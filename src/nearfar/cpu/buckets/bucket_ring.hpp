@@ -91,6 +91,16 @@ class BucketRing {
     return kEmpty;
   }
 
+  // Entries in the ring and in the far pile, stale ones too; for counters.
+  std::size_t near_size() const {
+    std::size_t all = 0;
+    for (uint64_t word = 0; word < kWords; ++word)
+      for (uint64_t bits = used_[word]; bits != 0; bits &= bits - 1)
+        all += slots_[word * 64 + static_cast<uint64_t>(__builtin_ctzll(bits))].size;
+    return all;
+  }
+  std::size_t far_size() const { return far_.size; }
+
   // Makes `number` the current bucket and moves its entries into `out`, which must be empty.
   void take(uint64_t number, Bucket& out) {
     advance(number);

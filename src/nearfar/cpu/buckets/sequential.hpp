@@ -10,6 +10,10 @@
 
 namespace nearfar {
 
+struct IterationLog;
+NEARFAR_COLD void note_iteration(IterationLog& log, uint64_t frontier, uint64_t near, uint64_t far,
+                                 uint64_t edges);
+
 // How a run starts: the width of a bucket and whether it may change.
 struct DeltaPlan {
   double delta = 1;
@@ -32,10 +36,10 @@ struct DeltaFeed {
 
 #define NEARFAR_DECLARE_DELTA(level)                                                               \
   namespace level {                                                                                \
-  template <class C>                                                                               \
+  template <class C> /* The log may be null. */                                                    \
   SearchStats delta_sequential(const C& csr, typename C::Index source,                             \
                                typename C::Weight* distances, StopRule<typename C::Weight> stop,   \
-                               DeltaPlan plan, Interrupt& interrupt);                              \
+                               DeltaPlan plan, Interrupt& interrupt, IterationLog* log);           \
   /* The sum of the counters. */                                                                   \
   template <class C>                                                                               \
   SearchStats delta_feed(const C& csr, const DeltaFeed<C>& feed,                                   \

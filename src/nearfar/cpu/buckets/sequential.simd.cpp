@@ -54,7 +54,7 @@ struct Memory {
 template <class C>
 void search(Memory<C>& memory, const C& csr, typename C::Index source,
             typename C::Weight* distances, StopRule<typename C::Weight> stop, bool adapt,
-            Interrupt& interrupt) {
+            Interrupt& interrupt, IterationLog* log) {
   using Weight = typename C::Weight;
   using Ring = typename Memory<C>::Work::Ring;
   auto& work = memory.work;
@@ -83,17 +83,17 @@ void search(Memory<C>& memory, const C& csr, typename C::Index source,
       put_in_order(now, distances, memory.marks, n);
       stats.stale -= now.size;
     }
-    const uint64_t rows = stats.vertices_processed;
+    const uint64_t rows = stats.vertices_processed, edges = stats.edges_relaxed;
     work.repeated = 0;
     std::size_t done = 0;
     while (done < now.size) {
       const std::size_t size = now.size;
       while (done < size) {
         const std::size_t end = size - done < kPart ? size : done + kPart;
-        const uint64_t edges = stats.edges_relaxed;
+        const uint64_t before = stats.edges_relaxed;
         work.scan(now, done, end, now);
         done = end;
-        interrupt.poll(stats.edges_relaxed - edges + 64);
+        interrupt.poll(stats.edges_relaxed - before + 64);
       }
       if (adapter.hopeless(stats.vertices_processed - rows, work.repeated)) break;
     }
@@ -104,6 +104,9 @@ void search(Memory<C>& memory, const C& csr, typename C::Index source,
     if (factor != 1) ring.widen(ring.lower_end(), ring.delta() * factor);
     for (std::size_t i = done; i < now.size; ++i) ring.push(now.data[i]);
     now.size = 0;
+    if (log != nullptr)
+      note_iteration(*log, stats.vertices_processed - rows, ring.near_size(), ring.far_size(),
+                     stats.edges_relaxed - edges);
   }
   stats.delta = ring.delta();
   stats.delta_changes = ring.changes();
@@ -114,10 +117,10 @@ void search(Memory<C>& memory, const C& csr, typename C::Index source,
 template <class C>
 SearchStats delta_sequential(const C& csr, typename C::Index source, typename C::Weight* distances,
                              StopRule<typename C::Weight> stop, DeltaPlan plan,
-                             Interrupt& interrupt) {
+                             Interrupt& interrupt, IterationLog* log) {
   Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {}};
   std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<typename C::Weight>());
-  search(memory, csr, source, distances, stop, plan.adapt, interrupt);
+  search(memory, csr, source, distances, stop, plan.adapt, interrupt, log);
   return memory.work.stats;
 }
 
@@ -134,21 +137,21 @@ SearchStats delta_feed(const C& csr, const DeltaFeed<C>& feed, StopRule<typename
       std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<Weight>());
     else
       feed.touched->push(source);
-    search(memory, csr, source, distances, stop, plan.adapt, interrupt);
+    search(memory, csr, source, distances, stop, plan.adapt, interrupt, nullptr);
   }
   return memory.work.stats;
 }
 
 #define NEARFAR_INSTANTIATE(I, W)                                                           \
   template SearchStats delta_sequential<Csr<I, W>>(const Csr<I, W>&, I, W*, StopRule<W>,    \
-                                                   DeltaPlan, Interrupt&);                  \
+                                                   DeltaPlan, Interrupt&, IterationLog*);   \
   template SearchStats delta_feed<Csr<I, W>>(const Csr<I, W>&, const DeltaFeed<Csr<I, W>>&, \
                                              StopRule<W>, DeltaPlan, Interrupt&);
 NEARFAR_FOR_EACH_CSR(NEARFAR_INSTANTIATE)
 
 #define NEARFAR_INSTANTIATE_BARE(C)                                                            \
   template SearchStats delta_sequential<C>(const C&, int32_t, C::Weight*, StopRule<C::Weight>, \
-                                           DeltaPlan, Interrupt&);
+                                           DeltaPlan, Interrupt&, IterationLog*);
 NEARFAR_FOR_EACH_BARE(NEARFAR_INSTANTIATE_BARE)
 
 }  // namespace nearfar::NEARFAR_ISA

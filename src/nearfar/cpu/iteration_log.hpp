@@ -1,0 +1,23 @@
+// What each iteration of a search did, for stats="full".
+//
+// Hot files, which must not use containers (cpu/isa.hpp), see note_iteration alone.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "cpu/bindings.hpp"
+
+namespace nearfar {
+
+// One entry an iteration: vertices processed, queue entries left nearby and in the far pile, edges.
+struct IterationLog {
+  std::vector<int64_t> frontier, near, far, edges;
+  std::vector<double> seconds;
+  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+
+  void write_to(nb::dict stats) &&;
+};
+
+}  // namespace nearfar
