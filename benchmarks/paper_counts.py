@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -174,25 +175,30 @@ def threshold(scale: str) -> Iterator[dict[str, Any]]:
     """Times of CPU Martin, CPU Crauser, and Crauser with lightest out-edges of 0, in turns."""
     for n in (1 << 15, 1 << 17, 1 << 20) if scale == "paper" else (1 << 8,):
         graph = generate("martin", vertices=n, seed=1)
+        graph.transpose()
         blind = Graph(graph.indptr, graph.indices, graph.weights)
+        blind.transpose()
         blind.cache["lightest_out"] = np.zeros(n, graph.weight_dtype)
         source = int(np.flatnonzero(graph.degrees)[0])
-        runs = {
-            "martin": (case("martin", "frontier_successors@cpu"), graph),
-            "crauser": (case("crauser", "crauser_successors@cpu"), graph),
-            "crauser, all 0": (case("all 0", "crauser_successors@cpu"), blind),
-        }
-        seconds: dict[str, list[float]] = {label: [] for label in runs}
-        counts: dict[str, dict[str, int]] = {}
-        for _ in range(_TURNS + 1):
-            for label, (one, on) in runs.items():
-                took, answer = time_once(one, on, source)
-                seconds[label].append(took)
-                counts[label] = {k: int(answer.stats[k]) for k in ("iterations", "edges_relaxed")}
-        if counts["martin"] != counts["crauser, all 0"]:
-            raise SystemExit(f"not the same rounds: {counts}")
-        samples = {label: values[1:] for label, values in seconds.items()}
-        yield {"graph": f"martin {n:,}", "n": n, "counters": counts, "samples": samples}
+        for form in ("successors", "predecessors"):
+            martin, crauser = (case(x, f"{x}_{form}@cpu") for x in ("frontier", "crauser"))
+            runs = {"martin": (martin, graph), "crauser": (crauser, graph)}
+            runs["crauser, all 0"] = (crauser, blind)
+            seconds: dict[str, list[float]] = {label: [] for label in runs}
+            counts: dict[str, dict[str, int]] = {}
+            for turn in range(_TURNS + 1):
+                order = list(runs)
+                random.Random(turn).shuffle(order)  # what runs before decides what is cached
+                for label in order:
+                    took, answer = time_once(*runs[label], source)
+                    seconds[label].append(took)
+                    kept = ("iterations", "edges_relaxed")
+                    counts[label] = {k: int(answer.stats[k]) for k in kept}
+            if counts["martin"] != counts["crauser, all 0"]:
+                raise SystemExit(f"not the same rounds: {counts}")
+            samples = {label: values[1:] for label, values in seconds.items()}
+            what = {"graph": f"martin {n:,}", "n": n, "form": form}
+            yield {**what, "counters": counts, "samples": samples}
 
 
 PARTS = {"threads": threads, "rows": rows, "threshold": threshold}
