@@ -35,6 +35,7 @@ _COUNTS = re.compile(rb"Nodes:\s*(\d+)(?:\s+Edges:\s*(\d+))?")
 _UNDIRECTED = re.compile(rb"^#\s*Undirected graph")
 _LINE = re.compile(rb"^\s*-?\d+(\s+|\s*[,;]\s*)-?\d+((\s+|\s*[,;]\s*)\S+)*\s*$")
 _VERTEX_LIMIT = 1 << 24
+_NONE, _THIRD_IF_ANY = -1, -2  # columns of weights, as the parser has them
 
 
 def looks_like_edges(head: bytes) -> bool:
@@ -89,20 +90,15 @@ def read(
     from nearfar import _cpu
     from nearfar.graph import Graph
 
-    chosen = [0, 1] if columns is None else _columns(columns)
+    chosen, weight = _columns(columns)
     if skip_lines < 0:
         raise OptionError(f"skip_lines is {skip_lines}: give 0 or more")
-    weight = chosen[2] if len(chosen) == 3 else -1 if columns is not None else -2
-    if weighted is False:
-        weight = -1
     found = _cpu.parse_edge_list(
         source.data,
         comments.encode(),
-        chosen[0],
-        chosen[1],
-        weight,
-        -1 if names is None else int(names),
-        -1 if header is None else int(header),
+        *chosen,
+        _NONE if weighted is False else weight,
+        *(-1 if known is None else int(known) for known in (names, header)),
         int(skip_lines),
         source.progress(),
     )
@@ -124,13 +120,9 @@ def read(
         ends, n = (found["sources"], found["targets"]), None
         labels: NDArray[Any] | None = np.array(found["names"], dtype=np.str_)
     else:
+        ids = found["sources"], found["targets"]
         ends, n, labels = settle_ids(
-            found["sources"],
-            found["targets"],
-            base=base,
-            renumber=renumber,
-            at_least=n_said,
-            source=source,
+            *ids, base=base, renumber=renumber, at_least=n_said, source=source
         )
     graph: Graph = Graph.from_edges(
         *ends,
@@ -142,8 +134,10 @@ def read(
     return graph
 
 
-def _columns(given: Sequence[int] | str) -> list[int]:
-    """The columns asked for, after checking them."""
+def _columns(given: Sequence[int] | str | None) -> tuple[list[int], int]:
+    """Columns of source and target, and of the weight, as asked for."""
+    if given is None:
+        return [0, 1], _THIRD_IF_ANY
     try:
         parts = given.split(",") if isinstance(given, str) else map(operator.index, given)
         chosen = [int(part) for part in parts]
@@ -151,7 +145,7 @@ def _columns(given: Sequence[int] | str) -> list[int]:
         chosen = []
     if len(chosen) not in (2, 3) or min(chosen) < 0 or len(set(chosen)) != len(chosen):
         raise OptionError(f"columns is {given!r}: give two or three different columns from 0 on")
-    return chosen
+    return chosen[:2], chosen[2] if len(chosen) == 3 else _NONE
 
 
 def _snap_counts(comments: list[bytes]) -> tuple[int | None, int | None]:

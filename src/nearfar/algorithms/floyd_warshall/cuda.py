@@ -165,32 +165,10 @@ def floyd_warshall(
     )
     every_source = len(sources) == n and bool((sources == np.arange(n)).all())
     timer = runtime.Timer().start()
-    far = far_value(inner)
-    matrix = cp.empty((side, side), dtype=inner)
-    blocks = runtime.device().multiprocessors * 8
-    _program(inner).kernel("clear_matrix")(blocks, 256, (matrix, np.int64(side), far))
-    # Parallel edges count by their minimum, and a loop by nothing: sorted on the host once.
-    tails = np.repeat(np.arange(n, dtype=np.int64), graph.degrees)
-    heads, weights = graph.indices.astype(np.int64), graph.effective_weights.astype(inner)
-    order = np.lexsort((weights, heads, tails))
-    tails, heads, weights = tails[order], heads[order], weights[order]
-    keep = tails != heads
-    keep[1:] &= (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])
-    place = cp.asarray(tails[keep] * side + heads[keep])
-    matrix.reshape(-1)[place] = cp.asarray(weights[keep])
+    matrix = _edge_matrix(graph, side, inner)
     direct = matrix.copy() if trees else None
     solve_matrix(matrix)
-    found = matrix[:n, :n]
-    overflow = False
-    if dtype.kind == "i":
-        reached = found < far // 2
-        top = int(unreached_value(dtype))
-        if wide:
-            outside = reached & ((found >= top) | (found < -top - 1))
-            overflow = bool(outside.any())
-        out = cp.where(reached, found, inner.type(top)).astype(dtype)
-    else:
-        out = cp.ascontiguousarray(found)
+    out, overflow = _as_distances(matrix[:n, :n], dtype)
     timer.stop()
     stats: dict[str, Any] = {
         "iterations": side // _TILE,
@@ -219,6 +197,39 @@ def floyd_warshall(
         some = workspace.columns
         out = out[:, some] if isinstance(out, np.ndarray) else out[:, cp.asarray(some)]
     return Answer(out, stats, before)
+
+
+def _edge_matrix(graph: Graph, side: int, dtype: np.dtype[Any]) -> Any:
+    """The edges as a padded matrix on the device, as :func:`solve_matrix` takes it."""
+    cp = runtime.cupy()
+    matrix = cp.empty((side, side), dtype=dtype)
+    blocks = runtime.device().multiprocessors * 8
+    clear = _program(dtype).kernel("clear_matrix")
+    clear(blocks, 256, (matrix, np.int64(side), far_value(dtype)))
+    # Parallel edges count by their minimum, and a loop by nothing: sorted on the host once.
+    tails = np.repeat(np.arange(graph.n_vertices, dtype=np.int64), graph.degrees)
+    heads, weights = graph.indices.astype(np.int64), graph.effective_weights.astype(dtype)
+    order = np.lexsort((weights, heads, tails))
+    tails, heads, weights = tails[order], heads[order], weights[order]
+    keep = tails != heads
+    keep[1:] &= (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])
+    place = cp.asarray(tails[keep] * side + heads[keep])
+    matrix.reshape(-1)[place] = cp.asarray(weights[keep])
+    return matrix
+
+
+def _as_distances(found: Any, dtype: np.dtype[Any]) -> tuple[Any, bool]:
+    """A closed matrix in the dtype of the answer, and whether an entry does not fit it."""
+    cp = runtime.cupy()
+    if dtype.kind == "f":
+        return cp.ascontiguousarray(found), False
+    inner = np.dtype(found.dtype)
+    reached = found < far_value(inner) // 2
+    top = int(unreached_value(dtype))
+    overflow = False
+    if inner != dtype:
+        overflow = bool((reached & ((found >= top) | (found < -top - 1))).any())
+    return cp.where(reached, found, inner.type(top)).astype(dtype), overflow
 
 
 def _predecessors(graph: Graph, closed: Any, direct: Any, rows: Any) -> Any:
