@@ -15,7 +15,7 @@ from nearfar.graph import unreached_value
 from nearfar.options import build_options
 from nearfar.paths import tight_predecessors
 from nearfar.registry import Request, Variant, Workspace, find
-from nearfar.solve import select
+from nearfar.solve import greatest, may_saturate, select, widest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,8 +111,7 @@ class BatchRun:
                 raise DistanceOverflowError(
                     f"a distance does not fit {self.graph.weight_dtype}: scale the weights down"
                 )
-            kind = np.float64 if self.graph.weight_dtype.kind == "f" else np.int64
-            self.wide = self.graph.astype(kind)
+            self.wide = widest(self.graph)
             self.stats["repeated_in_64_bits"] = True
         found, lost = self._attempt(self.wide, rows, None)
         if lost:
@@ -198,11 +197,10 @@ class BatchRun:
         """
         from nearfar import _cpu
 
-        dtype = graph.weight_dtype
-        top = float(np.finfo(dtype).max) if dtype.kind == "f" else int(np.iinfo(dtype).max)
-        heaviest = max(abs(graph.max_weight), abs(graph.min_weight))
-        if heaviest * max(graph.n_vertices - 1, 1) < top:
+        if not may_saturate(graph):
             return False
+        dtype = graph.weight_dtype
+        top = greatest(dtype)
         if self.limit is not None and self.limit + graph.max_weight < top:
             return False
         none = unreached_value(dtype)

@@ -165,7 +165,7 @@ def _add_predecessors(paths: Paths) -> None:
     if paths._predecessors is None and _on_device(paths.distances):
         solved = paths.graph
         if paths.distances.dtype != solved.weight_dtype:
-            solved = _wide(solved)
+            solved = widest(solved)
         found, stats = device_predecessors(solved, [paths.source], paths.distances)
         paths._predecessors = found
         paths.stats["predecessor_device_seconds"] = stats["device_seconds"]
@@ -174,24 +174,26 @@ def _add_predecessors(paths: Paths) -> None:
     paths.stats["predecessor_seconds"] = time.perf_counter() - began
 
 
-def _may_saturate(graph: Graph) -> bool:
+def greatest(dtype: np.dtype[Any]) -> int | float:
+    """The greatest finite value of a dtype as a number of Python."""
+    return float(np.finfo(dtype).max) if dtype.kind == "f" else int(np.iinfo(dtype).max)
+
+
+def may_saturate(graph: Graph) -> bool:
     """Whether some path could be too long for the weights' dtype: a cheap bound, never wrong."""
     heaviest = max(abs(graph.max_weight), abs(graph.min_weight))
-    dtype = graph.weight_dtype
-    top = float(np.finfo(dtype).max) if dtype.kind == "f" else int(np.iinfo(dtype).max)
-    return bool(heaviest * max(graph.n_vertices - 1, 1) >= top)
+    return bool(heaviest * max(graph.n_vertices - 1, 1) >= greatest(graph.weight_dtype))
 
 
 def _saturated(graph: Graph, paths: Paths, limit: Any) -> bool:
     """Whether a finite distance was lost because it does not fit the dtype."""
     from nearfar import _cpu
 
-    if not _may_saturate(graph):
+    if not may_saturate(graph):
         return False
     if paths.stats.get("saturated"):  # the variant saw a sum leave the range downwards
         return True
-    dtype = np.dtype(paths.distances.dtype)
-    top = float(np.finfo(dtype).max) if dtype.kind == "f" else int(np.iinfo(dtype).max)
+    top = greatest(np.dtype(paths.distances.dtype))
     if limit is not None and limit + graph.max_weight < top:
         return False
     reached, far = _reach(paths)
@@ -213,7 +215,7 @@ def _reach(paths: Paths) -> tuple[int, Any]:
     return int(reached.sum()), nearer.max().item()
 
 
-def _wide(graph: Graph) -> Graph:
+def widest(graph: Graph) -> Graph:
     """The graph in the 64-bit dtype of its kind."""
     return graph.astype(np.float64 if graph.weight_dtype.kind == "f" else np.int64)
 
@@ -313,7 +315,7 @@ def sssp(
                 f"a distance from {source!r} does not fit {graph.weight_dtype}: "
                 "scale the weights down"
             )
-        narrow, wide = graph, _wide(graph)
+        narrow, wide = graph, widest(graph)
         paths = _run(wide, start, chosen, options, request)
         if _saturated(wide, paths, bound):
             raise DistanceOverflowError(
