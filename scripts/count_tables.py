@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from experiment_results import ROOT, describe, spread
 
+from nearfar.experiments.claims import AGREES, DIFFERS
 from nearfar.experiments.render import cell, markdown_table
 
 FILE = "benchmarks/results/paper_counts.json"
@@ -21,20 +22,22 @@ class Counts:
     def __init__(self) -> None:
         path = ROOT / FILE
         document: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
-        self.parts: dict[str, list[dict[str, Any]]] = document.get("parts", {})
-        self.environment: dict[str, Any] = document.get("environment", {})
+        self.parts: dict[str, dict[str, Any]] = document.get("parts", {})
 
     def rows(self, part: str) -> list[dict[str, Any]]:
-        """Rows of ``threads`` or ``rows``."""
-        return self.parts.get(part, [])
+        """Rows of a key of ``PARTS`` of benchmarks/paper_counts.py."""
+        rows: list[dict[str, Any]] = self.parts.get(part, {}).get("rows", [])
+        return rows
 
-    def table(self, title: str, columns: list[str], rows: list[list[Any]], note: str) -> list[str]:
+    def table(
+        self, part: str, title: str, columns: list[str], rows: list[list[Any]], note: str
+    ) -> list[str]:
         """A table with title, caption and origin; nothing without rows."""
         if not rows:
             return []
         shown = [{"name": name, "unit": "", "digits": 3} for name in columns]
         lines = markdown_table({"columns": shown, "rows": rows})
-        how = f"*{describe(self.environment)}; `python benchmarks/paper_counts.py`. From `{FILE}`.*"
+        how = f"*{describe(self.parts[part]['environment'])}; `python benchmarks/paper_counts.py --parts {part}`. From `{FILE}`.*"
         return [f"### {title}", "", *lines, "", note, "", how, ""]
 
 
@@ -69,7 +72,9 @@ def threads(counts: Counts) -> list[str]:
         "Threads of the relax kernel over all iterations that do no work, by four readings of it; and "
         "warps of 32 consecutive vertices whose threads take the same side of the branch."
     )
-    return counts.table("Figure 2 d: who is idle, counted on its own", columns, rows, note)
+    return counts.table(
+        "threads", "Figure 2 d: who is idle, counted on its own", columns, rows, note
+    )
 
 
 def idle_readings(counts: Counts) -> str:
@@ -118,7 +123,7 @@ def longest_rows(counts: Counts) -> list[str]:
         "Of Crauser's frontiers from one source: the edges of an iteration, and the longest row in it, which one thread "
         "walks while the others wait."
     )
-    return counts.table("What one thread walks", columns, rows, note)
+    return counts.table("rows", "What one thread walks", columns, rows, note)
 
 
 def row_cost(counts: Counts, relax: dict[str, float]) -> str:
@@ -143,4 +148,42 @@ def row_cost(counts: Counts, relax: dict[str, float]) -> str:
     return (
         f"one thread walks the longest row of a frontier, {cell(float(rows.min()))} to {cell(float(rows.max()))} edges in the mean: over the "
         f"{len(pairs)} graphs relax takes {cell(float(base), 2)} us and {cell(float(slope), 2)} us more for each edge of it (correlation {fit:.3f})"
+    )
+
+
+_MARTIN, _BLIND, _CRAUSER = "martin", "crauser, all 0", "crauser"
+
+
+def _over(row: dict[str, Any], top: str) -> float:
+    """Median of a method's times over CPU Martin's, turn by turn."""
+    pairs = zip(row["samples"][top], row["samples"][_MARTIN], strict=True)
+    return float(np.median([a / b for a, b in pairs]))
+
+
+def threshold(counts: Counts) -> list[str]:
+    """Ortega-Arranz 5.1 a: what the threshold of CPU Crauser costs."""
+    rows = []
+    for r in counts.rows("threshold"):
+        steps = [r["counters"][label]["iterations"] for label in (_MARTIN, _CRAUSER)]
+        rows.append([r["graph"], r["form"], *steps, _over(r, _CRAUSER), _over(r, _BLIND)])
+    columns = ["graph", "by", "iterations, CPU Martin", "iterations, CPU Crauser"]
+    columns += ["time over CPU Martin's", "with lightest out-edges of 0"]
+    note = (
+        "In the last column every lightest out-edge is 0: the same rounds and edges as CPU Martin, and one array more that is "
+        "read to find the threshold. Medians over the turns of one process of each turn's ratio."
+    )
+    return counts.table("threshold", "What the threshold costs on one core", columns, rows, note)
+
+
+def threshold_cost(counts: Counts, form: str) -> str:
+    """The same of a form in words, which CPU Crauser's few samples in the experiment are beside."""
+    some = [r for r in counts.rows("threshold") if r["form"] == form]
+    if not some:
+        return "not measured: `python benchmarks/paper_counts.py --parts threshold`"
+    saves = [100 * (1 - _over(r, _CRAUSER)) for r in some]
+    turns = len(some[0]["samples"][_MARTIN])
+    word = AGREES if min(saves) > 0 else "not always as in the paper" if max(saves) > 0 else DIFFERS
+    return (
+        f"in {turns} turns of one process (table *What the threshold costs*) it saves {spread(saves)}%, {word}; the threshold itself, by "
+        f"a run that has it and the rounds of CPU Martin, makes a solve take {spread([_over(r, _BLIND) for r in some])} times as long"
     )

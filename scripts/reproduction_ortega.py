@@ -101,11 +101,13 @@ def _reasons(kept: Kept) -> dict[str, Why]:
         ("GPU", "pred.", "b, pred."),
     ):
         fewer, slower, edges = _against_martin(martin, device, form)
-        found[key] = Why(
-            f"{fewer}% fewer iterations, but each takes {slower} times as long: to find the threshold, the lightest out-edge is "
-            "added to every unsettled distance, one array more to read; relax and update are the same code",
-            f"{fewer}% fewer iterations, each {slower} times as long; {edges} times the edges are looked at",
-        )
+        counts = f"{fewer}% fewer iterations, each {slower} times as long; {edges} times the edges are looked at"
+        if device == "CPU":
+            name = {"succ.": "successors", "pred.": "predecessors"}[form]
+            counts = f"{counts}; {counted.threshold_cost(counted.Counts(), name)}"
+        elif kernels := times.crauser_iteration(times.KernelRows("ortega")):
+            counts = f"{counts}; {kernels}"
+        found[key] = Why(counts, counts)
     idle = "each vertex is at work in one iteration of all"
     count = spread([c for one in martin if (c := counter_of(one, _GPU, "iterations"))])
     found |= {
@@ -225,6 +227,7 @@ def page() -> str:
             lines += cpu.figure(f"figure-{number}", f"Figure {number} on the CPU")
             if number == 2:
                 lines += cpu.table("martin-times", how=False)
+                lines += counted.threshold(counted.Counts())
             for key in _TABLES.get(number, ()):
                 lines += cpu.table(key, how=False)
     return "\n".join(lines).rstrip() + "\n"
