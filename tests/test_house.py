@@ -29,6 +29,7 @@ FLOORS = {
     "construct": 1,
     "device_arrays": 1,
     "graph": 1,
+    "on_threads": 1,
     "options": 1,
     "cuda": 2,
     "dense": 2,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar import Graph, _cpu
+from nearfar import Graph, _cpu, csgraph
 from nearfar.generators import generate
 from nearfar.registry import variants
 
@@ -107,9 +107,13 @@ def test_floyd_warshall(threads: int) -> None:
     assert watched(lambda: nearfar.all_pairs(small(), method="floyd_warshall@cpu", threads=threads))
 
 
-@pytest.mark.parametrize("method", ["worker_per_source", "dijkstra_dary_heap"])
+@pytest.mark.parametrize("method", ["worker_per_source", "dijkstra_dary_heap", "csgraph"])
 def test_other_threads_leave_their_search_in_the_middle(method: str) -> None:
-    run = functools.partial(nearfar.distances, lists(), range(8), method=method)
+    if method == "csgraph":
+        matrix = lists().to_scipy().astype(np.float64)
+        run = functools.partial(csgraph.dijkstra, matrix, indices=range(8))
+    else:
+        run = functools.partial(nearfar.distances, lists(), range(8), method=method)
 
     def interrupted() -> float:
         told: list[float] = []

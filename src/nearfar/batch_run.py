@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,22 +11,19 @@ from nearfar.cuda import runtime
 from nearfar.cuda.predecessors import device_predecessors
 from nearfar.errors import DistanceOverflowError, NegativeWeightError, VariantUnavailable
 from nearfar.graph import unreached_value
+from nearfar.on_threads import on_threads
 from nearfar.options import build_options
 from nearfar.paths import tight_predecessors
 from nearfar.registry import Request, Variant, Workspace, find
 from nearfar.solve import greatest, may_saturate, select, widest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from nearfar.graph import Graph
     from nearfar.sinks import Sink
 
 __all__ = ["BatchRun"]
-
-T = TypeVar("T")
 
 
 class BatchRun:
@@ -181,7 +177,7 @@ class BatchRun:
             matrix[i] = row if self.columns is None else row[self.columns]
             return answer.stats
 
-        parts = _on_threads(one, len(rows), self.request.threads if variant.device == "cpu" else 1)
+        parts = on_threads(one, len(rows), self.request.threads if variant.device == "cpu" else 1)
         total: dict[str, Any] = {}
         for part in parts:
             for name in ("iterations", "edges_relaxed", "vertices_processed"):
@@ -268,7 +264,7 @@ class BatchRun:
 
         if matrix.dtype != self.graph.weight_dtype:
             self.graph.astype(matrix.dtype)  # cached before the workers ask for it
-        _on_threads(one, len(self.rows), self.request.threads)
+        on_threads(one, len(self.rows), self.request.threads)
         return found
 
     def _own_trees(self, matrix: Any, on_device: bool) -> Any:
@@ -287,29 +283,6 @@ class BatchRun:
         name = "predecessor_device_seconds"
         self.stats[name] = self.stats.get(name, 0.0) + stats["device_seconds"]
         return found
-
-
-def _on_threads(one: Callable[[int], T], count: int, threads: int) -> list[T]:
-    """The results of one(0), one(1), ... on threads of Python.
-
-    Ctrl-C, which only the caller's thread sees, ends the others' searches too.
-    """
-    from nearfar import _cpu
-
-    if threads == 1:
-        return [one(i) for i in range(count)]
-    stop = _cpu.StopFlag()
-
-    def watched(i: int) -> T:
-        with stop:
-            return one(i)
-
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            return list(pool.map(watched, range(count)))
-        except BaseException:
-            stop.set()
-            raise
 
 
 def _to_host(array: Any) -> NDArray[Any]:

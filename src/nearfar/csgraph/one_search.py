@@ -18,6 +18,7 @@ from nearfar.csgraph.device_inputs import lies_on_device
 from nearfar.csgraph.inputs import check_limit, source_indices
 from nearfar.csgraph.rows import DENSE, NO_VERTEX
 from nearfar.graph import Graph
+from nearfar.on_threads import on_threads
 from nearfar.solve import check_threads
 
 if TYPE_CHECKING:
@@ -58,8 +59,6 @@ def _each(
     arrays: tuple[Any, Any, Any], sources: NDArray[np.int64], bound: float | None, threads: int
 ) -> NDArray[np.float64] | None:
     """A row a source, each by a search of its own; None where the matrix is an unusual one."""
-    from concurrent.futures import ThreadPoolExecutor
-
     rows = np.empty((len(sources), len(arrays[0]) - 1))
 
     def search(place: int) -> bool:
@@ -67,14 +66,8 @@ def _each(
 
     if not search(0):
         return None
-    rest = range(1, len(sources))
-    if threads == 1:
-        return rows if all(map(search, rest)) else None
-    pool = ThreadPoolExecutor(threads)
-    try:
-        return rows if all(pool.map(search, rest)) else None
-    finally:
-        pool.shutdown(cancel_futures=True)
+    usual = on_threads(lambda i: search(i + 1), len(sources) - 1, threads)
+    return rows if all(usual) else None
 
 
 def search_once(
