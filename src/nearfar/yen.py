@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from nearfar.errors import OptionError
-from nearfar.solve import as_graph, sssp
+from nearfar.sinks import widened
+from nearfar.solve import as_graph, sssp, widest
 
 __all__ = ["k_shortest_paths"]
 
@@ -70,17 +71,10 @@ def k_shortest_paths(
         from nearfar.negative_cycles import potentials
 
         potentials(graph)
-    back = graph.transpose()
-    paths = sssp(back, back.name_of(end), device="cpu")
-    remaining = paths._host_distances
-    solved = graph
-    if remaining.dtype != graph.weight_dtype or graph.weight_dtype == np.int32:
-        # A path of n edges may be longer than the longest shortest path: sum in 64 bits.
-        from nearfar.sinks import widened
-
-        solved, remaining = graph.astype(np.int64), widened(remaining, np.dtype(np.int64))
-    if graph.weight_dtype == np.float32:
-        solved = graph.astype(np.float64)
-        remaining = sssp(solved.transpose(), back.name_of(end), device="cpu")._host_distances
+    solved = widest(graph)  # a path of n edges may be longer than the longest shortest path
+    # Shorter floats would round what remains; integers that do not fit are repeated by sssp.
+    back = (solved if graph.weight_dtype.kind == "f" else graph).transpose()
+    distances = sssp(back, back.name_of(end), device="cpu")._host_distances
+    remaining = widened(distances, solved.weight_dtype)
     found = _cpu.k_shortest_paths(solved.view, remaining, start, end, int(k))
     return [(list(path), length) for path, length in found]
