@@ -51,10 +51,7 @@ def _reasons(cuda: Kept) -> dict[str, Why]:
         "best": Why(serial, serial),
         "queue over flag": Why(_queue_and_flag(kernels), "no frontier flag is looked at in vain"),
         "prefix": Why(scan, scan),
-        "closer": Why(
-            _closer(kernels, list(few)),
-            "the update's atomics and the flags that are saved grow alike",
-        ),
+        "closer": Why(_closer(kernels, list(few)), _closer(kernels, list(few))),
     }
 
 

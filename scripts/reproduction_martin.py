@@ -99,7 +99,7 @@ def _apart(runs: Runs, kind: str, one: str, other: str) -> str:
         >= OVERLAP
     ]
     meet = sum(max(map(min, pair)) <= min(map(max, pair)) for pair in apart)
-    return f"their medians are {100 * OVERLAP:.0f}% apart or more on {len(apart)} graphs, on {meet} of which the samples of both overlap"
+    return f"their medians are {100 * OVERLAP:.0f}% apart or more on {len(apart)} graph{'' if len(apart) == 1 else 's'}; on {meet} of them the samples of both overlap"
 
 
 def _iteration(runs: Runs, kind: str = "list") -> str:
