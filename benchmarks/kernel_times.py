@@ -196,7 +196,7 @@ def ortega(scale: str) -> Iterator[dict[str, Any]]:
     if scale == "paper":
         wanted.append({"kind": "martin", "vertices": 4 << 20, "seed": 1})
     for what in wanted:
-        graph = ortega_graphs.make(what, scale)
+        graph = ortega_graphs.graph_of(what, scale)
         source = draw_sources(graph, 1)[0]
         truth = proven(graph, [source])[source]
         name = " ".join(str(v) for k, v in what.items() if k != "seed")
