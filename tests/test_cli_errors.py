@@ -218,6 +218,14 @@ def test_duration(seconds: float, text: str) -> None:
         (["sweep", "GRAPH", "0", "--factors", "0"], "--factors 0: give numbers greater than 0"),
         (["sweep", "GRAPH", "0", "--factors", "nan"], "give numbers greater than 0"),
         (["experiment", "martin-2009", "-o", "GRAPH"], "is a file: give a folder"),
+        (["bench", "peers", "--graphs", "small", "nope"], "no benchmark graph 'nope'"),
+        (["bench", "peers", "--graphs", "small", "-o", "GRAPH"], "is a file: give a folder"),
+        (["sweep", "GRAPH", "0", "-o", "no/x.json"], "does not exist"),
+        (["sssp", "GRAPH", "0", "--profile", "no/x.json"], "does not exist"),
+        (["plot", "profile", "GRAPH", "-o", "no/x.png"], "does not exist"),
+        (["report", ".", "-o", "no/x.html"], "does not exist"),
+        (["sssp", "GRAPH", "0", "--explain", "-o", "x.csv"], "leave out --output"),
+        (["sssp", "GRAPH", "0", "--explain", "--method", "near_far"], "leave out --method"),
         (["verify", "GRAPH", "GRAPH"], "answer '"),
         (["info", ""], "the name of the graph file is empty"),
         (["convert", "GRAPH", "x.unknown"], "give another suffix or a format"),
@@ -228,6 +236,19 @@ def test_arguments_that_make_no_sense(
 ) -> None:
     given = [str(graph_file) if word == "GRAPH" else word for word in words]
     assert said in fail(Exit.USAGE, *given)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["experiment", "martin-2009", "-o", "x", "--budget", "nan"], "number of at least 0"),
+        (["experiment", "martin-2009", "-o", "x", "--workers", "0"], "whole number of at least 1"),
+        (["bench", "peers", "--patience", "-1"], "number of at least 0"),
+    ],
+)
+def test_numbers_out_of_range(words: list[str], said: str) -> None:
+    done = run(*words)
+    assert (done.returncode, said in done.stderr) == (Exit.USAGE, True), done.stderr
 
 
 def test_a_profile_that_is_none(graph_file: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["SUITE", "SuiteGraph", "data_folder", "draw_sources", "load"]
+__all__ = ["SUITE", "SuiteGraph", "data_folder", "draw_sources", "load", "named"]
 
 _SEED = 1
 _CANDIDATES = 64
@@ -177,15 +177,26 @@ def load(name: str, shrink: int = 1) -> Graph:
     OptionError
         For an unknown name, or a real graph whose file is not there.
     """
+    if shrink < 1:
+        raise OptionError(f"shrink is {shrink}: give 1 or more")
+    return named(name).make(shrink)
+
+
+def named(name: str) -> SuiteGraph:
+    """The benchmark graph of a name, if it is there.
+
+    Raises
+    ------
+    OptionError
+        For an unknown name, or a real graph whose file is not there.
+    """
     if name not in SUITE:
         hint = did_you_mean(name, SUITE) or f": there are {', '.join(SUITE)}"
         raise OptionError(f"no benchmark graph {name!r}{hint}")
-    if shrink < 1:
-        raise OptionError(f"shrink is {shrink}: give 1 or more")
     here = SUITE[name].available()
     if here is not True:
         raise OptionError(f"benchmark graph {name}: {here}")
-    return SUITE[name].make(shrink)
+    return SUITE[name]
 
 
 def _reach(bare: Graph, source: int) -> int:

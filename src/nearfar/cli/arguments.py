@@ -19,6 +19,7 @@ __all__ = [
     "add_graph",
     "add_solver",
     "at_least_one",
+    "at_least_zero",
     "number",
     "read_graph",
     "read_vertex",
@@ -99,6 +100,17 @@ def at_least_one(text: str) -> int:
 
 
 at_least_one.__name__ = "whole number of at least 1"  # what argparse calls it
+
+
+def at_least_zero(text: str) -> float:
+    """Read a number from 0 on that has an end (an argparse type)."""
+    value = float(text)
+    if not 0 <= value < math.inf:
+        raise ValueError(text)
+    return value
+
+
+at_least_zero.__name__ = "number of at least 0"
 
 
 def value_of(text: str) -> Any:

@@ -11,8 +11,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearfar.cli.arguments import at_least_one
+from nearfar.cli.arguments import at_least_one, at_least_zero
 from nearfar.cli.console import Exit, Progress, emit, note, rows
+from nearfar.errors import OptionError
 from nearfar.output import replacing
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--patience",
-        type=float,
+        type=at_least_zero,
         default=10.0,
         metavar="SECONDS",
         help="leave out a contender whose solve takes longer (default: 10)",
@@ -112,7 +113,7 @@ def _graphs(args: argparse.Namespace) -> int:
 def _contenders(args: argparse.Namespace) -> list[Peer]:
     """Peers first, because SciPy is what ratios are taken against, then our own methods."""
     from nearfar.bench.peers import PEERS, Nearfar, contenders
-    from nearfar.errors import OptionError, did_you_mean
+    from nearfar.errors import did_you_mean
     from nearfar.registry import find
 
     names = list(PEERS) if args.peers is None else args.peers
@@ -129,9 +130,11 @@ def _contenders(args: argparse.Namespace) -> list[Peer]:
 
 
 def _chosen_graphs(args: argparse.Namespace) -> list[str]:
-    from nearfar.bench.suite import SUITE
+    from nearfar.bench.suite import SUITE, named
 
     if args.graphs:
+        for name in args.graphs:  # a wrong one before the first is measured
+            named(name)
         return list(dict.fromkeys(args.graphs))
     chosen = []
     for graph in SUITE.values():
@@ -150,7 +153,10 @@ def _peers(args: argparse.Namespace) -> int:
     from nearfar.bench.suite import SUITE, draw_sources, load
 
     _contenders(args)  # refuse a wrong name before the first graph is made
+    graphs = _chosen_graphs(args)
     if args.output is not None:
+        if args.output.exists() and not args.output.is_dir():
+            raise OptionError(f"-o {args.output} is a file: give a folder for the results")
         args.output.mkdir(parents=True, exist_ok=True)
     surroundings = environment()
     settings: dict[str, Any] = {
@@ -162,7 +168,7 @@ def _peers(args: argparse.Namespace) -> int:
         "shrink": args.shrink,
     }
     runs: list[Run] = []
-    for name in _chosen_graphs(args):
+    for name in graphs:
         note(args, f"{name}: making the graph, then {args.rounds} rounds")
         graph = load(name, args.shrink)
         sources = draw_sources(graph, args.sources, SUITE[name].source)

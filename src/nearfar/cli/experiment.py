@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nearfar.cli.arguments import at_least_one, at_least_zero
 from nearfar.cli.console import Exit, emit, note, rows
 from nearfar.errors import OptionError
 
@@ -48,13 +49,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="seed of the first graph")
     parser.add_argument(
         "--per-method",
-        type=float,
+        type=at_least_zero,
         metavar="SECONDS",
         help="a method that has solved a graph for so long begins no other solve there",
     )
     parser.add_argument(
         "--workers",
-        type=int,
+        type=at_least_one,
         default=1,
         metavar="N",
         help="processes that make the graphs of the next tasks; they idle while a task is timed",
@@ -67,7 +68,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="only tasks whose key matches, as in a shell; the others can follow later",
     )
     parser.add_argument(
-        "--budget", type=float, metavar="SECONDS", help="begin no task after so many seconds"
+        "--budget",
+        type=at_least_zero,
+        metavar="SECONDS",
+        help="begin no task after so many seconds",
     )
     parser.add_argument(
         "--restart", action="store_true", help="drop what the folder holds and begin again"

@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nearfar.cli.answers import check_folder
 from nearfar.cli.console import Exit, emit
 from nearfar.errors import OptionError
 
@@ -48,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     image = args.output or args.file.with_suffix(".png")
     if image.suffix.lower() not in _ENDINGS:
         raise OptionError(f"cannot draw {image}: use an ending out of {', '.join(_ENDINGS)}")
+    check_folder(str(image))
     plot_profile(read_profile(args.file), image)
     emit(args, {"image": str(image)}, [f"wrote {image}"])
     return Exit.OK

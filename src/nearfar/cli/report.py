@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nearfar.cli.answers import check_folder
 from nearfar.cli.console import Exit, emit
 from nearfar.errors import OptionError
 
@@ -38,6 +39,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.output is not None and args.output.suffix.lower() not in (".html", ".htm"):
         raise OptionError(f"output {args.output}: the report is a page, end its name in .html")
+    if args.output is not None:
+        check_folder(str(args.output))
     file = write_report(args.folder, args.output, title=args.title)
     size = file.stat().st_size
     emit(args, {"report": str(file), "bytes": size}, [f"wrote {file} ({size:,} bytes)"])

@@ -87,6 +87,10 @@ def run(args: argparse.Namespace) -> int:
     import nearfar
 
     answers.check_output(args.output)
+    if args.profile is not None:
+        answers.check_folder(args.profile)
+    if args.explain:
+        _refuse_with_explain(args)
     graph, read_seconds = read_graph(args)
     source = read_vertex(graph, args.source, "source")
     targets = vertex_list(graph, args.targets)
@@ -134,6 +138,22 @@ def run(args: argparse.Namespace) -> int:
         return Exit.OK
     emit(args, facts, report(facts))
     return Exit.OK
+
+
+def _refuse_with_explain(args: argparse.Namespace) -> None:
+    """Refuse what has no meaning where nothing is solved."""
+    given = {
+        "--output": args.output is not None,
+        "--prove": args.prove,
+        "--stats": args.stats is not None,
+        "--profile": args.profile is not None,
+        "--kernels": args.kernels,
+        "--method": args.method != "auto",
+        "--option": bool(args.option),
+    }
+    wrong = [flag for flag, used in given.items() if used]
+    if wrong:
+        raise OptionError(f"--explain ranks all methods and solves nothing: leave out {wrong[0]}")
 
 
 def kernels(graph: Graph, source: Any, engine: str, given: dict[str, Any]) -> dict[str, Any]:

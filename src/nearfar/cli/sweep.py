@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, number, read_graph, read_vertex
 from nearfar.cli.console import Exit, duration, emit
 from nearfar.errors import OptionError
@@ -44,6 +45,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Sweep, print the table, write it."""
     from nearfar.profile import delta_sweep, write_profile
+
+    if args.output is not None:
+        check_folder(str(args.output))
 
     graph, _ = read_graph(args)
     source = read_vertex(graph, args.source, "source")

@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 _HEAD = 1 << 16
+_SLICE = 1 << 18
 
 
 class Source:
@@ -182,8 +183,10 @@ class Sink:
         self.path, self.file, self._progress = path, file, progress
 
     def write(self, data: bytes | memoryview) -> None:
-        """Append bytes."""
-        self.file.write(data)
+        """Append bytes, a slice at a time: a compressor does not hear Ctrl-C within a call."""
+        view = memoryview(data)
+        for start in range(0, len(view), _SLICE):
+            self.file.write(view[start : start + _SLICE])
 
     def tell(self, done: int, total: int) -> None:
         """Report progress in edges."""
