@@ -180,7 +180,7 @@ def _reasons(kept: Kept) -> dict[str, Why]:
         "bucketing": Why(_reorganising(), _reorganising()),
         "work saved": Why(f"the mean is ruled by the roads, where Bellman-Ford does thousands of times the work (by graph: Figure 6); {_narrower()}", _narrower()),
         "parallelism": Why("as for the work saved", "wider steps hold more vertices"),
-        "iterations": Why(f"as for the work saved. {place}".rstrip(), "narrower steps are more steps"),
+        "iterations": Why(f"as for the work saved{f'; {place}' if place else ''}", "narrower steps are more steps"),
         "bellman-ford, deep": Why(place or "Table II has the depth of the stand-ins beside the paper's", f"rounds are as many as the longest shortest path has edges: {place}".rstrip(": ")),
         "bellman-ford, shallow": Why(place or _fewer(free), _fewer(free)),
         "near-far, sweep": Why(small, small),

@@ -178,7 +178,8 @@ def _sources(kept: Kept) -> str:
     text = f"{spread(counts)} random sources a graph" if counts else ""
     if martin:
         text += f"{', ' if text else ''}{spread(martin)} on Martin's graphs"
-    text += ", where the paper has 100."
+    every = counts | martin
+    text += ", as in the paper." if every == {100} else ", where the paper has 100."
     if fewer:
         text += f"{fewer} A mean is over the sources that a method has, a ratio over those that both methods have."
     return text

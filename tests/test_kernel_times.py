@@ -14,6 +14,7 @@ from nearfar.cuda import launching
 from nearfar.cuda.kernel_times import kernel_times
 from nearfar.registry import Workspace, registered
 from tests.emulator import emulated_gpu as emulated_gpu
+from tests.loading import load_program
 from tests.program import fail
 from tests.program import graph_file as graph_file
 from tests.zoo import ZOO
@@ -44,6 +45,14 @@ def test_nothing_is_seen_after_the_block_nor_after_an_error(emulated_gpu: None) 
     except KeyError:
         pass
     assert launching.set_observer(None) is None
+
+
+@pytest.mark.parametrize("part", ["johnson", "lists", "ortega"])
+def test_the_benchmark_of_the_papers_questions_runs(emulated_gpu: None, part: str) -> None:
+    rows = list(load_program("benchmarks", "kernel_times").PARTS[part]("tiny"))
+    assert len({row["label"] for row in rows}) >= 2
+    assert all(row["right"] for row in rows)
+    assert all(row["kernels"] for row in rows)
 
 
 def test_the_command_line_prints_kernels(
