@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import count_tables as counted
 import kernel_time_tables as times
-from experiment_results import Kept, Why, beside, spread
+from experiment_results import ROOT, Kept, Why, beside, spread
 
+from nearfar.experiments.claims import Claim
 from nearfar.experiments.experiment import Done
 from nearfar.experiments.ortega_claims import CROSSINGS, claims_of
 from nearfar.experiments.ortega_tables import (
@@ -80,9 +83,8 @@ def _waits() -> str:
     return f"a shape can only speed up the kernels, which are {spread([times.share(r) for r in rows])}% of a solve in the table of kernels and waits"
 
 
-def _reasons(kept: Kept) -> dict[str, Why]:
+def _reasons(done: Sequence[Done]) -> dict[str, Why]:
     """Reasons of every claim, both outcomes."""
-    done = kept.done
     martin, random, real = (of_kind(done, kind) for kind in ("martin", "random", "real"))
     thin = [one for one in random if one.what["degree"] == 2]
     tuned = "; ".join(
@@ -165,6 +167,45 @@ def _ahead(real: Sequence[Done]) -> str:
     return f"the GPU is ahead on {', '.join(told)}" if told else "the GPU is ahead nowhere"
 
 
+_FRONTIERS = "benchmarks/results/frontier_crauser.json"
+
+
+def _elsewhere() -> Done | None:
+    """A Martin graph of the comparison of all frontier methods, as a result of this experiment."""
+    path = ROOT / _FRONTIERS
+    if not path.is_file():
+        return None
+    document = json.loads(path.read_text(encoding="utf-8"))
+    found = next((r for r in document["results"] if r["graph"].startswith("martin")), None)
+    if found is None:
+        return None
+    cases = {}
+    for idea, method in (("frontier", "Martin"), ("crauser", "Crauser")):
+        for form in ("successors", "predecessors"):
+            row = found["rows"].get(f"{idea}_{form}@cuda")
+            if row and "counters" in row:
+                seconds = row["median_s"]
+                cases[f"GPU {method} {form[:4]}."] = {
+                    "samples": [[0, 0, seconds]],
+                    "median_seconds": seconds,
+                    "mean_seconds": seconds,
+                    "counters": row["counters"],
+                }
+    what = {"kind": "martin", "vertices": found["n"]}
+    return Done("elsewhere", what, {"n": found["n"], "m": found["m"], "cases": cases})
+
+
+def _claims(kept: Kept) -> tuple[list[Claim], list[Done]]:
+    """Claims, and the results behind them: Martin's graphs from elsewhere where there are none."""
+    claims = claims_of(kept.done)
+    other = _elsewhere()
+    if of_kind(kept.done, "martin") or other is None:
+        return claims, kept.done
+    told = f" ({other.what['vertices']:,} vertices, `{_FRONTIERS}`)"
+    instead = {c.key: replace(c, here=c.here + told) for c in claims_of([other]) if c.of}
+    return [instead.get(c.key, c) if not c.of else c for c in claims], [*kept.done, other]
+
+
 def _steps(real: Sequence[Done]) -> str:
     wide = [one for one in real if one.what["family"] in ("social", "kronecker")]
     return spread([c for one in wide if (c := counter_of(one, _GPU, "iterations"))])
@@ -207,7 +248,8 @@ def page() -> str:
     if cuda.there:
         lines += [" ".join(filter(None, (_sources(cuda), cuda.missing()))), ""]
         lines += ["### What the paper states, and here", ""]
-        lines += [*beside(claims_of(cuda.done), _reasons(cuda)), ""]
+        claims, behind = _claims(cuda)
+        lines += [*beside(claims, _reasons(behind)), ""]
         lines += [f"Wrong answers: {cuda.wrong()}.", ""]
         counts = counted.Counts()
         for number in range(2, 12):
@@ -222,7 +264,7 @@ def page() -> str:
     lines += ["## On the CPU", "", cpu.how(), ""]
     if cpu.there:
         lines += [" ".join(filter(None, (_sources(cpu), cpu.missing()))), ""]
-        lines += [*beside(claims_of(cpu.done), _reasons(cpu), measured=True), ""]
+        lines += [*beside(claims_of(cpu.done), _reasons(cpu.done), measured=True), ""]
         lines += [f"Wrong answers: {cpu.wrong()}.", ""]
         for number in (2, 3, 4, 9, 10, 11):
             lines += cpu.figure(f"figure-{number}", f"Figure {number} on the CPU")
