@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nearfar.tune import TuneResult
 
 NAME = "tune"
-HELP = "measure this machine for the automatic choice, or launch shapes"
+HELP = "measure this machine for `auto`, or launch shapes"
 EXAMPLES = """\
 nearfar tune
 nearfar tune --show
