@@ -240,6 +240,9 @@ def test_a_page_follows_the_numbers_of_ortega(results: Path) -> None:
 
 def test_fewer_sources_are_told(results: Path) -> None:
     document = copy.deepcopy(kept("ortega-arranz-2015", "cuda"))
+    for one in document["tasks"]:
+        for case in one["result"]["cases"].values():
+            case.pop("sources", None)
     task = next(t for t in document["tasks"] if t["what"]["kind"] == "random")
     case = task["result"]["cases"]["CPU Crauser succ."]
     case["samples"], case["sources"] = case["samples"][:2], 2
