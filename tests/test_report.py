@@ -104,6 +104,16 @@ def test_figures_are_inside_once_with_their_words(folder: Path) -> None:
     assert base64.b64decode(data).decode() == SVG
 
 
+def test_a_caption_is_not_said_twice(folder: Path) -> None:
+    (folder / "tables.md").write_text(
+        "# T\n\n## Queues\n\n![Queues](figures/fig4.svg)\n\n![More](figures/fig4.png)\n"
+    )
+    text = report_html(folder)
+    assert text.count("<figcaption>Queues</figcaption>") == 0
+    assert text.count('alt="Queues"') == 1
+    assert text.count("<figcaption>More</figcaption>") == 1
+
+
 def test_text_of_results_is_shown_and_never_obeyed(folder: Path) -> None:
     text = report_html(folder)
     assert "&lt;script&gt;document.title" in text

@@ -51,24 +51,22 @@ class _Folder:
         self.figures = _one_form_each([p for p in every if p.suffix.lower() in _KINDS])
         self.shown: set[Path] = set()
 
-    def figure(self, path: Path, caption: str) -> str:
-        """A figure with the picture inside the page."""
+    def figure(self, path: Path, caption: str, above: str = "") -> str:
+        """A figure with the picture inside the page; no caption that the heading above it says."""
         self.shown.add(path.with_suffix(""))
         data = base64.b64encode(path.read_bytes()).decode()
         kind = _KINDS[path.suffix.lower()]
         text = html.escape(caption)
-        return (
-            f'<figure><img alt="{text}" src="data:{kind};base64,{data}">'
-            f"<figcaption>{text}</figcaption></figure>"
-        )
+        below = "" if caption == above else f"<figcaption>{text}</figcaption>"
+        return f'<figure><img alt="{text}" src="data:{kind};base64,{data}">{below}</figure>'
 
-    def named(self, page: Path, target: str, alt: str) -> str:
+    def named(self, page: Path, target: str, alt: str, above: str = "") -> str:
         """The figure that a page names, if it is in the folder."""
         path = (page.parent / target).resolve()
         inside = path.is_relative_to(self.folder.resolve())
         if not inside or path.suffix.lower() not in _KINDS or not path.is_file():
             return f"<p><em>{html.escape(alt or target)}: no such picture</em></p>"
-        return self.figure(path, alt or words(path.stem))
+        return self.figure(path, alt or words(path.stem), above)
 
 
 def _one_form_each(figures: list[Path]) -> list[Path]:
@@ -154,7 +152,12 @@ def report_html(folder: Path, *, title: str | None = None, leave_out: Path | Non
     if not (found.pages or found.figures or found.json):
         raise OptionError(f"{folder} holds no tables (.md), figures or results (.json)")
     page = Path()
-    renderer = Renderer(lambda target, alt: found.named(page, target, alt))
+
+    def picture(target: str, alt: str) -> str:
+        above = renderer.headings[-1][2] if renderer.headings else ""
+        return found.named(page, target, alt, above)
+
+    renderer = Renderer(picture)
     sections: list[str] = []
     for page in found.pages:  # `page` is what the renderer's images are relative to
         source = page.read_text(encoding="utf-8", errors="replace")
