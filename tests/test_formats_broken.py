@@ -127,6 +127,56 @@ def test_missing_empty_and_folder(name: str, tmp_path: Path) -> None:
         read("nul\0byte.gr")
 
 
+TEXTS = {
+    ".gr": "p sp 3 2\na 1 2 4\na 2 3 5\n",
+    ".txt": "# c\n0 1 4\n1 2 5\n",
+    ".csv": "source,target,weight\na,b,4\nb,c,5\n",
+    ".mtx": "%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 4\n2 3 5\n",
+    ".graph": "3 2 1\n2 4\n1 4 3 5\n2 5\n",
+    ".wel": "0 1 4\n1 2 5\n",
+    ".jlg": "3,2,d,graph\n1,2\n2,3\n",
+    ".map": "type octile\nheight 2\nwidth 3\nmap\n...\n...\n",
+}
+
+
+@pytest.mark.parametrize("suffix", TEXTS)
+def test_what_editors_do_to_text(suffix: str, tmp_path: Path) -> None:
+    """Of lines that end in CR alone an edge list gave one edge and not a word."""
+    if suffix == ".csv":
+        pytest.importorskip("pyarrow")
+    path, text = tmp_path / f"g{suffix}", TEXTS[suffix]
+    path.write_text(text)
+    want = read(path)
+    for changed in (
+        text.replace("\n", "\r\n").encode(),
+        text.replace("\n", "\r").encode(),
+        b"\xef\xbb\xbf" + text.encode(),
+        gzip.compress(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()),
+    ):
+        path.write_bytes(changed)
+        found = read(path)
+        assert found.indptr.tolist() == want.indptr.tolist()
+        assert found.indices.tolist() == want.indices.tolist()
+        assert found.effective_weights.tolist() == want.effective_weights.tolist()
+    path.write_bytes(text.encode("utf-16"))
+    with pytest.raises(GraphFormatError, match="UTF-16 text: save it as UTF-8"):
+        read(path)
+    path.write_bytes(b"\xef\xbb\xbf")
+    with pytest.raises(GraphFormatError, match="the file is empty"):
+        read(path)
+
+
+def test_serialised_graphs_lose_no_weights_silently(tmp_path: Path) -> None:
+    graph = Graph.from_edges([0], [1], np.array([7], dtype=np.int32))
+    with pytest.raises(GraphFormatError, match=r"which only \.wsg holds"):
+        write(graph, tmp_path / "g.sg")
+    write(graph, tmp_path / "g.wsg")
+    assert read(tmp_path / "g.wsg").weights.tolist() == [7]
+    write(graph, tmp_path / "g.sg", weighted=False)
+    write(graph.without_weights(), tmp_path / "g.sg")
+    assert read(tmp_path / "g.sg").weights is None
+
+
 def test_coordinates_that_do_not_fit(tmp_path: Path) -> None:
     (tmp_path / "g.gr").write_text("p sp 2 1\na 1 2 3\n")
     for text, line, message in [
@@ -220,6 +270,9 @@ def samples(tmp_path: Path) -> dict[str, Path]:
         elif name == "osm":
             path.with_suffix(".osm").write_text(_OSM)
             path = path.with_suffix(".osm")
+        elif name == "gap":
+            path = path.with_suffix(".wsg")  # .sg holds no weights
+            write(directed, path)
         elif name in ("metis", "graphs-jl"):
             write(undirected, path, format=name)
         else:

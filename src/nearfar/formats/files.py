@@ -46,6 +46,8 @@ __all__ = [
 
 _HEAD = 1 << 16
 _SLICE = 1 << 18
+_MARK = b"\xef\xbb\xbf"
+_VISIBLE = b"\t\r" + bytes(range(32, 256))
 
 
 class Source:
@@ -104,7 +106,7 @@ class Source:
             first = self._data[:_HEAD].tobytes()
             if not first:
                 raise GraphFormatError("the file is empty inside its compression", self.path)
-        self.head = first
+        self.head = self._plain_text(first)
 
     @property
     def data(self) -> NDArray[np.uint8]:
@@ -112,6 +114,23 @@ class Source:
         if self._data is None:
             self._data = np.memmap(self.path, dtype=np.uint8, mode="r")
         return self._data
+
+    def _plain_text(self, head: bytes) -> bytes:
+        """The head after what editors do to text: a byte order mark, lines that end in CR alone.
+
+        No binary format begins with such a mark or is without any control character.
+        """
+        if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise GraphFormatError("this is UTF-16 text: save it as UTF-8", self.path)
+        if head.startswith(_MARK):
+            self._data = self.data[len(_MARK) :]
+            head = head[len(_MARK) :]
+            if not head:
+                raise GraphFormatError("the file is empty", self.path)
+        if b"\r" in head and not head.translate(None, _VISIBLE) and not (self.data == 10).any():
+            self._data = np.where(self.data == 13, np.uint8(10), self.data)
+            head = head.replace(b"\r", b"\n")
+        return head
 
     @property
     def mapped(self) -> bool:

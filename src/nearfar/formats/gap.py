@@ -90,7 +90,8 @@ def write_serialized(graph: Graph, sink: Sink, *, weighted: bool | None = None) 
     Parameters
     ----------
     weighted : bool or None
-        None writes weights when the name ends in `.wsg`.
+        None writes weights when the name ends in `.wsg`, and refuses to leave them out otherwise;
+        False leaves them out.
     """
     if graph.n_vertices >= 2**31:
         raise sink.fail("GAP's files number vertices in 32 bits")
@@ -98,6 +99,11 @@ def write_serialized(graph: Graph, sink: Sink, *, weighted: bool | None = None) 
         from nearfar.formats.compression import split_suffix
 
         weighted = split_suffix(sink.path)[0] == ".wsg"
+        if graph.is_weighted and not weighted:
+            raise sink.fail(
+                "the graph has weights, which only .wsg holds: end the name so, or pass "
+                "weighted=False"
+            )
     sink.write(_HEADER.pack(graph.directed, graph.n_edges, graph.n_vertices))
     for part in [graph, graph.transpose()] if graph.directed else [graph]:
         sink.write(np.asarray(part.indptr, dtype="<i8").tobytes())
