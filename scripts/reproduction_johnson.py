@@ -36,7 +36,14 @@ def _reasons(cuda: Kept) -> dict[str, Why]:
     )
     row = counted.row_cost(counted.Counts(), times.relax_microseconds(kernels, "flag"))
     behind = [k for k, r in results.items() if r["m"] >= FEW_EDGES and over(r, "queue") <= 1]
-    larger = f"behind on {', '.join(behind)}: {row}" if behind else row
+    heap = {k: r["cases"]["sequential"]["seconds_a_source"] * 1e3 for k, r in results.items()}
+    many = [k for k, r in results.items() if r["m"] >= FEW_EDGES]
+    larger = (
+        f"behind on {', '.join(behind)}, where a source takes the sequential method {spread([heap[k] for k in behind])} ms "
+        f"({spread([heap[k] for k in many if k not in behind])} ms on the other larger graphs): {row}"
+        if behind
+        else row
+    )
     extra = spread(
         [
             1e6 * (iteration_seconds(r, "prefix") - iteration_seconds(r, "queue"))
