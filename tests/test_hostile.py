@@ -137,6 +137,38 @@ def test_int64_overflow_is_an_error() -> None:
         nearfar.sssp(Graph.from_edges([0, 1], [1, 2], np.array([TOP64 - 1, TOP64 - 1])), 0)
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_int64_overflow_of_a_column_is_an_error(named: bool) -> None:
+    """It came back as unreached, for the other columns hide the path."""
+    names = ["a", "b", "c", "d"] if named else None
+    start, near, far, off = names or range(4)
+    heavy = np.array([TOP64 - 1, TOP64 - 1])
+    g = Graph.from_edges([0, 1], [1, 2], heavy, n_vertices=4, vertex_names=names)
+    for method in ("auto", "dijkstra_binary_heap", "worker_per_source", "lanes"):
+        for sources in ([start], [start, near]):
+            with pytest.raises(DistanceOverflowError, match="does not fit int64"):
+                nearfar.distances(g, sources, targets=[far], method=method)
+        if method == "lanes":
+            continue  # it refuses every sum that leaves the range, asked for or not
+        found = nearfar.distances(g, [start], targets=[near, off], method=method)
+        assert found.tolist() == [[TOP64 - 1, TOP64]]
+        limited = nearfar.distances(g, [start], targets=[far], limit=TOP64 - 2, method=method)
+        assert limited.tolist() == [[TOP64]]
+    with pytest.raises(DistanceOverflowError):
+        nearfar.distances(g, pairs=[(start, far)])
+
+
+@pytest.mark.parametrize("method", ["dijkstra_binary_heap", "delta_stepping", "bellman_ford"])
+def test_a_saturated_sum_gives_no_predecessor(method: str) -> None:
+    """A sum that saturates looks like the distance of a vertex that is not reached."""
+    w = np.array([2**30, TOP32 - 1], dtype=np.int32)
+    g = Graph.from_edges([0, 1], [1, 2], w)
+    for given in ({"limit": 2**30}, {"targets": [1]}):
+        p = solve(g, method=method, **given)
+        assert p.predecessors.tolist() == [-1, 0, -1]
+        assert p.n_reached == 2
+
+
 def test_limit_below_the_saturation_avoids_the_repeat() -> None:
     w = np.full(3, TOP32 - 1, dtype=np.int32)
     p = solve(Graph.from_edges([0, 1, 2], [1, 2, 3], w), limit=100)

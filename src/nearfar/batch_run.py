@@ -15,7 +15,7 @@ from nearfar.on_threads import on_threads
 from nearfar.options import build_options
 from nearfar.paths import tight_predecessors
 from nearfar.registry import Request, Variant, Workspace, find
-from nearfar.solve import greatest, may_saturate, select, widest
+from nearfar.solve import greatest, may_saturate, select, sssp, widest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -135,7 +135,7 @@ class BatchRun:
         elif self.limit is not None:
             found = np.ascontiguousarray(found)
             _cpu.mask_above(found, self.limit)
-        return found, bool(stats.get("saturated")) or self._saturated(graph, found)
+        return found, bool(stats.get("saturated")) or self._saturated(graph, rows, found)
 
     def _batch(
         self, graph: Graph, rows: NDArray[np.int64], out: NDArray[Any] | None
@@ -185,7 +185,7 @@ class BatchRun:
             total["saturated"] = total.get("saturated", False) or bool(part.get("saturated"))
         return (runtime.upload(matrix) if self.keep else matrix), total
 
-    def _saturated(self, graph: Graph, found: NDArray[Any]) -> bool:
+    def _saturated(self, graph: Graph, rows: NDArray[np.int64], found: NDArray[Any]) -> bool:
         """Whether a finite distance may have been lost because it does not fit the dtype.
 
         Sound and cheap: false alarms only cost a repetition in 64 bits, and need distances within
@@ -200,8 +200,8 @@ class BatchRun:
         if self.limit is not None and self.limit + graph.max_weight < top:
             return False
         none = unreached_value(dtype)
-        if self.columns is not None:
-            return dtype.itemsize == 4  # unseen columns may hide the path: be safe
+        if self.columns is not None:  # unseen columns may hide the path
+            return dtype.itemsize == 4 or self._lost_in_columns(graph, rows, found)
         if self.keep and not graph.n_negative and found.size:
             missing = found == none
             if not bool(missing.any()):
@@ -215,6 +215,20 @@ class BatchRun:
                 graph.view, np.ascontiguousarray(row)
             ) >= 0:
                 return True
+        return False
+
+    def _lost_in_columns(self, graph: Graph, rows: NDArray[np.int64], found: NDArray[Any]) -> bool:
+        """Whether a column that a path reaches is unreached; a search over edges tells, per row."""
+        none = unreached_value(graph.weight_dtype)
+        if self.limit is not None and not graph.n_negative and self.limit < none:
+            return False  # what does not fit is beyond the limit
+        missing = runtime.download(found == none) if self.keep else found == none
+        hops = graph.without_weights()
+        for source, gone in zip(rows.tolist(), missing, strict=True):
+            if gone.any() and self.columns is not None:
+                reachable = sssp(hops, hops.name_of(source), device="cpu").reachable
+                if reachable[self.columns[gone]].any():
+                    return True
         return False
 
     @property

@@ -47,7 +47,8 @@ class TightEdges {
         if (d_[u] == unreached<W>()) continue;
         for (I e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
           const I v = csr_.indices[e];
-          if (saturating_add(d_[u], csr_.weights[e]) != d_[v]) continue;
+          // A sum that saturates looks like the distance of a vertex that is not reached.
+          if (saturating_add(d_[u], csr_.weights[e]) != d_[v] || d_[v] == unreached<W>()) continue;
           if (d_[u] < d_[v]) {
             if (p[v] < 0) p[v] = u;  // u ascends, so the first is the smallest
           } else if (u != v) {
