@@ -16,7 +16,7 @@ from nearfar.cuda import launch_shapes
 from nearfar.cuda.launch_shapes import DEFAULT, LaunchShape
 from nearfar.errors import CacheError, GraphError, OptionError, VariantUnavailable
 from nearfar.options import LaunchOptions
-from nearfar.tune import tunable, tune
+from nearfar.tune import Measurement, tunable, tune
 
 from .zoo import ZOO, as_dtype
 
@@ -104,6 +104,17 @@ def test_tune_measures_every_shape_and_later_runs_take_the_best(graph: Graph) ->
     launch_shapes.store(result.device, result.graph_class, "crauser_successors", wanted)
     paths = nearfar.sssp(graph, 0, method="crauser_successors@cuda", stats="full")
     assert paths.stats["launch_shape"] == wanted
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_the_default_shape_may_be_the_best(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    def compare(_: object, shapes: list[LaunchShape], rounds: int) -> list[Measurement]:
+        return [Measurement(s, (1.0 if s == DEFAULT else 2.0,) * rounds) for s in shapes]
+
+    monkeypatch.setattr("nearfar.tune._Solver.compare", compare)
+    result = tune(graph, "crauser_successors", rounds=1, threads=(32,), carveouts=(-1,))
+    assert (result.best, result.best_seconds, result.gain) == (DEFAULT, 1.0, 0.0)
+    assert result.measurements[-1].shape == DEFAULT
 
 
 @pytest.mark.usefixtures("emulated_gpu")

@@ -162,12 +162,11 @@ def tune(
         best = _choose(best, found)
         if progress is not None:
             progress(len(measured), planned)
-    final = solve.compare([DEFAULT, best], rounds)
-    if final[1].median >= final[0].median:
-        best = DEFAULT
+    final = solve.compare(list(dict.fromkeys([DEFAULT, best])), rounds)
     measured += final
-    default_seconds = final[0].median
-    best_seconds = default_seconds if best == DEFAULT else final[1].median
+    default_seconds, best_seconds = final[0].median, final[-1].median
+    if best_seconds >= default_seconds:
+        best, best_seconds = DEFAULT, default_seconds
     kind = launch_shapes.graph_class(graph)
     path = None
     if store:
