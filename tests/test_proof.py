@@ -91,6 +91,47 @@ def test_limits_of_any_kind(limit) -> None:
             certify(line(), 0, np.array([0, 1, 2, 3, TOP]), None, wrong)
 
 
+def test_a_limit_with_negative_weights() -> None:
+    """The shortest path to 2 leads over 1, which lies beyond the limit; 5 was "proven" for it."""
+    g = Graph.from_edges([0, 1, 0, 2], [1, 2, 2, 3], [10, -8, 5, 1])
+    tree = [-1, 0, 1, 2]
+    certify(g, 0, np.array([0, TOP, 2, 3]), tree, 5)
+    certify(g, 0, np.array([0, TOP, 2, TOP]), tree, 2)
+    certify(g, 0, np.array([0, 10, 2, 3]), tree, 10)
+    certify(g, 0, np.array([TOP, TOP, TOP, TOP]), tree, -1)
+    for distances, predecessors, limit in (
+        ([0, TOP, 5, TOP], [-1, -1, 0, -1], 5),
+        ([0, TOP, 5, TOP], [-1, 0, 0, 2], 5),
+        ([0, TOP, 2, TOP], tree, 3),
+        ([0, 10, 2, 3], tree, 5),
+        ([0, TOP, 2, 3], [-1, 0, 1, 1], 5),
+        ([0, TOP, 2, 3], [-1, 3, 1, 2], 5),
+        ([0, TOP, 2, 3], [-1, 0, 1, 9], 5),
+        ([0, TOP, 2, 3], [-1, -1, 1, 2], 5),
+    ):
+        with pytest.raises(ProofError):
+            certify(g, 0, np.array(distances), predecessors, limit)
+    with pytest.raises(OptionError, match="needs the predecessors too"):
+        certify(g, 0, np.array([0, TOP, 2, 3]), None, 5)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([np.int32, np.int64, np.float32, np.float64]))
+def test_answers_with_a_limit_and_negative_weights_pass(seed: int, dtype: type) -> None:
+    rng = np.random.default_rng(seed)
+    n, m = 12, 40
+    tails, heads = np.sort(rng.integers(0, n, (2, m)), axis=0)
+    keep = tails != heads
+    weights = rng.integers(-9, 9, m).astype(dtype)
+    g = Graph.from_edges(tails[keep], heads[keep], weights[keep], n_vertices=n)
+    paths = nearfar.sssp(g, 0, limit=int(rng.integers(0, 12)))
+    nearfar.verify(g, paths)
+    reached = np.flatnonzero(paths.reachable)
+    paths.distances[reached[int(rng.integers(len(reached)))]] += dtype(1)
+    with pytest.raises(ProofError):
+        nearfar.verify(g, paths)
+
+
 def test_zero_weight_vouchers_are_caught() -> None:
     """1 and 2 call each other their predecessor at a distance that nothing supports."""
     g = Graph.from_edges([0, 1, 2], [1, 2, 1], [5, 0, 0])

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.construct import as_numpy
-from nearfar.errors import GraphError, ProofError, VertexError
-from nearfar.graph import WEIGHT_DTYPES
+from nearfar.errors import GraphError, OptionError, ProofError, VertexError
+from nearfar.graph import WEIGHT_DTYPES, unreached_value
 from nearfar.options import check_limit
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def certify(
         Dtype of the weights, or int64 for an int32 graph. Where only one of them is a float, or
         they are floats of two lengths, both are taken as float64.
     predecessors : int array, shape (n,), or None
-        None derives them from tight edges; that fails where no tree exists.
+        None derives them from tight edges; that fails where no tree exists. With negative weights
+        and a limit they are needed, also of what lies beyond the limit: paths may lead over it.
     limit : number or None
         The inclusive limit the run was given.
 
@@ -82,10 +83,58 @@ def certify(
         trees = _predecessors(graph, predecessors)
         if trees.shape != values.shape:
             raise ProofError(f"predecessors have shape {trees.shape}: expected {values.shape}")
+    if graph.n_negative and limit is not None:
+        values, limit = _without_limit(solved, start, values, trees, limit), None
     code, u, v = _cpu.verify(solved.view, start, values, trees, bool(graph.n_negative), limit)
     if code:
         du = values[u] if 0 <= u < len(values) else "none"
         raise ProofError(_BROKEN[code].format(u=u, v=v, du=du, dv=values[v], limit=limit))
+
+
+def _without_limit(
+    graph: Graph, start: int, values: NDArray[Any], trees: NDArray[Any] | None, limit: Any
+) -> NDArray[Any]:
+    """Distances along the whole tree, after checking that the limit makes ``values`` of them. O(m).
+
+    With negative weights a vertex within the limit may hang from one beyond it, so the masked
+    distances alone prove nothing.
+    """
+    if trees is None:
+        raise OptionError(
+            "with negative weights and a limit the proof needs the predecessors too: a path may "
+            "lead over vertices beyond the limit"
+        )
+    n = graph.n_vertices
+    wrong = (trees < -1) | (trees >= n)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ProofError(_BROKEN[8].format(u=trees[at], v=at))
+    rows = np.repeat(np.arange(n), graph.degrees)
+    on_tree = trees[graph.indices] == rows
+    none = unreached_value(values.dtype)
+    step = np.full(n, none, dtype=values.dtype)  # the lightest edge from the predecessor
+    np.minimum.at(step, graph.indices[on_tree], graph.effective_weights[on_tree])
+    children = np.argsort(trees, kind="stable")
+    first = np.searchsorted(trees[children], np.arange(n + 1))
+    whole = np.full(n, none, dtype=values.dtype)
+    whole[start] = 0
+    open_ = [start]
+    while open_:
+        u = open_.pop()
+        for v in children[first[u] : first[u + 1]].tolist():
+            if step[v] == none:
+                raise ProofError(_BROKEN[11].format(u=u, v=v, du=whole[u], dv=values[v]))
+            if whole[v] == none:  # all but the source
+                whole[v] = whole[u] + step[v]
+                open_.append(v)
+    kept = np.where(whole > limit, none, whole)
+    if not np.array_equal(kept, values):
+        v = int(np.argmax(kept != values))
+        raise ProofError(
+            f"vertex {v} has distance {values[v]}, but its path has length {whole[v]} and the "
+            f"limit is {limit}"
+        )
+    return whole
 
 
 def _vertex(graph: Graph, source: Any) -> int:
