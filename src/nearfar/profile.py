@@ -87,7 +87,8 @@ def profile(graph: Graph, paths: Paths) -> dict[str, Any]:
     series = {k: np.asarray(stats[k]).tolist() for k in _SERIES if np.ndim(stats.get(k, 0)) == 1}
     if not series:
         raise OptionError(
-            f'{paths.engine} recorded no iterations: solve with stats="full" and a frontier method'
+            f'{paths.engine} recorded no iterations: solve with stats="full" and a method that '
+            "goes in iterations, such as near_far or delta_stepping"
         )
     touched = dijkstra_edges(graph, paths.distances)
     counters = {k: v for k, v in stats.items() if isinstance(v, (bool, int, float, str))}
