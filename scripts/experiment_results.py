@@ -167,4 +167,4 @@ def beside(claims: Iterable[Claim], why: Mapping[str, Why], *, measured: bool = 
             )
             told = f"{said}: {reason}" if reason and one.of else said
             lines.append(f"| {one.said} | {one.where} | {one.here} | {told} |")
-    return lines
+    return ["*Direction*: which side is ahead, not by how much.", "", *lines]

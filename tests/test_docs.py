@@ -211,7 +211,9 @@ def test_gpu_table_of_the_readme_follows_the_experiment(
     assert "nearfar experiment beyond" in tables.gpu_beside_its_host()
     seconds = {"nearfar, 1 core": 0.008, "nearfar, 4 cores": 0.004, "nearfar, GPU": 0.001}
     cases = {k: {"median_seconds": v, "wrong_runs": 0} for k, v in seconds.items()}
-    task = {"key": "toy", "environment": 0, "result": {"n": 10, "m": 20, "cases": cases}}
+    peers = {"results": [{"name": "scipy", "median_seconds": 0.05}, {"name": "igraph"}]}
+    result = {"n": 10, "m": 20, "cases": cases, "peers": peers}
+    task = {"key": "toy", "environment": 0, "result": result}
     where = {
         "gpu": {"name": "a GPU", "cupy": "14"},
         "cpu": "a processor",
@@ -222,8 +224,9 @@ def test_gpu_table_of_the_readme_follows_the_experiment(
     kept = {"tasks": [task], "environments": [where], "settings": {"rounds": 5}}
     (tmp_path / "beyond-cuda.json").write_text(json.dumps(kept))
     text = tables.gpu_beside_its_host()
-    assert "| graph | GPU | 1 core | 4 cores | over the better |" in text
-    assert "| toy: 10 vertices, 20 edges | 1.00 | 8.00 | 4.00 | 4.0x |" in text
+    head = "| graph | SciPy | 1 core | 4 cores | GPU | over SciPy | over our cores |"
+    assert head in text
+    assert "| toy: 10 vertices, 20 edges | 50.0 | 8.00 | 4.00 | 1.00 | 50x | 4.0x |" in text
     assert "every answer bit for bit a proven one" in text
     cases["nearfar, GPU"]["wrong_runs"] = 2
     (tmp_path / "beyond-cuda.json").write_text(json.dumps(kept))
