@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nearfar import generate
-from nearfar.bench.cases import case, proven, time_cases
+from nearfar import Graph, generate
+from nearfar.bench.cases import Case, case, proven, time_cases, time_once
 from nearfar.bench.suite import draw_sources
 from nearfar.cli.main import main
 from nearfar.errors import MissingDependencyError, OptionError
@@ -109,6 +109,21 @@ def test_a_method_stops_at_its_limit_on_a_graph() -> None:
     for entry in whole["cases"].values():
         assert (len(entry["samples"]), entry["sources"]) == (6, 3)
     assert found["cases"]["frontier"]["counters"]["iterations"] > 1
+
+
+def test_another_method_begins_with_every_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = generate("grid", rows=12, columns=12, seed=2)
+    order: list[tuple[str, int]] = []
+
+    def noted(one: Case, graph: Graph, source: int) -> tuple[float, Any]:
+        order.append((one.label, source))
+        return time_once(one, graph, source)
+
+    monkeypatch.setattr("nearfar.bench.cases.time_once", noted)
+    cases = [case(x, "dijkstra_binary_heap@cpu") for x in "ab"]
+    time_cases(graph, cases, [0, 5], rounds=2)
+    timed = order[len(cases) :]
+    assert timed[::2] == [("a", 0), ("b", 5), ("b", 0), ("a", 5)]
 
 
 def test_a_hundred_sources_can_be_drawn() -> None:

@@ -141,6 +141,8 @@ def time_cases(
 ) -> dict[str, Any]:
     """Time cases on a graph, in turns, and check every answer.
 
+    Another case begins each time, so that none always follows the same one.
+
     Parameters
     ----------
     graph : Graph
@@ -220,9 +222,9 @@ def time_cases(
         progress(step / steps)
     spent = dict.fromkeys(found, 0.0)
     for turn in range(rounds):
-        for source in sources:
+        for place, source in enumerate(sources):
             live = [one for one in live if per_method is None or spent[one.label] < per_method]
-            shift = turn % max(len(live), 1)
+            shift = (turn + place) % max(len(live), 1)
             for one in live[shift:] + live[:shift]:
                 seconds, answer = time_once(one, graph, source)
                 note(one, answer, source)
