@@ -138,5 +138,5 @@ def test_limits_that_mean_nothing_are_refused(tmp_path: Path) -> None:
         run("martin-2009", scale="tiny", device="cpu", out=tmp_path, per_method=0)
     with pytest.raises(OptionError, match="workers is 0"):
         run("martin-2009", scale="tiny", device="cpu", out=tmp_path, workers=0)
-    command = ["experiment", "martin-2009", "--device", "cpu", "--per-method", "-1"]
+    command = ["experiment", "martin-2009", "--device", "cpu", "--per-method", "0"]
     assert main([*command, "-o", str(tmp_path), "-q"]) == 2
