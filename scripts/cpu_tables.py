@@ -209,3 +209,40 @@ def _amount(value: float, unit: str) -> str:
     """A measured value with its unit."""
     text = f"{value:,}" if isinstance(value, int) else f"{value:,.3g}"
     return f"{text} {unit}".rstrip()
+
+
+def busy_cores() -> str:
+    """One worker and one a core, beside busy loops of other programs."""
+    document = results("busy_cores.json")
+    if document is None:
+        return "Not measured yet: `python benchmarks/busy_cores.py -o benchmarks/results`."
+    lines, worst = [], (0.0, "")
+    for found in document["graphs"]:
+        rows = found["rows"]
+        several = max(row["threads"] for row in rows)
+        for loops in dict.fromkeys(row["busy_loops"] for row in rows):
+            one, all_of_them = (
+                next(r for r in rows if r["busy_loops"] == loops and r["threads"] == threads)
+                for threads in (1, several)
+            )
+            ratio = all_of_them["mean_ms"] / one["mean_ms"]
+            worst = max(worst, (ratio, f"{found['graph']} beside {loops} busy loops"))
+            lines.append(
+                [
+                    found["graph"],
+                    str(loops),
+                    number(one["mean_ms"]),
+                    number(all_of_them["mean_ms"]),
+                    number(ratio),
+                ]
+            )
+    around = document["environment"]
+    samples = document["graphs"][0]["rows"][0]["samples"]
+    head = ["graph", "busy loops", "1 thread, ms", f"{several} threads, ms", "ratio"]
+    return (
+        f"{table(head, lines)}\n\nMean of a stretch of solves, median of {len(samples)} stretches "
+        f"in turns, answers compared. The worst ratio is {worst[0]:.2f}, {worst[1]}.\n"
+        f"{around['cpu']}, {around['cores']} cores, load average {around['load_average']:.1f} at "
+        f"the start, {around['date'][:10]}, commit {around['commit'][:12]};\n"
+        "`benchmarks/results/busy_cores.json`."
+    )

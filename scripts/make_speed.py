@@ -52,6 +52,7 @@ BLOCKS: dict[Path, dict[str, Callable[[], str]]] = {
         "delta-widths": cpu.delta_widths,
         "cpu-variants": cpu.cpu_variants,
         "cpu-beside-peers": cpu.cpu_beside_peers,
+        "busy-cores": cpu.busy_cores,
         "overheads": cpu.overheads,
     },
     REFERENCE / "formats.md": {"parse-speed": cpu.parse_speed},

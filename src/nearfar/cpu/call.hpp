@@ -29,6 +29,7 @@ inline nb::dict as_dict(const SearchStats& stats) {
     out["delta"] = stats.delta;
     out["delta_changes"] = stats.delta_changes;
   }
+  if (stats.let_go > 0) out["let_go"] = stats.let_go;
   return out;
 }
 

@@ -41,6 +41,7 @@ struct SearchStats {
   uint64_t pushes = 0;
   uint64_t stale = 0;  // queue entries dropped because a shorter distance was known
   uint64_t delta_changes = 0;
+  uint64_t let_go = 0;  // times that the search went on without a worker that kept it waiting
   double delta = 0;
 };
 

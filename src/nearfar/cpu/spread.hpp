@@ -1,4 +1,5 @@
-// Batches over workers: each takes the next number from a shared counter until none is left.
+// Batches over workers: each takes the next number from a shared counter until none is left. One
+// that busy cores keep from coming is not waited for.
 //
 // Worker 0 is the calling thread, which looks for Ctrl-C. An exception in any worker stops the
 // others in the middle of their batches and is thrown again here.
@@ -52,7 +53,7 @@ void spread(int64_t batches, int threads, Work&& work) {
   };
   const auto workers =
       static_cast<std::size_t>(std::max<int64_t>(1, std::min<int64_t>(threads, batches)));
-  WorkerPool::shared().run(static_cast<int>(workers), [&](int worker) {
+  WorkerPool::shared().share(static_cast<int>(workers), [&](int worker) {
     guarded(worker == 0 ? Interrupt() : Interrupt(given_up));
   });
   if (failure) std::rethrow_exception(failure);

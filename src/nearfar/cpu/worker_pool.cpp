@@ -3,79 +3,67 @@
 
 #include <unistd.h>
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 namespace nearfar {
 namespace {
 
-constexpr int kSpins = 400;  // a few microseconds: longer than a barrier between busy workers takes
-constexpr int kYields = 20;
-
-inline void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
+// What a helper's door says. The caller offers and takes back, the helper enters and leaves.
+constexpr uint32_t kFree = 0;     // asleep, or about to be
+constexpr uint32_t kOffered = 1;  // there is work
+constexpr uint32_t kInside = 2;   // in work()
 
 }  // namespace
 
-uint32_t wait_for_change(const std::atomic<uint32_t>& value, uint32_t old) {
-  for (int i = 0; i < kSpins; ++i) {
-    const uint32_t now = value.load(std::memory_order_acquire);
-    if (now != old) return now;
-    pause();
-  }
-  for (int i = 0; i < kYields; ++i) {
-    const uint32_t now = value.load(std::memory_order_acquire);
-    if (now != old) return now;
-    std::this_thread::yield();
-  }
-  for (;;) {
-    value.wait(old, std::memory_order_acquire);
-    const uint32_t now = value.load(std::memory_order_acquire);
-    if (now != old) return now;
-  }
-}
-
 void Barrier::meet() {
-  const uint32_t round = round_.load(std::memory_order_relaxed);
-  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == threads_) {
-    arrived_.store(0, std::memory_order_relaxed);
-    round_.store(round + 1, std::memory_order_release);
-    round_.notify_all();
+  const uint32_t round = round_.read();
+  if (__atomic_add_fetch(&arrived_, 1, __ATOMIC_ACQ_REL) == threads_) {
+    __atomic_store_n(&arrived_, 0, __ATOMIC_RELAXED);
+    round_.set(round + 1);
     return;
   }
-  wait_for_change(round_, round);
+  round_.wait_change(round);
 }
 
 struct WorkerPool::State {
-  std::mutex turn;  // one run at a time
-  std::vector<std::thread> threads;
-  std::vector<std::unique_ptr<std::atomic<uint32_t>>> signals;  // one a worker: its run number
-  const std::function<void(int)>* work = nullptr;
-  std::atomic<uint32_t> running{0};
+  struct alignas(64) Helper {
+    Signal door;
+    Attendance attendance;  // the caller's
+  };
 
-  void serve(int worker, std::atomic<uint32_t>& signal) {
-    uint32_t seen = 0;
-    for (;;) {
-      seen = wait_for_change(signal, seen);
+  std::mutex turn;  // one run at a time
+  std::deque<Helper> helpers;
+  // Written before a door says kOffered and not while one says kInside.
+  const std::function<void(int)>* work = nullptr;
+
+  void serve(int worker, Signal& door) {
+    for (uint32_t now = door.read();; now = door.wait_change(now)) {
+      if (now != kOffered || !door.replace(kOffered, kInside)) continue;
       (*work)(worker);
-      if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) running.notify_all();
+      now = kFree;
+      door.set(now);
     }
   }
 
+  Helper& helper(int worker) { return helpers[static_cast<std::size_t>(worker - 1)]; }
+
+  void wait_until_free(int worker) {
+    Signal& door = helper(worker).door;
+    for (uint32_t now = door.read(); now != kFree;) now = door.wait_change(now);
+  }
+
   void grow(int wanted) {
-    while (static_cast<int>(threads.size()) < wanted) {
-      signals.push_back(std::make_unique<std::atomic<uint32_t>>(0));
-      auto& signal = *signals.back();
-      const int worker = static_cast<int>(threads.size()) + 1;
+    while (static_cast<int>(helpers.size()) < wanted) {
+      Signal& door = helpers.emplace_back().door;
+      const int worker = static_cast<int>(helpers.size());
       try {
-        threads.emplace_back([this, worker, &signal] { serve(worker, signal); });
+        // Never joined: it sleeps until the process ends.
+        std::thread([this, worker, &door] { serve(worker, door); }).detach();
       } catch (...) {
-        signals.pop_back();
+        helpers.pop_back();
         throw;
       }
     }
@@ -98,30 +86,65 @@ WorkerPool& WorkerPool::shared() {
   return *pool;
 }
 
+Crew::Crew(WorkerPool& pool, int threads, const std::function<void(int)>& work)
+    : state_(*pool.state_), threads_(threads) {
+  state_.turn.lock();
+  try {
+    state_.grow(threads - 1);
+  } catch (...) {
+    state_.turn.unlock();
+    throw;
+  }
+  state_.work = &work;
+}
+
+Crew::~Crew() {
+  for (int worker = 1; worker < threads_; ++worker)
+    if (!take_back(worker)) state_.wait_until_free(worker);
+  state_.turn.unlock();
+}
+
+bool Crew::call(int worker) {
+  Signal& door = state_.helper(worker).door;
+  if (door.read() != kFree) return false;
+  door.set(kOffered);
+  return true;
+}
+
+bool Crew::take_back(int worker) {
+  Signal& door = state_.helper(worker).door;
+  return door.read() == kFree || door.replace(kOffered, kFree);
+}
+
+Attendance& Crew::attendance(int worker) {
+  return state_.helper(worker).attendance;
+}
+
 void WorkerPool::run(int threads, const std::function<void(int)>& work) {
   if (threads <= 1) {
     work(0);
     return;
   }
-  const std::lock_guard<std::mutex> lock(state_->turn);
-  state_->grow(threads - 1);
-  state_->work = &work;
-  state_->running.store(static_cast<uint32_t>(threads - 1), std::memory_order_release);
-  for (int i = 0; i + 1 < threads; ++i) {
-    state_->signals[static_cast<std::size_t>(i)]->fetch_add(1, std::memory_order_release);
-    state_->signals[static_cast<std::size_t>(i)]->notify_one();
-  }
-  auto others_done = [this] {
-    for (uint32_t left = state_->running.load(std::memory_order_acquire); left != 0;)
-      left = wait_for_change(state_->running, left);
-  };
-  try {
+  Crew crew(*this, threads, work);
+  struct All {  // left before `crew`
+    State& state;
+    const int threads;
+    ~All() {
+      for (int worker = 1; worker < threads; ++worker) state.wait_until_free(worker);
+    }
+  } all{*state_, threads};
+  for (int worker = 1; worker < threads; ++worker) crew.call(worker);
+  work(0);
+}
+
+void WorkerPool::share(int threads, const std::function<void(int)>& work) {
+  if (threads <= 1) {
     work(0);
-  } catch (...) {
-    others_done();
-    throw;
+    return;
   }
-  others_done();
+  Crew crew(*this, threads, work);
+  for (int worker = 1; worker < threads; ++worker) crew.call(worker);
+  work(0);
 }
 
 }  // namespace nearfar

@@ -1,25 +1,23 @@
 // Worker threads that stay, and the barrier that they meet at.
 //
 // One pool a process, made on first use; threads are created when a run first asks for so many and
-// sleep on a futex between runs. run() lends them to one call at a time: a second caller from
+// sleep on a futex between runs. A run lends them to one call at a time: a second caller from
 // another Python thread waits its turn. No OpenMP: two OpenMP runtimes in one process crash
 // people's programs.
 //
-// Waiting is polite, because the cores may be shared: a waiter spins for a few microseconds, then
-// yields its time slice, then sleeps until it is woken. Barriers that only spin slowed other
-// programs on the same machine many times over.
+// The cores may be shared with other programs, so a helper may come milliseconds after it was
+// called, or be taken off its core in the middle of its work. Who can do without a helper should:
+// share() leaves out those that have not come when the work is done, and a Crew asks for them one
+// by one and knows which of them keep their caller waiting.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 
-#include "cpu/arithmetic.hpp"
+#include "cpu/attendance.hpp"
+#include "cpu/waiting.hpp"
 
 namespace nearfar {
-
-// Waits until `value` differs from `old`: spin, yield, sleep. Returns the new value.
-uint32_t wait_for_change(const std::atomic<uint32_t>& value, uint32_t old);
 
 // All `threads` workers arrive, then all leave. Reusable at once.
 class Barrier {
@@ -34,8 +32,8 @@ class Barrier {
   void meet();
 
   const uint32_t threads_;
-  alignas(64) std::atomic<uint32_t> arrived_{0};
-  alignas(64) std::atomic<uint32_t> round_{0};
+  alignas(64) uint32_t arrived_ = 0;
+  alignas(64) Signal round_;
 };
 
 class WorkerPool {
@@ -48,13 +46,40 @@ class WorkerPool {
   // have.
   void run(int threads, const std::function<void(int)>& work);
 
+  // The same, but a helper that has not come by the time that work(0) returns is not called any
+  // more: for work that whoever is there takes from a counter.
+  void share(int threads, const std::function<void(int)>& work);
+
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
  private:
+  friend class Crew;
   WorkerPool();
   struct State;
   State* const state_;  // lives as long as the process: threads are never joined
+};
+
+// Helpers 1 .. threads - 1 of a pool, asked for one by one while it exists. Used by its caller's
+// thread alone; `work` as in run(), and may be called several times for a helper, one after the
+// other.
+class Crew {
+ public:
+  Crew(WorkerPool& pool, int threads, const std::function<void(int)>& work);
+  ~Crew();  // waits for those that are in work() and have to be on their way out
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  // Asks a helper to call work(worker) as soon as it can; false while it is still in an earlier
+  // call.
+  bool call(int worker);
+  // Takes that back; false when it came already.
+  bool take_back(int worker);
+  Attendance& attendance(int worker);
+
+ private:
+  WorkerPool::State& state_;
+  const int threads_;
 };
 
 }  // namespace nearfar

@@ -3,179 +3,268 @@
 // Meyer and Sanders 2003; the shape is that of shared-memory codes since: every worker has a bucket
 // ring of its own, so that pushing needs no lock. A round works off the entries of one bucket
 // number:
-//   1. each worker publishes the number of its first bucket in use; barrier; the least one counts;
+//   1. each worker reports the number of its first bucket in use to the leader, which is the
+//      caller's thread; the leader decides what comes next and tells the others;
 //   2. a worker that has such a bucket offers it as a segment and takes chunks of it through a
 //      cursor; then it takes chunks of the others' segments, so that uneven shares even out;
 //   3. what fell into the current bucket meanwhile it works off itself while that is little
 //      (bucket fusion, Zhang et al. 2020), and leaves for another round otherwise.
-// One barrier a round. Published values alternate between two places, because a slow worker may
-// still read the last ones while a fast one publishes the next. All decisions (which bucket, new
-// delta, stop) are computed by every worker from the same published values, so that they agree
-// without another barrier. Distances are lowered by compare and swap; an entry that lost a race is
-// stale and dropped.
+//
+// The cores may be busy with other programs, so the leader does not rely on its helpers:
+//   - It starts alone. A helper that comes joins at the next round with an empty ring, and takes
+//     its first entries out of the others' segments. One that never comes is not waited for.
+//   - A helper that was taken off its core in the middle of a round has to be waited for, because
+//     what it found is in its ring. But when it comes at last, the leader may let it go
+//     (cpu/attendance.hpp): it takes over all that is pending in the helper's ring, goes on without
+//     it, and asks for it again after a while.
+// So busy cores cost a time slice now and then, and not one a round.
+//
+// Why there is no data race. Distances are lowered by compare and swap while there are helpers; an
+// entry that lost a race is stale and dropped. Everything else has one owner at a time. A helper
+// owns its Member from the leader's call to its own arrival, the leader from the arrival to the
+// next call; both are a release store that the other one acquires. What a helper may read of
+// another Member is the segment, once its owner has released `ready` for this turn. The owner
+// changes the segment again only when called for the next turn, and by then all workers have
+// arrived, so that nobody reads it. A helper joins and leaves only between its arrival and a call.
+// workers.hpp has what every worker does, this file the leader.
 #include <algorithm>
 #include <exception>
 
 #include "algorithms/delta_stepping/solve.hpp"
+#include "algorithms/delta_stepping/workers.hpp"
 #include "cpu/buckets/adapter.hpp"
-#include "cpu/buckets/scan.hpp"
 #include "cpu/worker_pool.hpp"
 
 namespace nearfar::NEARFAR_ISA {
 namespace {
 
-constexpr std::size_t kChunk = 128;  // entries taken at a time, at most
-constexpr std::size_t kFuse = 512;   // entries that a worker goes on with alone
+constexpr std::size_t kPart = std::size_t{1} << 14;  // edges before a lone leader looks around
 
 template <class C>
-struct Team {
-  using Weight = typename C::Weight;
-  using Work = Scanner<C, SharedUpdate<Weight>>;
-  using Ring = typename Work::Ring;
-  using Bucket = typename Work::Bucket;
+struct Team : Workers<C> {
+  using Base = Workers<C>;
+  using Base::csr, Base::distances, Base::stop, Base::threads, Base::members;
+  using typename Base::Member;
+  using typename Base::Order;
+  using typename Base::Report;
+  using typename Base::Ring;
+  using typename Base::Weight;
 
-  // What a worker says before the barrier of a round.
-  struct Published {
-    uint64_t first = Ring::kEmpty;
-    bool stop = false;
-    bool has_low = false;
-    Weight low = 0;  // least pending distance, where asked for or in the far pile
-    uint64_t rows = 0;
-    uint64_t repeated = 0;
-  };
+  Team(const C& csr, Weight* distances, StopRule<Weight> stop, int threads, bool adapt,
+       Interrupt& interrupt, Member* members)
+      : Base(csr, distances, stop, threads, members),
+        interrupt(interrupt),
+        adapter(adapt, 32 * static_cast<uint64_t>(threads)),
+        part(kPart / static_cast<std::size_t>(csr.m / csr.n + 4) + 1) {}
 
-  struct alignas(128) Member {
-    Member(const C& csr, Weight* distances, Weight limit, const DeltaPlan& plan, int threads)
-        : work(csr, distances, limit, plan.delta), adapter(plan.adapt, 32 * threads) {}
-
-    Published published[2];
-    alignas(64) uint64_t cursor = 0;  // next entry of the segment that nobody has taken
-    alignas(64) uint64_t ready = 0;   // round for which the segment is on offer
-    Bucket segment;
-    Bucket fresh;
-    Work work;
-    Adapter adapter;
-    std::exception_ptr error;
-  };
-
-  const C& csr;
-  Weight* distances;
-  StopRule<Weight> stop;
-  int threads;
   Interrupt& interrupt;
-  Barrier barrier;
-  Member* members;
+  Adapter adapter;
+  const std::size_t part;  // entries before it looks around
+  Crew* crew = nullptr;
+  int workers = 1;  // in the team, with the leader
+  int64_t began = 0;
+  uint64_t polled = 0;  // edges
 
-  // Chunks of one worker's segment, until there are none left.
-  void take_chunks(Member& me, Member& owner) {
-    const std::size_t size = owner.segment.size;
-    const std::size_t share = size / (4 * static_cast<std::size_t>(threads)) + 1;
-    const std::size_t chunk = share < 32 ? 32 : share > kChunk ? kChunk : share;
-    for (;;) {
-      const uint64_t from = __atomic_fetch_add(&owner.cursor, chunk, __ATOMIC_RELAXED);
-      if (from >= size) return;
-      me.work.scan(owner.segment, from, from + chunk < size ? from + chunk : size, me.fresh);
+  // The leader's part; it does not throw, because helpers would wait for ever.
+  void lead(int64_t source) {
+    Member& me = members[0];
+    began = steady_ns();
+    for (int i = 1; i < threads; ++i) ask(i, began);
+    this->fill();
+    this->all_filled.wait_change(0);
+    distances[source] = 0;
+    Order order;
+    for (uint64_t turn = 1;; ++turn) {
+      try {
+        this->write_report(me);
+        gather();
+        order = decide();
+      } catch (...) {
+        this->fail(me);
+        order.step = Step::leave;
+      }
+      if (order.step == Step::leave) break;
+      order.turn = turn;
+      post(order);
+      try {
+        if (order.step == Step::round && workers == 1) {
+          round_alone(order.number);
+          this->renew_bound(me);
+        } else {
+          this->act(0, order);
+        }
+        if (order.step != Step::round) continue;
+        ++me.work.stats.iterations;
+        poll();
+      } catch (...) {
+        this->fail(me);
+      }
     }
+    dismiss();
   }
 
-  // One bucket number. `at` says who has entries of it.
-  void round(int worker, uint64_t number, uint64_t turn, int parity) {
-    Member& me = members[worker];
-    auto& ring = me.work.ring;
-    me.segment.size = 0;
-    if (me.published[parity].first == number) {
-      ring.take(number, me.segment);
-      __atomic_store_n(&me.cursor, 0, __ATOMIC_RELAXED);
-      __atomic_store_n(&me.ready, turn, __ATOMIC_RELEASE);
-      take_chunks(me, me);
-    } else {
-      ring.advance(number);
+  void poll() {
+    const uint64_t edges = members[0].work.stats.edges_relaxed;
+    interrupt.poll(edges - polled + 64);
+    polled = edges;
+  }
+
+  void ask(int worker, int64_t now) {
+    Member& one = members[worker];
+    if (!crew->attendance(worker).wanted(now)) return;
+    one.entry = one.calls;
+    one.asked = crew->call(worker);
+  }
+
+  // Waits until all of the team have arrived, and lets helpers in and out.
+  void gather() {
+    if (workers > 1) {
+      for (int i = 1; i < threads; ++i) {
+        Member& one = members[i];
+        if (!one.in_team || one.here() || one.report.arrived.spin_for(one.calls + 1)) continue;
+        wait_for_late();
+        break;
+      }
+    }
+    if (workers < threads) let_in();
+  }
+
+  NEARFAR_COLD void wait_for_late() {
+    const int64_t from = steady_ns();
+    const auto effort = static_cast<double>(members[0].effort + 1);
+    const double each = static_cast<double>(from - began) / effort;  // ns; waiting included
+    Signal::full_fence();
+    for (int i = 1; i < threads; ++i) {
+      Member& one = members[i];
+      one.late = one.in_team && !one.here();
+      if (one.late) one.call.called.wake_sleepers();
     }
     for (int i = 1; i < threads; ++i) {
-      Member& other = members[(worker + i) % threads];
-      if (other.published[parity].first != number) continue;
-      // It has just passed the same barrier; if it was put to sleep there, its share is left to it.
-      for (int spin = 0; spin < 200; ++spin)
-        if (__atomic_load_n(&other.ready, __ATOMIC_ACQUIRE) == turn) break;
-      if (__atomic_load_n(&other.ready, __ATOMIC_ACQUIRE) == turn) take_chunks(me, other);
+      Member& one = members[i];
+      if (!one.late) continue;
+      while (!one.here()) one.report.arrived.wait_change(one.calls);
+      const int64_t now = steady_ns();
+      const auto owed = static_cast<int64_t>(each * static_cast<double>(one.report.effort));
+      if (!crew->attendance(i).late(now, now - from, owed)) continue;
+      members[0].work.ring.absorb(one.work.ring);
+      one.in_team = false;
+      --workers;
+      ++members[0].work.stats.let_go;
+      send_away(one);
+      this->find_next(members[0]);
     }
+  }
+
+  void let_in() {
+    int64_t now = 0;
+    for (int i = 1; i < threads; ++i) {
+      Member& one = members[i];
+      if (one.in_team || (one.asked && !one.here())) continue;
+      if (now == 0) now = steady_ns();
+      if (!one.asked) {
+        ask(i, now);
+      } else {
+        one.work.ring.follow(members[0].work.ring);
+        crew->attendance(i).joined(now);
+        one.in_team = true;
+        ++workers;
+      }
+    }
+  }
+
+  bool someone_came() {
+    for (int i = 1; i < threads; ++i) {
+      if (!members[i].asked)
+        ask(i, steady_ns());
+      else if (members[i].here())
+        return true;
+    }
+    return false;
+  }
+
+  Order decide() {
+    Report all;
+    for (int i = 0; i < threads; ++i) {
+      if (i != 0 && !members[i].in_team) continue;
+      const Report& one = members[i].report;
+      all.stop |= one.stop;
+      all.rows += one.rows;
+      all.repeated += one.repeated;
+      if (one.first < all.first) all.first = one.first;
+    }
+    Order order;
+    order.workers = workers;
+    order.number = all.first;
+    // Least distance among those who hold the least bucket, or among all far piles.
+    for (int i = 0; i < threads; ++i) {
+      if (i != 0 && !members[i].in_team) continue;
+      const Report& one = members[i].report;
+      if (one.first != all.first) continue;
+      order.holders |= uint64_t{1} << (i % 64);
+      if (!one.has_low) continue;
+      order.low = !all.has_low || one.low < order.low ? one.low : order.low;
+      all.has_low = true;
+    }
+    if (all.stop) return order;
+    if (all.first == Ring::kEmpty) {
+      if (all.has_low) order.step = Step::deal;
+      return order;
+    }
+    if (stop.n_targets != 0 && stop.reached_all(distances, order.low)) return order;
+    const double delta = members[0].work.ring.delta();
+    const double factor = adapter.after_bucket(all.rows, all.repeated, delta);
+    order.delta = delta * factor;
+    order.step = factor == 1 ? Step::round : Step::widen;
+    return order;
+  }
+
+  void post(const Order& order) {
+    if (workers == 1) return;
+    for (int i = 1; i < threads; ++i) {
+      Member& one = members[i];
+      if (!one.in_team) continue;
+      one.call.order = order;
+      one.call.called.store(++one.calls);
+    }
+    // Without a fence one may be missed that is just falling asleep: wait_for_late() looks again.
+    for (int i = 1; i < threads; ++i)
+      if (members[i].in_team) members[i].call.called.wake_sleepers();
+  }
+
+  void send_away(Member& one) {
+    one.call.order.step = Step::leave;
+    one.call.called.set(++one.calls);
+    one.asked = false;
+  }
+
+  void dismiss() {
+    const int64_t now = steady_ns();
+    for (int i = 1; i < threads; ++i) {
+      Member& one = members[i];
+      if (one.in_team) crew->attendance(i).left(now);
+      if (one.asked && !crew->take_back(i)) send_away(one);
+    }
+  }
+
+  // A bucket by the leader without helpers: nobody else lowers distances, and nobody waits, until
+  // one comes and gets its share of what is left.
+  void round_alone(uint64_t number) {
+    Member& me = members[0];
+    const uint64_t rows = me.work.stats.vertices_processed, repeated = me.work.repeated;
+    me.segment.size = 0;
+    me.work.ring.take(number, me.segment);
     std::size_t done = 0;
-    while (done < me.fresh.size && me.fresh.size - done < kFuse) {
-      const std::size_t size = me.fresh.size;
-      me.work.scan(me.fresh, done, size, me.fresh);
-      done = size;
+    while (done < me.segment.size) {
+      const std::size_t left = me.segment.size - done;
+      const std::size_t end = left < part ? me.segment.size : done + part;
+      me.work.template scan<PlainUpdate<Weight>>(me.segment, done, end, me.segment);
+      done = end;
+      poll();
+      if (adapter.hopeless(me.work.stats.vertices_processed - rows, me.work.repeated - repeated) ||
+          someone_came())
+        break;
     }
-    for (std::size_t i = done; i < me.fresh.size; ++i) ring.push(number, me.fresh.data[i]);
-    me.fresh.size = 0;
-  }
-
-  void publish(Member& me, Published& out) {
-    auto& ring = me.work.ring;
-    out.stop = me.error != nullptr;
-    out.first = ring.next(false);
-    out.has_low = false;
-    if (out.first == Ring::kEmpty) {
-      out.has_low = ring.far_least(out.low);
-    } else if (stop.n_targets != 0) {
-      out.low = ring.least_of(out.first);
-      out.has_low = true;
-    }
-    out.rows = me.work.stats.vertices_processed;
-    out.repeated = me.work.repeated;
-  }
-
-  void run(int worker) {
-    Member& me = members[worker];
-    auto& ring = me.work.ring;
-    StopRule<Weight> rule = stop;
-    uint64_t rows = 0, repeated = 0;
-    for (uint64_t turn = 1;; ++turn) {
-      const int parity = static_cast<int>(turn & 1);
-      publish(me, me.published[parity]);
-      barrier.arrive_and_wait();
-      Published all;
-      for (int i = 0; i < threads; ++i) {
-        const Published& one = members[i].published[parity];
-        all.stop |= one.stop;
-        all.rows += one.rows;
-        all.repeated += one.repeated;
-        if (one.first < all.first) all.first = one.first;
-      }
-      // Least distance among those who hold the least bucket, or among all far piles.
-      for (int i = 0; i < threads; ++i) {
-        const Published& one = members[i].published[parity];
-        if (one.first != all.first || !one.has_low) continue;
-        all.low = !all.has_low || one.low < all.low ? one.low : all.low;
-        all.has_low = true;
-      }
-      if (all.stop) return;
-      if (all.first == Ring::kEmpty) {
-        // A worker with an empty ring and an empty far pile has nothing to deal, but moves its
-        // base.
-        if (!all.has_low) return;
-        ring.deal(all.low, false);
-        continue;
-      }
-      if (rule.n_targets != 0 && rule.reached_all(distances, all.low)) return;
-      const double factor =
-          me.adapter.after_bucket(all.rows - rows, all.repeated - repeated, ring.delta());
-      rows = all.rows;
-      repeated = all.repeated;
-      if (factor != 1) {
-        ring.advance(all.first);
-        ring.widen(ring.lower_end(), ring.delta() * factor);
-        continue;
-      }
-      ++me.work.stats.iterations;
-      try {
-        const uint64_t edges = me.work.stats.edges_relaxed;
-        round(worker, all.first, turn, parity);
-        me.work.renew_bound();
-        if (worker == 0) interrupt.poll(me.work.stats.edges_relaxed - edges + 64);
-      } catch (...) {
-        me.error = std::current_exception();
-      }
-    }
+    this->put_back(me, number, me.segment, done);
   }
 };
 
@@ -198,22 +287,18 @@ SearchStats delta_parallel(const C& csr, typename C::Index source, typename C::W
       std::aligned_alloc(alignof(Member), sizeof(Member) * static_cast<std::size_t>(threads)))};
   if (members.data == nullptr) throw std::bad_alloc();
   for (; members.built < threads; ++members.built)
-    new (members.data + members.built) Member(csr, distances, stop.limit, plan, threads);
-  const auto n = static_cast<std::size_t>(csr.n);
-  T team{csr,         distances, stop, threads, interrupt, Barrier(static_cast<uint32_t>(threads)),
-         members.data};
+    new (members.data + members.built) Member(csr, distances, stop.limit, plan);
+  T team(csr, distances, stop, threads, plan.adapt, interrupt, members.data);
   members.data[0].work.stats.pushes = 1;
   members.data[0].work.ring.push({source, 0});
-  const auto parts = static_cast<std::size_t>(threads);
-  pool.run(threads, [&](int worker) {
-    const auto part = static_cast<std::size_t>(worker);
-    std::fill(distances + n * part / parts, distances + n * (part + 1) / parts,
-              unreached<typename C::Weight>());
-    team.barrier.arrive_and_wait();
-    if (worker == 0) distances[source] = 0;
-    team.barrier.arrive_and_wait();
-    team.run(worker);
-  });
+  if (threads == 1) {
+    team.lead(source);
+  } else {
+    const std::function<void(int)> help = [&team](int worker) { team.help(worker); };
+    Crew crew(pool, threads, help);
+    team.crew = &crew;
+    team.lead(source);
+  }
   SearchStats stats = members.data[0].work.stats;
   stats.delta = members.data[0].work.ring.delta();
   stats.delta_changes = members.data[0].work.ring.changes();

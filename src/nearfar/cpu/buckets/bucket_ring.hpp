@@ -157,6 +157,28 @@ class BucketRing {
   }
   uint64_t changes() const { return changes_; }
 
+  // Numbers its buckets as `other` does from now on. It must be empty.
+  void follow(const BucketRing& other) {
+    base_ = other.base_;
+    delta_ = other.delta_;
+    inverse_ = other.inverse_;
+    current_ = other.current_;
+    end_ = other.end_;
+    changes_ = other.changes_;
+  }
+
+  // Takes over all that is pending in `other`, which is empty then.
+  NEARFAR_COLD void absorb(BucketRing& other) {
+    for (uint64_t word = 0; word < kWords; ++word)
+      for (uint64_t bits = other.used_[word]; bits != 0; bits &= bits - 1) {
+        const Bucket& bucket =
+            other.slots_[word * 64 + static_cast<uint64_t>(__builtin_ctzll(bits))];
+        for (std::size_t i = 0; i < bucket.size; ++i) push(bucket.data[i]);
+      }
+    for (std::size_t i = 0; i < other.far_.size; ++i) push(other.far_.data[i]);
+    other.clear();
+  }
+
   // Drops what is pending and starts over from distance 0, in the memory that is there.
   void clear() {
     for (uint64_t word = 0; word < kWords; ++word) {

@@ -115,12 +115,13 @@ class Scanner {
   }
 
   // Relaxes the edges of from[begin..end); what lands in the current bucket goes to `fresh`, which
-  // may be `from` itself, anything else to the ring.
+  // may be `from` itself, anything else to the ring. `How`: PlainUpdate while nobody else is there.
+  template <class How = Update>
   void scan(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
     for (std::size_t i = begin; i < begin + kRowAhead && i < end; ++i) fetch_row(from.data[i]);
     for (std::size_t i = begin; i < begin + kEdgeAhead && i < end; ++i) fetch_edges(from.data[i]);
     for (std::size_t i = begin; i < begin + kTargetAhead && i < end; ++i)
-      fetch_targets(from.data[i]);
+      fetch_targets<How>(from.data[i]);
     Entry improved[kHold + kShort];
     std::size_t n = 0;
     const Weight high = ring.upper_end();
@@ -129,19 +130,19 @@ class Scanner {
       if (i + kRowAhead < end) {
         fetch_row(from.data[i + kRowAhead]);
         fetch_edges(from.data[i + kEdgeAhead]);
-        fetch_targets(from.data[i + kTargetAhead]);
+        fetch_targets<How>(from.data[i + kTargetAhead]);
       } else {
         if (i + kEdgeAhead < end) fetch_edges(from.data[i + kEdgeAhead]);
-        if (i + kTargetAhead < end) fetch_targets(from.data[i + kTargetAhead]);
+        if (i + kTargetAhead < end) fetch_targets<How>(from.data[i + kTargetAhead]);
       }
       const Entry entry = from.data[i];
       const Weight d = entry.distance;
-      if (Update::load(distances_ + entry.vertex) != d) continue;
+      if (How::load(distances_ + entry.vertex) != d) continue;
       const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
       const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
       ++scanned;
       edges += row_end - row;
-      if (Update::plain && row_end - row <= kShort) {
+      if (How::plain && row_end - row <= kShort) {
         for (std::size_t e = row; e < row_end; ++e) {
           const auto edge = csr_.edge(e);
           const auto sum = candidate(d, edge.weight);
@@ -154,9 +155,9 @@ class Scanner {
           again += better & (old < high);
         }
       } else if (bound == unreached<Weight>()) {
-        relax_long(d, row, row_end, high, fresh, again, pushes);
+        relax_long<How>(d, row, row_end, high, fresh, again, pushes);
       } else {
-        sift(d, row, row_end, high, fresh, again, pushes);
+        sift<How>(d, row, row_end, high, fresh, again, pushes);
       }
       if (n >= kHold) {
         enqueue(improved, n, fresh);
@@ -164,7 +165,7 @@ class Scanner {
         n = 0;
       }
     }
-    if (n_sifted_ != 0) relax_sifted(high, fresh, again, pushes);
+    if (n_sifted_ != 0) relax_sifted<How>(high, fresh, again, pushes);
     enqueue(improved, n, fresh);
     pushes += n;
     stats.edges_relaxed += edges;
@@ -177,8 +178,9 @@ class Scanner {
   // Once every vertex is reached, an edge of a dense graph that leads beyond the greatest distance
   // is dropped before the distance of its target is looked up, and there most are. A distance that
   // others lower meanwhile is less than what is read here, which only makes the bound looser.
-  void renew_bound() {
-    if (stats.edges_relaxed < look_) return;
+  // Returns whether it looked.
+  bool renew_bound() {
+    if (stats.edges_relaxed < look_) return false;
     look_ = stats.edges_relaxed + between_;
     constexpr std::size_t kLanes = 32;
     const auto n = static_cast<std::size_t>(csr_.n);
@@ -195,6 +197,7 @@ class Scanner {
     }
     for (std::size_t i = 1; i < kLanes; ++i) most[0] = most[i] > most[0] ? most[i] : most[0];
     bound = most[0];
+    return true;
   }
 
   Ring ring;
@@ -218,6 +221,7 @@ class Scanner {
 
   // A row of many edges: the distances of a block of targets are fetched before the first is used.
   // A function of its own, so that the loops have the registers to themselves.
+  template <class How>
   __attribute__((noinline)) void relax_long(Weight d, std::size_t row, std::size_t row_end,
                                             Weight high, Bucket& fresh, uint64_t& again,
                                             uint64_t& pushes) {
@@ -233,7 +237,7 @@ class Scanner {
         const auto edge = csr.edge(e);
         const auto sum = candidate(d, edge.weight);
         Weight old;
-        if (!Update::lower(distances + edge.target, sum, old)) continue;
+        if (!How::lower(distances + edge.target, sum, old)) continue;
         near += old < high;
         improved[n++] = Entry{edge.target, static_cast<Weight>(sum)};
       }
@@ -245,6 +249,7 @@ class Scanner {
 
   // A row of many edges once there is a bound: only edges whose sum is below it are kept, and these
   // wait until there are enough of them for their memory to have arrived.
+  template <class How>
   __attribute__((noinline)) void sift(Weight d, std::size_t row, std::size_t row_end, Weight high,
                                       Bucket& fresh, uint64_t& again, uint64_t& pushes) {
     const C csr = csr_;
@@ -253,7 +258,7 @@ class Scanner {
     const auto relax_if_many = [&]() __attribute__((always_inline)) {
       if (n < kHold) return;
       n_sifted_ = n;
-      relax_sifted(high, fresh, again, pushes);
+      relax_sifted<How>(high, fresh, again, pushes);
       n = 0;
     };
     if constexpr (Narrow<C>) {
@@ -285,6 +290,7 @@ class Scanner {
     n_sifted_ = n;
   }
 
+  template <class How>
   __attribute__((noinline)) void relax_sifted(Weight high, Bucket& fresh, uint64_t& again,
                                               uint64_t& pushes) {
     const C csr = csr_;
@@ -299,7 +305,7 @@ class Scanner {
       const auto edge = csr.edge(sifted_[i].edge);
       const auto sum = candidate(sifted_[i].distance, edge.weight);
       Weight old;
-      if (!Update::lower(distances + edge.target, sum, old)) continue;
+      if (!How::lower(distances + edge.target, sum, old)) continue;
       near += old < high;
       improved[n++] = Entry{edge.target, static_cast<Weight>(sum)};
     }
@@ -357,8 +363,9 @@ class Scanner {
       for (std::size_t at = 128; at < most; at += 64) prefetch(line + at);
     }
   }
+  template <class How>
   NEARFAR_INLINE void fetch_targets(const Entry& entry) const {
-    if (Update::load(distances_ + entry.vertex) != entry.distance) return;
+    if (How::load(distances_ + entry.vertex) != entry.distance) return;
     const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
     const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
     if (row_end - row > kTargets) return;  // a long row fetches its own

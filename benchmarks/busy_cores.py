@@ -1,0 +1,145 @@
+"""What a solve on several cores takes while other programs keep the cores busy.
+
+    NEARFAR_DATA=... python benchmarks/busy_cores.py -o benchmarks/results
+
+Writes busy_cores.json. Delta-stepping with one thread and with one a core take turns: beside
+nothing, beside one busy loop, and beside as many as there are cores; the loops are processes that
+this script starts and ends. A sample is a stretch of solves one after the other, so that the bad
+ones count; the worst solve of each is kept as well. Every answer is compared with one that was
+proven. The machine should be quiet otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import nearfar
+from nearfar.bench.environment import environment
+from nearfar.bench.report import table, write_json
+from nearfar.bench.suite import data_folder, load
+from nearfar.construct import default_threads
+from nearfar.generators import generate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from nearfar.graph import Graph
+
+
+def graphs(names: list[str] | None) -> Iterator[tuple[str, Graph]]:
+    """The roads where their file is and a grid: many short rounds. Random ones: few."""
+    makers: dict[str, Callable[[], Graph]] = {
+        "random, 2^14 vertices": lambda: generate("uniform_random", vertices=1 << 14, degree=8),
+        "grid, 128 x 128": lambda: generate("grid", rows=128, columns=128),
+        "random, 2^20 vertices": lambda: generate("uniform_random", vertices=1 << 20, degree=8),
+    }
+    if data_folder() is not None:
+        makers = {"newyork": lambda: load("newyork"), **makers}
+    for name, make in makers.items():
+        if not names or any(name.startswith(wanted) for wanted in names):
+            yield name, make()
+
+
+@contextlib.contextmanager
+def busy(loops: int) -> Iterator[None]:
+    """So many busy loops beside what runs inside."""
+    started = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
+    try:
+        time.sleep(0.3 if loops else 0.1)  # they start, or the last ones' cores come free
+        yield
+    finally:
+        for one in started:
+            one.kill()
+            one.wait()
+
+
+def stretch(graph: Graph, truth: Any, threads: int, seconds: float) -> dict[str, Any]:
+    """Solves one after the other for so long, two at least."""
+    method = "delta_stepping" if threads == 1 else "delta_stepping_parallel"
+    taken: list[float] = []
+    let_go = 0
+    while len(taken) < 2 or sum(taken) < seconds:
+        began = time.perf_counter()
+        paths = nearfar.sssp(graph, 0, device="cpu", method=method, threads=threads)
+        taken.append(time.perf_counter() - began)
+        let_go += int(paths.stats.get("let_go", 0))
+        if not np.array_equal(paths.distances, truth):
+            raise SystemExit(f"{method} with {threads} threads gave a wrong answer")
+    return {
+        "solves": len(taken),
+        "mean_ms": 1e3 * statistics.fmean(taken),
+        "worst_ms": 1e3 * max(taken),
+        "let_go": let_go,
+    }
+
+
+def measure(name: str, graph: Graph, threads: int, rounds: int, seconds: float) -> dict[str, Any]:
+    """All loads and both numbers of threads in turns."""
+    proven = nearfar.sssp(graph, 0, device="cpu", method="delta_stepping", threads=1)
+    nearfar.verify(graph, proven)
+    loads = sorted({0, 1, threads})
+    rows: list[dict[str, Any]] = [
+        {"busy_loops": loops, "threads": workers, "samples": []}
+        for loops in loads
+        for workers in (1, threads)
+    ]
+    for turn in range(rounds):
+        for loops in loads:
+            with busy(loops):
+                here = [row for row in rows if row["busy_loops"] == loops]
+                for row in here if turn % 2 == 0 else here[::-1]:
+                    row["samples"].append(stretch(graph, proven.distances, row["threads"], seconds))
+    for row in rows:
+        row["mean_ms"] = statistics.median(sample["mean_ms"] for sample in row["samples"])
+        row["worst_ms"] = max(sample["worst_ms"] for sample in row["samples"])
+    return {
+        "graph": name,
+        "n_vertices": graph.n_vertices,
+        "n_edges": graph.n_edges,
+        "rounds_of_a_solve": int(proven.stats["iterations"]),
+        "rows": rows,
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=0.5, help="of a stretch of solves")
+    parser.add_argument("--threads", type=int, default=default_threads())
+    parser.add_argument("--graphs", nargs="+", help="beginnings of their names")
+    args = parser.parse_args()
+    if args.threads < 2:
+        raise SystemExit("one thread has nobody to wait for: give --threads 2 or more")
+    around = environment()
+    found = []
+    for name, graph in graphs(args.graphs):
+        found.append(measure(name, graph, args.threads, args.rounds, args.seconds))
+        lines = [
+            [
+                f"{name}, {row['busy_loops']} busy loops, {row['threads']} threads",
+                f"{row['mean_ms']:.2f}",
+                f"{row['worst_ms']:.1f}",
+                str(sum(sample["let_go"] for sample in row["samples"])),
+            ]
+            for row in found[-1]["rows"]
+        ]
+        print("\n".join(table(["", "mean ms", "worst ms", "let go"], lines)), flush=True)
+    if args.output:
+        args.output.mkdir(parents=True, exist_ok=True)
+        data = {"schema": "nearfar-busy-cores/1", "environment": around, "graphs": found}
+        write_json(args.output / "busy_cores.json", data)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
