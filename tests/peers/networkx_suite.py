@@ -49,9 +49,6 @@ MODULES = (
     "networkx.algorithms.centrality.tests.test_closeness_centrality",
 )
 
-#: Hundreds of random graphs, four fifths of all time: one seed of ten is enough for every day.
-REPEATED = "test_use_bounds_on_off_consistency"
-
 #: What runs inside pytest: counts the calls that nearfar answered.
 PLUGIN = """
 import functools, inspect, json, os
@@ -71,11 +68,6 @@ def counting(name, function):
 
 for name, function in backend.FUNCTIONS.items():
     setattr(backend, name, counting(name, function))
-
-def pytest_collection_modifyitems(items):
-    repeated = os.environ["NEARFAR_SUITE_REPEATED"]
-    if repeated:
-        items[:] = [i for i in items if repeated not in i.nodeid or i.nodeid.endswith("-0]")]
 
 def pytest_runtest_logreport(report):
     if report.failed:
@@ -157,7 +149,6 @@ def run(modules: tuple[str, ...] = MODULES, timeout: float = 3600) -> Outcome:
                 NETWORKX_TEST_BACKEND="nearfar",
                 NETWORKX_FALLBACK_TO_NX="True",
                 NEARFAR_SUITE_REPORT=str(report),
-                NEARFAR_SUITE_REPEATED=REPEATED if modules == MODULES else "",
             ),
             cwd=folder,
             capture_output=True,
