@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -10,6 +13,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
+import nearfar
 from nearfar import Graph, NearfarError
 from nearfar.errors import GraphError, VertexError
 
@@ -215,3 +219,33 @@ def test_weight_scan_across_blocks_and_threads() -> None:
         assert g.first_negative == int(np.argmax(w < 0))
         assert (g.min_weight, g.max_weight) == (w.min(), w.max())
         assert g.mean_weight == pytest.approx(w.astype(np.float64).mean(), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))]
+)
+@pytest.mark.parametrize("dtype", [None, np.int32, np.float64])
+def test_a_graph_that_solved_can_be_copied_and_pickled(again, dtype) -> None:
+    """As multiprocessing and joblib do with arguments and answers."""
+    weights = None if dtype is None else np.array([4, 3, 9], dtype=dtype)
+    names = np.array(["a", 7, None, "d"], dtype=object)
+    names[2] = (1, 2)
+    graph = Graph.from_edges(
+        [0, 1, 0],
+        [1, 2, 2],
+        weights,
+        n_vertices=4,
+        vertex_names=names,
+        coordinates=np.arange(8.0).reshape(4, 2),
+        attributes={"unit": "m"},
+    )
+    paths = nearfar.sssp(graph, "a", predecessors=True)
+    found = again(graph)
+    assert found.digest() == graph.digest()
+    assert found.vertex_names.tolist() == names.tolist()
+    assert (found.directed, found.attributes) == (True, {"unit": "m"})
+    np.testing.assert_array_equal(found.coordinates, graph.coordinates)
+    assert not found.indices.flags.writeable
+    answer = again(paths)
+    assert answer.path_to(7) == ["a", 7]
+    nearfar.verify(found, answer)

@@ -263,6 +263,39 @@ def _require_room(needed: int) -> None:
         )
 
 
+def reduced(graph: Graph) -> tuple[Any, ...]:
+    """What :mod:`pickle` and :mod:`copy` keep: the arrays, not what was computed from them.
+
+    They are checked again when the graph is made anew; one of device arrays comes back on the host.
+    """
+    from nearfar.graph import Graph
+
+    kept = (graph.vertex_names, graph.coordinates, graph.attributes)
+    return _made_anew, (Graph, graph.indptr, graph.indices, graph.weights, graph.directed, *kept)
+
+
+def _made_anew(
+    cls: type[Graph],
+    indptr: Any,
+    indices: Any,
+    weights: Any,
+    directed: bool,
+    vertex_names: Any,
+    coordinates: Any,
+    attributes: dict[str, Any],
+) -> Graph:
+    return from_csr(
+        cls,
+        indptr,
+        indices,
+        weights,
+        directed=directed,
+        vertex_names=vertex_names,
+        coordinates=coordinates,
+        attributes=attributes,
+    )
+
+
 def from_edges(
     cls: type[Graph],
     sources: ArrayLike,

@@ -125,6 +125,7 @@ class Graph:
     from_networkx = classmethod(adopt.from_networkx)
     from_dataframe = classmethod(adopt.from_dataframe)
     from_dense = classmethod(adopt.from_dense)
+    __reduce__ = construct.reduced
 
     # ---- size and weights ---------------------------------------------------------------------
 
@@ -442,9 +443,8 @@ class Graph:
         if not self.is_weighted:
             weights = "unweighted"
         else:
-            digits = ".6g" if self.weight_dtype.kind == "f" else ""
-            low, high = (format(w, digits) for w in (self.min_weight, self.max_weight))
-            weights = f"{self.weight_dtype} weights {low}..{high}"
+            to = ".6g" if self.weight_dtype.kind == "f" else ""
+            weights = f"{self.weight_dtype} weights {self.min_weight:{to}}..{self.max_weight:{to}}"
         kind = "directed" if self.directed else "undirected"
         size = f"{self.nbytes / 2**20:.1f} MiB"
         return f"Graph(n={self.n_vertices:,}, m={self.n_edges:,}, {kind}, {weights}, {size})"
