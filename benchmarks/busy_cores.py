@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from nearfar.graph import Graph
 
 
+#: Seconds, at most, for which a worker that was let go is not asked for again: what was learned
+#: beside busy loops is forgotten before the next load.
+_LONGEST_PAUSE = 1.1
+
+
 def graphs(names: list[str] | None) -> Iterator[tuple[str, Graph]]:
     """The roads where their file is and a grid: many short rounds. Random ones: few."""
     makers: dict[str, Callable[[], Graph]] = {
@@ -54,12 +59,15 @@ def busy(loops: int) -> Iterator[None]:
     """So many busy loops beside what runs inside."""
     started = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
     try:
-        time.sleep(0.3 if loops else 0.1)  # they start, or the last ones' cores come free
+        if started:
+            time.sleep(0.3)
         yield
     finally:
         for one in started:
             one.kill()
             one.wait()
+        if started:
+            time.sleep(_LONGEST_PAUSE)
 
 
 def stretch(graph: Graph, truth: Any, threads: int, seconds: float) -> dict[str, Any]:
