@@ -14,6 +14,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph, NegativeWeightError
+from nearfar.construct import default_threads
 from nearfar.errors import DistanceOverflowError, GraphError, OptionError, VertexError
 
 from . import oracle
@@ -215,6 +216,14 @@ def test_ids_with_great_gaps_are_refused_before_memory_is_taken(largest: int) ->
         Graph.from_edges(ends, [0])
     with pytest.raises(nearfar.errors.OutOfMemoryError, match="without gaps"):
         Graph.from_edges([0], [1], n_vertices=largest)
+
+
+def test_a_thousand_workers_do_not_hang() -> None:
+    g = ZOO["grid"]()
+    p = solve(g, method="delta_stepping_parallel", threads=100_000, delta=1e-9)
+    np.testing.assert_array_equal(p.distances, oracle.dijkstra(g, 0))
+    assert nearfar.solve.check_threads(10**9) == max(64, 4 * default_threads())
+    assert nearfar.solve.check_threads(3) == 3
 
 
 def test_read_only_and_strided_input() -> None:

@@ -59,12 +59,16 @@ def as_graph(graph: Any) -> Graph:
 
 
 def check_threads(threads: int | None) -> int:
-    """Number of workers, at least 1; None means all cores of this process."""
+    """Number of workers, at least 1; None means all cores of this process.
+
+    Never more than 64, or four times the cores where that is more: workers meet after every step,
+    and a thousand on two cores would spend minutes on a solve of milliseconds.
+    """
     if threads is None:
         return default_threads()
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         raise OptionError(f"threads is {threads!r}: give a whole number of at least 1, or None")
-    return int(threads)
+    return min(int(threads), max(64, 4 * default_threads()))
 
 
 def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int64] | None:
@@ -252,7 +256,8 @@ def sssp(
         Stop once all of these are settled; vertices farther than the farthest of them are left
         unreached.
     threads : int or None
-        CPU workers; None uses all cores of this process.
+        CPU workers; None uses all cores of this process. More than 64, or than four times the
+        cores, count as that many.
     stats : {"basic", "full"}
         ``"full"`` records arrays with one entry an iteration where the variant can.
     allow_unsafe : bool
