@@ -213,6 +213,7 @@ def test_duration(seconds: float, text: str) -> None:
             ["convert", "GRAPH", "x.gr", "--write-option", "comment=3"],
             "comment is 3: give text",
         ),
+        (["map", "GRAPH", "0", "-o", "x.png", "--limit", "-1"], "leaves out the source itself"),
         (["distances", "GRAPH", "-o", "no/where.npy"], "its folder does not exist"),
         (["distances", "GRAPH", "-o", "a.npy", "--reduce", "count"], "leave out -o"),
         (["sweep", "GRAPH", "0", "--factors", "0"], "--factors 0: give numbers greater than 0"),

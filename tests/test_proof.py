@@ -91,6 +91,18 @@ def test_limits_of_any_kind(limit) -> None:
             certify(line(), 0, np.array([0, 1, 2, 3, TOP]), None, wrong)
 
 
+def test_a_limit_below_zero_leaves_out_the_source() -> None:
+    paths = nearfar.sssp(line(), 0, limit=-1, predecessors=True)
+    assert paths.n_reached == 0
+    nearfar.verify(line(), paths)
+    nothing = np.full(5, TOP)
+    certify(line(), 0, nothing, None, -1)
+    with pytest.raises(ProofError, match="vertex 0 has distance 0, beyond the limit -1"):
+        certify(line(), 0, np.array([0, TOP, TOP, TOP, TOP]), None, -1)
+    with pytest.raises(ProofError, match="unreached vertices have and are none"):
+        certify(line(), 0, nothing, [-1, 0, -1, -1, -1], -1)
+
+
 def test_a_limit_with_negative_weights() -> None:
     """The shortest path to 2 leads over 1, which lies beyond the limit; 5 was "proven" for it."""
     g = Graph.from_edges([0, 1, 0, 2], [1, 2, 2, 3], [10, -8, 5, 1])
