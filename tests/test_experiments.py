@@ -160,7 +160,7 @@ def test_wrong_answers_of_safe_methods_are_named(counting: Counting, tmp_path: P
 def test_another_run_is_not_mixed_in(counting: Counting, tmp_path: Path) -> None:
     go(counting, tmp_path)
     other = counting.settings("small", "cpu", rounds=7)
-    with pytest.raises(OptionError, match=r"another settings .* --restart"):
+    with pytest.raises(OptionError, match=r"another run \(.*, not .*\): .* --restart"):
         execute(counting, other, tmp_path)
     assert execute(counting, other, tmp_path, restart=True).measured == 5
     manifest = tmp_path / "manifest.json"

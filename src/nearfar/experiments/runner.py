@@ -106,16 +106,20 @@ def _open(
         raise OptionError(f"{path} is not an experiment's manifest: give another folder")
     now = environment()
     if held is not None and not restart:
-        for what, there, here in (
-            ("experiment", held["experiment"], experiment.name),
-            ("settings", Settings(**held["settings"]), settings),
-            ("machine", _machine(held["environments"][-1]), _machine(now)),
-        ):
-            if there != here:
-                raise OptionError(
-                    f"{folder} holds a run with another {what} ({there}, not {here}): "
-                    "give another folder, or --restart to drop it"
-                )
+        theirs = {"experiment": held["experiment"], **_machine(held["environments"][-1])}
+        ours = {"experiment": experiment.name, **_machine(now)}
+        theirs |= dataclasses.asdict(Settings(**held["settings"]))
+        ours |= dataclasses.asdict(settings)
+        other = [
+            f"{what} {theirs[what]}, not {value}"
+            for what, value in ours.items()
+            if theirs[what] != value
+        ]
+        if other:
+            raise OptionError(
+                f"{folder} holds another run ({'; '.join(other)}): give another folder, or "
+                "--restart to drop it"
+            )
         held["environments"].append(now)
         manifest = held
     else:
