@@ -167,7 +167,7 @@ def test_another_run_is_not_mixed_in(counting: Counting, tmp_path: Path) -> None
     content = json.loads(manifest.read_text())
     content["environments"][-1]["cpu"] = "Z80"
     manifest.write_text(json.dumps(content))
-    with pytest.raises(OptionError, match="another machine"):
+    with pytest.raises(OptionError, match=r"another run \(cpu Z80, not"):
         execute(counting, other, tmp_path)
     manifest.write_text("{}")
     with pytest.raises(OptionError, match="not an experiment's manifest"):
