@@ -1,9 +1,7 @@
-// When a helper is let go, and the class for Python, whose tests feed it made-up times.
+// When a helper is let go.
 #include "cpu/attendance.hpp"
 
 #include <algorithm>
-
-#include "cpu/bindings.hpp"
 
 namespace nearfar {
 namespace {
@@ -28,17 +26,6 @@ bool Attendance::late(int64_t now, int64_t waited, int64_t owed) {
   served_ = 0;
   lost_ = 0;
   return true;
-}
-
-NEARFAR_BIND(m) {
-  nanobind::class_<Attendance>(m, "Attendance")
-      .def(nanobind::init<>())
-      .def("wanted", &Attendance::wanted, nanobind::arg("now"))
-      .def("joined", &Attendance::joined, nanobind::arg("now"))
-      .def("left", &Attendance::left, nanobind::arg("now"))
-      .def("late", &Attendance::late, nanobind::arg("now"), nanobind::arg("waited"),
-           nanobind::arg("owed") = 0)
-      .def_prop_ro("pause", &Attendance::pause);
 }
 
 }  // namespace nearfar

@@ -1,0 +1,180 @@
+// Parallel delta-stepping under load, for the sanitizers: no Python, busy loops beside it, and
+// exceptions in the middle. Built and run by tests/test_stress.py.
+//
+//   stress LOOPS ROUNDS
+//
+// Every answer is compared with a heap search. Prints what happened; exits with 1 on a wrong one.
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <queue>
+#include <random>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "algorithms/delta_stepping/solve.hpp"
+#include "cpu/buckets/plan.hpp"
+#include "cpu/worker_pool.hpp"
+
+// Two of the many types: all of them take minutes to compile with a sanitizer.
+#undef NEARFAR_FOR_EACH_CSR
+#undef NEARFAR_FOR_EACH_BARE
+#define NEARFAR_FOR_EACH_CSR(X) X(int32_t, int32_t) X(int32_t, double)
+#define NEARFAR_FOR_EACH_BARE(X)
+#include "algorithms/delta_stepping/parallel.simd.cpp"
+
+namespace {
+
+std::atomic<int> looks_left{-1};  // looks for a signal before one throws; never, if negative
+
+}  // namespace
+
+namespace nearfar {
+
+// In place of cpu/interrupt.cpp, which asks Python.
+Interrupt::Interrupt() : stop_(nullptr), holds_call_(true), next_(0) {}
+
+void Interrupt::look() {
+  work_ = 0;
+  if (looks_left >= 0 && --looks_left < 0) throw 7;
+}
+
+}  // namespace nearfar
+
+namespace {
+
+using namespace nearfar;
+
+struct Totals {
+  uint64_t solves = 0, wrong = 0, thrown = 0, let_go = 0, rounds = 0;
+};
+
+template <class W>
+struct Made {
+  std::vector<std::vector<std::pair<int32_t, W>>> rows;
+  std::vector<int32_t> indptr, indices;
+  std::vector<W> weights;
+  std::vector<Edge<int32_t, W>> edges;
+
+  explicit Made(std::mt19937& random) {
+    random() % 2 ? grid(random) : dense(random);
+    indptr.push_back(0);
+    for (const auto& row : rows) {
+      for (const auto& [head, weight] : row) append(head, weight);
+      indptr.push_back(static_cast<int32_t>(indices.size()));
+    }
+    for (int i = 0; i < 64; ++i) append(0, 0);  // loads may run over the end
+  }
+
+  void append(int32_t head, W weight) {
+    indices.push_back(head);
+    weights.push_back(weight);
+    edges.push_back({head, weight});
+  }
+
+  void join(std::mt19937& random, std::size_t a, std::size_t b) {
+    const auto weight = static_cast<W>(random() % 1000);
+    rows[a].push_back({static_cast<int32_t>(b), weight});
+    rows[b].push_back({static_cast<int32_t>(a), weight});
+  }
+
+  void grid(std::mt19937& random) {
+    constexpr std::size_t side = 60;
+    rows.resize(side * side);
+    for (std::size_t i = 0; i < side; ++i)
+      for (std::size_t j = 0; j < side; ++j) {
+        if (i != 0) join(random, i * side + j, (i - 1) * side + j);
+        if (j != 0) join(random, i * side + j, i * side + j - 1);
+      }
+  }
+
+  void dense(std::mt19937& random) {
+    const std::size_t n = 200 + random() % 4000;
+    rows.resize(n);
+    for (std::size_t e = n * (1 + random() % 40); e != 0; --e)
+      join(random, random() % n, random() % n);
+  }
+
+  Csr<int32_t, W> csr() const {
+    Csr<int32_t, W> view;
+    view.n = static_cast<int32_t>(rows.size());
+    view.m = indptr.back();
+    view.indptr = indptr.data();
+    view.indices = indices.data();
+    view.weights = weights.data();
+    view.edges = edges.data();
+    return view;
+  }
+
+  std::vector<W> distances() const {
+    std::vector<W> found(rows.size(), unreached<W>());
+    using Entry = std::pair<W, std::size_t>;
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+    found[0] = 0;
+    queue.push({0, 0});
+    while (!queue.empty()) {
+      const auto [distance, vertex] = queue.top();
+      queue.pop();
+      if (distance != found[vertex]) continue;
+      for (const auto& [head, weight] : rows[vertex]) {
+        const auto sum = static_cast<W>(distance + weight);
+        W& old = found[static_cast<std::size_t>(head)];
+        if (sum < old) queue.push({old = sum, static_cast<std::size_t>(head)});
+      }
+    }
+    return found;
+  }
+};
+
+template <class W>
+void solve_graphs(unsigned seed, int rounds, Totals& totals) {
+  std::mt19937 random(seed);
+  for (int round = 0; round < rounds; ++round) {
+    const Made<W> made(random);
+    const Csr<int32_t, W> csr = made.csr();
+    const std::vector<W> wanted = made.distances();
+    for (int turn = 0; turn < 9; ++turn) {
+      const int threads = turn % 3 == 0 ? 2 : turn % 3 == 1 ? 3 : 8;
+      const double given = 1.0 + random() % 300;
+      const DeltaPlan plan =
+          plan_for(csr, random() % 3 ? std::nullopt : std::optional<double>(given), 0.125);
+      std::vector<W> found(wanted.size());
+      Interrupt interrupt;
+      looks_left = random() % 10 == 0 ? static_cast<int>(random() % 3) : -1;
+      ++totals.solves;
+      try {
+        const SearchStats stats = NEARFAR_ISA::delta_parallel<Csr<int32_t, W>>(
+            csr, 0, found.data(), StopRule<W>{}, plan, WorkerPool::shared(), threads, interrupt);
+        totals.wrong += found != wanted;
+        totals.let_go += stats.let_go;
+        totals.rounds += stats.iterations;
+      } catch (int) {
+        ++totals.thrown;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const int loops = count > 1 ? std::atoi(words[1]) : 2,
+            rounds = count > 2 ? std::atoi(words[2]) : 5;
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> busy;
+  for (int i = 0; i < loops; ++i)
+    busy.emplace_back([&stop] {
+      while (!stop.load(std::memory_order_relaxed)) {
+      }
+    });
+  Totals totals;
+  solve_graphs<int32_t>(1, rounds, totals);
+  solve_graphs<double>(2, rounds, totals);
+  stop = true;
+  for (std::thread& one : busy) one.join();
+  std::printf("solves %lu wrong %lu thrown %lu let go %lu rounds %lu\n", totals.solves,
+              totals.wrong, totals.thrown, totals.let_go, totals.rounds);
+  return totals.wrong != 0;
+}
