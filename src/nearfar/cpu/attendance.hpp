@@ -23,8 +23,9 @@ class Attendance {
   void left(int64_t now) { served_ += now - joined_; }
 
   // The caller waited so long for it, of which the work that it had to do explains `owed`. True
-  // when it is to be let go, and then it no longer takes part.
-  bool late(int64_t now, int64_t waited, int64_t owed);
+  // when it is to be let go, and then it no longer takes part. One of few helpers is worth more
+  // waiting than one of many.
+  bool late(int64_t now, int64_t waited, int64_t owed, int helpers);
 
   int64_t pause() const { return pause_; }  // of the last time that it was let go
 

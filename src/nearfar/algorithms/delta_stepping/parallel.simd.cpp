@@ -140,13 +140,14 @@ struct Team : Workers<C> {
       one.late = one.in_team && !one.here();
       if (one.late) one.call.called.wake_sleepers();
     }
+    const int helpers = threads - 1;
     for (int i = 1; i < threads; ++i) {
       Member& one = members[i];
       if (!one.late) continue;
       while (!one.here()) one.report.arrived.wait_change(one.calls);
       const int64_t now = steady_ns();
       const auto owed = static_cast<int64_t>(each * static_cast<double>(one.report.effort));
-      if (!crew->attendance(i).late(now, now - from, owed)) continue;
+      if (!crew->attendance(i).late(now, now - from, owed, helpers)) continue;
       members[0].work.ring.absorb(one.work.ring);
       one.in_team = false;
       --workers;
