@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import os
 import subprocess
 import sys
-
-import pytest
 
 from nearfar import _cpu
 
@@ -148,7 +145,6 @@ print(many / one, let_go, stopped)
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="pins threads to a core")
 def test_eight_workers_on_one_busy_core_cost_little_more_than_one() -> None:
     done = subprocess.run(
         [sys.executable, "-c", CROWDED], capture_output=True, text=True, timeout=240
