@@ -15,20 +15,16 @@ davidson  what Bucketing reorganises; narrower buckets; one launch more for load
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from in_parts import answer
 from nearfar.algorithms.near_far.options import paper_delta
 from nearfar.bench.cases import case, proven
-from nearfar.bench.environment import environment
-from nearfar.bench.report import write_json
 from nearfar.bench.suite import draw_sources
 from nearfar.cuda import compiler, launching, runtime
 from nearfar.cuda.device_graph import C_NAMES
@@ -243,29 +239,19 @@ PARTS = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path)
-    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS))
-    parser.add_argument("--scale", default="paper", choices=["paper", "tiny"])
-    given = parser.parse_args()
+    """Measure, print, write."""
     began = time.monotonic()
-    document: dict[str, Any] = {"parts": {}}
-    if given.output and given.output.is_file():
-        document = json.loads(given.output.read_text())
-    for part in given.parts:
-        rows: list[dict[str, Any]] = []
-        document["parts"][part] = {"environment": environment(), "rows": rows}
-        for row in PARTS[part](given.scale):
-            rows.append(row)
-            kernels = {k: round(v["seconds"] * 1e6) for k, v in row["kernels"].items()}
-            print(
-                f"{time.monotonic() - began:6.1f} s {part} {row['graph']} {row['label']}: "
-                f"{row['seconds'] * 1e3:.3f} ms, right {row['right']}, "
-                f"{row['counters'].get('iterations')} iterations, us by kernel {kernels}",
-                flush=True,
-            )
-            if given.output:
-                write_json(given.output, document)
+
+    def show(part: str, row: dict[str, Any]) -> None:
+        kernels = {k: round(v["seconds"] * 1e6) for k, v in row["kernels"].items()}
+        print(
+            f"{time.monotonic() - began:6.1f} s {part} {row['graph']} {row['label']}: "
+            f"{row['seconds'] * 1e3:.3f} ms, right {row['right']}, "
+            f"{row['counters'].get('iterations')} iterations, us by kernel {kernels}",
+            flush=True,
+        )
+
+    answer((__doc__ or "").splitlines()[0], PARTS, show)
 
 
 if __name__ == "__main__":

@@ -17,20 +17,16 @@ threshold Ortega-Arranz section 5.1 a: what CPU Crauser pays in an iteration for
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import nearfar
+from in_parts import answer
 from nearfar.bench.cases import case, proven, time_once
-from nearfar.bench.environment import environment
-from nearfar.bench.report import write_json
 from nearfar.bench.suite import draw_sources
 from nearfar.experiments import johnson_apsp
 from nearfar.generators import generate
@@ -205,22 +201,12 @@ PARTS = {"threads": threads, "rows": rows, "threshold": threshold}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path)
-    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS))
-    parser.add_argument("--scale", default="paper", choices=["paper", "tiny"])
-    given = parser.parse_args()
-    document: dict[str, Any] = {"parts": {}}
-    if given.output and given.output.is_file():
-        document = json.loads(given.output.read_text())
-    for part in given.parts:
-        found: list[dict[str, Any]] = []
-        document["parts"][part] = {"environment": environment(), "rows": found}
-        for row in PARTS[part](given.scale):
-            found.append(row)
-            print(part, row, flush=True)
-    if given.output:
-        write_json(given.output, document)
+    """Measure, print, write."""
+
+    def show(part: str, row: dict[str, Any]) -> None:
+        print(part, row, flush=True)
+
+    answer((__doc__ or "").splitlines()[0], PARTS, show)
 
 
 if __name__ == "__main__":

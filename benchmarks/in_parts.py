@@ -1,0 +1,48 @@
+"""The command line of a benchmark that answers several questions, each part kept by itself."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from nearfar.bench.environment import environment
+from nearfar.bench.report import write_json
+
+Rows = Iterator[dict[str, Any]]
+
+
+def answer(
+    about: str,
+    parts: Mapping[str, Callable[[str], Rows]],
+    show: Callable[[str, dict[str, Any]], None],
+) -> None:
+    """Measure the parts that were asked for; the others stay as they are in the output.
+
+    Parameters
+    ----------
+    about : str
+        First line of the program's docstring.
+    parts : mapping of str to callable
+        By name; given the scale, each yields rows of plain data.
+    show : callable
+        Called with the part's name and each row as it comes.
+    """
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--parts", nargs="+", default=list(parts), choices=list(parts))
+    parser.add_argument("--scale", default="paper", choices=["paper", "tiny"])
+    given = parser.parse_args()
+    document: dict[str, Any] = {"parts": {}}
+    if given.output and given.output.is_file():
+        document = json.loads(given.output.read_text())
+    for part in given.parts:
+        rows: list[dict[str, Any]] = []
+        document["parts"][part] = {"environment": environment(), "rows": rows}
+        for row in parts[part](given.scale):
+            rows.append(row)
+            show(part, row)
+            if given.output:
+                write_json(given.output, document)
