@@ -142,7 +142,7 @@ def test_float_cycles_near_zero_end_and_raise_no_false_alarm(form, weights, nega
     st.floats(-1e17, 1e17),
     st.sampled_from(FORMS),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_cycles_of_exact_weight_zero_never_alarm(steps, start, form):
     """Differences of potentials sum to zero around a cycle, as arbitrage-free rates do."""
     potentials = np.array(steps, dtype=np.float64) / 8

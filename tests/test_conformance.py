@@ -13,7 +13,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 import nearfar
 from nearfar import Graph, NegativeCycleError
@@ -77,7 +77,7 @@ def test_64_bit_indices(variant: Variant, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("variant", CPU, ids=lambda v: v.id)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(graph=graphs())
 def test_any_graph(variant: Variant, graph: Graph) -> None:
     if variant.fits(graph, Request()) is True:
@@ -85,7 +85,7 @@ def test_any_graph(variant: Variant, graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("variant", [v for v in CPU if v.weights == "any"], ids=lambda v: v.id)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(graph=graphs(negative=True, dtypes=("int32", "int64")))
 def test_negative_weights(variant: Variant, graph: Graph) -> None:
     want = oracle.bellman_ford(graph, 0)

@@ -79,9 +79,7 @@ def test_every_writable_format_has_a_round_trip() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(TRIPS))
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graph=graphs(), packed=st.sampled_from(PACKED))
 def test_round_trip(name: str, graph: Graph, packed: str, tmp_path: Path) -> None:
     suffix, restrict, keeps_directed, keeps_isolated = TRIPS[name]

@@ -155,7 +155,7 @@ def test_memory_does_not_count_what_the_sweeps_packed() -> None:
     assert describe(graph).nbytes == before
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(graphs(max_vertices=12, max_edges=30))
 def test_against_networkx(graph: Graph) -> None:
     networkx = pytest.importorskip("networkx")

@@ -155,7 +155,7 @@ g = Graph.from_edges(rng.integers(0, 90, 400), rng.integers(0, 90, 400), w, n_ve
 put = store.FileSink.put
 def slow(self, number, first, rows):
     put(self, number, first, rows)
-    time.sleep(0.05)
+    time.sleep(0.05 if number < 20 else 1)  # it is killed in time on a busy machine, too
 store.FileSink.put = slow
 print("ready", flush=True)
 all_pairs(g, out=sys.argv[1], block=3)
