@@ -56,7 +56,7 @@ struct Made {
   std::vector<std::vector<std::pair<int32_t, W>>> rows;
   std::vector<int32_t> indptr, indices;
   std::vector<W> weights;
-  std::vector<Edge<int32_t, W>> edges;
+  std::vector<PackedEdge<int32_t, W>> edges;
 
   explicit Made(std::mt19937& random) {
     random() % 2 ? grid(random) : dense(random);

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
+#include <memory>
 #include <new>
 #include <thread>
 #include <vector>
@@ -31,28 +33,100 @@ HugeBlock::HugeBlock(std::size_t bytes) {
 #endif
 }
 
+namespace {
+
+// Where the only edge out of a vertex leads: kNowhere without one, n with several.
+template <class Index>
+constexpr Index kNowhere = -1;
+
+template <class C>
+typename C::Index only_way(const C& csr, typename C::Index v) {
+  const auto row = csr.indptr[v], count = csr.indptr[v + 1] - row;
+  using Index = typename C::Index;
+  return count == 0 ? kNowhere<Index> : count == 1 ? csr.indices[row] : csr.n;
+}
+
+// Whether an edge from u leads to a dead end: nothing but a way back to u leads on. Weights are not
+// negative where this is used, so nothing behind it can be nearer than it is.
+template <class Index>
+bool is_dead_end(Index way, Index u) {
+  return (way == kNowhere<Index>) | (way == u);
+}
+
+// Whether one edge in 32 leads to a dead end, by a sample. With fewer, it costs more to look up the
+// way on from every target than a few solves gain.
+template <class C>
+bool many_dead_ends(const C& csr) {
+  using Index = typename C::Index;
+  constexpr std::size_t kSample = 512;
+  if (csr.m == 0) return false;
+  uint64_t random = 0;  // even steps would fall in with the pattern of regular rows
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < kSample; ++i) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    const auto e = static_cast<Index>((random >> 16) % static_cast<uint64_t>(csr.m));
+    const Index* above = std::upper_bound(csr.indptr, csr.indptr + csr.n + 1, e);
+    const auto u = static_cast<Index>(above - csr.indptr - 1);
+    found += is_dead_end(only_way(csr, csr.indices[e]), u);
+  }
+  return found * 32 > kSample;
+}
+
+// Packs the edges of the vertices from `first` up to `last`. With `ways`, from only_way of each
+// vertex, dead ends are marked.
+template <class C>
+void pack_rows(const C& csr, const typename C::Index* ways, typename C::Index first,
+               typename C::Index last, typename C::Stored* out) {
+  using Index = typename C::Index;
+  const auto at = [&](Index v) { return static_cast<std::size_t>(csr.indptr[v]); };
+  if (ways == nullptr) {
+    for (std::size_t e = at(first); e < at(last); ++e) out[e] = {csr.indices[e], csr.weights[e]};
+    return;
+  }
+  for (Index u = first; u < last; ++u)
+    for (std::size_t e = at(u); e < at(u + 1); ++e) {
+      const Index v = csr.indices[e];
+      const Index mark = is_dead_end(ways[v], u) ? std::numeric_limits<Index>::min() : 0;
+      out[e] = {v | mark, csr.weights[e]};
+    }
+}
+
+}  // namespace
+
 void GraphView::pack(int threads) {
   std::call_once(packed_once_, [&] {
     std::visit(
         [&](auto& csr) {
           using C = std::decay_t<decltype(csr)>;
-          using E = typename C::EdgeType;
+          using Index = typename C::Index;
+          using Stored = typename C::Stored;
           const auto m = static_cast<std::size_t>(csr.m);
-          packed_bytes_ = m * sizeof(E);
+          packed_bytes_ = m * sizeof(Stored);
           // One spare record, so that prefetching or reading one past the end stays inside.
-          packed_ = HugeBlock(packed_bytes_ + sizeof(E));
-          E* out = reinterpret_cast<E*>(packed_.data());
-          auto fill = [&csr, out](std::size_t from, std::size_t to) {
-            for (std::size_t i = from; i < to; ++i) out[i] = E{csr.indices[i], csr.weights[i]};
+          packed_ = HugeBlock(packed_bytes_ + sizeof(Stored));
+          Stored* out = reinterpret_cast<Stored*>(packed_.data());
+          std::unique_ptr<Index[]> ways;
+          if (many_dead_ends(csr)) {
+            ways.reset(new Index[static_cast<std::size_t>(csr.n)]);
+            for (Index v = 0; v < csr.n; ++v) ways[v] = only_way(csr, v);
+          }
+          const Index workers = m < (1u << 18) ? 1 : static_cast<Index>(std::max(1, threads));
+          // The rows that begin in the worker's share of the edges.
+          const auto first_of = [&](Index worker) {
+            const auto edge = static_cast<Index>(m * static_cast<std::size_t>(worker) /
+                                                 static_cast<std::size_t>(workers));
+            const Index* row = std::lower_bound(csr.indptr, csr.indptr + csr.n, edge);
+            return worker == workers ? csr.n : static_cast<Index>(row - csr.indptr);
           };
-          const std::size_t workers = m < (1u << 18) ? 1 : std::max(1, threads);
           std::vector<std::thread> pool;
-          for (std::size_t t = 1; t < workers; ++t)
-            pool.emplace_back(fill, m * t / workers, m * (t + 1) / workers);
-          fill(0, m / workers);
+          for (Index t = 1; t < workers; ++t)
+            pool.emplace_back(
+                [&, t] { pack_rows(csr, ways.get(), first_of(t), first_of(t + 1), out); });
+          pack_rows(csr, ways.get(), Index{0}, first_of(1), out);
           for (auto& thread : pool) thread.join();
-          out[m] = E{};
+          out[m] = Stored{};
           csr.edges = out;
+          csr.has_dead_ends = ways != nullptr;
         },
         csr_);
   });

@@ -21,6 +21,14 @@ template <class Index, class Weight>
 struct Edge {
   Index target;
   Weight weight;
+  bool dead_end = false;  // the target has no way on but back: a search need not go on from there
+};
+
+// An edge as it is stored: the sign bit of the target says that it is a dead end.
+template <class Index, class Weight>
+struct PackedEdge {
+  Index marked;
+  Weight weight;
 };
 
 template <class IndexT, class WeightT>
@@ -28,6 +36,7 @@ struct Csr {
   using Index = IndexT;
   using Weight = WeightT;
   using EdgeType = Edge<IndexT, WeightT>;
+  using Stored = PackedEdge<IndexT, WeightT>;
   static constexpr bool packed = true;  // how edge() reads
 
   Index n = 0;
@@ -35,9 +44,16 @@ struct Csr {
   const Index* indptr = nullptr;
   const Index* indices = nullptr;
   const Weight* weights = nullptr;  // never null: an unweighted Graph passes int32 ones
-  const EdgeType* edges = nullptr;  // packed; null until GraphView::pack()
+  const Stored* edges = nullptr;    // null until GraphView::pack()
+  bool has_dead_ends = false;       // some of them marked
 
-  __attribute__((always_inline)) EdgeType edge(std::size_t e) const { return edges[e]; }
+  // kMarked: false where has_dead_ends is, which saves the loop some instructions an edge.
+  template <bool kMarked = true>
+  __attribute__((always_inline)) EdgeType edge(std::size_t e) const {
+    const Stored stored = edges[e];
+    if constexpr (!kMarked) return {stored.marked, stored.weight, false};
+    return {stored.marked & std::numeric_limits<Index>::max(), stored.weight, stored.marked < 0};
+  }
   __attribute__((always_inline)) Weight weight(std::size_t e) const { return edges[e].weight; }
 };
 
@@ -46,6 +62,7 @@ template <class IndexT, class WeightT>
 struct SplitCsr : Csr<IndexT, WeightT> {
   using EdgeType = Edge<IndexT, WeightT>;
   static constexpr bool packed = false;
+  template <bool kMarked = false>
   __attribute__((always_inline)) EdgeType edge(std::size_t e) const {
     return {this->indices[e], this->weights[e]};
   }
@@ -61,6 +78,7 @@ struct NarrowCsr : Csr<IndexT, int32_t> {
   static constexpr bool packed = false;
   static constexpr std::size_t kSpare = 32;  // elements behind the last that may be read
   const Small* small = nullptr;
+  template <bool kMarked = false>
   __attribute__((always_inline)) EdgeType edge(std::size_t e) const {
     return {this->indices[e], small[e]};
   }

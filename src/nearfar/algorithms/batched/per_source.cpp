@@ -98,7 +98,7 @@ class HeapWorker {
       stats.edges_relaxed += end - begin;
       interrupt.poll(end - begin + 8);
       for (std::size_t e = begin; e < end; ++e) {
-        const auto edge = csr_.edges[e];
+        const auto edge = csr_.edge(e);
         const auto sum = candidate(d, edge.weight);
         const Weight old = distance[edge.target];
         if (!improves(sum, old)) continue;
@@ -107,7 +107,7 @@ class HeapWorker {
         if constexpr (kTouch)
           if (old == unreached<Weight>()) touched_.push(edge.target);
         distance[edge.target] = shorter;
-        heap_.insert(edge.target, shorter);
+        if (!edge.dead_end) heap_.insert(edge.target, shorter);
       }
     }
   }

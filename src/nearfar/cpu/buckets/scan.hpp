@@ -118,22 +118,31 @@ class Scanner {
   // may be `from` itself, anything else to the ring. `How`: PlainUpdate while nobody else is there.
   template <class How = Update>
   void scan(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
+    if (C::packed && csr_.has_dead_ends)
+      scan_rows<How, true>(from, begin, end, fresh);
+    else
+      scan_rows<How, false>(from, begin, end, fresh);
+  }
+
+  template <class How, bool kMarked>
+  void scan_rows(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
     for (std::size_t i = begin; i < begin + kRowAhead && i < end; ++i) fetch_row(from.data[i]);
     for (std::size_t i = begin; i < begin + kEdgeAhead && i < end; ++i) fetch_edges(from.data[i]);
     for (std::size_t i = begin; i < begin + kTargetAhead && i < end; ++i)
-      fetch_targets<How>(from.data[i]);
+      fetch_targets<How, kMarked>(from.data[i]);
     Entry improved[kHold + kShort];
     std::size_t n = 0;
     const Weight high = ring.upper_end();
+    const bool all = touched_ != nullptr;  // dead ends have to be noted, too
     uint64_t edges = 0, scanned = 0, pushes = 0, again = 0;
     for (std::size_t i = begin; i < end; ++i) {
       if (i + kRowAhead < end) {
         fetch_row(from.data[i + kRowAhead]);
         fetch_edges(from.data[i + kEdgeAhead]);
-        fetch_targets<How>(from.data[i + kTargetAhead]);
+        fetch_targets<How, kMarked>(from.data[i + kTargetAhead]);
       } else {
         if (i + kEdgeAhead < end) fetch_edges(from.data[i + kEdgeAhead]);
-        if (i + kTargetAhead < end) fetch_targets<How>(from.data[i + kTargetAhead]);
+        if (i + kTargetAhead < end) fetch_targets<How, kMarked>(from.data[i + kTargetAhead]);
       }
       const Entry entry = from.data[i];
       const Weight d = entry.distance;
@@ -144,20 +153,21 @@ class Scanner {
       edges += row_end - row;
       if (How::plain && row_end - row <= kShort) {
         for (std::size_t e = row; e < row_end; ++e) {
-          const auto edge = csr_.edge(e);
+          const auto edge = csr_.template edge<kMarked>(e);
           const auto sum = candidate(d, edge.weight);
           Weight* at = distances_ + edge.target;
           const Weight old = *at;
           const bool better = improves(sum, old);
           *at = better ? static_cast<Weight>(sum) : old;
           improved[n] = Entry{edge.target, static_cast<Weight>(sum)};
-          n += better;
-          again += better & (old < high);
+          const bool goes_on = better & (all | !edge.dead_end);
+          n += goes_on;
+          again += goes_on & (old < high);
         }
       } else if (bound == unreached<Weight>()) {
-        relax_long<How>(d, row, row_end, high, fresh, again, pushes);
+        relax_long<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
       } else {
-        sift<How>(d, row, row_end, high, fresh, again, pushes);
+        sift<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
       }
       if (n >= kHold) {
         enqueue(improved, n, fresh);
@@ -165,7 +175,7 @@ class Scanner {
         n = 0;
       }
     }
-    if (n_sifted_ != 0) relax_sifted<How>(high, fresh, again, pushes);
+    if (n_sifted_ != 0) relax_sifted<How, kMarked>(high, fresh, again, pushes);
     enqueue(improved, n, fresh);
     pushes += n;
     stats.edges_relaxed += edges;
@@ -221,23 +231,26 @@ class Scanner {
 
   // A row of many edges: the distances of a block of targets are fetched before the first is used.
   // A function of its own, so that the loops have the registers to themselves.
-  template <class How>
+  template <class How, bool kMarked>
   __attribute__((noinline)) void relax_long(Weight d, std::size_t row, std::size_t row_end,
                                             Weight high, Bucket& fresh, uint64_t& again,
                                             uint64_t& pushes) {
     const C csr = csr_;
     Weight* const distances = distances_;
+    const bool all = touched_ != nullptr;
     Entry improved[kHold];
     uint64_t near = 0;
     for (std::size_t first = row; first < row_end; first += kHold) {
       const std::size_t stop = row_end - first < kHold ? row_end : first + kHold;
-      for (std::size_t e = first; e < stop; ++e) prefetch(distances + csr.edge(e).target);
+      for (std::size_t e = first; e < stop; ++e)
+        prefetch(distances + csr.template edge<kMarked>(e).target);
       std::size_t n = 0;
       for (std::size_t e = first; e < stop; ++e) {
-        const auto edge = csr.edge(e);
+        const auto edge = csr.template edge<kMarked>(e);
         const auto sum = candidate(d, edge.weight);
         Weight old;
         if (!How::lower(distances + edge.target, sum, old)) continue;
+        if (edge.dead_end && !all) continue;
         near += old < high;
         improved[n++] = Entry{edge.target, static_cast<Weight>(sum)};
       }
@@ -249,7 +262,7 @@ class Scanner {
 
   // A row of many edges once there is a bound: only edges whose sum is below it are kept, and these
   // wait until there are enough of them for their memory to have arrived.
-  template <class How>
+  template <class How, bool kMarked>
   __attribute__((noinline)) void sift(Weight d, std::size_t row, std::size_t row_end, Weight high,
                                       Bucket& fresh, uint64_t& again, uint64_t& pushes) {
     const C csr = csr_;
@@ -258,7 +271,7 @@ class Scanner {
     const auto relax_if_many = [&]() __attribute__((always_inline)) {
       if (n < kHold) return;
       n_sifted_ = n;
-      relax_sifted<How>(high, fresh, again, pushes);
+      relax_sifted<How, kMarked>(high, fresh, again, pushes);
       n = 0;
     };
     if constexpr (Narrow<C>) {
@@ -290,22 +303,25 @@ class Scanner {
     n_sifted_ = n;
   }
 
-  template <class How>
+  template <class How, bool kMarked>
   __attribute__((noinline)) void relax_sifted(Weight high, Bucket& fresh, uint64_t& again,
                                               uint64_t& pushes) {
     const C csr = csr_;
     Weight* const distances = distances_;
+    const bool all = touched_ != nullptr;
     const std::size_t k = n_sifted_;
     n_sifted_ = 0;
     Entry improved[2 * kHold];
     std::size_t n = 0;
     uint64_t near = 0;
-    for (std::size_t i = 0; i < k; ++i) prefetch(distances + csr.edge(sifted_[i].edge).target);
+    for (std::size_t i = 0; i < k; ++i)
+      prefetch(distances + csr.template edge<kMarked>(sifted_[i].edge).target);
     for (std::size_t i = 0; i < k; ++i) {
-      const auto edge = csr.edge(sifted_[i].edge);
+      const auto edge = csr.template edge<kMarked>(sifted_[i].edge);
       const auto sum = candidate(sifted_[i].distance, edge.weight);
       Weight old;
       if (!How::lower(distances + edge.target, sum, old)) continue;
+      if (edge.dead_end && !all) continue;
       near += old < high;
       improved[n++] = Entry{edge.target, static_cast<Weight>(sum)};
     }
@@ -363,13 +379,14 @@ class Scanner {
       for (std::size_t at = 128; at < most; at += 64) prefetch(line + at);
     }
   }
-  template <class How>
+  template <class How, bool kMarked>
   NEARFAR_INLINE void fetch_targets(const Entry& entry) const {
     if (How::load(distances_ + entry.vertex) != entry.distance) return;
     const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
     const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
     if (row_end - row > kTargets) return;  // a long row fetches its own
-    for (std::size_t e = row; e < row_end; ++e) prefetch(distances_ + csr_.edge(e).target);
+    for (std::size_t e = row; e < row_end; ++e)
+      prefetch(distances_ + csr_.template edge<kMarked>(e).target);
   }
 
   const C& csr_;
