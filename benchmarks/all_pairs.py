@@ -44,7 +44,7 @@ def snap(name: str) -> Graph:
     """A graph of the Johnson paper with seeded weights 1..100."""
     graph = nearfar.read(data(f"snap-johnson/{name}.txt.xz"))
     if name == "loc-brightkite" and graph.n_edges < 300_000:  # listed once an edge
-        tails = np.repeat(np.arange(graph.n_vertices), graph.degrees)
+        tails = graph.tails(np.int64)
         both = np.concatenate([tails, graph.indices]), np.concatenate([graph.indices, tails])
         graph = Graph.from_edges(*both, n_vertices=graph.n_vertices)
     weights = np.random.default_rng(1).integers(1, 101, graph.n_edges).astype(np.int32)
@@ -89,7 +89,7 @@ def timed(run: Callable[[], Any]) -> Callable[[], float]:
 def peer_runs(graph: Graph) -> dict[str, Callable[[], float]]:
     """All pairs by the peers that are installed: one call where they have one, built before."""
     found: dict[str, Callable[[], float]] = {}
-    tails = np.repeat(np.arange(graph.n_vertices), graph.degrees)
+    tails = graph.tails(np.int64)
     weights = graph.weights.astype(np.float64)
     with contextlib.suppress(ImportError):
         import igraph

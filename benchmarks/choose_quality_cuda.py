@@ -69,7 +69,7 @@ def make(name: str, folder: Path | None) -> Graph:
     # Potentials make a fifth of the weights negative without a negative cycle.
     plain = generate("uniform_random", vertices=200_000, degree=8)
     shift = np.random.default_rng(1).integers(0, 60, plain.n_vertices)
-    tails = np.repeat(np.arange(plain.n_vertices), plain.degrees)
+    tails = plain.tails(np.int64)
     weights = plain.weights + shift[tails] - shift[plain.indices]
     return nearfar.Graph(plain.indptr, plain.indices, weights.astype(np.int32))
 

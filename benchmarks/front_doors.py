@@ -168,7 +168,7 @@ def networkx_door() -> list[dict[str, Any]]:
         print(f"NetworkX: {entry.available()}")
         return []
     graph = entry.make(1)
-    sources = np.repeat(np.arange(graph.n_vertices), graph.degrees)
+    sources = graph.tails(np.int64)
     roads = nx.DiGraph()
     roads.add_nodes_from(range(graph.n_vertices))
     lightest: dict[tuple[int, int], int] = {}

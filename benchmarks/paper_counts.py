@@ -28,9 +28,10 @@ import nearfar
 from in_parts import answer
 from nearfar.bench.cases import case, proven, time_once
 from nearfar.bench.suite import draw_sources
+from nearfar.dtypes import unreached_value
 from nearfar.experiments import johnson_apsp
 from nearfar.generators import generate
-from nearfar.graph import Graph, unreached_value
+from nearfar.graph import Graph
 
 WARP = 32
 _TURNS = 15

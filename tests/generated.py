@@ -11,7 +11,7 @@ from nearfar import Graph
 
 
 def edges(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    sources = np.repeat(np.arange(graph.n_vertices), graph.degrees)
+    sources = graph.tails(np.int64)
     return sources, graph.indices.astype(np.int64), graph.effective_weights
 
 

@@ -8,8 +8,9 @@ import pytest
 import nearfar
 from nearfar import _cpu
 from nearfar.algorithms.batched.options import LaneOptions, WorkerOptions
+from nearfar.dtypes import unreached_value
 from nearfar.errors import DistanceOverflowError, OptionError, OutOfMemoryError, VertexError
-from nearfar.graph import Graph, unreached_value
+from nearfar.graph import Graph
 from nearfar.many import all_pairs, distances
 from tests.datafiles import data_path
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nearfar
+from nearfar.dtypes import unreached_value
 from nearfar.errors import GraphError, NegativeCycleError, SolverError
-from nearfar.graph import Graph, unreached_value
+from nearfar.graph import Graph
 from nearfar.negative_cycles import cycle_total, find_negative_cycle, negative_cycle_error
 from tests.datafiles import data_path
 

@@ -28,7 +28,7 @@ FORMS = {
 
 def both_ways(graph: Graph) -> Graph:
     """Every edge in both directions, without weights."""
-    sources = np.repeat(np.arange(graph.n_vertices), graph.degrees)
+    sources = graph.tails(np.int64)
     return Graph.from_edges(sources, graph.indices, n_vertices=graph.n_vertices, directed=False)
 
 

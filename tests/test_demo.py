@@ -38,7 +38,7 @@ def town() -> nearfar.Graph:
     """A small grid in degrees around 60 north, with one vertex that nothing leads to."""
     grid = nearfar.generate("grid", rows=12, columns=9, missing=0.0)
     xy = np.array([(24.9 + 0.001 * (v % 9), 60.1 + 0.0005 * (v // 9)) for v in range(108)])
-    sources = np.repeat(np.arange(108), grid.degrees)
+    sources = grid.tails(np.int64)
     return nearfar.Graph.from_edges(
         np.append(sources, 108),
         np.append(grid.indices, 0),

@@ -23,7 +23,7 @@ DTYPES = ("int32", "int64", "float32", "float64", "unweighted")
 
 def both_ways(graph: Graph) -> Graph:
     """Every edge in both directions with one weight."""
-    sources = np.repeat(np.arange(graph.n_vertices), graph.degrees)
+    sources = graph.tails(np.int64)
     weights = None if graph.weights is None else graph.weights
     return Graph.from_edges(
         sources, graph.indices, weights, n_vertices=graph.n_vertices, directed=False

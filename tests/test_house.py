@@ -15,6 +15,7 @@ PACKAGE = ROOT / "src" / "nearfar"
 # lie at the bottom, although the rest of their folder does not.
 FLOORS = {
     "_cpu": 0,
+    "dtypes": 0,
     "errors": 0,
     "memory": 0,
     "output": 0,

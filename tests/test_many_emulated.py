@@ -9,8 +9,9 @@ import nearfar
 from nearfar.algorithms.batched import cuda, device_rows, essential
 from nearfar.algorithms.bellman_ford import queue_cuda
 from nearfar.cuda import runtime
+from nearfar.dtypes import unreached_value
 from nearfar.errors import NegativeCycleError, OptionError, SolverError, VertexError
-from nearfar.graph import Graph, unreached_value
+from nearfar.graph import Graph
 from nearfar.many import all_pairs, distances
 
 from .test_floyd_warshall import DTYPES, random_graph, rows_of, zeros_and_parallels

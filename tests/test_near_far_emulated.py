@@ -79,7 +79,7 @@ def test_a_vertex_that_pulls_a_long_row() -> None:
     """The hub hangs on heavy edges alone, so it is open when the pull begins."""
     graph = undirected(600, 3000)
     rng = np.random.default_rng(6)
-    source = np.repeat(np.arange(graph.n_vertices), graph.degrees)
+    source = graph.tails(np.int64)
     arrays = [
         np.concatenate([source, np.full(100, 600)]),
         np.concatenate([graph.indices, rng.integers(0, 600, 100)]),
@@ -248,7 +248,7 @@ def test_a_farther_source_is_solved_again_with_whole_distances(
     monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
     near = undirected(200, 800)
     arrays = [
-        np.repeat(np.arange(200), near.degrees),
+        near.tails(np.int64),
         near.indices,
         near.weights // 100,
     ]

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import nearfar
+from nearfar.dtypes import unreached_value
 from nearfar.errors import DistanceOverflowError, OptionError
-from nearfar.graph import Graph, unreached_value
+from nearfar.graph import Graph
 from nearfar.many import all_pairs, distances
 from nearfar.store import read_rows
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from nearfar.cuda import runtime
 from nearfar.cuda.predecessors import device_predecessors
+from nearfar.dtypes import unreached_value
 from nearfar.errors import DistanceOverflowError, NegativeWeightError, VariantUnavailable
-from nearfar.graph import unreached_value
 from nearfar.on_threads import on_threads
 from nearfar.options import build_options
 from nearfar.paths import tight_predecessors

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.graph import unreached_value
+from nearfar.dtypes import unreached_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,7 +79,7 @@ def dense_view(graph: Graph) -> DenseView:
         n = graph.n_vertices
         missing = unreached_value(graph.weight_dtype)
         matrix = np.full((n, n), missing, dtype=graph.weight_dtype)
-        rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(graph.indptr))
+        rows = graph.tails(np.int64)
         np.minimum.at(matrix.reshape(-1), rows * n + graph.indices, graph.effective_weights)
         matrix.flags.writeable = False
         found = graph.cache["dense"] = DenseView(matrix, missing)

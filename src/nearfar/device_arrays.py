@@ -13,8 +13,9 @@ import numpy as np
 
 from nearfar.construct import index_dtype, refuse_index, refuse_row, refuse_weight
 from nearfar.cuda import runtime
+from nearfar.dtypes import WEIGHT_DTYPES
 from nearfar.errors import GraphError
-from nearfar.graph import WEIGHT_DTYPES, Graph
+from nearfar.graph import Graph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,13 +8,13 @@ here as class methods because that is where people look.
 from __future__ import annotations
 
 import hashlib
-import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar import adopt, construct
+from nearfar.dtypes import WEIGHT_DTYPES
 from nearfar.errors import GraphError, VertexError
 
 if TYPE_CHECKING:
@@ -24,27 +24,7 @@ if TYPE_CHECKING:
 
     from nearfar._cpu import GraphView
 
-__all__ = ["WEIGHT_DTYPES", "Graph", "limit_in_dtype", "unreached_value"]
-
-WEIGHT_DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
-
-
-def unreached_value(dtype: np.dtype[Any]) -> Any:
-    """The distance of a vertex that is not reached: inf, or the maximum of an integer dtype."""
-    return dtype.type(np.inf) if dtype.kind == "f" else dtype.type(np.iinfo(dtype).max)
-
-
-def limit_in_dtype(limit: float | None, dtype: np.dtype[Any]) -> Any:
-    """A limit in the dtype of the distances, never below it; None is "unreached".
-
-    Device code compares in that dtype; the caller masks by the exact limit afterwards.
-    """
-    top = unreached_value(dtype)
-    if limit is None or limit >= top:
-        return top
-    if dtype.kind == "f":
-        return np.nextafter(dtype.type(limit), dtype.type(np.inf))
-    return dtype.type(max(math.ceil(limit), -1))
+__all__ = ["Graph"]
 
 
 class Graph:
@@ -215,6 +195,21 @@ class Graph:
     def widest_vertex(self) -> int:
         """The vertex of largest out-degree, the smallest such; 0 for the empty graph."""
         return int(np.argmax(self.degrees)) if self.n_vertices else 0
+
+    def tails(self, dtype: Any = None) -> NDArray[Any]:
+        """Where each edge begins, as ``indices`` says where it ends; not kept.
+
+        Parameters
+        ----------
+        dtype : dtype, optional
+            Of the result; default ``index_dtype``.
+
+        Returns
+        -------
+        array, shape (m,)
+        """
+        vertices = np.arange(self.n_vertices, dtype=self.index_dtype if dtype is None else dtype)
+        return np.repeat(vertices, self.degrees)
 
     def weight_sample(self, step: int) -> NDArray[Any]:
         """A regular sample of the weights.

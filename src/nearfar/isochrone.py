@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.dtypes import unreached_value
 from nearfar.errors import GraphError, MissingDependencyError
-from nearfar.graph import unreached_value
 
 if TYPE_CHECKING:
     import os
@@ -133,7 +133,7 @@ def _segments(
     graph = paths.graph
     xy = graph.coordinates
     distances = paths._host_distances
-    sources = np.repeat(np.arange(graph.n_vertices), graph.degrees)
+    sources = graph.tails(np.int64)
     targets = graph.indices
     # Both directions of a street fall on one line: keep the first of each unordered pair.
     key = np.minimum(sources, targets).astype(np.int64) * graph.n_vertices

@@ -15,8 +15,9 @@ import numpy as np
 
 from nearfar.batch_run import BatchRun
 from nearfar.cuda import runtime
+from nearfar.dtypes import unreached_value
 from nearfar.errors import OptionError, OutOfMemoryError
-from nearfar.graph import Graph, unreached_value
+from nearfar.graph import Graph
 from nearfar.memory import free_memory
 from nearfar.options import check_kind, check_limit
 from nearfar.sinks import ArraySink, CsrSink, DeviceArraySink, Reduction, Sink, widened

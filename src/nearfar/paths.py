@@ -10,8 +10,8 @@ import numpy as np
 
 from nearfar.cuda.predecessors import device_predecessors
 from nearfar.cuda.runtime import download, is_device_array, upload
+from nearfar.dtypes import unreached_value
 from nearfar.errors import OutOfMemoryError, UnreachableError
-from nearfar.graph import unreached_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

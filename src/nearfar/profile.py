@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.dtypes import unreached_value
 from nearfar.errors import GraphFormatError, MissingDependencyError, OptionError
-from nearfar.graph import unreached_value
 from nearfar.output import replacing
 
 if TYPE_CHECKING:

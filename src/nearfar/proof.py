@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.construct import as_numpy
+from nearfar.dtypes import WEIGHT_DTYPES, unreached_value
 from nearfar.errors import GraphError, OptionError, ProofError, VertexError
-from nearfar.graph import WEIGHT_DTYPES, unreached_value
 from nearfar.options import check_limit
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _without_limit(
     if wrong.any():
         at = int(np.argmax(wrong))
         raise ProofError(_BROKEN[8].format(u=trees[at], v=at))
-    rows = np.repeat(np.arange(n), graph.degrees)
+    rows = graph.tails(np.int64)
     on_tree = trees[graph.indices] == rows
     none = unreached_value(values.dtype)
     step = np.full(n, none, dtype=values.dtype)  # the lightest edge from the predecessor

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from nearfar.cuda import runtime
+from nearfar.dtypes import unreached_value
 from nearfar.errors import DistanceOverflowError, OptionError
-from nearfar.graph import Graph, unreached_value
+from nearfar.graph import Graph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,6 +16,7 @@ from nearfar import choose
 from nearfar.construct import default_threads
 from nearfar.cuda import runtime
 from nearfar.cuda.predecessors import device_predecessors, mask_above
+from nearfar.dtypes import unreached_value
 from nearfar.errors import (
     DistanceOverflowError,
     GraphError,
@@ -24,7 +25,7 @@ from nearfar.errors import (
     VariantUnavailable,
     VertexError,
 )
-from nearfar.graph import Graph, unreached_value
+from nearfar.graph import Graph
 from nearfar.options import build_options, check_limit
 from nearfar.paths import Paths
 from nearfar.registry import Answer, Request, Variant, Workspace, find, variants

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import nearfar
+from nearfar.dtypes import unreached_value
 from nearfar.errors import NegativeCycleError
 from nearfar.generators import generate
-from nearfar.graph import Graph, unreached_value
+from nearfar.graph import Graph
 from nearfar.many import all_pairs, distances
 
 from ..test_floyd_warshall import DTYPES, random_graph, rows_of, zeros_and_parallels

@@ -24,8 +24,8 @@ from nearfar.cli.arguments import (
     vertex_list,
 )
 from nearfar.cli.console import Exit, emit
+from nearfar.dtypes import unreached_value
 from nearfar.errors import OptionError
-from nearfar.graph import unreached_value
 from nearfar.output import replacing
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.cli.answers import parquet, suffix_of
+from nearfar.dtypes import unreached_value
 from nearfar.errors import GraphFormatError
-from nearfar.graph import unreached_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,8 +15,8 @@ import numpy as np
 
 from nearfar.cli.arguments import add_graph, number, read_graph, read_vertex
 from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.dtypes import unreached_value
 from nearfar.errors import GraphFormatError
-from nearfar.graph import unreached_value
 
 if TYPE_CHECKING:
     import argparse

@@ -147,7 +147,7 @@ def _both_ways(graph: Graph) -> Graph:
     same = np.array_equal(graph.indptr, back.indptr) and np.array_equal(graph.indices, back.indices)
     if same and np.array_equal(graph.effective_weights, back.effective_weights):
         return graph
-    sources = np.repeat(np.arange(graph.n_vertices, dtype=graph.indptr.dtype), graph.degrees)
+    sources = graph.tails()
     both: Graph = Graph.from_edges(
         sources,
         graph.indices,

@@ -11,7 +11,8 @@ from scipy.sparse.csgraph import NegativeCycleError as ScipyNegativeCycleError
 from nearfar import errors
 from nearfar.csgraph.inputs import whole_numbers
 from nearfar.cuda import runtime
-from nearfar.graph import Graph, unreached_value
+from nearfar.dtypes import unreached_value
+from nearfar.graph import Graph
 from nearfar.multi_source import join_sources, nearest_of
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ def _lightest(graph: Graph) -> Any:
     from scipy.sparse import csr_array
 
     n = graph.n_vertices
-    rows = np.repeat(np.arange(n), graph.degrees)
+    rows = graph.tails(np.int64)
     weights = graph.effective_weights
     order = np.lexsort((weights, graph.indices, rows))
     rows, columns, weights = rows[order], graph.indices[order], weights[order]

@@ -19,8 +19,8 @@ import numpy as np
 from nearfar.cuda import runtime
 from nearfar.cuda.launch_shapes import resolve
 from nearfar.cuda.runtime import Launch
+from nearfar.dtypes import unreached_value
 from nearfar.errors import SolverError
-from nearfar.graph import unreached_value
 from nearfar.registry import Answer
 
 if TYPE_CHECKING:

@@ -79,8 +79,8 @@ def load(name: str) -> Graph:
         Without the folder of public graphs; the task is then left out.
     """
     from nearfar.bench.suite import data_folder
+    from nearfar.dtypes import Graph as Made
     from nearfar.formats import read
-    from nearfar.graph import Graph as Made
 
     folder = data_folder()
     path = folder / f"snap-johnson/{name}.txt.xz" if folder else None
@@ -88,7 +88,7 @@ def load(name: str) -> Graph:
         raise MissingDependencyError(f"{name} is not in the data folder: set NEARFAR_DATA")
     bare = read(path)
     if name == "loc-brightkite" and bare.n_edges < 300_000:
-        tails = np.repeat(np.arange(bare.n_vertices), bare.degrees)
+        tails = bare.tails(np.int64)
         both = np.concatenate([tails, bare.indices]), np.concatenate([bare.indices, tails])
         bare = Made.from_edges(*both, n_vertices=bare.n_vertices)
     return weighted(bare, 1, 100, "experiments.johnson")

@@ -101,7 +101,7 @@ def graph_of(what: Mapping[str, Any], scale: str) -> Graph:
 
     bare = read(folder / _FILES[name][1])
     # Drawn by the pair of ends, so that both directions of an undirected edge weigh the same.
-    tails = np.repeat(np.arange(bare.n_vertices), bare.degrees)
+    tails = bare.tails(np.int64)
     low, high = np.minimum(tails, bare.indices), np.maximum(tails, bare.indices)
     table = Stream(1, "ortega.real").integers(1, 100, 1 << 16, np.int32)
     weights = table[(low * 2_654_435_761 + high * 40_503) % len(table)]

@@ -34,7 +34,7 @@ def bytes_once(graph: Graph, distances: Any) -> dict[str, int]:
     Row bounds (two a reached vertex), edges (end and weight) of reached vertices, and one distance
     a vertex.
     """
-    from nearfar.graph import unreached_value
+    from nearfar.dtypes import unreached_value
 
     reached = distances != unreached_value(distances.dtype)
     edges = int(graph.degrees[reached].sum(dtype=np.int64))

@@ -267,7 +267,7 @@ def write(graph: Graph, sink: Sink, *, weights: bool = True, header: bool = True
 
 def count_undirected(graph: Graph) -> int:
     """Edges of an undirected graph, each counted once."""
-    rows = np.repeat(np.arange(graph.n_vertices, dtype=graph.indices.dtype), graph.degrees)
+    rows = graph.tails()
     return int(np.count_nonzero(rows <= graph.indices))
 
 

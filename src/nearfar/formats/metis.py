@@ -70,7 +70,7 @@ def write(graph: Graph, sink: Sink) -> None:
     weights = graph.is_weighted and graph.n_edges > 0
     if weights and (graph.weight_dtype.kind == "f" or graph.min_weight < 1):
         raise sink.fail("METIS files hold integer weights greater than 0 only")
-    rows = np.repeat(np.arange(graph.n_vertices, dtype=graph.indices.dtype), graph.degrees)
+    rows = graph.tails()
     loops = np.flatnonzero(rows == graph.indices)
     if len(loops):
         raise sink.fail(f"vertex {rows[loops[0]]} has a self-loop, which METIS files cannot hold")

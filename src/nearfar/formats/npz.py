@@ -65,7 +65,7 @@ def read(source: Source, *, directed: bool = True) -> Graph:
         graph = graph.transpose() if layout == "csc" else graph
     if directed:
         return graph
-    sources = np.repeat(np.arange(rows, dtype=graph.indices.dtype), graph.degrees)
+    sources = graph.tails()
     both: Graph = Graph.from_edges(
         sources, graph.indices, graph.weights, n_vertices=rows, directed=False
     )

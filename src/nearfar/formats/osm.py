@@ -181,7 +181,7 @@ def _largest_part(graph: Graph) -> tuple[Graph, NDArray[np.bool_]]:
     _, label = connected_components(matrix, directed=True, connection="strong")
     keep: NDArray[np.bool_] = label == np.argmax(np.bincount(label))
     renamed = np.cumsum(keep) - 1
-    sources = np.repeat(np.arange(n), graph.degrees)
+    sources = graph.tails(np.int64)
     inside = keep[sources] & keep[graph.indices]
     part: Graph = Graph.from_edges(
         renamed[sources[inside]],

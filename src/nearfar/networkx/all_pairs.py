@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import networkx as nx
 import numpy as np
 
+from nearfar.dtypes import unreached_value
 from nearfar.errors import NegativeCycleError
-from nearfar.graph import unreached_value
 from nearfar.many import all_pairs
 from nearfar.networkx.graph import BackendGraph
 from nearfar.networkx.search import blocks

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import numpy as np
 
+from nearfar.dtypes import unreached_value
 from nearfar.errors import NegativeCycleError
-from nearfar.graph import unreached_value
 from nearfar.many import distances as many_distances
 from nearfar.multi_source import join_sources
 from nearfar.solve import sssp
@@ -245,7 +245,7 @@ def each_row(
 def tight_lists(found: Search, solved: Graph, start: int) -> dict[Any, list[Any]]:
     """Vertex -> every predecessor on a shortest path, nearest first. O(m)."""
     distances, far = found.distances, found.far
-    tails = np.repeat(np.arange(solved.n_vertices), solved.degrees)
+    tails = solved.tails(np.int64)
     keep = distances[tails] != far
     tails, heads = tails[keep], solved.indices[keep].astype(np.int64)
     weights = solved.effective_weights[keep]

@@ -258,7 +258,7 @@ def _refuse_negative_loops(G: BackendGraph, weight: Any) -> None:
     if solved.n_negative:
         import numpy as np
 
-        tails = np.repeat(np.arange(len(G)), solved.degrees)
+        tails = solved.tails(np.int64)
         if ((tails == solved.indices) & (solved.effective_weights < 0)).any():
             raise nx.NetworkXUnbounded("Negative cycle detected.")
 

@@ -12,7 +12,7 @@ from nearfar.algorithms.batched.device_rows import Rows, Values
 from nearfar.algorithms.batched.essential import Essential, sparse, stages
 from nearfar.algorithms.batched.options import BlockOptions
 from nearfar.cuda import runtime
-from nearfar.graph import limit_in_dtype
+from nearfar.dtypes import limit_in_dtype
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Request, Workspace, variant
 

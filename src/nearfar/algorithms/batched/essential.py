@@ -40,7 +40,7 @@ def dead_ends(graph: Graph) -> NDArray[np.bool_]:
         if graph.device_arrays is not None:  # looking for them would bring the edges to the host
             found = graph.cache["dead_ends"] = np.zeros(n, dtype=np.bool_)
             return found
-        tails = np.repeat(np.arange(n, dtype=np.int64), graph.degrees)
+        tails = graph.tails(np.int64)
         heads = graph.indices
         other = tails != heads
         tails, heads = tails[other], heads[other]

@@ -9,7 +9,7 @@ import numpy as np
 from nearfar.algorithms.bellman_ford import queue_cuda
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
-from nearfar.graph import unreached_value
+from nearfar.dtypes import unreached_value
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, variant
 

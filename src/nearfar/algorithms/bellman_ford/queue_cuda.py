@@ -15,8 +15,9 @@ import numpy as np
 from nearfar import _cpu
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import DeviceGraph, device_graph
+from nearfar.dtypes import unreached_value
 from nearfar.errors import OptionError, SolverError
-from nearfar.graph import Graph, unreached_value
+from nearfar.graph import Graph
 from nearfar.negative_cycles import negative_cycle_error
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, variant
@@ -50,7 +51,7 @@ def sort_into_classes(graph: Graph) -> Classes:
     found = graph.cache.get("edge_classes_sorted")
     if found is None:
         n = graph.n_vertices
-        tails = np.repeat(np.arange(n), graph.degrees)
+        tails = graph.tails(np.int64)
         heads, weights = graph.indices, graph.effective_weights
         loop = tails == heads
         bad = np.unique(tails[loop & (weights < 0)])

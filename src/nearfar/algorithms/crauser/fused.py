@@ -10,8 +10,8 @@ import numpy as np
 from nearfar.algorithms.crauser.lightest import device_lightest
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
+from nearfar.dtypes import limit_in_dtype
 from nearfar.errors import OptionError, SolverError
-from nearfar.graph import limit_in_dtype
 from nearfar.registry import Answer
 
 if TYPE_CHECKING:

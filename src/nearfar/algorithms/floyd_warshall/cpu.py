@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.dtypes import unreached_value
 from nearfar.errors import OptionError, SolverError
-from nearfar.graph import unreached_value
 from nearfar.negative_cycles import potentials
 from nearfar.paths import tight_predecessors
 from nearfar.registry import Answer, Request, Workspace, variant

@@ -16,7 +16,7 @@ from nearfar.algorithms.floyd_warshall.cpu import (
 )
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import C_NAMES
-from nearfar.graph import unreached_value
+from nearfar.dtypes import unreached_value
 from nearfar.negative_cycles import potentials
 from nearfar.paths import tight_predecessors
 from nearfar.registry import Answer, Workspace, variant
@@ -207,7 +207,7 @@ def _edge_matrix(graph: Graph, side: int, dtype: np.dtype[Any]) -> Any:
     clear = _program(dtype).kernel("clear_matrix")
     clear(blocks, 256, (matrix, np.int64(side), far_value(dtype)))
     # Parallel edges count by their minimum, and a loop by nothing: sorted on the host once.
-    tails = np.repeat(np.arange(graph.n_vertices, dtype=np.int64), graph.degrees)
+    tails = graph.tails(np.int64)
     heads, weights = graph.indices.astype(np.int64), graph.effective_weights.astype(dtype)
     order = np.lexsort((weights, heads, tails))
     tails, heads, weights = tails[order], heads[order], weights[order]

@@ -10,7 +10,7 @@ import numpy as np
 from nearfar.algorithms.johnson.cpu import fits_shifted, shift_rows, shifted, solve_shifted
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
-from nearfar.graph import unreached_value
+from nearfar.dtypes import unreached_value
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Request, Workspace, find, variant
 

@@ -19,7 +19,7 @@ from nearfar.algorithms.near_far.buffers import Buffers
 from nearfar.algorithms.near_far.options import paper_delta
 from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
-from nearfar.graph import limit_in_dtype, unreached_value
+from nearfar.dtypes import limit_in_dtype, unreached_value
 from nearfar.registry import Answer
 
 if TYPE_CHECKING:

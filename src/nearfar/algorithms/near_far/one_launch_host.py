@@ -13,8 +13,8 @@ import numpy as np
 
 from nearfar.cuda import runtime
 from nearfar.cuda.whole_solve import WholeSolve, read_records
+from nearfar.dtypes import limit_in_dtype, unreached_value
 from nearfar.errors import SolverError
-from nearfar.graph import limit_in_dtype, unreached_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

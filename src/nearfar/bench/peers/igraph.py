@@ -33,7 +33,7 @@ class Igraph(Peer):
         """Directed graph with the edge attribute ``weight``."""
         import igraph
 
-        rows = np.repeat(np.arange(graph.n_vertices, dtype=np.int64), graph.degrees)
+        rows = graph.tails(np.int64)
         edges = np.column_stack([rows, graph.indices])
         self.graph: Any = igraph.Graph(n=graph.n_vertices, edges=edges, directed=True)
         self.graph.es["weight"] = graph.effective_weights.astype(np.float64).tolist()

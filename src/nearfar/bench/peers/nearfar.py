@@ -8,7 +8,7 @@ import numpy as np
 
 import nearfar
 from nearfar.bench.peers.base import Peer
-from nearfar.graph import unreached_value
+from nearfar.dtypes import unreached_value
 from nearfar.registry import Request
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ class Networkit(Peer):
         """Directed weighted graph from coordinates."""
         import networkit
 
-        rows = np.repeat(np.arange(graph.n_vertices, dtype=np.uint64), graph.degrees)
+        rows = graph.tails(np.uint64)
         columns = graph.indices.astype(np.uint64)
         data = graph.effective_weights.astype(np.float64)
         self.graph: Any = networkit.GraphFromCoo(

@@ -29,7 +29,7 @@ class Networkx(Peer):
         import networkx
 
         self.n_vertices = graph.n_vertices
-        rows = np.repeat(np.arange(graph.n_vertices), graph.degrees)
+        rows = graph.tails(np.int64)
         columns, weights = graph.indices, graph.effective_weights
         # A DiGraph keeps the last of parallel edges: enter them heaviest first.
         order = np.argsort(-weights.astype(np.float64), kind="stable")

@@ -35,7 +35,7 @@ class Rustworkx(Peer):
         self.n_vertices = n
         self.graph: Any = rustworkx.PyDiGraph(node_count_hint=n, edge_count_hint=graph.n_edges)
         self.graph.add_nodes_from(range(n))
-        rows = np.repeat(np.arange(n), graph.degrees)
+        rows = graph.tails(np.int64)
         block = 1 << 20
         weights = graph.effective_weights.astype(np.float64)
         for start in range(0, graph.n_edges, block):

@@ -1,0 +1,30 @@
+"""The dtypes that weights and distances may have, and the values that mean something there."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+__all__ = ["WEIGHT_DTYPES", "limit_in_dtype", "unreached_value"]
+
+WEIGHT_DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
+
+
+def unreached_value(dtype: np.dtype[Any]) -> Any:
+    """The distance of a vertex that is not reached: inf, or the maximum of an integer dtype."""
+    return dtype.type(np.inf) if dtype.kind == "f" else dtype.type(np.iinfo(dtype).max)
+
+
+def limit_in_dtype(limit: float | None, dtype: np.dtype[Any]) -> Any:
+    """A limit in the dtype of the distances, never below it; None is "unreached".
+
+    Device code compares in that dtype; the caller masks by the exact limit afterwards.
+    """
+    top = unreached_value(dtype)
+    if limit is None or limit >= top:
+        return top
+    if dtype.kind == "f":
+        return np.nextafter(dtype.type(limit), dtype.type(np.inf))
+    return dtype.type(max(math.ceil(limit), -1))
