@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from nearfar.dtypes import WEIGHT_DTYPES
 from nearfar.errors import GraphError, OutOfMemoryError
 from nearfar.memory import free_memory
 
@@ -75,7 +76,7 @@ def as_weights(weights: Any) -> NDArray[Any]:
         return wide
     if array.dtype == np.float16:
         return array.astype(np.float32)
-    if array.dtype.isnative and array.dtype in (np.int32, np.int64, np.float32, np.float64):
+    if array.dtype.isnative and array.dtype in WEIGHT_DTYPES:
         return array
     if kind == "i" or (kind == "f" and size <= 8):
         return array.astype(array.dtype.newbyteorder("="))
@@ -296,6 +297,30 @@ def _made_anew(
     )
 
 
+def _count_vertices(source: NDArray[Any], target: NDArray[Any], n_vertices: int | None) -> int:
+    """How many vertices an edge list has; raises GraphError where an end is not one of them."""
+    if n_vertices is not None:
+        try:
+            n_vertices = operator.index(n_vertices)
+        except TypeError:
+            raise GraphError(f"n_vertices is {n_vertices!r}: give a whole number") from None
+        if n_vertices < 0:
+            raise GraphError(f"n_vertices is {n_vertices}: give 0 or more")
+    largest = -1
+    for name, ends in (("source", source), ("target", target)):
+        if not len(ends):
+            continue
+        low, high = int(ends.min()), int(ends.max())
+        if low < 0:
+            at = int(np.argmin(ends))
+            raise GraphError(f"{name} of edge {at} is {low}: vertices start at 0")
+        if n_vertices is not None and high >= n_vertices:
+            at = int(np.argmax(ends))
+            raise GraphError(f"{name} of edge {at} is {high}, but n_vertices is {n_vertices}")
+        largest = max(largest, high)
+    return largest + 1 if n_vertices is None else n_vertices
+
+
 def from_edges(
     cls: type[Graph],
     sources: ArrayLike,
@@ -338,30 +363,12 @@ def from_edges(
     from nearfar import _cpu
 
     source, target = as_indices(sources, "sources"), as_indices(targets, "targets")
-    if n_vertices is not None:
-        try:
-            n_vertices = operator.index(n_vertices)
-        except TypeError:
-            raise GraphError(f"n_vertices is {n_vertices!r}: give a whole number") from None
     if len(source) != len(target):
         raise GraphError(
             f"{len(source)} sources and {len(target)} targets: give one of each an edge"
         )
     k = len(source)
-    largest = -1
-    for name, ends in (("source", source), ("target", target)):
-        if k:
-            low, high = int(ends.min()), int(ends.max())
-            if low < 0:
-                at = int(np.argmin(ends))
-                raise GraphError(f"{name} of edge {at} is {low}: vertices start at 0")
-            if n_vertices is not None and high >= n_vertices:
-                at = int(np.argmax(ends))
-                raise GraphError(f"{name} of edge {at} is {high}, but n_vertices is {n_vertices}")
-            largest = max(largest, high)
-    n = largest + 1 if n_vertices is None else n_vertices
-    if n < 0:
-        raise GraphError(f"n_vertices is {n}: give 0 or more")
+    n = _count_vertices(source, target, n_vertices)
     values: NDArray[Any] | None = None
     if weights is not None:
         values = as_weights(weights)

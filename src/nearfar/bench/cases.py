@@ -127,6 +127,58 @@ class _Truth:
         return int((answer.distances != self.device[source]).sum())
 
 
+class _Timing:
+    """Cases on one graph: each solve is timed, its answer checked, and both are noted."""
+
+    def __init__(self, graph: Graph, truth: dict[int, NDArray[Any]]) -> None:
+        self.graph = graph
+        self.found: dict[str, dict[str, Any]] = {}  # by label
+        self.spent: dict[str, float] = {}  # timed seconds by label
+        self._truth = _Truth(truth)
+
+    def solve(self, one: Case, source: int) -> float:
+        """Seconds of one solve, which is checked."""
+        seconds, answer = time_once(one, self.graph, source)
+        entry = self.found[one.label]
+        wrong = self._truth.wrong(answer, source)
+        entry["runs"] += 1
+        entry["wrong_runs"] += bool(wrong)
+        entry["wrong_vertices"] = max(entry["wrong_vertices"], wrong)
+        entry["counters"] |= _scalars(answer.stats)
+        return seconds
+
+    def warm_up(self, one: Case, source: int, patience: float) -> bool:
+        """The first solve; whether it was short enough to be repeated. If not, it is the sample."""
+        entry = self.found[one.label] = {
+            "id": one.variant.id,
+            "options": asdict(one.options),
+            "threads": one.threads if one.variant.device == "cpu" else None,
+            "unsafe": one.variant.unsafe,
+            "timed_once": False,
+            "runs": 0,
+            "wrong_runs": 0,
+            "wrong_vertices": 0,
+            "counters": {},
+            "samples": [],
+        }
+        self.spent[one.label] = 0.0
+        seconds = self.solve(one, source)
+        if seconds > patience and one.variant.device == "cuda" and one.variant.id not in _SEEN:
+            seconds = self.solve(one, source)  # the first one compiled
+        _SEEN.add(one.variant.id)
+        if seconds > patience:
+            entry["timed_once"] = True
+            entry["samples"].append([0, source, seconds])
+        return seconds <= patience
+
+    def turn(self, live: list[Case], number: int, source: int) -> None:
+        """One timed solve of each, in this order."""
+        for one in live:
+            seconds = self.solve(one, source)
+            self.found[one.label]["samples"].append([number, source, seconds])
+            self.spent[one.label] += seconds
+
+
 def time_cases(
     graph: Graph,
     cases: Sequence[Case],
@@ -174,63 +226,27 @@ def time_cases(
         ``timed_once``.
     """
     truth = proven(graph, sources) if truth is None else truth
-    checked = _Truth(truth)
-    found: dict[str, dict[str, Any]] = {}
+    timing = _Timing(graph, truth)
+    found = timing.found
     left_out: dict[str, str] = {}
     live: list[Case] = []
     steps = len(cases) * (1 + rounds * len(sources))
     step = 0
-
-    def note(one: Case, answer: Any, source: int) -> None:
-        entry = found[one.label]
-        wrong = checked.wrong(answer, source)
-        entry["runs"] += 1
-        entry["wrong_runs"] += bool(wrong)
-        entry["wrong_vertices"] = max(entry["wrong_vertices"], wrong)
-        entry["counters"] |= _scalars(answer.stats)
-
     for one in cases:
         fits = one.variant.can_run(graph, Request(device=one.variant.device))
         if fits is not True:
             left_out[one.label] = fits
             continue
-        found[one.label] = {
-            "id": one.variant.id,
-            "options": asdict(one.options),
-            "threads": one.threads if one.variant.device == "cpu" else None,
-            "unsafe": one.variant.unsafe,
-            "timed_once": False,
-            "runs": 0,
-            "wrong_runs": 0,
-            "wrong_vertices": 0,
-            "counters": {},
-            "samples": [],
-        }
-        seconds, answer = time_once(one, graph, sources[0])
-        note(one, answer, sources[0])
-        if seconds > patience and one.variant.device == "cuda" and one.variant.id not in _SEEN:
-            seconds, answer = time_once(one, graph, sources[0])  # the first one compiled
-            note(one, answer, sources[0])
-        _SEEN.add(one.variant.id)
-        del answer
-        if seconds > patience:
-            found[one.label]["timed_once"] = True
-            found[one.label]["samples"].append([0, sources[0], seconds])
-        else:
+        if timing.warm_up(one, sources[0], patience):
             live.append(one)
         step += 1
         progress(step / steps)
-    spent = dict.fromkeys(found, 0.0)
-    for turn in range(rounds):
+    for number in range(rounds):
         for place, source in enumerate(sources):
-            live = [one for one in live if per_method is None or spent[one.label] < per_method]
-            shift = (turn + place) % max(len(live), 1)
-            for one in live[shift:] + live[:shift]:
-                seconds, answer = time_once(one, graph, source)
-                note(one, answer, source)
-                del answer
-                found[one.label]["samples"].append([turn, source, seconds])
-                spent[one.label] += seconds
+            if per_method is not None:
+                live = [one for one in live if timing.spent[one.label] < per_method]
+            shift = (number + place) % max(len(live), 1)
+            timing.turn(live[shift:] + live[:shift], number, source)
             step += len(live)
             progress(min(step / steps, 1.0))
     for one in cases:
@@ -251,7 +267,7 @@ def time_cases(
 
 
 def _reached(distances: NDArray[Any]) -> int:
-    from nearfar.graph import unreached_value
+    from nearfar.dtypes import unreached_value
 
     return int(np.count_nonzero(distances != unreached_value(distances.dtype)))
 
