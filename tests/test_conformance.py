@@ -17,6 +17,7 @@ from hypothesis import given, settings
 
 import nearfar
 from nearfar import Graph, NegativeCycleError
+from nearfar.dtypes import unreached_value
 from nearfar.registry import Request, Variant, variants
 
 from . import oracle
@@ -116,7 +117,7 @@ def test_limit_and_targets(variant: Variant, dtype: str) -> None:
         if variant.fits(graph, Request()) is not True:
             continue
         full = expected(name, dtype, graph, 0)
-        top = nearfar.graph.unreached_value(full.dtype)
+        top = unreached_value(full.dtype)
         for quantile in (0.1, 0.6):
             limit = float(np.quantile(full[full != top], quantile, method="lower"))
             paths = nearfar.sssp(graph, 0, method=variant.id, limit=limit)

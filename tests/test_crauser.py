@@ -9,6 +9,7 @@ import nearfar
 from nearfar import Graph
 from nearfar.algorithms.crauser import fused as fused_form
 from nearfar.algorithms.crauser.lightest import lightest_in, lightest_out
+from nearfar.dtypes import unreached_value
 from nearfar.errors import SolverError
 from nearfar.generators import generate
 from nearfar.registry import Variant, variants
@@ -84,7 +85,7 @@ def test_a_target_does_not_hide_a_nearer_vertex(variant: Variant) -> None:
     for name in ("grid", "skewed", "zero_cycle", "wide_weights"):
         graph = as_dtype(ZOO[name](), "int32")
         want = oracle.dijkstra(graph, 0)
-        top = nearfar.graph.unreached_value(want.dtype)
+        top = unreached_value(want.dtype)
         for target in np.flatnonzero(want != top)[1:40]:
             paths = nearfar.sssp(graph, 0, method=variant.id, targets=[int(target)])
             expected = np.where(want <= want[target], want, top)
@@ -125,7 +126,7 @@ def test_emulated_fused_limit() -> None:
     for dtype in DTYPES:
         graph = as_dtype(ZOO["skewed"](), dtype)
         want = oracle.dijkstra(graph, 0)
-        top = nearfar.graph.unreached_value(want.dtype)
+        top = unreached_value(want.dtype)
         limit = float(np.median(want[want != top]))
         paths = nearfar.sssp(graph, 0, method="crauser_fused@cuda", limit=limit, block_threads=64)
         np.testing.assert_array_equal(paths.distances, np.where(want <= limit, want, top))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import nearfar
 from nearfar import Graph
+from nearfar.dtypes import unreached_value
 from nearfar.errors import GraphError, OptionError, ProofError, VertexError
 from nearfar.paths import tight_predecessors
 from nearfar.proof import certify
@@ -204,7 +205,7 @@ def test_predecessors_take_the_smallest_nearer_id(graph: Graph) -> None:
     if d.dtype != graph.weight_dtype:
         return
     p = tight_predecessors(graph, 0, d)
-    top = nearfar.graph.unreached_value(d.dtype)
+    top = unreached_value(d.dtype)
     best = {}
     for u in range(graph.n_vertices):
         for e in range(graph.indptr[u], graph.indptr[u + 1]):

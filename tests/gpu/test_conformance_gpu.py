@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import nearfar
+from nearfar.dtypes import unreached_value
 from nearfar.registry import Request, Variant, variants
 
 from ..test_conformance import check, expected, run_zoo
@@ -36,7 +37,7 @@ def test_limit(variant: Variant) -> None:
         if variant.fits(graph, Request()) is not True:
             continue
         full = expected(name, "int32", graph, 0)
-        top = nearfar.graph.unreached_value(full.dtype)
+        top = unreached_value(full.dtype)
         limit = float(np.quantile(full[full != top], 0.4, method="lower"))
         paths = nearfar.sssp(graph, 0, method=variant.id, limit=limit)
         np.testing.assert_array_equal(paths.distances, np.where(full <= limit, full, top))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import nearfar
+from nearfar.dtypes import unreached_value
 from nearfar.generators import generate
 from nearfar.registry import Variant
 from tests import oracle
@@ -59,7 +60,7 @@ def test_fused_limit() -> None:
     for dtype in DTYPES:
         graph = as_dtype(ZOO["grid"](), dtype)
         full = oracle.dijkstra(graph, 0)
-        top = nearfar.graph.unreached_value(full.dtype)
+        top = unreached_value(full.dtype)
         limit = float(np.median(full[full != top]))
         paths = nearfar.sssp(graph, 0, method="crauser_fused@cuda", limit=limit)
         np.testing.assert_array_equal(paths.distances, np.where(full <= limit, full, top))

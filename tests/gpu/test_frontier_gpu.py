@@ -7,6 +7,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph
+from nearfar.dtypes import unreached_value
 from nearfar.generators import generate
 from nearfar.registry import Variant
 from tests import oracle
@@ -102,7 +103,7 @@ def test_limit_stops_early_and_answers_the_same(variant: Variant) -> None:
     full = oracle.dijkstra(graph, 0)
     limit = int(np.median(full))
     paths = nearfar.sssp(graph, 0, method=variant.id, limit=limit)
-    top = nearfar.graph.unreached_value(full.dtype)
+    top = unreached_value(full.dtype)
     np.testing.assert_array_equal(paths.distances, np.where(full <= limit, full, top))
     everything = nearfar.sssp(graph, 0, method=variant.id)
     assert paths.stats["iterations"] < everything.stats["iterations"]

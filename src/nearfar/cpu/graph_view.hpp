@@ -24,9 +24,10 @@ struct Edge {
   bool dead_end = false;  // the target has no way on but back: a search need not go on from there
 };
 
-// An edge as it is stored: the sign bit of the target says that it is a dead end.
+// An edge as it is stored, without the gap that alignment would leave before a weight of 64 bits.
+// The sign bit of the target says that it is a dead end.
 template <class Index, class Weight>
-struct PackedEdge {
+struct __attribute__((packed, aligned(4))) PackedEdge {
   Index marked;
   Weight weight;
 };

@@ -63,8 +63,8 @@ def _delaunay(n: int) -> Graph:
 
 def _box(n: int) -> Graph:
     """A box of unit cells, 17 of 100 edges missing: mean degree about 5, like msdoor."""
-    from nearfar.dtypes import Graph as Made
     from nearfar.generators.random import Stream
+    from nearfar.graph import Graph as Made
 
     side = max(round(n ** (1 / 3)), 2)
     number = np.arange(side**3, dtype=np.int32).reshape(side, side, side)

@@ -79,8 +79,8 @@ def load(name: str) -> Graph:
         Without the folder of public graphs; the task is then left out.
     """
     from nearfar.bench.suite import data_folder
-    from nearfar.dtypes import Graph as Made
     from nearfar.formats import read
+    from nearfar.graph import Graph as Made
 
     folder = data_folder()
     path = folder / f"snap-johnson/{name}.txt.xz" if folder else None

@@ -16,8 +16,8 @@ __all__ = ["geometric", "hops", "weighted"]
 
 def weighted(graph: Graph, low: int, high: int, stream: str) -> Graph:
     """The same edges with uniform random int32 weights, both ends included; seed 1."""
-    from nearfar.dtypes import Graph as Made
     from nearfar.generators.random import Stream
+    from nearfar.graph import Graph as Made
 
     weights = Stream(1, stream).integers(low, high, graph.n_edges, np.int32)
     return Made(graph.indptr, graph.indices, weights, attributes=graph.attributes)
@@ -28,7 +28,7 @@ def hops(graph: Graph, source: int) -> int:
 
     The second starts where the first ended. O(n + m).
     """
-    from nearfar.dtypes import Graph as Made
+    from nearfar.graph import Graph as Made
     from nearfar.solve import sssp
 
     bare = Made(graph.indptr, graph.indices, None)
