@@ -102,8 +102,7 @@ void GraphView::pack(int threads) {
           using Stored = typename C::Stored;
           const auto m = static_cast<std::size_t>(csr.m);
           packed_bytes_ = m * sizeof(Stored);
-          // One spare record, so that prefetching or reading one past the end stays inside.
-          packed_ = HugeBlock(packed_bytes_ + sizeof(Stored));
+          packed_ = HugeBlock(packed_bytes_ + C::kSpare * sizeof(Stored));
           Stored* out = reinterpret_cast<Stored*>(packed_.data());
           std::unique_ptr<Index[]> ways;
           if (many_dead_ends(csr)) {
@@ -124,7 +123,7 @@ void GraphView::pack(int threads) {
                 [&, t] { pack_rows(csr, ways.get(), first_of(t), first_of(t + 1), out); });
           pack_rows(csr, ways.get(), Index{0}, first_of(1), out);
           for (auto& thread : pool) thread.join();
-          out[m] = Stored{};
+          std::fill_n(out + m, C::kSpare, Stored{});
           csr.edges = out;
           csr.has_dead_ends = ways != nullptr;
         },

@@ -385,8 +385,13 @@ class Scanner {
     const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
     const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
     if (row_end - row > kTargets) return;  // a long row fetches its own
-    for (std::size_t e = row; e < row_end; ++e)
+    const auto fetch = [&](std::size_t e) {
       prefetch(distances_ + csr_.template edge<kMarked>(e).target);
+    };
+    std::size_t e = row;
+    if constexpr (C::packed)  // behind a shorter row for nothing, but without a branch
+      for (; e < row + C::kSpare; ++e) fetch(e);
+    for (; e < row_end; ++e) fetch(e);
   }
 
   const C& csr_;
