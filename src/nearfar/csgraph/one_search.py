@@ -18,6 +18,7 @@ from nearfar.csgraph.device_inputs import lies_on_device
 from nearfar.csgraph.inputs import check_limit, source_indices
 from nearfar.csgraph.rows import DENSE, NO_VERTEX
 from nearfar.graph import Graph
+from nearfar.memory import empty_on_huge_pages
 from nearfar.on_threads import on_threads
 from nearfar.solve import check_threads
 
@@ -59,7 +60,7 @@ def _each(
     arrays: tuple[Any, Any, Any], sources: NDArray[np.int64], bound: float | None, threads: int
 ) -> NDArray[np.float64] | None:
     """A row a source, each by a search of its own; None where the matrix is an unusual one."""
-    rows = np.empty((len(sources), len(arrays[0]) - 1))
+    rows = empty_on_huge_pages((len(sources), len(arrays[0]) - 1), np.float64)
 
     def search(place: int) -> bool:
         return _search(arrays, int(sources[place]), rows[place], bound, 1)
@@ -122,7 +123,7 @@ def search_once(
             return None
         rows = _each(arrays, sources, bound, threads)
         return None if rows is None else (rows, None)
-    distances = np.empty(n)
+    distances = empty_on_huge_pages(n, np.float64)
     source = int(sources[0])
     if not _search(arrays, source, distances, bound, workers):
         return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.memory import empty_on_huge_pages
 from nearfar.options import DeltaOptions
 from nearfar.registry import Answer, variant
 
@@ -45,7 +46,7 @@ def delta_stepping(
     graph: Graph, source: int, options: DeltaOptions, workspace: Workspace
 ) -> Answer:
     """Buckets in place of a heap, so that memory can be read ahead of time."""
-    distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
+    distances = empty_on_huge_pages(graph.n_vertices, graph.weight_dtype)
     stats = _cpu.delta_stepping(
         _view(graph),
         source,
@@ -71,7 +72,7 @@ def delta_stepping_parallel(
     graph: Graph, source: int, options: DeltaOptions, workspace: Workspace
 ) -> Answer:
     """Workers share every bucket; with one thread it is the same loop without company."""
-    distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
+    distances = empty_on_huge_pages(graph.n_vertices, graph.weight_dtype)
     stats = _cpu.delta_stepping_parallel(
         _view(graph),
         source,

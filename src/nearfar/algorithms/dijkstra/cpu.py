@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from nearfar import _cpu
 from nearfar.errors import OptionError
+from nearfar.memory import empty_on_huge_pages
 from nearfar.registry import Answer, variant
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ class DaryOptions:
 def _run(
     solver: Callable[..., dict[str, Any]], graph: Graph, source: int, workspace: Workspace
 ) -> Answer:
-    distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
+    distances = empty_on_huge_pages(graph.n_vertices, graph.weight_dtype)
     stats = solver(graph.view, source, distances, workspace.limit, workspace.targets)
     return Answer(distances, stats)
 
