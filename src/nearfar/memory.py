@@ -21,9 +21,8 @@ def empty_on_huge_pages(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArr
     """An array for values that are visited in no order, such as distances.
 
     Memory that a process has used before comes back in pages of 4 KiB; with those, nearly every
-    visit to a large array misses the processor's table of address translations, and a solve takes
-    up to twice as long. So a large array gets fresh memory, on huge pages where the system grants
-    them.
+    visit to a large array misses the processor's table of address translations. So a large array
+    gets fresh memory, on huge pages where the system grants them.
 
     Parameters
     ----------
