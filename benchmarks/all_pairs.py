@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 import nearfar
-from nearfar.bench.environment import environment
-from nearfar.graph import Graph
-from nearfar.many import all_pairs, distances
+from nearfar.graph.graph import Graph
+from nearfar.lab.bench.environment import environment
+from nearfar.solve.many import all_pairs, distances
 
 SNAP = ["p2p-Gnutella08", "p2p-Gnutella30", "p2p-Gnutella31"]
 HEAPS = ("worker_per_source", "dijkstra_binary_heap", "dijkstra_dary_heap", "dijkstra_radix_heap")
@@ -255,7 +255,7 @@ def road_entry() -> dict[str, Any]:
 
 
 def cuda_results(count: int, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    from nearfar.cuda import runtime
+    from nearfar.system.devices import runtime
 
     results: dict[str, Any] = {"device": runtime.device()._asdict()}
     total = {"block_per_source": 0.0, "block_per_source lists": 0.0}

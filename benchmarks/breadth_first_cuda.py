@@ -21,10 +21,10 @@ import graphs_on_disk
 import nearfar
 from nearfar.algorithms.breadth_first.cuda import BreadthFirstOptions
 from nearfar.algorithms.near_far.one_launch import OneLaunchOptions
-from nearfar.bench.environment import environment
-from nearfar.cuda import runtime
-from nearfar.graph import Graph
+from nearfar.graph.graph import Graph
+from nearfar.lab.bench.environment import environment
 from nearfar.registry import Workspace, find
+from nearfar.system.devices import runtime
 
 # name: (both directions of every edge are there, source or None for the largest degree)
 GRAPHS: dict[str, tuple[bool, int | None]] = {

@@ -23,16 +23,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import nearfar
-from nearfar.bench.environment import environment
-from nearfar.bench.report import table, write_json
-from nearfar.bench.suite import data_folder, load
-from nearfar.construct import default_threads
 from nearfar.generators import generate
+from nearfar.graph.build import default_threads
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import table, write_json
+from nearfar.lab.bench.suite import data_folder, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 
 #: Seconds, at most, for which a worker that was let go is not asked for again: what was learned

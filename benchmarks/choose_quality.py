@@ -18,18 +18,18 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearfar.bench.environment import environment
-from nearfar.bench.measure import measure
-from nearfar.bench.peers import Nearfar
-from nearfar.bench.report import milliseconds, table, write_json
-from nearfar.bench.suite import SUITE, draw_sources, load
-from nearfar.choose import best
+from nearfar.choose.ranking import best
 from nearfar.errors import SolverError
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.measure import measure
+from nearfar.lab.bench.peers import Nearfar
+from nearfar.lab.bench.report import milliseconds, table, write_json
+from nearfar.lab.bench.suite import SUITE, draw_sources, load
 from nearfar.registry import Request, variants
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
-    from nearfar.paths import Paths
+    from nearfar.answer.paths import Paths
+    from nearfar.graph.graph import Graph
 
 FINALISTS = 8
 

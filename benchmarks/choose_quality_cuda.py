@@ -29,20 +29,20 @@ import numpy as np
 
 import nearfar
 from graphs_on_disk import load as load_kept
-from nearfar.bench.environment import gpu_environment
-from nearfar.bench.report import milliseconds, table, write_json
-from nearfar.bench.suite import SUITE, data_folder, draw_sources
-from nearfar.bench.suite import load as load_suite
-from nearfar.choose import best
-from nearfar.cuda import runtime
+from nearfar.choose.ranking import best
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import NearfarError
 from nearfar.generators import generate
+from nearfar.lab.bench.environment import gpu_environment
+from nearfar.lab.bench.report import milliseconds, table, write_json
+from nearfar.lab.bench.suite import SUITE, data_folder, draw_sources
+from nearfar.lab.bench.suite import load as load_suite
 from nearfar.options import build_options
 from nearfar.registry import Request, Variant, Workspace, registered, variants
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 FINALISTS = 6
 KEPT = ("kronecker-22", "martin-11", "grid-2000")  # big ones, shared through a folder

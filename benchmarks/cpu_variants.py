@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import sssp
-from nearfar.bench.environment import environment
-from nearfar.bench.report import write_json
-from nearfar.bench.suite import SUITE, draw_sources, load
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
+from nearfar.lab.bench.suite import SUITE, draw_sources, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 FAST = [
     "delta_stepping",

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 import nearfar
-from nearfar.bench.environment import environment
 from nearfar.generators import generate
+from nearfar.lab.bench.environment import environment
 
 IDEAS = ("frontier_successors", "crauser_successors", "crauser_in", "crauser_in_out")
 PAPER = {2: (21.62, 24.66), 20: (11.04, 12.11), 200: (2.39, 2.50)}  # 24k vertices, three boards

@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 
 import nearfar
-from nearfar.bench.environment import environment
-from nearfar.bench.suite import data_folder
-from nearfar.cuda import runtime
 from nearfar.generators import generate
-from nearfar.graph import Graph
+from nearfar.graph.graph import Graph
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.suite import data_folder
 from nearfar.registry import Workspace, find
+from nearfar.system.devices import runtime
 
 # name: (make, source, milliseconds of the best peer on the same kind of GPU, target)
 GRAPHS: dict[str, tuple[Any, int | None, float | None, float]] = {

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 import nearfar
-from nearfar.bench.environment import environment
-from nearfar.cuda import runtime
 from nearfar.cuda.predecessors import device_predecessors
 from nearfar.generators import generate
-from nearfar.graph import Graph
+from nearfar.graph.graph import Graph
+from nearfar.lab.bench.environment import environment
 from nearfar.registry import Workspace, find
+from nearfar.system.devices import runtime
 
 GRAPHS: dict[str, Any] = {
     "random-200": lambda: generate("uniform_random", vertices=98_304, degree=200),

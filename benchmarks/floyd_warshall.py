@@ -23,8 +23,8 @@ from nearfar.algorithms.floyd_warshall.cuda import (
     solve_matrix,
     tight_stops,
 )
-from nearfar.bench.environment import environment
-from nearfar.cuda import runtime
+from nearfar.lab.bench.environment import environment
+from nearfar.system.devices import runtime
 
 
 def plain_row(matrix: Any, source: int) -> Any:

@@ -24,9 +24,9 @@ import scipy.sparse as sp
 import scipy.sparse.csgraph as theirs
 
 import nearfar.csgraph as ours
-from nearfar.bench.environment import environment
-from nearfar.bench.report import milliseconds, table, write_json
-from nearfar.bench.suite import SUITE, draw_sources
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import milliseconds, table, write_json
+from nearfar.lab.bench.suite import SUITE, draw_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,7 +117,7 @@ def scipy_door() -> list[dict[str, Any]]:
 
 def cupy_door() -> list[dict[str, Any]]:
     """Dijkstra from one source of a cupyx matrix: on the device, or over the host by SciPy."""
-    from nearfar.cuda import runtime
+    from nearfar.system.devices import runtime
 
     if runtime.available() is not True:
         print(f"CuPy: {runtime.available()}")
@@ -160,7 +160,6 @@ def cupy_door() -> list[dict[str, Any]]:
 def networkx_door() -> list[dict[str, Any]]:
     """single_source_dijkstra_path_length on the New York roads."""
     import networkx as nx
-
     from nearfar.networkx import convert_from_nx, single_source_dijkstra_path_length
 
     entry = SUITE["newyork"]

@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 
 import nearfar
-from nearfar.bench.environment import environment, gpu_environment
-from nearfar.cuda import runtime
 from nearfar.generators import generate
-from nearfar.graph import Graph
+from nearfar.graph.graph import Graph
+from nearfar.lab.bench.environment import environment, gpu_environment
 from nearfar.options import build_options
 from nearfar.registry import Request, Variant, Workspace, variants
+from nearfar.system.devices import runtime
 
 M = 2**20
 BASE = "dijkstra_fibonacci_heap@cpu"

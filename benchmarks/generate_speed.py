@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from nearfar.bench.environment import environment
+from nearfar.lab.bench.environment import environment
 
 RESULT = Path(__file__).parent / "results" / "generate_speed.json"
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import nearfar
-from nearfar.bench.suite import data_folder
 from nearfar.generators import generate
-from nearfar.graph import Graph
+from nearfar.graph.graph import Graph
+from nearfar.lab.bench.suite import data_folder
 
 # Family and parameters; see `nearfar generate`. ny-roads is read from the folder of real graphs.
 GRAPHS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from nearfar.bench.environment import environment
-from nearfar.bench.report import write_json
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
 
 Rows = Iterator[dict[str, Any]]
 

@@ -24,19 +24,19 @@ import numpy as np
 
 from in_parts import answer
 from nearfar.algorithms.near_far.options import paper_delta
-from nearfar.bench.cases import case, proven
-from nearfar.bench.suite import draw_sources
-from nearfar.cuda import compiler, launching, runtime
 from nearfar.cuda.device_graph import C_NAMES
 from nearfar.cuda.kernel_times import kernel_times
 from nearfar.cuda.settle import Criterion, Settle, Steps, settle_loop
-from nearfar.dense import dense_view
-from nearfar.experiments import davidson_graphs, johnson_apsp, ortega_graphs
-from nearfar.experiments.ortega_arranz_2015 import DEFAULT_SHAPE
 from nearfar.generators import generate
-from nearfar.graph import Graph
+from nearfar.graph.dense import dense_view
+from nearfar.graph.graph import Graph
+from nearfar.lab.bench.cases import case, proven
+from nearfar.lab.bench.suite import draw_sources
+from nearfar.lab.experiments import davidson_graphs, johnson_apsp, ortega_graphs
+from nearfar.lab.experiments.ortega_arranz_2015 import DEFAULT_SHAPE
 from nearfar.options import LaunchOptions, build_options
 from nearfar.registry import Answer, Workspace, registered
+from nearfar.system.devices import compiler, launching, runtime
 
 ROUNDS = 3
 PATIENCE = 0.5  # seconds; a slower solve is timed once

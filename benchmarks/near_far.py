@@ -23,13 +23,13 @@ import numpy as np
 import nearfar
 from graphs_on_disk import GRAPHS, load
 from nearfar.algorithms.near_far.options import TRAVERSALS, paper_delta
-from nearfar.bench.environment import gpu_environment
-from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
-from nearfar.graph import Graph
+from nearfar.graph.graph import Graph
+from nearfar.lab.bench.environment import gpu_environment
+from nearfar.lab.profile import dijkstra_edges
 from nearfar.options import build_options
-from nearfar.profile import dijkstra_edges
 from nearfar.registry import Workspace, find
+from nearfar.system.devices import runtime
 
 FLOORS = {"kronecker-22": 100.0, "martin-11": 300.0, "random-200": 25.0}
 ROADS = ("grid-1000", "ny-roads")  # the host loop loses here: fewer methods, fewer rounds

@@ -31,9 +31,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import nearfar
-from nearfar.bench.environment import environment
-from nearfar.bench.report import table, write_json
-from nearfar.bench.suite import SUITE, draw_sources, load
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import table, write_json
+from nearfar.lab.bench.suite import SUITE, draw_sources, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,12 +26,12 @@ from numpy.typing import NDArray
 
 import nearfar
 from in_parts import answer
-from nearfar.bench.cases import case, proven, time_once
-from nearfar.bench.suite import draw_sources
-from nearfar.dtypes import unreached_value
-from nearfar.experiments import johnson_apsp
 from nearfar.generators import generate
-from nearfar.graph import Graph
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
+from nearfar.lab.bench.cases import case, proven, time_once
+from nearfar.lab.bench.suite import draw_sources
+from nearfar.lab.experiments import johnson_apsp
 
 WARP = 32
 _TURNS = 15

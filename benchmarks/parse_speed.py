@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from nearfar import Graph
-from nearfar.bench.environment import environment
 from nearfar.formats import read, write
+from nearfar.lab.bench.environment import environment
 
 RESULT = Path(__file__).parent / "results" / "parse_speed.json"
 VERTICES, EDGES, ROUNDS = 1_000_000, 5_000_000, 3

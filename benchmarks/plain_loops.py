@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from nearfar.bench.environment import environment
 from nearfar.generators import generate
-from nearfar.graph import Graph
+from nearfar.graph.graph import Graph
+from nearfar.lab.bench.environment import environment
 from nearfar.registry import Workspace, find
 
 HERE = Path(__file__).resolve().parent

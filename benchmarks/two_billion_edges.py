@@ -22,11 +22,11 @@ import cupy
 import numpy as np
 
 import nearfar
-from nearfar.bench.environment import environment
-from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import upload_bytes
 from nearfar.errors import OutOfMemoryError
-from nearfar.graph import Graph
+from nearfar.graph.graph import Graph
+from nearfar.lab.bench.environment import environment
+from nearfar.system.devices import runtime
 
 CHUNK_VERTICES = 400_000
 GIB = 2**30

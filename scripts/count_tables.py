@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from experiment_results import ROOT, describe, spread
 
-from nearfar.experiments.claims import AGREES, DIFFERS
-from nearfar.experiments.render import cell, markdown_table
+from nearfar.lab.experiments.claims import AGREES, DIFFERS
+from nearfar.lab.experiments.render import cell, markdown_table
 
 FILE = "benchmarks/results/paper_counts.json"
 

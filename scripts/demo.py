@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import nearfar
+from nearfar.answer.isochrone import draw_isochrones
 from nearfar.cli.answers import save_answer
 from nearfar.cli.console import duration
-from nearfar.isochrone import draw_isochrones
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nearfar.experiments import find
-from nearfar.experiments.claims import AGREES, NOT_MEASURED, Claim, spread
-from nearfar.experiments.experiment import Done, Settings
-from nearfar.experiments.render import draw, markdown_table
+from nearfar.lab.experiments import find
+from nearfar.lab.experiments.claims import AGREES, NOT_MEASURED, Claim, spread
+from nearfar.lab.experiments.experiment import Done, Settings
+from nearfar.lab.experiments.render import draw, markdown_table
 
 __all__ = ["Kept", "Why", "beside", "describe", "spread"]
 

@@ -15,11 +15,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from nearfar.bench.report import write_json
-from nearfar.experiments import find
-from nearfar.experiments.davidson_tables import DRAWN
-from nearfar.experiments.experiment import Settings
-from nearfar.experiments.runner import RESULTS_SCHEMA
+from nearfar.lab.bench.report import write_json
+from nearfar.lab.experiments import find
+from nearfar.lab.experiments.davidson_tables import DRAWN
+from nearfar.lab.experiments.experiment import Settings
+from nearfar.lab.experiments.runner import RESULTS_SCHEMA
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"

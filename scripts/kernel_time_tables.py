@@ -8,7 +8,7 @@ from typing import Any
 
 from experiment_results import ROOT, describe, spread
 
-from nearfar.experiments.render import cell, markdown_table
+from nearfar.lab.experiments.render import cell, markdown_table
 
 FILE = "benchmarks/results/kernel_times.json"
 Row = dict[str, Any]

@@ -36,7 +36,7 @@ def draw_all(wanted: set[str]) -> None:
     """Draw every wanted picture and delete those that no page shows any more."""
     from experiment_results import Kept
 
-    from nearfar.experiments import experiments
+    from nearfar.lab.experiments import experiments
 
     for name in experiments():
         for device in ("cpu", "cuda"):

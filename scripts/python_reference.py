@@ -27,7 +27,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
     (
         "Many sources",
         "Answers go to an array, a file, a sparse matrix or a reduction, block by block.",
-        ["distances", "all_pairs", "sinks.Reduction", "store.read_rows"],
+        ["distances", "all_pairs", "solve.sinks.Reduction", "solve.files.read_rows"],
     ),
     (
         "Other questions",
@@ -35,9 +35,9 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         [
             "k_shortest_paths",
             "find_negative_cycle",
-            "negative_cycles.NegativeCycle",
-            "negative_cycles.potentials",
-            "proof.certify",
+            "solve.negative_cycles.NegativeCycle",
+            "cpu.potentials.potentials",
+            "answer.proof.certify",
         ],
     ),
     (
@@ -47,7 +47,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "[File formats](file-formats.md) lists\nthe formats and their options.",
         ["Graph", "read", "write", "generate", "formats.formats", "formats.detect"],
     ),
-    ("Answers", "", ["Paths", "paths.FlatPaths"]),
+    ("Answers", "", ["Paths", "answer.paths.FlatPaths"]),
     (
         "SciPy's functions",
         "The same calls as in `scipy.sparse.csgraph` "
@@ -66,21 +66,29 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "Choosing, tuning, describing",
         "What the command line's `--explain`, `tune`, `info`, `--profile`, `sweep` and `plot` do.",
         [
-            *("choose.explain", "choose.Explanation", "choose.Choice"),
-            *("choose.rank", "choose.best", "calibrate.calibrate"),
-            *("tune.tune", "tune.TuneResult", "tune.tunable"),
-            *("statistics.describe", "statistics.GraphStatistics", "statistics.Reach"),
-            *("profile.profile", "profile.delta_sweep", "profile.dijkstra_edges"),
-            *("profile.write_profile", "profile.read_profile"),
-            *("profile.plot_profile", "profile.plot_delta_sweep"),
+            *("choose.ranking.explain", "choose.ranking.Explanation", "choose.ranking.Choice"),
+            *("choose.ranking.rank", "choose.ranking.best", "choose.calibrate.calibrate"),
+            *("cuda.tune.tune", "cuda.tune.TuneResult", "cuda.tune.tunable"),
+            *(
+                "measures.describe.describe",
+                "measures.describe.GraphStatistics",
+                "measures.describe.Reach",
+            ),
+            *("lab.profile.profile", "lab.profile.delta_sweep", "lab.profile.dijkstra_edges"),
+            *("lab.profile.write_profile", "lab.profile.read_profile"),
+            *("lab.profile.plot_profile", "lab.profile.plot_delta_sweep"),
         ],
     ),
     (
         "Maps, experiments and reports",
         "",
         [
-            *("isochrone.draw_isochrones", "experiments.run", "experiments.experiments"),
-            *("experiments.find", "report.write_report", "report.report_html"),
+            *(
+                "answer.isochrone.draw_isochrones",
+                "lab.experiments.run",
+                "lab.experiments.experiments",
+            ),
+            *("lab.experiments.find", "lab.report.write_report", "lab.report.report_html"),
         ],
     ),
     (

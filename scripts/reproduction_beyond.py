@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from experiment_results import Kept
 
-from nearfar.experiments.render import cell
+from nearfar.lab.experiments.render import cell
 
 PAGE = "docs/reproduction/beyond.md"
 

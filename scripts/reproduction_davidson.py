@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 import kernel_time_tables as times
 from experiment_results import Kept, Why, beside, spread
 
-from nearfar.experiments.davidson_claims import claims_of, of_class, ratios
-from nearfar.experiments.davidson_tables import (
+from nearfar.lab.experiments.davidson_claims import claims_of, of_class, ratios
+from nearfar.lab.experiments.davidson_tables import (
     HEAP,
     RELAXED,
     TRAVERSALS,
@@ -19,8 +19,8 @@ from nearfar.experiments.davidson_tables import (
     seconds_of,
     speed_over,
 )
-from nearfar.experiments.experiment import Done
-from nearfar.experiments.render import cell
+from nearfar.lab.experiments.experiment import Done
+from nearfar.lab.experiments.render import cell
 
 PAGE = "docs/reproduction/davidson-2014.md"
 _BF, _SWEEP, _NEAR_FAR, _BUCKETS = "Bellman-Ford", "Workfront Sweep", "Near-Far", "Bucketing"

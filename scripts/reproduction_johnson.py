@@ -8,8 +8,8 @@ import count_tables as counted
 import kernel_time_tables as times
 from experiment_results import Kept, Why, beside, spread
 
-from nearfar.experiments.johnson_apsp import GRAPHS, MISSING
-from nearfar.experiments.johnson_claims import (
+from nearfar.lab.experiments.johnson_apsp import GRAPHS, MISSING
+from nearfar.lab.experiments.johnson_claims import (
     FEW_EDGES,
     claims_of,
     iteration_seconds,

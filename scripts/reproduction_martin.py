@@ -9,9 +9,9 @@ from collections import Counter
 import kernel_time_tables as times
 from experiment_results import Kept, Why, beside, spread
 
-from nearfar.experiments.martin_2009 import SIZES
-from nearfar.experiments.martin_claims import OVERLAP, Runs, claims_of
-from nearfar.experiments.render import cell
+from nearfar.lab.experiments.martin_2009 import SIZES
+from nearfar.lab.experiments.martin_claims import OVERLAP, Runs, claims_of
+from nearfar.lab.experiments.render import cell
 
 PAGE = "docs/reproduction/martin-2009.md"
 

@@ -12,10 +12,10 @@ import count_tables as counted
 import kernel_time_tables as times
 from experiment_results import ROOT, Kept, Why, beside, spread
 
-from nearfar.experiments.claims import Claim
-from nearfar.experiments.experiment import Done
-from nearfar.experiments.ortega_claims import CROSSINGS, claims_of
-from nearfar.experiments.ortega_tables import (
+from nearfar.lab.experiments.claims import Claim
+from nearfar.lab.experiments.experiment import Done
+from nearfar.lab.experiments.ortega_claims import CROSSINGS, claims_of
+from nearfar.lab.experiments.ortega_tables import (
     counter_of,
     fewer_sources,
     name_of,
@@ -23,7 +23,7 @@ from nearfar.experiments.ortega_tables import (
     ratio_of,
     saved_by_tuning,
 )
-from nearfar.experiments.render import cell
+from nearfar.lab.experiments.render import cell
 
 PAGE = "docs/reproduction/ortega-arranz-2015.md"
 _HEAP, _CPU, _OPT = "relaxed heap", "CPU Crauser succ.", "GPU Crauser opt."

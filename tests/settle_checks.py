@@ -9,8 +9,7 @@ import numpy as np
 import nearfar
 from nearfar import Graph
 from nearfar.registry import Variant, variants
-
-from . import oracle
+from tests import oracle
 
 # A CUDA variant and the CPU variant whose loop it is; the others share the idea's name.
 CPU_FORM = {

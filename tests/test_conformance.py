@@ -17,12 +17,11 @@ from hypothesis import given, settings
 
 import nearfar
 from nearfar import Graph, NegativeCycleError
-from nearfar.dtypes import unreached_value
+from nearfar.graph.dtypes import unreached_value
 from nearfar.registry import Request, Variant, variants
-
-from . import oracle
-from .strategies import graphs
-from .zoo import DTYPES, ZOO, as_dtype
+from tests import oracle
+from tests.strategies import graphs
+from tests.zoo import DTYPES, ZOO, as_dtype
 
 CPU = [v for v in variants(device="cpu", problem="sssp")]
 _answers: dict[tuple[str, str, int], np.ndarray] = {}
@@ -68,7 +67,7 @@ def test_zoo(variant: Variant, dtype: str) -> None:
 
 @pytest.mark.parametrize("variant", CPU, ids=lambda v: v.id)
 def test_64_bit_indices(variant: Variant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nearfar.construct.index_dtype", lambda n, m: np.dtype(np.int64))
+    monkeypatch.setattr("nearfar.graph.build.index_dtype", lambda n, m: np.dtype(np.int64))
     for name in ("grid", "skewed", "zero_cycle", "star"):
         for dtype in DTYPES:
             graph = as_dtype(ZOO[name](), dtype)

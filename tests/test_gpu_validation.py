@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from .gpu.digest import VALIDATION, device_code_digest
+from tests.gpu.digest import VALIDATION, device_code_digest
 
 HOW = "run `python -m tests.gpu.record` on a machine with a GPU and commit the file it writes"
 
@@ -28,7 +28,7 @@ def test_every_recorded_gpu_test_passed() -> None:
 
 
 def test_the_digest_sees_a_change(tmp_path, monkeypatch) -> None:
-    from nearfar.cuda import compiler
+    from nearfar.system.devices import compiler
 
     before = device_code_digest()
     assert before == device_code_digest()

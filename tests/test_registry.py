@@ -72,7 +72,7 @@ def test_can_run_gives_reasons_in_words() -> None:
 
 
 def test_cuda_variants_say_what_is_missing_where_there_is_no_gpu() -> None:
-    from nearfar.cuda import runtime
+    from nearfar.system.devices import runtime
 
     if runtime.available() is True:
         pytest.skip("a GPU is here")

@@ -22,8 +22,7 @@ from nearfar.algorithms.crauser import fused
 from nearfar.algorithms.near_far import one_launch_host
 from nearfar.cuda import predecessors
 from nearfar.errors import SolverError
-
-from . import oracle
+from tests import oracle
 
 __all__ = ["CASES", "check"]
 

@@ -11,6 +11,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from nearfar.answer.paths import Paths
+    from nearfar.answer.proof import verify
     from nearfar.errors import (
         CacheError,
         DistanceOverflowError,
@@ -31,26 +33,24 @@ if TYPE_CHECKING:
     )
     from nearfar.formats import read, write
     from nearfar.generators import generate
-    from nearfar.graph import Graph
-    from nearfar.many import all_pairs, distances
-    from nearfar.negative_cycles import find_negative_cycle
-    from nearfar.paths import Paths
-    from nearfar.proof import verify
-    from nearfar.solve import shortest_path, sssp
-    from nearfar.yen import k_shortest_paths
+    from nearfar.graph.graph import Graph
+    from nearfar.solve.k_shortest import k_shortest_paths
+    from nearfar.solve.many import all_pairs, distances
+    from nearfar.solve.negative_cycles import find_negative_cycle
+    from nearfar.solve.one import shortest_path, sssp
 
 __version__ = "0.1.0"
 
 _WHERE = {
-    "Graph": "graph",
-    "Paths": "paths",
-    "sssp": "solve",
-    "shortest_path": "solve",
-    "distances": "many",
-    "all_pairs": "many",
-    "find_negative_cycle": "negative_cycles",
-    "k_shortest_paths": "yen",
-    "verify": "proof",
+    "Graph": "graph.graph",
+    "Paths": "answer.paths",
+    "sssp": "solve.one",
+    "shortest_path": "solve.one",
+    "distances": "solve.many",
+    "all_pairs": "solve.many",
+    "find_negative_cycle": "solve.negative_cycles",
+    "k_shortest_paths": "solve.k_shortest",
+    "verify": "answer.proof",
     "read": "formats",
     "write": "formats",
     "generate": "generators",

@@ -18,7 +18,7 @@ from nearfar.options import NoOptions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = [
     "Answer",
@@ -50,7 +50,7 @@ class Answer:
         ``stats="full"``, arrays with one entry an iteration.
     predecessors : array or None
         Only from variants whose registration says ``predecessors=True``; the others leave it to the
-        one pass over tight edges in :mod:`nearfar.paths`.
+        one pass over tight edges in :mod:`nearfar.answer.paths`.
     """
 
     distances: Any
@@ -173,7 +173,7 @@ class Variant:
     def available(self) -> Literal[True] | str:
         """Whether this machine can run it at all: True, or the reason in words."""
         if self.device == "cuda":
-            from nearfar.cuda import runtime
+            from nearfar.system.devices import runtime
 
             return runtime.available()
         return True
@@ -252,8 +252,7 @@ def _discover() -> None:
     global _discovered
     if _discovered:
         return
-    from nearfar import algorithms
-
+    algorithms = importlib.import_module("nearfar.algorithms")
     for family in sorted(info.name for info in pkgutil.iter_modules(algorithms.__path__)):
         package = importlib.import_module(f"nearfar.algorithms.{family}")
         inside = {info.name for info in pkgutil.iter_modules(package.__path__)}

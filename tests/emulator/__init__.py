@@ -1,8 +1,8 @@
 """Run CUDA variants without a GPU: the kernels' own text, compiled for the CPU.
 
-``emulated_gpu`` is a fixture. While it is active, ``nearfar.cuda.runtime`` finds a small device
-whose kernels are compiled by g++ with :file:`cuda_emulation.hpp`. It tests the logic of kernels
-and drivers; memory order and speed need a GPU (``tests/gpu``).
+``emulated_gpu`` is a fixture. While it is active, ``nearfar.system.devices.runtime`` finds a small
+device whose kernels are compiled by g++ with :file:`cuda_emulation.hpp`. It tests the logic of
+kernels and drivers; memory order and speed need a GPU (``tests/gpu``).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from nearfar import state
-from nearfar.cuda import compiler, nvrtc, runtime
+from nearfar.system import cache
+from nearfar.system.devices import compiler, cupy_module, runtime
 from tests.emulator import fake_cupy
 
 HERE = Path(__file__).resolve().parent
@@ -50,7 +50,7 @@ FLAGS = ("-std=c++20", "-O1", "-fPIC", "-pthread", "-w", "-fno-strict-aliasing")
 
 def _build(command: list[str], made: Path, what: str) -> None:
     """Run a compiler unless that was done before: test processes share what one of them made."""
-    with state.locked(made), tempfile.TemporaryDirectory(dir=CACHE) as folder:
+    with cache.locked(made), tempfile.TemporaryDirectory(dir=CACHE) as folder:
         if made.exists():
             return
         fresh = Path(folder) / made.name
@@ -97,7 +97,7 @@ def compile_for_host(name: str, source: str, options: Sequence[str]) -> bytes:
 
 
 def _forget() -> None:
-    for cached in (runtime.available, runtime._device, nvrtc.load):
+    for cached in (runtime.available, runtime._device, cupy_module.load):
         cached.cache_clear()
     runtime._programs.clear()
 

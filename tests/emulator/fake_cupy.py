@@ -103,7 +103,7 @@ class _Function:
         _functions[self.ptr] = self
 
     def __call__(self, *_: Any) -> None:
-        raise TypeError("launch through nearfar.cuda.runtime")
+        raise TypeError("launch through nearfar.system.devices.runtime")
 
 
 _functions: dict[int, _Function] = {}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nearfar.cuda import runtime
+from nearfar.system.devices import runtime
 
 HERE = Path(__file__).resolve().parent
 

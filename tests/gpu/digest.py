@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from nearfar.cuda import compiler
+from nearfar.system.devices import compiler
 
 VALIDATION = Path(__file__).resolve().parent / "validation.json"
 

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from nearfar.cuda import nvrtc, runtime
+from nearfar.system.devices import cupy_module, runtime
 from tests.gpu.digest import VALIDATION, device_code_digest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -142,7 +142,7 @@ def main() -> int:
         "compute_capability": list(device.compute_capability),
         "driver_cuda": device.driver,
         "cupy": device.cupy,
-        "nvrtc": nvrtc.load().version,
+        "nvrtc": cupy_module.load().version,
         "recorded": time.strftime("%Y-%m-%d", time.gmtime()),
         **result,
     }

@@ -11,8 +11,8 @@ import numpy as np
 
 import nearfar
 from nearfar.algorithms.near_far.options import TRAVERSALS
-from nearfar.cuda import runtime
 from nearfar.registry import Request, variants
+from nearfar.system.devices import runtime
 from tests import oracle
 from tests.zoo import ZOO, as_dtype
 

@@ -11,9 +11,9 @@ import pytest
 import nearfar
 from nearfar import Graph, OutOfMemoryError
 from nearfar.algorithms.breadth_first import cuda
-from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
 from nearfar.generators import generate
+from nearfar.system.devices import runtime
 
 METHOD = "breadth_first@cuda"
 FORMS = {

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar.dtypes import unreached_value
+from nearfar.graph.dtypes import unreached_value
 from nearfar.registry import Request, Variant, variants
-
-from ..test_conformance import check, expected, run_zoo
-from ..zoo import DTYPES, ZOO, as_dtype
+from tests.test_conformance import check, expected, run_zoo
+from tests.zoo import DTYPES, ZOO, as_dtype
 
 CUDA = variants(device="cuda", problem="sssp")
 
@@ -23,7 +22,7 @@ def test_zoo(variant: Variant, dtype: str) -> None:
 
 @pytest.mark.parametrize("variant", CUDA, ids=lambda v: v.id)
 def test_64_bit_indices(variant: Variant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nearfar.construct.index_dtype", lambda n, m: np.dtype(np.int64))
+    monkeypatch.setattr("nearfar.graph.build.index_dtype", lambda n, m: np.dtype(np.int64))
     for name in ("grid", "zero_cycle", "star"):
         graph = as_dtype(ZOO[name](), "int32")
         if variant.fits(graph, Request()) is True:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar.dtypes import unreached_value
 from nearfar.generators import generate
+from nearfar.graph.dtypes import unreached_value
 from nearfar.registry import Variant
 from tests import oracle
 from tests.settle_checks import check_same_as_cpu, family
@@ -68,7 +68,7 @@ def test_fused_limit() -> None:
 
 def test_tuner_measures_and_stores(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
     from nearfar.cuda import launch_shapes
-    from nearfar.tune import tune
+    from nearfar.cuda.tune import tune
 
     monkeypatch.setenv("NEARFAR_CACHE", str(tmp_path))
     graph = generate("martin", vertices=1 << 14)

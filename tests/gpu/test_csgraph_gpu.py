@@ -46,7 +46,7 @@ def test_no_edge_and_no_answer_goes_over_the_host(
     """Only what an automatic choice looks at and tallies are copied; the graph's arrays never."""
     import cupy
 
-    from nearfar.device_arrays import DeviceArraysGraph
+    from nearfar.graph.on_device import DeviceArraysGraph
 
     made: list[DeviceArraysGraph] = []
     init = DeviceArraysGraph.__init__

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from nearfar import generate
-from nearfar.bench.cases import case
-from nearfar.bench.memory import solve_bytes
-from nearfar.bench.suite import data_folder
 from nearfar.cuda.kernel_times import kernel_times
-from nearfar.experiments import run
-from nearfar.experiments.martin_2009 import source_of
+from nearfar.lab.bench.cases import case
+from nearfar.lab.bench.memory import solve_bytes
+from nearfar.lab.bench.suite import data_folder
+from nearfar.lab.experiments import run
+from nearfar.lab.experiments.martin_2009 import source_of
 from nearfar.registry import Workspace
 
 

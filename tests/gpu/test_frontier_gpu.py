@@ -7,8 +7,8 @@ import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.dtypes import unreached_value
 from nearfar.generators import generate
+from nearfar.graph.dtypes import unreached_value
 from nearfar.registry import Variant
 from tests import oracle
 from tests.settle_checks import check_same_as_cpu, count_wrong, family

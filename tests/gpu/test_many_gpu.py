@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar.dtypes import unreached_value
 from nearfar.errors import NegativeCycleError
 from nearfar.generators import generate
-from nearfar.graph import Graph
-from nearfar.many import all_pairs, distances
-
-from ..test_floyd_warshall import DTYPES, random_graph, rows_of, zeros_and_parallels
-from ..zoo import as_dtype
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
+from nearfar.solve.many import all_pairs, distances
+from tests.algorithms.test_floyd_warshall import DTYPES, random_graph, rows_of, zeros_and_parallels
+from tests.zoo import as_dtype
 
 BATCH = ["block_per_source", "block_per_source_global", "lanes"]
 
@@ -152,7 +151,7 @@ def test_child_launches_in_rounds_wider_than_the_device_runtime_holds(child_edge
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rows_and_reductions_stay_on_the_device(method, dtype, monkeypatch):
     """Device arrays in and out; reductions with the bits of the host."""
-    from nearfar.cuda import runtime
+    from nearfar.system.devices import runtime
 
     rng = np.random.default_rng(6)
     graph = random_graph(rng, 700, 3000, dtype)
@@ -200,7 +199,7 @@ def test_predecessors_of_floyd_warshall(n, dtype, negative):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_predecessors_of_many_rows(method, dtype, monkeypatch):
     """From a graph on the host, and on the device without a copy to the host."""
-    from nearfar.cuda import runtime
+    from nearfar.system.devices import runtime
 
     rng = np.random.default_rng(12)
     graph = zeros_and_parallels(rng, 3000, 9000, dtype)

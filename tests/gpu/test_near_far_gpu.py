@@ -12,13 +12,12 @@ import nearfar
 from nearfar import Graph, OutOfMemoryError
 from nearfar.algorithms.near_far import driver
 from nearfar.algorithms.near_far.options import DUPLICATES, TRAVERSALS
-from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
 from nearfar.generators import generate
-
-from .. import oracle
-from ..test_near_far import CUDA, skewed
-from ..zoo import DTYPES, as_dtype
+from nearfar.system.devices import runtime
+from tests import oracle
+from tests.algorithms.test_near_far import CUDA, skewed
+from tests.zoo import DTYPES, as_dtype
 
 _large: dict[str, tuple[Graph, np.ndarray]] = {}
 
@@ -137,7 +136,7 @@ import os, signal, threading
 import numpy as np
 import nearfar
 from tests import oracle
-from tests.test_near_far import skewed
+from tests.algorithms.test_near_far import skewed
 
 n = 400_000
 graph = nearfar.Graph.from_edges(np.arange(n - 1), np.arange(1, n), np.ones(n - 1, np.int32))

@@ -10,12 +10,11 @@ import pytest
 import nearfar
 from nearfar import Graph
 from nearfar.algorithms.near_far import one_launch_forms
-from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
 from nearfar.generators import generate
 from nearfar.registry import Workspace, find
-
-from ..zoo import as_dtype
+from nearfar.system.devices import runtime
+from tests.zoo import as_dtype
 
 FORMS: dict[str, dict[str, Any]] = {
     "plain": {"sort_rows": False, "distance_bits": 0},

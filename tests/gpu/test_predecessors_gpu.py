@@ -7,14 +7,14 @@ import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.cuda import predecessors, runtime
+from nearfar.cpu.predecessors import tight_predecessors
+from nearfar.cuda import predecessors
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.predecessors import device_predecessors
 from nearfar.cuda.sorted_rows import sorted_rows
 from nearfar.generators import generate
-from nearfar.paths import tight_predecessors
-
-from ..zoo import DTYPES, as_dtype
+from nearfar.system.devices import runtime
+from tests.zoo import DTYPES, as_dtype
 
 
 def zeros() -> Graph:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..watchdogs import CASES, check
+from tests.watchdogs import CASES, check
 
 
 @pytest.mark.parametrize("name", CASES)

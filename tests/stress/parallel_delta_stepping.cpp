@@ -1,5 +1,5 @@
 // Parallel delta-stepping under load, for the sanitizers: no Python, busy loops beside it, and
-// exceptions in the middle. Built and run by tests/test_stress.py.
+// exceptions in the middle. Built and run by tests/cpu/test_stress.py.
 //
 //   stress LOOPS ROUNDS
 //

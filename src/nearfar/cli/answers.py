@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from nearfar.dtypes import unreached_value
 from nearfar.errors import MissingDependencyError, OptionError
-from nearfar.output import replacing
+from nearfar.graph.dtypes import unreached_value
+from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
-    from nearfar.paths import Paths
+    from nearfar.answer.paths import Paths
+    from nearfar.graph.graph import Graph
 
 __all__ = ["check_output", "save_answer"]
 

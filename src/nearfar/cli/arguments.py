@@ -13,7 +13,7 @@ from nearfar.errors import OptionError, VertexError
 if TYPE_CHECKING:
     import argparse
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = [
     "add_graph",

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from nearfar.cli.arguments import at_least_one, at_least_zero
 from nearfar.cli.console import Exit, Progress, emit, note, rows
 from nearfar.errors import OptionError
-from nearfar.output import replacing
+from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
     import argparse
 
-    from nearfar.bench.peers import Peer
-    from nearfar.bench.result import Run
+    from nearfar.lab.bench.peers import Peer
+    from nearfar.lab.bench.result import Run
 
 NAME = "bench"
 HELP = "measure this library and its peers side by side"
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _graphs(args: argparse.Namespace) -> int:
-    from nearfar.bench.suite import SUITE
+    from nearfar.lab.bench.suite import SUITE
 
     found = [
         {
@@ -112,8 +112,8 @@ def _graphs(args: argparse.Namespace) -> int:
 
 def _contenders(args: argparse.Namespace) -> list[Peer]:
     """Peers first, because SciPy is what ratios are taken against, then our own methods."""
-    from nearfar.bench.peers import PEERS, Nearfar, contenders
     from nearfar.errors import did_you_mean
+    from nearfar.lab.bench.peers import PEERS, Nearfar, contenders
     from nearfar.registry import find
 
     names = list(PEERS) if args.peers is None else args.peers
@@ -130,7 +130,7 @@ def _contenders(args: argparse.Namespace) -> list[Peer]:
 
 
 def _chosen_graphs(args: argparse.Namespace) -> list[str]:
-    from nearfar.bench.suite import SUITE, named
+    from nearfar.lab.bench.suite import SUITE, named
 
     if args.graphs:
         for name in args.graphs:  # a wrong one before the first is measured
@@ -147,10 +147,10 @@ def _chosen_graphs(args: argparse.Namespace) -> list[str]:
 
 
 def _peers(args: argparse.Namespace) -> int:
-    from nearfar.bench.environment import environment
-    from nearfar.bench.measure import measure
-    from nearfar.bench.report import document, markdown, write_json
-    from nearfar.bench.suite import SUITE, draw_sources, load
+    from nearfar.lab.bench.environment import environment
+    from nearfar.lab.bench.measure import measure
+    from nearfar.lab.bench.report import document, markdown, write_json
+    from nearfar.lab.bench.suite import SUITE, draw_sources, load
 
     _contenders(args)  # refuse a wrong name before the first graph is made
     graphs = _chosen_graphs(args)
@@ -209,8 +209,8 @@ def _peers(args: argparse.Namespace) -> int:
 
 
 def _plot(args: argparse.Namespace, runs: list[Run]) -> None:
-    from nearfar.bench.report import plot
     from nearfar.errors import MissingDependencyError
+    from nearfar.lab.bench.report import plot
 
     if any(run.find("scipy") for run in runs):
         try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import errors
-from nearfar.progress import Progress
+from nearfar.system.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

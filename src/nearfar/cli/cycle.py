@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Search and print."""
-    from nearfar.negative_cycles import find_negative_cycle
+    from nearfar.solve.negative_cycles import find_negative_cycle
 
     graph, _ = read_graph(args)
     found = find_negative_cycle(graph)

@@ -24,9 +24,9 @@ from nearfar.cli.arguments import (
     vertex_list,
 )
 from nearfar.cli.console import Exit, emit
-from nearfar.dtypes import unreached_value
 from nearfar.errors import OptionError
-from nearfar.output import replacing
+from nearfar.graph.dtypes import unreached_value
+from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
     import argparse
@@ -76,7 +76,7 @@ def _reduction(text: str | None) -> Any:
 
 def _with_predecessors(args: argparse.Namespace, graph: Any, sources: Any, call: Any) -> Any:
     """Distances, after both matrices were written."""
-    from nearfar.many import distances
+    from nearfar.solve.many import distances
 
     if args.target or args.reduce:
         raise OptionError("--predecessors goes without --target and --reduce")
@@ -124,7 +124,7 @@ def _named(found: Any, graph: Any) -> list[Any]:
 
 def run(args: argparse.Namespace) -> int:
     """Solve and print or write."""
-    from nearfar.many import distances
+    from nearfar.solve.many import distances
 
     _check_files(args)
     graph, _ = read_graph(args)

@@ -92,7 +92,7 @@ def _versions() -> dict[str, Any]:
 
 
 def _machine() -> dict[str, Any]:
-    from nearfar.construct import default_threads
+    from nearfar.graph.build import default_threads
 
     found: dict[str, Any] = {"cores": default_threads(), "processor": platform.machine()}
     try:
@@ -116,7 +116,7 @@ def _machine() -> dict[str, Any]:
 
 
 def _cuda() -> dict[str, Any]:
-    from nearfar.cuda import compiler, runtime
+    from nearfar.system.devices import compiler, runtime
 
     here = runtime.available()
     found: dict[str, Any] = {
@@ -162,7 +162,7 @@ def _self_test() -> dict[str, Any]:
         began = time.perf_counter()
         try:
             import nearfar
-            from nearfar.cuda import runtime
+            from nearfar.system.devices import runtime
 
             here = True if device == "cpu" else runtime.available()
             if here is not True:

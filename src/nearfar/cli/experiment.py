@@ -83,9 +83,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List experiments, or run one."""
-    from nearfar.experiments import experiments
-    from nearfar.experiments import run as run_experiment
-    from nearfar.experiments.render import markdown_table
+    from nearfar.lab.experiments import experiments
+    from nearfar.lab.experiments import run as run_experiment
+    from nearfar.lab.experiments.render import markdown_table
 
     if args.name == "list":
         known = experiments()

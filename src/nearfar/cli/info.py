@@ -14,7 +14,7 @@ from nearfar.cli.console import Exit, duration, emit, rows
 if TYPE_CHECKING:
     import argparse
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 NAME = "info"
 HELP = "describe a graph"
@@ -49,10 +49,10 @@ def run(args: argparse.Namespace) -> int:
 
 def describe(graph: Graph, source: Any = None) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Figures of a graph as plain data, and as labels and values for people."""
-    from nearfar.construct import default_threads
+    from nearfar.graph.build import default_threads
+    from nearfar.measures.describe import describe as measure
     from nearfar.registry import Request
-    from nearfar.solve import select
-    from nearfar.statistics import describe as measure
+    from nearfar.solve.one import select
 
     found = measure(graph, None if source is None else graph.index_of(source))
     facts: dict[str, Any] = found.to_dict()

@@ -20,7 +20,7 @@ from nearfar.cli.arguments import (
 )
 from nearfar.cli.console import Exit, duration, emit, rows
 from nearfar.errors import OptionError
-from nearfar.output import replacing
+from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
     import argparse
@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Solve, prove, draw."""
     import nearfar
-    from nearfar.isochrone import draw_isochrones
+    from nearfar.answer.isochrone import draw_isochrones
 
     if not args.output.lower().endswith(_SUFFIXES):
         raise OptionError(f"output {args.output!r}: use one of {', '.join(_SUFFIXES)}")

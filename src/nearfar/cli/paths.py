@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Find the paths and print them."""
-    from nearfar.yen import k_shortest_paths
+    from nearfar.solve.k_shortest import k_shortest_paths
 
     graph, _ = read_graph(args)
     source = read_vertex(graph, args.source, "source")

@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, draw, say where."""
-    from nearfar.profile import plot_profile, read_profile
+    from nearfar.lab.profile import plot_profile, read_profile
 
     image = args.output or args.file.with_suffix(".png")
     if image.suffix.lower() not in _ENDINGS:

@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the page, say where and how large."""
-    from nearfar.report import write_report
+    from nearfar.lab.report import write_report
 
     if args.output is not None and args.output.suffix.lower() not in (".html", ".htm"):
         raise OptionError(f"output {args.output}: the report is a page, end its name in .html")

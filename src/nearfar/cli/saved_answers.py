@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.cli.answers import parquet, suffix_of
-from nearfar.dtypes import unreached_value
 from nearfar.errors import GraphFormatError
+from nearfar.graph.dtypes import unreached_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["SavedAnswer", "load_answer"]
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
-    from nearfar.graph import Graph
-    from nearfar.paths import Paths
+    from nearfar.answer.paths import Paths
+    from nearfar.graph.graph import Graph
 
 NAME = "sssp"
 HELP = "distances from one source"
@@ -126,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
     if args.stats:
         facts["stats"] = paths.stats
     if args.profile:
-        from nearfar.profile import profile, write_profile
+        from nearfar.lab.profile import profile, write_profile
 
         write_profile(profile(graph, paths), Path(args.profile))
         facts["profile"] = args.profile
@@ -263,10 +263,10 @@ def not_ranked(others: Mapping[str, str], width: int) -> Iterator[str]:
 
 def explain(args: argparse.Namespace, graph: Graph, source: Any, targets: Any) -> int:
     """Print how the chooser ranks the methods for this request, and why others are out."""
-    from nearfar.choose import explain as explained
+    from nearfar.choose.ranking import explain as explained
     from nearfar.options import check_limit
     from nearfar.registry import Request
-    from nearfar.solve import check_targets, check_threads
+    from nearfar.solve.one import check_targets, check_threads
 
     request = Request(
         sources=(graph.index_of(source, "source"),),

@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Sweep, print the table, write it."""
-    from nearfar.profile import delta_sweep, write_profile
+    from nearfar.lab.profile import delta_sweep, write_profile
 
     if args.output is not None:
         check_folder(str(args.output))

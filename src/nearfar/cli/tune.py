@@ -21,8 +21,8 @@ from nearfar.errors import OptionError
 if TYPE_CHECKING:
     import argparse
 
-    from nearfar.choose_machine import Machine
-    from nearfar.tune import TuneResult
+    from nearfar.choose.machine import Machine
+    from nearfar.cuda.tune import TuneResult
 
 NAME = "tune"
 HELP = "measure this machine for `auto`, or launch shapes"
@@ -37,7 +37,7 @@ nearfar tune graph.npz --no-store --json"""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    from nearfar.tune import tunable
+    from nearfar.cuda.tune import tunable
 
     add_graph(parser, optional=True)
     parser.add_argument(
@@ -73,8 +73,8 @@ def run(args: argparse.Namespace) -> int:
         return _machine(args)
     if args.show or args.reset:
         raise OptionError("--show and --reset are about this machine: leave the graph out")
-    from nearfar.cuda import runtime
-    from nearfar.tune import tune
+    from nearfar.cuda.tune import tune
+    from nearfar.system.devices import runtime
 
     runtime.device()  # without one, say so before a large graph is read
     graph, _ = read_graph(args)
@@ -93,9 +93,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _machine(args: argparse.Namespace) -> int:
     """Show, forget or measure the speeds that the automatic choice goes by."""
-    from nearfar import choose_machine
-    from nearfar.calibrate import calibrate
-    from nearfar.cuda import runtime
+    from nearfar.choose import machine as choose_machine
+    from nearfar.choose.calibrate import calibrate
+    from nearfar.system.devices import runtime
 
     if args.method:
         raise OptionError("--method tunes launch shapes: name a graph to tune on")

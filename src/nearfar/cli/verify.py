@@ -15,14 +15,14 @@ import numpy as np
 
 from nearfar.cli.arguments import add_graph, number, read_graph, read_vertex
 from nearfar.cli.console import Exit, duration, emit, rows
-from nearfar.dtypes import unreached_value
 from nearfar.errors import GraphFormatError
+from nearfar.graph.dtypes import unreached_value
 
 if TYPE_CHECKING:
     import argparse
 
     from nearfar.cli.saved_answers import SavedAnswer
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 NAME = "verify"
 HELP = "prove a saved distance table"
@@ -47,8 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, prove, report."""
+    from nearfar.answer.proof import certify
     from nearfar.cli.saved_answers import load_answer
-    from nearfar.proof import certify
 
     graph, _ = read_graph(args)
     saved = load_answer(args.answer, graph)

@@ -40,7 +40,7 @@ from nearfar.errors import OptionError
 
 if TYPE_CHECKING:
     from nearfar.csgraph.rows import Device
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = [
     "NegativeCycleError",

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.construct import csr_arrays, on_device
-from nearfar.cuda import runtime
-from nearfar.device_arrays import DeviceArraysGraph, from_device_arrays
 from nearfar.errors import GraphError
+from nearfar.graph.build import csr_arrays, on_device
+from nearfar.graph.on_device import DeviceArraysGraph, from_device_arrays
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["both_ways", "device_adjacency", "lies_on_device"]
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.construct import csr_arrays
 from nearfar.csgraph.device_inputs import both_ways, device_adjacency, lies_on_device
-from nearfar.device_arrays import DeviceArraysGraph
 from nearfar.errors import GraphError, OptionError
-from nearfar.graph import Graph
+from nearfar.graph.build import csr_arrays
+from nearfar.graph.graph import Graph
+from nearfar.graph.on_device import DeviceArraysGraph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ from nearfar import errors
 from nearfar.csgraph.inputs import adjacency
 from nearfar.csgraph.rows import NO_VERTEX, NegativeCycleError
 from nearfar.errors import OptionError
-from nearfar.yen import k_shortest_paths
+from nearfar.solve.k_shortest import k_shortest_paths
 
 __all__ = ["yen"]
 
@@ -54,7 +54,7 @@ def yen(
 
     Notes
     -----
-    See :func:`nearfar.yen.k_shortest_paths`.
+    See :func:`nearfar.solve.k_shortest.k_shortest_paths`.
     """
     graph = adjacency(csgraph, directed, unweighted)
     n = graph.n_vertices

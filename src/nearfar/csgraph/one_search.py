@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.construct import on_device
 from nearfar.csgraph.device_inputs import lies_on_device
 from nearfar.csgraph.inputs import check_limit, source_indices
 from nearfar.csgraph.rows import DENSE, NO_VERTEX
-from nearfar.graph import Graph
-from nearfar.memory import empty_on_huge_pages
-from nearfar.on_threads import on_threads
-from nearfar.solve import check_threads
+from nearfar.graph.build import on_device
+from nearfar.graph.graph import Graph
+from nearfar.solve.one import check_threads
+from nearfar.system.memory import empty_on_huge_pages
+from nearfar.system.threads import on_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

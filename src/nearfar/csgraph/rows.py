@@ -10,10 +10,10 @@ from scipy.sparse.csgraph import NegativeCycleError as ScipyNegativeCycleError
 
 from nearfar import errors
 from nearfar.csgraph.inputs import whole_numbers
-from nearfar.cuda import runtime
-from nearfar.dtypes import unreached_value
-from nearfar.graph import Graph
-from nearfar.multi_source import join_sources, nearest_of
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
+from nearfar.solve.nearest import join_sources, nearest_of
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,7 +83,7 @@ def solve_rows(
         check_predecessor_range(graph)
     try:
         if anywhere and graph.n_negative:
-            from nearfar.negative_cycles import potentials
+            from nearfar.cpu.potentials import potentials
 
             potentials(graph)
         raw, before = _run(graph, sources, engine, limit, predecessors)
@@ -114,7 +114,7 @@ def _run(
         return np.empty((k, n)), np.empty((k, n), dtype=np.int32) if predecessors else None
     device = engine.on(graph)
     if k > 1:
-        from nearfar.many import distances
+        from nearfar.solve.many import distances
 
         try:
             found = distances(
@@ -148,7 +148,7 @@ def _module(array: Any) -> Any:
 def _run_one(
     graph: Graph, source: int, engine: Engine, limit: float | None, predecessors: bool
 ) -> tuple[Any, Any]:
-    from nearfar.solve import sssp
+    from nearfar.solve.one import sssp
 
     method = engine.method
     unpacked = "view" not in graph.__dict__

@@ -8,7 +8,7 @@ import numpy as np
 
 from nearfar.csgraph.inputs import adjacency, to_host
 from nearfar.errors import GraphError, OptionError
-from nearfar.graph import Graph
+from nearfar.graph.graph import Graph
 
 __all__ = ["construct_dist_matrix", "reconstruct_path"]
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda import runtime
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["C_NAMES", "DeviceGraph", "device_graph", "upload_bytes"]
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda import launching, runtime
+from nearfar.system.devices import launching, runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

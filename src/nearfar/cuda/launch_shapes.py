@@ -12,12 +12,12 @@ import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from nearfar import state
+from nearfar.system import cache
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
     from nearfar.options import LaunchOptions
 
 __all__ = ["DEFAULT", "LaunchShape", "graph_class", "resolve", "store", "store_path", "stored"]
@@ -52,7 +52,7 @@ def graph_class(graph: Graph) -> str:
 
 def store_path() -> Path:
     """The file of stored shapes, in the folder that also holds the compiled kernels' folder."""
-    return state.folder() / "launch_shapes.json"
+    return cache.folder() / "launch_shapes.json"
 
 
 def _key(device: str, graph_kind: str, idea: str) -> str:
@@ -61,7 +61,7 @@ def _key(device: str, graph_kind: str, idea: str) -> str:
 
 def stored(device: str, graph_kind: str, idea: str) -> LaunchShape | None:
     """The shape stored for a device name, a class of graph and a method, or None."""
-    entry: Any = state.load(store_path(), "shapes", _FORMAT).get(_key(device, graph_kind, idea))
+    entry: Any = cache.load(store_path(), "shapes", _FORMAT).get(_key(device, graph_kind, idea))
     try:
         return LaunchShape(**{name: int(entry[name]) for name in LaunchShape.__slots__})
     except (TypeError, KeyError, ValueError):
@@ -78,7 +78,7 @@ def store(device: str, graph_kind: str, idea: str, shape: LaunchShape, **notes: 
     """
     path = store_path()
     entry = {_key(device, graph_kind, idea): {**asdict(shape), **notes}}
-    state.update(path, "shapes", _FORMAT, lambda known: {**known, **entry}, "launch shapes")
+    cache.update(path, "shapes", _FORMAT, lambda known: {**known, **entry}, "launch shapes")
     return path
 
 

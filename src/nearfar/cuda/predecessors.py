@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import C_NAMES, device_graph
 from nearfar.cuda.sorted_rows import SEGMENT, rows_are_sorted
 from nearfar.errors import SolverError
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["device_predecessors", "mask_above"]
 
@@ -102,7 +102,8 @@ def device_predecessors(
 ) -> tuple[Any, dict[str, Any]]:
     """Predecessors from finished distances, without leaving the device.
 
-    The same as :func:`nearfar.paths.tight_predecessors` gives on the host. O(n + m) work a row.
+    The same as :func:`nearfar.cpu.predecessors.tight_predecessors` gives on the host. O(n + m) work
+    per row.
 
     Parameters
     ----------

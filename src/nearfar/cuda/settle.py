@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda import runtime
 from nearfar.cuda.launch_shapes import resolve
-from nearfar.cuda.runtime import Launch
-from nearfar.dtypes import unreached_value
 from nearfar.errors import SolverError
+from nearfar.graph.dtypes import unreached_value
 from nearfar.registry import Answer
+from nearfar.system.devices import runtime
+from nearfar.system.devices.runtime import Launch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.cuda.launch_shapes import LaunchShape
-    from nearfar.cuda.runtime import Program
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
     from nearfar.options import LaunchOptions
     from nearfar.registry import Workspace
+    from nearfar.system.devices.runtime import Program
 
 __all__ = ["COUNT_SLOTS", "Criterion", "Settle", "Steps", "pinned_like", "settle_loop"]
 

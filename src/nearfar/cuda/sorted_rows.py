@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["SEGMENT", "SortedRows", "rows_are_sorted", "sorted_rows"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda import runtime
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["Format", "detect", "formats", "read", "write"]
 

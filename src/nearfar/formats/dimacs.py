@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 _PROBLEM = re.compile(rb"(?m)^p[ \t]+(sp|tw)[ \t]+\d+[ \t]+\d+")
 
@@ -52,7 +52,7 @@ def read(
         The file's numbers divided by this are the graph's coordinates.
     """
     from nearfar import _cpu
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
     _check_scale(coordinate_scale)
     found = _cpu.parse_dimacs(source.data, source.progress())

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 _COUNTS = re.compile(rb"Nodes:\s*(\d+)(?:\s+Edges:\s*(\d+))?")
 _UNDIRECTED = re.compile(rb"^#\s*Undirected graph")
@@ -88,7 +88,7 @@ def read(
         Whether SNAP's ``# Nodes: Edges:`` comment must agree with the lines.
     """
     from nearfar import _cpu
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
     chosen, weight = _columns(columns)
     if skip_lines < 0:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from nearfar import output
 from nearfar.errors import GraphError, GraphFormatError, MissingDependencyError, OptionError
 from nearfar.formats.compression import (
     COMPRESSIONS,
@@ -24,13 +23,14 @@ from nearfar.formats.compression import (
     split_suffix,
     unpacked,
 )
+from nearfar.system import output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
     Progress = Callable[[str, int, int], None]
 

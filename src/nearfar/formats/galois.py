@@ -19,7 +19,7 @@ from nearfar.formats.specs import Format, register
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 _HEADER = struct.Struct("<QQQQ")
 _TYPES = {
@@ -44,7 +44,7 @@ def read(source: Source, *, data: Literal["int", "uint", "float"] = "int") -> Gr
     data : {"int", "uint", "float"}
         What the 4 or 8 bytes an edge mean.
     """
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
     if data not in _TYPES[4]:
         raise OptionError(f"data is {data!r}: use 'int', 'uint' or 'float'")

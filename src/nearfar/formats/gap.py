@@ -19,7 +19,7 @@ from nearfar.formats.specs import Format, register
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 _HEADER = struct.Struct("<?qq")
 _WEIGHTED = np.dtype([("v", "<i4"), ("w", "<i4")])
@@ -53,7 +53,7 @@ def read_serialized(source: Source, *, weighted: bool | None = None) -> Graph:
     weighted : bool or None
         None takes it from the suffix, or for another suffix from the size of the file.
     """
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
     data = source.data
     if data.size < _HEADER.size or int(data[0]) > 1:

@@ -16,7 +16,7 @@ from nearfar.formats.specs import Format, register
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 MAGIC = b"\xe2\x9b\xbe gt"
 _NUMBERS = {0: "|u1", 1: "<i2", 2: "<i4", 3: "<i8", 4: "<f8"}
@@ -37,7 +37,7 @@ def read(source: Source, *, weight: str | bool | None = None) -> Graph:
         Edge property to take as weight. None takes the only numeric one, or none; False takes none.
     """
     from nearfar import _cpu
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
     if not sniff(source.head):
         raise source.fail("not a graph-tool file: the magic at its start is missing")

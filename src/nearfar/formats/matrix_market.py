@@ -18,7 +18,7 @@ from nearfar.formats.specs import Format, register
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 _BANNER = re.compile(rb"^%%MatrixMarket\s", re.IGNORECASE)
 _SIZES = re.compile(rb"(?m)^\s*(\d+)\s+(\d+)(?:\s+(\d+))?\s*$")
@@ -40,7 +40,7 @@ def read(source: Source, *, directed: bool | None = None) -> Graph:
     """
     from scipy import io as scipy_io
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
     if not sniff(source.head):
         raise source.fail("the first line is not '%%MatrixMarket matrix ...'", 1)

@@ -16,13 +16,13 @@ from nearfar.formats.specs import Format, register
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 
 def read(source: Source) -> Graph:
     """Read a METIS graph; it takes no options."""
     from nearfar import _cpu
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
     found = _cpu.parse_metis(source.data, source.progress())
     if not found["symmetric"]:

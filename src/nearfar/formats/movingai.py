@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 _MAX_CELLS = 1 << 31
 
@@ -39,7 +39,7 @@ def read(source: Source, *, diagonal: bool = True) -> Graph:
         False leaves diagonal moves out.
     """
     from nearfar import _cpu
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
     found = _cpu.parse_grid_map(source.data, diagonal, source.progress())
     graph: Graph = Graph.from_csr(

@@ -36,7 +36,7 @@ from nearfar.formats.specs import Format, register
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 MAGIC = b"NEARFAR\n"
 VERSION = 1
@@ -60,7 +60,7 @@ def read(source: Source, *, verify: bool | None = None) -> Graph:
     verify : bool or None
         True checks digest and indices, False trusts the file; None checks up to 256 MiB.
     """
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
     header = read_header(source)
     arrays = {entry["name"]: _array(source, entry) for entry in header["arrays"]}
@@ -166,8 +166,8 @@ def _trusted(
     source: Source, arrays: dict[str, NDArray[Any]], header: dict[str, Any], kept: dict[str, Any]
 ) -> Graph:
     """A graph over mapped arrays without touching them: shapes are checked, contents believed."""
-    from nearfar.construct import index_dtype
-    from nearfar.graph import Graph
+    from nearfar.graph.build import index_dtype
+    from nearfar.graph.graph import Graph
 
     indptr, indices, weights = arrays["indptr"], arrays["indices"], arrays.get("weights")
     n, m = len(indptr) - 1, len(indices)

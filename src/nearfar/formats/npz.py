@@ -15,7 +15,7 @@ from nearfar.formats.files import Sink, Source, library_errors
 from nearfar.formats.specs import Format, register
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 
 def sniff(head: bytes) -> bool:
@@ -31,7 +31,7 @@ def read(source: Source, *, directed: bool = True) -> Graph:
     directed : bool
         False adds the reverse of every entry.
     """
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
     with library_errors(source.path, "SciPy .npz"):
         stored = np.load(io.BytesIO(source.data.tobytes()), allow_pickle=False)

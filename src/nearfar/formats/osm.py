@@ -24,7 +24,7 @@ from nearfar.formats.specs import Format, register
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 ATTRIBUTION = "© OpenStreetMap contributors, ODbL"
 _EARTH = 6_371_008.8  # mean radius in metres
@@ -60,7 +60,7 @@ def read(
         raise OptionError(f"weight is {weight!r}: use 'seconds' or 'metres'")
     if country is not None and country not in COUNTRIES:
         raise OptionError(f"country is {country!r}: use one of {', '.join(COUNTRIES)}, or None")
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
     ways = _Ways(mode, country)
     with library_errors(source.path, "OpenStreetMap"):
@@ -171,7 +171,7 @@ def _largest_part(graph: Graph) -> tuple[Graph, NDArray[np.bool_]]:
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
     n = graph.n_vertices
     # SciPy's search for strong components never ends on parallel edges, so they are merged first.

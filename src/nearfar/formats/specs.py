@@ -10,6 +10,7 @@ import importlib
 import inspect
 import pkgutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearfar.errors import OptionError
@@ -18,7 +19,7 @@ from nearfar.options import check_kind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["Format", "formats", "register", "with_suffix"]
 
@@ -113,9 +114,7 @@ def formats() -> dict[str, Format]:
     """
     global _discovered
     if not _discovered:
-        from nearfar import formats as package
-
-        for info in pkgutil.iter_modules(package.__path__):
+        for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
             importlib.import_module(f"nearfar.formats.{info.name}")
         _discovered = True
     return dict(sorted(_table.items()))

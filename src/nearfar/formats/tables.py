@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 _SOURCES = ("source", "src", "from", "u", "tail", "start", "origin", "fromnodeid", "source_id")
 _TARGETS = (
@@ -85,7 +85,7 @@ def read(
         from nearfar.formats.edges import read as read_edges
 
         return read_edges(source, directed=directed, base=base, renumber=renumber)
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
     import_extra("pyarrow", "tables", "reading tables")
     with library_errors(source.path, "table"):

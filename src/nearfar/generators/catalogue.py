@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from nearfar.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["GENERATORS", "Generator", "Parameter", "generate", "generator"]
 

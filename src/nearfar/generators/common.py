@@ -9,7 +9,7 @@ import numpy as np
 
 from nearfar.errors import OptionError
 from nearfar.generators.random import Stream
-from nearfar.graph import Graph
+from nearfar.graph.graph import Graph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

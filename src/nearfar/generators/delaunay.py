@@ -12,7 +12,7 @@ import numpy as np
 from nearfar.generators import common
 from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
-from nearfar.graph import Graph
+from nearfar.graph.graph import Graph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from nearfar.generators.catalogue import generator
 from nearfar.generators.common import check_int, with_distinct_others
-from nearfar.graph import Graph
+from nearfar.graph.graph import Graph
 
 __all__ = ["martin", "martin_matrix"]
 

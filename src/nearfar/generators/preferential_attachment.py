@@ -14,7 +14,7 @@ import numpy as np
 from nearfar.generators import common
 from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream, threads
-from nearfar.graph import Graph
+from nearfar.graph.graph import Graph
 
 __all__ = ["preferential_attachment"]
 

@@ -14,7 +14,7 @@ from nearfar.errors import OptionError
 from nearfar.generators import common
 from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
-from nearfar.graph import Graph
+from nearfar.graph.graph import Graph
 
 __all__ = ["section43"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from nearfar.generators.catalogue import generator
 from nearfar.generators.common import with_distinct_others
-from nearfar.graph import Graph
+from nearfar.graph.graph import Graph
 
 __all__ = ["uniform_random"]
 

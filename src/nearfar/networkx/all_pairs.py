@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import networkx as nx
 import numpy as np
 
-from nearfar.dtypes import unreached_value
+import networkx as nx
 from nearfar.errors import NegativeCycleError
-from nearfar.many import all_pairs
+from nearfar.graph.dtypes import unreached_value
 from nearfar.networkx.graph import BackendGraph
 from nearfar.networkx.search import blocks
+from nearfar.solve.many import all_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = [
     "average_shortest_path_length",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.graph import Graph
+from nearfar.graph.graph import Graph
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

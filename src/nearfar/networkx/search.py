@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 
-from nearfar.dtypes import unreached_value
+import networkx as nx
 from nearfar.errors import NegativeCycleError
-from nearfar.many import distances as many_distances
-from nearfar.multi_source import join_sources
-from nearfar.solve import sssp
+from nearfar.graph.dtypes import unreached_value
+from nearfar.solve.many import distances as many_distances
+from nearfar.solve.nearest import join_sources
+from nearfar.solve.one import sssp
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.answer.paths import Paths
+    from nearfar.graph.graph import Graph
     from nearfar.networkx.graph import BackendGraph
-    from nearfar.paths import Paths
 
 __all__ = ["LazyPaths", "Search", "blocks", "search", "tight_lists", "to_dict"]
 

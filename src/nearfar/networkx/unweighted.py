@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import networkx as nx
-
 from nearfar.networkx import weighted
 from nearfar.networkx.graph import BackendGraph
 from nearfar.networkx.search import LazyPaths, blocks, each_row, search, to_dict

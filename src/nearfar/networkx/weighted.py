@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import networkx as nx
-
 from nearfar.errors import NegativeCycleError
 from nearfar.networkx.graph import BackendGraph
 from nearfar.networkx.search import LazyPaths, blocks, each_row, search, tight_lists, to_dict
@@ -277,14 +276,14 @@ def goldberg_radzik(
 
 def negative_edge_cycle(G: BackendGraph, weight: Any = "weight", heuristic: bool = True) -> bool:
     """Whether the graph has a negative cycle anywhere."""
-    from nearfar.negative_cycles import find_negative_cycle as find
+    from nearfar.solve.negative_cycles import find_negative_cycle as find
 
     return find(G.weighted(weight)) is not None
 
 
 def find_negative_cycle(G: BackendGraph, source: Any, weight: Any = "weight") -> list[Any]:
     """A negative cycle that the source reaches, its first vertex repeated at the end."""
-    from nearfar.solve import sssp
+    from nearfar.solve.one import sssp
 
     _require_vertex(G, source)
     try:
@@ -297,7 +296,7 @@ def find_negative_cycle(G: BackendGraph, source: Any, weight: Any = "weight") ->
 
 def johnson(G: BackendGraph, weight: Any = "weight") -> dict[Any, LazyPaths]:
     """Paths from every vertex; weights of either sign."""
-    from nearfar.negative_cycles import potentials
+    from nearfar.cpu.potentials import potentials
 
     solved = G.weighted(weight)
     try:

@@ -11,15 +11,15 @@ import numpy as np
 from nearfar.algorithms.batched.device_rows import Rows, Values
 from nearfar.algorithms.batched.essential import Essential, sparse, stages
 from nearfar.algorithms.batched.options import BlockOptions
-from nearfar.cuda import runtime
-from nearfar.dtypes import limit_in_dtype
+from nearfar.graph.dtypes import limit_in_dtype
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Request, Workspace, variant
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["block_per_source", "block_per_source_global", "lanes"]
 

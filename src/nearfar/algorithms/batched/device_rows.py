@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import SolverError
 from nearfar.registry import Answer, Workspace
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["Rows", "Values", "steps_allowed"]
 

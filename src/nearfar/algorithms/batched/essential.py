@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda import runtime
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["Essential", "dead_ends", "sparse", "stages"]
 

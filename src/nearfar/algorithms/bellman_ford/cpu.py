@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.negative_cycles import negative_cycle_error
+from nearfar.cpu.potentials import negative_cycle_error
 from nearfar.registry import Answer, Workspace, variant
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
     from nearfar.options import NoOptions
 
 __all__ = ["edge_classes", "goldberg_radzik", "queue", "subtree", "textbook"]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.algorithms.bellman_ford import queue_cuda
-from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
-from nearfar.dtypes import unreached_value
+from nearfar.graph.dtypes import unreached_value
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, variant
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 
 __all__ = ["all_vertices", "queue_cuda"]

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.cuda import runtime
+from nearfar.cpu.potentials import negative_cycle_error
 from nearfar.cuda.device_graph import DeviceGraph, device_graph
-from nearfar.dtypes import unreached_value
 from nearfar.errors import OptionError, SolverError
-from nearfar.graph import Graph
-from nearfar.negative_cycles import negative_cycle_error
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, variant
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

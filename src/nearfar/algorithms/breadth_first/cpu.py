@@ -10,7 +10,7 @@ from nearfar import _cpu
 from nearfar.registry import Answer, variant
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
     from nearfar.options import NoOptions
     from nearfar.registry import Workspace
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.whole_solve import WholeSolve, read_records, row_lanes
 from nearfar.errors import OptionError, SolverError
 from nearfar.registry import Answer, variant
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 
 __all__ = ["BreadthFirstOptions", "breadth_first"]

@@ -12,7 +12,7 @@ from nearfar.registry import Answer, Workspace, variant
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 
 def _run(

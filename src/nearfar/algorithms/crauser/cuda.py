@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from nearfar.algorithms.crauser.fused import FusedOptions, solve_fused
 from nearfar.algorithms.crauser.lightest import KERNELS, device_lightest
-from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.settle import Criterion, Settle, Steps, settle_loop
 from nearfar.options import LaunchOptions
 from nearfar.registry import Answer, Workspace, variant
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 
 def _run(

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar.algorithms.crauser.lightest import device_lightest
-from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
-from nearfar.dtypes import limit_in_dtype
 from nearfar.errors import OptionError, SolverError
+from nearfar.graph.dtypes import limit_in_dtype
 from nearfar.registry import Answer
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 
 __all__ = ["FusedOptions", "solve_fused"]

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["KERNELS", "device_lightest", "lightest_in", "lightest_out"]
 
@@ -35,8 +35,8 @@ def lightest_in(graph: Graph) -> NDArray[Any]:
 
 def device_lightest(graph: Graph) -> Any:
     """Lightest out-edge of every vertex on the current device, computed there once and cached."""
-    from nearfar.cuda import runtime
     from nearfar.cuda.device_graph import device_graph
+    from nearfar.system.devices import runtime
 
     held = graph.cache.setdefault("cuda", {})
     key = ("lightest_out", runtime.device().ordinal)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.memory import empty_on_huge_pages
 from nearfar.options import DeltaOptions
 from nearfar.registry import Answer, variant
+from nearfar.system.memory import empty_on_huge_pages
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 
 

@@ -26,7 +26,7 @@
 // another Member is the segment, once its owner has released `ready` for this turn. The owner
 // changes the segment again only when called for the next turn, and by then all workers have
 // arrived, so that nobody reads it. A helper joins and leaves only between its arrival and a call.
-// workers.hpp has what every worker does, this file the leader; tests/test_stress.py runs both
+// workers.hpp has what every worker does, this file the leader; tests/cpu/test_stress.py runs both
 // under the sanitizers.
 #include <algorithm>
 #include <exception>

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from nearfar import _cpu
 from nearfar.errors import OptionError
-from nearfar.memory import empty_on_huge_pages
 from nearfar.registry import Answer, variant
+from nearfar.system.memory import empty_on_huge_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
     from nearfar.options import NoOptions
     from nearfar.registry import Workspace
 

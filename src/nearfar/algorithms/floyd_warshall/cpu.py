@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.dtypes import unreached_value
+from nearfar.cpu.potentials import potentials
+from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.errors import OptionError, SolverError
-from nearfar.negative_cycles import potentials
-from nearfar.paths import tight_predecessors
+from nearfar.graph.dtypes import unreached_value
 from nearfar.registry import Answer, Request, Workspace, variant
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = [
     "FloydWarshallOptions",

@@ -14,17 +14,17 @@ from nearfar.algorithms.floyd_warshall.cpu import (
     needs_64_bits,
     rows_left,
 )
-from nearfar.cuda import runtime
+from nearfar.cpu.potentials import potentials
+from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.cuda.device_graph import C_NAMES
-from nearfar.dtypes import unreached_value
-from nearfar.negative_cycles import potentials
-from nearfar.paths import tight_predecessors
+from nearfar.graph.dtypes import unreached_value
 from nearfar.registry import Answer, Workspace, variant
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["add_min_ceiling", "floyd_warshall", "solve_matrix", "tight_stops"]
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.dense import dense_view, fits_dense
+from nearfar.graph.dense import dense_view, fits_dense
 from nearfar.registry import Answer, Workspace, variant
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 
 def _lists(graph: Graph, source: int, workspace: Workspace, predecessors: bool) -> Answer:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from nearfar.algorithms.frontier.hybrid import hybrid_steps
 from nearfar.algorithms.frontier.two_cost_arrays import solve_two_cost_arrays
-from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import C_NAMES, DeviceGraph, device_graph
 from nearfar.cuda.settle import Criterion, Settle, Steps, settle_loop
-from nearfar.dense import dense_view, fits_dense
+from nearfar.graph.dense import dense_view, fits_dense
 from nearfar.options import LaunchOptions
 from nearfar.registry import Answer, Workspace, variant
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 _LISTS = "algorithms/frontier/frontier.cuh"
 _MATRIX = ("algorithms/frontier/frontier.cuh", "algorithms/frontier/matrix.cuh")

@@ -23,7 +23,7 @@ from nearfar.cuda.settle import Criterion, Settle, Steps, pinned_like
 
 if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["HostSteps", "hybrid_steps"]
 

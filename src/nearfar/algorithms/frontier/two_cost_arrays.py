@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.launch_shapes import resolve
-from nearfar.cuda.runtime import Launch
 from nearfar.cuda.settle import COUNT_SLOTS
 from nearfar.registry import Answer
+from nearfar.system.devices import runtime
+from nearfar.system.devices.runtime import Launch
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
     from nearfar.options import LaunchOptions
     from nearfar.registry import Workspace
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.cpu.potentials import potentials
 from nearfar.errors import OptionError
-from nearfar.graph import Graph
-from nearfar.negative_cycles import potentials
+from nearfar.graph.graph import Graph
 from nearfar.registry import Answer, Request, Variant, Workspace, find, variant
 
 if TYPE_CHECKING:

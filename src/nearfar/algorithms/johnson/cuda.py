@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar.algorithms.johnson.cpu import fits_shifted, shift_rows, shifted, solve_shifted
-from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
-from nearfar.dtypes import unreached_value
+from nearfar.graph.dtypes import unreached_value
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Request, Workspace, find, variant
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["johnson", "johnson_flag", "johnson_prefix", "johnson_queue"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda import runtime
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.algorithms.near_far.driver import Run

@@ -13,7 +13,7 @@ from nearfar.options import DeltaOptions, NoOptions
 from nearfar.registry import Answer, variant
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 
 __all__ = ["BucketCount", "bucketing", "near_far", "workfront_sweep"]

@@ -15,7 +15,7 @@ from nearfar.algorithms.near_far.options import (
 from nearfar.registry import variant
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
     from nearfar.registry import Answer, Workspace
 
 __all__ = ["bucketing", "hybrid_sweep", "near_far", "near_far_host_loop", "workfront_sweep"]

@@ -17,14 +17,14 @@ import numpy as np
 
 from nearfar.algorithms.near_far.buffers import Buffers
 from nearfar.algorithms.near_far.options import paper_delta
-from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
-from nearfar.dtypes import limit_in_dtype, unreached_value
+from nearfar.graph.dtypes import limit_in_dtype, unreached_value
 from nearfar.registry import Answer
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 
 __all__ = ["Policy", "Run", "run"]

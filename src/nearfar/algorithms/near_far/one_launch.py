@@ -26,15 +26,15 @@ from nearfar.algorithms.near_far.one_launch_host import (
 )
 from nearfar.algorithms.near_far.one_launch_ranges import solve_by_ranges
 from nearfar.algorithms.near_far.small_edges import small_edges
-from nearfar.cuda import runtime
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.whole_solve import row_lanes
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.options import DeltaOptions
 from nearfar.registry import Answer
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 
 __all__ = ["KNOBS", "OneLaunchOptions", "first_delta", "range_delta", "solve_in_one_launch"]

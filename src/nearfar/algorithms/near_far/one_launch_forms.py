@@ -17,11 +17,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nearfar.cuda import runtime
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.algorithms.near_far.one_launch import OneLaunchOptions
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["ROAD_LIKE", "Form", "form_of", "give_up", "is_skewed", "learn", "too_narrow"]
 

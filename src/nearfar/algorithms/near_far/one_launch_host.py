@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda import runtime
 from nearfar.cuda.whole_solve import WholeSolve, read_records
-from nearfar.dtypes import limit_in_dtype, unreached_value
 from nearfar.errors import SolverError
+from nearfar.graph.dtypes import limit_in_dtype, unreached_value
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nearfar.algorithms.near_far.one_launch_host import STAGE, Engine, Shape
-from nearfar.cuda import runtime
 from nearfar.cuda.sorted_rows import SEGMENT, sorted_rows
 from nearfar.registry import Answer
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.cuda.sorted_rows import SortedRows
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 
 __all__ = ["KNOBS", "solve_by_ranges"]

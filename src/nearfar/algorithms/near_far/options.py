@@ -9,7 +9,7 @@ from nearfar.errors import OptionError
 from nearfar.options import DeltaOptions
 
 if TYPE_CHECKING:
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
     from nearfar.registry import Request
 
 __all__ = [

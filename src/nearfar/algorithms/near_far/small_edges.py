@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda import runtime
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["SmallEdges", "small_edges"]
 

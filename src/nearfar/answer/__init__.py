@@ -1,0 +1,1 @@
+"""What comes back: paths, their proof, and the map of an answer."""

@@ -1,0 +1,224 @@
+"""A map of travel times: every edge drawn in the colour of how long it takes to get there.
+
+Colouring the streets themselves, rather than filling areas between them, shows only what was
+computed: a bridge that is missing or a one-way street leaves a visible step. Colours come from a
+perceptually uniform map, so equal steps of time look like equal steps.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import GraphError, MissingDependencyError
+from nearfar.graph.dtypes import unreached_value
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+    from nearfar.answer.paths import Paths
+
+__all__ = ["draw_isochrones"]
+
+_METRES_A_DEGREE = 111_320.0
+_PAPER, _INK, _FAINT = "#10131a", "#f2f0ea", "#3a404d"
+
+
+def draw_isochrones(
+    paths: Paths,
+    file: str | os.PathLike[str],
+    *,
+    title: str = "",
+    scale: float = 1.0,
+    unit: str = "",
+    attribution: str | None = None,
+    geographic: bool | None = None,
+    width: float = 8.0,
+    dpi: int = 160,
+) -> None:
+    """Draw the edges of a graph with coordinates, coloured by distance from the source.
+
+    Parameters
+    ----------
+    paths : Paths
+        Its graph has ``coordinates``.
+    file : str or path
+        PNG, SVG or PDF, by suffix.
+    title : str
+    scale : float
+        Distances are divided by this before they are shown: 60 turns seconds into minutes.
+    unit : str
+        Name of the shown unit, such as ``"minutes"``.
+    attribution : str or None
+        Whom the data belongs to; None takes ``graph.attributes["attribution"]``.
+    geographic : bool or None
+        Whether coordinates are longitude and latitude in degrees; None decides by their range.
+    width : float
+        Inches; the height follows from the extent.
+    dpi : int
+
+    Raises
+    ------
+    GraphError
+        If the graph has no coordinates, or no edge with both ends reached.
+    MissingDependencyError
+        Without matplotlib.
+
+    Notes
+    -----
+    O(n + m). An edge takes the mean distance of its ends; edges with an unreached end are drawn
+    faintly.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingDependencyError("maps need matplotlib: pip install 'nearfar[plot]'") from None
+
+    graph = paths.graph
+    if graph.coordinates is None:
+        raise GraphError("the graph has no coordinates: a map needs x and y of every vertex")
+    segments, values, faint = _segments(paths, scale)
+    if not len(segments):
+        raise GraphError("no edge has both ends reached: there is nothing to draw")
+    xy = graph.coordinates
+    shown = np.concatenate([segments, faint]).reshape(-1, 2)
+    low, high = shown.min(axis=0), shown.max(axis=0)
+    if geographic is None:
+        geographic = bool(np.abs(xy[:, 0]).max() <= 180 and np.abs(xy[:, 1]).max() <= 90)
+    # One degree of longitude shrinks towards the poles; the picture keeps true shape at its middle.
+    aspect = 1 / math.cos(math.radians((low[1] + high[1]) / 2)) if geographic else 1.0
+    span = np.maximum(high - low, 1e-12)
+    margin = 0.03 * span
+    inner = float(np.clip(width * span[1] * aspect / span[0], width * 0.5, width * 1.5))
+    head = (0.95 if "\n" in title else 0.65) if title else 0.1
+    height = inner + head + 0.75
+    bottom = 0.75 / height
+
+    figure = Figure(figsize=(width, height), dpi=dpi, facecolor=_PAPER)
+    FigureCanvasAgg(figure)
+    axes = figure.add_axes((0.0, bottom, 1.0, inner / height))
+    axes.set_facecolor(_PAPER)
+    axes.set_xlim(low[0] - margin[0], high[0] + margin[0])
+    axes.set_ylim(low[1] - margin[1], high[1] + margin[1])
+    axes.set_aspect(aspect)
+    axes.set_axis_off()
+
+    lines = _draw_edges(axes, segments, values, faint, len(segments))
+    _draw_source(axes, xy[paths.source])
+    if geographic:
+        _draw_scale_bar(figure, axes, _METRES_A_DEGREE / aspect, bottom)
+    _draw_legend(figure, lines, unit, bottom)
+    owner = attribution if attribution is not None else graph.attributes.get("attribution", "")
+    small: dict[str, Any] = {"color": _INK, "fontsize": 8.5, "alpha": 0.75}
+    figure.text(0.985, 0.22 * bottom, owner, ha="right", va="center", **small)
+    if title:
+        first, _, rest = title.partition("\n")
+        big: dict[str, Any] = {"color": _INK, "fontsize": 17, "fontweight": "bold"}
+        figure.text(0.025, 1 - 0.27 / height, first, ha="left", va="top", **big)
+        figure.text(
+            0.025, 1 - 0.63 / height, rest, ha="left", va="top", **{**small, "fontsize": 11}
+        )
+    figure.savefig(file, facecolor=_PAPER)
+
+
+def _segments(
+    paths: Paths, scale: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Line segments of reached edges with their values, farthest first, and those of the others."""
+    graph = paths.graph
+    xy = graph.coordinates
+    distances = paths._host_distances
+    sources = graph.tails(np.int64)
+    targets = graph.indices
+    # Both directions of a street fall on one line: keep the first of each unordered pair.
+    key = np.minimum(sources, targets).astype(np.int64) * graph.n_vertices
+    key += np.maximum(sources, targets)
+    _, first = np.unique(key, return_index=True)
+    sources, targets = sources[first], targets[first]
+    ends = np.stack([xy[sources], xy[targets]], axis=1)  # type: ignore[index]
+    reached = distances != unreached_value(distances.dtype)
+    both = reached[sources] & reached[targets]
+    mean = distances[sources[both]].astype(np.float64)
+    mean = (mean + distances[targets[both]]) / (2 * scale)
+    # Near streets are drawn last and so lie on top where lines cross.
+    order = np.argsort(-mean, kind="stable")
+    return ends[both][order], mean[order], ends[~both]
+
+
+def _colours() -> Any:
+    """Bright near the source, dark far away, never as dark as the paper."""
+    from matplotlib import colormaps
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list(
+        "travel", colormaps["inferno"](np.linspace(0.97, 0.22, 256))
+    )
+
+
+def _draw_edges(
+    axes: Any,
+    segments: NDArray[np.float64],
+    values: NDArray[np.float64],
+    faint: NDArray[np.float64],
+    count: int,
+) -> Any:
+    from matplotlib.collections import LineCollection
+
+    # Lines get thinner as there are more of them; beyond a million it is a texture anyway.
+    width = float(np.clip(130 / math.sqrt(max(count, 1)), 0.25, 2.0))
+    style: dict[str, Any] = {"capstyle": "round", "joinstyle": "round"}
+    axes.add_collection(LineCollection(list(faint), colors=_FAINT, linewidths=width * 0.6, **style))
+    lines = LineCollection(list(segments), cmap=_colours(), linewidths=width, **style)
+    lines.set_array(values)
+    # A tunnel that is far by any way would take most of the colours for itself: where the last
+    # hundredth reaches far beyond the rest, the scale ends before it and the legend shows an arrow.
+    top, rest = float(values.max()), float(np.quantile(values, 0.99))
+    lines.set_clim(0, (rest if rest < 0.85 * top else top) or 1.0)
+    axes.add_collection(lines)
+    return lines
+
+
+def _draw_source(axes: Any, at: NDArray[np.float64]) -> None:
+    axes.plot(*at, "o", markersize=17, markerfacecolor="none", markeredgecolor=_INK, alpha=0.55)
+    axes.plot(*at, "o", markersize=9, color="#2ec4ff", markeredgecolor=_INK, markeredgewidth=1.8)
+
+
+def _draw_scale_bar(figure: Any, axes: Any, metres_a_unit: float, bottom: float) -> None:
+    """A bar of a round length, about an eighth of the width, at the lower left."""
+    left, right = axes.get_xlim()
+    wanted = (right - left) * metres_a_unit / 8
+    power = 10 ** math.floor(math.log10(wanted))
+    metres = max(step * power for step in (1, 2, 5) if step * power <= wanted)
+    share = metres / metres_a_unit / (right - left)
+    box = axes.get_position(original=False)
+    share *= box.width
+    y = 0.62 * bottom
+    from matplotlib.lines import Line2D
+
+    figure.add_artist(
+        Line2D([0.025, 0.025 + share], [y, y], color=_INK, linewidth=2, solid_capstyle="butt")
+    )
+    label = f"{metres / 1000:g} km" if metres >= 1000 else f"{metres:g} m"
+    figure.text(0.025, 0.22 * bottom, label, color=_INK, fontsize=8.5, va="center", alpha=0.75)
+
+
+def _draw_legend(figure: Any, lines: Any, unit: str, bottom: float) -> None:
+    box = figure.add_axes((0.3, 0.55 * bottom, 0.4, 0.14 * bottom))
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+    ticks = MaxNLocator(nbins=8, steps=[1, 2, 5, 10])
+    extend = "max" if float(lines.get_array().max()) > lines.get_clim()[1] else "neither"
+    bar = figure.colorbar(
+        lines, cax=box, orientation="horizontal", ticks=ticks, extend=extend, extendfrac=0.03
+    )
+    bar.outline.set_visible(False)
+    box.xaxis.set_major_formatter(StrMethodFormatter("{x:,.6g}"))
+    box.tick_params(color=_INK, labelcolor=_INK, labelsize=9, length=0, pad=3)
+    if unit:
+        text = {"color": _INK, "fontsize": 9, "va": "center", "alpha": 0.75}
+        figure.text(0.71, 0.62 * bottom, unit, ha="left", **text)

@@ -1,0 +1,246 @@
+"""Paths: one answer from one source: distances, predecessors, the paths, how it was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.cpu.predecessors import tight_predecessors
+from nearfar.errors import OutOfMemoryError, UnreachableError
+from nearfar.graph.dtypes import unreached_value
+from nearfar.system.devices.runtime import download, is_device_array, upload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["FlatPaths", "Paths"]
+
+
+@dataclass(frozen=True, slots=True)
+class FlatPaths:
+    """Many paths in flat arrays.
+
+    Attributes
+    ----------
+    offsets : int64 array, shape (k + 1,)
+        Path ``i`` is ``vertices[offsets[i]:offsets[i + 1]]``; empty for an unreachable target.
+    vertices : int array
+        Vertex indices, each path from the source to its target.
+    """
+
+    offsets: NDArray[np.int64]
+    vertices: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i: int) -> NDArray[Any]:
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"path {i} of {len(self)}")
+        i %= len(self)
+        return self.vertices[self.offsets[i] : self.offsets[i + 1]]
+
+
+@dataclass(slots=False, repr=False, eq=False)
+class Paths:
+    """The answer for one source, as :func:`nearfar.sssp` makes it.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph it belongs to.
+    source : int
+        Vertex index of the source.
+    distances : array, shape (n,)
+        Dtype of the weights (int32 without weights; int64 when a 32-bit sum would not fit).
+        Unreached is inf, or the maximum of an integer dtype; :attr:`reachable` says so without
+        sentinels. NumPy, or CuPy for an answer that was asked for on the GPU.
+    engine : str
+        Id of the variant that ran.
+    reason : str
+        Why it was chosen.
+    stats : dict
+        Seconds and counters of the run.
+    limit : int, float or None
+        Distances above it were left unreached.
+    """
+
+    graph: Graph
+    source: int
+    distances: Any
+    engine: str = ""
+    reason: str = ""
+    stats: dict[str, Any] = field(default_factory=dict)
+    limit: Any = None
+    _predecessors: Any = None
+
+    @property
+    def predecessors(self) -> Any:
+        """Predecessor of every vertex on a shortest path, -1 for none; made on first use.
+
+        Lies where the distances lie: a CuPy array for an answer that was asked for on the GPU.
+        """
+        if self._predecessors is None:
+            self._predecessors = self._find_predecessors()
+        return self._predecessors
+
+    def _find_predecessors(self) -> Any:
+        on_host = isinstance(self.distances, np.ndarray) and not is_device_array(self.distances)
+        if on_host and self.engine.endswith("@cuda") and self.graph.cache.get("cuda"):
+            # The edges lie on the device already: there and back costs less than a pass here.
+            try:
+                return download(tight_predecessors(self.graph, self.source, upload(self.distances)))
+            except OutOfMemoryError:
+                pass
+        return tight_predecessors(self.graph, self.source, self.distances)
+
+    @property
+    def _host_predecessors(self) -> NDArray[Any]:
+        from nearfar.graph.build import as_numpy
+
+        return as_numpy(self.predecessors, "predecessors")
+
+    @cached_property
+    def _host_distances(self) -> NDArray[Any]:
+        from nearfar.graph.build import as_numpy
+
+        return as_numpy(self.distances, "distances")
+
+    @property
+    def reachable(self) -> Any:
+        """Bool array, shape (n,): which vertices were reached."""
+        return self.distances != unreached_value(np.dtype(self.distances.dtype))
+
+    @cached_property
+    def _summary(self) -> tuple[int, int]:
+        from nearfar import _cpu
+
+        reached, farthest = _cpu.distance_summary(self._host_distances)
+        return int(reached), int(farthest)
+
+    @property
+    def n_reached(self) -> int:
+        """How many vertices were reached, the source included."""
+        return self._summary[0]
+
+    @property
+    def farthest(self) -> int:
+        """Index of a reached vertex of greatest distance (the smallest such index)."""
+        return self._summary[1]
+
+    def distance_to(self, target: Any) -> Any:
+        """Distance of one vertex.
+
+        Parameters
+        ----------
+        target : int or vertex name
+
+        Returns
+        -------
+        int or float
+            A Python number in units of the weights; inf when it was not reached.
+        """
+        value = self._host_distances[self.graph.index_of(target, "target")]
+        return float("inf") if value == unreached_value(value.dtype) else value.item()
+
+    def path_to(self, target: Any) -> list[Any]:
+        """The vertices of a shortest path.
+
+        Parameters
+        ----------
+        target : int or vertex name
+
+        Returns
+        -------
+        list
+            External names, source first, target last.
+
+        Raises
+        ------
+        UnreachableError
+            If the target was not reached.
+        """
+        end = self.graph.index_of(target, "target")
+        if self._host_distances[end] == unreached_value(self._host_distances.dtype):
+            beyond = "" if self.limit is None else f" within the limit {self.limit}"
+            raise UnreachableError(
+                f"vertex {target!r} is not reached from {self.graph.name_of(self.source)!r}{beyond}"
+            )
+        steps = self.paths_to([target])[0]
+        return [self.graph.name_of(v) for v in steps]
+
+    def paths_to(self, targets: Iterable[Any]) -> FlatPaths:
+        """Shortest paths to many targets as flat arrays of vertex indices.
+
+        All paths advance together, so the cost is the sum of their lengths with one vectorised step
+        a hop.
+
+        Parameters
+        ----------
+        targets : iterable of int or vertex name
+
+        Returns
+        -------
+        FlatPaths
+            One path a target, in their order; empty for one that was not reached.
+        """
+        ends = np.array([self.graph.index_of(t, "target") for t in targets], dtype=np.int64)
+        predecessors = self._host_predecessors
+        reached = self._host_distances[ends] != unreached_value(self._host_distances.dtype)
+        lengths = reached.astype(np.int64)
+        at = np.where(reached, ends, -1)
+        hops = [at]
+        while True:
+            at = np.where(at >= 0, predecessors[np.maximum(at, 0)], -1)
+            if not (at >= 0).any():
+                break
+            lengths += at >= 0
+            hops.append(at)
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        vertices = np.empty(offsets[-1], dtype=predecessors.dtype)
+        for back, row in enumerate(hops):
+            here = np.flatnonzero(row >= 0)
+            vertices[offsets[here + 1] - 1 - back] = row[here]
+        return FlatPaths(offsets, vertices)
+
+    def tree(self) -> Graph:
+        """The shortest-path tree.
+
+        Returns
+        -------
+        Graph
+            The same vertices and, of the edges, only those from a predecessor to its vertex.
+        """
+        from nearfar.graph.graph import Graph
+
+        predecessors = self._host_predecessors
+        reached = np.flatnonzero(predecessors >= 0)
+        before = predecessors[reached]
+        weights = self._host_distances[reached] - self._host_distances[before]
+        return Graph.from_edges(
+            before,
+            reached,
+            weights if self.graph.is_weighted else None,
+            n_vertices=self.graph.n_vertices,
+            vertex_names=self.graph.vertex_names,
+            coordinates=self.graph.coordinates,
+        )
+
+    def __repr__(self) -> str:
+        seconds = self.stats.get("seconds")
+        time = "" if seconds is None else f", {seconds * 1e3:.3g} ms"
+        name = self.graph.name_of(self.source)
+        farthest = self.distance_to(self.graph.name_of(self.farthest))
+        shown = f"{farthest:.6g}" if isinstance(farthest, float) else farthest
+        return (
+            f"Paths(source={name!r}, reached {self.n_reached:,} of {self.graph.n_vertices:,}, "
+            f"farthest {shown}, "
+            f"{self.distances.dtype}, {self.engine}{time})"
+        )

@@ -1,0 +1,204 @@
+"""The proof of an answer in O(n + m), sound for zero-weight edges and independent of the solver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import GraphError, OptionError, ProofError, VertexError
+from nearfar.graph.build import as_numpy
+from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value
+from nearfar.options import check_limit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.answer.paths import Paths
+    from nearfar.graph.graph import Graph
+
+__all__ = ["certify", "verify"]
+
+_BROKEN = {
+    1: "the source {v} has distance {dv}, not 0",
+    2: "vertex {v} has distance {dv}, which no path with these weights can have",
+    3: "vertex {v} has distance {dv}, beyond the limit {limit}",
+    4: "vertex {v} is unreached, but the edge from {u} (distance {du}) reaches it",
+    5: "vertex {v} has distance {dv}, but the edge from {u} (distance {du}) gives a shorter one",
+    6: "the source {v} has predecessor {u}: it must have none",
+    7: "the distance of vertex {v} through {u} (distance {du}) does not fit the dtype",
+    8: "vertex {v} has predecessor {u}, which is no vertex",
+    9: "vertex {v} has distance {dv}, but no predecessor with a tight edge leads to it",
+    10: "vertex {v} (distance {dv}) has predecessor {u}: unreached vertices have and are none",
+    11: "no edge from the predecessor {u} (distance {du}) gives vertex {v} its distance {dv}",
+    12: "the predecessors of vertex {v} run in a circle through {u} and never reach the source",
+}
+
+
+def certify(
+    graph: Graph,
+    source: int,
+    distances: Any,
+    predecessors: Any = None,
+    limit: Any = None,
+) -> None:
+    """Prove distances and predecessors given as plain arrays.
+
+    Proven are: the source has distance 0; no edge can still be relaxed (up to the limit); reached
+    and unreached agree across every edge; each reached vertex has a tight edge from its
+    predecessor; and the predecessors form a tree rooted at the source. The last point is needed:
+    two vertices joined by zero-weight edges could vouch for each other's wrong distance. O(n + m).
+
+    Parameters
+    ----------
+    graph : Graph
+    source : int
+        Vertex index.
+    distances : array, shape (n,)
+        Dtype of the weights, or int64 for an int32 graph. Where only one of them is a float, or
+        they are floats of two lengths, both are taken as float64.
+    predecessors : int array, shape (n,), or None
+        None derives them from tight edges; that fails where no tree exists. With negative weights
+        and a limit they are needed, also of what lies beyond the limit: paths may lead over it.
+    limit : number or None
+        The inclusive limit the run was given.
+
+    Raises
+    ------
+    ProofError
+        Naming the first vertex or edge that breaks the proof.
+    VertexError, OptionError, GraphError
+        For a source that is no vertex, a limit that is no number, arrays of another kind.
+    """
+    from nearfar import _cpu
+
+    start = _vertex(graph, source)
+    values = _distances(graph, distances)
+    limit = check_limit(limit, values.dtype)
+    if values.shape != (graph.n_vertices,):
+        raise ProofError(f"distances have shape {values.shape}: expected ({graph.n_vertices},)")
+    solved = graph if values.dtype == graph.weight_dtype else graph.astype(values.dtype)
+    trees = None
+    if predecessors is not None:
+        trees = _predecessors(graph, predecessors)
+        if trees.shape != values.shape:
+            raise ProofError(f"predecessors have shape {trees.shape}: expected {values.shape}")
+    if limit is not None and limit < 0 and not graph.n_negative:
+        return _prove_nothing_reached(values, trees, limit)
+    if graph.n_negative and limit is not None:
+        values, limit = _without_limit(solved, start, values, trees, limit), None
+    code, u, v = _cpu.verify(solved.view, start, values, trees, bool(graph.n_negative), limit)
+    if code:
+        du = values[u] if 0 <= u < len(values) else "none"
+        raise ProofError(_BROKEN[code].format(u=u, v=v, du=du, dv=values[v], limit=limit))
+
+
+def _prove_nothing_reached(values: NDArray[Any], trees: NDArray[Any] | None, limit: Any) -> None:
+    """A limit below 0 leaves out the source itself."""
+    reached = values != unreached_value(values.dtype)
+    if reached.any():
+        v = int(np.argmax(reached))
+        raise ProofError(_BROKEN[3].format(v=v, dv=values[v], limit=limit))
+    if trees is not None and (trees >= 0).any():
+        v = int(np.argmax(trees >= 0))
+        raise ProofError(_BROKEN[10].format(u=trees[v], v=v, dv=values[v]))
+
+
+def _without_limit(
+    graph: Graph, start: int, values: NDArray[Any], trees: NDArray[Any] | None, limit: Any
+) -> NDArray[Any]:
+    """Distances along the whole tree, after checking that the limit makes ``values`` of them. O(m).
+
+    With negative weights a vertex within the limit may hang from one beyond it, so the masked
+    distances alone prove nothing.
+    """
+    if trees is None:
+        raise OptionError(
+            "with negative weights and a limit the proof needs the predecessors too: a path may "
+            "lead over vertices beyond the limit"
+        )
+    n = graph.n_vertices
+    wrong = (trees < -1) | (trees >= n)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ProofError(_BROKEN[8].format(u=trees[at], v=at))
+    rows = graph.tails(np.int64)
+    on_tree = trees[graph.indices] == rows
+    none = unreached_value(values.dtype)
+    step = np.full(n, none, dtype=values.dtype)  # the lightest edge from the predecessor
+    np.minimum.at(step, graph.indices[on_tree], graph.effective_weights[on_tree])
+    children = np.argsort(trees, kind="stable")
+    first = np.searchsorted(trees[children], np.arange(n + 1))
+    whole = np.full(n, none, dtype=values.dtype)
+    whole[start] = 0
+    open_ = [start]
+    while open_:
+        u = open_.pop()
+        for v in children[first[u] : first[u + 1]].tolist():
+            if step[v] == none:
+                raise ProofError(_BROKEN[11].format(u=u, v=v, du=whole[u], dv=values[v]))
+            if whole[v] == none:  # all but the source
+                whole[v] = whole[u] + step[v]
+                open_.append(v)
+    kept = np.where(whole > limit, none, whole)
+    if not np.array_equal(kept, values):
+        v = int(np.argmax(kept != values))
+        raise ProofError(
+            f"vertex {v} has distance {values[v]}, but its path has length {whole[v]} and the "
+            f"limit is {limit}"
+        )
+    return whole
+
+
+def _vertex(graph: Graph, source: Any) -> int:
+    if isinstance(source, (bool, np.bool_)) or not isinstance(source, (int, np.integer)):
+        raise VertexError(f"source {source!r} is not an integer: give the index of a vertex")
+    if not 0 <= source < graph.n_vertices:
+        raise VertexError(f"source {source} is outside the graph of {graph.n_vertices} vertices")
+    return int(source)
+
+
+def _distances(graph: Graph, given: Any) -> NDArray[Any]:
+    """Contiguous distances in a dtype that the weights take too."""
+    values = as_numpy(given, "distances")
+    dtype = values.dtype.newbyteorder("=")
+    if dtype not in WEIGHT_DTYPES:
+        raise GraphError(
+            f"distances have dtype {values.dtype}: give int32, int64, float32 or float64"
+        )
+    floats = "f" in (dtype.kind, graph.weight_dtype.kind)
+    if floats and dtype != graph.weight_dtype:  # never weights that were rounded for the proof
+        dtype = np.dtype(np.float64)
+    return np.ascontiguousarray(values, dtype=dtype)
+
+
+def _predecessors(graph: Graph, given: Any) -> NDArray[Any]:
+    """Contiguous predecessors in the graph's index dtype; none is cut to fit it."""
+    trees = as_numpy(given, "predecessors")
+    if trees.size and trees.dtype.kind not in "iu":
+        raise GraphError(f"predecessors have dtype {trees.dtype}: give integers")
+    bounds = np.iinfo(graph.index_dtype)
+    outside = (trees < bounds.min) | (trees > bounds.max)
+    if outside.any():
+        at = int(np.argmax(outside))
+        raise ProofError(_BROKEN[8].format(u=trees.flat[at], v=at))
+    return np.ascontiguousarray(trees, dtype=graph.index_dtype)
+
+
+def verify(graph: Graph, paths: Paths) -> None:
+    """Prove an answer, or raise; see :func:`certify` for what is proven.
+
+    Predecessors are proven when the answer has them, and derived otherwise.
+
+    Parameters
+    ----------
+    graph : Graph
+    paths : Paths
+
+    Raises
+    ------
+    ProofError
+        Naming the first vertex or edge that breaks the proof.
+    """
+    limit = paths.stats.get("proof_limit", paths.limit)
+    certify(graph, paths.source, paths.distances, paths._predecessors, limit)

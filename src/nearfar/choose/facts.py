@@ -1,0 +1,110 @@
+"""Cheap statistics of a graph that the cost models ask for; each is measured once and cached.
+
+None costs more than a small part of a solve. How far a graph reaches is not measured by whole
+sweeps, which would cost as much as an answer, but by two sampled ones: breadth-first balls that
+stop after some thousand vertices. How fast they grow says what the rest will do. In a graph of
+dimension d (a road network has about 2) a ball of h hops has in the order of h^d vertices, so the
+whole graph is (n / ball)^(1/d) times wider; where a ball grows geometrically, d is large and the
+estimate hardly more than the hops seen.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from nearfar.graph.graph import Graph
+
+__all__ = ["degree_spread", "estimated_hops", "statistics", "weight_spread"]
+
+_BALL = 2048  # vertices at which a sampled sweep stops
+_EDGES = 1 << 15  # edges at which it stops
+_LEVELS = 64  # hops at which it stops
+_ROW = 1 << 12  # edges looked at in one row
+_SAMPLE = 512
+
+
+def weight_spread(graph: Graph) -> float:
+    """Mean over median of the weights, from an evenly spaced sample; 1 without weights.
+
+    Near 1 for weights drawn evenly; hundreds where a few edges are far heavier than the rest, which
+    makes a bucket width that suits all of them impossible.
+    """
+    found = graph.cache.get("weight_spread")
+    if found is None:
+        found = 1.0
+        if graph.is_weighted and graph.n_edges:
+            step = max(1, graph.n_edges // _SAMPLE)
+            sample = np.abs(graph.weight_sample(step).astype(np.float64))
+            middle = float(np.median(sample))
+            mean = float(sample.mean())
+            found = mean / middle if middle > 0 else (math.inf if mean > 0 else 1.0)
+        graph.cache["weight_spread"] = found
+    return float(found)
+
+
+def degree_spread(graph: Graph) -> float:
+    """Greatest out-degree over the mean; 0 without edges. O(n) once."""
+    return graph.max_degree / graph.mean_degree if graph.n_edges else 0.0
+
+
+def estimated_hops(graph: Graph) -> float:
+    """About how many hops a search from anywhere takes to its farthest vertex; cached.
+
+    The greater of two sampled sweeps, one from the vertex of largest degree and one from the vertex
+    that it saw last.
+    """
+    found = graph.cache.get("estimated_hops")
+    if found is None:
+        found = 0.0
+        if graph.n_edges:
+            first, last = _ball(graph, graph.widest_vertex)
+            again, _ = _ball(graph, last)
+            found = max(first, again)
+        graph.cache["estimated_hops"] = found
+    return float(found)
+
+
+def _ball(graph: Graph, start: int) -> tuple[float, int]:
+    """Hops to the end of the graph, extrapolated from a ball, and a vertex of the ball's rim."""
+    n = graph.n_vertices
+    seen = np.zeros(n, dtype=np.bool_)
+    seen[start] = True
+    frontier = np.array([start], dtype=np.int64)
+    sizes = [1]
+    scanned = 0
+    while len(sizes) <= _LEVELS and sizes[-1] < _BALL and scanned < _EDGES:
+        near = graph.rows_of(frontier, _ROW)
+        scanned += len(near)
+        new = np.unique(near[~seen[near]]).astype(np.int64)
+        if not len(new):  # the whole reach was seen
+            return float(len(sizes) - 1), int(frontier[-1])
+        seen[new] = True
+        frontier = new
+        sizes.append(sizes[-1] + len(new))
+    last = int(frontier[-1])
+    hops, ball = len(sizes) - 1, sizes[-1]
+    half = max(hops // 2, 1)
+    if hops < 2:  # one hop saw it all: a hub; its neighbours see the rest
+        return hops + math.log(max(n / ball, 1.0)) / math.log(max(graph.mean_degree, 2.0)), last
+    # Growth between half the radius and the whole: 2^d on a d-dimensional graph.
+    dimension = max(math.log(ball / sizes[half]) / math.log(hops / half), 1.0)
+    return hops * max(n / ball, 1.0) ** (1.0 / dimension), last
+
+
+def statistics(graph: Graph) -> dict[str, Any]:
+    """All that the models look at, as plain data."""
+    return {
+        "vertices": graph.n_vertices,
+        "edges": graph.n_edges,
+        "mean_degree": graph.mean_degree,
+        "degree_spread": degree_spread(graph),
+        "weight_spread": weight_spread(graph),
+        "estimated_hops": estimated_hops(graph),
+        "negative_edges": graph.n_negative,
+        "weights": graph.weight_dtype.name if graph.is_weighted else "none",
+        "on_device": graph.on_device or "cuda" in graph.cache,
+    }

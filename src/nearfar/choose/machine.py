@@ -1,0 +1,184 @@
+"""How fast this machine is, beside the machines that the cost models were fitted on.
+
+The models in ``choose_cpu``, ``choose_cuda`` and ``choose_batch`` give seconds on the defaults: two
+cores of an AMD EPYC, and an H100 over PCI Express. ``nearfar tune`` measures the machine at hand
+and keeps, in ``machine.json`` of the cache folder, a factor a variant and the speed of transfers;
+from then on estimates are multiplied by them. One entry a processor and one a GPU.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from nearfar.errors import VariantUnavailable
+from nearfar.system import cache
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = [
+    "CPU",
+    "H100",
+    "Machine",
+    "assumed",
+    "generation",
+    "graphics",
+    "machine",
+    "processor",
+    "profile_path",
+    "reset",
+    "store",
+    "stored",
+]
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Speeds of one processor or one GPU.
+
+    Attributes
+    ----------
+    factors : dict of str to float
+        Variant id: measured over modelled seconds; 1 where nothing was measured.
+    transfer : float
+        Bytes a second between host memory and the device; 0 for a processor.
+    launch : float
+        Seconds of a call that launches once and reads counters back; 0 for a processor.
+    gain : float
+        How many times faster two workers are than one; 0 for a GPU.
+    measured : str
+        Date of the measurement; empty for the defaults.
+    """
+
+    factors: dict[str, float] = field(default_factory=dict)
+    transfer: float = 0.0
+    launch: float = 0.0
+    gain: float = 0.0
+    measured: str = ""
+
+    def factor(self, identity: str) -> float:
+        """By how much the model's seconds for a variant are to be multiplied."""
+        return self.factors.get(identity, 1.0)
+
+
+#: Defaults: what the models were fitted on.
+CPU = Machine(gain=1.5)
+H100 = Machine(transfer=12e9, launch=60e-6)
+
+
+_generation = 0
+
+
+def generation() -> int:
+    """Counts changes of the file by this process: choices made before one are made anew."""
+    return _generation
+
+
+def profile_path() -> Path:
+    """The file of measured machines: ``machine.json`` in the cache folder."""
+    return cache.folder() / "machine.json"
+
+
+@functools.cache
+def processor() -> str:
+    """Name of the processor, with its number of cores."""
+    import platform
+
+    from nearfar.graph.build import default_threads
+
+    name = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            name = next(ln.split(":", 1)[1].strip() for ln in lines if ln.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return f"cpu: {name}, {default_threads()} cores"
+
+
+def graphics() -> str:
+    """Name of the GPU."""
+    from nearfar.system.devices import runtime
+
+    return f"cuda: {runtime.device().name}"
+
+
+def stored() -> dict[str, Any]:
+    """All entries of the file."""
+    return cache.load(profile_path(), "machines", _FORMAT)
+
+
+_assumed: dict[str, Machine] = {}
+
+
+@contextlib.contextmanager
+def assumed(device: str, what: Machine) -> Iterator[None]:
+    """Let :func:`machine` answer ``what`` for a device: to calibrate, and to try other machines."""
+    global _generation
+    before = _assumed.get(device)
+    _assumed[device] = what
+    _generation += 1
+    try:
+        yield
+    finally:
+        _generation += 1
+        if before is None:
+            del _assumed[device]
+        else:
+            _assumed[device] = before
+
+
+def machine(device: str) -> Machine:
+    """What is known of the processor (``"cpu"``) or the GPU (``"cuda"``) of this machine.
+
+    Where there is no GPU, the defaults: those of an H100.
+    """
+    if device in _assumed:
+        return _assumed[device]
+    default = H100 if device == "cuda" else CPU
+    entries = stored()
+    if not entries:
+        return default
+    try:
+        entry = entries[graphics() if device == "cuda" else processor()]
+        return Machine(
+            factors={str(name): float(value) for name, value in entry["factors"].items()},
+            transfer=float(entry["transfer"]),
+            launch=float(entry["launch"]),
+            gain=float(entry["gain"]),
+            measured=str(entry["measured"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, VariantUnavailable):
+        return default
+
+
+def store(name: str, found: Machine) -> Path:
+    """Keep the speeds of a processor or GPU. Returns the file.
+
+    Raises
+    ------
+    CacheError
+        If the file cannot be written.
+    """
+    global _generation
+    _generation += 1
+    entry = {name: asdict(found)}
+    cache.update(
+        profile_path(), "machines", _FORMAT, lambda known: {**known, **entry}, "machine speeds"
+    )
+    return profile_path()
+
+
+def reset() -> bool:
+    """Forget what was measured; the defaults hold again. Returns whether there was anything."""
+    global _generation
+    _generation += 1
+    had = bool(stored())
+    if had:
+        cache.update(profile_path(), "machines", _FORMAT, lambda _: {}, "machine speeds")
+    return had

@@ -1,0 +1,1 @@
+"""Machinery on CPU cores that families share: heaps, buckets, workers, predecessors."""

@@ -1,0 +1,431 @@
+"""Building a Graph from arrays, edge lists and SciPy matrices; adopt.py has the other sources.
+
+Each ``from_*`` function here becomes a class method of :class:`nearfar.Graph`. All of them end in
+:func:`validate`, the one place that checks arrays.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from nearfar.errors import GraphError, OutOfMemoryError
+from nearfar.graph.dtypes import WEIGHT_DTYPES
+from nearfar.system.memory import free_memory
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from nearfar.graph.graph import Graph
+
+_INT32_MAX = 2**31 - 1
+
+#: Fewer vertices fit everywhere.
+_MANY = 1 << 24
+
+
+def default_threads() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def index_dtype(n: int, m: int) -> np.dtype[Any]:
+    """int32 while vertices and edges fit it, else int64."""
+    return np.dtype(np.int32 if max(n, m) < _INT32_MAX else np.int64)
+
+
+def on_device(values: Any) -> bool:
+    """Whether an array lives on a CUDA device: CuPy's, or another library's through DLPack."""
+    if type(values) is np.ndarray or values is None:
+        return False
+    if hasattr(values, "__cuda_array_interface__"):
+        return True
+    kind = getattr(values, "__dlpack_device__", None)
+    return kind is not None and int(kind()[0]) == 2
+
+
+def as_numpy(values: Any, what: str) -> NDArray[Any]:
+    """NumPy array of anything array-like; DLPack and CuPy arrays are copied where needed."""
+    if on_device(values):
+        from nearfar.system.devices.runtime import download, upload
+
+        return download(upload(values))
+    if isinstance(values, np.ndarray):
+        return values
+    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+        try:
+            return np.from_dlpack(values)
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise GraphError(f"{what} cannot be read through DLPack: {error}") from None
+    return np.asarray(values)
+
+
+def as_weights(weights: Any) -> NDArray[Any]:
+    """Weights in one of the four dtypes; smaller integers widen to int32, float16 to float32."""
+    array = as_numpy(weights, "weights")
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind == "b" or (kind in "iu" and size < 4):
+        return array.astype(np.int32)
+    if kind == "u":
+        wide = array.astype(np.int64)
+        if size == 8 and array.size and int(array.max()) > np.iinfo(np.int64).max:
+            raise GraphError("weights above 2**63 - 1 do not fit int64: scale them down")
+        return wide
+    if array.dtype == np.float16:
+        return array.astype(np.float32)
+    if array.dtype.isnative and array.dtype in WEIGHT_DTYPES:
+        return array
+    if kind == "i" or (kind == "f" and size <= 8):
+        return array.astype(array.dtype.newbyteorder("="))
+    raise GraphError(f"weights have dtype {array.dtype}: use int32, int64, float32 or float64")
+
+
+def as_indices(values: Any, what: str) -> NDArray[Any]:
+    """A one-dimensional integer array; floats are refused rather than cut off."""
+    array = as_numpy(values, what)
+    if array.ndim != 1:
+        raise GraphError(f"{what} has {array.ndim} dimensions: give a one-dimensional array")
+    if array.size and array.dtype.kind not in "iu":
+        raise GraphError(f"{what} has dtype {array.dtype}: give integers")
+    return array
+
+
+def validate(
+    indptr: Any, indices: Any, weights: Any
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None, dict[str, Any]]:
+    """Check CSR arrays and bring them to the library's dtypes, without copying where they fit.
+
+    Returns
+    -------
+    indptr, indices, weights : arrays
+        Contiguous and read-only.
+    scan : dict
+        ``n_negative, first_negative, n_zero, min, max, mean`` of the weights.
+
+    Raises
+    ------
+    GraphError
+        Naming the first entry that is wrong.
+    """
+    from nearfar import _cpu
+
+    indptr, indices = as_indices(indptr, "indptr"), as_indices(indices, "indices")
+    if len(indptr) == 0:
+        raise GraphError("indptr is empty: a graph of n vertices has n + 1 entries")
+    n, m = len(indptr) - 1, len(indices)
+    threads = default_threads()
+    dtype = index_dtype(n, m)
+    if indptr.dtype.itemsize > dtype.itemsize or indptr.dtype.kind == "u":
+        out = (indptr < 0) | (indptr > m) if indptr.dtype.kind == "i" else indptr > m
+        if out.any():
+            at = int(np.argmax(out))
+            raise GraphError(f"indptr[{at}] is {indptr[at]}: it must never fall and end at {m}")
+    if indices.dtype.itemsize > dtype.itemsize or indices.dtype.kind == "u":
+        outside = indices >= n if indices.dtype.kind == "u" else (indices < 0) | (indices >= n)
+        if outside.any():
+            at = int(np.argmax(outside))
+            refuse_index(at, indices[at], n)
+    indptr = np.ascontiguousarray(indptr, dtype=dtype)
+    indices = np.ascontiguousarray(indices, dtype=dtype)
+    bad = _cpu.first_bad_indptr(indptr, m)
+    if bad >= 0:
+        refuse_row(bad, indptr[bad], m)
+    bad = _cpu.first_bad_index(indices, n, threads)
+    if bad >= 0:
+        refuse_index(bad, indices[bad], n)
+    one = 1 if m else 0
+    scan = {
+        "n_negative": 0,
+        "first_negative": -1,
+        "n_zero": 0,
+        "min": one,
+        "max": one,
+        "mean": float(one),
+    }
+    if weights is not None:
+        weights = np.ascontiguousarray(as_weights(weights))
+        if weights.shape != (m,):
+            raise GraphError(f"weights has shape {weights.shape}, but there are {m} edges")
+        scan = _cpu.weight_scan(weights, threads)
+        if scan["n_nonfinite"]:
+            at = scan["first_nonfinite"]
+            refuse_weight(at, weights[at], scan["n_nonfinite"])
+        if scan["negative_zero"]:
+            weights = weights + weights.dtype.type(0)  # -0.0 + 0.0 is 0.0
+    return _frozen(indptr), _frozen(indices), None if weights is None else _frozen(weights), scan
+
+
+def csr_arrays(matrix: Any) -> tuple[Any, Any, Any]:
+    """``indptr, indices, data`` of a square sparse matrix in CSR.
+
+    Raises
+    ------
+    GraphError
+        If the row starts are not one a row and one: they were changed by hand.
+    """
+    csr = matrix.tocsr()
+    n, starts = csr.shape[0], len(csr.indptr)
+    if starts != n + 1:
+        raise GraphError(f"indptr has {starts} entries: a matrix of {n} rows has {n + 1}")
+    return csr.indptr, csr.indices, csr.data
+
+
+def refuse_row(at: int, value: Any, m: int) -> NoReturn:
+    """Say what is wrong with a row's start."""
+    rule = "it must start at 0" if at == 0 else f"it must never fall and end at {m}"
+    raise GraphError(f"indptr[{at}] is {value}: {rule}")
+
+
+def refuse_index(at: int, value: Any, n: int) -> NoReturn:
+    """Say what is wrong with an edge's target."""
+    valid = f"vertices are 0 to {n - 1}" if n else "the graph has no vertices"
+    raise GraphError(f"edge {at} goes to {value}: {valid}")
+
+
+def refuse_weight(at: int, value: Any, count: int) -> NoReturn:
+    """Say what is wrong with an edge's weight."""
+    raise GraphError(
+        f"weight of edge {at} is {value} ({count} such edges): weights must be finite; leave "
+        "missing edges out"
+    )
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """A read-only view; the caller's own array keeps its flag."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def from_csr(
+    cls: type[Graph],
+    indptr: ArrayLike,
+    indices: ArrayLike,
+    weights: ArrayLike | None = None,
+    *,
+    directed: bool = True,
+    vertex_names: ArrayLike | None = None,
+    coordinates: ArrayLike | None = None,
+    attributes: dict[str, Any] | None = None,
+) -> Graph:
+    """Make a graph from compressed sparse rows, sharing the arrays where dtypes allow.
+
+    Parameters
+    ----------
+    indptr, indices, weights
+        As in :class:`Graph`; any integer or float dtype, NumPy or anything with DLPack.
+    directed : bool
+        False states that both directions of every edge are in the arrays.
+    vertex_names, coordinates, attributes
+        As in :class:`Graph`.
+
+    Returns
+    -------
+    Graph
+        Device arrays are checked and kept where they are, and answers for them stay there; host
+        copies are made when something asks for them.
+    """
+    given = [array for array in (indptr, indices, weights) if array is not None]
+    plain = vertex_names is None and coordinates is None and not attributes
+    if plain and all(map(on_device, given)):
+        from nearfar.graph.on_device import from_device_arrays
+
+        return from_device_arrays(indptr, indices, weights, directed=directed)
+    graph = cls(
+        as_numpy(indptr, "indptr"),
+        as_numpy(indices, "indices"),
+        None if weights is None else as_numpy(weights, "weights"),
+        directed=directed,
+        vertex_names=None if vertex_names is None else np.asarray(vertex_names),
+        coordinates=None if coordinates is None else np.asarray(coordinates),
+        attributes=attributes,
+    )
+    graph.on_device = any(map(on_device, (indptr, indices, weights)))
+    return graph
+
+
+def _require_room(needed: int) -> None:
+    """Refuse a graph that cannot be held: ids with great gaps are the usual reason.
+
+    Raises
+    ------
+    OutOfMemoryError
+    """
+    free = free_memory()
+    if needed > free:
+        raise OutOfMemoryError(
+            needed,
+            free,
+            "number the vertices from 0 without gaps, as numpy.unique(ids, return_inverse=True) "
+            "does, and give the ids as vertex_names",
+        )
+
+
+def reduced(graph: Graph) -> tuple[Any, ...]:
+    """What :mod:`pickle` and :mod:`copy` keep: the arrays, not what was computed from them.
+
+    They are checked again when the graph is made anew; one of device arrays comes back on the host.
+    """
+    from nearfar.graph.graph import Graph
+
+    kept = (graph.vertex_names, graph.coordinates, graph.attributes)
+    return _made_anew, (Graph, graph.indptr, graph.indices, graph.weights, graph.directed, *kept)
+
+
+def _made_anew(
+    cls: type[Graph],
+    indptr: Any,
+    indices: Any,
+    weights: Any,
+    directed: bool,
+    vertex_names: Any,
+    coordinates: Any,
+    attributes: dict[str, Any],
+) -> Graph:
+    return from_csr(
+        cls,
+        indptr,
+        indices,
+        weights,
+        directed=directed,
+        vertex_names=vertex_names,
+        coordinates=coordinates,
+        attributes=attributes,
+    )
+
+
+def _count_vertices(source: NDArray[Any], target: NDArray[Any], n_vertices: int | None) -> int:
+    """How many vertices an edge list has; raises GraphError where an end is not one of them."""
+    if n_vertices is not None:
+        try:
+            n_vertices = operator.index(n_vertices)
+        except TypeError:
+            raise GraphError(f"n_vertices is {n_vertices!r}: give a whole number") from None
+        if n_vertices < 0:
+            raise GraphError(f"n_vertices is {n_vertices}: give 0 or more")
+    largest = -1
+    for name, ends in (("source", source), ("target", target)):
+        if not len(ends):
+            continue
+        low, high = int(ends.min()), int(ends.max())
+        if low < 0:
+            at = int(np.argmin(ends))
+            raise GraphError(f"{name} of edge {at} is {low}: vertices start at 0")
+        if n_vertices is not None and high >= n_vertices:
+            at = int(np.argmax(ends))
+            raise GraphError(f"{name} of edge {at} is {high}, but n_vertices is {n_vertices}")
+        largest = max(largest, high)
+    return largest + 1 if n_vertices is None else n_vertices
+
+
+def from_edges(
+    cls: type[Graph],
+    sources: ArrayLike,
+    targets: ArrayLike,
+    weights: ArrayLike | None = None,
+    *,
+    n_vertices: int | None = None,
+    directed: bool = True,
+    vertex_names: ArrayLike | None = None,
+    coordinates: ArrayLike | None = None,
+    attributes: dict[str, Any] | None = None,
+) -> Graph:
+    """Make a graph from an edge list, in O(n + m) by counting sort.
+
+    Parameters
+    ----------
+    sources, targets : integer array, shape (k,)
+        Ends of every edge.
+    weights : array, shape (k,), or a number, or None
+        One weight an edge, one for all, or none.
+    n_vertices : int or None
+        Number of vertices; None takes the largest end plus one.
+    directed : bool
+        False enters every edge in both directions (a self-loop once).
+    vertex_names, coordinates, attributes
+        As in :class:`Graph`.
+
+    Returns
+    -------
+    Graph
+        Edges of one source keep the order of the list.
+
+    Raises
+    ------
+    GraphError
+        If lengths differ or an end is negative or not below ``n_vertices``.
+    OutOfMemoryError
+        If so many vertices do not fit main memory; says how to number them.
+    """
+    from nearfar import _cpu
+
+    source, target = as_indices(sources, "sources"), as_indices(targets, "targets")
+    if len(source) != len(target):
+        raise GraphError(
+            f"{len(source)} sources and {len(target)} targets: give one of each an edge"
+        )
+    k = len(source)
+    n = _count_vertices(source, target, n_vertices)
+    values: NDArray[Any] | None = None
+    if weights is not None:
+        values = as_weights(weights)
+        if values.ndim == 0:
+            values = np.full(k, values[()], dtype=values.dtype)
+        if values.shape != (k,):
+            raise GraphError(f"{values.shape} weights for {k} edges: give one an edge")
+        values = np.ascontiguousarray(values)
+    loops = 0 if directed else int(np.count_nonzero(source == target))
+    m = k if directed else 2 * k - loops
+    dtype = index_dtype(n, m)
+    if n > _MANY:
+        _require_room((n + 1 + m) * dtype.itemsize)
+    source = np.ascontiguousarray(source, dtype=dtype)
+    target = np.ascontiguousarray(target, dtype=dtype)
+    indptr, indices = np.empty(n + 1, dtype=dtype), np.empty(m, dtype=dtype)
+    sorted_weights = None if values is None else np.empty(m, dtype=values.dtype)
+    _cpu.csr_from_edges(source, target, values, n, not directed, indptr, indices, sorted_weights)
+    return from_csr(
+        cls,
+        indptr,
+        indices,
+        sorted_weights,
+        directed=directed,
+        vertex_names=vertex_names,
+        coordinates=coordinates,
+        attributes=attributes,
+    )
+
+
+def from_scipy(cls: type[Graph], matrix: Any, *, directed: bool = True) -> Graph:
+    """Make a graph from a SciPy sparse matrix or array; CSR shares its arrays.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse matrix or array, shape (n, n)
+        Entry (i, j) is the weight of the edge from i to j. Stored zeros are edges of weight 0;
+        duplicates in COO stay parallel edges.
+    directed : bool
+        False adds the reverse of every entry, as SciPy's ``directed=False`` does.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    GraphError
+        If it is not square or not sparse.
+    """
+    if not hasattr(matrix, "tocsr"):
+        raise GraphError(f"{type(matrix).__name__} is no SciPy sparse matrix: see Graph.from_dense")
+    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise GraphError(f"the matrix has shape {matrix.shape}: an adjacency matrix is square")
+    if matrix.format == "coo" or not directed:
+        coo = matrix.tocoo()
+        return from_edges(
+            cls, coo.row, coo.col, coo.data, n_vertices=matrix.shape[0], directed=directed
+        )
+    return from_csr(cls, *csr_arrays(matrix))

@@ -1,0 +1,86 @@
+"""The dense form of a graph: an adjacency matrix in which a missing edge is not a zero.
+
+The matrix variants of Martin, Torres and Gavilanes (2009, section 5) read every entry of a row or
+column. Here an entry is the weight of the lightest edge from the row's vertex to the column's;
+where there is no edge it holds the value that means "unreached" (inf, or the maximum of an integer
+dtype), so that a sum with it never improves a distance and a weight of zero stays an edge. Any
+graph small enough has this form; it is made once and cached on the graph.
+:meth:`nearfar.Graph.from_dense` is the way in from a user's matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from nearfar.graph.dtypes import unreached_value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+    from nearfar.registry import Request
+
+__all__ = ["DENSE_MAX_BYTES", "DenseView", "dense_bytes", "dense_view", "fits_dense"]
+
+#: Largest matrix that is made: n = 32,768 with 32-bit weights. The paper goes to n = 15 * 2**10.
+DENSE_MAX_BYTES = 4 * 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class DenseView:
+    """An adjacency matrix.
+
+    Attributes
+    ----------
+    matrix : array, shape (n, n)
+        Row-major and read-only, dtype of the graph's weights; entry (u, v) is the weight of the
+        lightest edge from u to v, ``missing`` where there is none.
+    missing : scalar
+        inf, or the maximum of an integer dtype.
+    """
+
+    matrix: NDArray[Any]
+    missing: Any
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of rows."""
+        return len(self.matrix)
+
+    @property
+    def n_edges(self) -> int:
+        """Entries that are edges; parallel edges of the graph count once."""
+        return int(np.count_nonzero(self.matrix != self.missing))
+
+
+def dense_bytes(graph: Graph) -> int:
+    """Size of the graph's matrix in bytes."""
+    return graph.n_vertices**2 * graph.weight_dtype.itemsize
+
+
+def fits_dense(graph: Graph, request: Request) -> Literal[True] | str:
+    """Whether the matrix form is within :data:`DENSE_MAX_BYTES`: True, or the reason in words."""
+    needed = dense_bytes(graph)
+    if needed <= DENSE_MAX_BYTES:
+        return True
+    return (
+        f"the matrix of {graph.n_vertices:,} vertices takes {needed / 2**30:,.1f} GiB and "
+        f"matrix methods stop at {DENSE_MAX_BYTES / 2**30:.0f} GiB: use a method on lists"
+    )
+
+
+def dense_view(graph: Graph) -> DenseView:
+    """The graph's adjacency matrix, cached on it. O(n**2 + m)."""
+    found = graph.cache.get("dense")
+    if found is None:
+        n = graph.n_vertices
+        missing = unreached_value(graph.weight_dtype)
+        matrix = np.full((n, n), missing, dtype=graph.weight_dtype)
+        rows = graph.tails(np.int64)
+        np.minimum.at(matrix.reshape(-1), rows * n + graph.indices, graph.effective_weights)
+        matrix.flags.writeable = False
+        found = graph.cache["dense"] = DenseView(matrix, missing)
+    return found

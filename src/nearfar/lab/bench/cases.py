@@ -1,0 +1,284 @@
+"""Timing of this library's own variants side by side: the one loop that every experiment uses."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import nearfar
+from nearfar.graph.build import default_threads
+from nearfar.lab.profile import dijkstra_edges
+from nearfar.options import build_options
+from nearfar.registry import Request, Variant, Workspace, registered
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["Case", "case", "counters", "proven", "time_cases", "time_once"]
+
+
+#: Variants that have run in this process: their kernels are compiled.
+_SEEN: set[str] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One contender: a label for tables, a variant with checked options, and CPU workers."""
+
+    label: str
+    variant: Variant
+    options: Any
+    threads: int = 1
+
+
+def case(label: str, identity: str, *, threads: int = 1, **options: Any) -> Case:
+    """A case of the registered variant ``identity`` (``idea@device``).
+
+    Raises
+    ------
+    OptionError
+        For an option that the variant does not have.
+    KeyError
+        For an id that is not registered.
+    """
+    variant = registered(identity)
+    if variant is None:
+        raise KeyError(identity)
+    return Case(label, variant, build_options(variant.options, options, variant.id), threads)
+
+
+def proven(graph: Graph, sources: Iterable[int]) -> dict[int, NDArray[Any]]:
+    """Distances of the CPU engine for each source, each proven by its certificate.
+
+    One worker a source, sources in parallel: none waits for another, however busy the cores are.
+    O(n + m) a proof.
+
+    Raises
+    ------
+    ProofError
+        If a proof fails.
+    """
+
+    def prove(source: int) -> NDArray[Any]:
+        paths = nearfar.sssp(graph, source, device="cpu", threads=1, predecessors=True)
+        nearfar.verify(graph, paths)
+        distances: NDArray[Any] = paths.distances
+        return distances
+
+    distinct = list(dict.fromkeys(sources))
+    found = {source: prove(source) for source in distinct[:1]}  # makes what the others share
+    with ThreadPoolExecutor(default_threads()) as pool:
+        return found | dict(zip(distinct[1:], pool.map(prove, distinct[1:]), strict=True))
+
+
+def time_once(one: Case, graph: Graph, source: int) -> tuple[float, Any]:
+    """Seconds of one solve and its answer.
+
+    On CUDA by events, so that host steps and waits between launches count and the graph is on the
+    device already; on the CPU by the wall clock.
+    """
+    workspace = Workspace(threads=one.threads)
+    if one.variant.device == "cuda":
+        timer = runtime.Timer().start()
+        answer = one.variant.run(graph, source, one.options, workspace)
+        return timer.stop().seconds, answer
+    began = time.perf_counter()
+    answer = one.variant.run(graph, source, one.options, workspace)
+    return time.perf_counter() - began, answer
+
+
+def counters(one: Case, graph: Graph, source: int) -> dict[str, Any]:
+    """Scalars of a run of its own with full statistics, and what its frontier sizes say."""
+    workspace = Workspace(threads=one.threads, stats="full")
+    return _scalars(one.variant.run(graph, source, one.options, workspace).stats)
+
+
+def _scalars(stats: dict[str, Any]) -> dict[str, Any]:
+    found = {k: v for k, v in stats.items() if isinstance(v, (bool, int, float, str))}
+    if len(np.atleast_1d(stats.get("frontier", ()))):
+        sizes = np.asarray(stats["frontier"])
+        found |= {"frontier_mean": float(sizes.mean()), "frontier_max": int(sizes.max())}
+    return found
+
+
+class _Truth:
+    """Proven distances on the host and, once needed, on the device."""
+
+    def __init__(self, distances: dict[int, NDArray[Any]]) -> None:
+        self.host = distances
+        self.device: dict[int, Any] = {}
+
+    def wrong(self, answer: Any, source: int) -> int:
+        """Vertices whose distance is not the proven one, bit for bit."""
+        if isinstance(answer.distances, np.ndarray):
+            return int(np.count_nonzero(answer.distances != self.host[source]))
+        if source not in self.device:
+            self.device = {source: runtime.upload(self.host[source])}  # one at a time is enough
+        return int((answer.distances != self.device[source]).sum())
+
+
+class _Timing:
+    """Cases on one graph: each solve is timed, its answer checked, and both are noted."""
+
+    def __init__(self, graph: Graph, truth: dict[int, NDArray[Any]]) -> None:
+        self.graph = graph
+        self.found: dict[str, dict[str, Any]] = {}  # by label
+        self.spent: dict[str, float] = {}  # timed seconds by label
+        self._truth = _Truth(truth)
+
+    def solve(self, one: Case, source: int) -> float:
+        """Seconds of one solve, which is checked."""
+        seconds, answer = time_once(one, self.graph, source)
+        entry = self.found[one.label]
+        wrong = self._truth.wrong(answer, source)
+        entry["runs"] += 1
+        entry["wrong_runs"] += bool(wrong)
+        entry["wrong_vertices"] = max(entry["wrong_vertices"], wrong)
+        entry["counters"] |= _scalars(answer.stats)
+        return seconds
+
+    def warm_up(self, one: Case, source: int, patience: float) -> bool:
+        """The first solve; whether it was short enough to be repeated. If not, it is the sample."""
+        entry = self.found[one.label] = {
+            "id": one.variant.id,
+            "options": asdict(one.options),
+            "threads": one.threads if one.variant.device == "cpu" else None,
+            "unsafe": one.variant.unsafe,
+            "timed_once": False,
+            "runs": 0,
+            "wrong_runs": 0,
+            "wrong_vertices": 0,
+            "counters": {},
+            "samples": [],
+        }
+        self.spent[one.label] = 0.0
+        seconds = self.solve(one, source)
+        if seconds > patience and one.variant.device == "cuda" and one.variant.id not in _SEEN:
+            seconds = self.solve(one, source)  # the first one compiled
+        _SEEN.add(one.variant.id)
+        if seconds > patience:
+            entry["timed_once"] = True
+            entry["samples"].append([0, source, seconds])
+        return seconds <= patience
+
+    def turn(self, live: list[Case], number: int, source: int) -> None:
+        """One timed solve of each, in this order."""
+        for one in live:
+            seconds = self.solve(one, source)
+            self.found[one.label]["samples"].append([number, source, seconds])
+            self.spent[one.label] += seconds
+
+
+def time_cases(
+    graph: Graph,
+    cases: Sequence[Case],
+    sources: Sequence[int],
+    *,
+    rounds: int = 3,
+    patience: float = 1.0,
+    per_method: float | None = None,
+    truth: dict[int, NDArray[Any]] | None = None,
+    with_counters: bool = True,
+    progress: Callable[[float], None] = lambda part: None,
+) -> dict[str, Any]:
+    """Time cases on a graph, in turns, and check every answer.
+
+    Another case begins each time, so that none always follows the same one.
+
+    Parameters
+    ----------
+    graph : Graph
+    cases : sequence of Case
+        Those that do not fit the graph are listed under ``left_out`` with the reason.
+    sources : sequence of int
+        Each case solves from each source in every round.
+    rounds : int
+        After one warm-up solve from the first source.
+    patience : float
+        Seconds; a case whose warm-up took longer is timed once, from the first source.
+    per_method : float or None
+        Seconds; a case whose timed solves took longer in sum begins no other one.
+    truth : dict or None
+        Proven distances by source, if they are there already.
+    with_counters : bool
+        Take counters in one more run, from the first source, of cases within the patience.
+    progress : callable
+        Called with 0 to 1.
+
+    Returns
+    -------
+    dict
+        Plain data: ``n``, ``m``, ``weights``, ``sources``, ``reached`` and ``edges_of_dijkstra`` a
+        source, ``left_out``, and ``cases``: by label ``id``, ``options``, ``unsafe``, ``samples``
+        (``[round, source, seconds]``), ``median_seconds``, ``minimum_seconds``, ``mean_seconds``
+        (over the sources' medians, as the papers average), ``sources`` (how many were timed),
+        ``runs``, ``wrong_runs`` and ``wrong_vertices`` (of the worst run), ``counters``,
+        ``timed_once``.
+    """
+    truth = proven(graph, sources) if truth is None else truth
+    timing = _Timing(graph, truth)
+    found = timing.found
+    left_out: dict[str, str] = {}
+    live: list[Case] = []
+    steps = len(cases) * (1 + rounds * len(sources))
+    step = 0
+    for one in cases:
+        fits = one.variant.can_run(graph, Request(device=one.variant.device))
+        if fits is not True:
+            left_out[one.label] = fits
+            continue
+        if timing.warm_up(one, sources[0], patience):
+            live.append(one)
+        step += 1
+        progress(step / steps)
+    for number in range(rounds):
+        for place, source in enumerate(sources):
+            if per_method is not None:
+                live = [one for one in live if timing.spent[one.label] < per_method]
+            shift = (number + place) % max(len(live), 1)
+            timing.turn(live[shift:] + live[:shift], number, source)
+            step += len(live)
+            progress(min(step / steps, 1.0))
+    for one in cases:
+        if with_counters and one.label in found and not found[one.label]["timed_once"]:
+            found[one.label]["counters"] |= counters(one, graph, sources[0])
+    for entry in found.values():
+        _summarise(entry)
+    return {
+        "n": graph.n_vertices,
+        "m": graph.n_edges,
+        "weights": graph.weight_dtype.name if graph.is_weighted else "none",
+        "sources": [int(s) for s in sources],
+        "reached": [_reached(truth[s]) for s in sources],
+        "edges_of_dijkstra": [dijkstra_edges(graph, truth[s]) for s in sources],
+        "left_out": left_out,
+        "cases": found,
+    }
+
+
+def _reached(distances: NDArray[Any]) -> int:
+    from nearfar.graph.dtypes import unreached_value
+
+    return int(np.count_nonzero(distances != unreached_value(distances.dtype)))
+
+
+def _summarise(entry: dict[str, Any]) -> None:
+    """Median and minimum of all samples; mean over the sources of each source's median."""
+    seconds = [sample[2] for sample in entry["samples"]]
+    by_source: dict[int, list[float]] = {}
+    for _, source, value in entry["samples"]:
+        by_source.setdefault(source, []).append(value)
+    entry["sources"] = len(by_source)
+    entry["median_seconds"] = statistics.median(seconds)
+    entry["minimum_seconds"] = min(seconds)
+    entry["mean_seconds"] = statistics.fmean(statistics.median(v) for v in by_source.values())

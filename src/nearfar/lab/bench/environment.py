@@ -1,0 +1,108 @@
+"""What measured numbers depend on."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import nearfar
+
+__all__ = ["environment", "gpu_environment"]
+
+
+def _git(*arguments: str) -> str:
+    """Output of git in the checkout this file belongs to; empty outside of one."""
+    root = Path(__file__).resolve().parents[4]
+    if not (root / ".git").exists():
+        return ""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+_DRIVER = Path("/proc/driver/nvidia/version")
+
+
+def _driver(file: Path = _DRIVER) -> str:
+    """Number of NVIDIA's kernel module, such as 570.86.15; empty where nothing tells it."""
+    try:
+        found = re.search(r"Kernel Module.*?\s(\d+\.[\d.]+)", file.read_text())
+        if found:
+            return found[1]
+    except OSError:
+        pass
+    try:
+        asked = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+        done = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return (done.stdout.split() or [""])[0] if done.returncode == 0 else ""
+
+
+def _gpu() -> dict[str, Any] | None:
+    """The current CUDA device, or None without one.
+
+    ``driver`` is the CUDA version that the driver brings, ``driver_version`` its own number.
+    """
+    from nearfar.system.devices import runtime
+
+    if runtime.available() is not True:
+        return None
+    return {**runtime.device()._asdict(), "driver_version": _driver()}
+
+
+def environment() -> dict[str, Any]:
+    """What the numbers depend on: processor, GPU, cores, versions, commit, load; no host name."""
+    from nearfar.graph.build import default_threads
+
+    versions = {"nearfar": nearfar.__version__, "python": platform.python_version()}
+    for package in ("numpy", "scipy"):
+        versions[package] = metadata.version(package)
+    # A copy of the tree without its history is told by the variable.
+    commit = _git("rev-parse", "HEAD") or os.environ.get("NEARFAR_COMMIT", "")
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "cpu": _processor(),
+        "cores": default_threads(),
+        "gpu": _gpu(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "load_average": os.getloadavg()[0],
+        "versions": versions,
+        "commit": commit or "unknown",
+        "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no", "src")),
+    }
+
+
+def gpu_environment() -> dict[str, Any]:
+    """The same with the GPU's name, driver and properties under ``gpu``.
+
+    Raises
+    ------
+    VariantUnavailable
+        Without a CUDA device.
+    """
+    from nearfar.system.devices import runtime
+
+    return {**environment(), "gpu": {**runtime.device()._asdict(), "driver_version": _driver()}}

@@ -1,0 +1,71 @@
+"""How much memory a solve needs beyond the graph, measured, on the host or on the device."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from typing import TYPE_CHECKING
+
+from nearfar.registry import Workspace
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from nearfar.graph.graph import Graph
+    from nearfar.lab.bench.cases import Case
+
+__all__ = ["graph_bytes", "solve_bytes"]
+
+
+def graph_bytes(graph: Graph) -> int:
+    """Bytes of the rows: offsets, targets and weights."""
+    weights = 0 if graph.weights is None else graph.weights.nbytes
+    return int(graph.indptr.nbytes + graph.indices.nbytes + weights)
+
+
+def solve_bytes(one: Case, graph: Graph, source: int) -> int | None:
+    """Greatest memory of one solve above what was in use before it.
+
+    The graph, its transpose and other arrays that a method keeps for the next solve are made by a
+    solve before. On the device it is what a pool of allocations of its own takes; on the host the
+    high-water mark of resident memory, which Linux lets a process reset; None elsewhere.
+    """
+    warm = one.variant.run(graph, source, one.options, Workspace(threads=one.threads))
+    del warm
+    gc.collect()
+    if one.variant.device == "cuda":
+        cp = runtime.cupy()
+        # A pool of its own: blocks that the default one holds free would hide what is taken.
+        pool = cp.cuda.MemoryPool()
+        with cp.cuda.using_allocator(pool.malloc):
+            answer = one.variant.run(graph, source, one.options, Workspace())
+            runtime.synchronize()
+            taken = int(pool.total_bytes())
+            del answer
+        return taken
+    if not _reset_peak():
+        return None
+    before = _status("VmRSS")
+    answer = one.variant.run(graph, source, one.options, Workspace(threads=one.threads))
+    grown = _status("VmHWM") - before
+    del answer
+    return max(grown, 0)
+
+
+def _reset_peak() -> bool:
+    """Give free heap pages back and reset the high-water mark; False where that cannot be done."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")
+    except (OSError, AttributeError):
+        return False
+    return True
+
+
+def _status(name: str) -> int:
+    """Bytes of a line of /proc/self/status."""
+    with open("/proc/self/status") as lines:
+        for line in lines:
+            if line.startswith(name + ":"):
+                return int(line.split()[1]) * 1024
+    return 0

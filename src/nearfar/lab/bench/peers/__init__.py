@@ -1,0 +1,39 @@
+"""One adapter a peer: what others would use instead, each given its best treatment.
+
+Adapters import their library inside methods, so this package imports without any of them; install
+the Python ones with the extra ``peers``. The C++ programs are used when they are found; see each
+file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nearfar.lab.bench.peers.base import Peer
+from nearfar.lab.bench.peers.gap import Gap
+from nearfar.lab.bench.peers.igraph import Igraph
+from nearfar.lab.bench.peers.nearfar import Nearfar
+from nearfar.lab.bench.peers.networkit import Networkit
+from nearfar.lab.bench.peers.networkx import Networkx
+from nearfar.lab.bench.peers.pasgal import Pasgal
+from nearfar.lab.bench.peers.rustworkx import Rustworkx
+from nearfar.lab.bench.peers.scipy import Scipy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["PEERS", "Nearfar", "Peer", "contenders"]
+
+#: Adapters of the others by name; SciPy first, because ratios are taken against it.
+PEERS: dict[str, type[Peer]] = {
+    peer.name: peer for peer in (Scipy, Networkit, Rustworkx, Igraph, Networkx, Gap, Pasgal)
+}
+
+
+def contenders(names: Iterable[str], threads: Iterable[int]) -> list[Peer]:
+    """One adapter a name, and one for each number of threads where the peer can use several."""
+    counts = list(dict.fromkeys(threads)) or [1]
+    made: list[Peer] = []
+    for name in names:
+        made += [PEERS[name](t) for t in (counts if PEERS[name].parallel else [1])]
+    return made

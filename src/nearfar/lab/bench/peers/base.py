@@ -1,0 +1,136 @@
+"""What an adapter must offer to be measured."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from abc import ABC, abstractmethod
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["Peer", "free_memory", "run_program"]
+
+
+class Peer(ABC):
+    """One contender.
+
+    Subclasses set ``name`` and ``package``, and write :meth:`prepare`, :meth:`solve` and, unless
+    the answer of ``solve`` is the distances already, :meth:`distances`. Only ``solve`` is timed.
+
+    Parameters
+    ----------
+    threads : int
+        Workers it may use; a peer that is not ``parallel`` is made with 1.
+
+    Attributes
+    ----------
+    name : str
+    package : str or None
+        Distribution whose version is reported, None for a program.
+    parallel : bool
+        Whether it can use more than one thread for one source.
+    bytes_per_edge : int
+        Its own graph object, roughly; a graph that would take more than half of the free memory is
+        left out.
+    max_edges : int or None
+        Beyond this, building its graph takes minutes.
+    reported_seconds : float or None
+        Set by programs that time themselves: then this counts, not the wall clock around them, so
+        that starting a process and reading a file are not held against them.
+    """
+
+    name: ClassVar[str]
+    package: ClassVar[str | None] = None
+    parallel: ClassVar[bool] = False
+    bytes_per_edge: ClassVar[int] = 16
+    max_edges: ClassVar[int | None] = None
+
+    def __init__(self, threads: int = 1) -> None:
+        self.threads = threads
+        self.reported_seconds: float | None = None
+        self.n_vertices = 0
+
+    @property
+    def label(self) -> str:
+        """Name in tables: with the number of threads where that is a choice."""
+        return f"{self.name} ({self.threads} thr)" if self.parallel else self.name
+
+    def version(self) -> str:
+        """Version of the library."""
+        return metadata.version(self.package) if self.package else "unknown"
+
+    def available(self) -> Literal[True] | str:
+        """Whether it is installed: True, or the reason in words."""
+        if self.package is None:
+            return True
+        try:
+            metadata.version(self.package)
+        except metadata.PackageNotFoundError:
+            return f"{self.package} is not installed: pip install 'nearfar[peers]'"
+        return True
+
+    def takes(self, graph: Graph) -> Literal[True] | str:
+        """Whether it can hold this graph: True, or the reason in words."""
+        if self.max_edges is not None and graph.n_edges > self.max_edges:
+            return f"more than {self.max_edges:,} edges: building its graph would take minutes"
+        needed = self.bytes_per_edge * graph.n_edges
+        if needed > free_memory() // 2:
+            return f"its graph would take about {needed / 2**30:.1f} GiB"
+        return True
+
+    @abstractmethod
+    def prepare(self, graph: Graph) -> None:
+        """Build what it needs from the graph; not timed."""
+
+    @abstractmethod
+    def solve(self, source: int) -> Any:
+        """One source to all vertices; timed. Returns the peer's own answer."""
+
+    def distances(self, answer: Any) -> NDArray[np.float64] | None:
+        """Distances of the answer, inf where unreached; None if it keeps them. Not timed."""
+        return np.asarray(answer, dtype=np.float64)
+
+    def close(self) -> None:  # noqa: B027 - most have nothing to free
+        """Free what :meth:`prepare` made."""
+
+
+def free_memory() -> int:
+    """Bytes that can be used without swapping."""
+    try:
+        with open("/proc/meminfo") as lines:
+            fields = dict(line.split(":", 1) for line in lines)
+        return int(fields["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError):
+        return 2**62
+
+
+def run_program(command: list[str], seconds: float, **options: Any) -> str:
+    """Standard output of a program.
+
+    Raises
+    ------
+    RuntimeError
+        If it fails or takes longer than ``seconds``.
+    """
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=seconds, check=False, **options
+        )
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"{command[0]} took longer than {seconds:g} s") from None
+    if done.returncode != 0:
+        tail = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        raise RuntimeError(f"{command[0]} ended with code {done.returncode}: {' '.join(tail)}")
+    return str(done.stdout)
+
+
+def on_path(*names: str) -> str | None:
+    """The first of these programs on PATH."""
+    return next((found for found in map(shutil.which, names) if found), None)

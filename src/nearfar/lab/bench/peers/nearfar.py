@@ -1,0 +1,93 @@
+"""Our own contender, measured through the public function like everybody else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+import nearfar
+from nearfar.graph.dtypes import unreached_value
+from nearfar.lab.bench.peers.base import Peer
+from nearfar.registry import Request
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.answer.paths import Paths
+    from nearfar.graph.graph import Graph
+
+__all__ = ["Nearfar"]
+
+
+class Nearfar(Peer):
+    """``nearfar.sssp`` on the CPU.
+
+    Parameters
+    ----------
+    threads : int
+    method : str
+        ``"auto"`` or any method of the registry.
+    **options
+        Options of the method.
+    """
+
+    name = "nearfar"
+    parallel = True
+
+    def __init__(self, threads: int = 1, method: str = "auto", **options: Any) -> None:
+        super().__init__(threads)
+        self.method = method
+        self.options = options
+        self.graph: Graph | None = None
+        self.engine = ""
+
+    @property
+    def label(self) -> str:
+        """Name in tables."""
+        what = "nearfar" if self.method == "auto" else self.method
+        return f"{what} ({self.threads} thr)"
+
+    def version(self) -> str:
+        """Version of this library."""
+        return nearfar.__version__
+
+    def takes(self, graph: Graph) -> Literal[True] | str:
+        """Whether the method can serve this graph."""
+        if self.method == "auto":
+            return True
+        from nearfar.registry import find
+
+        reasons = [
+            v.can_run(graph, Request(device="cpu", threads=self.threads))
+            for v in find(self.method, "cpu")
+        ]
+        return True if True in reasons else "; ".join(str(r) for r in reasons)
+
+    def prepare(self, graph: Graph) -> None:
+        """Keep the graph; edges are packed by the warm-up."""
+        self.graph = graph
+
+    def solve(self, source: int) -> Paths:
+        """Run ``nearfar.sssp``."""
+        paths = nearfar.sssp(
+            self.graph,
+            source,
+            method=self.method,
+            device="cpu",
+            threads=self.threads,
+            **self.options,
+        )
+        self.engine = paths.engine
+        return paths
+
+    def distances(self, answer: Paths) -> NDArray[np.float64]:
+        """Distances with inf for the unreached."""
+        values = answer.distances
+        out: NDArray[np.float64] = values.astype(np.float64)
+        out[values == unreached_value(values.dtype)] = np.inf
+        return out
+
+    def close(self) -> None:
+        """Let go of the graph."""
+        self.graph = None

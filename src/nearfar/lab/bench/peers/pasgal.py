@@ -1,0 +1,80 @@
+"""PASGAL's ``sssp`` (successor of Parallel-SSSP): rho-stepping, C++ and ParlayLib.
+
+The program is taken from ``NEARFAR_PASGAL_SSSP``, or from PATH as ``pasgal-sssp``. It reads a
+weighted PBBS text graph (``.adj``; its binary form has no weights), solves one warm-up and five
+rounds for a source (``-r``), times itself, and writes its distances (``-d``), which are checked
+like everybody's. The predecessor project, Parallel-SSSP, cannot be given a source, so it cannot
+run on the same ones.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import statistics
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.lab.bench.peers.base import on_path, run_program
+from nearfar.lab.bench.peers.program import IntegerProgram
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["Pasgal"]
+
+_LIMIT = 600.0
+_BLOCK = 1 << 20
+
+
+def write_adj(graph: Graph, path: Path) -> None:
+    """Write the PBBS text form: header, n, m, offsets, targets, weights, one number a line."""
+    with path.open("w") as out:
+        out.write(f"WeightedAdjacencyGraph\n{graph.n_vertices}\n{graph.n_edges}\n")
+        for array in (graph.indptr[:-1], graph.indices, graph.effective_weights):
+            for start in range(0, len(array), _BLOCK):
+                out.write("\n".join(map(str, array[start : start + _BLOCK].tolist())))
+                out.write("\n")
+
+
+class Pasgal(IntegerProgram):
+    """PASGAL's rho-stepping."""
+
+    name = "pasgal"
+    missing = "no pasgal-sssp on PATH: set NEARFAR_PASGAL_SSSP"
+    farthest = 2**31
+
+    def find(self) -> str | None:
+        """As the head of this file says."""
+        return os.environ.get("NEARFAR_PASGAL_SSSP") or on_path("pasgal-sssp")
+
+    def write(self, graph: Graph, folder: Path) -> None:
+        """As text, with weights."""
+        write_adj(graph, folder / "graph.adj")
+        self.symmetric = not graph.directed
+
+    def solve(self, source: int) -> Path:
+        """Run the program for one source; the median of its rounds counts."""
+        command = [self.program, "-i", "graph.adj", "-r", str(source), "-d"]
+        text = run_program(
+            command + (["-s"] if self.symmetric else []),
+            _LIMIT,
+            cwd=self.folder,
+            env=os.environ | {"PARLAY_NUM_THREADS": str(self.threads)},
+        )
+        times = [float(t) for t in re.findall(r"^Round \d+: ([0-9.]+)", text, re.MULTILINE)]
+        if not times:
+            raise RuntimeError(f"{self.program} printed no round times")
+        self.reported_seconds = statistics.median(times)
+        return self.folder / "sssp.out"
+
+    def distances(self, answer: Any) -> NDArray[np.float64]:
+        """The numbers that it wrote; the greatest of its type is unreached."""
+        values = np.fromstring(answer.read_text(), dtype=np.float64, sep="\n")
+        values[values >= 2**31 - 1] = np.inf
+        return values

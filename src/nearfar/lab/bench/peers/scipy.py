@@ -1,0 +1,43 @@
+"""SciPy: ``scipy.sparse.csgraph.dijkstra``, the one that most people have.
+
+Best treatment: a CSR matrix with float64 data made beforehand, which SciPy takes without a copy;
+directed (the arrays hold both directions of an undirected graph already); no limit, no
+predecessors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nearfar.lab.bench.peers.base import Peer
+
+if TYPE_CHECKING:
+    from nearfar.graph.graph import Graph
+
+__all__ = ["Scipy"]
+
+
+class Scipy(Peer):
+    """Dijkstra with a Fibonacci heap, one thread."""
+
+    name = "scipy"
+    package = "scipy"
+
+    def prepare(self, graph: Graph) -> None:
+        """CSR with float64 data."""
+        from scipy.sparse import csr_matrix
+
+        n = graph.n_vertices
+        data = graph.effective_weights.astype("float64")
+        self.matrix: Any = csr_matrix((data, graph.indices, graph.indptr), shape=(n, n))
+
+    def solve(self, source: int) -> Any:
+        """Distances from one source."""
+        from scipy.sparse import csgraph
+
+        search: Any = csgraph.dijkstra
+        return search(self.matrix, directed=True, indices=source)
+
+    def close(self) -> None:
+        """Free the matrix."""
+        self.matrix = None

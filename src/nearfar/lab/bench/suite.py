@@ -1,0 +1,249 @@
+"""The benchmark graphs by name, and how their sources are drawn.
+
+Five come from :mod:`nearfar.generators` with fixed parameters and seed 1, so they are the same on
+every machine; two are real ones, read from the folder of public graphs that ``NEARFAR_DATA``
+names.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import OptionError, did_you_mean
+from nearfar.generators.random import Stream
+from nearfar.graph.graph import Graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+__all__ = ["SUITE", "SuiteGraph", "data_folder", "draw_sources", "load", "named"]
+
+_SEED = 1
+_CANDIDATES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteGraph:
+    """One named benchmark graph.
+
+    Attributes
+    ----------
+    name : str
+        As given to ``nearfar bench peers --graphs``.
+    summary : str
+        One line: family, size, weights.
+    make : callable
+        ``make(shrink)`` gives the graph with about ``1 / shrink`` of the vertices; real graphs
+        have one size.
+    file : str or None
+        Path below the data folder that it cannot do without.
+    source : int or None
+        A fixed source, where the literature has one.
+    """
+
+    name: str
+    summary: str
+    make: Callable[[int], Graph]
+    file: str | None = None
+    source: int | None = None
+
+    def available(self) -> bool | str:
+        """Whether it can be made here: True, or the reason in words."""
+        if self.file is None:
+            return True
+        folder = data_folder()
+        if folder is None or not (folder / self.file).is_file():
+            return f"{self.file} is not in the data folder: set NEARFAR_DATA"
+        return True
+
+
+def data_folder() -> Path | None:
+    """Folder of real graphs: ``NEARFAR_DATA``, or ``shared/data`` beside a checkout; or None."""
+    named = os.environ.get("NEARFAR_DATA")
+    if named:
+        return Path(named) if Path(named).is_dir() else None
+    checkout = Path(__file__).resolve().parents[4]
+    beside = checkout.parent / "shared" / "data"
+    return beside if (checkout / "pyproject.toml").is_file() and beside.is_dir() else None
+
+
+def _make(name: str, **parameters: Any) -> Graph:
+    from nearfar.generators import generate
+
+    return generate(name, seed=_SEED, **parameters)
+
+
+def _grid(shrink: int) -> Graph:
+    side = max(round(1500 / shrink**0.5), 2)
+    return _make("grid", rows=side, columns=side, missing=0.1, low=1, high=1000)
+
+
+def _kronecker(shrink: int) -> Graph:
+    scale = max(20 - round(float(np.log2(shrink))), 4)
+    return _make("kronecker", scale=scale, edge_factor=16, low=1, high=255)
+
+
+def _martin(shrink: int) -> Graph:
+    return _make("martin", vertices=max((1 << 20) // shrink, 16), predecessors=7, low=1, high=10)
+
+
+def _random(shrink: int) -> Graph:
+    n = max(98_304 // shrink, 16)
+    return _make("uniform_random", vertices=n, degree=min(200, n - 1), low=1, high=100)
+
+
+def _mesh(shrink: int) -> Graph:
+    return _make("delaunay", vertices=max(500_000 // shrink, 16))
+
+
+_GNUTELLA = "snap-johnson/p2p-Gnutella08.txt.xz"
+
+
+def _small(shrink: int) -> Graph:
+    """p2p-Gnutella08 with weights 1..100; without its file, as many random edges."""
+    n, m = 6_301, 20_777
+    folder = data_folder()
+    weights = Stream(_SEED, "bench.small.weights").integers(1, 100, m, np.int32)
+    if folder is not None and (folder / _GNUTELLA).is_file():
+        from nearfar.formats import read
+
+        bare = read(folder / _GNUTELLA)
+        weights = Stream(_SEED, "bench.small.weights").integers(1, 100, bare.n_edges, np.int32)
+        return Graph(bare.indptr, bare.indices, weights, attributes={"source": "p2p-Gnutella08"})
+    n, m = max(n // shrink, 16), max(m // shrink, 52)
+    sources = Stream(_SEED, "bench.small.sources").integers(0, n - 1, m, np.int32)
+    targets = Stream(_SEED, "bench.small.targets").integers(0, n - 1, m, np.int32)
+    stand_in: Graph = Graph.from_edges(
+        sources, targets, weights[:m], n_vertices=n, attributes={"source": "random stand-in"}
+    )
+    return stand_in
+
+
+_NEW_YORK = "dimacs9-road/USA-road-d.NY.gr.xz"
+
+
+def _new_york(shrink: int) -> Graph:
+    from nearfar.formats import read
+
+    folder = data_folder()
+    if folder is None:
+        raise OptionError("the New York roads need the data folder: set NEARFAR_DATA")
+    named = read(folder / _NEW_YORK)
+    # The file counts from 1; drop the names so that every contender speaks of the same indices.
+    return Graph(named.indptr, named.indices, named.weights, attributes={"source": "USA-road-d.NY"})
+
+
+SUITE: dict[str, SuiteGraph] = {
+    graph.name: graph
+    for graph in (
+        SuiteGraph("grid", "grid 1500 x 1500, a tenth missing, int32 weights 1..1000", _grid),
+        SuiteGraph(
+            "kronecker", "Kronecker scale 20, edge factor 16, both ways, 1..255", _kronecker
+        ),
+        SuiteGraph("martin", "Martin, 2^20 vertices, 7 predecessors each, 1..10", _martin),
+        SuiteGraph("random", "random, 98,304 vertices, out-degree 200, 1..100", _random),
+        SuiteGraph("mesh", "Delaunay mesh of 500,000 random points, float64 lengths", _mesh),
+        SuiteGraph("small", "p2p-Gnutella08: 6,301 vertices, 20,777 edges, 1..100", _small),
+        SuiteGraph(
+            "newyork", "New York roads, 264,346 vertices", _new_york, _NEW_YORK, source=189_259
+        ),
+    )
+}
+
+
+def load(name: str, shrink: int = 1) -> Graph:
+    """Make a graph of the suite.
+
+    Parameters
+    ----------
+    name : str
+        A key of :data:`SUITE`.
+    shrink : int
+        Divides the number of vertices of a generated graph, for quick tries.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    OptionError
+        For an unknown name, or a real graph whose file is not there.
+    """
+    if shrink < 1:
+        raise OptionError(f"shrink is {shrink}: give 1 or more")
+    return named(name).make(shrink)
+
+
+def named(name: str) -> SuiteGraph:
+    """The benchmark graph of a name, if it is there.
+
+    Raises
+    ------
+    OptionError
+        For an unknown name, or a real graph whose file is not there.
+    """
+    if name not in SUITE:
+        hint = did_you_mean(name, SUITE) or f": there are {', '.join(SUITE)}"
+        raise OptionError(f"no benchmark graph {name!r}{hint}")
+    here = SUITE[name].available()
+    if here is not True:
+        raise OptionError(f"benchmark graph {name}: {here}")
+    return SUITE[name]
+
+
+def _reach(bare: Graph, source: int) -> int:
+    """How many vertices a breadth-first search reaches. O(n + m)."""
+    from nearfar.solve.one import sssp
+
+    paths = sssp(bare, source, device="cpu", threads=1, predecessors=False)
+    return int(np.count_nonzero(paths.reachable))
+
+
+def draw_sources(graph: Graph, count: int = 3, fixed: int | None = None) -> list[int]:
+    """Sources that reach most of the graph, the same on every machine.
+
+    Vertices are drawn in an order that only the seed decides, and taken when they reach at least
+    half of the vertices that have an edge. When 64 draws, or four for each that is wanted, do not
+    give enough, the farthest-reaching ones fill up. O(n + m) a draw.
+
+    Parameters
+    ----------
+    graph : Graph
+    count : int
+        How many; fewer only when the graph has fewer vertices.
+    fixed : int or None
+        A source that the literature fixes: it alone is used.
+
+    Returns
+    -------
+    list of int
+    """
+    if fixed is not None:
+        return [graph.index_of(fixed, "source")]
+    n = graph.n_vertices
+    touched = graph.degrees > 0
+    touched[graph.indices] = True
+    wanted = max(int(np.count_nonzero(touched)) // 2, 1)
+    bare = graph.without_weights()
+    limit = max(_CANDIDATES, 4 * count)
+    draws: NDArray[np.int64] = Stream(_SEED, "bench.sources").permutation(n)
+    candidates = [int(v) for v in draws[: 8 * limit] if touched[v]][:limit]
+    taken: list[int] = []
+    others: list[tuple[int, int]] = []
+    for vertex in candidates or [int(v) for v in draws[:1]]:
+        reach = _reach(bare, vertex)
+        if reach >= wanted:
+            taken.append(vertex)
+            if len(taken) == count:
+                return taken
+        else:
+            others.append((-reach, vertex))
+    return taken + [vertex for _, vertex in sorted(others)[: count - len(taken)]]

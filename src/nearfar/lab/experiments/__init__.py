@@ -1,0 +1,195 @@
+"""The papers' experiments: one module a paper, one command, its tables and figures on this machine.
+
+``nearfar experiment NAME -o DIR`` and :func:`run` do the same. An experiment is a list of
+independent tasks; each finished one is written at once, so a run that was stopped goes on where it
+was.
+
+What DIR holds
+--------------
+``manifest.json``
+    Schema, experiment, settings (scale, device, rounds, sources, graphs, seed) and one entry of
+    ``environments`` for each time the command ran: date, commit, processor, GPU, versions.
+``samples/KEY.json``
+    One finished task: ``key``, ``what`` (its parameters), ``environment`` (index into the
+    manifest's list), ``seconds`` it took in all, and ``result`` with every sample.
+``results.json``
+    Everything, self-describing: ``title``, ``paper``, ``settings``, ``environments``, ``remarks``
+    (sentences), ``missing`` and ``skipped`` tasks, ``tables``, ``figures`` and ``tasks``. A table
+    has ``key``, ``title``, ``caption``, ``columns`` (``name``, ``unit``, ``digits``) and ``rows``
+    (texts, numbers, null). A figure has ``key``, ``title``, ``caption``, ``panels`` with the
+    plotted data, and ``files``: names below ``figures/``, PNG first, then SVG; empty without
+    matplotlib.
+``tables/KEY.md``, ``figures/KEY.png|svg``, ``index.md``
+    The same for readers.
+
+Adding an experiment
+--------------------
+A module of this package with a subclass of :class:`~nearfar.lab.experiments.experiment.Experiment`
+and, at its end, ``EXPERIMENT = TheClass()``. The command line, the tests and the docs find it.
+
+- ``tasks(settings)`` lists the measurements with stable keys; ``make`` makes the graph of one, in
+  another process if need be; ``run`` measures on it and returns plain data; ``tables`` and
+  ``figures`` work on whatever is finished. All scales, ``tiny`` for tests included, go through
+  the same code.
+- Time with :func:`nearfar.lab.bench.cases.time_cases`: it warms up, lets methods take turns,
+  keeps all samples, compares every answer with a proven one outside the timed region, and takes
+  counters in a run of their own. A ``result`` with ``cases: {label: {"wrong_runs": ...,
+  "unsafe": ...}}`` anywhere inside makes the command fail when a safe method was wrong.
+- TEPS are the edges that Dijkstra touches, over the time: ``edges_of_dijkstra`` of a result.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nearfar.errors import OptionError, VariantUnavailable, did_you_mean
+from nearfar.system.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nearfar.lab.experiments.experiment import Experiment
+    from nearfar.lab.experiments.runner import Outcome
+
+__all__ = ["experiments", "find", "run"]
+
+
+def experiments() -> dict[str, Experiment]:
+    """All experiments by name, sorted.
+
+    Returns
+    -------
+    dict of str to Experiment
+    """
+    found: dict[str, Experiment] = {}
+    for info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        one = getattr(module, "EXPERIMENT", None)
+        if one is not None:
+            found[one.name] = one
+    return dict(sorted(found.items()))
+
+
+def find(name: str) -> Experiment:
+    """The experiment of that name.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    Experiment
+
+    Raises
+    ------
+    OptionError
+        For an unknown name; the message offers the nearest.
+    """
+    known = experiments()
+    if name not in known:
+        hint = did_you_mean(name, known) or f": there are {', '.join(known)}"
+        raise OptionError(f"no experiment {name!r}{hint}")
+    return known[name]
+
+
+def device_of(device: str) -> str:
+    """``cpu`` or ``cuda`` for what was asked; ``auto`` takes the GPU where there is one.
+
+    Raises
+    ------
+    VariantUnavailable
+        For ``cuda`` without a device.
+    OptionError
+        For another word.
+    """
+    from nearfar.system.devices import runtime
+
+    if device not in ("auto", "cpu", "cuda"):
+        raise OptionError(f"device is {device!r}: use 'auto', 'cpu' or 'cuda'")
+    if device == "cpu":
+        return "cpu"
+    here = runtime.available()
+    if device == "cuda" and here is not True:
+        raise VariantUnavailable(here)
+    return "cuda" if here is True else "cpu"
+
+
+def run(
+    name: str,
+    *,
+    out: str | Path,
+    scale: str = "small",
+    device: str = "auto",
+    rounds: int | None = None,
+    sources: int | None = None,
+    graphs: int | None = None,
+    seed: int | None = None,
+    per_method: float | None = None,
+    only: Sequence[str] = (),
+    budget: float | None = None,
+    restart: bool = False,
+    workers: int = 1,
+    progress: bool | None = None,
+) -> Outcome:
+    """Run a paper's experiments, or go on with a run that was stopped.
+
+    Parameters
+    ----------
+    name : str
+        A key of :func:`experiments`.
+    out : path
+        Folder for results; see the package's docstring for what comes there.
+    scale : {"small", "paper", "beyond"}
+        ``small`` takes minutes on two cores; ``paper`` has the paper's sizes.
+    device : {"auto", "cpu", "cuda"}
+        ``cuda`` measures the GPU's methods beside the CPU's.
+    rounds, sources, graphs, seed : int or None
+        In place of the scale's: timed solves a source, sources a graph, graphs a size, first seed.
+    per_method : float or None
+        Seconds; a method whose solves of a graph took longer in sum begins no other one there.
+    only : sequence of str
+        Shell patterns of task keys; the others are left for later.
+    budget : float or None
+        Seconds; no task begins after so many.
+    restart : bool
+        Drop what the folder holds.
+    workers : int
+        Processes that make the graphs of the next tasks, and idle while a task is timed.
+    progress : bool or None
+        None shows a bar on a terminal; True reports elsewhere too; False is silent.
+
+    Returns
+    -------
+    Outcome
+        With ``results``, and the names of wrong answers, which should be none.
+
+    Raises
+    ------
+    OptionError
+        For unknown names or values, or a folder that holds another run.
+    VariantUnavailable
+        For ``device="cuda"`` without one.
+    """
+    from nearfar.lab.experiments.runner import execute
+
+    experiment = find(name)
+    if workers < 1:
+        raise OptionError(f"workers is {workers}: give 1 or more")
+    given: dict[str, Any] = {"rounds": rounds, "sources": sources, "graphs": graphs, "seed": seed}
+    given |= {"per_method": per_method}
+    settings = experiment.settings(scale, device_of(device), **given)
+    with Progress(name, enabled=progress is not False, always=progress is True) as bar:
+        return execute(
+            experiment,
+            settings,
+            Path(out),
+            only=only,
+            budget=budget,
+            restart=restart,
+            workers=workers,
+            progress=lambda done, total, task: bar.stage(task, done, total),
+        )

@@ -1,0 +1,146 @@
+"""Inputs of tasks made ahead by worker processes, so that little but measuring is left to do.
+
+Drawing a graph of a hundred million edges and proving its distances takes a core far longer than a
+GPU needs to solve it a hundred times. Workers make the inputs of several tasks at once and put them
+into a folder; they are idle while a task is measured, so that they disturb no timing.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import shutil
+import tempfile
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from nearfar.errors import OptionError
+from nearfar.lab.experiments.experiment import Input
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nearfar.graph.graph import Graph
+    from nearfar.lab.experiments.experiment import Experiment, Settings, Task
+
+__all__ = ["Ahead"]
+
+
+class Ahead:
+    """The inputs of an experiment's tasks, as many at a time as there are workers.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        Its class must be importable, because it goes to other processes.
+    settings : Settings
+    tasks : sequence of Task
+        In the order in which :meth:`take` asks for them; it may leave some out.
+    workers : int
+        1 makes each input in this process when it is asked for.
+    folder : Path or None
+        Where inputs wait; None takes a temporary folder. It needs room for ``workers`` graphs.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        settings: Settings,
+        tasks: Sequence[Task],
+        workers: int,
+        folder: Path | None = None,
+    ) -> None:
+        self._experiment = experiment
+        self._settings = settings
+        self._tasks = list(tasks)
+        self._workers = workers
+        self._parent = folder
+        self._folder: Path | None = None
+        self._pool: ProcessPoolExecutor | None = None
+        self._waiting: dict[str, Future[bool]] = {}
+
+    def __enter__(self) -> Self:
+        if self._workers > 1 and len(self._tasks) > 1:
+            self._folder = Path(tempfile.mkdtemp(prefix="nearfar-inputs-", dir=self._parent))
+            # A forked child would hold this process's CUDA context and threads.
+            self._pool = ProcessPoolExecutor(
+                min(self._workers, len(self._tasks)), multiprocessing.get_context("spawn")
+            )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def take(self, task: Task) -> Input | None:
+        """The input of a task; makes those of the tasks after it too when it is not there yet.
+
+        Raises
+        ------
+        OptionError
+            When a worker was killed, as the system does where memory ends.
+        Exception
+            What making it raised.
+        """
+        if self._pool is None or self._folder is None:
+            return self._experiment.make(task, self._settings)
+        if task.key not in self._waiting:
+            begin = self._tasks.index(task)
+            for one in self._tasks[begin : begin + self._workers]:
+                place = self._folder / one.key
+                self._waiting[one.key] = self._pool.submit(
+                    _make, self._experiment, one, self._settings, place
+                )
+            wait(self._waiting.values())
+        try:
+            there = self._waiting.pop(task.key).result()
+        except BrokenProcessPool:
+            raise OptionError(
+                f"a process that made graphs ahead ended before {task.key} was there, perhaps "
+                f"for want of memory: give fewer workers than {self._workers}, and go on"
+            ) from None
+        return load(self._folder / task.key) if there else None
+
+
+def _make(experiment: Experiment, task: Task, settings: Settings, place: Path) -> bool:
+    """Make an input in a worker and keep it; False where the task has none."""
+    made = experiment.make(task, settings)
+    if made is not None:
+        keep(made, place)
+    return made is not None
+
+
+def keep(made: Input, place: Path) -> None:
+    """Write an input to a folder of its own: graph, transpose if it has been made, truth."""
+    from nearfar.formats import write
+
+    place.mkdir()
+    write(made.graph, place / "graph.nfg")
+    if made.graph.directed and "transpose" in made.graph.cache:
+        write(made.graph.transpose(), place / "transpose.nfg")
+    if made.truth:
+        np.save(place / "truth.npy", np.stack(list(made.truth.values())))
+    facts = {"sources": made.sources, "proven": list(made.truth)}
+    (place / "facts.json").write_text(json.dumps(facts))
+
+
+def load(place: Path) -> Input:
+    """Read what :func:`keep` wrote, and delete it; arrays stay mapped while they are used."""
+    from nearfar.formats import read
+
+    graph: Graph = read(place / "graph.nfg")
+    if (place / "transpose.nfg").exists():
+        back: Graph = read(place / "transpose.nfg")
+        graph.cache["transpose"], back.cache["transpose"] = back, graph
+    facts = json.loads((place / "facts.json").read_text())
+    truth: dict[int, Any] = {}
+    if facts["proven"]:
+        truth = dict(zip(facts["proven"], np.load(place / "truth.npy"), strict=True))
+    shutil.rmtree(place, ignore_errors=True)
+    return Input(graph, facts["sources"], truth)

@@ -1,0 +1,277 @@
+"""What an experiment is: independent tasks, and the tables and figures made from their results."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from nearfar.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = [
+    "SCALES",
+    "Column",
+    "Done",
+    "Experiment",
+    "Figure",
+    "Input",
+    "Panel",
+    "Series",
+    "Settings",
+    "Table",
+    "Task",
+]
+
+#: ``tiny`` is for tests: seconds, and numbers that mean nothing.
+SCALES = ("tiny", "small", "paper", "beyond")
+_KEY = re.compile(r"[a-z0-9][a-z0-9._-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What decides the numbers of a run; it is written to the manifest.
+
+    Attributes
+    ----------
+    scale : str
+        One of :data:`SCALES`.
+    device : {"cpu", "cuda"}
+        ``cuda`` measures the GPU methods and the CPU ones that the paper sets beside them; ``cpu``
+        only those of the CPU.
+    rounds : int
+        Timed solves from each source.
+    sources : int
+        Sources drawn a graph.
+    graphs : int
+        Graphs of each size, with seeds ``seed``, ``seed + 1``, ...
+    patience : float
+        Seconds; a solve that takes longer is timed once.
+    seed : int
+        Of the first graph.
+    per_method : float or None
+        Seconds; a method whose solves of a graph took longer in sum begins no other one there.
+    """
+
+    scale: str
+    device: str
+    rounds: int = 3
+    sources: int = 1
+    graphs: int = 1
+    patience: float = 1.0
+    seed: int = 1
+    per_method: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One measurement that can be made, kept and repeated alone.
+
+    Attributes
+    ----------
+    key : str
+        Stable name, also of its file: lower case, digits, dots, dashes.
+    what : dict
+        What the experiment's ``run`` needs, as plain data.
+    cost : float
+        Expected seconds or anything proportional; only the time left depends on it.
+    """
+
+    key: str
+    what: dict[str, Any]
+    cost: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not _KEY.fullmatch(self.key):
+            raise ValueError(f"task key {self.key!r} cannot be a file name everywhere")
+
+
+@dataclass(slots=True)
+class Input:
+    """What a task is measured on.
+
+    Attributes
+    ----------
+    graph : Graph
+        With its transpose cached, if methods of the experiment need that.
+    sources : list of int
+        Vertices to solve from.
+    truth : dict of int to array
+        Proven distances by source; empty where the experiment checks in a way of its own.
+    """
+
+    graph: Graph
+    sources: list[int] = field(default_factory=list)
+    truth: dict[int, NDArray[Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A finished task: its key, what it was, and the plain data that ``run`` returned."""
+
+    key: str
+    what: dict[str, Any]
+    result: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table; ``unit`` may be empty, ``digits`` are the significant ones shown."""
+
+    name: str
+    unit: str = ""
+    digits: int = 3
+
+
+@dataclass(slots=True)
+class Table:
+    """A table of numbers with units.
+
+    Attributes
+    ----------
+    key : str
+        File name without suffix.
+    title, caption : str
+        One line; and what the reader has to know: how it was measured, what the paper has.
+    columns : list of Column
+    rows : list of list
+        A string, a number, a bool, or None (shown as a dash) for each column.
+    """
+
+    key: str
+    title: str
+    caption: str
+    columns: list[Column]
+    rows: list[list[Any]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class Series:
+    """One line, or one set of bars, of a panel.
+
+    ``low`` and ``high`` bound the spread; ``right`` puts a line on the panel's right axis.
+    """
+
+    label: str
+    x: Sequence[Any]
+    y: Sequence[float | None]
+    low: Sequence[float | None] | None = None
+    high: Sequence[float | None] | None = None
+    style: dict[str, Any] = field(default_factory=dict)
+    right: bool = False
+
+
+@dataclass(slots=True)
+class Panel:
+    """One pair of axes.
+
+    Attributes
+    ----------
+    kind : {"lines", "bars"}
+        Bars need texts as ``x``, the same in every series.
+    marks : list of (str, float)
+        Labelled vertical lines, such as the delta that a heuristic chose.
+    right_label : str
+        Of the right axis, where a series is on it.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    series: list[Series]
+    kind: str = "lines"
+    x_log: bool = False
+    y_log: bool = False
+    marks: list[tuple[str, float]] = field(default_factory=list)
+    right_label: str = ""
+
+
+@dataclass(slots=True)
+class Figure:
+    """A figure as data; :mod:`nearfar.lab.experiments.render` draws it."""
+
+    key: str
+    title: str
+    caption: str
+    panels: list[Panel]
+    columns: int = 2
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+class Experiment(ABC):
+    """The experiments of one paper.
+
+    A subclass sets the class attributes and writes the five methods; its module ends with
+    ``EXPERIMENT = TheClass()``, by which it is found.
+    """
+
+    name: ClassVar[str]
+    paper: ClassVar[str]
+    title: ClassVar[str]
+    #: Scales it knows; a run with another one is refused.
+    scales: ClassVar[tuple[str, ...]] = ("tiny", "small", "paper")
+    #: Overrides of the defaults of :class:`Settings` by scale.
+    defaults: ClassVar[dict[str, dict[str, Any]]] = {}
+
+    def settings(self, scale: str, device: str, **given: Any) -> Settings:
+        """Settings with this experiment's defaults for the scale; None in ``given`` is no value.
+
+        Raises
+        ------
+        OptionError
+            For a scale that it does not have, or a number below 1.
+        """
+        if scale not in self.scales:
+            shown = ", ".join(s for s in self.scales if s != "tiny")
+            raise OptionError(f"{self.name} has no scale {scale!r}: use {shown}")
+        chosen = self.defaults.get(scale, {}) | {k: v for k, v in given.items() if v is not None}
+        for key in ("rounds", "sources", "graphs"):
+            if chosen.get(key, 1) < 1:
+                raise OptionError(f"{key} is {chosen[key]}: give 1 or more")
+        limit = chosen.get("per_method")
+        if limit is not None and not limit > 0:
+            raise OptionError(f"per_method is {limit}: give seconds above 0")
+        return Settings(scale, device, **chosen)
+
+    @abstractmethod
+    def tasks(self, settings: Settings) -> list[Task]:
+        """The measurements, cheapest first where the order does not matter."""
+
+    def make(self, task: Task, settings: Settings) -> Input | None:
+        """What a task is measured on; None where it needs no graph. May run in another process."""
+        return None
+
+    @abstractmethod
+    def run(
+        self,
+        task: Task,
+        made: Input | None,
+        settings: Settings,
+        progress: Callable[[float], None],
+    ) -> dict[str, Any]:
+        """Measure one task on what :meth:`make` made.
+
+        Returns plain data with all samples. ``progress`` takes 0 to 1.
+        """
+
+    @abstractmethod
+    def tables(self, done: Sequence[Done], settings: Settings) -> list[Table]:
+        """Tables of what is finished; tasks may be missing."""
+
+    @abstractmethod
+    def figures(self, done: Sequence[Done], settings: Settings) -> list[Figure]:
+        """Figures of what is finished; tasks may be missing."""

@@ -1,0 +1,239 @@
+"""The numbers behind the figures of Ortega-Arranz et al. (2015), graph by graph."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any
+
+from nearfar.lab.experiments.claims import spread
+from nearfar.lab.experiments.experiment import Column, Done, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "HOW",
+    "ORDER",
+    "counter_of",
+    "fewer_sources",
+    "labels_of",
+    "name_of",
+    "of_kind",
+    "ratio_of",
+    "saved_by_tuning",
+    "seconds_of",
+    "tables_of",
+]
+
+ORDER = (
+    "relaxed heap",
+    "CPU Martin succ.",
+    "CPU Martin pred.",
+    "CPU Crauser succ.",
+    "CPU Crauser pred.",
+    "GPU Martin succ.",
+    "GPU Martin pred.",
+    "GPU Crauser succ.",
+    "GPU Crauser pred.",
+    "GPU Crauser opt.",
+)
+#: Options of a launch shape.
+SHAPE = ("threads_relax", "threads_minimum", "threads_update", "carveout")
+HOW = (
+    "Mean over the sources of each one's median; on the GPU by events, host steps included, graph "
+    "on the device; every answer checked."
+)
+
+
+def seconds_of(one: Done, label: str) -> float | None:
+    """Mean over the sources of each one's median; None where it was not measured."""
+    entry = one.result["cases"].get(label)
+    return None if entry is None else float(entry["mean_seconds"])
+
+
+def ratio_of(one: Done, slow: str, fast: str) -> float | None:
+    """How many times faster the second method is, over the sources that both were timed from.
+
+    A slow method may have been given fewer of them; of one that was not, every source counts.
+    """
+    both = [one.result["cases"].get(label) for label in (slow, fast)]
+    if None in both:
+        return None
+    first, second = (_by_source(case["samples"]) for case in both if case)
+    shared = first.keys() & second.keys()
+    if not shared:
+        return None
+    return sum(first[s] for s in shared) / sum(second[s] for s in shared)
+
+
+def _by_source(samples: Iterable[Sequence[Any]]) -> dict[int, float]:
+    """Median seconds from each source, of samples (round, source, seconds)."""
+    found: dict[int, list[float]] = {}
+    for _, source, seconds in samples:
+        found.setdefault(source, []).append(seconds)
+    return {source: statistics.median(values) for source, values in found.items()}
+
+
+def counter_of(one: Done, label: str, name: str) -> Any:
+    """A counter of a method's run; None where there is none."""
+    return one.result["cases"].get(label, {}).get("counters", {}).get(name)
+
+
+def name_of(one: Done) -> str:
+    """What tables call a graph."""
+    what = one.what
+    if what["kind"] == "random":
+        return f"{what['vertices'] // 1000}k deg{what['degree']}"
+    return str(what["name"]) if what["kind"] == "real" else f"martin {what['vertices']:,}"
+
+
+def labels_of(done: Iterable[Done]) -> list[str]:
+    """The methods that were measured, in the paper's order."""
+    there = {label for one in done for label in one.result["cases"]}
+    return [label for label in ORDER if label in there]
+
+
+def fewer_sources(some: Iterable[Done]) -> str:
+    """A sentence on the methods that were not timed from every source; empty where all were."""
+    found: dict[str, list[int]] = {}
+    for one in some:
+        every = len(one.result["sources"])
+        for label, case in one.result["cases"].items():
+            if case.get("sources", every) < every:
+                found.setdefault(label, []).append(case["sources"])
+    told = [
+        f"{label} on {len(counts)} graph{'s' if len(counts) > 1 else ''} ({spread(counts)})"
+        for label, counts in found.items()
+    ]
+    return f" Timed from fewer sources: {', '.join(told)}." if told else ""
+
+
+def of_kind(done: Sequence[Done], kind: str) -> list[Done]:
+    """Results of Martin's, random or real graphs."""
+    return [one for one in done if one.what["kind"] == kind]
+
+
+def tables_of(done: Sequence[Done]) -> list[Table]:
+    """All tables that the finished tasks allow."""
+    found = []
+    for kind, title in (
+        ("martin", "Figure 2 a-c: Martin's graphs"),
+        ("random", "Figures 3 and 9: uniform random graphs"),
+        ("real", "Figures 4 and 10: real and real-like graphs"),
+    ):
+        some = of_kind(done, kind)
+        if some:
+            labels = labels_of(some)
+            rows = [
+                [
+                    name_of(one),
+                    one.result["n"],
+                    one.result["m"],
+                    *(
+                        None if (s := seconds_of(one, label)) is None else s * 1e3
+                        for label in labels
+                    ),
+                ]
+                for one in some
+            ]
+            head = [Column("graph"), Column("vertices"), Column("edges")]
+            columns = [*head, *(Column(label, "ms") for label in labels)]
+            found.append(Table(f"{kind}-times", title, HOW + fewer_sources(some), columns, rows))
+    found += _idle(done) + _shapes(done) + _memory(done)
+    return found
+
+
+def _idle(done: Sequence[Done]) -> list[Table]:
+    rows = []
+    for one in done:
+        for label in ("GPU Martin succ.", "GPU Crauser succ.", "GPU Crauser pred."):
+            total = counter_of(one, label, "total_threads")
+            if total:
+                working = counter_of(one, label, "working_threads")
+                share = counter_of(one, label, "idle_share")
+                iterations = counter_of(one, label, "iterations")
+                rows.append([name_of(one), label, iterations, total, working, 100 * share])
+    columns = [
+        Column("graph"),
+        Column("method"),
+        Column("iterations"),
+        Column("threads launched"),
+        Column("threads at work"),
+        Column("idle", "%"),
+    ]
+    note = (
+        "Figure 2 d: threads of the relax kernel over all iterations, counted in a run of its own."
+    )
+    return (
+        [Table("idle", "Figure 2 d: working and total threads", note, columns, rows)]
+        if rows
+        else []
+    )
+
+
+def saved_by_tuning(one: Done) -> float | None:
+    """Percent of the time that the tuned launch shape saves; 0 where the default was the best.
+
+    Of medians over all samples: some solves wait for the host for many times their usual length,
+    which would decide a mean over sources.
+    """
+    shape = one.result.get("shape")
+    cases = one.result["cases"]
+    if not shape or "GPU Crauser opt." not in cases:
+        return None
+    default = cases["GPU Crauser succ."]
+    if all(shape[name] == default["options"][name] for name in SHAPE):
+        return 0.0
+    tuned = cases["GPU Crauser opt."]["median_seconds"]
+    return 100.0 * (1.0 - float(tuned / default["median_seconds"]))
+
+
+def _shapes(done: Sequence[Done]) -> list[Table]:
+    rows = []
+    for one in done:
+        gain = saved_by_tuning(one)
+        if gain is not None:
+            rows.append([name_of(one), *(one.result["shape"][n] for n in SHAPE), gain])
+    columns = [
+        Column("graph"),
+        Column("relax", "threads"),
+        Column("minimum", "threads"),
+        Column("update", "threads"),
+        Column("carve-out", "%"),
+        Column("gain over the default", "%"),
+    ]
+    note = (
+        "Figures 5 and 6: the shape that measured best on this device, -1 for the "
+        "driver's own carve-out, and what it saves in the timed rounds, where both take turns "
+        "(medians; 0 where the default itself was the best)."
+    )
+    return (
+        [Table("shapes", "Figures 5 and 6: launch shapes and their gain", note, columns, rows)]
+        if rows
+        else []
+    )
+
+
+def _memory(done: Sequence[Done]) -> list[Table]:
+    some = [one for one in done if one.result.get("memory")]
+    if not some:
+        return []
+    labels = [x for x in ORDER if any(x in one.result["memory"] for one in some)]
+    rows = [
+        [
+            name_of(one),
+            one.result["graph_bytes"] / 2**20,
+            *(
+                None if (b := one.result["memory"].get(label)) is None else b / 2**20
+                for label in labels
+            ),
+        ]
+        for one in some
+    ]
+    columns = [Column("graph"), Column("rows of the graph", "MiB")]
+    columns += [Column(label, "MiB") for label in labels]
+    note = (
+        "Figure 11: greatest memory of one solve beyond the graph, distances included; on the host "
+        "the growth of resident memory, on the device all that a pool of its own had to take."
+    )
+    return [Table("memory", "Figure 11: memory of a solve", note, columns, rows)]

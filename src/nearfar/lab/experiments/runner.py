@@ -1,0 +1,302 @@
+"""Runs an experiment task by task, so that it can stop at any moment and go on later.
+
+Every finished task is on disk, whole, before the next one begins. A later run with the same
+settings in the same folder skips them; a file that a crash left half-written counts as missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fnmatch
+import json
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nearfar.errors import (
+    MissingDependencyError,
+    OptionError,
+    OutOfMemoryError,
+    VariantUnavailable,
+)
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
+from nearfar.lab.experiments.ahead import Ahead
+from nearfar.lab.experiments.experiment import Done, Experiment, Settings, Task
+from nearfar.lab.experiments.render import draw, markdown_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["MANIFEST_SCHEMA", "RESULTS_SCHEMA", "SAMPLE_SCHEMA", "Outcome", "execute", "rebuild"]
+
+RESULTS_SCHEMA = "nearfar-experiment-results/1"
+MANIFEST_SCHEMA = "nearfar-experiment-manifest/1"
+SAMPLE_SCHEMA = "nearfar-experiment-sample/1"
+_NO_FIGURES = "Figures were left out: they need matplotlib (pip install 'nearfar[plot]')."
+
+
+@dataclasses.dataclass(slots=True)
+class Outcome:
+    """What a run gave.
+
+    Attributes
+    ----------
+    folder : Path
+    results : dict
+        The content of ``results.json``.
+    measured, kept : int
+        Tasks measured now, and found finished.
+    skipped : dict of str to str
+        Tasks that could not run here, with the reason.
+    missing : list of str
+        Tasks that the budget or ``only`` left out.
+    wrong : list of str
+        ``task: method`` of every wrong answer by a method that promises right ones.
+    """
+
+    folder: Path
+    results: dict[str, Any]
+    measured: int = 0
+    kept: int = 0
+    skipped: dict[str, str] = dataclasses.field(default_factory=dict)
+    missing: list[str] = dataclasses.field(default_factory=list)
+    wrong: list[str] = dataclasses.field(default_factory=list)
+
+
+def _store(path: Path, data: dict[str, Any]) -> None:
+    """Write under a temporary name, then rename: readers see all of it or nothing."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        write_json(temporary, data)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _read(path: Path, schema: str) -> dict[str, Any] | None:
+    """A file of ours; None when it is missing, damaged or something else."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return data if isinstance(data, dict) and data.get("schema") == schema else None
+
+
+def _machine(surroundings: dict[str, Any]) -> dict[str, Any]:
+    gpu = surroundings.get("gpu") or {}
+    return {"cpu": surroundings.get("cpu"), "gpu": gpu.get("name")}
+
+
+def _open(
+    experiment: Experiment, settings: Settings, folder: Path, restart: bool
+) -> tuple[dict[str, Any], int]:
+    """The folder's manifest, new or continued, and the index of this run's environment.
+
+    Raises
+    ------
+    OptionError
+        When the folder holds another experiment, other settings, or another machine's samples.
+    """
+    path = folder / "manifest.json"
+    held = _read(path, MANIFEST_SCHEMA)
+    if path.exists() and held is None and not restart:
+        raise OptionError(f"{path} is not an experiment's manifest: give another folder")
+    now = environment()
+    if held is not None and not restart:
+        theirs = {"experiment": held["experiment"], **_machine(held["environments"][-1])}
+        ours = {"experiment": experiment.name, **_machine(now)}
+        theirs |= dataclasses.asdict(Settings(**held["settings"]))
+        ours |= dataclasses.asdict(settings)
+        other = [
+            f"{what} {theirs[what]}, not {value}"
+            for what, value in ours.items()
+            if theirs[what] != value
+        ]
+        if other:
+            raise OptionError(
+                f"{folder} holds another run ({'; '.join(other)}): give another folder, or "
+                "--restart to drop it"
+            )
+        held["environments"].append(now)
+        manifest = held
+    else:
+        if restart and folder.is_dir():
+            for old in (folder / "samples").glob("*.json"):
+                old.unlink()
+        manifest = {
+            "schema": MANIFEST_SCHEMA,
+            "experiment": experiment.name,
+            "settings": dataclasses.asdict(settings),
+            "environments": [now],
+        }
+    (folder / "samples").mkdir(parents=True, exist_ok=True)
+    for leftover in (folder / "samples").glob(".*.tmp"):
+        leftover.unlink()
+    _store(path, manifest)
+    return manifest, len(manifest["environments"]) - 1
+
+
+def _wrong(result: Any, where: str) -> list[str]:
+    """Every ``cases`` entry below a result with ``wrong_runs`` that is not unsafe by design."""
+    found = []
+    if isinstance(result, dict):
+        for label, case in result.get("cases", {}).items():
+            if case.get("wrong_runs") and not case.get("unsafe"):
+                found.append(f"{where}: {label}")
+        for value in result.values():
+            found += _wrong(value, where)
+    return list(dict.fromkeys(found))
+
+
+def execute(
+    experiment: Experiment,
+    settings: Settings,
+    folder: Path,
+    *,
+    only: Sequence[str] = (),
+    budget: float | None = None,
+    restart: bool = False,
+    workers: int = 1,
+    progress: Callable[[float, float, str], None] = lambda done, total, text: None,
+) -> Outcome:
+    """Measure what is missing, then write results, tables and figures.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    settings : Settings
+    folder : Path
+        Made if it is not there.
+    only : sequence of str
+        Patterns as in a shell; tasks whose key matches none are left out.
+    budget : float or None
+        Seconds; no task begins after so many.
+    restart : bool
+        Drop what the folder holds.
+    workers : int
+        Processes that make the graphs of the tasks to come while nothing is timed; 1 makes each
+        in this process. See :class:`nearfar.lab.experiments.ahead.Ahead`.
+    progress : callable
+        Called with (cost done, cost in all, task).
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    OptionError
+        When a pattern matches nothing, or the folder holds another run.
+    """
+    tasks = experiment.tasks(settings)
+    for pattern in only:
+        if not fnmatch.filter((t.key for t in tasks), pattern):
+            shown = ", ".join(t.key for t in tasks[:6])
+            raise OptionError(f"no task matches {pattern!r}; there are {shown}, ...")
+    manifest, index = _open(experiment, settings, folder, restart)
+    chosen = [t for t in tasks if not only or any(fnmatch.fnmatch(t.key, p) for p in only)]
+    kept = {t.key for t in chosen if _read(folder / "samples" / f"{t.key}.json", SAMPLE_SCHEMA)}
+    todo = [t for t in chosen if t.key not in kept]
+    total = sum(t.cost for t in todo)
+    spent, measured = 0.0, 0
+    skipped: dict[str, str] = {}
+    began = time.monotonic()
+    try:
+        with Ahead(experiment, settings, todo, workers) as ahead:
+            for task in todo:
+                if budget is not None and time.monotonic() - began > budget:
+                    break
+
+                def report(part: float, task: Task = task, spent: float = spent) -> None:
+                    progress(spent + part * task.cost, total, task.key)
+
+                report(0.0)
+                task_began = time.monotonic()
+                try:
+                    result = experiment.run(task, ahead.take(task), settings, report)
+                except (OutOfMemoryError, VariantUnavailable, MissingDependencyError) as error:
+                    skipped[task.key] = f"{type(error).__name__}: {error}"
+                else:
+                    sample = {
+                        "schema": SAMPLE_SCHEMA,
+                        "key": task.key,
+                        "what": task.what,
+                        "environment": index,
+                        "seconds": time.monotonic() - task_began,
+                        "result": result,
+                    }
+                    _store(folder / "samples" / f"{task.key}.json", sample)
+                    measured += 1
+                spent += task.cost
+    except BaseException:
+        # Also after Ctrl-C or an error: the tables of what is there are worth having.
+        with contextlib.suppress(Exception):
+            rebuild(experiment, settings, folder, manifest, tasks, skipped)
+        raise
+    results = rebuild(experiment, settings, folder, manifest, tasks, skipped)
+    wrong = [line for entry in results["tasks"] for line in _wrong(entry["result"], entry["key"])]
+    return Outcome(folder, results, measured, len(kept), skipped, list(results["missing"]), wrong)
+
+
+def rebuild(
+    experiment: Experiment,
+    settings: Settings,
+    folder: Path,
+    manifest: dict[str, Any],
+    tasks: Sequence[Task],
+    skipped: dict[str, str],
+) -> dict[str, Any]:
+    """Write ``results.json``, ``tables/``, ``figures/`` and ``index.md`` from the samples."""
+    found = []
+    for task in tasks:
+        sample = _read(folder / "samples" / f"{task.key}.json", SAMPLE_SCHEMA)
+        if sample is not None:
+            found.append({key: sample[key] for key in sample if key != "schema"})
+    done = [Done(s["key"], s["what"], s["result"]) for s in found]
+    tables = [t.as_dict() for t in experiment.tables(done, settings)] if done else []
+    figures = [f.as_dict() for f in experiment.figures(done, settings)] if done else []
+    remarks = []
+    present = {s["key"] for s in found}
+    missing = [t.key for t in tasks if t.key not in present and t.key not in skipped]
+    if missing:
+        remarks.append(f"Not measured yet: {len(missing)} of {len(tasks)} tasks.")
+    remarks += [f"{key} was left out: {why}" for key, why in skipped.items()]
+    for figure in figures:
+        try:
+            figure["files"] = draw(figure, folder / "figures")
+        except MissingDependencyError:
+            figure["files"] = []
+    if figures and not any(figure["files"] for figure in figures):
+        remarks.append(_NO_FIGURES)
+    results = {
+        "schema": RESULTS_SCHEMA,
+        "experiment": experiment.name,
+        "paper": experiment.paper,
+        "title": experiment.title,
+        "settings": manifest["settings"],
+        "environments": manifest["environments"],
+        "remarks": remarks,
+        "missing": missing,
+        "skipped": skipped,
+        "tables": tables,
+        "figures": figures,
+        "tasks": found,
+    }
+    (folder / "tables").mkdir(exist_ok=True)
+    lines = [f"# {experiment.title}", ""]
+    for table in tables:
+        text = [f"## {table['title']}", "", *markdown_table(table), "", table["caption"], ""]
+        (folder / "tables" / f"{table['key']}.md").write_text("\n".join(text), encoding="utf-8")
+        lines += text
+    for figure in figures:
+        lines += [f"## {figure['title']}", ""]
+        if figure["files"]:
+            lines += [f"![{figure['title']}](figures/{figure['files'][0]})", ""]
+        lines += [figure["caption"], ""]
+    lines += [f"- {remark}" for remark in remarks]
+    (folder / "index.md").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    _store(folder / "results.json", results)
+    return results

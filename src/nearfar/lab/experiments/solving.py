@@ -1,0 +1,47 @@
+"""What the experiments of several papers need: weights, depth, means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["geometric", "hops", "weighted"]
+
+
+def weighted(graph: Graph, low: int, high: int, stream: str) -> Graph:
+    """The same edges with uniform random int32 weights, both ends included; seed 1."""
+    from nearfar.generators.random import Stream
+    from nearfar.graph.graph import Graph as Made
+
+    weights = Stream(1, stream).integers(low, high, graph.n_edges, np.int32)
+    return Made(graph.indptr, graph.indices, weights, attributes=graph.attributes)
+
+
+def hops(graph: Graph, source: int) -> int:
+    """A lower bound of the diameter in hops: the greater depth of two breadth-first searches.
+
+    The second starts where the first ended. O(n + m).
+    """
+    from nearfar.graph.graph import Graph as Made
+    from nearfar.solve.one import sssp
+
+    bare = Made(graph.indptr, graph.indices, None)
+    depth = 0
+    for _ in range(2):
+        paths = sssp(bare, source, device="cpu", predecessors=False)
+        levels = np.where(paths.reachable, paths.distances, 0)
+        depth = max(depth, int(levels.max()))
+        source = int(levels.argmax())
+    return depth
+
+
+def geometric(values: Iterable[float]) -> float | None:
+    """Geometric mean; None of nothing."""
+    found = list(values)
+    return float(np.exp(np.mean(np.log(found)))) if found else None

@@ -1,0 +1,1 @@
+"""What is computed from shortest paths."""

@@ -1,0 +1,228 @@
+"""What a person needs to know of a graph to choose a method.
+
+Degrees and weights come from one pass over the edges. Components come from SciPy. How far the
+graph reaches is measured, not derived: two breadth-first and two weighted sweeps, the second of
+each pair from the farthest vertex of the first, give lower bounds of the diameter in edges and in
+weight. That double sweep is exact on trees and close on road networks (Magnien, Latapy, Habib:
+"Fast computation of empirically tight bounds for the diameter of massive graphs", JEA 13, 2009).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import OptionError, VertexError
+from nearfar.measures.describe_report import GraphStatistics, Reach
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["GraphStatistics", "Reach", "describe"]
+
+
+def describe(graph: Graph, source: int | None = None, *, seed: int = 1) -> GraphStatistics:
+    """Measure a graph: degrees, weights, components, and how far it reaches.
+
+    ``shape`` is ``"dense"`` from a mean out-degree of 100; else ``"long"`` if the diameter bound
+    in edges exceeds four times ``log2(n)``; else ``"skewed"`` if the greatest out-degree exceeds
+    20 times the mean plus 20; else ``"random"``.
+
+    Parameters
+    ----------
+    graph : Graph
+    source : int or None
+        Vertex index of the first sweep. None takes the graph's ``attributes["source_vertex"]``
+        if there is one, else draws from the largest strongly connected part, or takes the vertex of
+        greatest out-degree where that part is below a hundredth of the graph.
+    seed : int
+        For that draw.
+
+    Returns
+    -------
+    GraphStatistics
+
+    Raises
+    ------
+    OptionError
+        If the seed is no integer.
+    VertexError
+        If the source is not a vertex of the graph.
+
+    Notes
+    -----
+    O(n + m) for counts and components, plus four single-source runs (two with negative weights).
+
+    Examples
+    --------
+    >>> from nearfar.generators import generate
+    >>> describe(generate("path", vertices=5, directed=False)).reach.diameter_hops
+    4
+    """
+    from nearfar import _cpu
+
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+        raise OptionError(f"seed is {seed!r}: give an integer")
+    n, m = graph.n_vertices, graph.n_edges
+    nbytes = graph.nbytes  # before the sweeps pack edges
+    degrees = graph.degrees
+    loops, parallel, most_in, lonely = _cpu.edge_counts(graph.view)
+    weak, strong = _components(graph)
+    reach = None
+    if n:
+        start = _draw(graph, strong, seed) if source is None else _index(graph, source)
+        reach = _sweeps(graph, start)
+    return GraphStatistics(
+        n_vertices=n,
+        n_edges=m,
+        directed=graph.directed,
+        nbytes=nbytes,
+        degree={
+            "min": int(degrees.min()) if n else 0,
+            "median": float(np.median(degrees)) if n else 0.0,
+            "mean": graph.mean_degree,
+            "p99": float(np.quantile(degrees, 0.99, method="lower")) if n else 0.0,
+            "max": int(degrees.max()) if n else 0,
+            "max_in": most_in,
+        },
+        degree_counts=_degree_counts(degrees),
+        isolated=lonely,
+        without_out_edges=int(np.count_nonzero(degrees == 0)),
+        self_loops=loops,
+        parallel_edges=parallel,
+        weight_dtype=graph.weight_dtype.name if graph.is_weighted else None,
+        weight=_weights(graph),
+        weak_components=weak[0],
+        largest_weak=weak[1],
+        strong_components=strong[0],
+        largest_strong=strong[1],
+        reach=reach,
+        shape=_shape(graph, reach),
+    )
+
+
+def _shape(graph: Graph, reach: Reach | None) -> str:
+    if reach is None or not graph.n_edges:
+        return "empty"
+    if graph.mean_degree >= 100:
+        return "dense"
+    if reach.diameter_hops > 4 * math.log2(max(graph.n_vertices, 2)):
+        return "long"
+    if int(graph.degrees.max()) > 20 * graph.mean_degree + 20:
+        return "skewed"
+    return "random"
+
+
+def _degree_counts(degrees: NDArray[Any]) -> list[tuple[int, int, int]]:
+    """Vertices by out-degree, in the classes 0, 1, 2, 3, 4, 5..8, 9..16, ..."""
+    if not len(degrees):
+        return []
+    counts = np.bincount(np.minimum(degrees, 4), minlength=5)
+    listed = [(d, d, int(counts[d])) for d in range(4)]
+    listed.append((4, 4, int(np.count_nonzero(degrees == 4))))
+    low, most = 5, int(degrees.max())
+    while low <= most:
+        high = 2 * (low - 1)
+        listed.append((low, high, int(np.count_nonzero((degrees >= low) & (degrees <= high)))))
+        low = high + 1
+    used = [i for i, (_, _, count) in enumerate(listed) if count]
+    return listed[used[0] : used[-1] + 1]
+
+
+def _weights(graph: Graph) -> dict[str, Any]:
+    weights = graph.weights
+    if weights is None:
+        one = 1 if graph.n_edges else 0
+        return {"min": one, "median": one, "mean": one, "max": one, "zero": 0, "negative": 0}
+    sample = weights[:: max(1, len(weights) // 1_000_000)]
+    return {
+        "min": _plain(graph.min_weight),
+        "median": float(np.median(sample)) if len(sample) else 0.0,
+        "mean": graph.mean_weight,
+        "max": _plain(graph.max_weight),
+        "zero": int(len(weights) - np.count_nonzero(weights)) if graph.has_zero_weight else 0,
+        "negative": graph.n_negative,
+    }
+
+
+def _components(graph: Graph) -> tuple[tuple[int, int, Any], tuple[int, int, Any]]:
+    """Count parts, vertices of the largest, and mark those: weak, then strong."""
+    if not graph.n_vertices:
+        return (0, 0, None), (0, 0, None)
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = graph.n_vertices
+    # SciPy's search for strong components can run for ever on parallel edges: merge them first.
+    ones = np.ones(graph.n_edges, dtype=np.bool_)
+    matrix = csr_array((ones, graph.indices.copy(), graph.indptr.copy()), shape=(n, n))
+    matrix.sum_duplicates()
+
+    def parts(connection: Any) -> tuple[int, int, Any]:
+        count, label = connected_components(matrix, directed=True, connection=connection)
+        sizes = np.bincount(label)
+        largest = int(np.argmax(sizes))
+        return int(count), int(sizes[largest]), label == largest
+
+    strong = parts("strong")
+    return (parts("weak") if graph.directed else strong), strong
+
+
+def _draw(graph: Graph, strong: tuple[int, int, Any], seed: int) -> int:
+    """Choose where the first sweep starts.
+
+    The vertex that the graph's origin names as source; else a random vertex of the largest strong
+    part if that is at least a hundredth of the graph; else the vertex of greatest out-degree.
+    """
+    named = graph.attributes.get("source_vertex")
+    if isinstance(named, int) and 0 <= named < graph.n_vertices:
+        return named
+    if strong[1] * 100 < graph.n_vertices:
+        return int(np.argmax(graph.degrees))
+    from nearfar.generators.random import Stream
+
+    candidates = np.flatnonzero(strong[2])
+    drawn = Stream(seed, "statistics.source").integers(0, len(candidates) - 1, 1)
+    return int(candidates[int(drawn[0])])
+
+
+def _index(graph: Graph, source: int) -> int:
+    if isinstance(source, bool) or not isinstance(source, (int, np.integer)):
+        raise VertexError(f"source {source!r} is not an integer: give 0 to {graph.n_vertices - 1}")
+    if not 0 <= source < graph.n_vertices:
+        raise VertexError(f"source {source} is outside the graph: give 0 to {graph.n_vertices - 1}")
+    return int(source)
+
+
+def _sweeps(graph: Graph, source: int) -> Reach:
+    """Two sweeps by edges and, without negative weights, two by weight."""
+    plain = graph.without_weights()
+    reached, hops, far = _sweep(plain, source)
+    _, back, _ = _sweep(plain, far)
+    distance = widest = None
+    if not graph.is_weighted:
+        distance, widest = hops, max(hops, back)
+    elif not graph.n_negative:
+        _, distance, far = _sweep(graph, source)
+        _, again, _ = _sweep(graph, far)
+        widest = max(distance, again)
+    return Reach(source, reached, hops, distance, max(hops, back), widest)
+
+
+def _sweep(graph: Graph, source: int) -> tuple[int, Any, int]:
+    """Reached vertices, greatest distance, and the vertex it belongs to (the lowest such id)."""
+    from nearfar.solve.one import sssp
+
+    name = graph.name_of(source)
+    paths = sssp(graph, name, device="cpu")
+    distances = np.where(paths.reachable, paths.distances, np.asarray(-1, paths.distances.dtype))
+    far = int(np.argmax(distances))
+    return int(np.count_nonzero(paths.reachable)), _plain(distances[far]), far
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

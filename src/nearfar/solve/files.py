@@ -1,0 +1,373 @@
+"""Distances written to disk block by block, and continued after an interruption.
+
+A run leaves two things: the data (an ``.npy`` that can be memory-mapped, a ``.zarr`` folder, or a
+``.parquet`` folder with one file a block) and a manifest ``<name>.manifest.json`` that says what
+the data belongs to - digest of the graph, sources, targets, limit, dtype, rows a block - and for
+each finished block its CRC-32. A block's data is flushed before the manifest names it, and the
+manifest is replaced by a rename, so after a kill every block it names is whole. The same call then
+checks the blocks that are named, solves the others, and gives the bytes that an undisturbed run
+would have given.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from nearfar.errors import DistanceOverflowError, MissingDependencyError, OptionError
+from nearfar.system.output import replacing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.solve.run import BatchRun
+
+__all__ = ["FileSink", "read_rows"]
+
+_VERSION = 1
+
+
+def _digest(array: NDArray[Any] | None) -> str | None:
+    if array is None:
+        return None
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+
+
+def _crc(rows: NDArray[Any]) -> int:
+    return zlib.crc32(np.ascontiguousarray(rows).reshape(-1).data.cast("B"))
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _reserve(path: Path) -> None:
+    """Take a mapped file's disk space now: writing to a map on a full disk kills the process.
+
+    Raises
+    ------
+    OSError
+        If the disk has no room for the file.
+    """
+    if not hasattr(os, "posix_fallocate"):
+        return
+    with path.open("r+b") as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        except OSError as error:
+            if error.errno in (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
+                return  # this file system cannot
+            raise OSError(
+                error.errno,
+                f"{error.strerror}: {path.stat().st_size:,} bytes needed",
+                os.fspath(path),
+            ) from None
+
+
+class _Format(Protocol):
+    def open(self, fresh: bool) -> None: ...
+    def write(self, number: int, first: int, rows: NDArray[Any]) -> None: ...
+    def read(self, number: int, first: int, count: int) -> NDArray[Any]: ...
+    def result(self) -> Any: ...
+
+
+class _Npy:
+    """One ``.npy`` file, memory-mapped."""
+
+    def __init__(self, path: Path, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        self.path, self.shape, self.dtype = path, shape, dtype
+
+    def open(self, fresh: bool) -> None:
+        if self.shape[0] * self.shape[1] == 0:
+            np.save(self.path, np.empty(self.shape, self.dtype))
+            self.map: Any = np.load(self.path)
+            return
+        mode: Any = "w+" if fresh else "r+"
+        self.map = np.lib.format.open_memmap(
+            self.path, mode=mode, dtype=self.dtype, shape=self.shape
+        )
+        if self.map.shape != self.shape or self.map.dtype != self.dtype:
+            raise ValueError("another matrix")
+        if fresh:
+            try:
+                _reserve(self.path)
+            except OSError:
+                del self.map
+                self.path.unlink(missing_ok=True)
+                raise
+
+    def write(self, number: int, first: int, rows: NDArray[Any]) -> None:
+        self.map[first : first + len(rows)] = rows
+        if hasattr(self.map, "flush"):
+            self.map.flush()
+
+    def read(self, number: int, first: int, count: int) -> NDArray[Any]:
+        return np.asarray(self.map[first : first + count])
+
+    def result(self) -> Any:
+        return np.load(self.path, mmap_mode="r" if self.map.size else None)
+
+
+class _Zarr:
+    """A Zarr array with one chunk a block."""
+
+    def __init__(
+        self, path: Path, shape: tuple[int, int], dtype: np.dtype[Any], block: int
+    ) -> None:
+        try:
+            import zarr
+        except ImportError:
+            raise MissingDependencyError(
+                "writing .zarr needs zarr: pip install 'nearfar[dask]'"
+            ) from None
+        self.zarr, self.path, self.shape, self.dtype, self.block = zarr, path, shape, dtype, block
+
+    def open(self, fresh: bool) -> None:
+        self.array: Any
+        if not fresh:
+            self.array = self.zarr.open(str(self.path), mode="r+")
+            return
+        chunks = (max(self.block, 1), max(self.shape[1], 1))
+        self.array = self.zarr.open(
+            str(self.path), mode="w", shape=self.shape, chunks=chunks, dtype=self.dtype
+        )
+
+    def write(self, number: int, first: int, rows: NDArray[Any]) -> None:
+        self.array[first : first + len(rows)] = rows
+
+    def read(self, number: int, first: int, count: int) -> NDArray[Any]:
+        return np.asarray(self.array[first : first + count])
+
+    def result(self) -> Any:
+        return self.zarr.open(str(self.path), mode="r")
+
+
+class _Parquet:
+    """A folder with one file a block; a row holds its source and the list of its distances."""
+
+    def __init__(self, path: Path, sources: NDArray[np.int64]) -> None:
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError:
+            raise MissingDependencyError(
+                "writing .parquet needs pyarrow: pip install 'nearfar[tables]'"
+            ) from None
+        self.arrow, self.path, self.sources = pyarrow, path, sources
+
+    def open(self, fresh: bool) -> None:
+        self.path.mkdir(exist_ok=True)
+        if fresh:
+            for old in self.path.glob("block-*.parquet"):
+                old.unlink()
+
+    def _file(self, number: int) -> Path:
+        return self.path / f"block-{number:06d}.parquet"
+
+    def write(self, number: int, first: int, rows: NDArray[Any]) -> None:
+        flat = self.arrow.array(np.ascontiguousarray(rows).reshape(-1))
+        table = self.arrow.table(
+            {
+                "source": self.sources[first : first + len(rows)],
+                "distances": self.arrow.FixedSizeListArray.from_arrays(flat, rows.shape[1]),
+            }
+        )
+        file = self._file(number)
+        temporary = file.with_suffix(".tmp")
+        self.arrow.parquet.write_table(table, temporary)
+        with open(temporary, "rb") as handle:
+            os.fsync(handle.fileno())
+        os.replace(temporary, file)
+
+    def read(self, number: int, first: int, count: int) -> NDArray[Any]:
+        lists = self.arrow.parquet.read_table(self._file(number)).column("distances")
+        flat = lists.combine_chunks().flatten().to_numpy()
+        found: NDArray[Any] = flat.reshape(count, -1)
+        return found
+
+    def result(self) -> Any:
+        return self.path
+
+
+def _is_manifest(known: Any) -> bool:
+    """Whether JSON is what :class:`FileSink` writes, so far as it relies on it."""
+    if not isinstance(known, dict) or not isinstance(known.get("blocks"), dict):
+        return False
+    block = known.get("block")
+    return isinstance(block, int) and block > 0 and all(map(str.isdecimal, known["blocks"]))
+
+
+class FileSink:
+    """The sink for ``out=path``.
+
+    Parameters
+    ----------
+    path : str
+        Ends in ``.npy``, ``.zarr`` or ``.parquet``.
+    run : BatchRun
+        What is being written; names the data in the manifest.
+
+    Raises
+    ------
+    OptionError
+        For another ending, or when the manifest beside the path belongs to other data.
+    """
+
+    on_device = False
+
+    def __init__(self, path: str, run: BatchRun) -> None:
+        self.path, self.run = Path(path), run
+        self.manifest = self.path.with_name(self.path.name + ".manifest.json")
+        self.blocks: dict[int, int] = {}
+        if self.path.suffix not in (".npy", ".zarr", ".parquet"):
+            raise OptionError(f"out is {path!r}: end it in .npy, .zarr or .parquet")
+
+    def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        """Open the data, and keep of an interrupted run what its checksums confirm."""
+        self.shape, self.dtype = shape, dtype
+        run = self.run
+        self.identity = {
+            "version": _VERSION,
+            "graph": run.graph.digest(),
+            "sources": _digest(run.rows),
+            "targets": _digest(run.columns),
+            "limit": run.limit,
+            "shape": list(shape),
+            "dtype": dtype.name,
+        }
+        known = self._load()
+        fresh = known is None or not self.path.exists()
+        if known is not None and not fresh:
+            run.block = int(known["block"])  # the blocks of the first run, whatever memory is now
+        self.n_blocks = len(range(0, max(shape[0], 1), run.block))
+        self.data = self._format()
+        fresh = fresh or not self._reopened()
+        if fresh:
+            self.data.open(fresh)
+        if known is not None and not fresh:
+            for name, checksum in known["blocks"].items():
+                number = int(name)
+                if self._checksum(number) == checksum:
+                    self.blocks[number] = checksum
+        self._save()
+
+    def _reopened(self) -> bool:
+        """Whether the data beside the manifest could be opened; if not, it is written anew."""
+        try:
+            self.data.open(False)
+        except MemoryError:
+            raise
+        except Exception:  # whatever a library says of a damaged file
+            return False
+        return True
+
+    def _format(self) -> _Format:
+        if self.path.suffix == ".npy":
+            return _Npy(self.path, self.shape, self.dtype)
+        if self.path.suffix == ".zarr":
+            return _Zarr(self.path, self.shape, self.dtype, self.run.block)
+        return _Parquet(self.path, self.run.rows)
+
+    def _load(self) -> dict[str, Any] | None:
+        try:
+            known: dict[str, Any] = json.loads(self.manifest.read_text(encoding="utf-8"))
+            if not _is_manifest(known):
+                raise ValueError
+        except FileNotFoundError:
+            if self.path.exists():
+                raise OptionError(
+                    f"{self.path} exists without a manifest: remove it or choose another name"
+                ) from None
+            return None
+        except (ValueError, RecursionError):
+            raise OptionError(
+                f"{self.manifest} is damaged: remove it and the data beside it"
+            ) from None
+        differing = [name for name, value in self.identity.items() if known.get(name) != value]
+        if differing:
+            raise OptionError(
+                f"{self.path} holds another run (different {', '.join(differing)}): "
+                "remove it with its manifest, or choose another name"
+            )
+        return known
+
+    def _save(self) -> None:
+        text = json.dumps(
+            {
+                **self.identity,
+                "block": self.run.block,
+                "engine": self.run.variant.id,
+                "complete": len(self.blocks) == self.n_blocks,
+                "blocks": {str(number): self.blocks[number] for number in sorted(self.blocks)},
+            },
+            indent=1,
+        )
+        with replacing(self.manifest) as place, place.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        _sync_folder(self.manifest.parent)
+
+    def _checksum(self, number: int) -> int | None:
+        first = number * self.run.block
+        count = min(self.run.block, self.shape[0] - first)
+        try:
+            rows = self.data.read(number, first, count)
+        except MemoryError:
+            raise
+        except Exception:  # whatever a library says of a damaged file
+            return None
+        return _crc(rows)
+
+    def has(self, number: int) -> bool:
+        """Whether an earlier run finished the block and its checksum holds."""
+        return number in self.blocks
+
+    def memory(self, first: int, count: int) -> NDArray[Any] | None:
+        """Rows are solved into memory of their own, so that the file holds whole blocks."""
+        return None
+
+    def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
+        """Write a block, flush it, and only then name it in the manifest."""
+        if rows.dtype != self.dtype:
+            raise DistanceOverflowError(
+                f"a distance does not fit {self.dtype}: convert the weights to {rows.dtype} first"
+            )
+        self.data.write(number, first, rows)
+        self.blocks[number] = _crc(rows)
+        self._save()
+
+    def finish(self) -> Any:
+        """A read-only memory map, the Zarr array, or the folder of Parquet files."""
+        return self.data.result()
+
+
+def read_rows(folder: str | os.PathLike[str]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Sources and distances from a ``.parquet`` folder that :func:`nearfar.distances` wrote.
+
+    Parameters
+    ----------
+    folder : str or path
+
+    Returns
+    -------
+    sources : int64 array, shape (k,)
+    distances : array, shape (k, columns)
+    """
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(sorted(Path(folder).glob("block-*.parquet")))
+    flat = table.column("distances").combine_chunks().flatten().to_numpy()
+    sources = table.column("source").to_numpy()
+    return sources, flat.reshape(len(sources), -1)

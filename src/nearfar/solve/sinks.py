@@ -1,0 +1,405 @@
+"""Where the rows of a many-source run go: an array, a sparse matrix, or a reduction of each row."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from nearfar.errors import DistanceOverflowError, OptionError
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ArraySink", "CsrSink", "DeviceArraySink", "Reduction", "Sink", "widened"]
+
+
+def widened(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The distances in another dtype, unreached staying unreached."""
+    if values.dtype == dtype:
+        return values
+    wide = values.astype(dtype)
+    wide[values == unreached_value(values.dtype)] = unreached_value(np.dtype(dtype))
+    return wide
+
+
+class Sink(Protocol):
+    """Takes blocks of rows in order of their numbers, each number once.
+
+    Attributes
+    ----------
+    on_device : bool
+        Whether it takes rows on the device, from a method that leaves them there.
+    """
+
+    on_device: bool
+
+    def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        """Prepare for rows of this shape and dtype."""
+
+    def has(self, number: int) -> bool:
+        """Whether a block is there already, from a run that was interrupted."""
+
+    def memory(self, first: int, count: int) -> NDArray[Any] | None:
+        """Memory that the solver may write rows ``first`` to ``first + count`` to, or None."""
+
+    def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
+        """Take a solved block."""
+
+    def finish(self) -> Any:
+        """The result for the caller."""
+
+
+def _module(rows: Any) -> Any:
+    """NumPy, or CuPy for an array on the device."""
+    return runtime.cupy() if runtime.is_device_array(rows) else np
+
+
+class DeviceArraySink:
+    """A new array on the device, or the caller's there; nothing is copied to the host."""
+
+    on_device = True
+
+    def __init__(self, given: Any = None) -> None:
+        self.given, self.array = given, given
+
+    def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        """Check the caller's array."""
+        if self.given is not None:
+            _check_out(self.given, shape, dtype)
+            self.dtype = self.given.dtype
+
+    def has(self, number: int) -> bool:
+        """Nothing is there before the run."""
+        return False
+
+    def memory(self, first: int, count: int) -> Any:
+        """The caller's rows themselves, if they lie one after the other."""
+        if self.given is None:
+            return None
+        part = self.given[first : first + count]
+        return part if part.flags.c_contiguous else None
+
+    def put(self, number: int, first: int, rows: Any) -> None:
+        """Take the rows as they are, or copy them on the device to where the caller wants them."""
+        if self.given is None:
+            self.array = rows if first == 0 else _module(rows).concatenate([self.array, rows])
+            return
+        part = self.given[first : first + len(rows)]
+        if rows.size == 0 or part.__cuda_array_interface__ == rows.__cuda_array_interface__:
+            return
+        if rows.dtype.itemsize > self.dtype.itemsize:
+            raise DistanceOverflowError(
+                f"a distance does not fit {self.dtype}: give out of dtype {rows.dtype}"
+            )
+        part[...] = widened(rows, self.dtype)
+
+    def finish(self) -> Any:
+        """The array."""
+        return self.array
+
+
+def _check_out(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+    wide = np.dtype(np.float64 if dtype.kind == "f" else np.int64)
+    if given.shape != shape or given.dtype not in (dtype, wide):
+        raise OptionError(
+            f"out has shape {given.shape} and dtype {given.dtype}: "
+            f"give {shape} and {dtype} (or {wide})"
+        )
+
+
+class ArraySink:
+    """A new array, or the caller's."""
+
+    on_device = False
+
+    def __init__(self, given: Any = None) -> None:
+        self.given, self.array = given, given
+
+    def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        """Check the caller's array, or make one."""
+        if self.given is None:
+            self.array = np.empty(shape, dtype=dtype)
+            return
+        if not isinstance(self.given, np.ndarray):
+            kind = type(self.given).__name__
+            raise OptionError(f"out is a {kind}: give an array, a path or 'csr'")
+        _check_out(self.given, shape, dtype)
+        if not self.given.flags.writeable:
+            raise OptionError("out is read-only: give an array that can be written to")
+
+    def has(self, number: int) -> bool:
+        """Nothing is there before the run."""
+        return False
+
+    def memory(self, first: int, count: int) -> NDArray[Any] | None:
+        """The rows themselves, if they lie one after the other."""
+        part: NDArray[Any] = self.array[first : first + count]
+        return part if part.flags.c_contiguous else None
+
+    def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
+        """Copy what was not written in place; change to 64 bits when the rows did."""
+        part = self.array[first : first + len(rows)]
+        if rows.base is part or (rows.size and np.shares_memory(rows, part)):
+            return
+        if rows.dtype.itemsize > self.array.dtype.itemsize:
+            if self.given is not None:
+                raise DistanceOverflowError(
+                    f"a distance does not fit {self.array.dtype}: give out of dtype {rows.dtype}"
+                )
+            if first == 0 and len(rows) == len(self.array):
+                self.array = rows
+                return
+            self.array = widened(self.array, rows.dtype)
+        self.array[first : first + len(rows)] = widened(rows, self.array.dtype)
+
+    def finish(self) -> Any:
+        """The array."""
+        return self.array
+
+
+class CsrSink:
+    """A sparse matrix of the pairs that are reached, zeros included."""
+
+    on_device = False
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.counts: list[NDArray[Any]] = []
+        self.columns: list[NDArray[Any]] = []
+        self.values: list[NDArray[Any]] = []
+
+    def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        """Remember the shape."""
+        self.shape, self.dtype = shape, dtype
+
+    def has(self, number: int) -> bool:
+        """Nothing is there before the run."""
+        return False
+
+    def memory(self, first: int, count: int) -> NDArray[Any] | None:
+        """Rows are solved into memory of their own."""
+        return None
+
+    def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
+        """Keep the reached entries."""
+        reached = rows != unreached_value(rows.dtype)
+        self.counts.append(np.count_nonzero(reached, axis=1))
+        self.columns.append(np.nonzero(reached)[1].astype(np.int64))
+        self.values.append(rows[reached])
+
+    def finish(self) -> Any:
+        """A ``scipy.sparse.csr_array``."""
+        from scipy.sparse import csr_array
+
+        counts = np.concatenate([np.zeros(1, np.int64), *self.counts])
+        none: list[NDArray[Any]] = [np.empty(0, self.dtype)]
+        values = np.concatenate(self.values or none)
+        columns = np.concatenate(self.columns) if self.columns else np.empty(0, np.int64)
+        return csr_array((values, columns, np.cumsum(counts)), shape=self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """What to keep of each row instead of the row.
+
+    The vertices that count are those reached (within the limit) apart from the source itself; with
+    ``targets``, those of the targets that are reached, the source included if it is one of them.
+
+    Attributes
+    ----------
+    kind : {"count", "sum", "mean", "max", "nearest", "histogram"}
+        ``count``: how many, int64. ``sum`` and ``mean``: of their distances, float64 (mean is NaN
+        when there are none; closeness is ``1 / mean``). Integers are added exactly; floats in
+        float64 by halves: entry i and entry i + half, until one is left, so the sum is the same
+        bits on every device. ``max``: the greatest distance
+        (eccentricity), ``-1`` when there are none. ``nearest``: the ``k`` nearest as ``(vertices,
+        distances)``, both of shape ``(rows, k)``; equal distances in order of the vertex; -1 and
+        unreached fill up. ``histogram``: how many per half-open bin of the edges, shape ``(rows,
+        len(edges) - 1)``.
+    k : int
+        For ``nearest``.
+    edges : tuple of float
+        For ``histogram``, ascending.
+    """
+
+    kind: str
+    k: int = 0
+    edges: tuple[float, ...] = ()
+
+    @staticmethod
+    def parse(given: Any) -> Reduction:
+        """From ``"mean"``, ``"nearest:5"`` or ``("histogram", edges)``.
+
+        Raises
+        ------
+        OptionError
+            For anything else.
+        """
+        if isinstance(given, str):
+            kind, _, rest = given.partition(":")
+            if kind == "nearest" and rest.isdecimal() and int(rest) > 0:
+                return Reduction("nearest", k=int(rest))
+            if kind in ("count", "sum", "mean", "max") and not rest:
+                return Reduction(kind)
+        elif isinstance(given, tuple) and len(given) == 2 and given[0] == "histogram":
+            try:
+                edges = tuple(float(e) for e in given[1])
+            except (TypeError, ValueError):
+                edges = ()
+            if len(edges) >= 2 and all(a < b for a, b in pairwise(edges)):
+                return Reduction("histogram", edges=edges)
+        raise OptionError(
+            f"reduce is {given!r}: use 'count', 'sum', 'mean', 'max', 'nearest:k' or "
+            "('histogram', ascending edges)"
+        )
+
+    def sink(
+        self,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64] | None,
+        graph: Graph,
+        stay: bool = False,
+    ) -> ReducingSink:
+        """A sink that keeps this of each row; with ``stay`` on the device that solves."""
+        return ReducingSink(self, rows, columns, graph, stay)
+
+
+class ReducingSink:
+    """Reduces each block as it comes, where it is: rows on a device are never copied to the host.
+
+    With ``stay`` the result is left on the device, else its few numbers a row are fetched.
+    """
+
+    def __init__(
+        self,
+        reduction: Reduction,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64] | None,
+        graph: Graph,
+        stay: bool = False,
+    ) -> None:
+        self.reduction, self.rows, self.columns, self.graph = reduction, rows, columns, graph
+        self.on_device, self.stay = True, stay
+        self.parts: list[Any] = []
+
+    def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        """Remember the dtype."""
+        self.dtype = dtype
+
+    def has(self, number: int) -> bool:
+        """Nothing is there before the run."""
+        return False
+
+    def memory(self, first: int, count: int) -> NDArray[Any] | None:
+        """Rows are solved into memory of their own."""
+        return None
+
+    def put(self, number: int, first: int, rows: Any) -> None:
+        """Reduce the block."""
+        xp, none = _module(rows), unreached_value(np.dtype(rows.dtype))
+        if self.columns is None:  # the source does not count
+            rows[xp.arange(len(rows)), xp.asarray(self.rows[first : first + len(rows)])] = none
+        kind = self.reduction.kind
+        if kind == "nearest":
+            self.parts.append(self._nearest(xp, rows, none))
+            return
+        if kind == "histogram":
+            self.parts.append(self._histogram(xp, rows, none))
+            return
+        reached = rows != none
+        count = xp.count_nonzero(reached, axis=1)
+        if kind == "count":
+            self.parts.append(count)
+        elif kind in ("sum", "mean"):
+            total = _row_sums(xp, rows, reached)
+            if kind == "mean":
+                total = xp.where(count > 0, total / xp.maximum(count, 1), np.nan)
+            self.parts.append(total)
+        else:
+            least = rows.dtype.type(-1 if self.graph.n_negative == 0 else -none)
+            some = xp.where(reached, rows, least)
+            most = some.max(axis=1) if rows.shape[1] else xp.full(len(rows), least, rows.dtype)
+            self.parts.append(xp.where(count > 0, most, rows.dtype.type(-1)))
+
+    def _histogram(self, xp: Any, rows: Any, none: Any) -> Any:
+        """Differences of how many entries are below each edge."""
+        integer = rows.dtype.kind == "i"
+        below = xp.empty((len(rows), len(self.reduction.edges)), dtype=np.int64)
+        for i, edge in enumerate(self.reduction.edges):
+            bound = edge
+            if integer:  # exact beyond 2**53 too
+                low, high = int(np.iinfo(rows.dtype).min), int(none)
+                bound = high if edge >= high else max(math.ceil(max(edge, low)), low)
+            below[:, i] = xp.count_nonzero(
+                rows < rows.dtype.type(bound) if integer else rows < np.float64(bound), axis=1
+            )
+        return below[:, 1:] - below[:, :-1]
+
+    def _nearest(self, xp: Any, rows: Any, none: Any) -> tuple[Any, Any]:
+        k, width = self.reduction.k, rows.shape[1]
+        found = min(k, width)
+        vertices = xp.full((len(rows), k), -1, dtype=np.int64)
+        values = xp.full((len(rows), k), none, dtype=rows.dtype)
+        if found == 0 or len(rows) == 0:
+            return vertices, values
+        if xp is np and found < width // 8:
+            order = _nearest_columns(rows, found)
+            near = np.take_along_axis(rows, order, axis=1)
+        else:
+            order = xp.argsort(rows, axis=1, kind="stable")[:, :found]
+            near = xp.take_along_axis(rows, order, axis=1)
+        names = order if self.columns is None else xp.asarray(self.columns)[order]
+        vertices[:, :found] = xp.where(near == none, -1, names)
+        values[:, :found] = near
+        return vertices, values
+
+    def finish(self) -> Any:
+        """One array, or the two of ``nearest``."""
+        if self.reduction.kind != "nearest":
+            return self._home(_module(self.parts[0]).concatenate(self.parts))
+        xp = _module(self.parts[0][0])
+        wide = np.result_type(*(values.dtype for _, values in self.parts))
+        vertices = xp.concatenate([vertices for vertices, _ in self.parts])
+        near = xp.concatenate([widened(values, wide) for _, values in self.parts])
+        return self._home(vertices), self._home(near)
+
+    def _home(self, found: Any) -> Any:
+        """On the device when the graph came from there, else on the host."""
+        if self.stay or not runtime.is_device_array(found):
+            return found
+        return runtime.download(found)
+
+
+def _row_sums(xp: Any, rows: Any, reached: Any) -> Any:
+    """Sums of the reached entries, float64; the same bits on every device."""
+    some = xp.where(reached, rows, rows.dtype.type(0))
+    width = rows.shape[1]
+    if rows.dtype.kind == "i" and width and len(rows):
+        farthest = max(int(some.max()), -int(some.min()))
+        if farthest * width < 2**63:
+            return some.sum(axis=1, dtype=np.int64).astype(np.float64)
+    some = some.astype(np.float64)
+    while width > 1:
+        half = (width + 1) // 2
+        some[:, : width - half] += some[:, half:width]
+        width = half
+    return some[:, 0].copy() if width else xp.zeros(len(rows), dtype=np.float64)
+
+
+def _nearest_columns(rows: NDArray[Any], k: int) -> NDArray[Any]:
+    """The k least entries of each row in order, the first of equals first, without sorting rows."""
+    order = np.empty((len(rows), k), dtype=np.int64)
+    last = np.partition(rows, k - 1, axis=1)[:, k - 1]
+    for i, row in enumerate(rows):
+        near = np.flatnonzero(row < last[i])
+        equal = np.flatnonzero(row == last[i])[: k - len(near)]
+        near = near[np.argsort(row[near], kind="stable")]
+        order[i, : len(near)], order[i, len(near) :] = near, equal
+    return order

@@ -1,0 +1,1 @@
+"""The machine below: memory, files, threads, devices."""

@@ -1,0 +1,233 @@
+"""From kernel files to machine code: assemble the text, ask NVRTC, keep the result on disk.
+
+A kernel file includes nothing. It names the headers of ours that it needs in lines of the form
+``// requires: cuda/distance.cuh`` (relative to the package), and :func:`assemble` concatenates
+every file once, dependencies first. So the assembled text is all that a kernel depends on, and
+the cache key is the SHA-256 of that text, the options and NVRTC's version: nothing has to be
+invalidated by hand.
+
+Many processes may start at once (a cluster job, a test runner). One file lock a key lets one of
+them compile while the others wait and then read; the result appears under its name by a rename,
+and carries a digest, so a half-written or damaged file is noticed and compiled again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from nearfar.errors import KernelCompileError
+from nearfar.system import cache
+from nearfar.system.devices import cupy_module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from nearfar.system.devices import nvrtc
+
+__all__ = [
+    "PACKAGE",
+    "Resources",
+    "assemble",
+    "cache_directory",
+    "compile_kernel",
+    "is_relocatable",
+    "kernel_files",
+    "options_for",
+    "resources",
+]
+
+PACKAGE = Path(__file__).resolve().parents[2]
+_MAGIC = b"nearfar kernel 1\n"
+_REQUIRES = re.compile(r"^//\s*requires:\s*(\S+)\s*$", re.MULTILINE)
+_LINKS = re.compile(r"^//\s*links:\s*cudadevrt\s*$", re.MULTILINE)
+_ERROR = re.compile(
+    r"^(?P<file>[^\s(]+)\((?P<line>\d+)\): (?:catastrophic )?error:? (?P<text>.*)$", re.M
+)
+_ENTRY = re.compile(r"Compiling entry function '(\w+)'")
+_STACK = re.compile(
+    r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", re.MULTILINE
+)
+_REGISTERS = re.compile(r"Used (\d+) registers")
+
+
+def kernel_files() -> list[str]:
+    """Every ``.cuh`` of the package, relative to it, sorted."""
+    return sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.cuh"))
+
+
+def assemble(files: Sequence[str]) -> str:
+    """Text of kernel files with everything they require, each once and after its requirements.
+
+    Parameters
+    ----------
+    files : sequence of str
+        Paths relative to the package, such as ``algorithms/near_far/relax.cuh``.
+
+    Raises
+    ------
+    KernelCompileError
+        When a file or a requirement is missing, or requirements form a circle.
+    """
+    done: dict[str, str] = {}
+    open_files: list[str] = []
+
+    def visit(name: str) -> None:
+        if name in done:
+            return
+        if name in open_files:
+            raise KernelCompileError(f"kernel files require each other: {' -> '.join(open_files)}")
+        try:
+            text = (PACKAGE / name).read_text(encoding="utf-8")
+        except OSError as error:
+            needed = f" (required by {open_files[-1]})" if open_files else ""
+            raise KernelCompileError(
+                f"kernel file {name}{needed} cannot be read: {error}"
+            ) from None
+        open_files.append(name)
+        for required in _REQUIRES.findall(text):
+            visit(required)
+        open_files.pop()
+        done[name] = f'#line 1 "{name}"\n{text}\n'
+
+    for name in files:
+        visit(name)
+    return "".join(done.values())
+
+
+def is_relocatable(source: str) -> bool:
+    """Whether an assembled source asks to be linked with CUDA's device runtime."""
+    return _LINKS.search(source) is not None
+
+
+def options_for(arch: str, macros: Mapping[str, str | int], source: str = "") -> tuple[str, ...]:
+    """Compiler options for an architecture such as ``sm_90`` and macros, in a fixed order.
+
+    A source that says ``// links: cudadevrt`` is compiled to relocatable code, which
+    :mod:`nearfar.system.devices.linking` turns into a program.
+    """
+    defines = [f"-D{name}={value}" for name, value in sorted(macros.items())]
+    if is_relocatable(source):
+        defines.append("--relocatable-device-code=true")
+    return (f"--gpu-architecture={arch}", "--std=c++17", "--ptxas-options=-v", *defines)
+
+
+def cache_directory() -> Path:
+    """Folder of compiled kernels, in the user's cache (:func:`nearfar.system.cache.folder`)."""
+    return cache.folder() / "kernels"
+
+
+def compile_kernel(name: str, source: str, options: Sequence[str]) -> bytes:
+    """Machine code (cubin) of an assembled source, from the disk cache when it is there.
+
+    Parameters
+    ----------
+    name : str
+        For messages: the kernel file.
+    source : str
+        From :func:`assemble`.
+    options : sequence of str
+        From :func:`options_for`.
+
+    Raises
+    ------
+    KernelCompileError
+        With the kernel, the options and the first error line.
+    """
+    backend = cupy_module.load()
+    text = "\0".join([source, *options, backend.version])
+    key = hashlib.sha256(text.encode()).hexdigest()
+    path = cache_directory() / f"{key}.cubin"
+    code = _read(path)
+    if code is not None:
+        return code
+    with _locked(path):
+        code = _read(path)  # another process may have finished it while this one waited
+        if code is None:
+            code = _compile(backend, name, source, options)
+            _write(path, code)
+    return code
+
+
+def _compile(backend: nvrtc.Compiler, name: str, source: str, options: Sequence[str]) -> bytes:
+    result = backend.compile(source, options)
+    if result.code is None:
+        first = _ERROR.search(result.log)
+        where = (
+            f"{first['file']} line {first['line']}: {first['text']}"
+            if first
+            else next((line for line in result.log.splitlines() if line.strip()), "no message")
+        )
+        raise KernelCompileError(
+            f"kernel {name} did not compile with {' '.join(options)} "
+            f"(NVRTC {backend.version}): {where}"
+        )
+    return result.code
+
+
+class Resources(NamedTuple):
+    """What the assembler reports of one entry point, in registers a thread and bytes a thread."""
+
+    registers: int
+    stack: int
+    spill_stores: int
+    spill_loads: int
+
+
+def resources(name: str, source: str, options: Sequence[str]) -> dict[str, Resources]:
+    """Compile without the cache and report each entry point's registers, stack and spills."""
+    backend = cupy_module.load()
+    result = backend.compile(source, options)
+    if result.code is None:
+        _compile(backend, name, source, options)
+    table: dict[str, Resources] = {}
+    parts = _ENTRY.split(result.log)
+    for entry, report in zip(parts[1::2], parts[2::2], strict=True):
+        frame, used = _STACK.search(report), _REGISTERS.search(report)
+        if frame and used:
+            table[entry] = Resources(int(used[1]), *(int(part) for part in frame.groups()))
+    return table
+
+
+def _read(path: Path) -> bytes | None:
+    """Payload of a cache file, or None when it is missing, cut short or damaged."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    head = len(_MAGIC) + 32
+    if (
+        not data.startswith(_MAGIC)
+        or hashlib.sha256(data[head:]).digest() != data[len(_MAGIC) : head]
+    ):
+        return None
+    return data[head:]
+
+
+def _write(path: Path, code: bytes) -> None:
+    """Put a payload in the cache by rename; a cache that cannot be written is no error."""
+    with contextlib.suppress(OSError):
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem[:16], suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(_MAGIC + hashlib.sha256(code).digest() + code)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the key's lock; where no lock file can be made (read-only home), go on without one."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            stack.enter_context(cache.locked(path))
+        yield

@@ -1,0 +1,88 @@
+"""CuPy, imported here and nowhere else: the module itself, and the compiler that it loads."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from nearfar.errors import MissingDependencyError
+from nearfar.system.devices import nvrtc
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nearfar.system.devices.nvrtc import Compiler
+
+__all__ = ["HOW", "cupy", "cupy_nvrtc", "import_cupy", "load"]
+
+HOW = "pip install 'nearfar[cuda13]' (driver 580 or newer) or 'nearfar[cuda12]'"
+
+
+def import_cupy() -> Any:
+    """CuPy, or None when it is not installed or cannot be imported."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # CuPy warns on import where there is no driver
+        try:
+            import cupy
+        except ImportError:
+            return None
+    return cupy
+
+
+def cupy() -> Any:
+    """The CuPy module.
+
+    Raises
+    ------
+    MissingDependencyError
+        When CuPy is not installed.
+    """
+    module = import_cupy()
+    if module is None:
+        raise MissingDependencyError(f"CuPy is not installed: {HOW}")
+    return module
+
+
+class _CupyCompiler:
+    """NVRTC as CuPy loaded it."""
+
+    def __init__(self) -> None:
+        from cupy_backends.cuda.libs import nvrtc as library
+
+        self._nvrtc = library
+        self.version = ".".join(map(str, library.getVersion()))
+
+    def compile(self, source: str, options: Sequence[str], /) -> nvrtc.Result:
+        lib = self._nvrtc
+        handle = lib.createProgram(source, "kernel.cu", (), ())
+        try:
+            try:
+                lib.compileProgram(handle, list(options))
+            except lib.NVRTCError:
+                return nvrtc.Result(None, lib.getProgramLog(handle))
+            return nvrtc.Result(lib.getCUBIN(handle), lib.getProgramLog(handle))
+        finally:
+            lib.destroyProgram(handle)
+
+
+def cupy_nvrtc() -> Compiler | None:
+    """The compiler that CuPy uses, or None without CuPy or where its NVRTC does not load."""
+    if import_cupy() is None:
+        return None
+    try:
+        return _CupyCompiler()
+    except Exception:
+        return None
+
+
+@functools.cache
+def load() -> Compiler:
+    """Compiler of this process: that of CuPy when it is installed, so that versions agree.
+
+    Raises
+    ------
+    MissingDependencyError
+        When neither is there.
+    """
+    return cupy_nvrtc() or nvrtc.load_library()

@@ -1,0 +1,100 @@
+"""NVIDIA's run-time compiler, through CuPy where it is installed, else straight from its library.
+
+Compiling needs no GPU. The second way exists so that a machine with neither a GPU nor CuPy can
+still compile every kernel for every architecture: the tests do, with the ``nvidia-cuda-nvrtc``
+wheel.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from nearfar.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Compiler", "Result", "load_library"]
+
+
+class Result(NamedTuple):
+    """Machine code, or None when the source was refused, and the compiler's log."""
+
+    code: bytes | None
+    log: str
+
+
+class Compiler(Protocol):
+    """What :mod:`nearfar.system.devices.compiler` needs of a compiler."""
+
+    version: str
+
+    def compile(self, source: str, options: Sequence[str], /) -> Result:
+        """Compile to a cubin."""
+        ...
+
+
+class _Library:
+    """The C interface of ``libnvrtc`` by ctypes."""
+
+    def __init__(self, path: str) -> None:
+        self._lib = ctypes.CDLL(path)
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self._lib.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+        self.version = f"{major.value}.{minor.value}"
+
+    def compile(self, source: str, options: Sequence[str], /) -> Result:
+        lib, program = self._lib, ctypes.c_void_p()
+        created = lib.nvrtcCreateProgram(
+            ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None
+        )
+        if created != 0:
+            return Result(None, f"nvrtcCreateProgram failed with code {created}")
+        try:
+            given = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
+            failed = lib.nvrtcCompileProgram(program, len(options), given)
+            log = self._text(program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
+            return Result(None if failed else self._text(program, "CUBIN"), log)
+        finally:
+            lib.nvrtcDestroyProgram(ctypes.byref(program))
+
+    def _text(self, program: ctypes.c_void_p, what: str) -> bytes:
+        size = ctypes.c_size_t()
+        getattr(self._lib, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+        buffer = ctypes.create_string_buffer(size.value)
+        getattr(self._lib, f"nvrtcGet{what}")(program, buffer)
+        return buffer.raw
+
+
+def _candidates() -> Iterator[str]:
+    """Where ``libnvrtc`` may be: NVIDIA's wheels first, then the loader's own search."""
+    spec = importlib.util.find_spec("nvidia")
+    for root in (spec.submodule_search_locations or ()) if spec else ():
+        for pattern in ("cu*/lib/libnvrtc.so.*", "cuda_nvrtc/lib/libnvrtc.so.*"):
+            yield from sorted(
+                (str(path) for path in Path(root).glob(pattern) if "alt" not in path.name),
+                reverse=True,
+            )
+    yield from ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
+
+
+def load_library() -> Compiler:
+    """NVRTC without CuPy.
+
+    Raises
+    ------
+    MissingDependencyError
+        When no ``libnvrtc`` is found.
+    """
+    for path in _candidates():
+        try:
+            return _Library(path)
+        except (OSError, AttributeError):
+            continue
+    raise MissingDependencyError(
+        "NVRTC (libnvrtc) is not installed: pip install 'nearfar[cuda13]' "
+        "(or 'nearfar[cuda12]' for an older driver)"
+    )

@@ -1,0 +1,300 @@
+"""The GPU as the CUDA variants see it.
+
+Discovery, memory, programs, launches and timing. Everything imports on a machine without a GPU;
+:func:`available` then says in words what is missing and how to get it. CuPy gives the memory
+pool, streams and launches; kernels are compiled by :mod:`nearfar.system.devices.compiler`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from nearfar.errors import MissingDependencyError, OutOfMemoryError, VariantUnavailable
+from nearfar.system.devices import compiler, linking
+from nearfar.system.devices.cupy_module import HOW, cupy, cupy_nvrtc, import_cupy, load
+from nearfar.system.devices.launching import Kernel, Launch, Program
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+__all__ = [
+    "Device",
+    "Kernel",
+    "Launch",
+    "Pinned",
+    "Program",
+    "Timer",
+    "available",
+    "can_link",
+    "cupy",
+    "cupy_nvrtc",
+    "device",
+    "download",
+    "is_device_array",
+    "memory",
+    "program",
+    "require_memory",
+    "scalar",
+    "synchronize",
+    "upload",
+    "wait",
+]
+
+
+def can_link() -> Literal[True] | str:
+    """Whether kernels that launch kernels can be linked: True, or what is missing."""
+    module = import_cupy()
+    if module is None or not hasattr(module.cuda.driver, "linkCreate"):
+        return "device-side launches cannot be linked: this CuPy has no linker"
+    try:
+        linking.device_runtime()
+    except VariantUnavailable as error:
+        return str(error)
+    return True
+
+
+@functools.cache
+def available() -> Literal[True] | str:
+    """Whether a CUDA device can be used: True, or what is missing and how to get it."""
+    module = import_cupy()
+    if module is None:
+        return f"no CUDA device can be used: CuPy is not installed; {HOW}"
+    try:
+        count = module.cuda.runtime.getDeviceCount()
+    except Exception as error:
+        text = str(error).partition(":")[0] or type(error).__name__
+        return f"no CUDA device can be used: the NVIDIA driver does not answer ({text})"
+    if count == 0:
+        return "no CUDA device: the driver shows no GPU (is CUDA_VISIBLE_DEVICES empty?)"
+    try:
+        load()
+    except MissingDependencyError as error:
+        return f"kernels cannot be compiled: {error}"
+    return True
+
+
+class Device(NamedTuple):
+    """What the current device is; sizes in bytes."""
+
+    ordinal: int
+    name: str
+    compute_capability: tuple[int, int]
+    multiprocessors: int
+    threads_per_multiprocessor: int
+    shared_per_block: int
+    l2_cache: int
+    memory: int
+    driver: str
+    cupy: str
+
+    @property
+    def arch(self) -> str:
+        """Architecture as the compiler names it, such as ``sm_90``."""
+        return f"sm_{self.compute_capability[0]}{self.compute_capability[1]}"
+
+    @property
+    def resident_threads(self) -> int:
+        """Threads that the whole device can hold at once."""
+        return self.multiprocessors * self.threads_per_multiprocessor
+
+
+def device() -> Device:
+    """The current CUDA device.
+
+    Raises
+    ------
+    VariantUnavailable
+        When there is none; the message is that of :func:`available`.
+    """
+    here = available()
+    if here is not True:
+        raise VariantUnavailable(here)
+    return _device(int(cupy().cuda.runtime.getDevice()))
+
+
+@functools.cache
+def _device(index: int) -> Device:
+    module = cupy()
+    found = module.cuda.runtime.getDeviceProperties(index)
+    version = int(module.cuda.runtime.driverGetVersion())
+    return Device(
+        ordinal=index,
+        name=found["name"].decode(),
+        compute_capability=(int(found["major"]), int(found["minor"])),
+        multiprocessors=int(found["multiProcessorCount"]),
+        threads_per_multiprocessor=int(found["maxThreadsPerMultiProcessor"]),
+        shared_per_block=int(found["sharedMemPerBlockOptin"]),
+        l2_cache=int(found["l2CacheSize"]),
+        memory=int(found["totalGlobalMem"]),
+        driver=f"{version // 1000}.{version % 1000 // 10}",
+        cupy=str(module.__version__),
+    )
+
+
+# ---- memory ----------------------------------------------------------------------------
+
+
+def memory() -> tuple[int, int]:
+    """Bytes that an allocation can still get (the pool's free ones counted), and the total."""
+    module = cupy()
+    free, total = module.cuda.runtime.memGetInfo()
+    pool = module.get_default_memory_pool()
+    limit = int(pool.get_limit())
+    room = int(free) + int(pool.free_bytes())
+    if limit:
+        room = min(room, limit - int(pool.used_bytes()))
+    return room, int(total)
+
+
+def require_memory(needed: int, advice: str = "") -> None:
+    """Refuse a run that does not fit, before anything is allocated.
+
+    Raises
+    ------
+    OutOfMemoryError
+        With the bytes needed, the bytes free and the advice.
+    """
+    free, _ = memory()
+    if needed > free:
+        cupy().get_default_memory_pool().free_all_blocks()  # may have been fragments
+        free, _ = memory()
+        if needed > free:
+            raise OutOfMemoryError(needed, free, advice or "use a CPU method (device='cpu')")
+
+
+def is_device_array(array: Any) -> bool:
+    """Whether an array lives on a CUDA device (CuPy, or another library's by DLPack)."""
+    if hasattr(array, "__cuda_array_interface__"):
+        return True
+    kind = getattr(array, "__dlpack_device__", None)
+    return kind is not None and int(kind()[0]) == 2
+
+
+def upload(array: Any) -> Any:
+    """Contiguous CuPy array with the data; no copy when it is on the device already."""
+    module = cupy()
+    if not isinstance(array, module.ndarray) and is_device_array(array):
+        array = module.from_dlpack(array)
+    return module.ascontiguousarray(module.asarray(array))
+
+
+def download(array: Any) -> NDArray[Any]:
+    """A NumPy array with the data."""
+    return cupy().asnumpy(array)  # type: ignore[no-any-return]
+
+
+# ---- programs --------------------------------------------------------------------------
+
+
+_programs: dict[tuple[Any, ...], Program] = {}
+_programs_lock = threading.Lock()
+
+
+def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Program:
+    """Program of some kernel files and macros on the current device, compiled once and cached.
+
+    Parameters
+    ----------
+    files : str or sequence of str
+        Paths relative to the package, such as ``algorithms/near_far/relax.cuh``.
+    macros : mapping
+        Macro names and values, such as ``{"INDEX_T": "int", "WEIGHT_T": "float"}``.
+
+    Raises
+    ------
+    KernelCompileError
+        Readable: kernel, options, first error line.
+    """
+    names = (files,) if isinstance(files, str) else tuple(files)
+    here = device()
+    key = (here.ordinal, names, tuple(sorted(macros.items())))
+    found = _programs.get(key)
+    if found is None:
+        with _programs_lock:
+            found = _programs.get(key)
+            if found is None:
+                source = compiler.assemble(names)
+                options = compiler.options_for(here.arch, macros, source)
+                code = compiler.compile_kernel(names[-1], source, options)
+                if compiler.is_relocatable(source):
+                    code = linking.link(cupy(), names[-1], code)
+                found = Program(cupy(), code, here.multiprocessors)
+                _programs[key] = found
+    return found
+
+
+# ---- time and waiting -------------------------------------------------------------------
+
+
+def wait(event: Any) -> None:
+    """Wait for a CUDA event in Python, so that Ctrl-C is seen."""
+    while not event.done:
+        pass
+
+
+def synchronize() -> None:
+    """Wait until everything queued on the current stream is done."""
+    cupy().cuda.get_current_stream().synchronize()
+
+
+class Pinned:
+    """A small page-locked host buffer that device memory is copied to in the background."""
+
+    def __init__(self, size: int) -> None:
+        module = cupy()
+        self._memory = module.cuda.alloc_pinned_memory(size)
+        self._event = module.cuda.Event(disable_timing=True)
+        self._size = size
+
+    def copy_from(self, array: Any) -> None:
+        """Queue a copy of the whole buffer's size from a device array, and mark its end."""
+        module = cupy()
+        to_host = 2  # cudaMemcpyDeviceToHost
+        stream = module.cuda.get_current_stream().ptr
+        module.cuda.runtime.memcpyAsync(
+            self._memory.ptr, array.data.ptr, self._size, to_host, stream
+        )
+        self._event.record()
+
+    def wait(self) -> bytes:
+        """The bytes, once they have arrived."""
+        wait(self._event)
+        return ctypes.string_at(self._memory.ptr, self._size)
+
+
+class Timer:
+    """Device time between :meth:`start` and :meth:`stop` on the current stream."""
+
+    def __init__(self) -> None:
+        event = cupy().cuda.Event
+        self._begin, self._end = event(), event()
+
+    def start(self) -> Timer:
+        """Mark the beginning."""
+        self._begin.record()
+        return self
+
+    def stop(self) -> Timer:
+        """Mark the end."""
+        self._end.record()
+        return self
+
+    @property
+    def seconds(self) -> float:
+        """Time between the marks; waits for the second."""
+        wait(self._end)
+        return float(cupy().cuda.get_elapsed_time(self._begin, self._end)) * 1e-3
+
+
+def scalar(value: Any, dtype: np.dtype[Any] | type) -> Any:
+    """A NumPy scalar of exactly that dtype, for kernel arguments."""
+    import numpy
+
+    return numpy.dtype(dtype).type(value)

@@ -1,0 +1,243 @@
+"""The GPU's breadth-first search on the emulated device: each kind of step, stops, watchdog."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph
+from nearfar.algorithms.breadth_first import cuda
+from nearfar.cuda.device_graph import device_graph
+from nearfar.errors import OptionError, SolverError
+from nearfar.generators import generate
+from tests import oracle
+from tests.zoo import ZOO, as_dtype
+
+pytestmark = pytest.mark.usefixtures("emulated_gpu")
+METHOD = "breadth_first@cuda"
+NAMES = ("grid", "skewed", "star", "path", "complete", "disconnected", "no_edges", "one_vertex")
+FORMS = {
+    "thin": {},
+    "push": {"thin_limit": 0, "alpha": 0},
+    "pull": {"thin_limit": 0, "alpha": 1e9, "beta": 1e9},
+    "switch": {"thin_limit": 0},
+}
+
+
+def both_ways(graph: Graph) -> Graph:
+    """Every edge in both directions, without weights."""
+    sources = graph.tails(np.int64)
+    return Graph.from_edges(sources, graph.indices, n_vertices=graph.n_vertices, directed=False)
+
+
+def check(graph: Graph, source: int, **options: object) -> nearfar.Paths:
+    paths = nearfar.sssp(graph, source, method=METHOD, predecessors=True, **options)
+    np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, source))
+    nearfar.verify(graph, paths)
+    return paths
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", NAMES)
+def test_zoo(name: str, form: str) -> None:
+    graph = as_dtype(ZOO[name](), "unweighted")
+    for made in (graph, both_ways(graph)):
+        for source in {0, made.n_vertices // 2}:
+            paths = check(made, source, **FORMS[form])
+            if form == "pull" and not made.directed and made.degrees[source]:
+                assert paths.stats["pulls"] > 0
+            if form == "push":
+                assert paths.stats["pulls"] == 0 == paths.stats["thin_levels"]
+
+
+@pytest.mark.parametrize("name", ["skewed", "random"])
+def test_a_directed_graph_is_swept(name: str) -> None:
+    """Dense frontiers in the vertices' order; then pushing goes on from the queue."""
+    if name == "random":
+        graph = generate("uniform_random", vertices=700, degree=3).without_weights()
+    else:
+        graph = as_dtype(ZOO[name](), "unweighted")
+    sweeps = 0
+    for source in (0, graph.n_vertices // 2):
+        swept = check(graph, source, thin_limit=0, sweep=True, stats="full")
+        plain = check(graph, source, thin_limit=0, sweep=False)
+        assert plain.stats["sweeps"] == 0
+        assert swept.stats["sweeps"] == swept.stats["kind"].count("sweep")
+        assert swept.stats["iterations"] == plain.stats["iterations"]
+        sweeps += swept.stats["sweeps"]
+    assert sweeps > 0
+
+
+def test_large_sparse_graphs_are_swept_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = generate("uniform_random", vertices=700, degree=3).without_weights()
+    assert check(graph, 0, thin_limit=0).stats["sweeps"] == 0
+    monkeypatch.setattr(cuda, "_SWEPT_FROM", 700)
+    assert check(graph, 0, thin_limit=0).stats["sweeps"] > 0
+    monkeypatch.setattr(cuda, "_SWEPT_DEGREE", 2.0)
+    assert check(graph, 0, thin_limit=0).stats["sweeps"] == 0
+
+
+def test_sweeping_long_rows() -> None:
+    """Hubs in a dense frontier: their rows are cut into chunks."""
+    rng = np.random.default_rng(8)
+    n = 8000
+    first = np.arange(1, 1500)  # a frontier of more than a sixteenth, a hub among it
+    sources = np.concatenate(
+        [np.zeros(len(first), int), np.full(6000, 7), rng.integers(0, n, 9000)]
+    )
+    targets = np.concatenate([first, rng.integers(0, n, 6000), rng.integers(0, n, 9000)])
+    graph = Graph.from_edges(sources, targets, n_vertices=n)
+    assert check(graph, 0, thin_limit=0, sweep=True).stats["sweeps"] > 1
+    full = oracle.dijkstra(graph, 0)
+    near = np.where(full <= 2, full, np.iinfo(np.int32).max)
+    for stop in ({"limit": 2}, {"targets": [int(np.argmax(full == 2))]}):
+        paths = nearfar.sssp(graph, 0, method=METHOD, thin_limit=0, sweep=True, **stop)
+        np.testing.assert_array_equal(paths.distances, near)
+
+
+def test_a_directed_graph_pulls_over_its_transpose() -> None:
+    graph = as_dtype(ZOO["skewed"](), "unweighted")
+    assert check(graph, 0, **FORMS["pull"]).stats["pulls"] == 0
+    paths = check(graph, 0, **FORMS["pull"], transpose=True)
+    assert paths.stats["pulls"] > 0
+    assert "transpose" in graph.cache
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_64_bit_kernels(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda, "device_graph", lambda graph: device_graph(graph, wide=True))
+    for name in ("grid", "skewed", "star"):
+        check(both_ways(as_dtype(ZOO[name](), "unweighted")), 0, **FORMS[form])
+
+
+@pytest.mark.parametrize("form", ["thin", "push", "pull"])
+def test_hub_with_many_edges(form: str) -> None:
+    """Rows beyond every class: cut into chunks when pushed, shared by a warp when pulled."""
+    rng = np.random.default_rng(3)
+    n = 9000
+    hub = np.full(7000, 17)
+    sources = np.concatenate([hub, rng.integers(0, n, 4000), [0]])
+    targets = np.concatenate([rng.integers(0, n, 7000), rng.integers(0, n, 4000), [17]])
+    graph = Graph.from_edges(sources, targets, n_vertices=n, directed=False)
+    check(graph, 0, **FORMS[form])
+
+
+def test_thin_steps_over_several_blocks() -> None:
+    """A wave of a few hundred vertices: both blocks meet at their own barrier, level by level."""
+    graph = generate("grid", rows=150, columns=150).without_weights()
+    paths = check(graph, 75 * 150 + 75, thin_limit=4096, ahead_rounds=0)
+    assert paths.stats["thin_levels"] > 50
+    assert paths.stats["steps"] < paths.stats["iterations"]
+
+
+SPARSE = {
+    "grid": lambda: generate("grid", rows=60, columns=60).without_weights(),
+    "path": lambda: both_ways(as_dtype(ZOO["path"](), "unweighted")),
+    "lattice": lambda: tangled(5, 600, 4),
+    "medium rows": lambda: tangled(40, 900, 3),
+    "long rows": lambda: tangled(700, 3000, 3),
+    "heavy rows": lambda: tangled(3000, 4000, 3),
+}
+
+
+def tangled(hub: int, n: int, seed: int) -> Graph:
+    """A long path with some shortcuts and a hub of that many edges in its middle."""
+    rng = np.random.default_rng(seed)
+    near = rng.integers(0, n - 8, n)
+    sources = np.concatenate([np.arange(n - 1), near, np.full(hub, n // 2)])
+    targets = np.concatenate([np.arange(1, n), near + rng.integers(2, 8, n), n + np.arange(hub)])
+    extra = np.arange(hub - 1)  # the hub's leaves are joined among themselves
+    sources = np.concatenate([sources, n + extra])
+    targets = np.concatenate([targets, n + extra + 1])
+    return Graph.from_edges(sources, targets, directed=False)
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_running_ahead(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of every length, rounds of any number, all queues, each proven."""
+    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    graph = SPARSE[name]()
+    assert graph.mean_degree <= 5
+    for rounds in (1, 7, 128):
+        paths = check(graph, 0, ahead_rounds=rounds)
+        assert paths.stats["ahead_steps"] > 0
+        assert paths.stats["iterations"] > paths.distances[paths.reachable].max()
+    assert check(graph, 0, ahead_rounds=0).stats["ahead_steps"] == 0
+    full = oracle.dijkstra(graph, 0)
+    top = np.iinfo(np.int32).max
+    for limit in (3, 20):
+        paths = nearfar.sssp(graph, 0, method=METHOD, limit=limit)
+        np.testing.assert_array_equal(paths.distances, np.where(full <= limit, full, top))
+    paths = nearfar.sssp(graph, 0, method=METHOD, targets=[9, 30])
+    farthest = full[[9, 30]].max()
+    np.testing.assert_array_equal(paths.distances, np.where(full <= farthest, full, top))
+
+
+def test_running_ahead_with_small_queues(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a queue has no room for is found again by relaxing all reached vertices."""
+    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    monkeypatch.setattr(cuda, "_SPARE", 6)
+    monkeypatch.setattr(cuda, "QUEUE_SHARE", 10**9)
+    graph = SPARSE["grid"]()
+    paths = check(graph, 60 * 30 + 30, ahead_rounds=5)
+    assert paths.stats["rescans"] > 0
+
+
+def test_running_ahead_over_the_whole_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frontier too large for the blocks' lists takes steps of all warps."""
+    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    monkeypatch.setattr(cuda, "_AHEAD_SHARE", 4)
+    graph = SPARSE["grid"]()
+    paths = check(graph, 60 * 30 + 30, ahead_rounds=5, stats="full")
+    assert {"thin", "ahead", "relax"} <= set(paths.stats["kind"])
+
+
+def test_running_ahead_with_64_bit_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    monkeypatch.setattr(cuda, "device_graph", lambda graph: device_graph(graph, wide=True))
+    for name in ("grid", "medium rows"):
+        assert check(SPARSE[name](), 0).stats["ahead_steps"] > 0
+
+
+def test_the_watchdog_ends_running_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = SPARSE["path"]()
+    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    monkeypatch.setattr(cuda, "STEPS_BEYOND", 5 - 2 * graph.n_vertices)
+    with pytest.raises(SolverError, match="gave up after 6 steps"):
+        nearfar.sssp(graph, 0, method=METHOD, ahead_rounds=1)
+
+
+def test_limit_and_targets() -> None:
+    graph = both_ways(as_dtype(ZOO["path"](), "unweighted"))
+    full = oracle.dijkstra(graph, 0)
+    top = np.iinfo(np.int32).max
+    for form in FORMS.values():
+        paths = nearfar.sssp(graph, 0, method=METHOD, limit=20, **form)
+        np.testing.assert_array_equal(paths.distances, np.where(full <= 20, full, top))
+        assert paths.stats["iterations"] <= 21
+        paths = nearfar.sssp(graph, 0, method=METHOD, targets=[30, 3], **form)
+        np.testing.assert_array_equal(paths.distances, np.where(full <= 30, full, top))
+        assert paths.stats["iterations"] <= 30 + 64
+
+
+def test_records() -> None:
+    graph = both_ways(as_dtype(ZOO["skewed"](), "unweighted"))
+    paths = check(graph, 0, stats="full", thin_limit=0)
+    stats = paths.stats
+    assert len(stats["kind"]) == stats["steps"] == stats["pushes"] + stats["pulls"]
+    assert stats["frontier"][0] == 1
+    assert stats["frontier_edges"][0] == graph.degrees[0]
+
+
+def test_the_watchdog_ends_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = as_dtype(ZOO["path"](), "unweighted")
+    monkeypatch.setattr(cuda, "STEPS_BEYOND", 3 - graph.n_vertices)
+    with pytest.raises(SolverError, match="gave up after 4 steps"):
+        nearfar.sssp(graph, 0, method=METHOD, thin_limit=0)
+
+
+def test_options_are_checked() -> None:
+    graph = as_dtype(ZOO["path"](), "unweighted")
+    with pytest.raises(OptionError, match="alpha is -1"):
+        nearfar.sssp(graph, 0, method=METHOD, alpha=-1)

@@ -1,0 +1,105 @@
+"""Johnson's method: potentials, exact integers, and floats bit for bit as Bellman-Ford has them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar.algorithms.johnson.cpu import shifted
+from nearfar.cpu.potentials import potentials
+from nearfar.errors import NegativeCycleError, OptionError
+from nearfar.graph.graph import Graph
+from nearfar.solve.many import all_pairs, distances
+from tests.algorithms.test_floyd_warshall import DTYPES, random_graph, rows_of
+from tests.datafiles import data_path
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("inner", ["lanes", "worker_per_source"])
+def test_equals_bellman_ford_bit_for_bit(dtype, inner):
+    rng = np.random.default_rng(7)
+    for n, m in [(1, 1), (6, 14), (90, 400), (150, 300)]:
+        for negative in (False, True):
+            graph = random_graph(rng, n, m, dtype, negative)
+            stats = {}
+            found = all_pairs(
+                graph, method="johnson", device="cpu", threads=2, inner=inner, stats=stats
+            )
+            np.testing.assert_array_equal(found, rows_of(graph))
+            assert stats.get("inexact_rows", 0) == 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_all_methods_agree_without_negative_weights(dtype):
+    graph = random_graph(np.random.default_rng(12), 130, 700, dtype)
+    truth = rows_of(graph)
+    for method in ("johnson", "floyd_warshall", "lanes", "worker_per_source", "tarjan_subtree"):
+        np.testing.assert_array_equal(all_pairs(graph, method=method, device="cpu"), truth)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_potentials_and_reweighted_graph(dtype):
+    graph = random_graph(np.random.default_rng(1), 200, 900, dtype, negative=True)
+    assert graph.n_negative > 0
+    h = potentials(graph)
+    assert (h <= 0).all()
+    rows = graph.tails(np.int64)
+    moved = graph.weights + h[rows] - h[graph.indices]
+    if np.dtype(dtype).kind == "i":
+        assert (moved >= 0).all()
+        np.testing.assert_array_equal(shifted(graph).graph.weights, moved)
+    else:
+        assert (moved > -1e-5).all()
+    assert shifted(graph).graph.n_negative == 0
+    assert shifted(graph) is shifted(graph)
+
+
+def test_limit_and_columns_are_of_the_true_distances():
+    graph = random_graph(np.random.default_rng(3), 100, 420, np.int32, negative=True)
+    truth = rows_of(graph)
+    none = np.iinfo(np.int32).max
+    found = distances(graph, [5, 9, 5], [3, 3, 8], 10, method="johnson", device="cpu")
+    np.testing.assert_array_equal(found, np.where(truth > 10, none, truth)[[5, 9, 5]][:, [3, 3, 8]])
+    auto = distances(graph, [5, 9])
+    np.testing.assert_array_equal(auto, truth[[5, 9]])
+
+
+def test_sums_beyond_32_bits():
+    low = -(2**31) + 5
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([low, low, 7], dtype=np.int32))
+    found = all_pairs(graph, method="johnson", device="cpu")
+    assert found.dtype == np.int64
+    assert found[0].tolist() == [0, low, 2 * low, 2 * low + 7]
+    assert found[1].tolist()[1:] == [0, low, low + 7]
+
+
+def test_a_negative_cycle_anywhere_is_an_error():
+    graph = Graph.from_edges([0, 2, 3], [1, 3, 2], [5, -2, 1], n_vertices=4)
+    for method in ("johnson", "auto"):
+        with pytest.raises(NegativeCycleError):
+            all_pairs(graph, method=method, device="cpu")
+
+
+def test_rows_that_rounding_keeps_improving_are_counted():
+    cycle = [0.9, 0.9, -1.8]
+    graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 1], [1e16, *cycle])
+    stats = {}
+    found = all_pairs(graph, method="johnson", device="cpu", stats=stats)
+    assert stats["inexact_rows"] >= 0
+    np.testing.assert_allclose(found[0], [0, 1e16, 1e16, 1e16], atol=8)
+
+
+def test_unknown_inner_method():
+    graph = Graph.from_edges([0], [1], [1])
+    with pytest.raises(OptionError, match="inner"):
+        all_pairs(graph, method="johnson", device="cpu", inner="dial")
+
+
+@pytest.mark.data
+def test_splib_rows():
+    graph = nearfar.read(data_path("negative-splib/splib-acyc_neg-00.sp.xz"))
+    found = distances(graph, [0, 17, 4000], method="johnson", device="cpu")
+    for row, source in zip(found, [0, 17, 4000], strict=True):
+        single = nearfar.sssp(graph, source, method="goldberg_radzik").distances
+        np.testing.assert_array_equal(row, single)

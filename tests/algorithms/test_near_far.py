@@ -1,0 +1,207 @@
+"""The near-far family: sequential forms counted by hand, CUDA forms on the emulated device."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph
+from nearfar.algorithms.near_far.options import TRAVERSALS, paper_delta
+from nearfar.errors import OptionError
+from nearfar.registry import Request, registered
+from tests import oracle
+from tests.zoo import ZOO, as_dtype
+
+CUDA = ("workfront_sweep", "near_far_host_loop", "hybrid_sweep", "bucketing")
+CPU = ("workfront_sweep", "near_far", "bucketing")
+
+
+def random_graph(n: int, m: int, dtype: str, heaviest: int = 99, seed: int = 3) -> Graph:
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(0, heaviest + 1, m)
+    return Graph.from_edges(
+        rng.integers(0, n, m),
+        rng.integers(0, n, m),
+        None if dtype == "unweighted" else weights.astype(dtype),
+        n_vertices=n,
+    )
+
+
+def test_sweep_counts_a_path() -> None:
+    """On a path every iteration has one vertex and one edge, but for the last vertex's none."""
+    graph = ZOO["path"]()
+    stats = nearfar.sssp(graph, 0, method="workfront_sweep@cpu", stats="full").stats
+    assert stats["iterations"] == graph.n_vertices
+    assert stats["edges_relaxed"] == graph.n_vertices - 1
+    assert (stats["frontier"] == 1).all()
+    assert stats["labelled"].tolist() == [1] * (graph.n_vertices - 1) + [0]
+    assert stats["final"].sum() == graph.n_vertices
+    assert stats["average_parallelism"] == 1.0
+
+
+def test_near_far_saves_the_work_that_the_sweep_wastes() -> None:
+    """A heavy shortcut gives a long tail wrong distances first: the sweep walks the tail twice."""
+    tail = [(v, v + 1, 1) for v in range(10, 60)]
+    graph = Graph.from_edges(
+        *zip(*[(v, v + 1, 1) for v in range(10)], (0, 10, 50), *tail, strict=True),
+        n_vertices=61,
+    )
+    sweep = nearfar.sssp(graph, 0, method="workfront_sweep@cpu").stats
+    near_far = nearfar.sssp(graph, 0, method="near_far@cpu", delta=20).stats
+    assert sweep["edges_relaxed"] > 1.6 * near_far["edges_relaxed"]
+    assert near_far["edges_relaxed"] == graph.n_edges
+    assert near_far["splits"] >= 2
+
+
+@pytest.mark.parametrize("method", CPU)
+def test_records_add_up(method: str) -> None:
+    graph = random_graph(500, 4000, "int32")
+    paths = nearfar.sssp(graph, 0, method=f"{method}@cpu", stats="full")
+    stats = paths.stats
+    assert len(stats["frontier"]) == stats["iterations"]
+    assert stats["frontier"].sum() == stats["vertices_processed"]
+    assert stats["edges"].sum() == stats["edges_relaxed"]
+    assert stats["labelled"].sum() == paths.n_reached - 1
+    assert stats["final"].sum() == paths.n_reached
+    assert len(stats["seconds"]) == stats["iterations"]
+
+
+def test_wider_buckets_are_more_work_and_fewer_iterations() -> None:
+    graph = random_graph(3000, 30000, "int32")
+    small, large = (
+        nearfar.sssp(graph, 0, method="near_far@cpu", delta=delta).stats for delta in (2, 200)
+    )
+    assert small["edges_relaxed"] < large["edges_relaxed"]
+    assert small["iterations"] > large["iterations"]
+
+
+def test_paper_delta() -> None:
+    graph = random_graph(100, 800, "float64")
+    assert paper_delta(graph) == pytest.approx(32 * graph.mean_weight / 8)
+    assert paper_delta(graph.astype("float32"), 0.25) == 0.25
+    assert paper_delta(graph.astype("int32"), 0.25) == 1
+    assert paper_delta(Graph.from_edges([], [], n_vertices=3)) == 1
+
+
+@pytest.mark.parametrize(
+    "options", [{"traversal": "diagonal"}, {"duplicates": "keep"}, {"delta": 0}]
+)
+def test_wrong_options_are_refused(options: dict[str, object]) -> None:
+    from nearfar.algorithms.near_far.options import NearFarOptions
+
+    with pytest.raises(OptionError, match=next(iter(options))):
+        NearFarOptions(**options)
+
+
+# Both ways with duplicates for one traversal; the GPU suite has the full product.
+WAYS = [(traversal, "claim") for traversal in TRAVERSALS] + [("load_balanced", "owners")]
+
+
+@pytest.mark.parametrize(("traversal", "duplicates"), WAYS)
+@pytest.mark.parametrize("method", CUDA)
+def test_every_traversal(emulated_gpu: None, method: str, traversal: str, duplicates: str) -> None:
+    """Zero weights, many splits, lists of every length class, and the switches of the hybrid."""
+    graph = skewed(2500)
+    options: dict[str, object] = {"traversal": traversal, "duplicates": duplicates}
+    if method != "workfront_sweep":
+        options["delta"] = 9
+    paths = nearfar.sssp(graph, 0, method=f"{method}@cuda", **options)
+    np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+    if method != "workfront_sweep":
+        assert paths.stats["splits"] > 0
+
+
+def skewed(n: int) -> Graph:
+    """Lists shorter than a warp, between a warp and a block, and longer than a block."""
+    rng = np.random.default_rng(11)
+    light = rng.integers(0, n, (2, 4 * n))
+    hubs = [
+        np.stack([np.full(d, v), rng.integers(0, n, d)]) for v, d in ((0, 1500), (7, 300), (9, 70))
+    ]
+    edges = np.concatenate([light, *hubs], axis=1)
+    return Graph.from_edges(
+        edges[0], edges[1], rng.integers(0, 60, edges.shape[1]).astype(np.int32), n_vertices=n
+    )
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64", "unweighted"])
+@pytest.mark.parametrize("method", [*CUDA, "bellman_ford"])
+def test_every_dtype(emulated_gpu: None, method: str, dtype: str) -> None:
+    graph = random_graph(400, 2400, dtype)
+    paths = nearfar.sssp(graph, 0, method=f"{method}@cuda")
+    want = oracle.dijkstra(graph, 0)
+    assert paths.distances.dtype == want.dtype
+    np.testing.assert_array_equal(paths.distances, want)
+
+
+@pytest.mark.parametrize("method", [*CUDA, "bellman_ford"])
+def test_zoo_on_the_emulated_device(emulated_gpu: None, method: str) -> None:
+    for build in ZOO.values():
+        graph = as_dtype(build(), "int32")
+        if graph.n_edges > 6000:
+            continue
+        paths = nearfar.sssp(graph, 0, method=f"{method}@cuda")
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+
+
+@pytest.mark.parametrize("method", CUDA)
+def test_cuda_records_add_up(emulated_gpu: None, method: str) -> None:
+    graph = random_graph(500, 4000, "int32")
+    paths = nearfar.sssp(graph, 0, method=f"{method}@cuda", stats="full")
+    stats = paths.stats
+    assert len(stats["frontier"]) == stats["iterations"]
+    assert stats["frontier"].sum() == stats["vertices_processed"]
+    assert stats["edges"].sum() == stats["edges_relaxed"]
+    assert stats["labelled"].sum() == paths.n_reached - 1
+    assert stats["final"].sum() == paths.n_reached
+
+
+@pytest.mark.parametrize("method", [*CUDA, "bellman_ford"])
+def test_limit_on_the_emulated_device(emulated_gpu: None, method: str) -> None:
+    graph = random_graph(400, 2400, "int32")
+    want = oracle.dijkstra(graph, 0)
+    limit = int(np.median(want[want < np.iinfo(np.int32).max]))
+    paths = nearfar.sssp(graph, 0, method=f"{method}@cuda", limit=limit)
+    np.testing.assert_array_equal(
+        paths.distances, np.where(want <= limit, want, np.iinfo(np.int32).max)
+    )
+
+
+def test_wide_kernels_on_the_emulated_device(
+    emulated_gpu: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nearfar.algorithms.near_far import driver
+    from nearfar.cuda.device_graph import device_graph
+
+    monkeypatch.setattr(driver, "device_graph", lambda graph: device_graph(graph, wide=True))
+    graph = skewed(600)
+    for method in CUDA:
+        paths = nearfar.sssp(graph, 0, method=f"{method}@cuda")
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+        assert graph.cache["cuda"][(0, True)].vertex_dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "method", ["workfront_sweep", "near_far_host_loop", "hybrid_sweep", "bucketing"]
+)
+def test_counts_beyond_their_bits_are_refused_in_words(method: str) -> None:
+    """Only the shape is looked at, so views of one number stand for the great arrays."""
+    variant = registered(f"{method}@cuda")
+    assert variant is not None
+
+    def shape(n: int, m: int, dtype: type) -> Graph:
+        graph = Graph.from_edges([0], [1], np.array([1], dtype=np.int32))
+        indptr = np.broadcast_to(np.zeros(1, dtype), n + 1)
+        indices = np.broadcast_to(np.zeros(1, dtype), m)
+        graph.indptr = indptr
+        graph.indices = indices
+        return graph
+
+    fits = [variant.fits(shape(n, 2**31, np.int64), Request()) for n in (2**28 - 1, 2**28)]
+    assert fits[0] is True
+    assert isinstance(fits[1], str)
+    assert "2^28" in fits[1]
+    assert "near_far@cuda" in fits[1]
+    assert variant.fits(shape(2**28, 10, np.int32), Request()) is True
+    assert "2^36" in str(variant.fits(shape(9, 2**36, np.int64), Request()))

@@ -1,0 +1,260 @@
+"""The one-launch engine's logic on the emulated device: steps, overflow, watchdog, early stops."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph
+from nearfar.algorithms.near_far import one_launch_forms, one_launch_host
+from nearfar.cuda.sorted_rows import SEGMENT, sorted_rows
+from nearfar.errors import SolverError
+from nearfar.system.devices import runtime
+from tests import oracle
+from tests.zoo import DTYPES, ZOO, as_dtype
+
+pytestmark = pytest.mark.usefixtures("emulated_gpu")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("local_limit", [0, None], ids=["grid", "local"])
+def test_zoo(dtype: str, local_limit: int | None) -> None:
+    for name in ("zero_cycle", "grid", "skewed", "complete", "wide_weights", "disconnected"):
+        graph = as_dtype(ZOO[name](), dtype)
+        paths = nearfar.sssp(
+            graph, 0, method="near_far@cuda", predecessors=True, local_limit=local_limit
+        )
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+        nearfar.verify(graph, paths)
+
+
+def test_queues_that_overflow_are_found_again() -> None:
+    graph = ZOO["complete"]()
+    paths = nearfar.sssp(graph, 0, method="near_far@cuda", queue_factor=1.0, delta=1e9)
+    np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("pull_share", [0, 2, 1000])
+def test_sorted_rows(dtype: str, pull_share: int) -> None:
+    for name in ("zero_cycle", "grid", "skewed", "complete", "wide_weights", "disconnected"):
+        graph = as_dtype(ZOO[name](), dtype)
+        for delta in (None, 1e9):
+            paths = nearfar.sssp(
+                graph,
+                0,
+                method="near_far@cuda",
+                sort_rows=True,
+                pull_share=pull_share,
+                delta=delta,
+            )
+            np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+
+
+def undirected(n: int, k: int, *, hub: int = 0) -> Graph:
+    """Random undirected graph whose vertex 0 has `hub` edges more."""
+    rng = np.random.default_rng(5)
+    sources = np.concatenate([rng.integers(0, n, k), np.zeros(hub, int)])
+    targets = rng.integers(0, n, k + hub)
+    weights = rng.integers(0, 1000, k + hub).astype(np.int32)
+    return Graph.from_edges(sources, targets, weights, n_vertices=n, directed=False)
+
+
+def test_open_vertices_pull_over_rows_of_every_length() -> None:
+    graph = undirected(600, 3000, hub=3 * SEGMENT)
+    for source in (0, 5):
+        want = oracle.dijkstra(graph, source)
+        for growth in (1.0, 1e6):
+            options = {"pull_share": 2, "eager_growth": growth, "delta": 20}
+            paths = nearfar.sssp(graph, source, method="near_far@cuda", sort_rows=True, **options)
+            np.testing.assert_array_equal(paths.distances, want)
+            assert paths.stats["pulls"] == 1
+
+
+def test_a_vertex_that_pulls_a_long_row() -> None:
+    """The hub hangs on heavy edges alone, so it is open when the pull begins."""
+    graph = undirected(600, 3000)
+    rng = np.random.default_rng(6)
+    source = graph.tails(np.int64)
+    arrays = [
+        np.concatenate([source, np.full(100, 600)]),
+        np.concatenate([graph.indices, rng.integers(0, 600, 100)]),
+        np.concatenate([graph.weights, rng.integers(5000, 9000, 100).astype(np.int32)]),
+    ]
+    graph = Graph.from_edges(*arrays, n_vertices=601, directed=False)
+    paths = nearfar.sssp(graph, 0, method="near_far@cuda", sort_rows=True, pull_share=2, delta=100)
+    assert paths.stats["pulls"] == 1
+    np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+
+
+def test_sorted_rows_that_overflow_are_found_again() -> None:
+    graph = ZOO["complete"]()
+    paths = nearfar.sssp(
+        graph, 0, method="near_far@cuda", queue_factor=1.0, delta=1e9, sort_rows=True
+    )
+    np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_are_sorted_in_place(dtype: str) -> None:
+    graph = as_dtype(undirected(200, 2000, hub=2 * SEGMENT + 7), dtype)
+    if not graph.is_weighted:
+        return
+    rows = sorted_rows(graph)
+    device, bounds = rows.device, graph.indptr
+    records = runtime.download(device.edges).reshape(-1, device.record)
+    half = device.record // 2
+    targets = records[:, : device.vertex_dtype.itemsize].copy().view(device.vertex_dtype)[:, 0]
+    weights = records[:, half : half + device.weight_dtype.itemsize].copy()
+    weights = weights.view(device.weight_dtype)[:, 0]
+    for begin, end in itertools.pairwise(bounds):
+        for first in range(begin, end, SEGMENT):
+            piece = slice(first, min(first + SEGMENT, end))
+            assert (np.diff(weights[piece]) >= 0).all()
+            order = np.lexsort((targets[piece], weights[piece]))
+            given = np.lexsort((graph.indices[piece], graph.weights[piece]))
+            np.testing.assert_array_equal(targets[piece][order], graph.indices[piece][given])
+            np.testing.assert_array_equal(weights[piece][order], graph.weights[piece][given])
+    assert rows.n_entered == len(np.unique(graph.indices))
+
+
+@pytest.mark.parametrize("sort_rows", [False, True])
+def test_watchdog_turns_a_stuck_solve_into_an_error(
+    sort_rows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = ZOO["grid"]()
+    monkeypatch.setattr(one_launch_host, "most_steps", lambda n: 2)
+    with pytest.raises(SolverError, match="gave up"):
+        nearfar.sssp(graph, 0, method="near_far@cuda", sort_rows=sort_rows, delta=1, local_limit=0)
+
+
+@pytest.mark.parametrize("sort_rows", [False, True])
+def test_targets_and_limit_stop_early(sort_rows: bool) -> None:
+    graph = ZOO["grid"]()
+    want = oracle.dijkstra(graph, 0)
+    near = int(np.argsort(want)[5])
+    options = {"method": "near_far@cuda", "sort_rows": sort_rows, "delta": 1, "local_limit": 0}
+    full = nearfar.sssp(graph, 0, **options)
+    paths = nearfar.sssp(graph, 0, targets=[near], **options)
+    assert paths.distances[near] == want[near]
+    assert paths.stats["iterations"] < full.stats["iterations"]
+    limit = int(np.sort(want)[20])
+    paths = nearfar.sssp(graph, 0, limit=limit, **options)
+    np.testing.assert_array_equal(paths.distances[want <= limit], want[want <= limit])
+    assert paths.stats["iterations"] < full.stats["iterations"]
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_packed_distances(bits: int, dtype: str) -> None:
+    for name in ("zero_cycle", "grid", "skewed", "complete", "disconnected"):
+        graph = as_dtype(ZOO[name](), dtype)
+        want = oracle.dijkstra(graph, 0)
+        for options in ({}, {"local_limit": 0}, {"delta": 1}, {"delta": 1e9, "queue_factor": 1}):
+            options |= {"method": "near_far@cuda", "distance_bits": bits}
+            paths = nearfar.sssp(graph, 0, **options)
+            np.testing.assert_array_equal(paths.distances, want)
+            nearfar.verify(graph, paths)
+
+
+@pytest.mark.parametrize("length", [253, 254, 255, 256, 65534, 65535])
+def test_distances_at_the_edge_of_their_bits(length: int) -> None:
+    """One below all ones fits; from there on the solve is repeated with whole distances."""
+    graph = Graph.from_edges([0, 1, 0], [1, 2, 3], np.array([3, length - 3, 1], np.int32))
+    bits = 8 if length < 300 else 16
+    paths = nearfar.sssp(graph, 0, method="near_far@cuda", distance_bits=bits)
+    assert paths.distances.tolist() == [0, 3, length, 1]
+    assert paths.stats["form"] == ("packed" if length < 2**bits - 1 else "plain")
+
+
+def test_packed_distances_stop_early() -> None:
+    graph = ZOO["grid"]()
+    want = oracle.dijkstra(graph, 0)
+    near = int(np.argsort(want)[5])
+    options = {"method": "near_far@cuda", "distance_bits": 16, "delta": 1, "local_limit": 0}
+    full = nearfar.sssp(graph, 0, **options)
+    paths = nearfar.sssp(graph, 0, targets=[near], **options)
+    assert paths.distances[near] == want[near]
+    assert paths.stats["iterations"] < full.stats["iterations"]
+
+
+def forms_of(graph: Graph, solves: int, **options: object) -> list[str]:
+    """The form of each of so many solves, every one of them right."""
+    want = oracle.dijkstra(graph, 0)
+    forms = []
+    for _ in range(solves):
+        paths = nearfar.sssp(graph, 0, method="near_far@cuda", **options)
+        np.testing.assert_array_equal(paths.distances, want)
+        forms.append(paths.stats["form"])
+    return forms
+
+
+def test_rows_are_sorted_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = undirected(100, 2000)
+    monkeypatch.setattr(one_launch_forms, "_SKEWED", 1.0)
+    monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1e9)
+    assert forms_of(graph, 2) == ["plain", "plain"]
+    monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1e-12)
+    assert forms_of(graph, 2) == ["sorted", "sorted"]
+    assert forms_of(graph, 1, sort_rows=False) == ["plain"]
+    assert forms_of(graph, 1, delta=5) == ["plain"]
+    assert forms_of(undirected(100, 2000), 2) == ["plain", "sorted"]
+    sparse = undirected(100, 150)
+    assert forms_of(sparse, 2) == ["plain", "plain"]
+
+
+def test_a_form_that_lost_is_not_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_launch_forms, "_SKEWED", 1.0)
+    monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1e-12)
+    graph = undirected(100, 2000)
+    assert forms_of(graph, 2) == ["plain", "sorted"]
+    stats = {"device_seconds": 1e9}
+    for _ in range(2):
+        one_launch_forms.learn(graph, one_launch_forms.Form("sorted"), stats)
+    assert forms_of(graph, 2) == ["plain", "plain"]
+
+
+def test_a_form_without_room_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nearfar.algorithms.near_far import one_launch
+    from nearfar.errors import OutOfMemoryError
+
+    def refuse(*_: object) -> None:
+        raise OutOfMemoryError(2, 1, "none")
+
+    monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
+    monkeypatch.setattr(one_launch, "small_edges", refuse)
+    graph = undirected(600, 2400)
+    assert forms_of(graph, 3) == ["plain", "plain", "plain"]
+    with pytest.raises(OutOfMemoryError):
+        nearfar.sssp(graph, 0, method="near_far@cuda", distance_bits=8)
+
+
+def test_distances_are_packed_once_they_are_known_to_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
+    graph = undirected(600, 2400)
+    assert forms_of(graph, 3) == ["plain", "packed", "packed"]
+    assert forms_of(graph, 1, distance_bits=0) == ["plain"]
+    assert forms_of(as_dtype(graph, "float32"), 2) == ["plain", "plain"]
+
+
+def test_a_farther_source_is_solved_again_with_whole_distances(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first source sees a small part of the graph; distances from the second do not fit."""
+    monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
+    near = undirected(200, 800)
+    arrays = [
+        near.tails(np.int64),
+        near.indices,
+        near.weights // 100,
+    ]
+    sources, targets = np.append(arrays[0], 200), np.append(arrays[1], 0)
+    weights = np.append(arrays[2], 10**6).astype(np.int32)
+    graph = Graph.from_edges(sources, targets, weights, n_vertices=201)
+    for source, form in ((0, "plain"), (0, "packed"), (200, "plain"), (0, "plain")):
+        paths = nearfar.sssp(graph, source, method="near_far@cuda")
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, source))
+        assert paths.stats["form"] == form

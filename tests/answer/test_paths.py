@@ -1,0 +1,95 @@
+"""Paths: reading an answer."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import nearfar
+import networkx as nx
+from nearfar import Graph
+from nearfar.errors import UnreachableError, VertexError
+from tests.zoo import ZOO
+
+
+@pytest.fixture
+def named() -> Graph:
+    return Graph.from_edges(
+        [0, 1, 0], [1, 2, 2], [4, 3, 9], n_vertices=4, vertex_names=["a", "b", "c", "d"]
+    )
+
+
+def test_path_and_distance_in_names(named: Graph) -> None:
+    p = nearfar.sssp(named, "a")
+    assert p.path_to("c") == ["a", "b", "c"]
+    assert p.distance_to("c") == 7
+    assert p.distance_to("d") == float("inf")
+    assert nearfar.shortest_path(named, "a", "c") == (["a", "b", "c"], 7)
+
+
+def test_unreached_target(named: Graph) -> None:
+    with pytest.raises(UnreachableError, match=r"'d' is not reached from 'a'$"):
+        nearfar.sssp(named, "a").path_to("d")
+    with pytest.raises(UnreachableError, match="within the limit 4"):
+        nearfar.sssp(named, "a", limit=4).path_to("c")
+    with pytest.raises(VertexError):
+        nearfar.sssp(named, "a").path_to("q")
+
+
+def test_flat_paths(named: Graph) -> None:
+    flat = nearfar.sssp(named, "a").paths_to(["c", "d", "a", "b"])
+    assert flat.offsets.tolist() == [0, 3, 3, 4, 6]
+    assert [p.tolist() for p in flat] == [[0, 1, 2], [], [0], [0, 1]]
+    assert flat[-1].tolist() == [0, 1]
+    with pytest.raises(IndexError):
+        flat[4]
+
+
+@pytest.mark.parametrize("name", ["grid", "skewed", "path", "zero_cycle"])
+def test_flat_paths_equal_single_ones_and_sum_to_the_distance(name: str) -> None:
+    g = ZOO[name]()
+    p = nearfar.sssp(g, 0)
+    targets = range(g.n_vertices)
+    for t, flat in zip(targets, p.paths_to(targets), strict=True):
+        if not p.reachable[t]:
+            assert len(flat) == 0
+            continue
+        assert flat.tolist() == p.path_to(t)
+        total = 0
+        for u, v in itertools.pairwise(flat):
+            row = slice(g.indptr[u], g.indptr[u + 1])
+            total += g.weights[row][g.indices[row] == v].min()
+        assert total == p.distances[t]
+
+
+def test_tree_is_a_tree_with_the_same_distances() -> None:
+    g = ZOO["grid"]()
+    p = nearfar.sssp(g, 0)
+    tree = p.tree()
+    assert tree.n_edges == p.n_reached - 1
+    np.testing.assert_array_equal(nearfar.sssp(tree, 0).distances, p.distances)
+
+
+def test_repr(named: Graph) -> None:
+    text = repr(nearfar.sssp(named, "a"))
+    assert text.startswith("Paths(source='a', reached 3 of 4, farthest 7, int64, ")
+    assert "@cpu" in text
+    third = Graph.from_edges([0, 1], [1, 2], [1 / 3, 2 / 3])
+    assert "weights 0.333333..0.666667" in repr(third)
+    assert "farthest 1, float64" in repr(nearfar.sssp(third, 0))
+
+
+def test_networkx_and_scipy_graphs_are_taken_directly() -> None:
+    h = nx.cycle_graph(5)
+    assert nearfar.sssp(h, 0).distances.tolist() == [0, 1, 2, 2, 1]
+    assert nearfar.sssp(nx.to_scipy_sparse_array(h), 0).distances.tolist() == [0, 1, 2, 2, 1]
+
+
+def test_path_over_vertices_beyond_the_target_with_negative_weights() -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [5, -9, 1])
+    assert nearfar.shortest_path(graph, 0, 3) == ([0, 1, 2, 3], -3)
+    paths = nearfar.sssp(graph, 0, limit=0)
+    assert paths.path_to(3) == [0, 1, 2, 3]
+    assert not paths.reachable[1]

@@ -1,0 +1,383 @@
+"""The automatic choice: what it ranks, what it looks at, and how it goes by the machine."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph
+from nearfar.choose import machine as choose_machine
+from nearfar.choose import ranking as choose
+from nearfar.choose.batch import cuda_batch_ranking
+from nearfar.choose.calibrate import calibrate
+from nearfar.choose.cpu import cpu_ranking
+from nearfar.choose.cuda import cuda_ranking
+from nearfar.choose.facts import degree_spread, estimated_hops, weight_spread
+from nearfar.choose.machine import CPU, H100, Machine, assumed
+from nearfar.errors import CacheError
+from nearfar.generators import generate
+from nearfar.registry import Request, variants
+from nearfar.system.devices import runtime
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("NEARFAR_CACHE", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def grid() -> Graph:
+    return generate("grid", rows=300, columns=300)
+
+
+def first(graph: Graph, **fields: object) -> str:
+    """The variant that auto takes."""
+    return choose.best(graph, Request(**fields))[0].id  # type: ignore[arg-type]
+
+
+def faster(graph: Graph, request: Request) -> str:
+    """The device with the lower estimate, as if a GPU were here."""
+    cpu, cuda = cpu_ranking(graph, request)[0], cuda_ranking(graph, request)[0]
+    return "cpu" if cpu[1] < cuda[1] else "cuda"
+
+
+# --- what is ranked -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["weighted", "unweighted", "negative"])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_every_variant_that_fits_is_ranked(kind: str, device: str) -> None:
+    graph = generate("uniform_random", vertices=60, degree=4)
+    if kind == "unweighted":
+        graph = graph.without_weights()
+    if kind == "negative":
+        weights = graph.weights.copy()  # type: ignore[union-attr]
+        weights[3] = -1
+        graph = Graph(graph.indptr, graph.indices, weights)
+    request = Request(device=device)
+    ranked = cpu_ranking(graph, request) if device == "cpu" else cuda_ranking(graph, request)
+    fitting = {
+        v.id for v in variants(device=device, problem="sssp") if v.fits(graph, request) is True
+    }
+    names = [name for name, _, _ in ranked]
+    assert len(set(names)) == len(names)
+    assert fitting <= set(names)
+    seconds = [cost for _, cost, _ in ranked]
+    assert seconds == sorted(seconds)
+    assert all(cost > 0 and np.isfinite(cost) for cost in seconds)
+    assert all(why for _, _, why in ranked)
+
+
+def test_explain_gives_each_variant_one_place_or_one_reason(grid: Graph) -> None:
+    found = choose.explain(grid, device="cpu", threads=1)
+    ids = {choice.variant.id for choice in found.ranking} | set(found.others)
+    assert ids == {v.id for v in variants(problem="sssp")}
+    assert found.ranking[0].variant.id == first(grid, device="cpu", threads=1)
+    assert found.statistics["edges"] == grid.n_edges
+    assert found.machines == {"cpu": "defaults"}
+    assert str(found).splitlines()[0].split()[1] == found.ranking[0].variant.id
+
+
+def test_explain_says_what_a_gpu_would_take_where_none_is(
+    grid: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "available", lambda: "no CUDA device: nobody plugged one in")
+    others = choose.explain(grid, threads=1).others
+    assert others["near_far@cuda"].startswith("no CUDA device: nobody plugged one in - an H100 ")
+    assert "to bring there" in others["near_far@cuda"]
+    assert "H100" not in others["breadth_first@cuda"]  # the graph has weights
+    assert "H100" not in choose.explain(grid, device="cpu", threads=1).others["near_far@cuda"]
+
+
+def test_a_choice_is_made_once_a_graph(grid: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = first(grid, device="cpu")
+    monkeypatch.setattr(choose, "_candidates", lambda *_: iter(()))
+    assert first(grid, device="cpu") == before
+    with pytest.raises(nearfar.errors.VariantUnavailable):
+        choose.best(grid, Request(device="cpu", threads=7))
+
+
+def test_weights_that_differ_wildly_go_to_a_heap() -> None:
+    graph = generate("uniform_random", vertices=30_000, degree=8)
+    drawn = np.random.default_rng(1)
+    wild = np.exp(drawn.uniform(0, 30, graph.n_edges)).astype(np.int64)
+    even = graph
+    assert weight_spread(even) < 2
+    assert first(even, device="cpu") == "delta_stepping@cpu"
+    uneven = Graph(graph.indptr, graph.indices, wild)
+    assert weight_spread(uneven) > 1000
+    assert first(uneven, device="cpu").startswith("dijkstra_")
+
+
+def test_a_path_goes_to_a_heap_and_no_weights_to_levels() -> None:
+    path = generate("path", vertices=20_000)
+    assert first(path, device="cpu").startswith("dijkstra_")
+    assert first(path.without_weights(), device="cpu") in (
+        "breadth_first@cpu",
+        "dijkstra_dary_heap@cpu",
+    )
+    many = generate("kronecker", scale=12).without_weights()
+    assert first(many, device="cpu") == "breadth_first@cpu"
+
+
+def test_workers_are_for_graphs_that_keep_them_busy(grid: Graph) -> None:
+    small = generate("uniform_random", vertices=2000, degree=8)
+    large = generate("uniform_random", vertices=400_000, degree=8)
+    assert first(small, device="cpu", threads=2) == "delta_stepping@cpu"
+    assert first(large, device="cpu", threads=2) == "delta_stepping_parallel@cpu"
+    assert first(large, device="cpu", threads=1) == "delta_stepping@cpu"
+
+
+def test_many_sources_share_lanes_where_their_searches_run_alike(grid: Graph) -> None:
+    many = {"problem": "batch", "n_sources": 256, "device": "cpu"}
+    for graph in (
+        generate("uniform_random", vertices=2000, degree=8),
+        generate("kronecker", scale=10),
+    ):
+        assert first(graph, **many) == "lanes@cpu"
+    for graph in (grid, generate("path", vertices=5000)):
+        assert first(graph, **many) == "worker_per_source@cpu"
+    assert first(generate("grid", rows=25, columns=25), **many) == "lanes@cpu"
+    assert first(grid, problem="batch", n_sources=4, device="cpu") == "worker_per_source@cpu"
+
+
+@pytest.mark.parametrize(
+    ("family", "size", "queue"),
+    [
+        ("grid", {"rows": 300, "columns": 300}, "delta_stepping@cpu"),
+        ("path", {"vertices": 5000}, "dijkstra_dary_heap@cpu"),
+        ("grid", {"rows": 20, "columns": 20}, "dijkstra_dary_heap@cpu"),
+    ],
+)
+def test_a_worker_is_priced_by_the_queue_that_it_takes(
+    family: str, size: dict[str, int], queue: str
+) -> None:
+    graph = generate(family, **size)
+    single = {name: cost for name, cost, _ in cpu_ranking(graph, Request())}
+    many = Request(problem="batch", n_sources=100)
+    batch = {name: cost for name, cost, _ in cpu_ranking(graph, many)}
+    assert 0.9 < batch["worker_per_source@cpu"] / 100 / single[queue] < 1.6
+    shared = {name: cost for name, cost, _ in cpu_ranking(graph, replace(many, threads=2))}
+    ratio = batch["worker_per_source@cpu"] / shared["worker_per_source@cpu"]
+    assert ratio == pytest.approx(2)
+
+
+# --- the statistics -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("family", "parameters", "low", "high"),
+    [
+        ("path", {"vertices": 20_000}, 10_000, 40_000),
+        ("star", {"vertices": 20_000}, 1, 8),
+        ("grid", {"rows": 400, "columns": 400}, 300, 2400),
+        ("kronecker", {"scale": 14}, 1, 12),
+        ("complete", {"vertices": 60}, 1, 1),
+    ],
+)
+def test_estimated_hops(family: str, parameters: dict[str, int], low: float, high: float) -> None:
+    graph = generate(family, **parameters)
+    assert low <= estimated_hops(graph) <= high
+
+
+def test_statistics_of_graphs_with_nothing_in_them() -> None:
+    for n in (1, 5):
+        graph = Graph.from_edges([], [], n_vertices=n)
+        assert estimated_hops(graph) == 0
+        assert weight_spread(graph) == 1
+        assert degree_spread(graph) == 0
+        assert choose.explain(graph, device="cpu").ranking
+    zeros = Graph.from_edges([0, 1, 2], [1, 2, 0], [0, 0, 0])
+    assert weight_spread(zeros) == 1
+    assert degree_spread(generate("star", vertices=100)) > 40
+
+
+# --- where the graph lies, and what moving it costs ----------------------------------------------
+
+
+def test_a_graph_on_the_host_is_worth_moving_only_when_large() -> None:
+    small = generate("uniform_random", vertices=1000, degree=8)
+    large = generate("kronecker", scale=18)
+    request = Request(threads=1)
+    assert faster(small, request) == "cpu"
+    assert faster(large, request) == "cuda"
+    with assumed("cuda", replace(H100, transfer=1e8)):  # a slow bus
+        assert faster(large, request) == "cpu"
+        large.cache["cuda"] = object()  # once it is there, only distances travel
+        assert faster(large, request) == "cuda"
+        del large.cache["cuda"]
+
+
+def test_transfer_is_in_the_estimate_and_in_the_reason(grid: Graph) -> None:
+    cold = dict((name, cost) for name, cost, _ in cuda_ranking(grid, Request()))
+    why = cuda_ranking(grid, Request())[0][2]
+    assert "to bring there" in why
+    grid.cache["cuda"] = object()
+    ranked = cuda_ranking(grid, Request())
+    moved = (8 * grid.n_edges + 8 * grid.n_vertices) / H100.transfer
+    for name, cost, _ in ranked:
+        assert cold[name] - cost == pytest.approx(moved, rel=1e-6)
+    assert "on the device" in ranked[0][2]
+
+
+def test_many_sources_pay_for_the_move() -> None:
+    graph = generate("uniform_random", vertices=1000, degree=8)
+    assert faster(graph, Request(threads=2)) == "cpu"
+    many = Request(problem="batch", n_sources=4096, threads=2)
+    cpu, cuda = cpu_ranking(graph, many)[0], cuda_batch_ranking(graph, many)[0]
+    assert cuda[1] < cpu[1]
+
+
+def test_a_batch_pays_what_was_measured_of_the_bus() -> None:
+    graph = generate("uniform_random", vertices=1000, degree=8)
+    many = Request(problem="batch", n_sources=64)
+    moved = 8 * graph.n_edges + 8 * graph.n_vertices + 64 * graph.n_vertices * 4
+    usual = dict((name, cost) for name, cost, _ in cuda_batch_ranking(graph, many))
+    with assumed("cuda", replace(H100, transfer=1e9)):
+        for name, cost, _ in cuda_batch_ranking(graph, many):
+            assert cost - usual[name] == pytest.approx(moved / 1e9 - moved / H100.transfer)
+    graph.cache["cuda"] = object()
+    there = dict((name, cost) for name, cost, _ in cuda_batch_ranking(graph, many))
+    assert there["lanes@cuda"] < usual["lanes@cuda"]
+
+
+def test_a_graph_on_the_device_stays_there(emulated_gpu: object) -> None:
+    graph = generate("uniform_random", vertices=30, degree=4)
+    assert first(graph, device="auto").endswith("@cpu")
+    graph.on_device = True
+    with assumed("cpu", Machine(factors={v.id: 1e6 for v in variants(device="cpu")}, gain=1.5)):
+        assert first(graph, device="auto").endswith("@cuda")
+
+
+def test_a_graph_larger_than_the_device_stays_on_the_host(
+    emulated_gpu: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nearfar.system.devices import runtime
+
+    graph = generate("uniform_random", vertices=200, degree=4)
+    slow = Machine(factors={v.id: 1e6 for v in variants(device="cpu")}, gain=1.5)
+    tiny = runtime.device()._replace(memory=1000)
+    with assumed("cpu", slow):
+        assert first(graph, device="auto").endswith("@cuda")
+        monkeypatch.setattr(runtime, "device", lambda: tiny)
+        graph.cache.clear()
+        assert first(graph, device="auto").endswith("@cpu")
+
+
+def test_no_gpu_is_looked_for_where_none_can_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nearfar.system.devices import runtime
+
+    def asked() -> str:
+        raise AssertionError("looked for a GPU")
+
+    monkeypatch.setattr(runtime, "available", asked)
+    graph = generate("uniform_random", vertices=100, degree=4)
+    assert choose.best(graph, Request(device="auto"))[0].device == "cpu"
+
+
+# --- the machine ----------------------------------------------------------------------------------
+
+
+def test_calibration_is_kept_and_read(own_cache: Path, grid: Graph) -> None:
+    steps: list[float] = []
+    probes = (("uniform_random", {"vertices": 3000, "degree": 8}), ("grid", {"rows": 40}))
+    found = calibrate(
+        "cpu", rounds=1, probes=probes, progress=lambda done, total: steps.append(done / total)
+    )
+    assert steps == [0, 0.25, 0.5, 0.75]
+    assert choose_machine.machine("cpu") == found
+    assert {v.id for v in variants(device="cpu")} == set(found.factors)
+    assert all(0 < factor < 1e4 for factor in found.factors.values())
+    content = json.loads((own_cache / "machine.json").read_text())
+    assert content["format"] == 1
+    assert list(content["machines"]) == [choose_machine.processor()]
+    assert choose.explain(grid, device="cpu").machines == {"cpu": found.measured}
+    assert choose_machine.reset()
+    assert not choose_machine.reset()
+    assert choose_machine.machine("cpu") == CPU
+
+
+def test_calibration_of_a_gpu(emulated_gpu: object) -> None:
+    probes = (("uniform_random", {"vertices": 40, "degree": 3}),)
+    found = calibrate("cuda", rounds=1, probes=probes)
+    assert found.transfer > 0
+    assert found.launch > 0
+    assert choose_machine.machine("cuda") == found
+    assert choose_machine.graphics() in choose_machine.stored()
+
+
+def test_choices_follow_what_was_measured(grid: Graph) -> None:
+    assert first(grid, device="cpu") == "delta_stepping@cpu"
+    slow = Machine(factors={"delta_stepping@cpu": 100.0, "delta_stepping_parallel@cpu": 100.0})
+    choose_machine.store(choose_machine.processor(), slow)
+    assert first(grid, device="cpu") != "delta_stepping@cpu"
+    choose_machine.reset()
+    assert first(grid, device="cpu") == "delta_stepping@cpu"
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"format": 99, "machines": {}}', '{"format": 1, "machines": 3}']
+)
+def test_a_damaged_profile_counts_as_none(own_cache: Path, content: str) -> None:
+    (own_cache / "machine.json").write_text(content)
+    assert choose_machine.machine("cpu") == CPU
+    choose_machine.store(choose_machine.processor(), replace(CPU, gain=1.9))
+    assert choose_machine.machine("cpu").gain == 1.9
+
+
+def test_an_entry_that_is_not_one_counts_as_none(own_cache: Path) -> None:
+    entry = {choose_machine.processor(): {"factors": ["not", "a", "table"]}}
+    (own_cache / "machine.json").write_text(json.dumps({"format": 1, "machines": entry}))
+    assert choose_machine.machine("cpu") == CPU
+
+
+def test_writers_lose_nothing() -> None:
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: choose_machine.store(f"machine {i}", CPU), range(32)))
+    assert len(choose_machine.stored()) == 32
+
+
+def test_a_profile_that_cannot_be_written_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("NEARFAR_CACHE", str(tmp_path / "file"))
+    with pytest.raises(CacheError, match=r"machine speeds cannot be stored.*NEARFAR_CACHE"):
+        choose_machine.store("here", CPU)
+
+
+def test_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, own_cache: Path
+) -> None:
+    from nearfar.choose import calibrate as module
+    from nearfar.cli.main import main
+
+    def quick(device: str, **given: object) -> Machine:
+        return calibrate(
+            device,
+            rounds=1,
+            probes=(("grid", {"rows": 20, "columns": 20}),),
+            store=bool(given["store"]),
+        )
+
+    monkeypatch.setattr(module, "calibrate", quick)
+    assert main(["tune", "--device", "cpu", "--show"]) == 0
+    assert "never: defaults" in capsys.readouterr().out
+    assert main(["tune", "--device", "cpu", "--no-store", "-q"]) == 0
+    assert "x the model" in capsys.readouterr().out
+    assert not (own_cache / "machine.json").exists()
+    assert main(["tune", "--device", "cpu", "-q", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["machines"][0]["factors"]
+    assert Path(facts["path"]).is_file()
+    assert main(["tune", "--reset"]) == 0
+    assert "forgotten" in capsys.readouterr().out
+    assert main(["tune", "--method", "crauser_successors"]) == 2
+    assert main(["tune", "graph.nfg", "--show"]) == 2

@@ -1,0 +1,279 @@
+"""The command line when something is wrong: one sentence, the right exit code, no half file."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nearfar.cli.console import Exit, duration, plain
+from tests.program import PROGRAM, fail, run, succeed
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    assert "none.gr" in fail(Exit.BAD_INPUT, "sssp", tmp_path / "none.gr", 0)
+
+
+def test_folder_as_graph(tmp_path: Path) -> None:
+    assert str(tmp_path) in fail(Exit.BAD_INPUT, "info", tmp_path)
+
+
+def test_broken_file_names_file_and_line(tmp_path: Path) -> None:
+    file = tmp_path / "bad.gr"
+    file.write_text("p sp 3 2\na 1 2 4\na 1 9 1\n")
+    message = fail(Exit.BAD_INPUT, "sssp", file, 0)
+    assert "bad.gr, line 3" in message
+
+
+@pytest.mark.parametrize(
+    ("source", "said"), [("6", "6"), ("-1", "-1"), ("x", "'x'"), ("1.5", "1.5")]
+)
+def test_bad_source(graph_file: Path, source: str, said: str) -> None:
+    message = fail(Exit.BAD_INPUT, "sssp", graph_file, source)
+    assert said in message
+    assert "0 to 5" in message
+
+
+def test_unreachable_target(graph_file: Path) -> None:
+    assert "not reached" in fail(Exit.NO_PATH, "path", graph_file, 0, 5)
+
+
+def test_wrong_method_offers_the_nearest(graph_file: Path) -> None:
+    message = fail(Exit.USAGE, "sssp", graph_file, 0, "--method", "dijkstra_binry_heap")
+    assert "dijkstra_binary_heap" in message
+
+
+@pytest.mark.parametrize("given", ["speed=3", "delta", "delta=-1", "limit=4"])
+def test_wrong_option(graph_file: Path, given: str) -> None:
+    fail(Exit.USAGE, "sssp", graph_file, 0, "--method", "delta_stepping@cpu", "--option", given)
+
+
+@pytest.mark.parametrize("flags", [["--threads", "0"], ["--limit", "nan"], ["-o", "x.docx"]])
+def test_wrong_flag_values(graph_file: Path, flags: list[str]) -> None:
+    fail(Exit.USAGE, "sssp", graph_file, 0, *flags)
+
+
+def test_output_folder_must_exist(graph_file: Path, tmp_path: Path) -> None:
+    message = fail(Exit.USAGE, "sssp", graph_file, 0, "-o", tmp_path / "no" / "d.csv")
+    assert "does not exist" in message
+
+
+def test_negative_weight_names_methods(cycle_file: Path) -> None:
+    message = fail(Exit.BAD_INPUT, "sssp", cycle_file, 0, "--method", "dijkstra_binary_heap")
+    assert "bellman_ford@cpu" in message
+
+
+def test_negative_cycle(cycle_file: Path) -> None:
+    assert "negative cycle" in fail(Exit.NEGATIVE_CYCLE, "sssp", cycle_file, 0)
+
+
+def test_cuda_method_without_a_gpu(graph_file: Path) -> None:
+    from nearfar.system.devices import runtime
+
+    if runtime.available() is True:
+        pytest.skip("this machine has a CUDA device")
+    message = fail(Exit.UNAVAILABLE, "sssp", graph_file, 0, "--device", "cuda")
+    assert len(message) > 40
+
+
+def test_failed_proof_names_the_vertex(graph_file: Path, tmp_path: Path) -> None:
+    table = tmp_path / "d.csv"
+    succeed("sssp", graph_file, 0, "-o", table)
+    table.write_text(table.read_text().replace("3,8", "3,7"))
+    message = fail(Exit.FAILED_PROOF, "verify", graph_file, table)
+    assert "from 3 (distance 7)" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "empty"),
+        ("vertex,distance\n0,0\n", "6 vertices"),
+        ("a,b\n1,2\n", "vertex"),
+        ("vertex,distance\n0,0\n1,3\n2,1\n3,8\n4,8\n4,8\n", "no row"),
+        ("vertex,distance\n0,0\n1,3\n2,1\n3,8\n4,8\n9,\n", "'9'"),
+        ("vertex,distance\n0,0\n1,3\n2,one\n3,8\n4,8\n5,\n", "'one'"),
+        ("vertex,distance\n0,0\n1,3\n2\n3,8\n4,8\n5,\n", "line 4"),
+        ("vertex,distance\n0,\n1,\n2,\n3,\n4,\n5,\n", "--source"),
+    ],
+)
+def test_bad_tables(graph_file: Path, tmp_path: Path, text: str, said: str) -> None:
+    table = tmp_path / "d.csv"
+    table.write_text(text)
+    assert said in fail(Exit.BAD_INPUT, "verify", graph_file, table)
+
+
+@pytest.mark.parametrize("suffix", ["csv.gz", "npz", "json", "parquet"])
+def test_garbage_tables(graph_file: Path, tmp_path: Path, suffix: str) -> None:
+    table = tmp_path / f"d.{suffix}"
+    table.write_bytes(b"\x00\xff nothing of the kind")
+    fail(Exit.BAD_INPUT, "verify", graph_file, table)
+
+
+def test_debug_shows_the_traceback(tmp_path: Path) -> None:
+    done = run("sssp", tmp_path / "none.gr", 0, "--debug")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+
+
+# ---- being a good citizen of a terminal ---------------------------------------------------------
+
+
+def test_broken_pipe_is_silent(tmp_path: Path) -> None:
+    graph = tmp_path / "g.nfg"
+    succeed("generate", "path", "--vertices", 200_000, "-o", graph)
+    command = " ".join(PROGRAM) + f" sssp {graph} 0 -o - | head -n 2"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert done.stdout == "vertex,distance\n0,0\n"
+    assert done.stderr == ""
+
+
+def test_interrupt_leaves_no_file(tmp_path: Path) -> None:
+    """Ctrl-C while the graph is being read: exit 130, no traceback, no half table."""
+    fifo = tmp_path / "slow.gr"
+    os.mkfifo(fifo)
+    table = tmp_path / "d.csv"
+    child = subprocess.Popen(
+        [*PROGRAM, "sssp", str(fifo), "0", "-o", str(table)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with fifo.open("w") as out:  # returns once the child has the other end open
+        out.write("p sp 2 1\n")
+        out.flush()
+        time.sleep(0.3)
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=60)
+    assert child.returncode == Exit.INTERRUPTED
+    assert err == "nearfar: interrupted\n"
+    assert not table.exists()
+
+
+def test_a_failed_write_leaves_nothing(graph_file: Path, tmp_path: Path) -> None:
+    from nearfar.system.output import replacing
+
+    target = tmp_path / "out.csv"
+    target.write_text("old")
+
+    def stop_half_way() -> None:
+        with replacing(str(target)) as temporary:
+            temporary.write_text("half")
+            raise RuntimeError("stopped")
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        stop_half_way()
+    assert target.read_text() == "old"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["g.gr", "out.csv"]
+
+
+def test_plain_says_what_json_can() -> None:
+    value = {"a": np.float32(0.5), "b": [np.inf, np.int64(3)], "c": np.arange(2), 4: {1}}
+    assert plain(value) == {"a": 0.5, "b": [None, 3], "c": [0, 1], "4": [1]}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(2.5, "2.5 s"), (0.0123, "12.3 ms"), (4e-6, "4 us"), (0.0, "0 us")]
+)
+def test_duration(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["sssp", "GRAPH", "0", "--limit", "-5"], "leaves out the source itself: give at least 0"),
+        (
+            ["sssp", "GRAPH", "0", "--method", "near_far", "--option", "delta=abc"],
+            "delta is 'abc': give a finite number",
+        ),
+        (
+            ["sssp", "GRAPH", "0", "--method", "near_far", "--option", "delta=inf"],
+            "delta is inf: give a finite number, or none",
+        ),
+        (
+            ["sssp", "GRAPH", "0", "--method", "bucketing", "--option", "buckets=2.5"],
+            "buckets is 2.5: give a whole number",
+        ),
+        (
+            ["sssp", "GRAPH", "0", "--read-option", "directed=no"],
+            "directed is 'no': give true or false, or none",
+        ),
+        (
+            ["sssp", "GRAPH", "0", "--read-option", "coordinate_scale=0"],
+            "coordinate_scale is 0: give a number greater than 0",
+        ),
+        (
+            ["convert", "GRAPH", "x.gr", "--write-option", "comment=3"],
+            "comment is 3: give text",
+        ),
+        (["map", "GRAPH", "0", "-o", "x.png", "--limit", "-1"], "leaves out the source itself"),
+        (["distances", "GRAPH", "-o", "no/where.npy"], "its folder does not exist"),
+        (["distances", "GRAPH", "-o", "a.npy", "--reduce", "count"], "leave out -o"),
+        (["sweep", "GRAPH", "0", "--factors", "0"], "--factors 0: give numbers greater than 0"),
+        (["sweep", "GRAPH", "0", "--factors", "nan"], "give numbers greater than 0"),
+        (["experiment", "martin-2009", "-o", "GRAPH"], "is a file: give a folder"),
+        (["bench", "peers", "--graphs", "small", "nope"], "no benchmark graph 'nope'"),
+        (["bench", "peers", "--graphs", "small", "-o", "GRAPH"], "is a file: give a folder"),
+        (["sweep", "GRAPH", "0", "-o", "no/x.json"], "does not exist"),
+        (["sssp", "GRAPH", "0", "--profile", "no/x.json"], "does not exist"),
+        (["plot", "profile", "GRAPH", "-o", "no/x.png"], "does not exist"),
+        (["report", ".", "-o", "no/x.html"], "does not exist"),
+        (["sssp", "GRAPH", "0", "--explain", "-o", "x.csv"], "leave out --output"),
+        (["sssp", "GRAPH", "0", "--explain", "--method", "near_far"], "leave out --method"),
+        (["verify", "GRAPH", "GRAPH"], "answer '"),
+        (["info", ""], "the name of the graph file is empty"),
+        (["convert", "GRAPH", "x.unknown"], "give another suffix or a format"),
+    ],
+)
+def test_arguments_that_make_no_sense(
+    words: list[str], said: str, graph_file: Path, tmp_path: Path
+) -> None:
+    given = [str(graph_file) if word == "GRAPH" else word for word in words]
+    assert said in fail(Exit.USAGE, *given)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["experiment", "martin-2009", "-o", "x", "--budget", "nan"], "number of at least 0"),
+        (["experiment", "martin-2009", "-o", "x", "--workers", "0"], "whole number of at least 1"),
+        (["bench", "peers", "--patience", "-1"], "number of at least 0"),
+    ],
+)
+def test_numbers_out_of_range(words: list[str], said: str) -> None:
+    done = run(*words)
+    assert (done.returncode, said in done.stderr) == (Exit.USAGE, True), done.stderr
+
+
+def test_a_profile_that_is_none(graph_file: Path, tmp_path: Path) -> None:
+    said = fail(Exit.BAD_INPUT, "plot", "profile", graph_file, "-o", tmp_path / "x.png")
+    assert "give a file that `nearfar sssp --profile`" in said
+
+
+def test_directed_graph_as_metis(graph_file: Path, tmp_path: Path) -> None:
+    said = fail(Exit.BAD_INPUT, "convert", graph_file, tmp_path / "x.graph")
+    assert "directed=false" in said
+
+
+@pytest.mark.parametrize(
+    "words", [["tune", "--rounds", "0"], ["paths", "g.gr", "0", "1", "-k", "0"]]
+)
+def test_counts_below_one(words: list[str]) -> None:
+    done = run(*words)
+    assert done.returncode == Exit.USAGE
+    assert "whole number of at least 1" in done.stderr
+
+
+def test_no_gpu_is_one_reason(graph_file: Path) -> None:
+    from nearfar.system.devices import runtime
+
+    if runtime.available() is True:
+        pytest.skip("a GPU is here")
+    said = fail(Exit.UNAVAILABLE, "sssp", graph_file, 0, "--device", "cuda")
+    assert said.count("no CUDA device") == 1

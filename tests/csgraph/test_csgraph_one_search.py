@@ -1,0 +1,153 @@
+"""The search on a bare matrix: equal answers, and nothing wrong with a matrix goes unseen."""
+
+from __future__ import annotations
+
+import weakref
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.csgraph as theirs
+
+import nearfar
+import nearfar.csgraph as ours
+from nearfar.csgraph.one_search import search_once
+from nearfar.csgraph.rows import Engine
+from tests.csgraph.test_csgraph import assert_tree, random_matrix
+
+
+@pytest.mark.parametrize("density", [0.01, 0.5])
+@pytest.mark.parametrize("whole", [True, False])
+def test_one_search_reads_the_bare_matrix(density: float, whole: bool) -> None:
+    matrix = random_matrix(5, n=300, density=density)
+    if not whole:
+        matrix.data = np.random.default_rng(6).random(matrix.nnz)
+    matrix.data[::7] = np.nan
+    found = search_once(matrix, 3, np.inf, True, Engine(threads=1))
+    assert found is not None
+    clean = matrix.tocoo()
+    keep = ~np.isnan(clean.data)
+    clean = sp.csr_array((clean.data[keep], (clean.row[keep], clean.col[keep])), shape=matrix.shape)
+    np.testing.assert_array_equal(found[0], theirs.dijkstra(clean, indices=3))
+    assert found[1] is not None
+    assert_tree(clean, found[0], found[1], 3)
+    near = search_once(matrix, [3], 4, False, Engine(threads=1))
+    assert near is not None
+    np.testing.assert_array_equal(near[0], theirs.dijkstra(clean, indices=3, limit=4))
+
+
+@pytest.mark.parametrize("row", [0, 39])
+@pytest.mark.parametrize("weight", [-1.0, np.inf, -np.inf, 1e308])
+def test_one_search_leaves_odd_weights_to_the_long_way(row: int, weight: float) -> None:
+    matrix = sp.csr_array(np.triu(np.ones((40, 40)), 1).T)
+    matrix = sp.csr_array(matrix + sp.csr_array(([1.0], ([0], [3])), shape=(40, 40)))
+    matrix.data[matrix.indptr[row]] = weight
+    # From vertex 5 the search reads row 0, but never row 39: both are checked.
+    assert search_once(matrix, 5, np.inf, False, Engine(threads=1)) is None
+
+
+def test_one_search_does_not_follow_an_edge_out_of_the_graph() -> None:
+    matrix = random_matrix(5)
+    indices = matrix.indices.copy()
+    indices[7] = 1_000_000
+    bad = sp.csr_array(matrix.shape)
+    bad.indptr, bad.indices, bad.data = matrix.indptr, indices, matrix.data
+    with pytest.raises(nearfar.errors.GraphError, match="1000000"):
+        ours.dijkstra(bad, indices=0, threads=1)
+
+
+def test_a_view_keeps_its_arrays() -> None:
+    from nearfar._cpu import GraphView
+
+    weights = np.ones(1, dtype=np.int32)
+    alive = weakref.ref(weights)
+    view = GraphView(np.array([0, 1], dtype=np.int32), np.zeros(1, dtype=np.int32), weights)
+    del weights
+    assert alive() is not None
+    del view
+    assert alive() is None
+
+
+def dense(kind: str, n: int = 301, seed: int = 8) -> sp.csr_array:
+    """Long rows, with weights of a byte, of two, or of neither."""
+    random = np.random.default_rng(seed)
+    top = {"byte": 256, "short": 65_536, "fractions": 9, "one fraction": 256, "long": 70_000}[kind]
+    matrix = sp.csr_array(random.random((n, n)) < 0.5).astype(np.float64)
+    matrix.data = random.integers(0, top, matrix.nnz).astype(np.float64)
+    matrix.data[-1] = top - 1
+    if kind == "fractions":
+        matrix.data += random.random(matrix.nnz)
+    if kind == "one fraction":
+        matrix.data[-1] = 0.5
+    return matrix
+
+
+KINDS = ["byte", "short", "fractions", "one fraction", "long"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_one_search_in_long_rows(kind: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nearfar.csgraph.one_search.SHARED", 0)
+    monkeypatch.setattr("nearfar.csgraph.one_search.DENSE", 1 << 20)
+    matrix = dense(kind)
+    expected = theirs.dijkstra(matrix, indices=[3])
+    found = search_once(matrix, 3, np.inf, False, Engine(threads=threads))
+    assert found is not None
+    np.testing.assert_array_equal(found[0], expected[0])
+    bound = float(np.median(expected))
+    near = search_once(matrix, 3, bound, False, Engine(threads=threads))
+    assert near is not None
+    np.testing.assert_array_equal(near[0], theirs.dijkstra(matrix, indices=3, limit=bound))
+
+
+@pytest.mark.parametrize("position", [0, 8191, 20_000, -1])
+@pytest.mark.parametrize("weight", [-1.0, np.inf])
+def test_one_search_sees_odd_weights_in_long_rows(position: int, weight: float) -> None:
+    matrix = dense("byte")
+    matrix.data[position] = weight
+    assert search_once(matrix, 5, np.inf, False, Engine(threads=1)) is None
+
+
+@pytest.mark.parametrize("position", [0, 20_000, -1])
+@pytest.mark.parametrize("index", [-1, 301, 1 << 30])
+def test_one_search_sees_wrong_targets_in_long_rows(position: int, index: int) -> None:
+    matrix = dense("byte")
+    indices = matrix.indices.copy()
+    indices[position] = index
+    bad = sp.csr_array(matrix.shape)
+    bad.indptr, bad.indices, bad.data = matrix.indptr, indices, matrix.data
+    assert search_once(bad, 5, np.inf, False, Engine(threads=1)) is None
+
+
+@pytest.mark.parametrize("method", ["delta_stepping@cpu", "delta_stepping_parallel@cpu"])
+@pytest.mark.parametrize("kind", ["byte", "short", "long"])
+def test_delta_stepping_in_long_rows_of_small_weights(kind: str, method: str) -> None:
+    matrix = dense(kind).astype(np.int32)
+    graph = nearfar.Graph.from_csr(matrix.indptr, matrix.indices, matrix.data)
+    expected = nearfar.sssp(graph, 7, method="dijkstra_binary_heap@cpu")
+    for _ in range(2):  # the second run finds the copy that the first made
+        paths = nearfar.sssp(graph, 7, method=method)
+        np.testing.assert_array_equal(paths.distances, expected.distances)
+        nearfar.verify(graph, paths)
+    assert (graph.cache["narrow_view"] is None) == (kind == "long")
+    arrays = graph.indptr.nbytes + graph.indices.nbytes + graph.effective_weights.nbytes
+    beside = {"byte": 1, "short": 2, "long": 8}[kind]
+    assert beside * graph.n_edges <= graph.nbytes - arrays < (beside + 1) * graph.n_edges
+    bound = int(np.median(expected.distances))
+    near = nearfar.sssp(graph, 7, method=method, limit=bound)
+    assert near.n_reached == np.count_nonzero(expected.distances <= bound)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_many_sources_in_short_rows(threads: int) -> None:
+    matrix = random_matrix(5, n=300, density=0.01)
+    sources = np.array([[3, 9, -1], [0, 3, 299]])
+    assert search_once(matrix, sources, np.inf, False, Engine(threads=threads)) is not None
+    for limit in (np.inf, 9.0):
+        np.testing.assert_array_equal(
+            ours.dijkstra(matrix, indices=sources, limit=limit, threads=threads),
+            theirs.dijkstra(matrix, indices=sources, limit=limit),
+        )
+    matrix.data[-1] = -1.0
+    assert search_once(matrix, sources, np.inf, False, Engine(threads=threads)) is None

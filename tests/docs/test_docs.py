@@ -1,0 +1,261 @@
+"""The documentation says what code and measurements say, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar.registry import variants
+from tests.loading import load_program
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "scripts"
+PAGES = sorted(
+    [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), ROOT / "benchmarks" / "README.md"]
+)
+LINK = re.compile(r"""!?\[[^\]]*\]\(([^)\s]+)\)|<img [^>]*src="([^"]+)\"""")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """Anchors of a page's headings, by GitHub's rule."""
+    found = set()
+    for heading in re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text()), re.MULTILINE):
+        plain = re.sub(r"[^\w\- ]", "", heading.lower())
+        found.add(plain.strip().replace(" ", "-"))
+    return found
+
+
+def broken_links(page: Path) -> list[str]:
+    """Relative links of a page that lead nowhere."""
+    broken = []
+    for link in map("".join, LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8")))):
+        if re.match(r"[a-z]+:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        there = (page.parent / name).resolve() if name else page
+        if not there.exists() or (
+            anchor and there.suffix == ".md" and anchor not in anchors(there)
+        ):
+            broken.append(link)
+    return broken
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    assert broken_links(page) == []
+
+
+def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A title\n[a](#a-title) [b](gone.md) [c](page.md#gone) [d](https://x.org/y)\n"
+        '<img src="gone.png" width="4">\n'
+    )
+    assert broken_links(page) == ["gone.md", "page.md#gone", "gone.png"]
+
+
+def test_every_picture_is_shown() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    pictures = [file for file in (ROOT / "docs").rglob("*.png") if "images" in file.parts]
+    assert [file.name for file in pictures if f"images/{file.name}" not in text] == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["make_speed.py", "make_index.py", "make_methods.py", "make_docs.py", "make_reproduction.py"],
+)
+def test_generated_documentation_is_fresh(script: str) -> None:
+    path = SCRIPTS / script
+    done = subprocess.run(
+        [sys.executable, str(path), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_paper_has_a_citation() -> None:
+    entries = (ROOT / "CITATION.cff").read_text().split("\n  - type:")[1:]
+    cited = {}
+    for entry in entries:
+        key = re.search(r'notes: "key: ([^"]+)"', entry)
+        assert key is not None, entry
+        assert key[1] not in cited, f"{key[1]} is there twice"
+        cited[key[1]] = entry
+    used = {v.paper for v in variants(unsafe=True)}
+    assert used - {None, ""} <= set(cited), f"missing: {sorted(used - set(cited))}"
+    for key, entry in cited.items():
+        assert "title:" in entry, key
+        assert "authors:" in entry, key
+        year = re.search(r"-(\d{4})$", key)
+        if year:
+            assert f"year: {year[1]}" in entry, key
+
+
+def variables_read() -> set[str]:
+    """Environment variables that code and tests read, by the text of the calls."""
+    call = re.compile(r"""(?:environ\.get|getenv)\(\s*["']([A-Z_]+)["']""")
+    found = set()
+    for folder in ("src", "benchmarks", "scripts", "tests"):
+        for file in (ROOT / folder).rglob("*"):
+            if file.suffix in (".py", ".cpp", ".hpp"):
+                found |= set(call.findall(file.read_text(encoding="utf-8")))
+    return found
+
+
+def test_every_environment_variable_is_in_the_reference() -> None:
+    page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([A-Z][A-Z_]+)(?:=\S+)?`", page))
+    # How one test hands a result to another process of its own.
+    inner = {"NEARFAR_SUITE_REPORT", "NEARFAR_GPU_OUTCOMES", "PYTHONPATH"}
+    assert variables_read() - inner - named == set()
+    # The notebook reads two, NetworkX, CUDA and a loop over names the others.
+    elsewhere = {"NETWORKX_BACKEND_PRIORITY", "CUDA_PATH", "CUDA_HOME"}
+    elsewhere |= {"NEARFAR_MAP", "NEARFAR_NOTEBOOK_OUTPUT"}
+    assert named - elsewhere - variables_read() == set()
+
+
+def test_every_dependency_has_its_reason() -> None:
+    page = (ROOT / "docs" / "explanation" / "dependencies.md").read_text(encoding="utf-8").lower()
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    wanted = [*project["dependencies"]]
+    for extra in project["optional-dependencies"].values():
+        wanted += [name for name in extra if not name.startswith("nearfar[")]
+    names = {re.split(r"[\[<>=;, ]", name)[0] for name in wanted}
+    short = {re.sub(r"^(cupy)-cuda.*|^nvidia-cuda-(nvrtc).*", r"\1\2", name) for name in names}
+    short = {name.removesuffix("-cu12") for name in short}
+    assert {name for name in short if name not in page} == set()
+
+
+def test_every_real_graph_is_in_the_reference() -> None:
+    page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
+    from nearfar.lab.bench.suite import SUITE
+    from nearfar.lab.experiments import johnson_apsp, ortega_graphs
+
+    files = [graph.file for graph in SUITE.values() if graph.file]
+    files += [file for _, file in ortega_graphs._FILES.values()]
+    files += [f"snap-johnson/{name}.txt.xz" for name, _, _ in johnson_apsp.GRAPHS.values() if name]
+    for file in files:
+        folder, name = Path(file).parts
+        stem = name.split(".")[0]
+        assert f"`{file}`" in page or (f"`{folder}/NAME." in page and f"`{stem}`" in page), file
+
+
+def test_every_benchmark_and_result_is_in_the_table_of_benchmarks() -> None:
+    folder = ROOT / "benchmarks"
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    scripts = {file.name for file in folder.glob("*.py")}
+    assert {name for name in scripts if f"`{name}" not in text} == set()
+    from nearfar.lab.experiments import experiments
+
+    kept = {f"{name}-{device}.json" for name in experiments() for device in ("cpu", "cuda")}
+    variants_of_one = {"frontier_crauser_rows.json", "frontier_crauser_cpu.json"}
+    results = {file.name for file in (folder / "results").glob("*.json")} - kept - variants_of_one
+    assert {name for name in results if f"`{name}`" not in text} == set()
+
+
+# --- the numbers of the README follow the JSON ---------------------------------------------------
+
+
+def peer_document() -> dict[str, Any]:
+    """What ``nearfar bench peers`` writes, with made-up samples."""
+    from nearfar.lab.bench.environment import environment
+    from nearfar.lab.bench.report import document
+    from nearfar.lab.bench.result import Result, Run, Sample
+
+    def result(contender: str, name: str, seconds: float, threads: int = 1) -> Result:
+        samples = [Sample(0, 0, seconds, 1)]
+        return Result(contender, name, "1.0", threads, samples=samples, answer="equal")
+
+    results = [
+        result("nearfar (1 thr)", "nearfar", 0.004),
+        result("nearfar (2 thr)", "nearfar", 0.002, 2),
+        result("scipy", "scipy", 0.020),
+        result("igraph", "igraph", 0.010),
+        Result("networkx", "networkx", "3.4", 1, skipped="too slow"),
+    ]
+    run = Run("toy", "a toy", 10, 20, "int32", "made up", [0], 1, results)
+    return document([run], environment(), {})
+
+
+def test_peers_table_follows_the_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = load_program("scripts", "speed_tables")
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    assert "nearfar bench peers" in tables.peers()
+    (tmp_path / "peers.json").write_text(json.dumps(peer_document()))
+    row = next(line for line in tables.peers().splitlines() if line.startswith("| toy"))
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[1:] == ["20.0", "10.0 igraph", "4.00", "2.00", "2.50x", "5.00x"]
+
+
+def test_gpu_table_of_the_readme_follows_the_experiment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = load_program("scripts", "speed_tables")
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    assert "nearfar experiment beyond" in tables.gpu_beside_its_host()
+    seconds = {"nearfar, 1 core": 0.008, "nearfar, 4 cores": 0.004, "nearfar, GPU": 0.001}
+    cases = {k: {"median_seconds": v, "wrong_runs": 0} for k, v in seconds.items()}
+    peers = {"results": [{"name": "scipy", "median_seconds": 0.05}, {"name": "igraph"}]}
+    result = {"n": 10, "m": 20, "cases": cases, "peers": peers}
+    task = {"key": "toy", "environment": 0, "result": result}
+    where = {
+        "gpu": {"name": "a GPU", "cupy": "14"},
+        "cpu": "a processor",
+        "cores": 4,
+        "date": "2026-01-01T00:00:00",
+        "commit": "0123456789abcdef",
+    }
+    kept = {"tasks": [task], "environments": [where], "settings": {"rounds": 5}}
+    (tmp_path / "beyond-cuda.json").write_text(json.dumps(kept))
+    text = tables.gpu_beside_its_host()
+    head = "| graph | SciPy | 1 core | 4 cores | GPU | over SciPy | over our cores |"
+    assert head in text
+    assert "| toy: 10 vertices, 20 edges | 50.0 | 8.00 | 4.00 | 1.00 | 50x | 4.0x |" in text
+    assert "every answer bit for bit a proven one" in text
+    cases["nearfar, GPU"]["wrong_runs"] = 2
+    (tmp_path / "beyond-cuda.json").write_text(json.dumps(kept))
+    assert "2 wrong answers" in tables.gpu_beside_its_host()
+
+
+def test_sentences_on_the_cpu_follow_the_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = load_program("scripts", "cpu_tables")
+    monkeypatch.setitem(made.cpu_beside_peers.__globals__, "results", lambda _: peer_document())
+    monkeypatch.setitem(made.cpu_beside_peers.__globals__, "TWO_ASKED", ("toy",))
+    text = made.cpu_beside_peers()
+    assert "One thread is 2.5 (toy) to 2.5 (toy) times" in text
+    assert "Missed on toy." in text
+    assert "A second thread makes a solve 2.0 (toy)" in text
+
+
+def test_flagship_table_says_what_was_missed() -> None:
+    tables = load_program("scripts", "speed_tables")
+    row = {"options": {}, "median_ms": 3.0}
+    graph = {"graph": "g", "n": 5, "m": 6, "rows": [row], "best_peer_ms": 6.0, "target_ms": 2.0}
+    text = tables.flagship_table({"results": [graph, {**graph, "target_ms": 3.0}]})
+    assert "| g: 5 vertices, 6 edges | 3.00 | 6.00 | 2.0x | 2.00 | missed by 50% |" in text
+    assert text.count("| reached |") == 1
+
+
+def test_a_page_without_its_block_is_refused() -> None:
+    script = load_program("scripts", "make_speed")
+    with pytest.raises(SystemExit, match="must have the block"):
+        script.filled("no block here", {"speed": str}, "page.md")
+    page = "a <!-- speed: generated by scripts/make_speed.py -->old<!-- /speed --> b"
+    assert "old" not in script.filled(page, {"speed": lambda: "new"}, "page.md")

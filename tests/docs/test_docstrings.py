@@ -1,0 +1,116 @@
+"""What a public function promises is written down: parameters, what it returns, what it raises."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import nearfar
+from nearfar import errors
+from nearfar.generators import GENERATORS
+from tests.loading import load_program
+
+reference = load_program("scripts", "python_reference")
+MODULES = (
+    "choose.calibrate",
+    "choose.ranking",
+    "csgraph",
+    "cuda.kernel_times",
+    "lab.experiments",
+    "formats",
+    "generators",
+    "answer.isochrone",
+    "lab.profile",
+    "lab.report",
+    "measures.describe",
+    "cuda.tune",
+)
+
+
+def public() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Functions and methods that the package and its public modules name."""
+    places = [("nearfar", nearfar)]
+    places += [(name, importlib.import_module(f"nearfar.{name}")) for name in MODULES]
+    for place, module in places:
+        for name in module.__all__:
+            found = getattr(module, name)
+            if inspect.isfunction(found):
+                yield f"{place}.{name}", found
+            elif inspect.isclass(found) and place == "nearfar":
+                yield from ((f"{name}.{key}", value) for key, value in reference.members(found))
+
+
+FUNCTIONS = dict(public())
+CLASSES = [name for name in nearfar.__all__ if inspect.isclass(getattr(nearfar, name))]
+
+
+def raises(function: Callable[..., Any]) -> bool:
+    """Whether the body raises something itself."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    return any(isinstance(node, ast.Raise) and node.exc is not None for node in ast.walk(tree))
+
+
+def missing(function: Callable[..., Any]) -> list[str]:
+    """Sections that the docstring should have and has not, and parameters that it does not name."""
+    found = reference.sections(inspect.getdoc(function) or "")
+    signature = inspect.signature(function)
+    lacking = []
+    heads = [line for line in found.get("Parameters", []) if line and line[0] != " "]
+    named = {part.strip() for head in heads for part in head.split(" : ")[0].split(",")}
+    for parameter in signature.parameters.values():
+        stars = {parameter.VAR_KEYWORD: "**", parameter.VAR_POSITIONAL: "*"}
+        name = stars.get(parameter.kind, "") + parameter.name
+        if parameter.name not in ("self", "cls") and name not in named:
+            lacking.append(f"parameter {name}")
+    if signature.return_annotation != "None" and not found.keys() & {"Returns", "Yields"}:
+        lacking.append("Returns")
+    if raises(function) and "Raises" not in found:
+        lacking.append("Raises")
+    return lacking
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_docstring_is_complete(name: str) -> None:
+    assert missing(FUNCTIONS[name]) == []
+
+
+def test_an_incomplete_docstring_is_noticed() -> None:
+    def short(a: int, *rest: int) -> int:
+        """Add.
+
+        Parameters
+        ----------
+        a : int
+        """
+        if not rest:
+            raise ValueError
+        return a + sum(rest)
+
+    assert missing(short) == ["parameter *rest", "Returns", "Raises"]
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    shown = {name for _, _, names in reference.GROUPS for name in names}
+    assert set(nearfar.__all__) - set(errors.__all__) <= shown
+    # Families of graphs stand in the page of the command line; the others under their module, or
+    # under nearfar itself.
+    families = {f"generators.{name}" for name in GENERATORS}
+    there = {name for name in FUNCTIONS if name.partition(".")[0] not in ("nearfar", *CLASSES)}
+    again = {name for name in there if name.rpartition(".")[2] in nearfar.__all__}
+    assert there - again - families <= shown
+
+
+def test_properties_are_in_the_reference() -> None:
+    assert any("`predecessors`" in line for line in reference.properties(nearfar.Paths))
+    assert "- `n_vertices`" in reference.python_page("")
+
+
+def test_a_section_that_numpydoc_does_not_have_is_refused() -> None:
+    with pytest.raises(SystemExit, match="numpydoc"):
+        reference.sections("Do.\n\nArguments\n---------\nx : int\n")

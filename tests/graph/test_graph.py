@@ -1,0 +1,250 @@
+"""Graph and its constructors: what is accepted, what is refused, and what the message says."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+import nearfar
+import networkx as nx
+from nearfar import Graph, NearfarError
+from nearfar.errors import GraphError, VertexError
+from tests.zoo import ZOO
+
+
+def test_counting_sort_keeps_order_within_a_source() -> None:
+    g = Graph.from_edges([2, 0, 2, 1], [0, 1, 1, 2], [5, 6, 7, 8])
+    assert g.indptr.tolist() == [0, 1, 2, 4]
+    assert g.indices.tolist() == [1, 2, 0, 1]
+    assert g.weights.tolist() == [6, 8, 5, 7]
+    assert g.indices.dtype == np.int32
+
+
+def test_undirected_enters_both_directions_and_a_loop_once() -> None:
+    g = Graph.from_edges([0, 1], [1, 1], [3.0, 4.0], directed=False)
+    assert g.n_edges == 3
+    assert g.indices.tolist() == [1, 0, 1]
+    assert g.weights.tolist() == [3, 3, 4]
+    assert g.transpose() is g
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_transpose_twice_is_the_same_graph(name: str) -> None:
+    g = ZOO[name]()
+    t = Graph.from_csr(g.indptr, g.indices, g.weights).transpose()
+    assert t.n_edges == g.n_edges
+    back = t.transpose().to_scipy().toarray()
+    np.testing.assert_array_equal(back, g.to_scipy().toarray())
+
+
+def test_csr_from_scipy_shares_memory() -> None:
+    m = sp.random(50, 50, 0.1, format="csr", dtype=np.float64, rng=1)
+    g = Graph.from_scipy(m)
+    assert np.shares_memory(g.indices, m.indices)
+    assert np.shares_memory(g.weights, m.data)
+    assert m.data.flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        g.weights[0] = 1
+
+
+def test_scipy_duplicates_stay_parallel_edges_and_zeros_stay_edges() -> None:
+    m = sp.coo_array(([3, 1, 0], ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
+    g = Graph.from_scipy(m)
+    assert (g.n_edges, g.min_weight, g.has_zero_weight) == (3, 0, True)
+
+
+def test_networkx_names_and_defaults() -> None:
+    h = nx.Graph()
+    h.add_edge("a", "b", weight=3)
+    h.add_edge("b", "c")
+    g = Graph.from_networkx(h)
+    assert not g.directed
+    assert g.weights.dtype == np.int64
+    assert sorted(g.weights.tolist()) == [1, 1, 3, 3]
+    assert g.name_of(g.index_of("c")) == "c"
+    assert Graph.from_networkx(nx.path_graph(4)).weights is None
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_tables(make) -> None:
+    g = Graph.from_dataframe(
+        make({"source": ["x", "y"], "target": ["y", "z"], "km": [1.5, 2.0]}), weight="km"
+    )
+    assert g.vertex_names.tolist() == ["x", "y", "z"]
+    assert g.weights.tolist() == [1.5, 2.0]
+    plain = Graph.from_dataframe(make({"source": [0, 1], "target": [1, 2]}))
+    assert plain.vertex_names is None
+    with pytest.raises(GraphError, match="no column 'w': the table has source, target"):
+        Graph.from_dataframe(make({"source": [0], "target": [1]}), weight="w")
+
+
+def test_a_gap_in_a_table_is_named() -> None:
+    with pytest.raises(GraphError, match="column 'target' is empty in row 1"):
+        Graph.from_dataframe(pd.DataFrame({"source": ["a", "b"], "target": ["b", None]}))
+
+
+def test_dense_zero_is_an_edge_and_missing_is_not() -> None:
+    g = Graph.from_dense(np.array([[0, 0.0], [np.inf, 0]]))
+    assert (g.n_edges, g.has_zero_weight) == (1, True)
+    g = Graph.from_dense([[0, -1], [7, 0]], missing=-1)
+    assert (g.n_edges, g.indices.tolist()) == (1, [0])
+    masked = np.ma.masked_equal([[0, 5], [9, 0]], 5)
+    assert Graph.from_dense(masked).n_edges == 1
+
+
+def test_dlpack_tensor() -> None:
+    class Tensor:
+        def __init__(self, array: np.ndarray) -> None:
+            self.array = array
+
+        def __dlpack__(self, **kw):
+            return self.array.__dlpack__(**kw)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    g = Graph.from_csr(Tensor(np.array([0, 1, 1])), Tensor(np.array([1])), Tensor(np.array([2.0])))
+    assert g.weights.tolist() == [2.0]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (([0, 2, 1, 3], [0, 1, 2]), r"indptr\[2\] is 1"),
+        (([1, 2], [0, 0]), r"indptr\[0\] is 1: it must start at 0"),
+        (([0, 2], [0]), r"indptr\[1\] is 2: it must never fall and end at 1"),
+        (([0, 1], [1]), "edge 0 goes to 1: vertices are 0 to 0"),
+        (([0, 1], [-1]), "edge 0 goes to -1"),
+        (([0, 1], [2**40]), "edge 0 goes to 1099511627776"),
+        (([], []), "indptr is empty"),
+        (([0, 1], [0.5]), "indices has dtype float64: give integers"),
+        (([0, 1], [0], [np.nan]), r"weight of edge 0 is nan \(1 such edges\)"),
+        (([0, 2], [0, 0], [1.0, np.inf]), "weight of edge 1 is inf"),
+        (([0, 1], [0], [1 + 2j]), "weights have dtype complex128"),
+        (([0, 1], [0], [1.0, 2.0]), r"weights has shape \(2,\), but there are 1 edges"),
+        (([0, 1], [0], ["a"]), "weights have dtype"),
+    ],
+)
+def test_bad_arrays_name_the_entry(args, message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        Graph.from_csr(*(np.array(a) if len(a) else np.array(a, dtype=int) for a in args))
+
+
+def test_bad_edge_lists() -> None:
+    with pytest.raises(GraphError, match="2 sources and 1 targets"):
+        Graph.from_edges([0, 1], [1])
+    with pytest.raises(GraphError, match="target of edge 1 is 7, but n_vertices is 3"):
+        Graph.from_edges([0, 1], [1, 7], n_vertices=3)
+    with pytest.raises(GraphError, match="source of edge 1 is -4"):
+        Graph.from_edges([0, -4], [1, 1])
+    with pytest.raises(GraphError, match="square"):
+        Graph.from_scipy(sp.csr_array((2, 3)))
+    with pytest.raises(GraphError, match=r"Graph\.from_dense"):
+        Graph.from_scipy(np.zeros((2, 2)))
+    assert issubclass(GraphError, NearfarError)
+
+
+def test_negative_zero_becomes_zero() -> None:
+    g = Graph.from_edges([0], [1], np.array([-0.0]))
+    assert not np.signbit(g.weights[0])
+    assert g.n_negative == 0
+
+
+def test_strided_and_read_only_arrays() -> None:
+    weights = np.arange(10, dtype=np.float64)[::2]
+    weights.flags.writeable = False
+    g = Graph.from_csr(np.array([0, 5])[:], np.zeros(10, dtype=np.int32)[::2], weights)
+    assert g.weights.tolist() == [0, 2, 4, 6, 8]
+
+
+def test_big_endian_and_small_integers() -> None:
+    g = Graph.from_edges([0], [1], np.array([3], dtype=">i4"))
+    assert g.weights.dtype == np.int32
+    assert Graph.from_edges([0], [1], np.array([3], dtype=np.int8)).weights.dtype == np.int32
+    assert Graph.from_edges([0], [1], np.array([3], dtype=np.float16)).weights.dtype == np.float32
+    with pytest.raises(GraphError, match="above"):
+        Graph.from_edges([0], [1], np.array([2**64 - 1], dtype=np.uint64))
+
+
+def test_astype_refuses_loss() -> None:
+    g = Graph.from_edges([0], [1], [2.5])
+    with pytest.raises(GraphError, match="do not fit int32 exactly"):
+        g.astype("int32")
+    with pytest.raises(GraphError, match="weights cannot be uint8"):
+        g.astype("uint8")
+    assert g.astype("float32").weights.dtype == np.float32
+    assert g.astype("float32") is g.astype("float32")
+
+
+def test_vertex_lookup() -> None:
+    g = Graph.from_edges([0], [1], vertex_names=["s", "t"])
+    assert g.index_of("t") == 1
+    with pytest.raises(VertexError, match="'u' is not a vertex name"):
+        g.index_of("u")
+    plain = Graph.from_edges([0], [1])
+    for bad in (2, -1, 1.0, "1", None, True, np.float64(0)):
+        with pytest.raises(VertexError):
+            plain.index_of(bad)
+    assert plain.index_of(np.int64(1)) == 1
+
+
+def test_names_and_coordinates_have_the_right_length() -> None:
+    with pytest.raises(GraphError, match="vertex_names has shape"):
+        Graph.from_edges([0], [1], vertex_names=["s"])
+    with pytest.raises(GraphError, match="coordinates have shape"):
+        Graph.from_edges([0], [1], coordinates=[[0.0, 0.0]])
+
+
+def test_repr_and_digest() -> None:
+    g = Graph.from_edges([0, 1], [1, 0], [3, 4])
+    assert repr(g) == "Graph(n=2, m=2, directed, int64 weights 3..4, 0.0 MiB)"
+    assert g.digest() == Graph.from_edges([0, 1], [1, 0], [3, 4]).digest()
+    assert g.digest() != Graph.from_edges([0, 1], [1, 0], [3, 5]).digest()
+
+
+def test_weight_scan_across_blocks_and_threads() -> None:
+    rng = np.random.default_rng(3)
+    for dtype in (np.int32, np.int64, np.float32, np.float64):
+        w = rng.integers(-50, 1000, 300_001).astype(dtype)
+        g = Graph.from_csr(np.array([0, len(w)]), np.zeros(len(w), dtype=np.int32), w)
+        assert g.n_negative == int((w < 0).sum())
+        assert g.first_negative == int(np.argmax(w < 0))
+        assert (g.min_weight, g.max_weight) == (w.min(), w.max())
+        assert g.mean_weight == pytest.approx(w.astype(np.float64).mean(), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))]
+)
+@pytest.mark.parametrize("dtype", [None, np.int32, np.float64])
+def test_a_graph_that_solved_can_be_copied_and_pickled(again, dtype) -> None:
+    """As multiprocessing and joblib do with arguments and answers."""
+    weights = None if dtype is None else np.array([4, 3, 9], dtype=dtype)
+    names = np.array(["a", 7, None, "d"], dtype=object)
+    names[2] = (1, 2)
+    graph = Graph.from_edges(
+        [0, 1, 0],
+        [1, 2, 2],
+        weights,
+        n_vertices=4,
+        vertex_names=names,
+        coordinates=np.arange(8.0).reshape(4, 2),
+        attributes={"unit": "m"},
+    )
+    paths = nearfar.sssp(graph, "a", predecessors=True)
+    found = again(graph)
+    assert found.digest() == graph.digest()
+    assert found.vertex_names.tolist() == names.tolist()
+    assert (found.directed, found.attributes) == (True, {"unit": "m"})
+    np.testing.assert_array_equal(found.coordinates, graph.coordinates)
+    assert not found.indices.flags.writeable
+    answer = again(paths)
+    assert answer.path_to(7) == ["a", 7]
+    nearfar.verify(found, answer)

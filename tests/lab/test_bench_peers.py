@@ -1,0 +1,157 @@
+"""The peers: same distances from every library, and programs driven as their command lines want."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar.lab.bench.measure import measure
+from nearfar.lab.bench.peers import PEERS, Nearfar, contenders
+from nearfar.lab.bench.peers.gap import Gap, write_wsg
+from nearfar.lab.bench.peers.pasgal import Pasgal, write_adj
+
+
+@pytest.fixture
+def graph() -> nearfar.Graph:
+    return nearfar.generate("grid", rows=20, columns=30, missing=0.1, seed=3)
+
+
+ODD = [
+    # parallel edges (heavier last), a self-loop, weight 0, an unreached vertex, a bare vertex
+    nearfar.Graph.from_edges(
+        [0, 0, 1, 1, 2, 3], [1, 1, 1, 2, 0, 2], [2, 9, 4, 0, 1, 1], n_vertices=5
+    ),
+    nearfar.Graph.from_edges([0, 0, 1, 3], [1, 1, 2, 2], [0.5, 2.0, 0.25, 1.0], n_vertices=5),
+]
+
+
+@pytest.mark.parametrize("name", ["scipy", "networkit", "rustworkx", "igraph", "networkx"])
+@pytest.mark.parametrize("graph", ODD, ids=["int64", "float64"])
+def test_every_python_peer_gives_the_same_distances(name: str, graph: nearfar.Graph) -> None:
+    (peer,) = contenders([name], [1, 2])
+    here = peer.available()
+    if here is not True:
+        assert "nearfar[peers]" in str(here)
+        pytest.skip(str(here))
+    peer.prepare(graph)
+    expected = Nearfar(1)
+    expected.prepare(graph)
+    found = peer.distances(peer.solve(0))
+    peer.close()
+    assert found is not None
+    np.testing.assert_array_equal(found, expected.distances(expected.solve(0)))
+    assert peer.version()[0].isdigit()
+
+
+def program(path: Path, text: str) -> str:
+    path.write_text(f"#!{sys.executable}\n{text}")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+GAP = """
+import sys
+import numpy as np
+args = sys.argv[1:]
+raw = open(args[args.index("-f") + 1], "rb").read()
+m, n = np.frombuffer(raw, np.int64, 2, 1)
+starts = np.frombuffer(raw, np.int64, n + 1, 17)
+pairs = np.frombuffer(raw, np.int32, 2 * m, 17 + 8 * (n + 1)).reshape(m, 2)
+assert raw[0] == 0 and starts[-1] == m and pairs[:, 0].max() < n
+delta = int(args[args.index("-d") + 1])
+for trial in range(int(args[args.index("-n") + 1])):
+    print(f"Trial Time:          {0.001 * abs(delta - 16) + 0.002:.5f}")
+    if "-v" in args:
+        print("Verification:           VERDICT")
+"""
+
+
+def test_gap_is_driven_as_its_command_line_wants(
+    graph: nearfar.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(
+        "NEARFAR_GAP_SSSP", program(tmp_path / "gap", GAP.replace("VERDICT", "PASS"))
+    )
+    peer = Gap(2)
+    run = measure(graph, [peer], [0], rounds=2)
+    (result,) = run.results
+    assert result.contender == "gap (2 thr)"
+    assert peer.delta == 16  # the fastest of the powers of four
+    assert result.seconds == [0.002, 0.002]  # the program's own clock
+    assert result.answer == "not shown"
+    real = nearfar.generate("grid", rows=3, columns=3, weight_dtype="float64", seed=1)
+    assert "integers" in str(peer.takes(real))
+
+
+def test_gap_that_fails_its_verification_is_left_out(
+    graph: nearfar.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(
+        "NEARFAR_GAP_SSSP", program(tmp_path / "gap", GAP.replace("VERDICT", "FAIL"))
+    )
+    (result,) = measure(graph, [Gap(1)], [0], rounds=1).results
+    assert "verification" in result.skipped
+
+
+PASGAL = """
+import sys
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import dijkstra
+args = sys.argv[1:]
+words = open(args[args.index("-i") + 1]).read().split()
+assert words[0] == "WeightedAdjacencyGraph" and "-s" in args
+n, m = int(words[1]), int(words[2])
+numbers = np.array(words[3:], dtype=np.int64)
+assert len(numbers) == n + 2 * m
+starts = np.append(numbers[:n], m)
+matrix = csr_matrix((numbers[n + m :].astype(float), numbers[n : n + m], starts), shape=(n, n))
+found = dijkstra(matrix, indices=int(args[args.index("-r") + 1]))
+found[np.isinf(found)] = 2**32 - 1
+open("sssp.out", "w").write("".join(f"{int(d)}\\n" for d in found))
+print("Warmup Round: 0.9")
+for i in range(5):
+    print(f"Round {i + 1}: 0.00{i + 1}")
+"""
+
+
+def test_pasgal_is_driven_and_its_distances_are_checked(
+    graph: nearfar.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEARFAR_PASGAL_SSSP", program(tmp_path / "pasgal", PASGAL))
+    (result,) = measure(graph, [Pasgal(1)], [0], rounds=1).results
+    assert result.skipped == ""
+    assert result.answer == "equal"
+    assert result.median == 0.003
+
+
+def test_programs_that_are_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("NEARFAR_GAP_SSSP", raising=False)
+    monkeypatch.delenv("NEARFAR_PASGAL_SSSP", raising=False)
+    assert "NEARFAR_GAP_SSSP" in str(Gap(1).available())
+    assert "NEARFAR_PASGAL_SSSP" in str(Pasgal(1).available())
+    program(tmp_path / "sssp", "print('something else')")
+    assert Gap(1).available() is not True
+    program(tmp_path / "sssp", "print('single-source shortest-path')")
+    assert Gap(1).available() is True
+
+
+def test_files_for_programs(tmp_path: Path) -> None:
+    graph = nearfar.Graph.from_edges([0, 0, 2], [1, 2, 1], [7, 8, 9])
+    write_wsg(graph, tmp_path / "g.wsg")
+    assert (tmp_path / "g.wsg").stat().st_size == 1 + 16 + 4 * 8 + 3 * 8
+    write_adj(graph, tmp_path / "g.adj")
+    text = (tmp_path / "g.adj").read_text().split()
+    assert text == ["WeightedAdjacencyGraph", "3", "3", *"022", *"121", *"789"]
+
+
+def test_threads_multiply_only_parallel_peers() -> None:
+    made = contenders(PEERS, [1, 2, 2])
+    assert [p.threads for p in made if p.name == "gap"] == [1, 2]
+    assert [p.threads for p in made if p.name == "scipy"] == [1]

@@ -1,0 +1,201 @@
+"""Statements of the papers beside results: verdicts, ratios, tables in the papers' form, counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nearfar import generate
+from nearfar.lab.experiments import experiments, run
+from nearfar.lab.experiments.claims import DIFFERS, NOT_MEASURED, claim, spread, table_of_claims
+from nearfar.lab.experiments.davidson_figures import figures_of
+from nearfar.lab.experiments.davidson_tables import discarded
+from nearfar.lab.experiments.experiment import Column, Done, Settings, Table
+from nearfar.lab.experiments.martin_claims import claims_of as martin_claims
+from nearfar.lab.experiments.ortega_claims import claims_of as ortega_claims
+from nearfar.lab.experiments.ortega_paper import (
+    TABLE_1,
+    TABLE_2,
+    TABLE_4,
+    degree_class,
+    paper_tables,
+)
+from nearfar.lab.experiments.ortega_tables import ratio_of
+from nearfar.lab.experiments.render import draw, markdown_table
+from tests.loading import load_program
+
+
+def test_a_verdict_comes_from_the_cases() -> None:
+    assert claim("k", "w", "s", "h", [True, True]).verdict == "as in the paper"
+    assert claim("k", "w", "s", "h", [False]).verdict == DIFFERS
+    assert claim("k", "w", "s", "h", [True, False, False]).verdict.endswith("in 1 of 3 cases")
+    nothing = claim("k", "w", "s", "h", [])
+    assert (nothing.verdict, nothing.here) == (NOT_MEASURED, "-")
+    table = table_of_claims([nothing], "page.md")
+    assert table.rows == [["s", "w", "-", NOT_MEASURED]]
+    assert "page.md" in table.caption
+
+
+def test_texts_stand_on_the_left_and_numbers_on_the_right() -> None:
+    columns = [Column("graph"), Column("which"), Column("ms"), Column("none")]
+    table = Table("t", "T", "", columns, [["a", "long name", 1.5, None], ["b", None, 12.0, None]])
+    assert markdown_table(table.as_dict()) == [
+        "| graph | which     |   ms | none |",
+        "| ----- | --------- | ---: | ---: |",
+        "| a     | long name | 1.50 |    - |",
+        "| b     | -         | 12.0 |    - |",
+    ]
+
+
+def test_spread_in_words() -> None:
+    assert spread([2.0, 1.0, None]) == "1.00 to 2.00"
+    assert spread([3, 3]) == "3"
+    assert spread([1.0001, 1.0002]) == "1.00"
+    assert spread([float("nan")]) == NOT_MEASURED
+
+
+@pytest.mark.parametrize("name", sorted(experiments()))
+def test_every_paper_without_any_result(name: str) -> None:
+    experiment = experiments()[name]
+    for device in ("cpu", "cuda"):
+        tables = experiment.tables([], Settings("paper", device))
+        stated = [table for table in tables if table.key == "stated"]
+        for table in stated:
+            assert {row[-1] for row in table.rows} == {NOT_MEASURED}
+        paper = name != "beyond" and (name, device) != ("johnson-apsp", "cpu")
+        assert len(stated) == int(paper)
+
+
+def ortega(kind: dict[str, Any], seconds: dict[str, list[float]], **more: Any) -> Done:
+    """A result with one sample a source."""
+    cases = {
+        label: {
+            "samples": [[0, source, value] for source, value in enumerate(values)],
+            "median_seconds": float(np.median(values)),
+            "mean_seconds": float(np.mean(values)),
+            "counters": {"iterations": 7},
+            "options": {
+                "threads_relax": 256,
+                "threads_minimum": 256,
+                "threads_update": 256,
+                "carveout": -1,
+            },
+        }
+        for label, values in seconds.items()
+    }
+    result = {"n": 10, "m": 20, "cases": cases, "sources": [0, 1], **more}
+    return Done("key", kind, result)
+
+
+RANDOM = {"kind": "random", "vertices": 98_304, "degree": 2}
+
+
+def test_a_ratio_is_over_the_sources_that_both_have() -> None:
+    one = ortega(RANDOM, {"slow": [4.0], "fast": [1.0, 100.0]})
+    assert ratio_of(one, "slow", "fast") == pytest.approx(4.0)
+    assert ratio_of(one, "slow", "none") is None
+
+
+def test_tables_in_the_papers_form() -> None:
+    assert [degree_class(d) for d in (2, 20, 50, 200, 500, 2000)] == [0, 0, 1, 1, 2, 2]
+    assert all(len(pair.split(", ")) == 4 for pair in TABLE_1.values())
+    assert all(len(row) == 9 for row in TABLE_4.values())
+    times = {"CPU Crauser succ.": [8.0, 8.0], "GPU Martin succ.": [4.0, 4.0]}
+    times |= {"GPU Crauser succ.": [2.0, 2.0], "GPU Crauser opt.": [1.5, 1.5]}
+    shape = {"threads_relax": 128, "threads_minimum": 512, "threads_update": 64, "carveout": 0}
+    made = {table.key: table for table in paper_tables([ortega(RANDOM, times, shape=shape)])}
+    assert sorted(made) == ["table-1", "table-2", "table-4"]  # no real graph, no Table 3
+    relax = made["table-1"].rows[0]
+    assert relax[:5] == ["98k", "relax", "192-A", "128-A", "128-A"]
+    assert made["table-1"].rows[1][4] == "512-A"
+    assert made["table-2"].rows[0] == [
+        "98k deg2", *TABLE_2["98k deg2"][0], 4.0, *TABLE_2["98k deg2"][1], 2.0, 7, 7,
+    ]  # fmt: skip
+    assert made["table-4"].rows[-1] == ["here", pytest.approx(25.0), None, None]
+    assert made["table-4"].rows[0] == ["Fermi", 4.2, 8.9, 14.4]
+    found = {c.key: c for c in ortega_claims([ortega(RANDOM, times, shape=shape)])}
+    assert found["thin"].verdict == DIFFERS  # GPU Martin is ahead of CPU Crauser
+    assert found["table 4"].here == "25.0%"
+
+
+def test_crossing_with_the_heap() -> None:
+    def at(degree: int, heap: float) -> Done:
+        times = {"relaxed heap": [heap, heap], "GPU Crauser opt.": [1.0, 1.0]}
+        return ortega({**RANDOM, "degree": degree}, times)
+
+    found = {c.key: c for c in ortega_claims([at(2, 0.5), at(10, 0.9), at(20, 3.0)])}
+    assert found["heap, 98k"].here == "from degree 20 on, 0.900 times at degree 10"
+    assert found["heap, 98k"].verdict == DIFFERS
+    assert found["heap, thin"].here == "2.00 times on 98k deg2"
+
+
+def test_martins_claims_count_graphs() -> None:
+    def one(n: int, seconds: dict[str, float]) -> Done:
+        cases = {
+            label: {"median_seconds": value, "counters": {"iterations": 44}}
+            for label, value in seconds.items()
+        }
+        return Done("k", {"kind": "list", "k": 1}, {"n": n, "cases": cases})
+
+    done = [one(8, {"FH": 6.0, "F-GPU": 0.1, "U-GPU": 0.2}), one(16, {"F-GPU": 0.3, "U-GPU": 0.2})]
+    found = {c.key: c for c in martin_claims(done)}
+    assert found["F-GPU"].here == "60.0 at 8 vertices, 60.0 over 1 graph"
+    assert (found["F over U"].agree, found["F over U"].of) == (1, 2)
+    assert found["iterations"].here == "44 at 16 vertices"
+    assert found["race"].verdict == NOT_MEASURED
+
+
+def test_what_compactions_drop() -> None:
+    queues = {"iteration": [1, 2, 3], "frontier": [1, 5, 20], "far": [30, 60, 10]}
+    one = Done("msdoor", {}, {"queues": {"Near-Far": queues}})
+    assert discarded(one) == pytest.approx(50.0)  # 60 held, 10 stay, 20 are taken
+    thinned = {**queues, "iteration": [1, 3, 5]}
+    assert discarded(Done("msdoor", {}, {"queues": {"Near-Far": thinned}})) is None
+
+
+def test_figure_4_has_the_papers_panels(tmp_path: Path) -> None:
+    only = ["rmat", "msdoor"]
+    outcome = run("davidson-2014", out=tmp_path, scale="tiny", device="cpu", only=only)
+    done = [Done(t["key"], t["what"], t["result"]) for t in outcome.results["tasks"]]
+    (figure,) = [f for f in figures_of(done, "cpu") if f.key == "figure-4"]
+    assert [panel.title for panel in figure.panels] == [
+        "rmat: Workfront Sweep",
+        "rmat: Near-Far",
+        "msdoor: Workfront Sweep",
+        "msdoor: Near-Far",
+    ]
+    edges = [s for panel in figure.panels for s in panel.series if s.right]
+    assert len(edges) == 4
+    (svg,) = [name for name in draw(figure.as_dict(), tmp_path) if name.endswith("svg")]
+    assert (tmp_path / svg).read_text().count("edges touched (right)") >= 1
+
+
+def test_large_rmat_is_for_the_throughput_alone(tmp_path: Path) -> None:
+    only = ["rmat-17m"]
+    outcome = run("davidson-2014", out=tmp_path, scale="tiny", device="cpu", only=only)
+    assert outcome.wrong == []
+    (task,) = outcome.results["tasks"]
+    assert sorted(task["result"]["cases"]) == ["Dijkstra, binary heap", "Near-Far"]
+    (table,) = [t for t in outcome.results["tables"] if t["key"] == "table-2"]
+    assert table["rows"] == []  # it is not a graph of Table II
+
+
+def test_counts_follow_the_library() -> None:
+    counts = load_program("benchmarks", "paper_counts")
+    graph = generate("martin", vertices=1 << 10, seed=2)
+    source = int(np.flatnonzero(graph.degrees)[0])
+    for criterion in ("frontier", "crauser"):
+        seen: list[Any] = []
+        count = counts.checked(graph, source, criterion, seen.append)
+        assert len(seen) == count  # and the distances and rounds were compared inside
+    working = np.zeros(70, bool)
+    assert counts.mixed_warps(working) == 0
+    working[:32] = True
+    assert counts.mixed_warps(working) == 0
+    working[33] = working[69] = True
+    assert counts.mixed_warps(working) == 2
+    rows = list(counts.threads("tiny"))
+    assert all(r["lowers"] <= r["finds"] <= r["unsettled"] <= r["threads"] for r in rows)

@@ -1,0 +1,271 @@
+"""The pages of docs/reproduction with no, some and all results, and with results turned round."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from nearfar.lab.experiments import find
+from nearfar.lab.experiments.experiment import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "scripts"
+PAGES = {
+    "martin-2009": "reproduction_martin",
+    "ortega-arranz-2015": "reproduction_ortega",
+    "johnson-apsp": "reproduction_johnson",
+    "davidson-2014": "reproduction_davidson",
+    "beyond": "reproduction_beyond",
+}
+FIGURES = {
+    "martin-2009": ["figure-6", "figure-7"],
+    "ortega-arranz-2015": [f"figure-{n}" for n in range(2, 12)],
+    "johnson-apsp": ["figures-3-4"],
+    "davidson-2014": [f"figure-{n}" for n in range(3, 8)],
+    "beyond": ["beyond"],
+}
+Document = dict[str, Any]
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of results that the page scripts read, with the other measurements as kept."""
+    folder = tmp_path / "benchmarks" / "results"
+    folder.mkdir(parents=True)
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    for name in ("experiment_results", "kernel_time_tables", "count_tables"):
+        monkeypatch.setattr(importlib.import_module(name), "ROOT", tmp_path)
+    for file in ("kernel_times.json", "paper_counts.json"):
+        (folder / file).write_bytes((ROOT / "benchmarks" / "results" / file).read_bytes())
+    yield folder
+    for name in PAGES.values():
+        sys.modules.pop(name, None)
+
+
+def kept(name: str, device: str) -> Document:
+    text = (ROOT / "benchmarks" / "results" / f"{name}-{device}.json").read_text()
+    document: Document = json.loads(text)
+    return document
+
+
+def page_of(name: str, folder: Path, *documents: Document) -> str:
+    """The page of an experiment from these documents alone."""
+    for document in documents:
+        label = f"{name}-{document['settings']['device']}"
+        (folder / f"{label}.json").write_text(json.dumps(document))
+    script: ModuleType = importlib.import_module(PAGES[name])
+    text: str = script.page()
+    return text
+
+
+def whole(document: Document, graphs: int | None = None) -> Document:
+    """All tasks of the scale: those that are missing get the result of one of their kind."""
+    settings = Settings(**{**document["settings"], **({"graphs": graphs} if graphs else {})})
+    tasks = {task["key"]: task for task in document["tasks"]}
+    found = []
+    for task in find(document["experiment"]).tasks(settings):
+        like = tasks.get(task.key)
+        if like is None:
+            same = [
+                t
+                for t in document["tasks"]
+                if t["what"].get("kind") == task.what.get("kind")
+                and t["what"].get("heavy") == task.what.get("heavy")
+            ]
+            like = copy.deepcopy((same or document["tasks"])[-1])
+            if not same and task.what.get("kind") == "martin":
+                add_martins_methods(like["result"])
+            like["result"]["n"] = task.what.get("vertices", like["result"].get("n"))
+        found.append({**like, "key": task.key, "what": task.what})
+    held = {**document["settings"], "graphs": settings.graphs}
+    return {**document, "settings": held, "tasks": found}
+
+
+def add_martins_methods(result: dict[str, Any]) -> None:
+    """What Martin's graphs are measured with besides the methods of the others."""
+    cases = result["cases"]
+    for device in ("CPU", "GPU"):
+        for method in ("Martin", "Crauser"):
+            for form in ("succ.", "pred."):
+                label, like = f"{device} {method} {form}", f"{device} {method} succ."
+                model = cases.get(like, cases["CPU Crauser succ."])
+                cases.setdefault(label, copy.deepcopy(model))
+
+
+@pytest.mark.parametrize("name", list(PAGES))
+def test_without_results_a_page_says_how_to_measure(name: str, results: Path) -> None:
+    for file in results.iterdir():
+        file.unlink()
+    text = page_of(name, results)
+    assert text.count("Not measured yet: `nearfar experiment") == 2
+    assert "![" not in text
+
+
+@pytest.mark.parametrize("name", list(PAGES))
+def test_with_single_results(name: str, results: Path) -> None:
+    for device in ("cuda", "cpu"):
+        document = kept(name, device)
+        for task in document["tasks"][:: max(len(document["tasks"]) // 5, 1)]:
+            text = page_of(name, results, {**document, "tasks": [task]})
+            assert f"From `benchmarks/results/{name}-{device}.json`" in text
+
+
+@pytest.mark.parametrize("name", list(PAGES))
+def test_with_all_results(name: str, results: Path) -> None:
+    graphs = 25 if name == "martin-2009" else None
+    documents = [whole(kept(name, device), graphs) for device in ("cuda", "cpu")]
+    text = page_of(name, results, *documents)
+    assert "Not measured yet: `nearfar" not in text
+    assert "tasks (" not in text  # nothing is missing
+    for figure in FIGURES[name]:
+        assert f"images/{name}-cuda-{figure}.png" in text
+    assert "| nan" not in text
+    assert "| inf" not in text
+
+
+def test_all_sizes_and_graphs_of_martin(results: Path) -> None:
+    text = page_of("martin-2009", results, whole(kept("martin-2009", "cuda"), 25))
+    assert "lists: 11 of 11 sizes" in text
+    assert "matrices: 15 of 15 sizes" in text
+    assert text.count("graphs of each: 25, where the paper has 25") == 2
+
+
+def test_the_papers_tables_in_full(results: Path) -> None:
+    text = page_of("ortega-arranz-2015", results, whole(kept("ortega-arranz-2015", "cuda")))
+    lines = text.splitlines()
+    for kernel in ("relax", "minimum", "update"):
+        rows = [line for line in lines if line.startswith("| 49k") and f" {kernel} " in line]
+        assert len(rows) == 1
+        assert "192-A" in rows[0]
+    (titan, here) = ([x for x in lines if x.startswith(f"| {b} ")] for b in ("Titan", "here"))
+    assert "22.9" in titan[0]
+    assert here[0].count("|") == titan[0].count("|") == 11  # nine classes and the board
+    (row,) = [x for x in lines if x.startswith("| 98k deg2 ") and "31.9" in x]
+    assert "32.2" in row
+    assert [x for x in lines if x.startswith("| social ") and "45.4" in x]
+
+
+def times(document: Document, change: Callable[[dict[str, Any]], None]) -> Document:
+    """The same results with other times."""
+    turned = copy.deepcopy(document)
+    for task in turned["tasks"]:
+        if "cases" in task["result"]:
+            change(task["result"]["cases"])
+    return turned
+
+
+def scale(case: dict[str, Any], factor: float) -> None:
+    for key in ("median_seconds", "mean_seconds", "all_pairs_seconds", "seconds_a_source"):
+        if key in case:
+            case[key] *= factor
+    if case["samples"] and isinstance(case["samples"][0], list):
+        case["samples"] = [[t, s, seconds * factor] for t, s, seconds in case["samples"]]
+
+
+def row_of(text: str, words: str) -> str:
+    (row,) = [line for line in text.splitlines() if line.startswith("| ") and words in line]
+    return row
+
+
+def test_a_page_follows_the_numbers_of_martin(results: Path) -> None:
+    words = "U-GPU is the fastest on matrices"
+    document = kept("martin-2009", "cuda")
+
+    def columns_win(cases: dict[str, Any]) -> None:
+        if "U-GPU" in cases:
+            scale(cases["U-GPU"], 1e-3)
+
+    row = row_of(page_of("martin-2009", results, times(document, columns_win)), words)
+    assert row.endswith("without an atomic |")
+    assert "| as in the paper: U reads" in row
+
+    def rows_win(cases: dict[str, Any]) -> None:
+        if "F-GPU" in cases:
+            scale(cases["F-GPU"], 1e-3)
+
+    row = row_of(page_of("martin-2009", results, times(document, rows_win)), words)
+    assert "**direction differs**: the fastest is F-GPU" in row
+
+
+def test_a_page_follows_the_numbers_of_johnson(results: Path) -> None:
+    words = "queue has a higher speed-up than flag"
+    document = kept("johnson-apsp", "cuda")
+
+    def queue_wins(cases: dict[str, Any]) -> None:
+        scale(cases["queue"], 0.5)
+
+    def flag_wins(cases: dict[str, Any]) -> None:
+        scale(cases["flag"], 0.5)
+
+    row = row_of(page_of("johnson-apsp", results, times(document, queue_wins)), words)
+    assert "| as in the paper" in row
+    row = row_of(page_of("johnson-apsp", results, times(document, flag_wins)), words)
+    assert "| **direction differs**: it depends on the size" in row
+
+
+def test_a_page_follows_the_numbers_of_davidson(results: Path) -> None:
+    words = "road networks: both methods run at 0.24-0.6 times Dijkstra"
+    document = kept("davidson-2014", "cuda")
+    for factor, verdict in ((1e-3, "**direction differs**"), (1e3, "| as in the paper")):
+
+        def change(cases: dict[str, Any], factor: float = factor) -> None:
+            for label in {"Near-Far", "Workfront Sweep"} & set(cases):
+                scale(cases[label], factor)
+
+        row = row_of(page_of("davidson-2014", results, times(document, change)), words)
+        assert verdict in row
+        assert "us an iteration" in row  # the reason has its numbers either way
+
+
+def test_a_page_follows_the_numbers_of_ortega(results: Path) -> None:
+    words = "at the lowest degree GPU Martin is slower"
+    document = kept("ortega-arranz-2015", "cuda")
+    for factor, verdict in ((1e-3, "**direction differs**"), (1e3, "| as in the paper")):
+
+        def change(cases: dict[str, Any], factor: float = factor) -> None:
+            if "GPU Martin succ." in cases:
+                scale(cases["GPU Martin succ."], factor)
+
+        row = row_of(page_of("ortega-arranz-2015", results, times(document, change)), words)
+        assert verdict in row
+
+
+def test_fewer_sources_are_told(results: Path) -> None:
+    document = copy.deepcopy(kept("ortega-arranz-2015", "cuda"))
+    for one in document["tasks"]:
+        for case in one["result"]["cases"].values():
+            case.pop("sources", None)
+    task = next(t for t in document["tasks"] if t["what"]["kind"] == "random")
+    case = task["result"]["cases"]["CPU Crauser succ."]
+    case["samples"], case["sources"] = case["samples"][:2], 2
+    text = page_of("ortega-arranz-2015", results, document)
+    assert text.count("Timed from fewer sources: CPU Crauser succ. on 1 graph (2).") == 2
+
+
+def test_wrong_answers_are_counted_of_safe_methods_alone(results: Path) -> None:
+    document = copy.deepcopy(kept("martin-2009", "cuda"))
+    cases = next(t for t in document["tasks"] if "cases" in t["result"])["result"]["cases"]
+    assert "promise right ones: 0." in page_of("martin-2009", results, document)
+    cases["F-GPU"]["wrong_runs"] = 3
+    assert "promise right ones: 3." in page_of("martin-2009", results, document)
+
+
+def test_martins_graphs_come_from_elsewhere_until_they_are_measured(results: Path) -> None:
+    file = "frontier_crauser.json"
+    (results / file).write_bytes((ROOT / "benchmarks" / "results" / file).read_bytes())
+    document = copy.deepcopy(kept("ortega-arranz-2015", "cuda"))
+    rest = [task for task in document["tasks"] if task["what"]["kind"] != "martin"]
+    words = "90% of the threads are idle"
+    row = row_of(page_of("ortega-arranz-2015", results, {**document, "tasks": rest}), words)
+    assert file in row
+    assert "**direction differs**" in row
+    text = page_of("ortega-arranz-2015", results, whole({**document, "tasks": rest}))
+    assert file not in row_of(text, words)

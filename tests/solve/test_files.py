@@ -1,0 +1,266 @@
+"""Rows on disk: formats, identity of a run, and resuming after the process was killed."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar.errors import DistanceOverflowError, OptionError
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
+from nearfar.solve.files import read_rows
+from nearfar.solve.many import all_pairs, distances
+
+FORMATS = [".npy", ".parquet", ".zarr"]
+
+
+def graph_of(seed=1, n=90, m=400):
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 60, m).astype(np.int32)
+    return Graph.from_edges(rng.integers(0, n, m), rng.integers(0, n, m), weights, n_vertices=n)
+
+
+def contents(path):
+    if path.suffix == ".npy":
+        return np.load(path)
+    if path.suffix == ".parquet":
+        sources, rows = read_rows(path)
+        assert (np.diff(sources) > 0).all()
+        return rows
+    zarr = pytest.importorskip("zarr")
+    return np.asarray(zarr.open(str(path), mode="r")[:])
+
+
+@pytest.fixture(params=FORMATS)
+def path(request, tmp_path):
+    if request.param == ".zarr":
+        pytest.importorskip("zarr")
+    if request.param == ".parquet":
+        pytest.importorskip("pyarrow")
+    return tmp_path / f"rows{request.param}"
+
+
+def manifest(path):
+    return json.loads(path.with_name(path.name + ".manifest.json").read_text())
+
+
+def test_rows_are_those_of_the_matrix(path):
+    graph = graph_of()
+    all_pairs(graph, out=path, block=13)
+    np.testing.assert_array_equal(contents(path), all_pairs(graph))
+    known = manifest(path)
+    assert known["complete"] is True
+    assert len(known["blocks"]) == 7
+    assert known["graph"] == graph.digest()
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
+@pytest.mark.parametrize("targets", [None, [7, 3, 3, 60]])
+def test_values_come_back_as_they_are(path, dtype, targets):
+    """Every dtype bit for bit, unreached (inf or the greatest integer) and chosen columns too."""
+    graph = graph_of(seed=5, n=80, m=110).astype(dtype)
+    if np.dtype(dtype).kind == "f":
+        graph = Graph.from_csr(graph.indptr, graph.indices, graph.weights / 7)
+    sources = [5, 9, 11, 40, 41, 79]
+    truth = distances(graph, sources, targets=targets)
+    assert (truth == unreached_value(truth.dtype)).any()
+    distances(graph, sources, targets=targets, out=path, block=4)
+    found = contents(path)
+    assert found.dtype == truth.dtype == np.dtype(dtype)
+    np.testing.assert_array_equal(found, truth)
+    if path.suffix == ".parquet":
+        np.testing.assert_array_equal(read_rows(path)[0], sources)
+
+
+def test_a_finished_run_solves_nothing_again(path):
+    graph = graph_of()
+    all_pairs(graph, out=str(path), block=13)
+    stats = {}
+    all_pairs(graph, out=str(path), stats=stats)
+    assert "edges_relaxed" not in stats
+    np.testing.assert_array_equal(contents(path), all_pairs(graph))
+
+
+def test_a_damaged_block_is_solved_again(path):
+    graph = graph_of()
+    all_pairs(graph, out=path, block=13)
+    if path.suffix == ".npy":
+        data = np.load(path, mmap_mode="r+")
+        data[15, 3] += 1
+        data.flush()
+        del data
+    elif path.suffix == ".parquet":
+        (path / "block-000001.parquet").write_bytes(b"PAR1")
+    else:
+        zarr = pytest.importorskip("zarr")
+        zarr.open(str(path), mode="r+")[15, 3] += 1
+    stats = {}
+    all_pairs(graph, out=path, stats=stats)
+    assert stats["edges_relaxed"] > 0
+    np.testing.assert_array_equal(contents(path), all_pairs(graph))
+
+
+def test_another_run_under_the_same_name_is_refused(path):
+    graph = graph_of()
+    distances(graph, [1, 2, 3], out=path)
+    for other in (
+        lambda: distances(graph, [1, 2, 4], out=path),
+        lambda: distances(graph, [1, 2, 3], targets=[0], out=path),
+        lambda: distances(graph, [1, 2, 3], limit=5, out=path),
+        lambda: distances(graph_of(2), [1, 2, 3], out=path),
+        lambda: distances(graph.astype(np.float64), [1, 2, 3], out=path),
+    ):
+        with pytest.raises(OptionError, match="another run"):
+            other()
+    manifest_file = path.with_name(path.name + ".manifest.json")
+    manifest_file.write_text("{")
+    with pytest.raises(OptionError, match="damaged"):
+        distances(graph, [1, 2, 3], out=path)
+    manifest_file.unlink()
+    with pytest.raises(OptionError, match="without a manifest"):
+        distances(graph, [1, 2, 3], out=path)
+
+
+def test_sums_that_do_not_fit_are_an_error_and_not_a_file_of_two_dtypes(tmp_path):
+    graph = Graph.from_edges([0, 1], [1, 2], np.array([2**31 - 2, 9], dtype=np.int32))
+    with pytest.raises(DistanceOverflowError, match="int64"):
+        all_pairs(graph, out=tmp_path / "d.npy")
+    got = all_pairs(graph.astype(np.int64), out=tmp_path / "wide.npy")
+    assert got[0].tolist() == [0, 2**31 - 2, 2**31 + 7]
+
+
+def test_nothing_to_write(tmp_path):
+    got = distances(graph_of(), [], out=tmp_path / "none.npy")
+    assert got.shape == (0, 90)
+
+
+CHILD = """
+import sys, time
+import numpy as np
+from nearfar.graph.graph import Graph
+from nearfar.solve.many import all_pairs
+import nearfar.solve.files as store
+rng = np.random.default_rng(1)
+w = rng.integers(1, 60, 400).astype(np.int32)
+g = Graph.from_edges(rng.integers(0, 90, 400), rng.integers(0, 90, 400), w, n_vertices=90)
+put = store.FileSink.put
+def slow(self, number, first, rows):
+    put(self, number, first, rows)
+    time.sleep(0.05 if number < 20 else 1)  # it is killed in time on a busy machine, too
+store.FileSink.put = slow
+print("ready", flush=True)
+all_pairs(g, out=sys.argv[1], block=3)
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_resume_after_kill_at_a_random_block(path, seed):
+    """SIGKILL after a random number of blocks; the next run keeps them and finishes the rest."""
+    package = str(Path(nearfar.__file__).parents[1])
+    env = {**os.environ, "PYTHONPATH": package}
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(path)], env=env, stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    wanted = int(np.random.default_rng(seed).integers(1, 20))
+    file = path.with_name(path.name + ".manifest.json")
+    deadline = time.monotonic() + 60
+    while not file.exists() or len(manifest(path)["blocks"]) < wanted:
+        assert time.monotonic() < deadline
+        assert child.poll() is None
+        time.sleep(0.005)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    done = len(manifest(path)["blocks"])
+    assert wanted <= done < 30
+    assert manifest(path)["complete"] is False
+    graph, stats = graph_of(), {}
+    all_pairs(graph, out=path, method="worker_per_source", device="cpu", stats=stats)
+    assert stats["iterations"] == 90 - 3 * done
+    assert manifest(path)["complete"] is True
+    np.testing.assert_array_equal(contents(path), all_pairs(graph))
+
+
+def test_matrix_larger_than_the_memory_allowed(tmp_path):
+    """40 MB of rows with 8 MB allowed: written in blocks that fit."""
+    graph = graph_of(n=3200, m=9000)
+    got = all_pairs(graph, out=tmp_path / "big.npy", memory=8 * 2**20, threads=1)
+    assert len(manifest(tmp_path / "big.npy")["blocks"]) > 10
+    np.testing.assert_array_equal(got[77], nearfar.sssp(graph, 77).distances)
+    with pytest.raises(nearfar.OutOfMemoryError):
+        all_pairs(graph, memory=8 * 2**20, threads=1)
+
+
+def files_of(path):
+    return [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "gone", "flip"])
+def test_damaged_data_is_written_anew(path, damage):
+    graph = graph_of()
+    want = all_pairs(graph)
+    all_pairs(graph, out=path, block=10)
+    for i, file in enumerate(files_of(path)):
+        if i % 2 and damage == "gone":
+            continue
+        whole = file.read_bytes()
+        middle = len(whole) // 2
+        if damage == "gone":
+            file.unlink()
+        else:
+            flipped = whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1 :]
+            file.write_bytes({"cut": whole[:middle], "empty": b"", "flip": flipped}[damage])
+    all_pairs(graph, out=path, block=10)
+    np.testing.assert_array_equal(contents(path), want)
+
+
+def test_another_matrix_in_the_place_of_the_data(tmp_path):
+    graph, path = graph_of(), tmp_path / "rows.npy"
+    want = all_pairs(graph, out=path)
+    for other in (np.zeros((3, 3)), np.asarray(want, dtype=np.float64)):
+        np.save(path, other)
+        found = all_pairs(graph, out=path)
+        assert found.dtype == np.int32
+        np.testing.assert_array_equal(found, all_pairs(graph))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[]", "null", "{}", '{"a":', '{"block": 0, "blocks": {}}', '{"block": 3, "blocks": []}'],
+)
+def test_a_damaged_manifest_is_an_error(tmp_path, text):
+    path = tmp_path / "rows.npy"
+    all_pairs(graph_of(), out=path)
+    path.with_name("rows.npy.manifest.json").write_text(text)
+    with pytest.raises(OptionError, match=r"manifest.json is damaged: remove it"):
+        all_pairs(graph_of(), out=path)
+
+
+def test_a_full_disk_is_an_error_before_the_work(tmp_path, monkeypatch):
+    """Writing to the map of a sparse file on a full disk killed the process (SIGBUS)."""
+    path, asked = tmp_path / "rows.npy", []
+
+    def full(handle, start, size):
+        asked.append((start, size))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "posix_fallocate", full)
+        with pytest.raises(OSError, match="No space left on device: 32,528 bytes needed"):
+            all_pairs(graph_of(), out=path)
+    assert asked == [(0, 90 * 90 * 4 + 128)]
+    assert list(tmp_path.iterdir()) == []
+    all_pairs(graph_of(), out=path)
+    assert path.stat().st_blocks * 512 >= 90 * 90 * 4

@@ -1,0 +1,333 @@
+"""Batch and Bellman-Ford kernels on the emulated device: their logic, not speed or order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar.algorithms.batched import cuda, device_rows, essential
+from nearfar.algorithms.bellman_ford import queue_cuda
+from nearfar.errors import NegativeCycleError, OptionError, SolverError, VertexError
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
+from nearfar.solve.many import all_pairs, distances
+from nearfar.system.devices import runtime
+from tests.algorithms.test_floyd_warshall import DTYPES, random_graph, rows_of, zeros_and_parallels
+
+pytestmark = pytest.mark.usefixtures("emulated_gpu")
+
+
+@pytest.mark.parametrize("method", ["block_per_source", "block_per_source_global", "lanes"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_batch(method, dtype):
+    rng = np.random.default_rng(1)
+    for n, m in [(1, 0), (9, 30), (100, 350)]:
+        graph = random_graph(rng, n, m, dtype)
+        truth = rows_of(graph)
+        np.testing.assert_array_equal(all_pairs(graph, method=f"{method}@cuda"), truth)
+    columns, sources = rng.integers(0, 100, 7), rng.integers(0, 100, 9)
+    some = distances(graph, sources, columns, method=f"{method}@cuda")
+    np.testing.assert_array_equal(some, truth[np.ix_(sources, columns)])
+    limit = 40 if np.dtype(dtype).kind == "i" else 0.5
+    near = distances(graph, sources, None, limit, method=f"{method}@cuda")
+    none = unreached_value(truth.dtype)
+    np.testing.assert_array_equal(near, np.where(truth > limit, none, truth)[sources])
+
+
+@pytest.mark.parametrize("bits", [16, 32])
+@pytest.mark.parametrize("width", [1, 40])
+def test_lists_give_the_same_rows(bits, width, monkeypatch):
+    """Vertices listed before they are relaxed: thin rows, and words full of them."""
+    rng = np.random.default_rng(5)
+    n = 700
+    tails = np.concatenate([np.zeros(600, int), rng.integers(0, n, width * 50)])
+    heads = np.concatenate([np.arange(50, 650), rng.integers(0, n, width * 50)])
+    weights = rng.integers(1, 9, len(tails)).astype(np.int32)
+    graph = Graph.from_edges(tails, heads, weights, n_vertices=n)
+    sources = [0, 5, 77, 0, 699]
+    truth = distances(graph, sources, method="worker_per_source@cpu")
+    made = []
+    program = runtime.program
+    monkeypatch.setattr(runtime, "program", lambda f, m: made.append(m) or program(f, m))
+    for delta in (1, 100):
+        found = distances(
+            graph,
+            sources,
+            method="block_per_source@cuda",
+            lists=True,
+            slot_bits=bits,
+            block_threads=128,
+            delta=delta,
+        )
+        np.testing.assert_array_equal(found, truth)
+    assert any(macros.get("LISTS") == 1 for macros in made)
+
+
+def test_sixteen_bits_are_repeated_in_thirty_two():
+    n = 90
+    weights = np.full(n - 1, 1000, dtype=np.int32)
+    path = Graph.from_edges(range(n - 1), range(1, n), weights)
+    stats = {}
+    found = all_pairs(path, method="block_per_source@cuda", slot_bits=16, stats=stats)
+    assert stats["slot_bits"] == 16
+    assert stats["repeated_rows"] > 0
+    np.testing.assert_array_equal(found[0], 1000 * np.arange(n))
+
+
+def test_a_queue_that_overflows_loses_nothing(monkeypatch):
+    """A star's leaves do not fit the queue of 16: what spills is found again."""
+    monkeypatch.setattr(cuda, "MOST_ENTRIES", 16)
+    rng = np.random.default_rng(2)
+    n = 300
+    heads = np.arange(1, n)
+    graph = Graph.from_edges(
+        np.concatenate([np.zeros(n - 1, int), heads]),
+        np.concatenate([heads, rng.permutation(heads)]),
+        rng.integers(1, 50, 2 * n - 2).astype(np.int32),
+    )
+    found = distances(graph, [0], method="block_per_source_global@cuda", delta=60)
+    np.testing.assert_array_equal(found[0], nearfar.sssp(graph, 0, device="cpu").distances)
+
+
+@pytest.mark.parametrize("form", ["persistent", "queue", "edge_classes", "warps"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_bellman_ford(form, dtype):
+    rng = np.random.default_rng(1)
+    for n, m in [(1, 0), (60, 200)]:
+        graph = random_graph(rng, n, m, dtype, negative=True)
+        truth = rows_of(graph)
+        for source in (0, n - 1):
+            found = nearfar.sssp(graph, source, method=f"bellman_ford_{form}@cuda")
+            np.testing.assert_array_equal(found.distances, truth[source])
+
+
+@pytest.mark.parametrize("form", ["persistent", "edge_classes"])
+def test_negative_cycle(form, monkeypatch):
+    monkeypatch.setattr(queue_cuda, "_PATIENCE", 64)
+    graph = Graph.from_edges([0, 1, 2, 2], [1, 2, 1, 3], np.array([1, -3, 2, 1], dtype=np.int32))
+    with pytest.raises(NegativeCycleError) as caught:
+        nearfar.sssp(graph, 0, method=f"bellman_ford_{form}@cuda")
+    assert sorted(caught.value.cycle) == [1, 2]
+    loop = Graph.from_edges([0, 1, 1], [1, 1, 2], [1, -1, 1])
+    with pytest.raises(NegativeCycleError):
+        nearfar.sssp(loop, 0, method=f"bellman_ford_{form}@cuda")
+
+
+@pytest.mark.parametrize(
+    "method", ["johnson", "johnson_flag", "johnson_queue", "johnson_prefix", "floyd_warshall"]
+)
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_all_pairs_with_negative_weights(method, dtype):
+    rng = np.random.default_rng(1)
+    for n, m in [(1, 0), (9, 30), (33, 120)]:
+        graph = random_graph(rng, n, m, dtype, negative=n > 9)
+        truth = rows_of(graph)
+        # The paper's forms launch again and again for each source: a few of them.
+        whole = method in ("johnson", "floyd_warshall")
+        sources = np.arange(n) if whole else rng.integers(0, n, min(n, 6))
+        found = distances(graph, sources, method=f"{method}@cuda")
+        np.testing.assert_array_equal(found, truth[sources])
+    columns = rng.integers(0, n, 3)
+    some = distances(graph, sources, columns, method=f"{method}@cuda")
+    np.testing.assert_array_equal(some, truth[np.ix_(sources, columns)])
+
+
+def test_dead_ends_are_named():
+    """Only what leads back to its one predecessor, or nowhere, improves nothing."""
+    tails, heads = [0, 1, 1, 2, 3, 3, 4, 5], [1, 0, 2, 2, 1, 4, 3, 3]
+    graph = Graph.from_edges(tails, heads, np.ones(8, dtype=np.int32), n_vertices=7)
+    dead = essential.dead_ends(graph)
+    np.testing.assert_array_equal(np.flatnonzero(dead), [0, 2, 4, 6])
+
+
+@pytest.mark.parametrize("limit", [None, 25])
+def test_edges_that_lie_on_no_shortest_path_are_dropped(monkeypatch, limit):
+    monkeypatch.setattr(essential, "_FEWEST", 8)
+    rng = np.random.default_rng(12)
+    for n, m, high in [(40, 400, 100), (60, 700, 3), (30, 200, 40_000)]:
+        graph = random_graph(rng, n, m, np.int32)
+        weights = rng.integers(0, high, graph.n_edges).astype(np.int32)
+        graph = Graph.from_csr(graph.indptr, graph.indices, weights)
+        truth = rows_of(graph)
+        if limit is not None:
+            truth = np.where(truth > limit, unreached_value(truth.dtype), truth)
+        stats = {}
+        order = rng.permutation(n)
+        found = distances(
+            graph, order, None, limit, method="block_per_source@cuda", stats=stats, slot_bits=16
+        )
+        np.testing.assert_array_equal(found, truth[order])
+        assert stats["edges_kept"] < graph.n_edges
+        twice = np.concatenate([order, order[:9]])
+        found = distances(graph, twice, None, limit, method="block_per_source@cuda")
+        np.testing.assert_array_equal(found, truth[twice])
+
+
+REDUCTIONS = [
+    "count",
+    "sum",
+    "mean",
+    "max",
+    "nearest:4",
+    "nearest:200",
+    ("histogram", [0, 9.5, 40]),
+]
+
+
+@pytest.mark.parametrize("method", ["block_per_source", "lanes"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("targets", [None, [5, 3, 3, 40]])
+def test_reductions_on_the_device_have_the_bits_of_the_host(method, dtype, targets, monkeypatch):
+    rng = np.random.default_rng(6)
+    graph = random_graph(rng, 70, 260, dtype)
+    wanted = [distances(graph, targets=targets, reduce=r, device="cpu") for r in REDUCTIONS]
+    fetched = []
+    download = runtime.download
+    monkeypatch.setattr(runtime, "download", lambda a: fetched.append(a.nbytes) or download(a))
+    for reduce, truth in zip(REDUCTIONS, wanted, strict=True):
+        found = distances(graph, targets=targets, reduce=reduce, method=f"{method}@cuda", block=32)
+        np.testing.assert_array_equal(found, truth)
+        assert not runtime.is_device_array(found)
+    assert len(fetched) == len(REDUCTIONS) + 2  # the results alone, two of each nearest
+
+
+@pytest.mark.parametrize("method", ["block_per_source", "block_per_source_global", "lanes"])
+def test_device_arrays_in_and_out(method, monkeypatch):
+    """A graph from the device, or out on it: rows stay there, whole, and are never fetched."""
+    rng = np.random.default_rng(3)
+    graph = random_graph(rng, 60, 200, np.int32)
+    truth = rows_of(graph)
+    cp = runtime.cupy()
+    monkeypatch.setattr(runtime, "download", lambda _: pytest.fail("copied to the host"))
+    call = {"method": f"{method}@cuda"}
+    out = cp.empty((60, 60), dtype=np.int32)
+    assert all_pairs(graph, out=out, **call) is out
+    np.testing.assert_array_equal(np.asarray(out), truth)
+    out = cp.empty((60, 60), dtype=np.int64)
+    all_pairs(graph, out=out, block=7, **call)
+    none = unreached_value(truth.dtype)
+    np.testing.assert_array_equal(
+        np.asarray(out), np.where(truth == none, 2**63 - 1, truth.astype(np.int64))
+    )
+    graph.on_device = True
+    found = distances(graph, [3, 9, 3], limit=50, **call)
+    assert runtime.is_device_array(found)
+    limited = np.where(truth > 50, none, truth)
+    np.testing.assert_array_equal(np.asarray(found), limited[[3, 9, 3]])
+    assert runtime.is_device_array(distances(graph, reduce="count", **call))
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+def test_pairs_on_the_device(heavy, monkeypatch):
+    """The vector is gathered where the rows are; pairs may be a device array themselves."""
+    rng = np.random.default_rng(3)
+    graph = random_graph(rng, 60, 200, np.int32)
+    if heavy:  # sums that need 64 bits
+        graph = Graph.from_csr(graph.indptr, graph.indices, graph.weights * np.int32(2**25))
+    pairs = rng.integers(0, 60, (30, 2))
+    call = {"method": "block_per_source@cuda"}
+    truth = distances(graph, pairs=pairs.tolist(), method="dijkstra_binary_heap@cpu")
+    assert truth.dtype == (np.int64 if heavy else np.int32)
+    cp = runtime.cupy()
+    there = cp.asarray(pairs)
+    np.testing.assert_array_equal(distances(graph, pairs=there, **call), truth)
+    rows = distances(graph, there[:, 0], targets=there[:4, 1], **call)
+    np.testing.assert_array_equal(
+        rows, distances(graph, pairs[:, 0], targets=pairs[:4, 1], device="cpu")
+    )
+    graph.on_device = True
+    if not heavy:
+        monkeypatch.setattr(runtime, "download", lambda _: pytest.fail("copied to the host"))
+    found = distances(graph, pairs=pairs, **call)
+    assert runtime.is_device_array(found)
+    np.testing.assert_array_equal(np.asarray(found), truth)
+
+
+def test_pairs_that_are_none_are_refused():
+    graph = random_graph(np.random.default_rng(3), 9, 20, np.int32)
+    graph.on_device = True
+    cp = runtime.cupy()
+    for wrong, message in (
+        (cp.asarray([1, 2]), "shape"),
+        (cp.asarray([[1, 2, 3]]), "no .source, target. pair"),
+        (7, "give a list"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            distances(graph, pairs=wrong, device="cuda")
+    with pytest.raises(OptionError, match="pairs goes without"):
+        distances(graph, pairs=[(0, 1)], out=cp.empty(1, dtype=np.int32))
+    with pytest.raises(VertexError):
+        distances(graph, pairs=cp.asarray([[0, 9]]), device="cuda")
+
+
+def test_out_on_the_device_is_refused_by_methods_of_the_host():
+    graph = Graph.from_edges([0, 1], [1, 2], [1, 2])
+    out = runtime.cupy().empty((3, 3), dtype=np.int32)
+    with pytest.raises(OptionError, match="on a device"):
+        all_pairs(graph, out=out, device="cpu")
+    with pytest.raises(OptionError, match="shape"):
+        all_pairs(graph, out=out[:2], device="cuda")
+
+
+@pytest.mark.parametrize("method", ["block_per_source", "block_per_source_global", "lanes"])
+def test_a_stuck_row_is_an_error(method, monkeypatch):
+    """A bound on steps that is too small ends the kernel in words, never in a wrong answer."""
+    n = 60
+    path = Graph.from_edges(range(n - 1), range(1, n), np.ones(n - 1, dtype=np.int32))
+    monkeypatch.setattr(device_rows, "steps_allowed", lambda n: 3)
+    with pytest.raises(SolverError, match="more than 3 steps"):
+        distances(path, [0, 5], method=f"{method}@cuda")
+
+
+def single_trees(graph):
+    """Distances and predecessors of a search a source on the host."""
+    method = "bellman_ford_queue@cpu"
+    found = [nearfar.sssp(graph, s, method=method) for s in range(graph.n_vertices)]
+    return np.array([p.distances for p in found]), np.array([p.predecessors for p in found])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("method", "kind"),
+    [
+        ("block_per_source", "zeros"),
+        ("floyd_warshall", "plain"),
+        ("floyd_warshall", "zeros"),
+        ("floyd_warshall", "negative"),
+        ("johnson", "negative"),
+    ],
+)
+def test_predecessors_of_many_rows(method, dtype, kind):
+    """Host graph and device graph, whole and with a limit: the trees of single searches."""
+    rng = np.random.default_rng(7)
+    graph = random_graph(rng, 40, 200, dtype, negative=kind == "negative")
+    if kind == "zeros":
+        graph = zeros_and_parallels(rng, 40, 160, dtype)
+    truth, trees = single_trees(graph)
+    call = {"predecessors": True, "method": f"{method}@cuda"}
+    stats = {}
+    found, before = all_pairs(graph, stats=stats, **call)
+    assert before.dtype == graph.indptr.dtype
+    assert stats["predecessor_device_seconds"] >= 0
+    np.testing.assert_array_equal(found, truth)
+    np.testing.assert_array_equal(before, trees)
+    if kind == "zeros":
+        limit = np.median(truth).item()
+        found, before = all_pairs(graph, limit=limit, **call)
+        np.testing.assert_array_equal(before, np.where(truth > limit, -1, trees))
+    graph.on_device = True
+    found, before = all_pairs(graph, **call)
+    assert runtime.is_device_array(before)
+    np.testing.assert_array_equal(np.asarray(found), truth)
+    np.testing.assert_array_equal(np.asarray(before), trees)
+
+
+@pytest.mark.parametrize("method", ["block_per_source", "lanes", "floyd_warshall"])
+def test_predecessors_never_pass_through_the_host(method, monkeypatch):
+    graph = zeros_and_parallels(np.random.default_rng(8), 40, 100, np.int32)
+    trees = single_trees(graph)[1]
+    graph.on_device = True
+    monkeypatch.setattr(runtime, "download", lambda _: pytest.fail("copied to the host"))
+    _, before = all_pairs(graph, predecessors=True, method=f"{method}@cuda")
+    np.testing.assert_array_equal(np.asarray(before), trees)

@@ -1,0 +1,223 @@
+"""Every kernel compiles for every supported architecture, without a GPU, and keeps its registers.
+
+NVRTC comes from its wheel. :func:`cases` names the programs as the Python side asks for them; a
+kernel file with an entry point that it does not name is compiled with the macros of the types
+alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from nearfar.errors import MissingDependencyError
+from nearfar.system.devices import compiler, cupy_module, nvrtc
+
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
+FULL = "sm_90"  # every form of every program is compiled for this one
+NEAR_FAR = "algorithms/near_far/"
+# (index, position, weight, weighted): the narrow forms, the wide one, and none without weights.
+TYPES = {
+    "int32": ("int", "int", "int", 1),
+    "int64": ("int", "int", "long long", 1),
+    "float32": ("int", "int", "float", 1),
+    "float64-wide": ("long long", "long long", "double", 1),
+    "unweighted": ("int", "int", "int", 0),
+}
+# The one with the most code comes last.
+POLICIES = {
+    "sweep-owners": {"FAR": 0, "HYBRID": 0, "BUCKETS": 0, "OWNERS": 1, "GATHER": 1},
+    "near-far": {"FAR": 1, "HYBRID": 0, "BUCKETS": 0, "OWNERS": 0, "GATHER": 1},
+    "buckets": {"FAR": 1, "HYBRID": 0, "BUCKETS": 1, "OWNERS": 0, "GATHER": 1},
+    "hybrid-owners": {"FAR": 1, "HYBRID": 1, "BUCKETS": 0, "OWNERS": 1, "GATHER": 1},
+}
+# Bytes of spills allowed an entry point: a few for convergence barriers in deep loops.
+SPILLS = 96
+# Whole solves in blocks of 1024 threads, which leaves 64 registers a thread; what spills is outside
+# their innermost loops.
+SPILLS_OF = {
+    "near_far_one_launch": 640,
+    "near_far_ranges": 640,
+    "block_per_source": 640,
+    "breadth_first": 640,
+}
+REGISTERS = 128
+# A square of distances beside a square of sums; launched by one block a multiprocessor.
+REGISTERS_OF = {"tight_stops": 255}
+Case = tuple[str, Mapping[str, "str | int"]]
+
+
+def types(name: str) -> dict[str, str | int]:
+    index, offset, weight, weighted = TYPES[name]
+    return {"INDEX_T": index, "OFFSET_T": offset, "WEIGHT_T": weight, "WEIGHTED": weighted}
+
+
+@functools.cache
+def programs() -> tuple[str, ...]:
+    """Kernel files with an entry point."""
+    texts = {name: (compiler.PACKAGE / name).read_text() for name in compiler.kernel_files()}
+    return tuple(name for name, text in texts.items() if 'extern "C" __global__' in text)
+
+
+def near_far_cases(kind: str) -> Iterator[Case]:
+    for name, policy in POLICIES.items():
+        stats = int(name == "hybrid-owners")
+        macros = {**types(kind), **policy, "STATS": stats}
+        files = ["traverse_load_balanced", "gather", "start"]
+        files += ["split"] if policy["FAR"] and not policy["BUCKETS"] else []
+        for file in files:
+            yield f"{NEAR_FAR}{file}.cuh", macros
+        for traversal in ("thread", "cooperative_blocks", "cta_warp_scan"):
+            yield f"{NEAR_FAR}traverse_{traversal}.cuh", {**macros, "GATHER": policy["OWNERS"]}
+        if policy["BUCKETS"]:
+            key = "unsigned long long" if kind.endswith("wide") else "unsigned int"
+            keys = {"KEY_T": key, "BUCKET_COUNT": 10}
+            yield f"{NEAR_FAR}bucketing.cuh", {**macros, **keys}
+
+
+def one_launch_cases(kind: str) -> Iterator[Case]:
+    """The flagship: a far pile or scans, packed distances and edges, sorted rows."""
+    base = {**types(kind), "BLOCK_THREADS": 512, "BLOCKS_EACH": 1, "LONG_IN_FLIGHT": 4}
+    scan = {"FAR_BY_SCAN": 1, "ROWS_IN_FLIGHT": 8}
+    longer = {**scan, "LONG_IN_FLIGHT": 8}
+    whole = base["WEIGHT_T"] in ("int", "long long")
+    if base["WEIGHTED"] and whole:
+        yield f"{NEAR_FAR}shrink_edges.cuh", {**types(kind), "EDGE_BITS": 24}
+        for bits, edges in ((8, 24), (16, 0)):
+            packed = {"DISTANCE_BITS": bits, "EDGE_BITS": edges}
+            yield f"{NEAR_FAR}one_launch.cuh", {**base, **scan, **packed}
+    yield f"{NEAR_FAR}one_launch.cuh", {**base, **longer}
+    yield f"{NEAR_FAR}one_launch.cuh", base
+    if base["WEIGHTED"]:
+        yield f"{NEAR_FAR}one_launch_ranges.cuh", {**base, "HEAVY_DEGREE": 512}
+        yield "cuda/sort_rows.cuh", {**types(kind), "SEGMENT": 512}
+
+
+def batch_cases(kind: str) -> Iterator[Case]:
+    """Many sources, all pairs, and Bellman-Ford over a queue."""
+    base = types(kind)
+    if base["INDEX_T"] == "int" or kind == "float64-wide":
+        narrow = {**base, "INDEX_T": "int", "OFFSET_T": "int"}
+        floating = int(base["WEIGHT_T"] in ("float", "double"))
+        full = 64 if base["WEIGHT_T"] in ("long long", "double") else 32
+        for bits in (full,) if floating else sorted({16, 32, full}):
+            for threads in (256, 1024):
+                shape = {"BLOCK_THREADS": threads, "BLOCKS_EACH": 1024 // threads}
+                shape |= {"THICK_WORDS": 8, "LISTS": int(threads == 1024)}
+                slots = {**narrow, **shape, "SLOT_BITS": bits, "FLOATING": floating}
+                yield "algorithms/batched/block_per_source.cuh", slots
+        shape = {"SLOT_BITS": full, "FLOATING": floating, "BLOCK_THREADS": 512, "BLOCKS_EACH": 2}
+        yield "algorithms/batched/block_per_source_global.cuh", {**narrow, **shape}
+    value = {"VALUE_T": base["WEIGHT_T"], "USE_DPX": int(base["WEIGHT_T"] == "int")}
+    yield "algorithms/floyd_warshall/tiles.cuh", value
+    yield "algorithms/floyd_warshall/tight.cuh", {**value, "ID_T": base["INDEX_T"]}
+    for lanes, classes in ((1, 0), (1, 1), (32, 0)):
+        form = {"LANES_EACH": lanes, "CLASSES": classes}
+        yield "algorithms/bellman_ford/queue.cuh", {**base, **form}
+    form = {"LANES_EACH": 1, "CLASSES": 0}
+    yield "algorithms/bellman_ford/child_launches.cuh", {**base, **form}
+
+
+def cases(kind: str) -> Iterator[Case]:
+    """Programs of one set of types."""
+    listed = [*near_far_cases(kind), *batch_cases(kind)]
+    for source in ("int", "long long"):
+        for file in ("cuda/pack.cuh", "cuda/scan_graph.cuh"):
+            listed.append((file, {**types(kind), "SOURCE_T": source}))
+    listed.extend(one_launch_cases(kind))
+    for pull, is_sorted, signed in ((0, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1)):
+        form = {"PULL": pull, "SORTED": is_sorted, "SIGNED": signed, "SEGMENT": 512}
+        form |= {"NARROW": int("float" not in kind), "COUNTED": 1 - pull}
+        listed.append(("cuda/tight_edges.cuh", {**types(kind), **form}))
+    search = "algorithms/breadth_first/breadth_first.cuh"
+    plain = {**types(kind), "WEIGHT_T": "int", "WEIGHTED": 0}
+    wide = plain["INDEX_T"] == "long long"
+    whole = {"BLOCK_THREADS": 512 if wide else 1024, "BLOCKS_EACH": 1, "RUNS_AHEAD": 0}
+    roads = {"BLOCK_THREADS": 512, "BLOCKS_EACH": 1, "RUNS_AHEAD": 1, "ROW_WIDTH": 8}
+    listed += [(search, {**plain, **whole}), (search, {**plain, **roads})]
+    known = {file for file, _ in listed}
+    known |= {file for other in TYPES for file, _ in batch_cases(other)}
+    known |= {file for other in TYPES for file, _ in one_launch_cases(other)}
+    others = [file for file in programs() if file not in known]
+    yield from listed
+    yield from ((file, types(kind)) for file in others)
+
+
+@functools.cache
+def library() -> nvrtc.Compiler:
+    try:
+        return nvrtc.load_library()
+    except MissingDependencyError as error:
+        pytest.fail(f"{error} (the dev extra brings it)")
+
+
+def compile_case(arch: str, file: str, macros: Mapping[str, str | int]) -> None:
+    source = compiler.assemble([file])
+    table = compiler.resources(file, source, compiler.options_for(arch, macros, source))
+    assert table, f"{file} has no entry point"
+    for entry, used in table.items():
+        spilled = used.spill_stores + used.spill_loads
+        most = REGISTERS_OF.get(entry, REGISTERS)
+        assert used.registers <= most, f"{file} {entry} {arch}: {used}"
+        assert spilled <= SPILLS_OF.get(entry, SPILLS), f"{file} {entry} {arch}: {used}"
+
+
+@pytest.fixture(autouse=True)
+def own_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = library()
+    monkeypatch.setattr(cupy_module, "load", lambda: found)
+
+
+ROOMS = sorted({str(Path(file).parent) for file in programs()})
+
+
+def cases_of(room: str, kind: str) -> list[Case]:
+    """Programs of one folder."""
+    return [(file, macros) for file, macros in cases(kind) if str(Path(file).parent) == room]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_form_compiles(room: str, kind: str) -> None:
+    for file, macros in cases_of(room, kind):
+        compile_case(FULL, file, macros)
+
+
+@pytest.mark.parametrize("arch", [arch for arch in ARCHITECTURES if arch != FULL])
+@pytest.mark.parametrize("kind", ["int32", "float64-wide"])
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_program_compiles(room: str, kind: str, arch: str) -> None:
+    """Other architectures: each program in the last form listed, the one with the most code.
+
+    What differs between architectures is instructions, registers and shared memory, and these
+    depend on the widths, not on which of its branches a policy takes.
+    """
+    for file, macros in dict(cases_of(room, kind)).items():
+        compile_case(arch, file, macros)
+
+
+def test_every_program_has_a_case() -> None:
+    assert set(programs()) <= {file for kind in TYPES for file, _ in cases(kind)}
+
+
+def test_kernel_files_include_nothing() -> None:
+    for name in compiler.kernel_files():
+        text = (compiler.PACKAGE / name).read_text(encoding="utf-8")
+        assert not re.search(r"^\s*#\s*include", text, re.MULTILINE), name
+        assert text.startswith("// "), f"{name} does not open with what it computes"
+
+
+def test_a_spill_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table is read right: a kernel held to few registers spills."""
+    body = "".join(f"float a{i} = p[{i} * q];" for i in range(96))
+    total = " + ".join(f"a{i} * a{(i * 7 + 3) % 96}" for i in range(96))
+    head = 'extern "C" __global__ void k(float* p, int q)'
+    source = f"{head} {{ {body} __syncthreads(); p[q] = {total}; }}"
+    options = (*compiler.options_for("sm_90", {}), "--maxrregcount=24")
+    used = compiler.resources("k", source, options)["k"]
+    assert used.registers <= 24
+    assert used.spill_stores > SPILLS
