@@ -246,3 +246,49 @@ def busy_cores() -> str:
         f"the start, {around['date'][:10]}, commit {around['commit'][:12]};\n"
         "`benchmarks/results/busy_cores.json`."
     )
+
+
+def ablation() -> str:
+    """What each trick brings: times without it over times with all, by graph."""
+    document = results("ablation.json")
+    if document is None:
+        return "Not measured yet: `python benchmarks/ablation.py -o benchmarks/results`."
+    graphs = document["graphs"]
+    counts = list(next(iter(graphs.values()))["threads"])
+
+    def cell(graph: str, name: str) -> str:
+        found = [graphs[graph]["threads"][count].get(name) for count in counts]
+        return " / ".join("-" if one is None else f"{one['ratio']:.2f}" for one in found)
+
+    searched = {
+        name for graph in graphs.values() for one in graph["threads"].values() for name in one
+    }
+    rows = [
+        [f"{name} ({without})", *(cell(graph, name) for graph in graphs)]
+        for name, without in document["tricks"].items()
+        if name in searched
+    ]
+    said = []
+    if document["busy"]:
+        found = document["busy"]["tricks"]["attendance"]["ratio"]
+        said.append(
+            f"Two threads on two cores beside two busy loops, {document['busy']['graph']}: "
+            f"{found:.2f} without attendance."
+        )
+    if document["networkx"]:
+        names = document["networkx"]["names"]
+        found = ", ".join(
+            f"{one['dict values in place']['ratio']:.2f} ({name})" for name, one in names.items()
+        )
+        said.append(
+            "A NetworkX call for a dict of distances, values not exchanged in place but each key "
+            f"looked up again: {found}."
+        )
+    samples = next(iter(graphs.values()))["threads"][counts[0]]["with all"]["samples_ms"]
+    return (
+        f"{table(['trick (without it)', *graphs], rows)}\n\nTime without the trick / "
+        f"time with all, {' / '.join(counts)} threads: least of {len(samples)} rounds in turns, "
+        "processor time with one thread and wall time with more. Answers compared bit for bit. The "
+        f'row "nothing" is the same code twice. {" ".join(said)}\n{_where({"": document})};\n'
+        "`benchmarks/results/ablation.json`."
+    )

@@ -50,6 +50,7 @@ BLOCKS: dict[Path, dict[str, Callable[[], str]]] = {
     },
     EXPLANATION / "cpu-engine.md": {
         "delta-widths": cpu.delta_widths,
+        "ablation": cpu.ablation,
         "cpu-variants": cpu.cpu_variants,
         "cpu-beside-peers": cpu.cpu_beside_peers,
         "busy-cores": cpu.busy_cores,

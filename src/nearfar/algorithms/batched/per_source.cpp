@@ -11,8 +11,8 @@
 
 #include <memory>
 
+#include "algorithms/delta_stepping/plan.hpp"
 #include "cpu/bindings.hpp"
-#include "cpu/buckets/plan.hpp"
 #include "cpu/heaps/dary_heap.hpp"
 #include "cpu/search.hpp"
 #include "cpu/spread.hpp"

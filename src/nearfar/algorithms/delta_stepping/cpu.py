@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nearfar.registry import Workspace
 
 
-#: With so many edges a vertex, weights of a byte or two are read beside the targets.
+#: With so many edges per vertex, weights of a byte or two are read beside the targets.
 _LONG_ROWS = 16
 
 

@@ -1,6 +1,6 @@
-// Declarations of delta-stepping on one core, one a build for an instruction set (cpu/isa.hpp).
+// Declarations of delta-stepping, one per build for an instruction set (cpu/isa.hpp).
 //
-// Families that search from one source and from many share it.
+// sequential.simd.cpp defines the first two, parallel.simd.cpp the third.
 #pragma once
 
 #include "cpu/buffer.hpp"
@@ -10,9 +10,7 @@
 
 namespace nearfar {
 
-struct IterationLog;
-NEARFAR_COLD void note_iteration(IterationLog& log, uint64_t frontier, uint64_t near, uint64_t far,
-                                 uint64_t edges);
+class WorkerPool;
 
 // How a run starts: the width of a bucket and whether it may change.
 struct DeltaPlan {
@@ -20,8 +18,10 @@ struct DeltaPlan {
   bool adapt = true;
 };
 
-// Edges that nobody has validated.
+// Edges that nobody has packed or validated, and edges with weights of one or two bytes.
 using BareCsr = SplitCsr<int32_t, double>;
+using ByteCsr = NarrowCsr<int32_t, uint8_t>;
+using ShortCsr = NarrowCsr<int32_t, uint16_t>;
 
 // Sources for one worker, which searches them one after the other in the same memory.
 template <class C>
@@ -40,22 +40,23 @@ struct DeltaFeed {
   SearchStats delta_sequential(const C& csr, typename C::Index source,                             \
                                typename C::Weight* distances, StopRule<typename C::Weight> stop,   \
                                DeltaPlan plan, Interrupt& interrupt, IterationLog* log);           \
-  /* The sum of the counters. */                                                                   \
-  template <class C>                                                                               \
+  template <class C> /* The sum of the counters. */                                                \
   SearchStats delta_feed(const C& csr, const DeltaFeed<C>& feed,                                   \
                          StopRule<typename C::Weight> stop, DeltaPlan plan, Interrupt& interrupt); \
+  template <class C>                                                                               \
+  SearchStats delta_parallel(const C& csr, typename C::Index source,                               \
+                             typename C::Weight* distances, StopRule<typename C::Weight> stop,     \
+                             DeltaPlan plan, WorkerPool& pool, int threads, Interrupt& interrupt); \
   }
 NEARFAR_FOR_EACH_ISA(NEARFAR_DECLARE_DELTA)
 #undef NEARFAR_DECLARE_DELTA
 
+// What the definitions are instantiated for.
 #define NEARFAR_FOR_EACH_CSR(X) \
   X(int32_t, int32_t)           \
   X(int32_t, int64_t)           \
   X(int32_t, float)             \
   X(int32_t, double) X(int64_t, int32_t) X(int64_t, int64_t) X(int64_t, float) X(int64_t, double)
-
-using ByteCsr = NarrowCsr<int32_t, uint8_t>;
-using ShortCsr = NarrowCsr<int32_t, uint16_t>;
 #define NEARFAR_FOR_EACH_BARE(X) X(BareCsr) X(ByteCsr) X(ShortCsr)
 
 }  // namespace nearfar

@@ -1,16 +1,47 @@
-// Delta-stepping on one core: buckets instead of a heap, so that what comes next is known in
-// advance.
+// Delta-stepping on one core.
 //
-// Meyer and Sanders 2003, without the split into light and heavy edges: an edge that leads into the
-// current bucket is worked off in the same visit to the bucket, any other goes to its bucket.
-// Entries carry the distance they were pushed with; one whose vertex is nearer by now is stale and
-// dropped. Delta adapts while running (adapter.hpp), unless the caller fixed it.
-#include "cpu/buckets/sequential.hpp"
-
+// The queue is an array of buckets in place of a heap (cpu/bucket_ring.hpp). Bucket i holds entries
+// with a distance from i * delta up to (i + 1) * delta, in any order. The loop takes the first
+// bucket in use and relaxes the edges of its entries (relax.hpp): an improved vertex goes to the
+// end of the same bucket where its distance still belongs there, else to a later one. A vertex may
+// be relaxed several times while its own bucket is worked off, and never again after that.
+//
+// Why buckets: a heap reveals the next vertex only after the pop. The entries of a bucket are all
+// known, so row bounds, edges and distances can be fetched from memory ahead of their turn, and
+// that is where the time of a search goes.
+//
+// Stale entries. An entry carries the distance it was pushed with. A vertex that is improved again
+// is pushed again, and its earlier entries stay where they are: to find and remove them would cost
+// a position per vertex, written with every push, while to recognise them takes one comparison with
+// a distance that is needed anyway. An entry whose distance is no longer the vertex's is dropped.
+// Vertices need no flags, and the same comparison makes a wrong bucket harmless: rounding may put
+// an entry into a neighbouring one.
+//
+// Delta. A narrow bucket repeats little work but has few entries to fetch ahead; a wide one turns
+// the search into Bellman-Ford's method. The first width comes from the weights (plan.hpp), and
+// unless the caller fixed it, it changes by factors of two while the buckets go by (adapter.hpp).
+//
+// Full buckets. In a graph with long rows, a bucket with a large share of the vertices is put into
+// the order of memory first, without its stale and repeated entries: long rows are then read at
+// nearly the speed of a stream.
+//
+// Departures from the paper [1]. Light and heavy edges are not told apart: that saves the heavy
+// edges of a vertex that is relaxed repeatedly, which are few at a good delta, and takes a
+// partition of every row. A bucket is not emptied in phases with a set of requests between them;
+// what falls into it is appended to it. Later codes do the same [2]; [3] adds the parallel form's
+// bucket fusion (parallel.simd.cpp).
+//
+// [1] Ulrich Meyer and Peter Sanders. "Delta-stepping: a parallelizable shortest path algorithm."
+//     Journal of Algorithms, 49(1):114-152, 2003.
+// [2] Scott Beamer, Krste Asanovic and David Patterson. "The GAP benchmark suite."
+//     arXiv:1508.03619, 2015.
+// [3] Yunming Zhang, Ajay Brahmakshatriya, Xinyi Chen, Laxman Dhulipala, Shoaib Kamil, Saman
+//     Amarasinghe and Julian Shun. "Optimizing ordered graph algorithms with GraphIt." CGO, 2020.
 #include <algorithm>
 
-#include "cpu/buckets/adapter.hpp"
-#include "cpu/buckets/scan.hpp"
+#include "algorithms/delta_stepping/adapter.hpp"
+#include "algorithms/delta_stepping/delta_stepping.hpp"
+#include "algorithms/delta_stepping/relax.hpp"
 #include "cpu/buffer.hpp"
 
 namespace nearfar::NEARFAR_ISA {
@@ -18,9 +49,20 @@ namespace nearfar::NEARFAR_ISA {
 namespace {
 
 constexpr std::size_t kPart = 1 << 14;  // entries of a bucket between two looks for Ctrl-C, at most
+constexpr uint64_t kWanted = 32;        // vertices per bucket that fill the prefetch stages
+constexpr std::size_t kLongRows = 16;   // edges per vertex from which full buckets are ordered
+constexpr std::size_t kFullShare = 64;  // a bucket is full with one vertex in so many
 
-// Drops stale and repeated entries and puts the others into the order of their rows in memory. Long
-// rows of a full bucket are then read at nearly the speed of a stream.
+// Memory that lasts from one search to the next.
+template <class C>
+struct Memory {
+  using Work = Relaxer<C, PlainUpdate<typename C::Weight>>;
+  Work work;
+  typename Work::Bucket now;
+  Buffer<uint64_t> marks;
+};
+
+// Drops stale and repeated entries and puts the others into the order of their rows in memory.
 template <class Bucket, class Weight>
 void put_in_order(Bucket& bucket, const Weight* distances, Buffer<uint64_t>& marks, std::size_t n) {
   const std::size_t words = n / 64 + 1;
@@ -41,16 +83,7 @@ void put_in_order(Bucket& bucket, const Weight* distances, Buffer<uint64_t>& mar
     }
 }
 
-// Memory that lasts from one search to the next.
-template <class C>
-struct Memory {
-  using Work = Scanner<C, PlainUpdate<typename C::Weight>>;
-  Work work;
-  typename Work::Bucket now;
-  Buffer<uint64_t> marks;
-};
-
-// Every distance is unreached.
+// The main loop. Every distance is unreached.
 template <class C>
 void search(Memory<C>& memory, const C& csr, typename C::Index source,
             typename C::Weight* distances, StopRule<typename C::Weight> stop, bool adapt,
@@ -61,16 +94,16 @@ void search(Memory<C>& memory, const C& csr, typename C::Index source,
   auto& ring = work.ring;
   auto& stats = work.stats;
   auto& now = memory.now;
+  const auto n = static_cast<std::size_t>(csr.n), m = static_cast<std::size_t>(csr.m);
+  const std::size_t full = m / kLongRows >= n ? n / kFullShare + 64 : ~std::size_t{0};
+  Adapter adapter(adapt, kWanted);
   distances[source] = 0;
   ring.push({source, 0});
   ++stats.pushes;
-  Adapter adapter(adapt, 32);
-  const auto n = static_cast<std::size_t>(csr.n), m = static_cast<std::size_t>(csr.m);
-  const std::size_t full = m / 16 >= n ? n / 64 + 64 : ~std::size_t{0};
   now.size = 0;
   for (;;) {
     const uint64_t number = ring.next();
-    if (number == Ring::kEmpty) {
+    if (number == Ring::kEmpty) {  // what is left lies in the far pile
       Weight low;
       if (!ring.far_least(low)) break;
       ring.deal(low);
@@ -86,12 +119,12 @@ void search(Memory<C>& memory, const C& csr, typename C::Index source,
     const uint64_t rows = stats.vertices_processed, edges = stats.edges_relaxed;
     work.repeated = 0;
     std::size_t done = 0;
-    while (done < now.size) {
+    while (done < now.size) {  // which grows by what is improved within the bucket
       const std::size_t size = now.size;
       while (done < size) {
         const std::size_t end = size - done < kPart ? size : done + kPart;
         const uint64_t before = stats.edges_relaxed;
-        work.scan(now, done, end, now);
+        work.relax(now, done, end, now);
         done = end;
         interrupt.poll(stats.edges_relaxed - before + 64);
       }

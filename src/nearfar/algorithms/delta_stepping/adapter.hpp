@@ -16,7 +16,7 @@ namespace nearfar::NEARFAR_ISA {
 
 class Adapter {
  public:
-  // `wanted`: vertices a bucket that make it long enough.
+  // `wanted`: vertices per bucket that make it long enough.
   Adapter(bool on, uint64_t wanted) : on_(on), wanted_(wanted) {}
 
   // Factor for delta after a bucket in which `rows` vertices were processed, `repeated` of them

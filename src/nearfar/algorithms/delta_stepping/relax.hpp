@@ -1,11 +1,20 @@
-// The hot loop of delta-stepping: scans the rows of queue entries, with three prefetch stages in
+// The relax step of delta-stepping: the edges of a bucket's entries, with three prefetch stages in
 // front.
 //
-// Row bounds and distance of the entry kRowAhead later, the edges of the one kEdgeAhead later, the
-// distances of the neighbours of the one kTargetAhead later. A heap cannot do this, because it
-// reveals its next vertex only after the pop. On graphs that do not fit the caches the stages hide
-// most of the latency. The Update policy says how a distance is read and lowered: plainly, or
-// atomically among workers.
+// Prefetch. While an entry is relaxed, the row bounds and the distance of the entry kRowAhead later
+// are fetched, the edges of the one kEdgeAhead later, and the distances of the neighbours of the
+// one kTargetAhead later. On graphs that do not fit the caches this hides most of the latency.
+//
+// Short rows, in relax_rows(). Whether an edge improves its target is not a branch, which would be
+// mispredicted half of the time: the improvement is noted in any case, and counted if it is one.
+// What was noted is pushed together.
+//
+// Long rows. Before every vertex is reached, relax_long() fetches the distances of a block of
+// targets and then relaxes them. Afterwards no distance is above the greatest, so sift() keeps only
+// the edges whose sum is below that bound, which are few, and relax_sifted() relaxes these once
+// there are enough of them for their memory to have arrived.
+//
+// The Update policy says how a distance is read and lowered: plainly, or atomically among workers.
 //
 // Included by *.simd.cpp only; lives in the namespace of the instruction set.
 #pragma once
@@ -16,10 +25,19 @@
 
 #include <limits>
 
-#include "cpu/buckets/bucket_ring.hpp"
+#include "cpu/bucket_ring.hpp"
 #include "cpu/search.hpp"
 
 namespace nearfar::NEARFAR_ISA {
+
+constexpr std::size_t kRowAhead = 10;
+constexpr std::size_t kEdgeAhead = 6;
+constexpr std::size_t kTargetAhead = 3;
+constexpr std::size_t kTargets = 16;  // neighbours of a row that are fetched ahead
+constexpr std::size_t kLines = 32;    // cache lines of a row that are fetched ahead
+constexpr std::size_t kShort = 16;    // edges of a row that is relaxed without branches
+constexpr std::size_t kHold = 128;    // improvements that are pushed together
+constexpr std::size_t kDense = 32;    // edges per vertex from which there is a bound
 
 // One worker: nobody else writes distances.
 template <class Weight>
@@ -86,7 +104,7 @@ NEARFAR_INLINE uint32_t at_most(const uint16_t* weights, uint16_t most) {
 }
 
 template <class C, class Update>
-class Scanner {
+class Relaxer {
  public:
   using Index = typename C::Index;
   using Weight = typename C::Weight;
@@ -94,12 +112,12 @@ class Scanner {
   using Entry = typename Ring::Entry;
   using Bucket = typename Ring::Bucket;
 
-  Scanner(const C& csr, Weight* distances, Weight limit, double delta)
+  Relaxer(const C& csr, Weight* distances, Weight limit, double delta)
       : ring(delta),
         csr_(csr),
         distances_(distances),
         limit_(limit),
-        between_(csr.m / 32 >= csr.n ? static_cast<uint64_t>(csr.n) : ~uint64_t{0}),
+        between_(csr.m / kDense >= csr.n ? static_cast<uint64_t>(csr.n) : ~uint64_t{0}),
         look_(between_) {}
 
   // Another search in the same memory, from the width that the last one came to. `touched`: null,
@@ -114,75 +132,15 @@ class Scanner {
     n_sifted_ = 0;
   }
 
-  // Relaxes the edges of from[begin..end); what lands in the current bucket goes to `fresh`, which
-  // may be `from` itself, anything else to the ring. `How`: PlainUpdate while nobody else is there.
+  // Relaxes the edges of from[begin .. end); what lands in the current bucket goes to `fresh`,
+  // which may be `from` itself, anything else to the ring. `How`: PlainUpdate while nobody else is
+  // there.
   template <class How = Update>
-  void scan(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
+  void relax(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
     if (C::packed && csr_.has_dead_ends)
-      scan_rows<How, true>(from, begin, end, fresh);
+      relax_rows<How, true>(from, begin, end, fresh);
     else
-      scan_rows<How, false>(from, begin, end, fresh);
-  }
-
-  template <class How, bool kMarked>
-  void scan_rows(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
-    for (std::size_t i = begin; i < begin + kRowAhead && i < end; ++i) fetch_row(from.data[i]);
-    for (std::size_t i = begin; i < begin + kEdgeAhead && i < end; ++i) fetch_edges(from.data[i]);
-    for (std::size_t i = begin; i < begin + kTargetAhead && i < end; ++i)
-      fetch_targets<How, kMarked>(from.data[i]);
-    Entry improved[kHold + kShort];
-    std::size_t n = 0;
-    const Weight high = ring.upper_end();
-    const bool all = touched_ != nullptr;  // dead ends have to be noted, too
-    uint64_t edges = 0, scanned = 0, pushes = 0, again = 0;
-    for (std::size_t i = begin; i < end; ++i) {
-      if (i + kRowAhead < end) {
-        fetch_row(from.data[i + kRowAhead]);
-        fetch_edges(from.data[i + kEdgeAhead]);
-        fetch_targets<How, kMarked>(from.data[i + kTargetAhead]);
-      } else {
-        if (i + kEdgeAhead < end) fetch_edges(from.data[i + kEdgeAhead]);
-        if (i + kTargetAhead < end) fetch_targets<How, kMarked>(from.data[i + kTargetAhead]);
-      }
-      const Entry entry = from.data[i];
-      const Weight d = entry.distance;
-      if (How::load(distances_ + entry.vertex) != d) continue;
-      const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
-      const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
-      ++scanned;
-      edges += row_end - row;
-      if (How::plain && row_end - row <= kShort) {
-        for (std::size_t e = row; e < row_end; ++e) {
-          const auto edge = csr_.template edge<kMarked>(e);
-          const auto sum = candidate(d, edge.weight);
-          Weight* at = distances_ + edge.target;
-          const Weight old = *at;
-          const bool better = improves(sum, old);
-          *at = better ? static_cast<Weight>(sum) : old;
-          improved[n] = Entry{edge.target, static_cast<Weight>(sum)};
-          const bool goes_on = better & (all | !edge.dead_end);
-          n += goes_on;
-          again += goes_on & (old < high);
-        }
-      } else if (bound == unreached<Weight>()) {
-        relax_long<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
-      } else {
-        sift<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
-      }
-      if (n >= kHold) {
-        enqueue(improved, n, fresh);
-        pushes += n;
-        n = 0;
-      }
-    }
-    if (n_sifted_ != 0) relax_sifted<How, kMarked>(high, fresh, again, pushes);
-    enqueue(improved, n, fresh);
-    pushes += n;
-    stats.edges_relaxed += edges;
-    stats.vertices_processed += scanned;
-    stats.stale += end - begin - scanned;
-    stats.pushes += pushes;
-    repeated += again;
+      relax_rows<How, false>(from, begin, end, fresh);
   }
 
   // Once every vertex is reached, an edge of a dense graph that leads beyond the greatest distance
@@ -216,18 +174,115 @@ class Scanner {
   uint64_t repeated = 0;  // improvements of vertices that were in the current bucket already
 
  private:
-  static constexpr std::size_t kRowAhead = 10;
-  static constexpr std::size_t kEdgeAhead = 6;
-  static constexpr std::size_t kTargetAhead = 3;
-  static constexpr std::size_t kTargets = 16;  // neighbours of a row that are fetched here
-  static constexpr std::size_t kLines = 32;    // cache lines of a row that are fetched
-  static constexpr std::size_t kShort = 16;    // edges of a row that is relaxed without branches
-  static constexpr std::size_t kHold = 128;    // improvements that are pushed together
-
   struct Sifted {
     std::size_t edge;
     Weight distance;
   };
+
+  NEARFAR_INLINE void fetch_row(const Entry& entry) const {
+    prefetch(csr_.indptr + entry.vertex);
+    prefetch(distances_ + entry.vertex);
+  }
+  NEARFAR_INLINE void fetch_edges(const Entry& entry) const {
+    const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
+    const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
+    if constexpr (C::packed) {
+      fetch_lines(csr_.edges + row, row_end - row);
+    } else if constexpr (Narrow<C>) {
+      fetch_lines(csr_.small + row, row_end - row);
+      if (bound == unreached<Weight>()) fetch_lines(csr_.indices + row, row_end - row);
+    } else {
+      fetch_lines(csr_.indices + row, row_end - row);
+      fetch_lines(csr_.weights + row, row_end - row);
+    }
+  }
+  // The first lines of a row, and of a long one all that the hardware would be late to guess.
+  template <class T>
+  NEARFAR_INLINE void fetch_lines(const T* first, std::size_t count) const {
+    const char* line = reinterpret_cast<const char*>(first);
+    const std::size_t bytes = count * sizeof(T);
+    prefetch(line);
+    prefetch(line + 64);
+    if (bytes > 128) [[unlikely]] {
+      const std::size_t most = bytes < kLines * 64 ? bytes : kLines * 64;
+      for (std::size_t at = 128; at < most; at += 64) prefetch(line + at);
+    }
+  }
+  template <class How, bool kMarked>
+  NEARFAR_INLINE void fetch_targets(const Entry& entry) const {
+    if (How::load(distances_ + entry.vertex) != entry.distance) return;
+    const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
+    const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
+    if (row_end - row > kTargets) return;  // a long row fetches its own
+    const auto fetch = [&](std::size_t e) {
+      prefetch(distances_ + csr_.template edge<kMarked>(e).target);
+    };
+    std::size_t e = row;
+    if constexpr (C::packed)  // behind a shorter row for nothing, but without a branch
+      for (; e < row + C::kSpare; ++e) fetch(e);
+    for (; e < row_end; ++e) fetch(e);
+  }
+
+  template <class How, bool kMarked>
+  void relax_rows(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
+    for (std::size_t i = begin; i < begin + kRowAhead && i < end; ++i) fetch_row(from.data[i]);
+    for (std::size_t i = begin; i < begin + kEdgeAhead && i < end; ++i) fetch_edges(from.data[i]);
+    for (std::size_t i = begin; i < begin + kTargetAhead && i < end; ++i)
+      fetch_targets<How, kMarked>(from.data[i]);
+    Entry improved[kHold + kShort];
+    std::size_t n = 0;
+    const Weight high = ring.upper_end();
+    const bool all = touched_ != nullptr;  // dead ends have to be noted, too
+    uint64_t edges = 0, rows = 0, pushes = 0, again = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      if (i + kRowAhead < end) {
+        fetch_row(from.data[i + kRowAhead]);
+        fetch_edges(from.data[i + kEdgeAhead]);
+        fetch_targets<How, kMarked>(from.data[i + kTargetAhead]);
+      } else {
+        if (i + kEdgeAhead < end) fetch_edges(from.data[i + kEdgeAhead]);
+        if (i + kTargetAhead < end) fetch_targets<How, kMarked>(from.data[i + kTargetAhead]);
+      }
+      const Entry entry = from.data[i];
+      const Weight d = entry.distance;
+      if (How::load(distances_ + entry.vertex) != d) continue;
+      const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
+      const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
+      ++rows;
+      edges += row_end - row;
+      if (How::plain && row_end - row <= kShort) {
+        for (std::size_t e = row; e < row_end; ++e) {
+          const auto edge = csr_.template edge<kMarked>(e);
+          const auto sum = candidate(d, edge.weight);
+          Weight* at = distances_ + edge.target;
+          const Weight old = *at;
+          const bool better = improves(sum, old);
+          *at = better ? static_cast<Weight>(sum) : old;
+          improved[n] = Entry{edge.target, static_cast<Weight>(sum)};
+          const bool goes_on = better & (all | !edge.dead_end);
+          n += goes_on;
+          again += goes_on & (old < high);
+        }
+      } else if (bound == unreached<Weight>()) {
+        relax_long<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
+      } else {
+        sift<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
+      }
+      if (n >= kHold) {
+        enqueue(improved, n, fresh);
+        pushes += n;
+        n = 0;
+      }
+    }
+    if (n_sifted_ != 0) relax_sifted<How, kMarked>(high, fresh, again, pushes);
+    enqueue(improved, n, fresh);
+    pushes += n;
+    stats.edges_relaxed += edges;
+    stats.vertices_processed += rows;
+    stats.stale += end - begin - rows;
+    stats.pushes += pushes;
+    repeated += again;
+  }
 
   // A row of many edges: the distances of a block of targets are fetched before the first is used.
   // A function of its own, so that the loops have the registers to themselves.
@@ -350,54 +405,10 @@ class Scanner {
     for (std::size_t i = 0; i < n; ++i) touched_->push(improved[i].vertex);
   }
 
-  NEARFAR_INLINE void fetch_row(const Entry& entry) const {
-    prefetch(csr_.indptr + entry.vertex);
-    prefetch(distances_ + entry.vertex);
-  }
-  NEARFAR_INLINE void fetch_edges(const Entry& entry) const {
-    const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
-    const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
-    if constexpr (C::packed) {
-      fetch_lines(csr_.edges + row, row_end - row);
-    } else if constexpr (Narrow<C>) {
-      fetch_lines(csr_.small + row, row_end - row);
-      if (bound == unreached<Weight>()) fetch_lines(csr_.indices + row, row_end - row);
-    } else {
-      fetch_lines(csr_.indices + row, row_end - row);
-      fetch_lines(csr_.weights + row, row_end - row);
-    }
-  }
-  // The first lines of a row, and of a long one all that the hardware would be late to guess.
-  template <class T>
-  NEARFAR_INLINE void fetch_lines(const T* first, std::size_t count) const {
-    const char* line = reinterpret_cast<const char*>(first);
-    const std::size_t bytes = count * sizeof(T);
-    prefetch(line);
-    prefetch(line + 64);
-    if (bytes > 128) [[unlikely]] {
-      const std::size_t most = bytes < kLines * 64 ? bytes : kLines * 64;
-      for (std::size_t at = 128; at < most; at += 64) prefetch(line + at);
-    }
-  }
-  template <class How, bool kMarked>
-  NEARFAR_INLINE void fetch_targets(const Entry& entry) const {
-    if (How::load(distances_ + entry.vertex) != entry.distance) return;
-    const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
-    const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
-    if (row_end - row > kTargets) return;  // a long row fetches its own
-    const auto fetch = [&](std::size_t e) {
-      prefetch(distances_ + csr_.template edge<kMarked>(e).target);
-    };
-    std::size_t e = row;
-    if constexpr (C::packed)  // behind a shorter row for nothing, but without a branch
-      for (; e < row + C::kSpare; ++e) fetch(e);
-    for (; e < row_end; ++e) fetch(e);
-  }
-
   const C& csr_;
   Weight* distances_;
   Weight limit_;
-  uint64_t between_;  // edges, two looks at the bound
+  uint64_t between_;  // edges from one look at the greatest distance to the next
   uint64_t look_;
   Buffer<Index>* touched_ = nullptr;
   std::size_t n_sifted_ = 0;

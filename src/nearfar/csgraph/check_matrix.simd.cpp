@@ -1,11 +1,11 @@
 // One pass over the edges of a matrix that nobody has validated, at the speed of memory.
 //
-// It takes a small part of the search that follows. With long rows it also copies weights that are
-// whole and small into a byte or two each: the search then reads less than half of the memory, and
-// in int32.
-#include <limits>
+// It takes a small part of the search that follows (search_matrix.cpp). With long rows it also
+// copies weights that are whole and small into a byte or two each: the search then reads less than
+// half of the memory, and in int32.
+#include "csgraph/check_matrix.hpp"
 
-#include "algorithms/delta_stepping/solve.hpp"
+#include <limits>
 
 namespace nearfar::NEARFAR_ISA {
 namespace {
@@ -35,7 +35,7 @@ NEARFAR_INLINE auto greatest_lane(const Vector& lanes) {
 
 }  // namespace
 
-EdgeFacts look_over(const BareCsr& csr) {
+EdgeFacts check_edges(const BareCsr& csr) {
   const auto m = static_cast<std::size_t>(csr.m);
   Doubles low = {}, high = {};
   Targets top = {};
@@ -61,7 +61,7 @@ EdgeFacts look_over(const BareCsr& csr) {
 }
 
 template <class Small>
-bool narrow_weights(const BareCsr& csr, Small* out, EdgeFacts& facts) {
+bool check_and_narrow(const BareCsr& csr, Small* out, EdgeFacts& facts) {
   constexpr std::size_t kBlock = 128;  // edges between two looks at whether it goes well
   const auto m = static_cast<std::size_t>(csr.m);
   Targets top = {};
@@ -97,20 +97,7 @@ bool narrow_weights(const BareCsr& csr, Small* out, EdgeFacts& facts) {
   return true;
 }
 
-template <class Small>
-bool narrow_weights(const int32_t* weights, std::size_t m, Small* out) {
-  int32_t all = 0;
-  for (std::size_t e = 0; e < m; ++e) {
-    all |= weights[e];
-    out[e] = static_cast<Small>(weights[e]);
-  }
-  return (all & ~int32_t{std::numeric_limits<Small>::max()}) == 0;
-}
-
-#define NEARFAR_INSTANTIATE(Small)                                         \
-  template bool narrow_weights<Small>(const BareCsr&, Small*, EdgeFacts&); \
-  template bool narrow_weights<Small>(const int32_t*, std::size_t, Small*);
-NEARFAR_INSTANTIATE(uint8_t)
-NEARFAR_INSTANTIATE(uint16_t)
+template bool check_and_narrow(const BareCsr&, uint8_t*, EdgeFacts&);
+template bool check_and_narrow(const BareCsr&, uint16_t*, EdgeFacts&);
 
 }  // namespace nearfar::NEARFAR_ISA

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "cpu/buckets/sequential.hpp"
+#include "algorithms/delta_stepping/delta_stepping.hpp"
 
 namespace nearfar {
 
@@ -42,11 +42,18 @@ inline double first_delta(const C& csr) {
 }
 
 template <class C>
-inline DeltaPlan plan_for(const C& csr, std::optional<double> delta, double least) {
+inline DeltaPlan plan_for(const C& csr, std::optional<double> delta, double least = 0) {
   DeltaPlan plan{delta ? *delta : first_delta(csr), !delta};
   // Neither delta nor its inverse may overflow.
   plan.delta = std::clamp(std::max(plan.delta, least), 1e-300, 1e300);
   return plan;
+}
+
+// Workers keep one common width, so one that would spread the pending distances over too many
+// buckets is widened beforehand and not on the way.
+template <class C>
+inline DeltaPlan shared_plan_for(const C& csr, std::optional<double> delta, double max_weight) {
+  return plan_for(csr, delta, max_weight / 8192);
 }
 
 }  // namespace nearfar
