@@ -35,14 +35,14 @@ import numpy as np
 import nearfar
 from ablation_tricks import ATTENDANCE, DICT_VALUES, TRICKS, Builds, Trick
 from nearfar import _cpu
-from nearfar.bench.environment import environment
-from nearfar.bench.report import table, write_json
-from nearfar.bench.suite import SUITE, draw_sources, load
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import table, write_json
+from nearfar.lab.bench.suite import SUITE, draw_sources, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 SCHEMA = "nearfar-ablation/1"
 WITH_ALL = "with all"
