@@ -75,6 +75,8 @@ def test_what_an_edit_compiles_anew() -> None:
     everything = builds.to_compile({"cpu/view.hpp"}, depends)
     assert everything == sorted(set(depends) - {"cpu/proof.cpp"})
     assert builds.to_compile({"memory.py"}, depends) == []
+    with pytest.raises(LookupError, match="something to compile"):
+        builds.to_compile({"cpu/nobody.hpp"}, depends)
 
 
 def part(**ratios: float) -> dict[str, Any]:
