@@ -243,22 +243,29 @@ def to_compile(edited: set[str], depends: dict[str, set[str]]) -> list[str]:
     list of str
         An edited unit itself; of those that include an edited header, the family's and the one
         that bears the header's name.
+
+    Raises
+    ------
+    LookupError
+        For C++ that no unit includes.
     """
     stems = {re.sub(r"\.hpp$", "", name) for name in edited}
-    return sorted(
+    units = sorted(
         unit
         for unit, included in depends.items()
         if unit in edited
         or (included & edited and (unit.startswith(FAMILY) or unit.split(".")[0] in stems))
     )
+    if not units and any(name.endswith((".cpp", ".hpp")) for name in edited):
+        raise LookupError(f"expected something to compile after an edit of {sorted(edited)}")
+    return units
 
 
 def run(words: list[str], folder: Path) -> str:
     """Output of a program that has to succeed; those beside the interpreter come first."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    done = subprocess.run(
-        words, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True
-    )
+    around = dict(os.environ)
+    around["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{around['PATH']}"
+    done = subprocess.run(words, cwd=folder, env=around, capture_output=True, text=True)
     if done.returncode:
         said = (done.stdout + done.stderr)[-3000:]
         raise SystemExit(f"{shlex.join(words)[:200]} failed in {folder}:\n{said}")
@@ -338,7 +345,9 @@ class Builds:
                 continue
             level = re.search(r"simd_(\w+)\.dir", one["output"])
             if level is None or level[1] == self.level:
-                commands[unit] = one
+                # Relative to the build's folder, as Ninja has it; CMake may give it absolute.
+                output = (build / one["output"]).relative_to(build).as_posix()
+                commands[unit] = {**one, "output": output}
         units = {one["output"]: unit for unit, one in commands.items()}
         depends: dict[str, set[str]] = {}
         unit = None

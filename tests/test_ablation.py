@@ -75,11 +75,13 @@ def test_what_an_edit_compiles_anew() -> None:
     everything = builds.to_compile({"cpu/view.hpp"}, depends)
     assert everything == sorted(set(depends) - {"cpu/proof.cpp"})
     assert builds.to_compile({"memory.py"}, depends) == []
+    with pytest.raises(LookupError, match="something to compile"):
+        builds.to_compile({"cpu/nobody.hpp"}, depends)
 
 
 def part(**ratios: float) -> dict[str, Any]:
     return {
-        name.replace("_", " "): {"ratio": ratio, "least_ms": 10 * ratio}
+        name.replace("_", " "): {"ratio": ratio, "ratio_of_medians": ratio, "least_ms": 10 * ratio}
         for name, ratio in {"with_all": 1.0, **ratios}.items()
     }
 
@@ -106,6 +108,12 @@ def test_tricks_that_do_not_pay_anywhere() -> None:
     names = {"integers": part(**{"dict values in place": 1.0})}
     networkx = {"names": names}
     assert script.not_paying(data(busy=crowded, networkx=networkx)) == ["a", "dict values in place"]
+
+
+def test_a_trick_pays_where_least_and_median_times_agree() -> None:
+    crowded = {"graph": "small", "tricks": part(attendance=1.9)}
+    crowded["tricks"]["attendance"]["ratio_of_medians"] = 1.04
+    assert "attendance" in script.not_paying(data(busy=crowded))
 
 
 def test_tables_have_a_row_per_trick_and_a_column_per_graph() -> None:
