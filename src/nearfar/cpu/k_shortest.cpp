@@ -15,10 +15,10 @@
 #include <cmath>
 #include <queue>
 #include <set>
-#include <stdexcept>
 #include <vector>
 
 #include "cpu/bindings.hpp"
+#include "cpu/errors.hpp"
 #include "cpu/interrupt.hpp"
 
 namespace nearfar {
@@ -121,7 +121,7 @@ class KShortest {
   Weight add(Weight a, Weight b) const {
     const Weight sum = saturating_add(a, b);
     if constexpr (!kFloat)
-      if (sum == unreached<Weight>()) throw std::overflow_error("a path does not fit 64 bits");
+      if (sum == unreached<Weight>()) throw DistanceOverflow("a path does not fit 64 bits");
     return sum;
   }
 

@@ -83,10 +83,10 @@ void parse_arcs(Cursor& cursor, Problem& problem, Arcs<Index>& arcs, Ticker& tic
     }
   }
   if (arcs.sources.size() != m)
-    throw ParseError(problem.line, "the problem line promises " + std::to_string(m) +
-                                       " edges, but the file has " +
-                                       std::to_string(arcs.sources.size()) +
-                                       ": it may be cut short");
+    throw FormatError(problem.line, "the problem line promises " + std::to_string(m) +
+                                        " edges, but the file has " +
+                                        std::to_string(arcs.sources.size()) +
+                                        ": it may be cut short");
 }
 
 nb::object parse_dimacs(const Bytes& data, nb::object progress) {
@@ -197,8 +197,8 @@ nb::object parse_dimacs_coordinates(const Bytes& data, nb::object progress) {
     }
     if (n < 0) cursor.fail("no problem line (`p aux sp co vertices`) in the file");
     if (seen != n)
-      throw ParseError(header, "the problem line promises " + std::to_string(n) +
-                                   " vertices, but the file has " + std::to_string(seen));
+      throw FormatError(header, "the problem line promises " + std::to_string(n) +
+                                    " vertices, but the file has " + std::to_string(seen));
     ticker.finish();
   }
   return own(std::move(xy));

@@ -115,7 +115,7 @@ class EdgeList {
         PyObject* text = PyUnicode_DecodeUTF8(name.data(), Py_ssize_t(name.size()), "strict");
         if (text == nullptr) {
           PyErr_Clear();
-          throw ParseError(0, "vertex name " + quoted(name) + " is not UTF-8 text");
+          throw FormatError(0, "vertex name " + quoted(name) + " is not UTF-8 text");
         }
         names.append(nb::steal(text));
       }

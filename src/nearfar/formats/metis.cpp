@@ -101,9 +101,9 @@ void parse_rows(Cursor& cursor, Metis& graph, Ticker& ticker) {
   }
   const auto entries = int64_t(graph.indices.size());
   if (entries != 2 * graph.m && entries + graph.loops != 2 * graph.m)
-    throw ParseError(graph.line, "the header promises " + std::to_string(graph.m) +
-                                     " edges, that is " + std::to_string(2 * graph.m) +
-                                     " neighbours, but the lines have " + std::to_string(entries));
+    throw FormatError(graph.line, "the header promises " + std::to_string(graph.m) +
+                                      " edges, that is " + std::to_string(2 * graph.m) +
+                                      " neighbours, but the lines have " + std::to_string(entries));
   graph.symmetric = balance == 0;
 }
 

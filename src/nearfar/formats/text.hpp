@@ -13,23 +13,17 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cpu/bindings.hpp"
+#include "cpu/errors.hpp"
 
 namespace nearfar::text {
 
 using Bytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-// Reaches Python as nearfar._cpu.ParseError with the text "<line>|<message>"; line 0 means none.
-struct ParseError : std::runtime_error {
-  ParseError(int64_t line, const std::string& message)
-      : std::runtime_error(std::to_string(line) + "|" + message) {}
-};
 
 // A piece of the file made fit for an error message: at most 40 characters, printable.
 inline std::string quoted(std::string_view piece) {
@@ -117,7 +111,7 @@ class Cursor {
   }
   void advance_to(const char* position) { p_ = position; }
 
-  [[noreturn]] void fail(const std::string& message) const { throw ParseError(line_, message); }
+  [[noreturn]] void fail(const std::string& message) const { throw FormatError(line_, message); }
 
   // Nothing but blanks may follow; then the next line.
   void end_line(const char* what) {
@@ -255,20 +249,20 @@ inline nb::object WeightColumn::take() {
 // vertices of which nearly all would be isolated is a damaged header, and allocating for it may
 // take the machine.
 inline void check_vertex_count(int64_t line, int64_t n, size_t file_bytes) {
-  if (n < 0) throw ParseError(line, "negative number of vertices");
+  if (n < 0) throw FormatError(line, "negative number of vertices");
   if (n > (int64_t(1) << 24) && static_cast<uint64_t>(n) / 64 > file_bytes)
-    throw ParseError(line, "the header promises " + std::to_string(n) +
-                               " vertices, but the whole file has only " +
-                               std::to_string(file_bytes) + " bytes");
+    throw FormatError(line, "the header promises " + std::to_string(n) +
+                                " vertices, but the whole file has only " +
+                                std::to_string(file_bytes) + " bytes");
 }
 
 // Refuses an edge count that needs more bytes than the file has.
 inline void check_edge_count(int64_t line, int64_t m, int64_t bytes_each, size_t file_bytes) {
-  if (m < 0) throw ParseError(line, "negative number of edges");
+  if (m < 0) throw FormatError(line, "negative number of edges");
   if (static_cast<uint64_t>(m) > (file_bytes + 2) / static_cast<uint64_t>(bytes_each))
-    throw ParseError(line, "the header promises " + std::to_string(m) +
-                               " edges, but the whole file has only " + std::to_string(file_bytes) +
-                               " bytes");
+    throw FormatError(line, "the header promises " + std::to_string(m) +
+                                " edges, but the whole file has only " +
+                                std::to_string(file_bytes) + " bytes");
 }
 
 }  // namespace nearfar::text

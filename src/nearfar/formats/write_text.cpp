@@ -139,7 +139,6 @@ nb::bytes format_coordinates(
 }  // namespace
 
 NEARFAR_BIND(m) {
-  nb::exception<ParseError>(m, "ParseError", PyExc_ValueError);
   m.def("format_rows", &format_rows, nb::arg("view"), nb::arg("first"), nb::arg("last"),
         nb::arg("prefix"), nb::arg("separator"), nb::arg("base"), nb::arg("keep"),
         nb::arg("weights"), nb::arg("name_offsets").none() = nb::none(),
