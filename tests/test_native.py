@@ -1,6 +1,9 @@
-"""The native module's boundary: errors of C++ arrive as the library's own classes."""
+"""The native module's boundary: typed errors, and stubs that say what the module has."""
 
 from __future__ import annotations
+
+import ast
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,3 +37,23 @@ def test_a_path_beyond_64_bits_is_an_overflow_of_ours() -> None:
     graph = nearfar.Graph.from_edges([0, 0, 2], [1, 2, 1], weights)
     with pytest.raises(DistanceOverflowError, match="64 bits"):
         nearfar.k_shortest_paths(graph, 0, 1, 2)
+
+
+def test_the_stubs_name_what_the_module_has() -> None:
+    """They are generated with the module; a stale or missing file would leave mypy blind."""
+    stub = ast.parse((Path(nearfar.__file__).parent / "_cpu.pyi").read_text())
+    named = {node.name for node in stub.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    there = {name for name, value in vars(_cpu).items() if callable(value) and name[0] != "_"}
+    assert named == there
+    untyped = [
+        node.name
+        for node in ast.walk(stub)
+        if isinstance(node, ast.FunctionDef)
+        and (node.returns is None or any(a.arg.startswith("arg") for a in node.args.posonlyargs))
+    ]
+    assert untyped == []
+
+
+def test_a_limit_on_integers_is_whole() -> None:
+    with pytest.raises(TypeError, match="whole"):
+        _cpu.mask_above(np.zeros(1, dtype=np.int32), 1.5)

@@ -62,7 +62,7 @@ void skip_value(Walker& walker, uint64_t type) {
   }
 }
 
-nb::object parse_graph_tool(const Bytes& data) {
+Fields parse_graph_tool(const Bytes& data) {
   Walker walker(data);
   walker.skip(6);  // the magic, checked by the caller
   const uint64_t version = walker.number(1);
@@ -109,8 +109,8 @@ nb::object parse_graph_tool(const Bytes& data) {
   out["n"] = n;
   out["directed"] = directed;
   out["comment"] = nb::bytes(comment.data(), comment.size());
-  out["sources"] = own(std::move(sources));
-  out["targets"] = own(std::move(targets));
+  out["sources"] = as_numpy(std::move(sources));
+  out["targets"] = as_numpy(std::move(targets));
   out["maps"] = maps;
   return out;
 }

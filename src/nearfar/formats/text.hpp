@@ -8,11 +8,14 @@
 // to let Ctrl-C through.
 #pragma once
 
+#include <nanobind/stl/optional.h>
+
 #include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +27,7 @@
 namespace nearfar::text {
 
 using Bytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Progress = std::optional<nb::typed<nb::callable, void(int64_t, int64_t)>>;
 
 // A piece of the file made fit for an error message: at most 40 characters, printable.
 inline std::string quoted(std::string_view piece) {
@@ -32,10 +36,10 @@ inline std::string quoted(std::string_view piece) {
   return shown + (piece.size() > 40 ? "...'" : "'");
 }
 
-// Calls progress(done, total) in bytes and polls for Ctrl-C. progress may be None.
+// Calls progress(done, total) in bytes and polls for Ctrl-C.
 class Ticker {
  public:
-  Ticker(nb::object progress, const char* begin, const char* end)
+  Ticker(Progress progress, const char* begin, const char* end)
       : progress_(std::move(progress)), begin_(begin), end_(end), next_(begin + kStep) {}
 
   void at(const char* position) {
@@ -54,11 +58,11 @@ class Ticker {
   void report(const char* position) {
     nb::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (!progress_.is_none())
-      progress_(static_cast<int64_t>(position - begin_), static_cast<int64_t>(end_ - begin_));
+    if (progress_)
+      (*progress_)(static_cast<int64_t>(position - begin_), static_cast<int64_t>(end_ - begin_));
   }
 
-  nb::object progress_;
+  Progress progress_;
   const char* begin_;
   const char* end_;
   const char* next_;
@@ -225,24 +229,17 @@ class WeightColumn {
   std::vector<double> reals_;
 };
 
-// A NumPy array that owns the vector. Needs the GIL.
-template <class T>
-nb::object own(std::vector<T>&& values) {
-  auto* kept = new std::vector<T>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
-}
-
 template <class To, class From>
 std::vector<To> narrowed(const std::vector<From>& values) {
   return std::vector<To>(values.begin(), values.end());
 }
 
 inline nb::object WeightColumn::take() {
-  if (real_) return own(std::move(reals_));
+  if (real_) return nb::cast(as_numpy(std::move(reals_)));
   bool small = true;
   for (int64_t w : whole_) small &= w == static_cast<int32_t>(w);
-  return small ? own(narrowed<int32_t>(whole_)) : own(std::move(whole_));
+  return small ? nb::cast(as_numpy(narrowed<int32_t>(whole_)))
+               : nb::cast(as_numpy(std::move(whole_)));
 }
 
 // Refuses a vertex count that no file of this size can mean: a graph of more than 16 million
