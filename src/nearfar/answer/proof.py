@@ -22,17 +22,29 @@ __all__ = ["certify", "verify"]
 
 _BROKEN = {
     Flaw.source_distance: "the source {v} has distance {dv}, not 0",
-    Flaw.impossible_distance: "vertex {v} has distance {dv}, which no path with these weights can have",
+    Flaw.impossible_distance: (
+        "vertex {v} has distance {dv}, which no path with these weights can have"
+    ),
     Flaw.beyond_limit: "vertex {v} has distance {dv}, beyond the limit {limit}",
     Flaw.missed: "vertex {v} is unreached, but the edge from {u} (distance {du}) reaches it",
-    Flaw.not_shortest: "vertex {v} has distance {dv}, but the edge from {u} (distance {du}) gives a shorter one",
+    Flaw.not_shortest: (
+        "vertex {v} has distance {dv}, but the edge from {u} (distance {du}) gives a shorter one"
+    ),
     Flaw.source_predecessor: "the source {v} has predecessor {u}: it must have none",
     Flaw.overflow: "the distance of vertex {v} through {u} (distance {du}) does not fit the dtype",
     Flaw.no_vertex: "vertex {v} has predecessor {u}, which is no vertex",
-    Flaw.no_predecessor: "vertex {v} has distance {dv}, but no predecessor with a tight edge leads to it",
-    Flaw.unreached_predecessor: "vertex {v} (distance {dv}) has predecessor {u}: unreached vertices have and are none",
-    Flaw.not_tight: "no edge from the predecessor {u} (distance {du}) gives vertex {v} its distance {dv}",
-    Flaw.circle: "the predecessors of vertex {v} run in a circle through {u} and never reach the source",
+    Flaw.no_predecessor: (
+        "vertex {v} has distance {dv}, but no predecessor with a tight edge leads to it"
+    ),
+    Flaw.unreached_predecessor: (
+        "vertex {v} (distance {dv}) has predecessor {u}: unreached vertices have and are none"
+    ),
+    Flaw.not_tight: (
+        "no edge from the predecessor {u} (distance {du}) gives vertex {v} its distance {dv}"
+    ),
+    Flaw.circle: (
+        "the predecessors of vertex {v} run in a circle through {u} and never reach the source"
+    ),
 }
 
 
@@ -137,7 +149,9 @@ def _without_limit(
         u = open_.pop()
         for v in children[first[u] : first[u + 1]].tolist():
             if step[v] == none:
-                raise ProofError(_BROKEN[Flaw.not_tight].format(u=u, v=v, du=whole[u], dv=values[v]))
+                raise ProofError(
+                    _BROKEN[Flaw.not_tight].format(u=u, v=v, du=whole[u], dv=values[v])
+                )
             if whole[v] == none:  # all but the source
                 whole[v] = whole[u] + step[v]
                 open_.append(v)
