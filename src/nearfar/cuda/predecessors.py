@@ -9,6 +9,7 @@ import numpy as np
 from nearfar.cuda.device_graph import C_NAMES, device_graph
 from nearfar.cuda.sorted_rows import SEGMENT, rows_are_sorted
 from nearfar.errors import SolverError
+from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ __all__ = ["device_predecessors", "mask_above"]
 _THREADS = 256
 _TALLY = np.dtype([("reached", np.uint64), ("filled", np.uint64), ("greatest", np.uint64)])
 _CONTROL_BYTES = 384  # struct LevelControl
+_PASS: Slot[_Pass] = Slot("predecessors")
 _STATUS_AT = 128
 _LEAST_SPAN, _TURNS = 512, 4  # edges a warp takes at a time; such turns a warp
 _MOST_ROWS = 32_768  # of the grid's y
@@ -89,12 +91,8 @@ class _Pass:
 
 def _pass(graph: Graph, device: DeviceGraph) -> _Pass:
     is_sorted = rows_are_sorted(graph, device)
-    held = graph.cache.setdefault("cuda_predecessors", {})
     key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype, is_sorted)
-    if key not in held:
-        held.clear()  # one form a graph
-        held[key] = _Pass(graph, device, is_sorted)
-    return held[key]  # type: ignore[no-any-return]
+    return _PASS.of(graph, lambda: _Pass(graph, device, is_sorted), key, alone=True)
 
 
 def device_predecessors(

@@ -14,7 +14,7 @@ import numpy as np
 from nearfar.errors import GraphError
 from nearfar.graph.build import index_dtype, refuse_index, refuse_row, refuse_weight
 from nearfar.graph.dtypes import WEIGHT_DTYPES
-from nearfar.graph.graph import Graph
+from nearfar.graph.graph import AS_TYPE, Graph
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class DeviceArraysGraph(Graph):
         self.device_arrays = indptr, indices, weights
         self._scan = scan
         self.directed, self.on_device = bool(directed), True
-        self.attributes, self.cache = {}, {}
+        self.attributes, self._kept = {}, {}
         self.vertex_names = self.coordinates = None
 
     def __getattr__(self, name: str) -> Any:
@@ -140,23 +140,24 @@ class DeviceArraysGraph(Graph):
         return runtime.download(indices[cp.asarray(places)])
 
     def astype(self, dtype: Any) -> Graph:
-        """The graph with weights of another dtype, made on the device and cached a dtype."""
+        """The graph with weights of another dtype, made on the device and kept."""
         dtype = np.dtype(dtype)
         indptr, indices, weights = self.device_arrays
         if dtype not in WEIGHT_DTYPES:
             return super().astype(dtype)  # which refuses it
         if weights is not None and dtype == weights.dtype:
             return self
-        key = f"astype:{dtype.name}"
-        if key not in self.cache:
+
+        def make() -> Graph:
             given = runtime.cupy().ones(self.n_edges, np.int32) if weights is None else weights
             changed = given.astype(dtype)
             if dtype.kind == "i" and not bool((changed == given).all()):
                 raise GraphError(
                     f"the weights do not fit {dtype} exactly: round or scale them first"
                 )
-            self.cache[key] = DeviceArraysGraph(indptr, indices, changed, directed=self.directed)
-        return self.cache[key]  # type: ignore[no-any-return]
+            return DeviceArraysGraph(indptr, indices, changed, directed=self.directed)
+
+        return AS_TYPE.of(self, make, dtype)
 
     def without_weights(self) -> Graph:
         """The same edges, each counting 1, over the same arrays."""

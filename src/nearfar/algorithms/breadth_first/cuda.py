@@ -11,6 +11,7 @@ import numpy as np
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.whole_solve import WholeSolve, read_records, row_lanes
 from nearfar.errors import OptionError, SolverError
+from nearfar.graph.slots import Slot
 from nearfar.registry import Answer, variant
 from nearfar.system.devices import runtime
 
@@ -37,6 +38,7 @@ STEPS_BEYOND = 2  # the watchdog: a step finds at least one vertex
 QUEUE_SHARE = 2  # vertices over the entries of a queue when running ahead
 # Compile-time constants to override, for measuring.
 KNOBS: dict[str, int] = {}
+_SEARCHER: Slot[_Searcher] = Slot("breadth-first search")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +181,12 @@ def _sweeps(graph: Graph, options: BreadthFirstOptions) -> bool:
 def _searcher(
     graph: Graph, device: DeviceGraph, reverse: DeviceGraph | None, ahead: bool
 ) -> _Searcher:
-    held = graph.cache.setdefault("breadth_first_cuda", {})
-    where = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype)
-    key = (*where, reverse is None, ahead)
-    if key not in held:
-        held.clear()  # one set a graph
+    def make() -> _Searcher:
         width = (4 if graph.max_degree <= 4 else 8) if ahead else 0
-        held[key] = _Searcher(device, reverse, graph.directed, width)
-    return held[key]  # type: ignore[no-any-return]
+        return _Searcher(device, reverse, graph.directed, width)
+
+    where = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype)
+    return _SEARCHER.of(graph, make, (*where, reverse is None, ahead), alone=True)
 
 
 @variant(
@@ -213,7 +213,7 @@ def breadth_first(
     device = device_graph(graph)
     if not graph.directed:
         reverse: DeviceGraph | None = device
-    elif options.transpose or "transpose" in graph.cache:
+    elif options.transpose or graph.has_transpose:
         reverse = device_graph(graph.transpose())
     else:
         reverse = None

@@ -14,6 +14,7 @@ import numpy as np
 from nearfar.cuda.whole_solve import WholeSolve, read_records
 from nearfar.errors import SolverError
 from nearfar.graph.dtypes import limit_in_dtype, unreached_value
+from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.registry import Workspace
 
-__all__ = ["STAGE", "STEP_KINDS", "Engine", "Shape", "TooNarrow", "most_steps"]
+__all__ = ["PLAIN_ENGINE", "STAGE", "STEP_KINDS", "Engine", "Shape", "TooNarrow", "most_steps"]
 
 STAGE = 128  # kStage of one_launch_rows.cuh
 STEP_KINDS = ("split", "grid", "local", "rescan", "pull")  # enum StepKind there
@@ -32,6 +33,7 @@ _CONTROL_BYTES = 1024
 _SOLVE_FIELDS = 17  # of struct Solve, 8 bytes each
 _FITS_L1 = 1 << 19  # bytes
 _TOO_NARROW = 2  # kTooNarrow
+PLAIN_ENGINE: Slot[Engine] = Slot("near-far in one launch")
 
 
 class TooNarrow(Exception):
