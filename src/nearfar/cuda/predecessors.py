@@ -11,6 +11,7 @@ from nearfar.cuda.sorted_rows import SEGMENT, rows_are_sorted
 from nearfar.errors import SolverError
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
+from nearfar.system.devices.structs import struct_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["device_predecessors", "mask_above"]
 
 _THREADS = 256
-_TALLY = np.dtype([("reached", np.uint64), ("filled", np.uint64), ("greatest", np.uint64)])
-_CONTROL_BYTES = 384  # struct LevelControl
+_KERNELS = "cuda/tight_edges.cuh"
 _PASS: Slot[_Pass] = Slot("predecessors")
-_STATUS_AT = 128
 _LEAST_SPAN, _TURNS = 512, 4  # edges a warp takes at a time; such turns a warp
 _MOST_ROWS = 32_768  # of the grid's y
 ROUNDS_BEYOND = 2  # the watchdog: a round takes at least one vertex
+
+
+def _tally() -> np.dtype[Any]:
+    return struct_dtype(_KERNELS, "Tally")
 
 
 class _Pass:
@@ -47,7 +50,7 @@ class _Pass:
             "COUNTED": int(self.counted),
             "SEGMENT": SEGMENT,
         }
-        program = runtime.program("cuda/tight_edges.cuh", macros)
+        program = runtime.program(_KERNELS, macros)
         self._start = program.kernel("tight_start")
         self._edges = program.kernel("tight_edges")
         self.levels = program.kernel("tight_levels")
@@ -70,11 +73,11 @@ class _Pass:
         cp = runtime.cupy()
         device, null = self.device, np.uint64(0)
         n, m = np.int64(device.n), np.int64(device.m)
-        self.tallies = cp.empty(k * _TALLY.itemsize, dtype=np.uint8)
+        self.tallies = cp.empty(k * _tally().itemsize, dtype=np.uint8)
         self.codes = cp.empty(k * device.n if self.narrow else 0, dtype=np.uint8)
         for first in range(0, k, _MOST_ROWS):
             many = min(k - first, _MOST_ROWS)
-            tallies = self.tallies[first * _TALLY.itemsize :]
+            tallies = self.tallies[first * _tally().itemsize :]
             codes = self.codes[first * device.n :] if self.narrow else None
             width = max(min(self.blocks, -(-device.n // _THREADS)) // many, 1)
             start = runtime.Launch(
@@ -130,7 +133,7 @@ def device_predecessors(
     device = device_graph(graph)
     n, m, k = device.n, device.m, len(sources)
     advice = "ask for predecessors of fewer sources, or on the host: device='cpu'"
-    each = n * (device.vertex_dtype.itemsize + 1) + _TALLY.itemsize
+    each = n * (device.vertex_dtype.itemsize + 1) + _tally().itemsize
     runtime.require_memory(k * each, advice)
     made = _pass(graph, device)
     made.prepare(k)
@@ -153,7 +156,7 @@ def device_predecessors(
     if graph.n_negative:
         by_levels = list(range(k))
     elif made.counted:
-        seen = made.tallies.get().view(_TALLY)
+        seen = made.tallies.get().view(_tally())
         by_levels = np.flatnonzero(seen["reached"] > seen["filled"] + 1).tolist()
     if by_levels and m:
         made.timer.start()
@@ -176,7 +179,8 @@ def _by_levels(
     cp = runtime.cupy()
     n = device.n
     runtime.require_memory(n * (4 + device.vertex_dtype.itemsize), "ask on the host: device='cpu'")
-    control = cp.zeros(_CONTROL_BYTES, dtype=np.uint8)
+    kind = struct_dtype(_KERNELS, "LevelControl")
+    control = cp.zeros(kind.itemsize, dtype=np.uint8)
     arguments = (np.int64(n), device.offsets, device.edges, distance, np.int64(source), predecessor)
     scratch = (cp.empty(n, dtype=np.int32), cp.empty(n, dtype=device.vertex_dtype), control)
     made.levels(
@@ -185,7 +189,7 @@ def _by_levels(
         (*arguments, *scratch, np.int64(n + ROUNDS_BEYOND)),
         cooperative=True,
     )
-    if int(control[_STATUS_AT : _STATUS_AT + 8].get().view(np.int64)[0]):
+    if control.get().view(kind)["status"][0]:
         raise SolverError(
             f"predecessors were not found within {n + ROUNDS_BEYOND} rounds: check the device "
             "with `nearfar doctor`"
