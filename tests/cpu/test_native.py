@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from fractions import Fraction
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -37,6 +39,16 @@ def test_a_path_beyond_64_bits_is_an_overflow_of_ours() -> None:
     graph = nearfar.Graph.from_edges([0, 0, 2], [1, 2, 1], weights)
     with pytest.raises(DistanceOverflowError, match="64 bits"):
         nearfar.k_shortest_paths(graph, 0, 1, 2)
+
+
+def test_numbers_of_other_types_are_left_to_the_library_that_has_them() -> None:
+    weight = {"weight": Fraction(1, 3)}
+    with pytest.raises(NotImplementedError, match="Fraction"):
+        _cpu.dicts_to_csr({0: {0: weight}}, {0: 0}, "weight", False)
+
+
+def test_another_mapping_than_a_dict_is_told_apart_from_what_is_unsupported() -> None:
+    assert _cpu.dicts_to_csr({0: MappingProxyType({})}, {0: 0}, None, False) is None
 
 
 def test_the_stubs_name_what_the_module_has() -> None:

@@ -21,6 +21,8 @@ void translate(const std::exception_ptr& thrown, void*) {
     raise("GraphFormatError", error.what(), nb::none(), line);
   } catch (const DistanceOverflow& error) {
     raise("DistanceOverflowError", error.what());
+  } catch (const Unsupported& error) {
+    PyErr_SetString(PyExc_NotImplementedError, error.what());
   }
 }
 

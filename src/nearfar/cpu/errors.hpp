@@ -1,5 +1,5 @@
-// What C++ throws where Python has an error class of its own for it. errors.cpp translates; every
-// other mistake is one of nanobind's type_error, value_error and index_error, or std::bad_alloc.
+// What C++ throws where Python has an error class for it. errors.cpp translates; every other
+// mistake
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,12 @@ struct FormatError : std::runtime_error {
 // A sum that does not fit 64 bits: nearfar.errors.DistanceOverflowError.
 struct DistanceOverflow : std::overflow_error {
   using std::overflow_error::overflow_error;
+};
+
+// What only the caller's own library can hold, such as numbers of other types than Python's and
+// NumPy's: NotImplementedError.
+struct Unsupported : std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 }  // namespace nearfar
