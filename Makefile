@@ -95,7 +95,7 @@ $(VENV)/dev.stamp: $(NATIVE) | $(VENV)/tools.stamp
 
 clean:
 	rm -rf build dist demo-output
-	find src -name '_cpu*.so' -delete
+	find src -name '_cpu*.so' -delete -o -name _cpu.pyi -delete
 
 distclean: clean
 	rm -rf $(VENV)

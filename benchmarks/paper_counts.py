@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 import nearfar
 from in_parts import answer
+from nearfar.algorithms.crauser.lightest import LIGHTEST_OUT
 from nearfar.generators import generate
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
@@ -175,7 +176,7 @@ def threshold(scale: str) -> Iterator[dict[str, Any]]:
         graph.transpose()
         blind = Graph(graph.indptr, graph.indices, graph.weights)
         blind.transpose()
-        blind.cache["lightest_out"] = np.zeros(n, graph.weight_dtype)
+        LIGHTEST_OUT.put(blind, np.zeros(n, graph.weight_dtype))
         source = int(np.flatnonzero(graph.degrees)[0])
         for form in ("successors", "predecessors"):
             martin, crauser = (case(x, f"{x}_{form}@cpu") for x in ("frontier", "crauser"))

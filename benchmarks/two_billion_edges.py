@@ -141,7 +141,7 @@ def main() -> int:
     rows = [solve(graph, "near_far@cuda", given.degree, indices, weights, given.rounds)]
     plain = graph.without_weights()
     plain.on_device = True
-    graph.cache.clear()
+    graph.forget()
     rows.append(solve(plain, "breadth_first@cuda", given.degree, indices, None, given.rounds))
     result = {
         "environment": environment(),

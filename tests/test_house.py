@@ -161,3 +161,14 @@ def test_benchmarks_record_where_they_ran() -> None:
             writers += 1
             assert "environment(" in text, path.name
     assert writers > 5
+
+
+def test_no_object_edits_the_attributes_of_another() -> None:
+    """`__dict__` is an object's own; what another keeps, it has a method for."""
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+                assert ast.unparse(node.value) == "self", f"{path.name}:{node.lineno}"
+            if isinstance(node, ast.Attribute) and node.attr == "_kept":
+                own = ast.unparse(node.value) == "self" or path.name == "slots.py"
+                assert own, f"{path.name}:{node.lineno}: a graph keeps things in slots"

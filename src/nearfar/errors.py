@@ -83,6 +83,7 @@ class GraphFormatError(NearfarError, ValueError):
     """
 
     def __init__(self, message: str, path: object = None, line: int | None = None) -> None:
+        self.message = message
         self.path = None if path is None else str(path)
         self.line = line
         place = "" if path is None else f"{path}: " if line is None else f"{path}, line {line}: "

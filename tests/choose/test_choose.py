@@ -20,6 +20,7 @@ from nearfar.choose.cpu import cpu_ranking
 from nearfar.choose.cuda import cuda_ranking
 from nearfar.choose.facts import degree_spread, estimated_hops, weight_spread
 from nearfar.choose.machine import CPU, H100, Machine, assumed
+from nearfar.cuda.device_graph import DEVICE_GRAPH
 from nearfar.errors import CacheError
 from nearfar.generators import generate
 from nearfar.registry import Request, variants
@@ -210,16 +211,16 @@ def test_a_graph_on_the_host_is_worth_moving_only_when_large() -> None:
     assert faster(large, request) == "cuda"
     with assumed("cuda", replace(H100, transfer=1e8)):  # a slow bus
         assert faster(large, request) == "cpu"
-        large.cache["cuda"] = object()  # once it is there, only distances travel
+        DEVICE_GRAPH.put(large, object())  # once it is there, only distances travel
         assert faster(large, request) == "cuda"
-        del large.cache["cuda"]
+        DEVICE_GRAPH.drop(large)
 
 
 def test_transfer_is_in_the_estimate_and_in_the_reason(grid: Graph) -> None:
     cold = dict((name, cost) for name, cost, _ in cuda_ranking(grid, Request()))
     why = cuda_ranking(grid, Request())[0][2]
     assert "to bring there" in why
-    grid.cache["cuda"] = object()
+    DEVICE_GRAPH.put(grid, object())
     ranked = cuda_ranking(grid, Request())
     moved = (8 * grid.n_edges + 8 * grid.n_vertices) / H100.transfer
     for name, cost, _ in ranked:
@@ -243,7 +244,7 @@ def test_a_batch_pays_what_was_measured_of_the_bus() -> None:
     with assumed("cuda", replace(H100, transfer=1e9)):
         for name, cost, _ in cuda_batch_ranking(graph, many):
             assert cost - usual[name] == pytest.approx(moved / 1e9 - moved / H100.transfer)
-    graph.cache["cuda"] = object()
+    DEVICE_GRAPH.put(graph, object())
     there = dict((name, cost) for name, cost, _ in cuda_batch_ranking(graph, many))
     assert there["lanes@cuda"] < usual["lanes@cuda"]
 
@@ -267,7 +268,7 @@ def test_a_graph_larger_than_the_device_stays_on_the_host(
     with assumed("cpu", slow):
         assert first(graph, device="auto").endswith("@cuda")
         monkeypatch.setattr(runtime, "device", lambda: tiny)
-        graph.cache.clear()
+        graph.forget()
         assert first(graph, device="auto").endswith("@cpu")
 
 

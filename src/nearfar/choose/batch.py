@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from nearfar.choose.cpu import search_seconds
 from nearfar.choose.facts import estimated_hops
 from nearfar.choose.machine import machine
+from nearfar.cuda.device_graph import at_hand
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
@@ -108,7 +109,7 @@ def cuda_batch_ranking(graph: Graph, request: Request) -> list[tuple[str, float,
     """
     n, m, k = graph.n_vertices, graph.n_edges, request.n_sources
     width = n if request.targets is None else len(request.targets)
-    there = graph.on_device or "cuda" in graph.cache
+    there = at_hand(graph)
     moved = 0 if there else 8 * m + 8 * n
     moved += 0 if graph.on_device else k * width * graph.weight_dtype.itemsize
     fixed = 1e-4 + moved / machine("cuda").transfer

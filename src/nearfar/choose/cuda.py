@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from nearfar.choose.facts import estimated_hops
 from nearfar.choose.machine import machine
+from nearfar.cuda.device_graph import at_hand
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
@@ -43,7 +44,7 @@ def cuda_ranking(graph: Graph, request: Request) -> list[tuple[str, float, str]]
             key=lambda line: line[1],
         )
     n, m = graph.n_vertices, graph.n_edges
-    there = graph.on_device or "cuda" in graph.cache
+    there = at_hand(graph)
     bring = 0.0 if there else (8 * m + 8 * n) / speeds.transfer
     back = 0.0 if graph.on_device else n * graph.weight_dtype.itemsize / speeds.transfer
     place = (

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.cuda.device_graph import at_hand
+from nearfar.graph.slots import Slot
+
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
@@ -25,6 +28,8 @@ _EDGES = 1 << 15  # edges at which it stops
 _LEVELS = 64  # hops at which it stops
 _ROW = 1 << 12  # edges looked at in one row
 _SAMPLE = 512
+_WEIGHT_SPREAD: Slot[float] = Slot("weight spread")
+_ESTIMATED_HOPS: Slot[float] = Slot("estimated hops")
 
 
 def weight_spread(graph: Graph) -> float:
@@ -33,17 +38,17 @@ def weight_spread(graph: Graph) -> float:
     Near 1 for weights drawn evenly; hundreds where a few edges are far heavier than the rest, which
     makes a bucket width that suits all of them impossible.
     """
-    found = graph.cache.get("weight_spread")
-    if found is None:
-        found = 1.0
-        if graph.is_weighted and graph.n_edges:
-            step = max(1, graph.n_edges // _SAMPLE)
-            sample = np.abs(graph.weight_sample(step).astype(np.float64))
-            middle = float(np.median(sample))
-            mean = float(sample.mean())
-            found = mean / middle if middle > 0 else (math.inf if mean > 0 else 1.0)
-        graph.cache["weight_spread"] = found
-    return float(found)
+
+    def make() -> float:
+        if not (graph.is_weighted and graph.n_edges):
+            return 1.0
+        step = max(1, graph.n_edges // _SAMPLE)
+        sample = np.abs(graph.weight_sample(step).astype(np.float64))
+        middle = float(np.median(sample))
+        mean = float(sample.mean())
+        return mean / middle if middle > 0 else (math.inf if mean > 0 else 1.0)
+
+    return _WEIGHT_SPREAD.of(graph, make)
 
 
 def degree_spread(graph: Graph) -> float:
@@ -57,15 +62,15 @@ def estimated_hops(graph: Graph) -> float:
     The greater of two sampled sweeps, one from the vertex of largest degree and one from the vertex
     that it saw last.
     """
-    found = graph.cache.get("estimated_hops")
-    if found is None:
-        found = 0.0
-        if graph.n_edges:
-            first, last = _ball(graph, graph.widest_vertex)
-            again, _ = _ball(graph, last)
-            found = max(first, again)
-        graph.cache["estimated_hops"] = found
-    return float(found)
+
+    def make() -> float:
+        if not graph.n_edges:
+            return 0.0
+        first, last = _ball(graph, graph.widest_vertex)
+        again, _ = _ball(graph, last)
+        return max(first, again)
+
+    return _ESTIMATED_HOPS.of(graph, make)
 
 
 def _ball(graph: Graph, start: int) -> tuple[float, int]:
@@ -106,5 +111,5 @@ def statistics(graph: Graph) -> dict[str, Any]:
         "estimated_hops": estimated_hops(graph),
         "negative_edges": graph.n_negative,
         "weights": graph.weight_dtype.name if graph.is_weighted else "none",
-        "on_device": graph.on_device or "cuda" in graph.cache,
+        "on_device": at_hand(graph),
     }

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nearfar.choose import machine as choose_machine
+from nearfar.cuda.device_graph import at_hand
 from nearfar.errors import VariantUnavailable
+from nearfar.graph.slots import Slot
 from nearfar.registry import Request, Variant, registered, variants
 
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 __all__ = ["Choice", "Explanation", "best", "explain", "rank"]
+
+#: Variant and reason by what was asked for.
+_CHOICES: Slot[tuple[Variant, str]] = Slot("choices")
 
 _WORTH = 2e-3  # seconds on the CPU below which no GPU is looked for
 
@@ -145,11 +150,10 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
         request.n_sources,
         request.threads,
         None if request.targets is None else len(request.targets),
-        graph.on_device or "cuda" in graph.cache,
+        at_hand(graph),
         choose_machine.generation(),
     )
-    choices = graph.cache.setdefault("choices", {})
-    known = choices.get(key)
+    known = _CHOICES.get(graph, key)
     if known is not None and known[0].can_run(graph, request) is True:
         return known[0], known[1]
     if request.device == "cuda":
@@ -160,7 +164,7 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
             raise VariantUnavailable(missing)
     first = next(_candidates(graph, request), None)
     if first is not None:
-        choices[key] = first.variant, first.reason
+        _CHOICES.put(graph, (first.variant, first.reason), key)
         return first.variant, first.reason
     refused = [
         f"{v.id}: {v.can_run(graph, request)}"

@@ -151,7 +151,7 @@ def _run_one(
     from nearfar.solve.one import sssp
 
     method = engine.method
-    unpacked = "view" not in graph.__dict__
+    unpacked = not graph.has_view
     if method == "auto" and unpacked and graph.mean_degree >= DENSE and not graph.n_negative:
         method = "auto" if engine.on(graph) == "cuda" else "dijkstra_binary_heap@cpu"
     paths = sssp(

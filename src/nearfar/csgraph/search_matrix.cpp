@@ -66,8 +66,8 @@ std::optional<SearchStats> solve_narrow(const BareCsr& bare, int32_t source, dou
 
 // The counters, with the greatest weight; None when an edge is negative, leads nowhere or weighs
 // infinity, or a row is malformed, so that the caller has to look closer.
-std::optional<nb::dict> search_matrix(Column indptr, Column indices, Values weights, int64_t source,
-                                      Array distances, std::optional<double> limit, int threads) {
+std::optional<Fields> search_matrix(Column indptr, Column indices, Values weights, int64_t source,
+                                    Array distances, std::optional<double> limit, int threads) {
   if (indptr.size() < 1 || indices.size() != weights.size())
     throw nb::value_error("indptr, indices and weights do not fit together");
   if (threads < 1) throw nb::value_error("threads must be at least 1");

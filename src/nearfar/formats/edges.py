@@ -90,15 +90,17 @@ def read(
     from nearfar import _cpu
     from nearfar.graph.graph import Graph
 
-    chosen, weight = _columns(columns)
+    first, second, weight = _columns(columns)
     if skip_lines < 0:
         raise OptionError(f"skip_lines is {skip_lines}: give 0 or more")
     found = _cpu.parse_edge_list(
         source.data,
         comments.encode(),
-        *chosen,
+        first,
+        second,
         _NONE if weighted is False else weight,
-        *(-1 if known is None else int(known) for known in (names, header)),
+        None if names is None else bool(names),
+        None if header is None else bool(header),
         int(skip_lines),
         source.progress(),
     )
@@ -134,10 +136,10 @@ def read(
     return graph
 
 
-def _columns(given: Sequence[int] | str | None) -> tuple[list[int], int]:
+def _columns(given: Sequence[int] | str | None) -> tuple[int, int, int]:
     """Columns of source and target, and of the weight, as asked for."""
     if given is None:
-        return [0, 1], _THIRD_IF_ANY
+        return 0, 1, _THIRD_IF_ANY
     try:
         parts = given.split(",") if isinstance(given, str) else map(operator.index, given)
         chosen = [int(part) for part in parts]
@@ -145,7 +147,7 @@ def _columns(given: Sequence[int] | str | None) -> tuple[list[int], int]:
         chosen = []
     if len(chosen) not in (2, 3) or min(chosen) < 0 or len(set(chosen)) != len(chosen):
         raise OptionError(f"columns is {given!r}: give two or three different columns from 0 on")
-    return chosen[:2], chosen[2] if len(chosen) == 3 else _NONE
+    return chosen[0], chosen[1], chosen[2] if len(chosen) == 3 else _NONE
 
 
 def _snap_counts(comments: list[bytes]) -> tuple[int | None, int | None]:

@@ -287,14 +287,11 @@ def library_errors(path: str, what: str) -> Iterator[None]:
 @contextlib.contextmanager
 def finish(path: str) -> Iterator[None]:
     """Context in which errors of parsers and of the graph's own checks get the file's name."""
-    from nearfar import _cpu
-
     try:
         yield
-    except _cpu.ParseError as error:
-        line, _, message = str(error).partition("|")
-        raise GraphFormatError(message, path, int(line) or None) from None
-    except GraphFormatError:
-        raise
+    except GraphFormatError as error:
+        if error.path is not None:
+            raise
+        raise GraphFormatError(error.message, path, error.line) from None
     except GraphError as error:
         raise GraphFormatError(str(error), path) from None

@@ -167,7 +167,7 @@ def _trusted(
 ) -> Graph:
     """A graph over mapped arrays without touching them: shapes are checked, contents believed."""
     from nearfar.graph.build import index_dtype
-    from nearfar.graph.graph import Graph
+    from nearfar.graph.graph import trusted
 
     indptr, indices, weights = arrays["indptr"], arrays["indices"], arrays.get("weights")
     n, m = len(indptr) - 1, len(indices)
@@ -183,14 +183,7 @@ def _trusted(
         or int(indptr[-1]) != m
     ):
         raise source.fail("the arrays do not fit together")
-    empty = Graph.from_csr(np.zeros(1, expected), np.zeros(0, expected))
-    graph = Graph.__new__(Graph)
-    graph.__dict__.update(empty.__dict__)
-    graph.indptr, graph.indices, graph.weights, graph._scan = indptr, indices, weights, scan
-    graph.directed, graph.attributes, graph.cache = kept["directed"], kept["attributes"], {}
-    graph.vertex_names = graph._per_vertex(kept["vertex_names"], "vertex_names")
-    graph.coordinates = kept["coordinates"]
-    return graph
+    return trusted(indptr, indices, weights, scan, **kept)
 
 
 def write(graph: Graph, sink: Sink) -> None:

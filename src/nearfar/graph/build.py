@@ -137,7 +137,7 @@ def validate(
     if bad >= 0:
         refuse_index(bad, indices[bad], n)
     one = 1 if m else 0
-    scan = {
+    scan: dict[str, Any] = {
         "n_negative": 0,
         "first_negative": -1,
         "n_zero": 0,

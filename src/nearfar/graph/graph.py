@@ -16,15 +16,23 @@ import numpy as np
 from nearfar.errors import GraphError, VertexError
 from nearfar.graph import build, convert
 from nearfar.graph.dtypes import WEIGHT_DTYPES
+from nearfar.graph.slots import Slot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
-    from nearfar._cpu import GraphView
+    from nearfar._cpu import GraphView, NarrowView
+    from nearfar.graph.slots import Kept
 
-__all__ = ["Graph"]
+__all__ = ["AS_TYPE", "NARROW_VIEW", "Graph", "join_transposes", "trusted"]
+
+_TRANSPOSE: Slot[Graph] = Slot("transpose")
+#: The graph in other dtypes, by dtype.
+AS_TYPE: Slot[Graph] = Slot("other dtypes")
+#: Weights of a byte or two beside the targets; None where they do not fit.
+NARROW_VIEW: Slot[NarrowView | None] = Slot("narrow view")
 
 
 class Graph:
@@ -74,12 +82,27 @@ class Graph:
     ) -> None:
         from nearfar.graph.build import validate
 
-        self.indptr, self.indices, self.weights, self._scan = validate(indptr, indices, weights)
+        indptr, indices, weights, scan = validate(indptr, indices, weights)
+        self._hold(indptr, indices, weights, scan, directed, vertex_names, coordinates, attributes)
+
+    def _hold(
+        self,
+        indptr: NDArray[Any],
+        indices: NDArray[Any],
+        weights: NDArray[Any] | None,
+        scan: dict[str, Any],
+        directed: bool,
+        vertex_names: NDArray[Any] | None,
+        coordinates: NDArray[Any] | None,
+        attributes: Mapping[str, Any] | None,
+    ) -> None:
+        """Take arrays that have been checked."""
+        self.indptr, self.indices, self.weights, self._scan = indptr, indices, weights, scan
         self.directed = bool(directed)
         # True when the arrays came from a GPU: answers then stay there.
         self.on_device = False
         self.attributes: dict[str, Any] = dict(attributes or {})
-        self.cache: dict[str, Any] = {}
+        self._kept: Kept = {}  # read and written by slots alone
         self.vertex_names = self._per_vertex(vertex_names, "vertex_names")
         if coordinates is not None:
             coordinates = np.ascontiguousarray(coordinates, dtype=np.float64)
@@ -251,10 +274,9 @@ class Graph:
         """Bytes of the arrays, with the packed edges once a solver has made them."""
         own = self.indptr.nbytes + self.indices.nbytes
         own += 0 if self.weights is None else self.weights.nbytes
-        view = self.__dict__.get("view")
-        narrow = self.cache.get("narrow_view")
+        narrow = NARROW_VIEW.get(self)
         own += narrow.bytes if narrow is not None else 0
-        return own + (view.packed_bytes if view is not None else 0)
+        return own + (self.view.packed_bytes if self.has_view else 0)
 
     # ---- derived data -------------------------------------------------------------------------
 
@@ -264,6 +286,15 @@ class Graph:
         from nearfar._cpu import GraphView
 
         return GraphView(self.indptr, self.indices, self.effective_weights)
+
+    @property
+    def has_view(self) -> bool:
+        """Whether :attr:`view` has been made."""
+        return "view" in self.__dict__
+
+    def forget(self) -> None:
+        """Drop what is kept of earlier calls: transposes, copies on devices, choices."""
+        self._kept.clear()
 
     def transpose(self) -> Graph:
         """The graph with every edge reversed, cached; O(n + m).
@@ -275,7 +306,7 @@ class Graph:
         """
         if not self.directed:
             return self
-        found = self.cache.get("transpose")
+        found = _TRANSPOSE.get(self)
         if found is None:
             from nearfar import _cpu
 
@@ -283,12 +314,16 @@ class Graph:
             weights = None if self.weights is None else np.empty_like(self.weights)
             _cpu.transpose(self.view, indptr, indices, weights)
             found = self._derived(indptr, indices, weights)
-            found.cache["transpose"] = self
-            self.cache["transpose"] = found
+            join_transposes(self, found)
         return found
 
+    @property
+    def has_transpose(self) -> bool:
+        """Whether :meth:`transpose` returns without work."""
+        return not self.directed or _TRANSPOSE.filled(self)
+
     def astype(self, dtype: Any) -> Graph:
-        """The graph with weights of another dtype, cached a dtype; O(m).
+        """The graph with weights of another dtype, cached per dtype; O(m).
 
         Parameters
         ----------
@@ -311,8 +346,8 @@ class Graph:
             raise GraphError(f"weights cannot be {dtype}: use int32, int64, float32 or float64")
         if self.weights is not None and dtype == self.weights.dtype:
             return self
-        key = f"astype:{dtype.name}"
-        if key not in self.cache:
+
+        def make() -> Graph:
             with np.errstate(over="ignore", invalid="ignore"):
                 weights = self.effective_weights.astype(dtype)
                 back = weights.astype(self.weight_dtype)
@@ -321,8 +356,9 @@ class Graph:
                 raise GraphError(
                     f"the weights do not fit {dtype} exactly: round or scale them first"
                 )
-            self.cache[key] = self._derived(self.indptr, self.indices, weights)
-        return self.cache[key]  # type: ignore[no-any-return]
+            return self._derived(self.indptr, self.indices, weights)
+
+        return AS_TYPE.of(self, make, dtype)
 
     def without_weights(self) -> Graph:
         """The same edges, each counting 1.
@@ -369,14 +405,16 @@ class Graph:
         str
             64 hexadecimal digits.
         """
-        if "digest" not in self.cache:
-            state = hashlib.sha256()
-            for array in (self.indptr, self.indices, self.weights):
-                if array is not None:
-                    state.update(f"{array.dtype.str}{array.shape}".encode())
-                    state.update(np.ascontiguousarray(array).data.cast("B"))
-            self.cache["digest"] = state.hexdigest()
-        return str(self.cache["digest"])
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        state = hashlib.sha256()
+        for array in (self.indptr, self.indices, self.weights):
+            if array is not None:
+                state.update(f"{array.dtype.str}{array.shape}".encode())
+                state.update(np.ascontiguousarray(array).data.cast("B"))
+        return state.hexdigest()
 
     # ---- vertices and names -------------------------------------------------------------------
 
@@ -399,13 +437,9 @@ class Graph:
             If there is no such vertex.
         """
         if self.vertex_names is not None:
-            table = self.cache.get("index_of_name")
-            if table is None:
-                table = {name: i for i, name in enumerate(self.vertex_names.tolist())}
-                self.cache["index_of_name"] = table
             key = vertex.item() if isinstance(vertex, np.generic) else vertex
             try:
-                return int(table[key])
+                return self._index_by_name[key]
             except (KeyError, TypeError):
                 raise VertexError(f"{what} {vertex!r} is not a vertex name of this graph") from None
         if isinstance(vertex, (bool, np.bool_)) or not isinstance(vertex, (int, np.integer)):
@@ -416,6 +450,11 @@ class Graph:
             valid = f"give 0 to {self.n_vertices - 1}" if self.n_vertices else "the graph is empty"
             raise VertexError(f"{what} {vertex} is outside the graph: {valid}")
         return int(vertex)
+
+    @cached_property
+    def _index_by_name(self) -> dict[Any, int]:
+        names = [] if self.vertex_names is None else self.vertex_names.tolist()
+        return {name: i for i, name in enumerate(names)}
 
     def name_of(self, index: int) -> Any:
         """External name of a vertex.
@@ -443,3 +482,44 @@ class Graph:
         kind = "directed" if self.directed else "undirected"
         size = f"{self.nbytes / 2**20:.1f} MiB"
         return f"Graph(n={self.n_vertices:,}, m={self.n_edges:,}, {kind}, {weights}, {size})"
+
+
+def trusted(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    weights: NDArray[Any] | None,
+    scan: dict[str, Any],
+    *,
+    directed: bool = True,
+    vertex_names: NDArray[Any] | None = None,
+    coordinates: NDArray[Any] | None = None,
+    attributes: Mapping[str, Any] | None = None,
+) -> Graph:
+    """A graph over arrays that were checked before, none of which is touched.
+
+    Parameters
+    ----------
+    indptr, indices, weights, directed, vertex_names, coordinates, attributes
+        As for :class:`Graph`; indices in the dtype that the size of the graph calls for.
+    scan : dict
+        What the check found, as :func:`nearfar.graph.build.validate` returns it.
+
+    Returns
+    -------
+    Graph
+    """
+    graph = Graph.__new__(Graph)
+    graph._hold(indptr, indices, weights, scan, directed, vertex_names, coordinates, attributes)
+    return graph
+
+
+def join_transposes(one: Graph, other: Graph) -> None:
+    """Make two graphs each other's transpose; believed.
+
+    Parameters
+    ----------
+    one, other : Graph
+        The same edges in opposite directions.
+    """
+    _TRANSPOSE.put(one, other)
+    _TRANSPOSE.put(other, one)

@@ -14,20 +14,19 @@ import numpy as np
 from nearfar.errors import GraphError
 from nearfar.graph.build import index_dtype, refuse_index, refuse_row, refuse_weight
 from nearfar.graph.dtypes import WEIGHT_DTYPES
-from nearfar.graph.graph import Graph
+from nearfar.graph.graph import AS_TYPE, Graph
 from nearfar.system.devices import runtime
+from nearfar.system.devices.structs import struct_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["DeviceArraysGraph", "from_device_arrays"]
 
-_NOWHERE = 2**63 - 1  # kNowhere of scan_graph.cuh
+_KERNELS = "cuda/scan_graph.cuh"
+_NOWHERE = 2**63 - 1  # kNowhere there
 _THREADS = 256
-_COUNTS = (  # the leading fields of its GraphPart
-    *("bad_row", "bad_index", "first_nonfinite", "n_nonfinite"),
-    *("first_negative", "n_negative", "n_zero", "n_negative_zero"),
-)
+_FIRST = ("first_nonfinite", "first_negative")
 _C_NAMES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
 
 
@@ -65,7 +64,7 @@ class DeviceArraysGraph(Graph):
         self.device_arrays = indptr, indices, weights
         self._scan = scan
         self.directed, self.on_device = bool(directed), True
-        self.attributes, self.cache = {}, {}
+        self.attributes, self._kept = {}, {}
         self.vertex_names = self.coordinates = None
 
     def __getattr__(self, name: str) -> Any:
@@ -140,23 +139,24 @@ class DeviceArraysGraph(Graph):
         return runtime.download(indices[cp.asarray(places)])
 
     def astype(self, dtype: Any) -> Graph:
-        """The graph with weights of another dtype, made on the device and cached a dtype."""
+        """The graph with weights of another dtype, made on the device and kept."""
         dtype = np.dtype(dtype)
         indptr, indices, weights = self.device_arrays
         if dtype not in WEIGHT_DTYPES:
             return super().astype(dtype)  # which refuses it
         if weights is not None and dtype == weights.dtype:
             return self
-        key = f"astype:{dtype.name}"
-        if key not in self.cache:
+
+        def make() -> Graph:
             given = runtime.cupy().ones(self.n_edges, np.int32) if weights is None else weights
             changed = given.astype(dtype)
             if dtype.kind == "i" and not bool((changed == given).all()):
                 raise GraphError(
                     f"the weights do not fit {dtype} exactly: round or scale them first"
                 )
-            self.cache[key] = DeviceArraysGraph(indptr, indices, changed, directed=self.directed)
-        return self.cache[key]  # type: ignore[no-any-return]
+            return DeviceArraysGraph(indptr, indices, changed, directed=self.directed)
+
+        return AS_TYPE.of(self, make, dtype)
 
     def without_weights(self) -> Graph:
         """The same edges, each counting 1, over the same arrays."""
@@ -239,22 +239,20 @@ def _scan(indptr: Any, indices: Any, weights: Any) -> dict[str, Any]:
     weight = np.dtype(np.int32) if weights is None else np.dtype(weights.dtype)
     floating = weight.kind == "f"
     value = np.float64 if floating else np.int64
-    part = np.dtype(
-        [(name, np.int64) for name in _COUNTS]
-        + [("least", value), ("most", value), ("sum", np.float64)]
-    )
     source = _C_NAMES[indptr.dtype.name]
     macros: dict[str, str | int] = dict.fromkeys(("INDEX_T", "OFFSET_T", "SOURCE_T"), source)
     macros |= {"WEIGHT_T": _C_NAMES[weight.name], "WEIGHTED": int(weights is not None)}
+    part = struct_dtype(_KERNELS, "GraphPart", macros, wide_t=np.dtype(value).str)
     blocks = max(1, min(runtime.device().multiprocessors * 4, -(-max(n + 1, m) // _THREADS)))
     out = runtime.cupy().empty(blocks * part.itemsize, dtype=np.uint8)
     greatest = value(np.inf) if floating else value(_NOWHERE)
-    runtime.program("cuda/scan_graph.cuh", macros).kernel("scan_graph")(
+    runtime.program(_KERNELS, macros).kernel("scan_graph")(
         blocks, _THREADS, (indptr, indices, weights, np.int64(n), np.int64(m), greatest, out)
     )
     parts = runtime.download(out).view(part)
-    first = {name: int(parts[name].min()) for name in _COUNTS if name[:2] != "n_"}
-    count = {name: int(parts[name].sum()) for name in _COUNTS if name[:2] == "n_"}
+    names = part.names or ()
+    count = {name: int(parts[name].sum()) for name in names if name.startswith("n_")}
+    first = {name: int(parts[name].min()) for name in ("bad_row", "bad_index", *_FIRST)}
     if first["bad_row"] != _NOWHERE:
         refuse_row(first["bad_row"], int(indptr[first["bad_row"]]), m)
     if first["bad_index"] != _NOWHERE:

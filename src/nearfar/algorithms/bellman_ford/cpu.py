@@ -8,6 +8,7 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.cpu.potentials import negative_cycle_error
+from nearfar.graph.slots import Slot
 from nearfar.registry import Answer, Workspace, variant
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from nearfar.options import NoOptions
 
 __all__ = ["edge_classes", "goldberg_radzik", "queue", "subtree", "textbook"]
+
+_EDGE_CLASSES: Slot[_cpu.EdgeClasses] = Slot("edge classes")
 
 
 def _solve(
@@ -80,9 +83,7 @@ def queue(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -
 )
 def edge_classes(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
     """The queue with the paper's four edge classes, built once a graph in O(n + m)."""
-    classes = graph.cache.get("bellman_ford_edge_classes")
-    if classes is None:
-        classes = graph.cache["bellman_ford_edge_classes"] = _cpu.EdgeClasses(graph.view)
+    classes = _EDGE_CLASSES.of(graph, lambda: _cpu.EdgeClasses(graph.view))
 
     def form(view: Any, start: int, distances: NDArray[Any], full: bool) -> dict[str, Any]:
         stats: dict[str, Any] = _cpu.bellman_ford_edge_classes(

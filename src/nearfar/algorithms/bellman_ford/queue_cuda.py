@@ -18,6 +18,7 @@ from nearfar.cuda.device_graph import DeviceGraph, device_graph
 from nearfar.errors import OptionError, SolverError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
+from nearfar.graph.slots import Slot
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, variant
 from nearfar.system.devices import runtime
@@ -35,6 +36,7 @@ _BLOCK = 256
 _PENDING = 2048  # child launches that may wait at once: the device runtime's default
 _PATIENCE = 4096  # rounds, on a graph with negative weights
 ROUNDS_BEYOND = 2  # the watchdog without: shortest paths have at most n - 1 edges
+_CLASSES: Slot[Classes] = Slot("edges by class")
 
 
 class Classes(NamedTuple):
@@ -48,8 +50,8 @@ class Classes(NamedTuple):
 
 def sort_into_classes(graph: Graph) -> Classes:
     """Edge classes of the paper: in-degree 1, then the others, then out-degree 0; no loops."""
-    found = graph.cache.get("edge_classes_sorted")
-    if found is None:
+
+    def make() -> Classes:
         n = graph.n_vertices
         tails = graph.tails(np.int64)
         heads, weights = graph.indices, graph.effective_weights
@@ -65,9 +67,9 @@ def sort_into_classes(graph: Graph) -> Classes:
         indptr = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(graph.indptr.dtype)
         ordered = Graph(indptr, heads[order], weights[order] if graph.is_weighted else None)
         once = indptr[:-1] + counts[0]
-        found = Classes(ordered, once, once + counts[1], bad)
-        graph.cache["edge_classes_sorted"] = found
-    return found
+        return Classes(ordered, once, once + counts[1], bad)
+
+    return _CLASSES.of(graph, make)
 
 
 def _limit(limit: float | None, dtype: np.dtype[Any]) -> Any:

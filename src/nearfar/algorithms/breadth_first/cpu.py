@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def breadth_first(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
     """Level by level; pulls only where the edges into a vertex are at hand without work."""
     distances = np.empty(graph.n_vertices, dtype=np.int32)
-    reverse = graph if not graph.directed else graph.cache.get("transpose")
+    reverse = graph.transpose() if graph.has_transpose else None
     stats = _cpu.breadth_first(
         graph.view,
         None if reverse is None else reverse.view,

@@ -13,8 +13,8 @@ namespace nearfar {
 namespace {
 
 template <class View>
-nb::dict sequential(View& view, int64_t source, const Array& distances, std::optional<double> delta,
-                    std::optional<double> limit, const Targets& targets, bool full) {
+Fields sequential(View& view, int64_t source, const Array& distances, std::optional<double> delta,
+                  std::optional<double> limit, const Targets& targets, bool full) {
   IterationLog log;
   nb::dict stats =
       call_search(view, true, source, distances, limit, targets, 1,
@@ -29,9 +29,8 @@ nb::dict sequential(View& view, int64_t source, const Array& distances, std::opt
 }
 
 template <class View>
-nb::dict parallel(View& view, int64_t source, const Array& distances, int threads,
-                  double max_weight, std::optional<double> delta, std::optional<double> limit,
-                  const Targets& targets) {
+Fields parallel(View& view, int64_t source, const Array& distances, int threads, double max_weight,
+                std::optional<double> delta, std::optional<double> limit, const Targets& targets) {
   if (threads < 1) throw nb::value_error("threads must be at least 1");
   return call_search(view, true, source, distances, limit, targets, threads,
                      [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.graph.graph import NARROW_VIEW
 from nearfar.options import DeltaOptions
 from nearfar.registry import Answer, variant
 from nearfar.system.memory import empty_on_huge_pages
@@ -24,12 +25,14 @@ def _view(graph: Graph) -> Any:
     """Long rows with small weights in a byte or two each, cached; else the graph as it is."""
     if graph.mean_degree < _LONG_ROWS or graph.weights is None:
         return graph.view
-    if "narrow_view" not in graph.cache:
-        fits = graph.weights.dtype == np.int32 and graph.indices.dtype == np.int32
+    arrays = graph.indptr, graph.indices, graph.weights
+
+    def make() -> _cpu.NarrowView | None:
+        fits = graph.weight_dtype == np.int32 and graph.index_dtype == np.int32
         fits = fits and graph.max_weight <= np.iinfo(np.uint16).max
-        arrays = graph.indptr, graph.indices, graph.weights
-        graph.cache["narrow_view"] = _cpu.NarrowView.make(*arrays) if fits else None
-    narrow = graph.cache["narrow_view"]
+        return _cpu.NarrowView.make(*arrays) if fits else None
+
+    narrow = NARROW_VIEW.of(graph, make)
     return graph.view if narrow is None else narrow
 
 

@@ -11,12 +11,15 @@ from nearfar import _cpu
 from nearfar.cpu.potentials import potentials
 from nearfar.errors import OptionError
 from nearfar.graph.graph import Graph
+from nearfar.graph.slots import Slot
 from nearfar.registry import Answer, Request, Variant, Workspace, find, variant
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["JohnsonOptions", "Shifted", "johnson", "shift_rows", "shifted", "solve_shifted"]
+
+_SHIFTED: Slot[Shifted] = Slot("without negative weights")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,8 @@ def shifted(graph: Graph) -> Shifted:
     NegativeCycleError
         If the graph has a negative cycle.
     """
-    found = graph.cache.get("johnson")
-    if found is None:
+
+    def make() -> Shifted:
         base = graph
         if graph.weight_dtype == np.int32:
             heaviest = max(abs(int(graph.max_weight)), abs(int(graph.min_weight)))
@@ -73,8 +76,9 @@ def shifted(graph: Graph) -> Shifted:
         weights = np.empty(base.n_edges, dtype=base.weight_dtype)
         _cpu.johnson_reweight(base.view, h, weights)
         moved = Graph(base.indptr, base.indices, weights, directed=True)
-        found = graph.cache["johnson"] = Shifted(moved, base, h)
-    return found
+        return Shifted(moved, base, h)
+
+    return _SHIFTED.of(graph, make)
 
 
 def fits_shifted(graph: Graph, request: Request) -> Literal[True] | str:

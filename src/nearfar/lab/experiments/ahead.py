@@ -122,7 +122,7 @@ def keep(made: Input, place: Path) -> None:
 
     place.mkdir()
     write(made.graph, place / "graph.nfg")
-    if made.graph.directed and "transpose" in made.graph.cache:
+    if made.graph.directed and made.graph.has_transpose:
         write(made.graph.transpose(), place / "transpose.nfg")
     if made.truth:
         np.save(place / "truth.npy", np.stack(list(made.truth.values())))
@@ -133,11 +133,11 @@ def keep(made: Input, place: Path) -> None:
 def load(place: Path) -> Input:
     """Read what :func:`keep` wrote, and delete it; arrays stay mapped while they are used."""
     from nearfar.formats import read
+    from nearfar.graph.graph import join_transposes
 
     graph: Graph = read(place / "graph.nfg")
     if (place / "transpose.nfg").exists():
-        back: Graph = read(place / "transpose.nfg")
-        graph.cache["transpose"], back.cache["transpose"] = back, graph
+        join_transposes(graph, read(place / "transpose.nfg"))
     facts = json.loads((place / "facts.json").read_text())
     truth: dict[int, Any] = {}
     if facts["proven"]:
