@@ -12,11 +12,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from python_reference import markdown, python_page
-
 from nearfar.cli.console import EXIT_CODES
 from nearfar.cli.main import build_parser
 from nearfar.formats import formats
+from nearfar.lab.pages.python_reference import markdown, python_page
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"

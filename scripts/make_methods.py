@@ -13,8 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-from python_reference import entries, markdown, sections
-
+from nearfar.lab.pages.python_reference import entries, markdown, sections
 from nearfar.registry import Variant, variants
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -1,4 +1,4 @@
-"""The page of the Python names: signatures and docstrings as Markdown, for make_docs.py.
+"""The page of the Python names: signatures and docstrings as Markdown.
 
 A docstring is numpydoc; its sections become paragraphs and lists. What a section may be called is
 what numpydoc has, so a heading that is none of them fails here instead of vanishing.

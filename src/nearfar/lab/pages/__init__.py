@@ -1,0 +1,1 @@
+"""The generated documentation: pages made from the code, and tables made from measured results."""
