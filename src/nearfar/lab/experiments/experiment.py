@@ -268,6 +268,10 @@ class Experiment(ABC):
         Returns plain data with all samples. ``progress`` takes 0 to 1.
         """
 
+    def kept(self, key: str, result: dict[str, Any]) -> dict[str, Any]:
+        """What of a task's result is worth keeping in the repository: all, unless it is large."""
+        return result
+
     @abstractmethod
     def tables(self, done: Sequence[Done], settings: Settings) -> list[Table]:
         """Tables of what is finished; tasks may be missing."""
