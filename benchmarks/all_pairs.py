@@ -27,6 +27,7 @@ import numpy as np
 import nearfar
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
 from nearfar.solve.many import all_pairs, distances
 
 SNAP = ["p2p-Gnutella08", "p2p-Gnutella30", "p2p-Gnutella31"]
@@ -284,7 +285,7 @@ def main() -> None:
 
     def keep(results: dict[str, Any]) -> None:
         report = {"environment": where, "rounds": arguments.rounds, "results": results}
-        file.write_text(json.dumps(report, indent=1) + "\n")
+        write_json(file, report)
 
     if arguments.part == "cpu":
         results = cpu_results(arguments.rounds)

@@ -27,6 +27,7 @@ import nearfar
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
 from nearfar.lab.bench.suite import data_folder
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
@@ -227,10 +228,7 @@ def main() -> int:
             device = runtime.device()._asdict()
             rows = sorted([*kept, *results], key=lambda row: list(GRAPHS).index(row["graph"]))
             facts = {"environment": environment(), "device": device, "results": rows}
-            text = json.dumps(facts, indent=1)
-            temporary = args.output.with_suffix(".tmp")
-            temporary.write_text(text)
-            temporary.replace(args.output)
+            write_json(args.output, facts)
     wrong = any(not row["right"] for result in results for row in result["rows"])
     return int(wrong or any(result["wrong_of_repeats"] for result in results))
 

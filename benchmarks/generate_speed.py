@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
 
 RESULT = Path(__file__).parent / "results" / "generate_speed.json"
 
@@ -86,7 +87,7 @@ def main() -> None:
         "results": [kept[name] for name, _ in FAMILIES if name in kept],
     }
     RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps(report, indent=2) + "\n")
+    write_json(RESULT, report)
 
 
 if __name__ == "__main__":

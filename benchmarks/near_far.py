@@ -11,7 +11,6 @@ edges that Dijkstra touches (paper, Figure 5).
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import time
@@ -26,6 +25,7 @@ from nearfar.algorithms.near_far.options import TRAVERSALS, paper_delta
 from nearfar.cuda.device_graph import device_graph
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import gpu_environment
+from nearfar.lab.bench.report import write_json
 from nearfar.lab.profile import dijkstra_edges
 from nearfar.options import build_options
 from nearfar.registry import Workspace, find
@@ -165,10 +165,7 @@ def main() -> int:
                 "device": runtime.device()._asdict(),
                 "results": results,
             }
-            text = json.dumps(record, indent=1)
-            temporary = given.output.with_suffix(".tmp")
-            temporary.write_text(text)
-            temporary.replace(given.output)
+            write_json(given.output, record)
     return int(any(not row["right"] for result in results for row in result["rows"]))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nearfar.lab.bench.cases import case, proven, time_cases, time_once
+from nearfar.lab.bench.cases import case, proven, time_once
 from nearfar.lab.experiments.beyond.figures import figures_of
 from nearfar.lab.experiments.beyond.roofline import bounds, bytes_once, rates
 from nearfar.lab.experiments.beyond.tables import tables_of
@@ -18,6 +18,7 @@ from nearfar.lab.experiments.experiment import (
     Table,
     Task,
 )
+from nearfar.lab.experiments.solving import timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -91,16 +92,8 @@ class Beyond(Experiment):
                 time_once(cases[-1], graph, source)
         result["rates"] = rates(graph, settings.device, settings.scale)
         progress(0.2)
-        result |= time_cases(
-            graph,
-            cases,
-            [source],
-            rounds=settings.rounds,
-            patience=settings.patience,
-            per_method=settings.per_method,
-            truth=made.truth,
-            with_counters=False,
-            progress=lambda part: progress(0.2 + part * 0.3),
+        result |= timed(
+            made, cases, settings, lambda part: progress(0.2 + part * 0.3), with_counters=False
         )
         result["peers"] = _peers(graph, source, task.key, settings, cores, progress)
         result["bounds"] = bounds(result, result["rates"])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from nearfar.lab.bench.cases import Case, case, proven, time_cases
+from nearfar.lab.bench.cases import Case, case, proven
 from nearfar.lab.experiments.claims import table_of_claims
 from nearfar.lab.experiments.davidson_2014.claims import claims_of
 from nearfar.lab.experiments.davidson_2014.figures import figures_of
@@ -21,7 +21,7 @@ from nearfar.lab.experiments.experiment import (
     Table,
     Task,
 )
-from nearfar.lab.experiments.solving import hops
+from nearfar.lab.experiments.solving import hops, timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -97,16 +97,12 @@ class Davidson2014(Experiment):
         assert made is not None
         graph, source, device = made.graph, made.sources[0], settings.device
         large = task.key == LARGE.name
-        result = time_cases(
-            graph,
+        result = timed(
+            made,
             _cases(device, large=large),
-            [source],
-            rounds=settings.rounds,
-            patience=settings.patience,
-            per_method=settings.per_method,
-            truth=made.truth,
+            settings,
+            lambda part: progress(part * (1.0 if large else 0.7)),
             with_counters=False,
-            progress=lambda part: progress(part * (1.0 if large else 0.7)),
         )
         if large:
             return result

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from nearfar.generators import generate
-from nearfar.lab.bench.cases import Case, case, proven, time_cases
+from nearfar.lab.bench.cases import Case, case, proven
 from nearfar.lab.experiments.claims import table_of_claims
 from nearfar.lab.experiments.experiment import (
     Done,
@@ -30,6 +30,7 @@ from nearfar.lab.experiments.martin_2009.tables import (
     RACE_BLOCK,
     tables_of,
 )
+from nearfar.lab.experiments.solving import timed
 from nearfar.registry import Workspace
 from nearfar.system.devices import runtime
 
@@ -94,16 +95,8 @@ class Martin2009(Experiment):
         what = task.what
         if made is None:
             return {"races": [_race(directed, what["runs"]) for directed in (True, False)]}
-        return time_cases(
-            made.graph,
-            _cases(what["kind"], settings.device, what["heavy"]),
-            made.sources,
-            rounds=settings.rounds,
-            patience=settings.patience,
-            per_method=settings.per_method,
-            truth=made.truth,
-            progress=progress,
-        )
+        cases = _cases(what["kind"], settings.device, what["heavy"])
+        return timed(made, cases, settings, progress)
 
     def tables(self, done: Sequence[Done], settings: Settings) -> list[Table]:
         """Times, speedups and iterations by size; failures of the counterexample."""

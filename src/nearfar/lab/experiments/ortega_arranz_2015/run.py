@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nearfar.lab.bench.cases import Case, case, proven, time_cases
+from nearfar.lab.bench.cases import Case, case, proven
 from nearfar.lab.bench.memory import graph_bytes, solve_bytes
 from nearfar.lab.bench.suite import draw_sources
 from nearfar.lab.experiments.claims import table_of_claims
@@ -30,6 +30,7 @@ from nearfar.lab.experiments.ortega_arranz_2015.graphs import (
 )
 from nearfar.lab.experiments.ortega_arranz_2015.paper_tables import paper_tables
 from nearfar.lab.experiments.ortega_arranz_2015.tables import tables_of
+from nearfar.lab.experiments.solving import timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -115,16 +116,7 @@ class OrtegaArranz2015(Experiment):
         if settings.device == "cuda":
             tuned, shape = _tuned(graph, sources[0], settings)
             cases.append(tuned)
-        found = time_cases(
-            graph,
-            cases,
-            sources,
-            rounds=settings.rounds,
-            patience=settings.patience,
-            per_method=settings.per_method,
-            truth=made.truth,
-            progress=progress,
-        )
+        found = timed(made, cases, settings, progress)
         memory = {
             one.label: solve_bytes(one, graph, sources[0])
             for one in cases
