@@ -245,13 +245,13 @@ def road_entry() -> dict[str, Any]:
         for _ in range(3):
             rows, seconds = device_run(roads, sources, "block_per_source_global@cuda", **options)
             name = f"block_per_source_global delta={factor}"
-            found = entry.setdefault(name, {"ms_a_source": []})
-            found["ms_a_source"].append(1e3 * seconds / len(sources))
+            found = entry.setdefault(name, {"ms_per_source": []})
+            found["ms_per_source"].append(1e3 * seconds / len(sources))
         check(roads, sources, rows, 6)
         del rows
     rows, seconds = device_run(roads, sources[:256], "lanes@cuda")
     check(roads, sources[:256], rows, 6)
-    entry["lanes"] = {"ms_a_source": [1e3 * seconds / 256]}
+    entry["lanes"] = {"ms_per_source": [1e3 * seconds / 256]}
     return entry
 
 

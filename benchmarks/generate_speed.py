@@ -78,7 +78,7 @@ def main() -> None:
             kept[name] = pool.apply(measure, (name, given))
         print(json.dumps(kept[name]), flush=True)
     report = {
-        "what": "seconds from call to finished Graph, one run a family, each in its own process",
+        "what": "seconds from call to finished Graph, one run per family, each in its own process",
         "environment": environment(),
         "threads": threads(),
         "cores": os.cpu_count(),

@@ -45,7 +45,7 @@ class Round(NamedTuple):
     ----------
     frontier, unsettled : array of bool, shape (n,)
     looked : array of int
-        Ends of the frontier's edges, one an edge.
+        Ends of the frontier's edges, one per edge.
     lowered : array of int
         Unsettled vertices whose distance the step lowered.
     degrees : array of int

@@ -58,7 +58,7 @@ def test_the_batch_stands_beside_the_heap_and_the_papers_forms(held: dict[str, A
 
 
 def test_roads_take_the_best_sample_in_microseconds(held: dict[str, Any]) -> None:
-    found = {"device": DEVICE, "New York roads": {"a": {"ms_a_source": [0.05, 0.041]}}}
+    found = {"device": DEVICE, "New York roads": {"a": {"ms_per_source": [0.05, 0.041]}}}
     held["all_pairs_cuda.json"] = {"results": found}
     assert "| a | 41.0 |" in many_sources.roads_gpu()
 

@@ -149,7 +149,7 @@ def times(document: Document, change: Callable[[dict[str, Any]], None]) -> Docum
 
 
 def scale(case: dict[str, Any], factor: float) -> None:
-    for key in ("median_seconds", "mean_seconds", "all_pairs_seconds", "seconds_a_source"):
+    for key in ("median_seconds", "mean_seconds", "all_pairs_seconds", "seconds_per_source"):
         if key in case:
             case[key] *= factor
     if case["samples"] and isinstance(case["samples"][0], list):
@@ -208,7 +208,7 @@ def test_a_page_follows_the_numbers_of_davidson(results: Path) -> None:
 
         row = row_of(page_of("davidson-2014", results, times(document, change)), words)
         assert verdict in row
-        assert "us an iteration" in row  # the reason has its numbers either way
+        assert "us per iteration" in row  # the reason has its numbers either way
 
 
 def test_a_page_follows_the_numbers_of_ortega(results: Path) -> None:

@@ -99,7 +99,7 @@ def find(name: str) -> Experiment:
 
 
 def device_of(device: str) -> str:
-    """``cpu`` or ``cuda`` for what was asked; ``auto`` takes the GPU where there is one.
+    """``cpu`` or ``cuda`` for a device by name; ``auto`` takes the GPU where there is one.
 
     Raises
     ------
@@ -150,7 +150,8 @@ def run(
     device : {"auto", "cpu", "cuda"}
         ``cuda`` measures the GPU's methods beside the CPU's.
     rounds, sources, graphs, seed : int or None
-        In place of the scale's: timed solves a source, sources a graph, graphs a size, first seed.
+        In place of the scale's: timed solves per source, sources per graph, graphs per size,
+        first seed.
     per_method : float or None
         Seconds; a method whose solves of a graph took longer in sum begins no other one there.
     only : sequence of str

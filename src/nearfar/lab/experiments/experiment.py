@@ -49,7 +49,7 @@ class Settings:
     rounds : int
         Timed solves from each source.
     sources : int
-        Sources drawn a graph.
+        Sources drawn per graph.
     graphs : int
         Graphs of each size, with seeds ``seed``, ``seed + 1``, ...
     patience : float
@@ -228,7 +228,7 @@ class Experiment(ABC):
     defaults: ClassVar[dict[str, dict[str, Any]]] = {}
 
     def settings(self, scale: str, device: str, **given: Any) -> Settings:
-        """Settings with this experiment's defaults for the scale; None in ``given`` is no value.
+        """Settings with this experiment's defaults for the scale, also where ``given`` has None.
 
         Raises
         ------

@@ -68,12 +68,12 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
         "choice-on-gpu": choosing.choice_on_gpu,
     },
     "docs/how-to/coming-from-scipy.md": {
-        "front-doors": front_doors.scipy,
+        "scipy-interface": front_doors.scipy,
         "isomap": front_doors.isomap,
     },
-    "docs/how-to/coming-from-networkx.md": {"networkx-door": front_doors.networkx},
+    "docs/how-to/coming-from-networkx.md": {"networkx-interface": front_doors.networkx},
     "docs/how-to/generate-graphs.md": {"generate-speed": generate_graphs.generate_speed},
-    "docs/how-to/use-a-gpu.md": {"cupy-door": front_doors.cupy},
+    "docs/how-to/use-a-gpu.md": {"cupy-interface": front_doors.cupy},
     "docs/explanation/near-far.md": {
         "near-far": near_far.near_far,
         "near-far-roads": near_far.near_far_roads,

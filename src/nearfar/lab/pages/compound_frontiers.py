@@ -61,7 +61,7 @@ def _criteria(results: list[dict[str, Any]]) -> str:
 
 
 def _over_heap(results: list[dict[str, Any]]) -> str:
-    """Every safe variant over the Fibonacci heap: times faster, one column a graph."""
+    """Every safe variant over the Fibonacci heap: times faster, one column per graph."""
     labels = sorted({label for r in results for label in r["rows"] if label != _HEAP})
     lines = [
         [f"`{label}`", *(_faster(result["rows"], _HEAP, label) for result in results)]
@@ -174,7 +174,7 @@ def frontier_cost() -> str:
         )
     head = ["graph", "mean degree", "iterations saved", "us saved for each"]
     head += ["share that no iteration explains", "ratio of iterations", "ratio of times"]
-    return table([*head, "one launch: us an iteration"], lines)
+    return table([*head, "one launch: us per iteration"], lines)
 
 
 def weight_range() -> str:

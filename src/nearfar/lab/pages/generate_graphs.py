@@ -29,7 +29,7 @@ def generate_speed() -> str:
     around = document.get("environment")
     where = f"{around['cpu']}, {around['date'][:10]}, " if around else ""
     return (
-        f"{table(head, rows)}\n\n{document['threads']} threads, one run a family in a process "
+        f"{table(head, rows)}\n\n{document['threads']} threads, one run per family in a process "
         f"of its own; {where}load average {min(loads):.1f} to {max(loads):.1f};\n"
         "`benchmarks/results/generate_speed.json`."
     )

@@ -76,17 +76,17 @@ def _least(value: Any) -> float:
 
 
 def roads_gpu() -> str:
-    """New York's roads: microseconds a source of each layout and delta."""
+    """New York's roads: microseconds per source of each layout and delta."""
     document = results(_GPU)
     entry = None if document is None else document["results"].get("New York roads")
     if document is None or entry is None:
         return _missing("all_pairs.py cuda")
-    lines = [[name, number(1e3 * _least(row["ms_a_source"]))] for name, row in entry.items()]
+    lines = [[name, number(1e3 * _least(row["ms_per_source"]))] for name, row in entry.items()]
     return "\n".join(
         [
             "New York roads, 2,048 sources (`lanes`: 256) to every vertex, delta in mean weights:",
             "",
-            table(["method", "microseconds a source, best"], lines),
+            table(["method", "microseconds per source, best"], lines),
         ]
     )
 

@@ -22,7 +22,7 @@ def families() -> dict[str, list[Variant]]:
 
 
 def short_table() -> str:
-    """One line a family, for the README."""
+    """One line per family, for the README."""
     lines = ["| family | methods | devices | weights |", "|---|---|---|---|"]
     for family, members in families().items():
         names = ", ".join(f"`{idea}`" for idea in sorted({v.idea for v in members if not v.unsafe}))

@@ -58,7 +58,7 @@ def peers() -> str:
     rounds = "/".join(map(str, sorted({run["rounds"] for run in document["runs"]})))
     return "\n".join(
         [
-            "On the CPU, milliseconds a solve, and how many times faster than the best peer with "
+            "On the CPU, milliseconds per solve, and how many times faster than the best peer with "
             "no more threads:",
             "",
             table(head, lines),
@@ -122,7 +122,7 @@ def gpu_beside_its_host() -> str:
     verdict = "every answer bit for bit a proven one" if not wrong else f"{wrong} wrong answers"
     return "\n".join(
         [
-            "On a GPU, milliseconds a solve, beside SciPy and this library on its host's cores:",
+            "On a GPU, milliseconds per solve, beside SciPy and this library on its host's cores:",
             "",
             table(head, lines),
             "",

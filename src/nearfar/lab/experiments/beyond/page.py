@@ -46,7 +46,7 @@ def _nearness(kept: Kept) -> list[str]:
         lines.append(
             f"Over the {len(both)} graphs {word} (correlation of the logarithms with the bytes {fit:.2f})."
         )
-    looks = _column(kept, "roofline", "looks an edge")
+    looks = _column(kept, "roofline", "looks per edge")
     if looks:
         most = max(looks, key=lambda k: looks[k])
         lines.append(

@@ -99,7 +99,7 @@ def _roofline(done: Sequence[Done], device: str) -> Table:
     columns += [Column("stream bound", "ms"), Column("random reads", "G/s")]
     columns += [Column("gather bound", "ms"), Column("measured", "ms"), Column("bound / measured")]
     if device == "cuda":
-        columns.append(Column("looks an edge"))
+        columns.append(Column("looks per edge"))
     where = "one core" if device == "cpu" else "the device"
     caption = (
         f"Rates of {where}, measured by the same run; bound / measured takes the greater bound, "
@@ -108,6 +108,6 @@ def _roofline(done: Sequence[Done], device: str) -> Table:
     )
     if device == "cuda":
         caption += (
-            " Looks an edge: edges looked at over those that have to be; both bounds count one."
+            " Looks per edge: edges looked at over those that have to be; both bounds count one."
         )
     return Table("roofline", "Roofline", caption, columns, rows)

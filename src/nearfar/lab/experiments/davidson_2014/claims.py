@@ -61,7 +61,7 @@ def ratios(done: Sequence[Done], base: str, labels: Iterable[str]) -> list[float
 
 
 def _work(done: Sequence[Done], top: str, bottom: str, at: int = 0) -> list[float]:
-    """Work (0), vertices an iteration (1) or iterations (2) of a method over another's."""
+    """Work (0), vertices per iteration (1) or iterations (2) of a method over another's."""
     found = []
     for one in done:
         a, b = counts_of(one, top), counts_of(one, bottom)
@@ -139,7 +139,7 @@ def _table_three(done: Sequence[Done]) -> list[Claim]:
     said = (
         ("work saved", "Bucketing saves more work than Near-Far, which saves more than Workfront "
          "Sweep: 353, 260, 9.6 times against Bellman-Ford"),
-        ("parallelism", "Workfront Sweep has more vertices an iteration than Near-Far, which has "
+        ("parallelism", "Workfront Sweep has more vertices per iteration than Near-Far, which has "
          "more than Bucketing: 87,998, 17,138, 8,135"),
         ("iterations", "Bucketing needs more iterations than Near-Far, which needs more than "
          "Workfront Sweep: 2.27, 1.66, 1.05 times Bellman-Ford's"),
@@ -188,7 +188,7 @@ def _four_dimensions(done: Sequence[Done]) -> list[Claim]:
         claim(
             "roads, parallelism",
             "VI",
-            "on roads Near-Far has 100 to 200 vertices an iteration, too few to fill a GPU",
+            "on roads Near-Far has 100 to 200 vertices per iteration, too few to fill a GPU",
             f"{spread(narrow)} there, {spread(wide)} on the other graphs",
             [value < min(wide) for value in narrow] if wide else [],
         ),

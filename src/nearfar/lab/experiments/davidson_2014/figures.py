@@ -45,7 +45,9 @@ def _figure_3(done: Sequence[Done]) -> Figure:
             mean = geometric(v for v in values if v)
             shown = t.replace("_", " ") + (f" (mean {mean:.2f})" if mean else "")
             series.append(Series(shown, graphs, values))
-        panels.append(Panel(policy, "", "times faster than a thread a vertex", series, kind="bars"))
+        panels.append(
+            Panel(policy, "", "times faster than one thread per vertex", series, kind="bars")
+        )
     return Figure("figure-3", "Figure 3: traversals", "Higher is faster.", panels)
 
 
@@ -110,7 +112,7 @@ def _oval(xs: Sequence[float], ys: Sequence[float], colour: str) -> Series:
 
 
 def _figure_6(done: Sequence[Done]) -> Figure:
-    """Work and iterations against vertices an iteration."""
+    """Work and iterations against vertices per iteration."""
     work: list[Series] = []
     steps: list[Series] = []
     for label in labels_of(done):
@@ -129,14 +131,14 @@ def _figure_6(done: Sequence[Done]) -> Figure:
         reached = [float(one.result["reached"][0]) for one in done]
         steps.append(Series("Dijkstra", [1.0] * len(reached), reached, style=style))
     panels = [
-        Panel(title, "vertices an iteration", what, series, x_log=True, y_log=True)
+        Panel(title, "vertices per iteration", what, series, x_log=True, y_log=True)
         for title, what, series in (
             ("(a) work", "edges / Dijkstra's", work),
             ("(b) iterations", "iterations", steps),
         )
     ]
     caption = (
-        "One point a graph, an oval a method. Dijkstra does one vertex an iteration and, by "
+        "One point per graph, one oval per method. Dijkstra does one vertex per iteration and, by "
         "definition, once its own work."
     )
     return Figure("figure-6", "Figure 6: the four dimensions", caption, panels)
@@ -153,7 +155,7 @@ def _figure_7(done: Sequence[Done]) -> Figure:
             ("parallelism", "average_parallelism", True),
         ):
             series = [Series("", across, [row[key] for row in rows])]
-            what = "edges / Dijkstra's" if key == "work" else "vertices an iteration"
+            what = "edges / Dijkstra's" if key == "work" else "vertices per iteration"
             panels.append(
                 Panel(
                     f"{one.key}: {title}", "delta", what, series, x_log=True, y_log=log, marks=marks

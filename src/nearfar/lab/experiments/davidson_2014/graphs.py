@@ -140,7 +140,7 @@ GRAPHS: dict[str, PaperGraph] = {
             1_200_000,
             4_000_000,
             16,
-            "preferential attachment, two edges a vertex, both ways, weights 1..1000",
+            "preferential attachment, two edges per vertex, both ways, weights 1..1000",
             _social,
         ),
         PaperGraph(

@@ -28,7 +28,7 @@ _ONE = "one launch"
 
 
 def _iteration(some: Iterable[Done], label: str) -> list[float]:
-    """Microseconds of an iteration of a method, a graph."""
+    """Microseconds per iteration of a method, by graph."""
     found = []
     for one in some:
         counts, seconds = counts_of(one, label), seconds_of(one, label)
@@ -38,7 +38,7 @@ def _iteration(some: Iterable[Done], label: str) -> list[float]:
 
 
 def _break_even(one: Done) -> str:
-    """From how many vertices an iteration Near-Far is faster than the heap, and how many it has."""
+    """From how many vertices per iteration Near-Far is faster than the heap, and how many it has."""
     counts, heap = counts_of(one, _NEAR_FAR), seconds_of(one, HEAP)
     iteration = _iteration([one], _NEAR_FAR)
     if not counts or not heap or not iteration:
@@ -136,7 +136,7 @@ def _balancing(some: Sequence[Done]) -> str:
         part = 100.0 * kernel_seconds(row, "gather") / kernel_seconds(row)
         gather = f", {part:.0f}% of all kernels' time on road-cal"
     return (
-        f"load balancing takes {', '.join(told)} times a thread's time: it is one more launch an iteration, which scans the "
+        f"load balancing takes {', '.join(told)} times a thread's time: it is one more launch per iteration, which scans the "
         f"queue{gather}; Near-Far has many short iterations, Workfront Sweep few long ones"
     )
 
@@ -153,11 +153,11 @@ def _reasons(kept: Kept) -> dict[str, Why]:
     ]
     pays = "; ".join(filter(None, map(_break_even, roads)))
     launch = (
-        f"Near-Far takes {spread(_iteration(roads, _NEAR_FAR))} us an iteration, whose vertices a heap would do one by one: {pays}. In one "
+        f"Near-Far takes {spread(_iteration(roads, _NEAR_FAR))} us per iteration, whose vertices a heap would do one by one: {pays}. In one "
         f"launch, where an iteration costs no launch, it is {spread(ratios(roads, _NEAR_FAR, [_ONE]))} times faster still"
     )
     lists = (
-        f"Bellman-Ford gives one thread a vertex; load balancing alone is {spread(thread)} times faster than that for the other "
+        f"Bellman-Ford gives each vertex one thread; load balancing alone is {spread(thread)} times faster than that for the other "
         "methods on these graphs"
     )
     relaxed = [one.key for one in done if (speed_over(one, RELAXED) or 0) > 1]

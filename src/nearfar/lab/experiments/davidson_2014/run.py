@@ -44,7 +44,7 @@ _MOST_POINTS = 1_500
 
 
 def _recorded(graph: Any, source: int, method: str) -> dict[str, list[int]]:
-    """Queue sizes and edges an iteration, thinned for the thousands of iterations of a road."""
+    """Queue sizes and edges per iteration, thinned for the thousands of iterations of a road."""
     from nearfar.solve.one import sssp
 
     stats = sssp(graph, source, method=method, predecessors=False, stats="full").stats

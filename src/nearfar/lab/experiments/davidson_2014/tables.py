@@ -33,7 +33,7 @@ TRAVERSALS = ("thread", "cooperative_blocks", "cta_warp_scan", "load_balanced")
 HEAP, RELAXED = "Dijkstra, binary heap", "Dijkstra, relaxed heap"
 #: Graphs of Figure 4.
 DRAWN = ("rmat", "msdoor")
-#: Table III as printed: work saved, vertices an iteration, iterations, against Bellman-Ford.
+#: Table III as printed: work saved, vertices per iteration, iterations, against Bellman-Ford.
 TABLE_III = {
     "Workfront Sweep": (9.6, 87_998, 1.05),
     "Near-Far": (260.0, 17_138, 1.66),
@@ -42,7 +42,7 @@ TABLE_III = {
 
 
 def summary(done: Sequence[Done], label: str) -> tuple[float, float, float] | None:
-    """Means over the graphs: work saved, vertices an iteration, iterations over Bellman-Ford's."""
+    """Means over the graphs: work saved, vertices per iteration, iterations over Bellman-Ford's."""
     rows = []
     for one in done:
         cases = one.result["cases"]
@@ -94,13 +94,13 @@ def speed_over(one: Done, label: str, base: str = HEAP) -> float | None:
 
 
 def mteps_of(one: Done, label: str) -> float | None:
-    """Millions of Dijkstra's edges a second."""
+    """Millions of Dijkstra's edges per second."""
     seconds = seconds_of(one, label)
     return one.result["edges_of_dijkstra"][0] / seconds * 1e-6 if seconds else None
 
 
 def counts_of(one: Done, label: str) -> tuple[float, float, int] | None:
-    """Work over Dijkstra's, vertices an iteration, iterations."""
+    """Work over Dijkstra's, vertices per iteration, iterations."""
     counters = one.result["cases"].get(label, {}).get("counters", {})
     if not all(counters.get(k) for k in ("edges_relaxed", "iterations", "vertices_processed")):
         return None
@@ -131,9 +131,9 @@ def _table_three(done: Sequence[Done]) -> Table:
     rows: list[list[Any]] = []
     for label, printed in TABLE_III.items():
         rows.append([label, *(summary(done, label) or (None,) * 3), *printed])
-    columns = [Column("method"), Column("work saved", "times"), Column("vertices an iteration")]
+    columns = [Column("method"), Column("work saved", "times"), Column("vertices per iteration")]
     columns += [Column("iterations", "times"), Column("paper: work saved", "times")]
-    columns += [Column("paper: vertices an iteration"), Column("paper: iterations", "times")]
+    columns += [Column("paper: vertices per iteration"), Column("paper: iterations", "times")]
     caption = (
         "Against Bellman-Ford, means over the graphs. Work is edges looked at; iterations are "
         "those over Bellman-Ford's."
@@ -167,7 +167,7 @@ def _work(done: Sequence[Done]) -> Table:
             if counts and label != RELAXED:
                 rows.append([one.key, label, *counts])
     columns = [Column("graph"), Column("method"), Column("work over Dijkstra's", "times")]
-    columns += [Column("vertices an iteration"), Column("iterations")]
+    columns += [Column("vertices per iteration"), Column("iterations")]
     caption = "Delta is the paper's heuristic, 32 times the mean weight over the mean degree."
     return Table("figure-6", "Figure 6: the four dimensions", caption, columns, rows)
 
@@ -220,9 +220,9 @@ def _deltas(done: Sequence[Done]) -> Table:
         line += [best["work"], best["average_parallelism"], best["seconds"] * 1e3]
         rows.append([*line, mine[0]["seconds"] / best["seconds"]])
     columns = [Column("graph"), Column("heuristic delta"), Column("work over Dijkstra's", "times")]
-    columns += [Column("vertices an iteration"), Column("time", "ms")]
+    columns += [Column("vertices per iteration"), Column("time", "ms")]
     columns += [Column("fastest delta over it"), Column("its work", "times")]
-    columns += [Column("its vertices an iteration"), Column("its time", "ms")]
+    columns += [Column("its vertices per iteration"), Column("its time", "ms")]
     columns += [Column("heuristic over fastest", "times")]
     caption = (
         "Near-Far at the heuristic's delta, and at the delta of the sweep that was fastest, one "

@@ -34,7 +34,7 @@ def iterations_of(result: dict[str, Any], form: str) -> float:
 
 def iteration_seconds(result: dict[str, Any], form: str) -> float:
     """Seconds of one iteration of a form."""
-    return float(result["cases"][form]["seconds_a_source"]) / iterations_of(result, form)
+    return float(result["cases"][form]["seconds_per_source"]) / iterations_of(result, form)
 
 
 def claims_of(done: Sequence[Done]) -> list[Claim]:

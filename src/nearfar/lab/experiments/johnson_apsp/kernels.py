@@ -34,7 +34,7 @@ def iterations(kernels: KernelRows) -> list[str]:
     columns = ["graph", "vertices", "form", "iterations", "relax, us", "minimum, us"]
     columns += ["update, us", "outside these kernels, us"]
     note = (
-        "Microseconds an iteration; one source. The last column is what the run takes beyond its "
+        "Microseconds per iteration; one source. The last column is what the run takes beyond its "
         "kernels: launches, the wait for delta, the prefix sum, and the row's way to the host, "
         "once. The graphs named by their size are uniform random ones of out-degree 12."
     )
@@ -42,7 +42,7 @@ def iterations(kernels: KernelRows) -> list[str]:
 
 
 def relax_microseconds(kernels: KernelRows, form: str) -> dict[str, float]:
-    """Microseconds of the relax kernel an iteration of a form, by graph of the paper."""
+    """Microseconds of the relax kernel per iteration of a form, by graph of the paper."""
     return {
         r["graph"]: kernel_seconds(r, *_RELAX) * 1e6 / r["counters"]["iterations"]
         for r in kernels.rows
@@ -87,7 +87,7 @@ def longest_rows(counts: Counts) -> list[str]:
         ]
         for r in counts.rows("rows")
     ]
-    columns = ["graph", "vertices", "iterations", "edges an iteration"]
+    columns = ["graph", "vertices", "iterations", "edges per iteration"]
     columns += ["longest row, mean", "longest row"]
     note = (
         "Of Crauser's frontiers from one source: the edges of an iteration, and the longest row in it, which one thread "
@@ -103,7 +103,7 @@ def row_cost(counts: Counts, relax: dict[str, float]) -> str:
     ----------
     counts : Counts
     relax : dict
-        Microseconds of the relax kernel an iteration, by graph.
+        Microseconds of the relax kernel per iteration, by graph.
     """
     pairs = [
         (r["longest_row_mean"], relax[r["graph"]])

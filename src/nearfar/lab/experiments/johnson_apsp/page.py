@@ -34,7 +34,7 @@ def _reasons(cuda: Kept) -> dict[str, Why]:
     )
     row = kernel.row_cost(Counts(), kernel.relax_microseconds(kernels, "flag"))
     behind = [k for k, r in results.items() if r["m"] >= FEW_EDGES and over(r, "queue") <= 1]
-    heap = {k: r["cases"]["sequential"]["seconds_a_source"] * 1e3 for k, r in results.items()}
+    heap = {k: r["cases"]["sequential"]["seconds_per_source"] * 1e3 for k, r in results.items()}
     many = [k for k, r in results.items() if r["m"] >= FEW_EDGES]
     larger = (
         f"behind on {', '.join(behind)}, where a source takes the sequential method {spread([heap[k] for k in behind])} ms "
@@ -49,7 +49,7 @@ def _reasons(cuda: Kept) -> dict[str, Why]:
         ]
     )
     scan = f"an iteration takes {extra} us more than with the queue: the prefix sum is launches of its own over all vertices, as the paper says of its small inputs"
-    serial = f"the criterion needs {steps} iterations a source, one after the other, whatever the GPU; {row}"
+    serial = f"the criterion needs {steps} iterations per source, one after the other, whatever the GPU; {row}"
     return {
         "few edges": Why(launches, f"{launches}, so only larger frontiers pay"),
         "many edges": Why(larger, larger),
@@ -99,11 +99,11 @@ def _batched(kept: Kept) -> str:
     """What this project's engines reach on the same graphs."""
     found = [
         f"{label} {spread([over(one.result, label) for one in kept.done if label in one.result['cases']])}"
-        for label in ("batched", "lanes, all cores", "worker a source, all cores")
+        for label in ("batched", "lanes, all cores", "worker per source, all cores")
         if any(label in one.result["cases"] for one in kept.done)
     ]
     gpu = (
-        ", on a GPU one thread block a source: no launch and no value read back within a source"
+        ", on a GPU one thread block per source: no launch and no value read back within a source"
         if any("batched" in one.result["cases"] for one in kept.done)
         else ""
     )

@@ -35,7 +35,7 @@ __all__ = ["EXPERIMENT", "JohnsonApsp"]
 #: label: (method, sources in a sample by scale (tiny, small, paper), device)
 _METHODS: dict[str, tuple[str, tuple[int, int, int], str]] = {
     SEQUENTIAL: ("dijkstra_binary_heap@cpu", (2, 32, 64), "cpu"),
-    "worker a source, all cores": ("worker_per_source@cpu", (4, 128, 256), "cpu"),
+    "worker per source, all cores": ("worker_per_source@cpu", (4, 128, 256), "cpu"),
     "lanes, all cores": ("lanes@cpu", (4, 128, 256), "cpu"),
     **{f"{form}": (f"{idea}@cuda", (2, 4, 8), "cuda") for form, idea in FORMS.items()},
     "batched": ("block_per_source@cuda", (4, 2_000, 13_200), "cuda"),
@@ -135,8 +135,8 @@ class JohnsonApsp(Experiment):
                 step += 1
                 progress(step / steps)
         for entry in cases.values():
-            entry["seconds_a_source"] = statistics.median(entry["samples"]) / entry["sources"]
-            entry["all_pairs_seconds"] = entry["seconds_a_source"] * n
+            entry["seconds_per_source"] = statistics.median(entry["samples"]) / entry["sources"]
+            entry["all_pairs_seconds"] = entry["seconds_per_source"] * n
         return {"graph": task.what["graph"], "n": n, "m": graph.n_edges, "cases": cases}
 
     def tables(self, done: Sequence[Done], settings: Settings) -> list[Table]:

@@ -37,7 +37,7 @@ def tables_of(done: Sequence[Done], device: str) -> list[Table]:
         Table(
             "figure-3",
             "Figure 3: execution times, all pairs",
-            "Seconds a source of a sample of sources, median, times the number of vertices. "
+            "Seconds per source of a sample of sources, median, times the number of vertices. "
             "Rows stay on the device for the batched engine, reach the host for the others.",
             [Column("graph"), *(Column(x, "s") for x in labels)],
             times,
@@ -81,9 +81,9 @@ def _iterations(done: Sequence[Done]) -> Table:
         for form in FORMS:
             case = one.result["cases"][form]
             steps = case["counters"]["iterations"] / case["sources"]
-            each = case["seconds_a_source"] * 1e6 / steps
-            rows.append([one.key, form, steps, case["seconds_a_source"] * 1e3, each])
-    columns = [Column("graph"), Column("form"), Column("iterations a source")]
-    columns += [Column("a source", "ms"), Column("an iteration", "us")]
+            each = case["seconds_per_source"] * 1e6 / steps
+            rows.append([one.key, form, steps, case["seconds_per_source"] * 1e3, each])
+    columns = [Column("graph"), Column("form"), Column("iterations per source")]
+    columns += [Column("per source", "ms"), Column("per iteration", "us")]
     caption = "An iteration is the launches relax, minimum and update, and one value read back."
     return Table("iterations", "What an iteration costs", caption, columns, rows)

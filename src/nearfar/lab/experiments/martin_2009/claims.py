@@ -39,7 +39,7 @@ class Runs:
         return [r for r in found if all(label in r["cases"] for label in labels)]
 
     def ratios(self, kind: str, slow: str, fast: str) -> list[float]:
-        """How many times faster ``fast`` is than ``slow``, a graph."""
+        """How many times faster ``fast`` is than ``slow``, per graph."""
         return [_seconds(r, slow) / _seconds(r, fast) for r in self.of(kind, slow, fast)]
 
     def counts(self, kind: str, counter: str, *labels: str) -> list[list[float]]:
@@ -52,7 +52,7 @@ class Runs:
         return found
 
     def over(self, kind: str, counter: str, top: str, bottom: str) -> list[float]:
-        """A counter of one method over that of another, a graph."""
+        """A counter of one method over that of another, per graph."""
         return [a / b for a, b in self.counts(kind, counter, top, bottom) if b]
 
     def largest(self, kind: str, slow: str, fast: str) -> str:

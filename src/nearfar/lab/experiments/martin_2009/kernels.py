@@ -33,7 +33,7 @@ def matrices(kernels: KernelRows) -> list[str]:
         ]
         for r in kernels.rows
     ]
-    columns = ["graph", "relax stores by", "right", "iterations", "relax, ms a launch"]
+    columns = ["graph", "relax stores by", "right", "iterations", "relax, ms per launch"]
     columns += ["relax, ms in all", "solve, ms"]
     note = (
         "F-GPU is *atomic*, F-GPU-no-atomic is *read, then plain store*; the two others exist for "
@@ -60,7 +60,7 @@ def lists(kernels: KernelRows) -> list[str]:
         "method",
         "iterations",
         "edges looked at",
-        "relax, ms a launch",
+        "relax, ms per launch",
         "solve, ms",
     ]
     note = "PLUS stages row bounds in shared memory and reads flags through the read-only path."
@@ -78,6 +78,6 @@ def plus(kernels: KernelRows) -> str:
     ]
     cache = kernels.environment["gpu"]["l2_cache"] / 2**20
     return (
-        f": its relax kernel takes {spread(ratios)} of U-GPU's time. The flags, a byte a vertex, "
-        f"fit an L2 cache of {cache:.0f} MiB; the paper's board caches no global memory"
+        f": its relax kernel takes {spread(ratios)} of U-GPU's time. The flags, one byte per "
+        f"vertex, fit an L2 cache of {cache:.0f} MiB; the paper's board caches no global memory"
     )

@@ -42,7 +42,7 @@ def _reasons(kept: Kept) -> dict[str, Why]:
         ),
         "2min": Why(
             _apart(runs, "list", "U-GPU", "U-GPU+2min"),
-            "as the paper explains, one value a block is left to the host after one pass already",
+            "as the paper explains, one value per block is left to the host after one pass already",
         ),
         "F over U": Why(
             f"U looks at {looks} times the edges, and yet an iteration costs both the same launches",
@@ -180,7 +180,7 @@ def _subset(kept: Kept) -> list[str]:
     every = [d for d in kept.done if d.what["kind"] == "list"]
     if kept.device == "cuda" and len(heavy) < len(every):
         lines.append(
-            "- FH and the methods that run wholly or partly on the host take seconds a solve; they were timed on "
+            "- FH and the methods that run wholly or partly on the host take seconds per solve; they were timed on "
             f"{len(heavy)} of the {len(every)} graphs kept as lists."
         )
     return [*lines, ""]

@@ -53,7 +53,7 @@ GPU_MATRICES = {
     "F-GPU": "frontier_matrix_successors@cuda",
     "F-GPU-no-atomic": "frontier_matrix_successors_no_atomics@cuda",
 }
-RACE_BLOCK = 32  # threads a block in the paper's run of the counterexample
+RACE_BLOCK = 32  # threads per block in the paper's run of the counterexample
 
 
 def tables_of(done: Sequence[Done]) -> list[Table]:
@@ -68,7 +68,7 @@ def tables_of(done: Sequence[Done]) -> list[Table]:
             continue
         labels = labels_of(sizes)
         note = (
-            f"{figure} of the paper. Mean over the graphs of a size; one source a graph; on "
+            f"{figure} of the paper. Mean over the graphs of a size; one source per graph; on "
             "the GPU by events, host steps included, graph on the device; every answer checked."
         )
         held = sum(BASE in r["cases"] for results in sizes.values() for r in results)
@@ -94,7 +94,7 @@ def tables_of(done: Sequence[Done]) -> list[Table]:
                 "counterexample",
                 "The counterexample of section 4.3",
                 "Runs in which the sink's distance was not 2; 1,024 vertices, "
-                f"{RACE_BLOCK} threads a block where the method lets one choose.",
+                f"{RACE_BLOCK} threads per block where the method lets one choose.",
                 [Column("graph"), Column("method"), Column("runs"), Column("wrong runs")],
                 [
                     [race["graph"], label, race["runs"], one["wrong_runs"]]

@@ -19,7 +19,7 @@ def kernels_and_waits(kernels: KernelRows) -> list[str]:
         steps = r["counters"]["iterations"]
         line = [r["graph"], names[r["label"]], steps, r["seconds"] * 1e3]
         rows.append([*line, r["seconds"] * 1e6 / steps, share(r)])
-    columns = ["graph", "method", "iterations", "solve, ms", "an iteration, us"]
+    columns = ["graph", "method", "iterations", "solve, ms", "us per iteration"]
     columns += ["of it in kernels, %"]
     note = "The rest of an iteration is three launches and the wait for the minimum on the host."
     return kernels.table("Kernels and waits", columns, rows, note)

@@ -36,7 +36,7 @@ def _over(some: Iterable[Done], counter: str, top: str, bottom: str) -> list[flo
 
 
 def _iteration(some: Iterable[Done], label: str) -> list[float]:
-    """Microseconds of an iteration, a graph."""
+    """Microseconds per iteration, by graph."""
     found = []
     for one in some:
         steps = counter_of(one, label, "iterations")
@@ -132,8 +132,8 @@ def _reasons(done: Sequence[Done]) -> dict[str, Why]:
         "heap, walshaw": Why(f"{_ahead(real)}; {each}", each),
         "heap, social": Why(each, f"few iterations ({_steps(real)}) with many edges in each"),
         "memory": Why(
-            "the relaxed heap here keeps one entry a vertex, in arrays",
-            "the relaxed heap here keeps one entry a vertex, in arrays: it grows with the vertices and not with the edges, as "
+            "the relaxed heap here keeps one entry per vertex, in arrays",
+            "the relaxed heap here keeps one entry per vertex, in arrays: it grows with the vertices and not with the edges, as "
             "the paper reports of Boost's, so the ratio stays near one",
         ),
     }
@@ -144,7 +144,7 @@ def _reasons(done: Sequence[Done]) -> dict[str, Why]:
 
 
 def _bend(random: Sequence[Done]) -> str:
-    """Iterations and edges an iteration along the degrees of the smallest size."""
+    """Iterations and edges per iteration along the degrees of the smallest size."""
     if not random:
         return ""
     size = min(one.what["vertices"] for one in random)
@@ -210,11 +210,11 @@ def _steps(real: Sequence[Done]) -> str:
 
 
 def _sources(kept: Kept) -> str:
-    """Sources a graph and where there are fewer."""
+    """Sources per graph and where there are fewer."""
     counts = {len(one.result["sources"]) for one in kept.done if one.what["kind"] != "martin"}
     martin = {len(one.result["sources"]) for one in kept.done if one.what["kind"] == "martin"}
     fewer = fewer_sources(kept.done)
-    text = f"{spread(counts)} random sources a graph" if counts else ""
+    text = f"{spread(counts)} random sources per graph" if counts else ""
     if martin:
         text += f"{', ' if text else ''}{spread(martin)} on Martin's graphs"
     every = counts | martin

@@ -22,7 +22,7 @@ __all__ = ["BOARDS", "TABLE_1", "TABLE_2", "TABLE_3", "TABLE_4", "degree_class",
 
 BOARDS = ("Fermi", "Kepler", "Titan")
 _DEGREES = ("deg2", "deg20", "deg200", ">=deg1000")
-#: Table 1, threads a block and L1 state (augmented or normal): by size and kernel, a pair (Fermi,
+#: Table 1, threads per block and L1 state (augmented or normal): by size and kernel, a pair (Fermi,
 #: Kepler) for each class of degrees.
 TABLE_1 = {
     ("24k", "relax"): "192-A 128-A, 192-A 128-A, 192-A 192-A, 192-A 192-A",
@@ -61,7 +61,7 @@ TABLE_3 = {
     "social": ((33.30, 37.09, 45.38), (129.71, 130.25, 125.99)),
 }
 _GAIN_CLASSES = ("<=20", "50-200", ">200")
-#: Table 4: percent of the time that tuning saves, by board; three classes of degrees a size.
+#: Table 4: percent of the time that tuning saves, by board; three classes of degrees per size.
 TABLE_4 = {
     "Fermi": (1.8, 2.6, 3.3, 4.4, 7.0, 0.2, 4.2, 8.9, 14.4),
     "Kepler": (0.9, 4.7, 13.7, 2.5, 7.3, 17.1, 6.5, 10.4, 22.3),
