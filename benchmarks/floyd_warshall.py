@@ -11,7 +11,6 @@ are compared with the smallest tight edge.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from nearfar.algorithms.floyd_warshall.cuda import (
     tight_stops,
 )
 from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
 from nearfar.system.devices import runtime
 
 
@@ -121,7 +121,7 @@ def main() -> None:
         )
     report = {"environment": environment(), "results": results}
     file = Path(arguments.out) / "floyd_warshall_cuda.json"
-    file.write_text(json.dumps(report, indent=1) + "\n")
+    write_json(file, report)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.cases import case, proven, time_once
 from nearfar.lab.bench.suite import draw_sources
-from nearfar.lab.experiments import johnson_apsp
+from nearfar.lab.experiments.johnson_apsp import graphs as johnson
 
 WARP = 32
 _TURNS = 15
@@ -46,7 +46,7 @@ class Round(NamedTuple):
     ----------
     frontier, unsettled : array of bool, shape (n,)
     looked : array of int
-        Ends of the frontier's edges, one an edge.
+        Ends of the frontier's edges, one per edge.
     lowered : array of int
         Unsettled vertices whose distance the step lowered.
     degrees : array of int
@@ -152,9 +152,9 @@ def threads(scale: str) -> Iterator[dict[str, Any]]:
 
 def rows(scale: str) -> Iterator[dict[str, Any]]:
     """Frontiers of Crauser's criterion on Johnson's graphs: members, edges, the longest row."""
-    names = {k: name for k, (name, _, _) in johnson_apsp.GRAPHS.items() if name is not None}
+    names = {k: name for k, (name, _, _) in johnson.GRAPHS.items() if name is not None}
     for key, name in names.items() if scale == "paper" else [("graph1", names["graph1"])]:
-        graph = johnson_apsp.load(name)
+        graph = johnson.load(name)
         source = draw_sources(graph, 1)[0]
         longest: list[int] = []
         edges: list[int] = []

@@ -11,7 +11,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "nearfar"
 # From the ground up: a room imports only rooms of lower floors. What stands on one floor never
 # meets. `registry` and `options` are what algorithms register with, so they lie below them; the
-# registry finds the families by looking into their folder.
+# registry finds the families by looking into their folder. The generators of the documentation lie
+# in the laboratory's folder but on the last floor: they describe everything, and nothing imports
+# them.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_cpu", "errors"),
     ("options", "system"),
@@ -29,6 +31,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("lab",),
     ("csgraph", "networkx", "sklearn", "torch"),
     ("cli",),
+    ("lab.pages",),
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -86,6 +89,8 @@ def circles(arrows: dict[str, set[str]]) -> list[list[str]]:
 
 
 def room_of(module: str) -> str:
+    if module.startswith("nearfar.lab.pages"):
+        return "lab.pages"
     return module.split(".")[1] if "." in module else ""
 
 

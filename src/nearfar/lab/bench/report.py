@@ -82,7 +82,7 @@ def table(
 
 
 def left_out(runs: Iterable[Run]) -> list[str]:
-    """Who was left out where, and why; one line a peer and reason."""
+    """Who was left out where, and why; one line per peer and reason."""
     places: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         for result in run.results:
@@ -114,7 +114,7 @@ def markdown(runs: Sequence[Run], environment: dict[str, Any], base: str = "scip
     header = ["graph", *columns]
     rows = [[run.graph, *(_cell(run, run.find(name), base) for name in columns)] for run in runs]
     lines = [
-        f"Milliseconds a solve, median; in brackets how many times faster than {base}.",
+        f"Milliseconds per solve, median; in brackets how many times faster than {base}.",
         "",
         *table(header, rows),
         "",
@@ -160,7 +160,7 @@ def how(runs: Sequence[Run], environment: dict[str, Any]) -> str:
 
 
 def plot(runs: Sequence[Run], path: Path, base: str = "scipy") -> None:
-    """Draw bars: how many times faster than ``base`` each contender is, one group a graph.
+    """Draw bars: how many times faster than ``base`` each contender is, one group per graph.
 
     Raises
     ------

@@ -39,9 +39,9 @@ class Ahead:
         Its class must be importable, because it goes to other processes.
     settings : Settings
     tasks : sequence of Task
-        In the order in which :meth:`take` asks for them; it may leave some out.
+        In the order in which :meth:`take` takes them; it may leave some out.
     workers : int
-        1 makes each input in this process when it is asked for.
+        1 makes each input in this process when it is taken.
     folder : Path or None
         Where inputs wait; None takes a temporary folder. It needs room for ``workers`` graphs.
     """
@@ -103,7 +103,7 @@ class Ahead:
         except BrokenProcessPool:
             raise OptionError(
                 f"a process that made graphs ahead ended before {task.key} was there, perhaps "
-                f"for want of memory: give fewer workers than {self._workers}, and go on"
+                f"because memory ran out: give fewer workers than {self._workers}, and go on"
             ) from None
         return load(self._folder / task.key) if there else None
 
