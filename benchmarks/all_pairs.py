@@ -1,4 +1,4 @@
-"""All pairs, many sources and Floyd-Warshall, beside SciPy and beside one heap search a source.
+"""All pairs, many sources and Floyd-Warshall, beside SciPy and beside one heap search per source.
 
 ``python benchmarks/all_pairs.py cpu -o benchmarks/results`` measures the CPU variants on
 p2p-Gnutella08 (all pairs, weights 1..100) and New York's roads (2,048 sources), and Floyd-Warshall

@@ -2,7 +2,7 @@
 
 ``python benchmarks/floyd_warshall.py -o benchmarks/results`` closes a dense matrix of 16,384
 vertices with int32 and float32 weights in device memory (4,096 with 64 bits) and writes
-``floyd_warshall_cuda.json``. The ceiling is ``add_min_ceiling``: additions with minimum a second
+``floyd_warshall_cuda.json``. The ceiling is ``add_min_ceiling``: additions with minimum per second
 with nothing else to do. Sampled rows are proven to be the fixed point that plain rounds reach. The
 product that finds the predecessors from the closed matrix is timed by itself; sampled rows of it
 are compared with the smallest tight edge.

@@ -1,4 +1,4 @@
-"""How fast files are read and written, in megabytes of file a second, checks included.
+"""How fast files are read and written, in megabytes of file per second, checks included.
 
     python benchmarks/parse_speed.py
 

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
     from nearfar.lab.bench.result import Result, Run
 
-__all__ = ["document", "left_out", "markdown", "plot", "table", "write_json"]
+__all__ = [
+    "document",
+    "left_out",
+    "markdown",
+    "milliseconds",
+    "number",
+    "plot",
+    "table",
+    "write_json",
+]
 
 SCHEMA = "nearfar-bench-peers/1"
 
@@ -42,8 +51,12 @@ def write_json(path: Path, data: dict[str, Any]) -> None:
 
 
 def milliseconds(seconds: float) -> str:
-    """Milliseconds with three digits."""
-    value = seconds * 1e3
+    """Seconds as milliseconds; see :func:`number`."""
+    return number(seconds * 1e3)
+
+
+def number(value: float) -> str:
+    """Three digits, or the whole number where it is longer."""
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nearfar.lab.bench.report import milliseconds, number
+
 __all__ = ["device", "milliseconds", "number", "table"]
 
 
@@ -11,18 +13,6 @@ def table(head: list[str], rows: list[list[str]]) -> str:
     """A Markdown table, first column left, the others right."""
     lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def number(value: float) -> str:
-    """Three digits, or the whole number where it is longer."""
-    if value >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
-
-
-def milliseconds(seconds: float) -> str:
-    """Seconds as milliseconds."""
-    return number(seconds * 1e3)
 
 
 def device(document: dict[str, Any]) -> str:

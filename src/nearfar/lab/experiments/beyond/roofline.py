@@ -31,8 +31,8 @@ _REPEATS = 5
 def bytes_once(graph: Graph, distances: Any) -> dict[str, int]:
     """Bytes that any method moves at least once, and the edges that it has to look at.
 
-    Row bounds (two a reached vertex), edges (end and weight) of reached vertices, and one distance
-    a vertex.
+    Row bounds (two per reached vertex), edges (end and weight) of reached vertices, and one
+    distance per vertex.
     """
     from nearfar.graph.dtypes import unreached_value
 

@@ -37,7 +37,7 @@ def matrices(kernels: KernelRows) -> list[str]:
     columns += ["relax, ms in all", "solve, ms"]
     note = (
         "F-GPU is *atomic*, F-GPU-no-atomic is *read, then plain store*; the two others exist for "
-        "this table. U-GPU looks at columns and stores once a vertex."
+        "this table. U-GPU looks at columns and stores once per vertex."
     )
     return kernels.table("Atomics and reads in the relax step", columns, rows, note)
 

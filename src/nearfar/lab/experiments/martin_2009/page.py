@@ -64,7 +64,7 @@ def _reasons(kept: Kept) -> dict[str, Why]:
             f"{_fastest(runs)}. U reads the columns of unsettled vertices again in every iteration, {reads} times the entries "
             "that F reads; F pays for that with atomics, which cost the paper's board time and this one none (the row on "
             f"atomics and matrices). Where FH is ahead, {_iteration(runs, 'matrix')}",
-            f"U reads {reads} times the entries that F reads, and stores once a vertex without an atomic",
+            f"U reads {reads} times the entries that F reads, and stores once per vertex without an atomic",
         ),
         "matrices": Why(f"where FH is ahead, {_iteration(runs, 'matrix')}"),
         "F under U, host": Why(
