@@ -7,6 +7,7 @@ distances.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -20,12 +21,13 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.options import NoOptions
-from nearfar.registry import Answer, variant
+from nearfar.registry import Answer, Estimate, variant
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nearfar.graph.facts import Facts
     from nearfar.registry import Request, Workspace
 
 __all__ = ["ChildOptions", "child_launches", "edge_classes", "one_launch", "queue", "warps"]
@@ -251,6 +253,13 @@ def _finish(
     return answer
 
 
+def _cost(facts: Facts, request: Request) -> Estimate | None:
+    if not facts.negative:
+        return None
+    sweeps = 2 + math.log2(facts.n + 2)
+    return Estimate(sweeps * facts.m * 3e-11 + facts.hops * 3e-6, "negative weights, one launch")
+
+
 @variant(
     "bellman_ford_persistent",
     device="cuda",
@@ -259,6 +268,7 @@ def _finish(
     paper="johnson-cuda",
     section="5.1, in one launch (beyond the paper)",
     complexity="O(n m)",
+    cost=_cost,
 )
 def one_launch(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
     """The default for negative weights on a GPU."""

@@ -196,6 +196,7 @@ def frontier_predecessors_plus(
     paper="martin-2009",
     section="4.1, F-GPU",
     complexity="O(n * iterations + m)",
+    tune=True,
 )
 def frontier_successors(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
     """F-GPU: all steps on the GPU, concurrent minima by atomics."""

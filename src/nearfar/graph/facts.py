@@ -1,4 +1,4 @@
-"""Cheap statistics of a graph that the cost models ask for; each is measured once and cached.
+"""What the costs of variants look at: cheap statistics of a graph, measured once and cached.
 
 None costs more than a small part of a solve. How far a graph reaches is not measured by whole
 sweeps, which would cost as much as an answer, but by two sampled ones: breadth-first balls that
@@ -11,17 +11,22 @@ estimate hardly more than the hops seen.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda.device_graph import at_hand
 from nearfar.graph.slots import Slot
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["degree_spread", "estimated_hops", "statistics", "weight_spread"]
+__all__ = [
+    "Facts",
+    "degree_spread",
+    "estimated_hops",
+    "weight_spread",
+]
 
 _BALL = 2048  # vertices at which a sampled sweep stops
 _EDGES = 1 << 15  # edges at which it stops
@@ -30,6 +35,61 @@ _ROW = 1 << 12  # edges looked at in one row
 _SAMPLE = 512
 _WEIGHT_SPREAD: Slot[float] = Slot("weight spread")
 _ESTIMATED_HOPS: Slot[float] = Slot("estimated hops")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a variant's cost may look at; statistics are measured when they are first read.
+
+    Attributes
+    ----------
+    graph : Graph
+    gain : float
+        How many times faster two workers of this machine are than one.
+    """
+
+    graph: Graph
+    gain: float = 1.5
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return self.graph.n_vertices
+
+    @property
+    def m(self) -> int:
+        """Number of edges."""
+        return self.graph.n_edges
+
+    @property
+    def degree(self) -> float:
+        """Mean number of edges per vertex."""
+        return self.graph.mean_degree
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of weights and distances."""
+        return self.graph.weight_dtype
+
+    @property
+    def negative(self) -> bool:
+        """Whether some edge has a negative weight."""
+        return self.graph.n_negative > 0
+
+    @property
+    def packed(self) -> bool:
+        """Whether an earlier search has laid out the edges as bucket searches read them."""
+        return "view" in self.graph.__dict__
+
+    @property
+    def weight_spread(self) -> float:
+        """Mean over median of the weights: :func:`weight_spread`."""
+        return weight_spread(self.graph)
+
+    @property
+    def hops(self) -> float:
+        """About how many hops lead to the farthest vertex: :func:`estimated_hops`."""
+        return estimated_hops(self.graph)
 
 
 def weight_spread(graph: Graph) -> float:
@@ -98,18 +158,3 @@ def _ball(graph: Graph, start: int) -> tuple[float, int]:
     # Growth between half the radius and the whole: 2^d on a d-dimensional graph.
     dimension = max(math.log(ball / sizes[half]) / math.log(hops / half), 1.0)
     return hops * max(n / ball, 1.0) ** (1.0 / dimension), last
-
-
-def statistics(graph: Graph) -> dict[str, Any]:
-    """All that the models look at, as plain data."""
-    return {
-        "vertices": graph.n_vertices,
-        "edges": graph.n_edges,
-        "mean_degree": graph.mean_degree,
-        "degree_spread": degree_spread(graph),
-        "weight_spread": weight_spread(graph),
-        "estimated_hops": estimated_hops(graph),
-        "negative_edges": graph.n_negative,
-        "weights": graph.weight_dtype.name if graph.is_weighted else "none",
-        "on_device": at_hand(graph),
-    }
