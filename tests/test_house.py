@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+from nearfar.registry import variants
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "nearfar"
@@ -121,6 +124,42 @@ def test_a_room_imports_only_lower_rooms() -> None:
 def test_nothing_new_stands_at_the_top() -> None:
     top = {path.name for path in PACKAGE.glob("*.py")}
     assert top == {"__init__.py", "errors.py", "options.py", "registry.py"}
+
+
+def said(tree: ast.Module) -> list[tuple[int, str]]:
+    """String constants that a program goes by: no docstrings, and no examples of commands."""
+    shown: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            shown.add(id(node.value))
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "EXAMPLES":
+            shown.update(id(inner) for inner in ast.walk(node))
+    return [
+        (node.lineno, node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in shown
+    ]
+
+
+def test_variants_are_named_at_home() -> None:
+    """Ids in code stand in the variant's own family, in tests and in lab/, nowhere else."""
+    home = {name: v.family for v in variants(unsafe=True) for name in (v.id, v.idea)}
+    # Functions of SciPy and NetworkX that bear an algorithm's name, and a counter of a batch.
+    others = {"csgraph", "networkx"}, ("nearfar.solve.run", "lanes")
+    # Johnson's method offers the batch variants that may run inside it.
+    inner = {"lanes", "worker_per_source", "block_per_source", "block_per_source_global"}
+    wrong = []
+    for path in FILES:
+        module = module_of(path)
+        room, tree = room_of(module), ast.parse(path.read_text())
+        family = module.split(".")[2] if room == "algorithms" and module.count(".") > 1 else ""
+        for line, text in [] if room == "lab" else said(tree):
+            for name in {text, *re.findall(r"\w+@(?:cpu|cuda)", text)} & home.keys():
+                fine = home[name] == family or (module, name) == others[1]
+                fine = fine or (room in others[0] and "@" not in name)
+                fine = fine or (family == "johnson" and name in inner)
+                wrong += [] if fine else [f"{module}:{line}: {name}"]
+    assert wrong == []
 
 
 def test_one_file_imports_cupy() -> None:

@@ -79,7 +79,7 @@ class Facts:
     @property
     def packed(self) -> bool:
         """Whether an earlier search has laid out the edges as bucket searches read them."""
-        return "view" in self.graph.__dict__
+        return self.graph.has_view
 
     @property
     def weight_spread(self) -> float:
