@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nearfar.choose.machine import Machine
     from nearfar.graph.graph import Graph
 
-__all__ = ["Choice", "Explanation", "best", "estimates", "explain", "rank"]
+__all__ = ["Choice", "Explanation", "best", "explain", "rank"]
 
 #: Variant and reason by what was asked for.
 _CHOICES: Slot[tuple[Variant, str]] = Slot("choices")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["CARVEOUTS", "THREADS", "Measurement", "TuneResult", "tunable", "tune", "usual"]
+__all__ = ["CARVEOUTS", "THREADS", "Measurement", "TuneResult", "tunable", "tune"]
 
 #: Threads per block that are tried: those of the paper's Table 1 and more.
 THREADS = (64, 96, 128, 192, 256, 384, 512, 768, 1024)
@@ -124,7 +124,7 @@ def tune(
     ----------
     graph : Graph
     method : str or None
-        One of :func:`tunable`; None takes the first of :func:`usual`.
+        One of :func:`tunable`; None takes the first of ``usual()``.
     sources : sequence of int or None
         Vertices to solve from in every round; None draws three with out-edges, by a fixed seed.
     rounds : int

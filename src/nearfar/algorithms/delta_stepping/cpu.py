@@ -61,12 +61,13 @@ def _together(facts: Facts, request: Request) -> Estimate:
     ``benchmarks/results/peers.json`` has two of them from level with one (Kronecker) to 1.8 times
     as fast (Martin), once a solve lasts milliseconds.
     """
-    alone = bucket_search(facts)
+    alone, packing = bucket_search(facts), _packing(facts, request)
     if request.threads == 1:
-        return Estimate(1e-5 + 1.1 * alone, "made for several workers, and there is one")
+        words = "made for several workers, and there is one"
+        return Estimate(1e-5 + 1.1 * alone + packing, words)
     gain = 1.0 + (facts.gain - 1.0) * (request.threads - 1)
     return Estimate(
-        8e-4 + alone / max(min(gain, 4.0), 0.5) + _packing(facts, request),
+        8e-4 + alone / max(min(gain, 4.0), 0.5) + packing,
         f"buckets shared by {request.threads} workers: {facts.m:,} edges",
     )
 
