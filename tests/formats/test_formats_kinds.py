@@ -18,8 +18,9 @@ from tests.formats.test_formats import assert_same
 
 
 class TestNative:
-    def test_a_large_file_opens_without_being_read(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("verify", [None, False])
+    def test_a_large_file_is_mapped(
+        self, verify: bool | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         from nearfar.formats import native
 
@@ -29,7 +30,7 @@ class TestNative:
         )
         write(graph, tmp_path / "g.nfg")
         monkeypatch.setattr(native, "VERIFY_BELOW", 0)
-        found = read(tmp_path / "g.nfg")
+        found = read(tmp_path / "g.nfg", verify=verify)
         base: Any = found.indices
         while base.base is not None and not isinstance(base, np.memmap):
             base = base.base

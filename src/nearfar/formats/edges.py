@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import GraphFormatError, OptionError
-from nearfar.formats.files import Sink, Source
+from nearfar.formats.files import Sink, Source, array_of_names
 from nearfar.formats.specs import Format, register
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def read(
         directed = not any(_UNDIRECTED.match(note) for note in found["comments"])
     if found["names"] is not None:
         ends, n = (found["sources"], found["targets"]), None
-        labels: NDArray[Any] | None = np.array(found["names"], dtype=np.str_)
+        labels: NDArray[Any] | None = array_of_names(found["names"])
     else:
         ids = found["sources"], found["targets"]
         ends, n, labels = settle_ids(

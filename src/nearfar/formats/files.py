@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from nearfar.errors import GraphError, GraphFormatError, MissingDependencyError, OptionError
+from nearfar.errors import (
+    GraphError,
+    GraphFormatError,
+    MissingDependencyError,
+    OptionError,
+    OutOfMemoryError,
+)
 from nearfar.formats.compression import (
     COMPRESSIONS,
     compression_of,
@@ -24,9 +30,10 @@ from nearfar.formats.compression import (
     unpacked,
 )
 from nearfar.system import output
+from nearfar.system.memory import free_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Sink",
     "Source",
+    "array_of_names",
     "chunks_of_rows",
     "finish",
     "library_errors",
@@ -47,6 +55,7 @@ __all__ = [
 _HEAD = 1 << 16
 _SLICE = 1 << 18
 _MARK = b"\xef\xbb\xbf"
+_MUCH = 1 << 26  # bytes; less needs no look at what is free
 _VISIBLE = b"\t\r" + bytes(range(32, 256))
 
 
@@ -136,6 +145,11 @@ class Source:
     def mapped(self) -> bool:
         """Whether :attr:`data` is the file itself."""
         return isinstance(self.data, np.memmap)
+
+    def keep(self) -> None:
+        """Read the file into memory of its own, so that nothing done to it later is seen."""
+        self._data = np.fromfile(self.path, dtype=np.uint8)
+        self._data.flags.writeable = False
 
     def progress(self, stage: str = "parse") -> Callable[[int, int], None] | None:
         """The user's callback for one stage, as the C++ parsers call it."""
@@ -265,6 +279,21 @@ def narrowed(values: NDArray[Any]) -> NDArray[Any]:
     ):
         return values
     return values.astype(np.int32)
+
+
+def array_of_names(texts: Sequence[str]) -> NDArray[np.str_]:
+    """Vertex names as an array, in which every name takes as much room as the longest.
+
+    Raises
+    ------
+    OutOfMemoryError
+        If that does not fit main memory, as when one of a million names is a megabyte long.
+    """
+    needed = 4 * len(texts) * max(map(len, texts), default=0)
+    free = free_memory() if needed > _MUCH else needed
+    if needed > free:
+        raise OutOfMemoryError(needed, free, "every vertex name takes the room of the longest one")
+    return np.array(texts, dtype=np.str_)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,14 @@ import numpy as np
 
 from nearfar.errors import OptionError
 from nearfar.formats.compression import import_extra
-from nearfar.formats.files import Sink, Source, chunks_of_rows, library_errors, narrowed
+from nearfar.formats.files import (
+    Sink,
+    Source,
+    array_of_names,
+    chunks_of_rows,
+    library_errors,
+    narrowed,
+)
 from nearfar.formats.specs import Format, register
 
 if TYPE_CHECKING:
@@ -241,10 +248,10 @@ def _factorised(ends: list[NDArray[Any]]) -> tuple[tuple[NDArray[Any], NDArray[A
     """Numbers for text, in order of appearance by column, and the text by number."""
     import pyarrow
 
-    both = pyarrow.concat_arrays([pyarrow.array(end.astype(str).astype(object)) for end in ends])
+    both = pyarrow.concat_arrays([pyarrow.array(list(map(str, end.tolist()))) for end in ends])
     encoded = both.dictionary_encode()
     codes = encoded.indices.to_numpy().astype(np.int64)
-    names = np.array(encoded.dictionary.to_pylist(), dtype=np.str_)
+    names = array_of_names(encoded.dictionary.to_pylist())
     k = len(ends[0])
     return (codes[:k], codes[k:]), names
 
