@@ -26,6 +26,7 @@ __all__ = [
     "VariantUnavailable",
     "VertexError",
     "did_you_mean",
+    "listed",
     "quoted",
 ]
 
@@ -56,6 +57,25 @@ def quoted(token: Any) -> str:
     except Exception:  # of somebody else's class
         shown = f"<{type(token).__name__}>"
     return shown[:_QUOTED] + "..." if len(shown) > _QUOTED else shown
+
+
+def listed(names: Iterable[object], most: int = 20) -> str:
+    """What there is to choose from, as a message lists it: the first names, each cut if it is long.
+
+    Parameters
+    ----------
+    names : iterable
+    most : int
+        Names at the most.
+
+    Returns
+    -------
+    str
+        ``"a, b, c"``, or ``"a, b and 7 more"``.
+    """
+    texts = [str(name) for name in names]
+    shown = ", ".join(t if len(t) <= _QUOTED else t[:_QUOTED] + "..." for t in texts[:most])
+    return shown + (f" and {len(texts) - most} more" if len(texts) > most else "")
 
 
 def did_you_mean(given: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> str:

@@ -360,6 +360,11 @@ def test_scenario_faults(tmp_path: Path) -> None:
     with pytest.raises(GraphFormatError, match="8 fields") as caught:
         read_scenarios(path)
     assert caught.value.line == 2
+    for wrong in ("nan", "1.5", "-1", "99999999999"):  # nan became the cell -2**63
+        path.write_text(f"version 1\n\n0\tmap\t4\t4\t0\t{wrong}\t1\t1\t1.4\n")
+        with pytest.raises(GraphFormatError, match=f"'{wrong}' is not a number") as caught:
+            read_scenarios(path)
+        assert caught.value.line == 3
     path.write_text("0\tmap\t4\t4\t0\t0\t1\t1\t1.4\n")
     with pytest.raises(GraphFormatError, match="version"):
         read_scenarios(path)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from nearfar.errors import OptionError, did_you_mean
+from nearfar.errors import OptionError, did_you_mean, quoted
 from nearfar.formats.compression import split_suffix
 from nearfar.formats.files import Source, finish, replacing
 from nearfar.formats.specs import Format, formats, with_suffix
@@ -190,5 +190,5 @@ def _named(name: str) -> Format:
     table = formats()
     if name not in table:
         hint = did_you_mean(name, table) or f": use one of {', '.join(table)}"
-        raise OptionError(f"no format {name!r}{hint}")
+        raise OptionError(f"no format {quoted(name)}{hint}")
     return table[name]

@@ -78,7 +78,7 @@ def read(source: Source, *, verify: bool | None = None) -> Graph:
     arrays = {entry["name"]: _array(source, entry) for entry in header["arrays"]}
     for name in ("indptr", "indices"):
         if name not in arrays:
-            raise source.fail(f"the header names no array {name!r}")
+            raise source.fail(f"the header names no array {quoted(name)}")
     coordinates = arrays.get("coordinates")
     if coordinates is not None and (coordinates.dtype.kind != "f" or coordinates.size % 2):
         raise source.fail("the coordinates are not pairs of floats")
