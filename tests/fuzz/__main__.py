@@ -20,6 +20,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=2000, help="cases (default: 2000)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--only", default="", metavar="NAME", help="kinds that begin so")
     parser.add_argument("--seconds", type=float, default=20, help="for one case")
     parser.add_argument("--show", type=int, metavar="CASE", help="write a case and end")
     args = parser.parse_args()
@@ -28,11 +29,11 @@ def main() -> int:
         from tests.fuzz.worker import case
 
         with tempfile.TemporaryDirectory() as folder:
-            target, data, _ = case(targets(Path(folder)), args.seed, args.show)
+            target, data, _ = case(targets(Path(folder), args.only), args.seed, args.show)
         print(target.name, file=sys.stderr)
         sys.stdout.buffer.write(data)
         return 0
-    outcome = fuzz(args.count, args.seed, first=args.first, seconds=args.seconds)
+    outcome = fuzz(args.count, args.seed, first=args.first, seconds=args.seconds, only=args.only)
     print(f"{outcome.parsed} cases, {outcome.refused} refused, {len(outcome.findings)} findings")
     for found in outcome.findings:
         print(f"\ncase {found['case']} ({found['target']}):\n{found['what']}")

@@ -41,6 +41,7 @@ def fuzz(
     first: int = 0,
     seconds: float = 20,
     memory: int = 3 << 30,
+    only: str = "",
     worker: str = "tests.fuzz.worker",
 ) -> Outcome:
     """Parse ``count`` damaged inputs.
@@ -53,6 +54,8 @@ def fuzz(
         For one case; longer is a hang.
     memory : int
         Bytes that the process may take beyond those it begins with.
+    only : str
+        Only kinds of input whose name begins so.
     worker : str
         Module that parses.
 
@@ -64,7 +67,9 @@ def fuzz(
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         while first < last:
-            first = _run(outcome, first, last, place, seconds, [worker, str(seed), str(memory)])
+            first = _run(
+                outcome, first, last, place, seconds, [worker, str(seed), str(memory), only]
+            )
     outcome.parsed = count
     return outcome
 
@@ -75,8 +80,8 @@ def _run(
     """One subprocess; returns the case to go on with after it ended."""
     at = place / "at"
     at.write_text("")
-    worker, seed, memory = how
-    words = [sys.executable, "-m", worker, seed, str(first), str(last), str(place), memory]
+    worker, seed, *more = how
+    words = [sys.executable, "-m", worker, seed, str(first), str(last), str(place), *more]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, cwd=ROOT, stdout=pipe, stderr=pipe, text=True) as child:
         lines: list[str] = []
@@ -94,7 +99,8 @@ def _run(
             outcome.findings.append(said)
     if child.returncode == 0:
         return last
-    died = at.read_text().strip()
+    died, _, refused = at.read_text().strip().partition(" ")
+    outcome.refused += int(refused or 0)
     if not died:
         raise RuntimeError("".join(tail))  # before the first case: the fuzzer itself is broken
     what = f"more than {seconds} s" if hung else f"exit status {child.returncode}: "

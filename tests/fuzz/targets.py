@@ -215,8 +215,8 @@ def _saved_rows(place: Path) -> Target:
     return Target("rows.parquet", [whole.read_bytes()], parse)
 
 
-def targets(place: Path) -> list[Target]:
-    """All kinds of input; seeds are written to ``place``."""
+def targets(place: Path, only: str = "") -> list[Target]:
+    """All kinds of input whose name begins with ``only``; seeds are written to ``place``."""
     import zstandard
 
     found: list[Target] = []
@@ -265,7 +265,7 @@ def targets(place: Path) -> list[Target]:
     found.append(Target("scenarios", [scen], _scenarios))
     found += [_resumed(suffix, place) for suffix in (".npy", ".parquet")]
     found.append(_saved_rows(place))
-    return found
+    return [target for target in found if target.name.startswith(only)]
 
 
 def _more(name: str, place: Path) -> list[bytes]:

@@ -1,9 +1,9 @@
 """The process that parses. A crash ends it, a hang is noticed by its parent (driver.py).
 
-    python -m tests.fuzz.worker SEED FIRST LAST PLACE MEMORY
+    python -m tests.fuzz.worker SEED FIRST LAST PLACE MEMORY ONLY
 
-Reads its cases one by one and writes each number to ``PLACE/at`` before, so that the parent knows
-where it died. Findings go to standard output as lines of JSON.
+Reads its cases one by one and writes each number to ``PLACE/at`` before, with how many were
+refused so far, so that the parent knows where it died. Findings go to standard output as lines of JSON.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def _limit_memory(more: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (now + more, now + more))
 
 
-def main(seed: int, first: int, last: int, place: Path, memory: int) -> None:
+def main(seed: int, first: int, last: int, place: Path, memory: int, only: str) -> None:
     """Parse the cases from first to last - 1."""
     (place / "seeds").mkdir(exist_ok=True)
-    all_targets = targets(place / "seeds")
+    all_targets = targets(place / "seeds", only)
     _limit_memory(memory)
     warnings.simplefilter("error")
     refused = 0
@@ -47,7 +47,7 @@ def main(seed: int, first: int, last: int, place: Path, memory: int) -> None:
         for number in range(first, last):
             target, data, rng = case(all_targets, seed, number)
             at.seek(0)
-            at.write(b"%20d" % number)
+            at.write(b"%20d %20d" % (number, refused))
             with tempfile.TemporaryDirectory(dir=place) as folder:
                 try:
                     target.parse(rng, data, Path(folder))
@@ -67,4 +67,4 @@ def found(number: int, name: str, what: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:4]), Path(sys.argv[4]), int(sys.argv[5]))
+    main(*map(int, sys.argv[1:4]), Path(sys.argv[4]), int(sys.argv[5]), sys.argv[6])
