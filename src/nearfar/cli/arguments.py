@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.console import Progress
-from nearfar.errors import OptionError, VertexError
+from nearfar.errors import OptionError, VertexError, listed, quoted
 
 if TYPE_CHECKING:
     import argparse
@@ -136,7 +136,7 @@ def key_values(given: list[str], flag: str) -> dict[str, Any]:
     for item in given:
         key, equals, value = item.partition("=")
         if not equals or not key.strip():
-            raise OptionError(f"{flag} {item!r} is not of the form KEY=VALUE")
+            raise OptionError(f"{flag} {quoted(item)} is not of the form KEY=VALUE")
         found[key.strip().replace("-", "_")] = value_of(value.strip())
     return found
 
@@ -195,9 +195,9 @@ def read_vertex(graph: Graph, text: str, what: str = "vertex") -> Any:
         if graph.vertex_names is None:
             last = graph.n_vertices - 1
             raise VertexError(
-                f"{what} {text!r} is not a vertex: the vertices are numbered 0 to {last}"
+                f"{what} {quoted(text)} is not a vertex: the vertices are numbered 0 to {last}"
                 if last >= 0
-                else f"{what} {text!r} is not a vertex: the graph is empty"
+                else f"{what} {quoted(text)} is not a vertex: the graph is empty"
             ) from None
         with contextlib.suppress(ValueError):
             candidates.append(float(text))
@@ -213,10 +213,10 @@ def read_vertex(graph: Graph, text: str, what: str = "vertex") -> Any:
             continue
         return name
     names = graph.vertex_names
-    shown = ", ".join(str(name) for name in names[:3].tolist())
+    shown = listed(names[:3].tolist())
     raise VertexError(
-        f"{what} {text!r} is not a vertex of this graph; its {len(names):,} vertices are named "
-        f"like: {shown}"
+        f"{what} {quoted(text)} is not a vertex of this graph; its {len(names):,} vertices are "
+        f"named like: {shown}"
     )
 
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import GraphFormatError, OptionError
-from nearfar.formats.files import Sink, Source
+from nearfar.errors import GraphFormatError, OptionError, quoted
+from nearfar.formats.files import Sink, Source, array_of_names
 from nearfar.formats.specs import Format, register
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def read(
         directed = not any(_UNDIRECTED.match(note) for note in found["comments"])
     if found["names"] is not None:
         ends, n = (found["sources"], found["targets"]), None
-        labels: NDArray[Any] | None = np.array(found["names"], dtype=np.str_)
+        labels: NDArray[Any] | None = array_of_names(found["names"])
     else:
         ids = found["sources"], found["targets"]
         ends, n, labels = settle_ids(
@@ -146,7 +146,9 @@ def _columns(given: Sequence[int] | str | None) -> tuple[int, int, int]:
     except (TypeError, ValueError):
         chosen = []
     if len(chosen) not in (2, 3) or min(chosen) < 0 or len(set(chosen)) != len(chosen):
-        raise OptionError(f"columns is {given!r}: give two or three different columns from 0 on")
+        raise OptionError(
+            f"columns is {quoted(given)}: give two or three different columns from 0 on"
+        )
     return chosen[0], chosen[1], chosen[2] if len(chosen) == 3 else _NONE
 
 
@@ -230,7 +232,7 @@ def encoded_names(
     for at, text in enumerate(texts):
         if not text or any(c in forbidden for c in text) or text[0] in "#%":
             raise GraphFormatError(
-                f"vertex name {text!r} of vertex {at} does not fit this format", path
+                f"vertex name {quoted(text)} of vertex {at} does not fit this format", path
             )
     pieces = [text.encode() for text in texts]
     offsets = np.zeros(len(pieces) + 1, dtype=np.int64)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.errors import listed, quoted
 from nearfar.formats.files import Source
 from nearfar.formats.specs import Format, register
 
@@ -51,13 +52,13 @@ def read(source: Source, *, weight: str | bool | None = None) -> Graph:
     weights: NDArray[Any] | None = None
     if isinstance(weight, str):
         if weight not in numeric:
-            has = f"it has {', '.join(numeric)}" if numeric else "it has none"
-            raise source.fail(f"no numeric edge property {weight!r}; {has}")
+            has = f"it has {listed(numeric)}" if numeric else "it has none"
+            raise source.fail(f"no numeric edge property {quoted(weight)}; {has}")
         weights = numeric[weight]
     elif weight is not False and numeric:
         if len(numeric) > 1:
             raise source.fail(
-                f"several numeric edge properties: pass weight=, one of {', '.join(numeric)}"
+                f"several numeric edge properties: pass weight=, one of {listed(numeric)}"
             )
         (weights,) = numeric.values()
     coordinates = None

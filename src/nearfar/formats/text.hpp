@@ -187,6 +187,16 @@ inline const char* parse_real(std::string_view token, double& value) {
   return nullptr;
 }
 
+// The same for a 64-bit integer.
+inline const char* parse_whole(std::string_view token, int64_t& value) {
+  const char* first = token.data();
+  const char* last = first + token.size();
+  if (token.size() > 1 && *first == '+' && first[1] != '-') ++first;
+  const auto [stop, error] = std::from_chars(first, last, value);
+  if (stop != last || error == std::errc::invalid_argument) return "is not an integer";
+  return error == std::errc() ? nullptr : "does not fit 64 bits";
+}
+
 // One weight an edge: 64-bit integers until the first token that is no integer, 64-bit floats
 // after.
 class WeightColumn {

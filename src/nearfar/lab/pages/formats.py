@@ -68,6 +68,6 @@ def parse_speed() -> str:
             took = sorted(row["read_seconds"])[len(row["read_seconds"]) // 2]
             lines.append(
                 f"The {row['megabytes']:.0f} MB container opens in {milliseconds(took)} ms with "
-                "`verify=False`, which is how containers above 256 MiB open."
+                "`verify=False`."
             )
     return "\n".join(lines)
