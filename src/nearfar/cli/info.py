@@ -52,7 +52,7 @@ def describe(graph: Graph, source: Any = None) -> tuple[dict[str, Any], list[tup
     from nearfar.graph.build import default_threads
     from nearfar.measures.describe import describe as measure
     from nearfar.registry import Request
-    from nearfar.solve.one import select
+    from nearfar.solve.select import select
 
     found = measure(graph, None if source is None else graph.index_of(source))
     facts: dict[str, Any] = found.to_dict()

@@ -60,8 +60,6 @@ def run(args: argparse.Namespace) -> int:
     graph, _ = read_graph(args)
     source = read_vertex(graph, args.source, "source")
     paths = nearfar.sssp(graph, source, limit=args.limit, **solver_options(args))
-    if not paths.n_reached:
-        raise OptionError(f"--limit {args.limit} leaves out the source itself: give at least 0")
     nearfar.verify(graph, paths)
     unit = graph.attributes.get("unit", "")
     scale, shown = {"s": (60.0, "minutes"), "ms": (60_000.0, "minutes"), "m": (1000.0, "km")}.get(

@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from nearfar.errors import OptionError
-from nearfar.solve.one import as_graph, sssp, widest
-from nearfar.solve.sinks import widened
+from nearfar.solve.arrays import widened
+from nearfar.solve.one import sssp
+from nearfar.solve.request import as_graph
+from nearfar.solve.saturation import widest
 
 __all__ = ["k_shortest_paths"]
 

@@ -16,10 +16,11 @@ import numpy as np
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.options import check_kind, check_limit
-from nearfar.solve.one import as_graph, check_threads, vertex_indices
-from nearfar.solve.run import BatchRun
-from nearfar.solve.sinks import ArraySink, CsrSink, DeviceArraySink, Reduction, Sink, widened
+from nearfar.options import check_kind
+from nearfar.solve.arrays import widened
+from nearfar.solve.request import as_graph, make_request, vertex_indices
+from nearfar.solve.run import Run
+from nearfar.solve.sinks import ArraySink, CsrSink, DeviceArraySink, Reduction, Sink
 from nearfar.system.devices import runtime
 from nearfar.system.memory import free_memory
 
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["all_pairs", "distances", "free_memory", "pair_distances"]
+__all__ = ["all_pairs", "distances", "pair_distances"]
+
+_ALWAYS_FREE = 1 << 24  # bytes
 
 
 def distances(
@@ -123,11 +126,7 @@ def distances(
     array([4, 3], dtype=int32)
     """
     graph = as_graph(graph)
-    for name, value, kind in (
-        ("method", method, "str"),
-        ("memory", memory, "float | None"),
-        ("block", block, "int | None"),
-    ):
+    for name, value, kind in (("memory", memory, "float | None"), ("block", block, "int | None")):
         check_kind("distances", name, value, kind)
     if stats is not None and not isinstance(stats, dict):
         raise OptionError(f"stats is {stats!r}: give a dict to fill, or None")
@@ -141,13 +140,19 @@ def distances(
     columns = None if targets is None else _indices(graph, targets, "target")
     if predecessors and (columns is not None or reduce or isinstance(out, (str, os.PathLike))):
         raise OptionError("predecessors needs every column and an array: no targets, no file")
-    bound = check_limit(limit, graph.weight_dtype)
-    if device == "auto" and (
-        runtime.is_device_array(out) or (graph.on_device and "@" not in method)
-    ):
-        device = "cuda"
-    workers = check_threads(threads)
-    run = BatchRun(graph, rows, columns, bound, device, method, workers, options, predecessors)
+    request = make_request(
+        graph,
+        "all_pairs" if _is_every(rows, graph.n_vertices) else "batch",
+        rows,
+        method=method,
+        device=device,
+        threads=threads,
+        limit=limit,
+        targets=columns,
+        predecessors=predecessors,
+        out=out,
+    )
+    run = Run(graph, rows, request, method, options)
     sink = _sink(run, out, reduce, memory, block, predecessors)
     began = time.perf_counter()
     result = run.into(sink)
@@ -158,6 +163,10 @@ def distances(
         if predecessors:
             stats["predecessor_seconds"] = time.perf_counter() - ended
     return (result, before) if predecessors else result
+
+
+def _is_every(rows: NDArray[np.int64], n: int) -> bool:
+    return len(rows) == n and bool((rows == np.arange(n)).all())
 
 
 def all_pairs(graph: Any, **arguments: Any) -> Any:
@@ -257,12 +266,11 @@ def _indices(graph: Graph, vertices: Iterable[Any] | None, what: str) -> NDArray
 
 
 def _sink(
-    run: BatchRun, out: Any, reduce: Any, memory: int | None, block: int | None, predecessors: bool
+    run: Run, out: Any, reduce: Any, memory: int | None, block: int | None, predecessors: bool
 ) -> Sink:
     """The place the rows go to, after checking that everything fits into memory."""
     k, width = run.shape
     item = run.graph.weight_dtype.itemsize
-    free = free_memory() if memory is None else int(memory)
     reduction = None if reduce is None else Reduction.parse(reduce)
     to_file = isinstance(out, (str, os.PathLike)) and out != "csr"
     if to_file and not os.path.basename(os.fspath(out)):
@@ -282,15 +290,20 @@ def _sink(
     held = k * width * (item + (8 if predecessors else 0)) if whole and not stay else 0
     scratch = run.scratch_bytes()
     needed = held + scratch
+    whole = whole or runtime.is_device_array(out)
+    # What is free takes as long to find out as a small run takes.
+    free = int(memory) if memory is not None else _ALWAYS_FREE
+    if memory is None and (needed > _ALWAYS_FREE or not whole):
+        free = free_memory()
     if needed > free:
         advice = [f"the matrix alone takes {k * width * item / 2**30:.2f} GiB: use"]
-        if whole:
+        if out is None and reduction is None:
             advice.append("out='name.npy' (or .zarr, .parquet), reduce=..., limit= with out='csr',")
         advice.append("fewer sources or targets")
         raise OutOfMemoryError(needed, free, " ".join(advice))
     if block is not None and block < 1:
         raise OptionError(f"block is {block}: give at least 1 row")
-    if whole or runtime.is_device_array(out):
+    if whole:
         run.block = block or max(k, 1)
         return DeviceArraySink(out) if stay else ArraySink()
     room = max((free - scratch) // 4, 1)
