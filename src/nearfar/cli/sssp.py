@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
         graph,
         source,
         predecessors=args.predecessors,
-        stats="full" if args.profile else args.stats or "basic",
+        trace=bool(args.profile) or args.stats == "full",
         **given,
     )
     seconds = time.perf_counter() - began

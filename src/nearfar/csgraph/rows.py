@@ -16,7 +16,7 @@ from nearfar.graph.graph import Graph
 from nearfar.solve.arrays import module_of
 from nearfar.solve.fresh import is_fresh, pays
 from nearfar.solve.many import distances
-from nearfar.solve.nearest import join_sources, nearest_of
+from nearfar.solve.nearest import nearest_indices
 from nearfar.solve.one import sssp
 from nearfar.system.devices import runtime
 
@@ -203,9 +203,6 @@ def nearest_source(
 ) -> tuple[Any, Any, Any]:
     """Distance of every vertex from the nearest of many sources, by one search.
 
-    A further vertex with an edge of weight 0 to every source makes it a search from one source; its
-    shortest-path tree says which source each vertex hangs from.
-
     Returns
     -------
     distances : float64 array, shape (n,)
@@ -218,20 +215,22 @@ def nearest_source(
     if len(sources) == 0 or n == 0:
         none = np.full(n, NO_VERTEX, dtype=np.int32)
         return np.full(n, np.inf), none, none.copy()
-    joined = join_sources(graph, sources)
     try:
-        raw, before = _run_one(
-            joined, n, engine._replace(device=engine.on(graph)), limit, predecessors
+        found = nearest_indices(
+            graph,
+            sources,
+            method=engine.method,
+            device=engine.on(graph),
+            threads=engine.threads,
+            limit=limit,
         )
-    except errors.NegativeCycleError as found:
-        raise NegativeCycleError(found.cycle, found.total) from None
+    except errors.NegativeCycleError as cycle:
+        raise NegativeCycleError(cycle.cycle, cycle.total) from None
     on_gpu = graph.on_device
-    distances = _place(float_distances(raw)[:n], on_gpu)
+    distances = _place(float_distances(found.distances), on_gpu)
     if not predecessors:
         return distances, None, None
-    nearest = _sentinels(nearest_of(before, n))
-    own = before[:n].astype(np.int32)
-    own[(own < 0) | (own == n)] = NO_VERTEX
+    own, nearest = _sentinels(found.predecessors), _sentinels(found.sources)
     return distances, _place(own, on_gpu), _place(nearest, on_gpu)
 
 

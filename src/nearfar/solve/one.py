@@ -9,7 +9,7 @@ from nearfar.answer.paths import Paths
 from nearfar.cuda.predecessors import device_predecessors
 from nearfar.errors import VertexError
 from nearfar.solve.arrays import on_device
-from nearfar.solve.request import as_graph, check_targets, make_request
+from nearfar.solve.request import as_graph, check_stats, check_targets, make_request
 from nearfar.solve.run import Run
 
 if TYPE_CHECKING:
@@ -21,14 +21,15 @@ __all__ = ["shortest_path", "sssp"]
 def sssp(
     graph: Any,
     source: Any,
+    *,
     method: str = "auto",
     device: Literal["auto", "cpu", "cuda"] = "auto",
-    predecessors: bool = False,
+    threads: int | None = None,
     limit: float | None = None,
     targets: Iterable[Any] | None = None,
-    threads: int | None = None,
-    *,
-    stats: Literal["basic", "full"] = "basic",
+    predecessors: bool = False,
+    stats: dict[str, Any] | None = None,
+    trace: bool = False,
     allow_unsafe: bool = False,
     **options: Any,
 ) -> Paths:
@@ -42,18 +43,24 @@ def sssp(
         ``"auto"``, an idea (``"delta_stepping"``) or a variant id (``"near_far@cuda"``);
         ``nearfar methods`` lists them.
     device : {"auto", "cpu", "cuda"}
-    predecessors : bool
-        Compute predecessors now; otherwise :attr:`Paths.predecessors` does on first use.
-    limit : number or None
-        Inclusive; vertices farther than this are left unreached. In units of the weights.
-    targets : vertices or None
-        Stop once all of these are settled; vertices farther than the farthest of them are left
-        unreached.
+        ``"auto"`` stays where the graph's arrays are, or takes what is faster for a graph on the
+        host.
     threads : int or None
         CPU workers; None uses all cores of this process. More than 64, or than four times the
         cores, count as that many.
-    stats : {"basic", "full"}
-        ``"full"`` records arrays with one entry an iteration where the variant can.
+    limit : number or None
+        Inclusive, at least 0; vertices farther than this are left unreached. In units of the
+        weights.
+    targets : vertices or None
+        Stop once all of these are settled; vertices farther than the farthest of them are left
+        unreached.
+    predecessors : bool
+        Compute predecessors now; otherwise :attr:`Paths.predecessors` does on first use.
+    stats : dict or None
+        Filled with the counters and seconds of :attr:`Paths.stats`, the engine and the reason of
+        the choice.
+    trace : bool
+        Record arrays with one entry per iteration in :attr:`Paths.stats` where the variant can.
     allow_unsafe : bool
         Permit a variant that is wrong by design.
     **options
@@ -71,13 +78,17 @@ def sssp(
         If the method asked for needs non-negative weights.
     NegativeCycleError
         If the source reaches a cycle of negative weight.
+    DistanceOverflowError
+        If a distance of the answer does not fit 64 bits.
     VariantUnavailable
         If the method cannot run here, with the reason.
 
     Notes
     -----
-    All methods give bit-identical distances for non-negative weights. A 32-bit run in which a
-    finite sum may have saturated is repeated in 64 bits; the distances then come back in 64 bits.
+    All methods give bit-identical distances for non-negative weights. The answer has the dtype of
+    the weights if every distance in it fits, and 64 bits otherwise, whatever the method: a 32-bit
+    run in which a sum saturated is repeated. What lies beyond the limit or the last target is not
+    in the answer. O((n + m) log n) at worst on the CPU for non-negative weights.
 
     Examples
     --------
@@ -86,6 +97,7 @@ def sssp(
     >>> nearfar.sssp(g, 0).path_to(2)
     [0, 1, 2]
     """
+    check_stats(stats)
     graph = as_graph(graph)
     if graph.n_vertices == 0:
         raise VertexError(f"source {source!r} is not in the graph: it has no vertices")
@@ -100,7 +112,7 @@ def sssp(
         limit=limit,
         targets=check_targets(graph, targets),
         predecessors=predecessors,
-        stats=stats,
+        stats="full" if trace else "basic",
     )
     run = Run(graph, request.sources, request, method, options, allow_unsafe=allow_unsafe)
     distances, tree = run.solve(request.sources)
@@ -118,6 +130,8 @@ def sssp(
         _add_predecessors(paths)
     if not graph.on_device:
         paths.bring_to_host()
+    if stats is not None:
+        stats.update(paths.stats, engine=paths.engine, reason=paths.reason)
     return paths
 
 
@@ -136,7 +150,16 @@ def _add_predecessors(paths: Paths) -> None:
 
 
 def shortest_path(
-    graph: Any, source: Any, target: Any, method: str = "auto", **options: Any
+    graph: Any,
+    source: Any,
+    target: Any,
+    *,
+    method: str = "auto",
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+    threads: int | None = None,
+    limit: float | None = None,
+    stats: dict[str, Any] | None = None,
+    **options: Any,
 ) -> tuple[list[Any], Any]:
     """One shortest path and its length.
 
@@ -144,7 +167,7 @@ def shortest_path(
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
     source, target : int or vertex name
-    method, **options
+    method, device, threads, limit, stats, **options
         As for :func:`sssp`.
 
     Returns
@@ -156,7 +179,17 @@ def shortest_path(
     Raises
     ------
     UnreachableError
-        If the target cannot be reached.
+        If the target cannot be reached, or lies beyond the limit.
     """
-    paths = sssp(graph, source, method=method, targets=[target], **options)
+    paths = sssp(
+        graph,
+        source,
+        method=method,
+        device=device,
+        threads=threads,
+        limit=limit,
+        targets=[target],
+        stats=stats,
+        **options,
+    )
     return paths.path_to(target), paths.distance_to(target)

@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 
     from nearfar.registry import Problem
 
-__all__ = ["as_graph", "check_targets", "check_threads", "make_request", "vertex_indices"]
+__all__ = [
+    "as_graph",
+    "check_stats",
+    "check_targets",
+    "check_threads",
+    "make_request",
+    "vertex_indices",
+]
 
 
 def as_graph(graph: Any) -> Graph:
@@ -62,6 +69,12 @@ def check_threads(threads: int | None) -> int:
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         raise OptionError(f"threads is {threads!r}: give a whole number of at least 1, or None")
     return min(int(threads), max(64, 4 * default_threads()))
+
+
+def check_stats(stats: Any) -> None:
+    """Refuse what cannot be filled."""
+    if stats is not None and not isinstance(stats, dict):
+        raise OptionError(f"stats is {stats!r}: give a dict to fill, or None")
 
 
 def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int64] | None:
@@ -130,8 +143,6 @@ def make_request(
         raise OptionError(f"device is {device!r}: use 'auto', 'cpu' or 'cuda'")
     if not isinstance(method, str):
         raise OptionError(f"method is {method!r}: give a name, `nearfar methods` lists them all")
-    if stats not in ("basic", "full"):
-        raise OptionError(f"stats is {stats!r}: use 'basic' or 'full'")
     if device == "auto" and (
         runtime.is_device_array(out) or (graph.on_device and _has_device_form(method))
     ):
