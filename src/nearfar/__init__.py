@@ -7,8 +7,9 @@ dependency.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from nearfar.system.lazy import lazy_names
 
 if TYPE_CHECKING:
     from nearfar.answer.paths import Paths
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
     from nearfar.formats import read, write
     from nearfar.generators import generate
     from nearfar.graph.graph import Graph
+    from nearfar.solve.isochrone import isochrone
     from nearfar.solve.k_shortest import k_shortest_paths
     from nearfar.solve.many import all_pairs, distances
+    from nearfar.solve.nearest import nearest
     from nearfar.solve.negative_cycles import find_negative_cycle
     from nearfar.solve.one import shortest_path, sssp
 
@@ -50,6 +53,8 @@ _WHERE = {
     "all_pairs": "solve.many",
     "find_negative_cycle": "solve.negative_cycles",
     "k_shortest_paths": "solve.k_shortest",
+    "isochrone": "solve.isochrone",
+    "nearest": "solve.nearest",
     "verify": "answer.proof",
     "read": "formats",
     "write": "formats",
@@ -95,7 +100,9 @@ __all__ = [
     "distances",
     "find_negative_cycle",
     "generate",
+    "isochrone",
     "k_shortest_paths",
+    "nearest",
     "read",
     "shortest_path",
     "sssp",
@@ -104,13 +111,16 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        value = getattr(importlib.import_module(f"nearfar.{_WHERE[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'nearfar' has no attribute {name!r}")
+#: Packages that are public too; every other module is private.
+_PUBLIC = (
+    "answer",
+    "choose",
+    "csgraph",
+    "formats",
+    "generators",
+    "measures",
+    "networkx",
+    "solve",
+)
 
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names("nearfar", _WHERE, _PUBLIC)
