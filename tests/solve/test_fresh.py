@@ -214,6 +214,13 @@ def test_nan_is_an_edge_that_is_missing_to_scipy_and_an_error_elsewhere() -> Non
             call(matrix, 5)
 
 
+def test_infinities_of_both_signs_are_refused_without_a_warning() -> None:
+    matrix = random_matrix(5, n=300, density=0.05)
+    matrix.data[7:9] = np.inf, -np.inf
+    with pytest.raises(GraphError, match="weight of edge 7 is inf"):
+        nearfar.sssp(matrix, 5)
+
+
 def test_a_matrix_that_was_searched_is_a_graph_like_others() -> None:
     import copy
 

@@ -17,7 +17,7 @@ from nearfar.solve.arrays import module_of
 from nearfar.solve.fresh import is_fresh, pays
 from nearfar.solve.many import distances
 from nearfar.solve.nearest import nearest_indices
-from nearfar.solve.one import sssp
+from nearfar.solve.one import solve_one
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -147,9 +147,10 @@ def _run(
 def _run_one(
     graph: Graph, source: int, engine: Engine, limit: float | None, predecessors: bool
 ) -> tuple[Any, Any]:
-    paths = sssp(
+    paths = solve_one(
         graph,
         source,
+        once=True,  # a matrix comes as a new graph with every call
         method=engine.method,
         device=engine.on(graph),
         limit=limit,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar import _cpu
 from nearfar.cuda.predecessors import mask_above
 from nearfar.graph.dtypes import unreached_value
 from nearfar.system.devices import runtime
@@ -77,8 +78,6 @@ def masked(graph: Graph, values: Any, bound: Any) -> Any:
         if bound < unreached_value(dtype):  # else nothing can be farther
             mask_above(graph, values, bound)
         return values
-    from nearfar import _cpu
-
     if not (values.flags.writeable and values.flags.c_contiguous):
         values = values.copy()
     _cpu.mask_above(values, bound)
@@ -106,8 +105,6 @@ def entries(values: Any, places: NDArray[np.int64]) -> NDArray[Any]:
 
 def reach(rows: Any) -> tuple[list[int], list[Any]]:
     """Of every row: how many entries are reached, and the greatest of them."""
-    from nearfar import _cpu
-
     if not on_device(rows):
         counts, greatest = [], []
         for row in rows:

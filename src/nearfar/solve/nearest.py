@@ -13,7 +13,7 @@ import numpy as np
 from nearfar.errors import OptionError
 from nearfar.graph.graph import Graph
 from nearfar.solve.arrays import cleared, module_of, to_host
-from nearfar.solve.one import sssp
+from nearfar.solve.one import solve_one
 from nearfar.solve.request import as_graph, vertex_indices
 from nearfar.system.devices import runtime
 
@@ -107,7 +107,7 @@ def nearest(
         threads=threads,
         limit=limit,
         stats=stats,
-        **options,
+        options=options,
     )
     names = found.sources
     if graph.vertex_names is not None:
@@ -120,7 +120,7 @@ def nearest(
 def nearest_indices(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Nearest:
     """The same with vertex indices, from at least one checked source, and predecessors always."""
     n = graph.n_vertices
-    paths = sssp(join_sources(graph, rows), n, predecessors=True, **given)
+    paths = solve_one(join_sources(graph, rows), n, once=True, predecessors=True, **given)
     distances = paths.distances[:n]
     before = cleared(paths.predecessors.copy(), paths.distances)
     own = before[:n].copy()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from nearfar.answer.paths import Paths
 from nearfar.cuda.predecessors import device_predecessors
 from nearfar.errors import VertexError
+from nearfar.graph.graph import Graph
 from nearfar.solve.arrays import on_device
 from nearfar.solve.request import as_graph, check_stats, check_targets, make_request
 from nearfar.solve.run import Run
@@ -15,7 +16,7 @@ from nearfar.solve.run import Run
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["shortest_path", "sssp"]
+__all__ = ["shortest_path", "solve_one", "sssp"]
 
 
 def sssp(
@@ -97,8 +98,41 @@ def sssp(
     >>> nearfar.sssp(g, 0).path_to(2)
     [0, 1, 2]
     """
+    return solve_one(
+        as_graph(graph),
+        source,
+        once=not isinstance(graph, Graph),
+        method=method,
+        device=device,
+        threads=threads,
+        limit=limit,
+        targets=targets,
+        predecessors=predecessors,
+        stats=stats,
+        trace=trace,
+        allow_unsafe=allow_unsafe,
+        options=options,
+    )
+
+
+def solve_one(
+    graph: Graph,
+    source: Any,
+    *,
+    once: bool,
+    method: str = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    limit: float | None = None,
+    targets: Iterable[Any] | None = None,
+    predecessors: bool = False,
+    stats: dict[str, Any] | None = None,
+    trace: bool = False,
+    allow_unsafe: bool = False,
+    options: dict[str, Any] | None = None,
+) -> Paths:
+    """As :func:`sssp`; ``once`` says that the graph was made for this search alone."""
     check_stats(stats)
-    graph = as_graph(graph)
     if graph.n_vertices == 0:
         raise VertexError(f"source {source!r} is not in the graph: it has no vertices")
     start = graph.index_of(source, "source")
@@ -106,6 +140,7 @@ def sssp(
         graph,
         "sssp",
         (start,),
+        once=once,
         method=method,
         device=device,
         threads=threads,
@@ -114,7 +149,7 @@ def sssp(
         predecessors=predecessors,
         stats="full" if trace else "basic",
     )
-    run = Run(graph, request.sources, request, method, options, allow_unsafe=allow_unsafe)
+    run = Run(graph, request.sources, request, method, options or {}, allow_unsafe=allow_unsafe)
     distances, tree = run.solve(request.sources)
     paths = Paths(
         graph,

@@ -127,10 +127,13 @@ def make_request(
     limit: Any,
     targets: NDArray[np.int64] | None,
     predecessors: bool,
+    once: bool = False,
     stats: Literal["basic", "full"] = "basic",
     out: Any = None,
 ) -> Request:
     """The checked request; sources and targets are vertex indices already.
+
+    ``once`` says that the graph was made for this request alone.
 
     Where the arrays are, the answer is: ``"auto"`` is ``"cuda"`` for a graph or an ``out`` on a
     device, unless the method has no form there.
@@ -157,6 +160,7 @@ def make_request(
         targets=targets,
         threads=check_threads(threads),
         stats=stats,
+        once=once,
     )
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar import _cpu
 from nearfar.choose.ranking import best
-from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value
+from nearfar.graph.dtypes import unreached_value
 from nearfar.registry import Request, Workspace
 from nearfar.solve.arrays import on_device, reach, to_host
 
@@ -30,8 +31,10 @@ def widest(graph: Graph) -> Graph:
 
 #: The greatest distance that a dtype can hold, as a number of Python.
 _FARTHEST: dict[np.dtype[Any], int | float] = {
-    dtype: float(np.finfo(dtype).max) if dtype.kind == "f" else int(np.iinfo(dtype).max) - 1
-    for dtype in WEIGHT_DTYPES
+    np.dtype(np.int32): 2**31 - 2,
+    np.dtype(np.int64): 2**63 - 2,
+    np.dtype(np.float32): float(np.finfo(np.float32).max),
+    np.dtype(np.float64): float(np.finfo(np.float64).max),
 }
 
 
@@ -82,8 +85,6 @@ def lost_rows(graph: Graph, sources: Any, found: Any, limit: Any, columns: Any =
     """
     if found.size == 0 or not may_saturate(graph):
         return []
-    from nearfar import _cpu
-
     dtype, signed = graph.weight_dtype, graph.n_negative > 0
     if limit is not None and not signed and limit <= _FARTHEST[dtype]:
         return []

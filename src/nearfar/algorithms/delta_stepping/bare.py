@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar import _cpu
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Variant
 from nearfar.system.memory import empty_on_huge_pages
@@ -34,22 +35,23 @@ class UnusualMatrix(Exception):
 
 def _search(graph: Any, source: int, options: Any, workspace: Workspace) -> Answer:
     """One search; ``graph`` is a :class:`nearfar.solve.fresh.MatrixGraph` that was not checked."""
-    from nearfar import _cpu
-
-    arrays = graph.bare
-    n, m = len(arrays[0]) - 1, len(arrays[1])
-    if not graph.skips_nan and not math.isfinite(arrays[2].sum()):
-        raise UnusualMatrix  # NaN weights improve nothing and would go unseen
+    indptr, indices, weights = graph.bare
+    n, m = len(indptr) - 1, len(indices)
+    if not graph.skips_nan:
+        with np.errstate(all="ignore"):
+            if not math.isfinite(weights.sum()):
+                raise UnusualMatrix  # NaN weights improve nothing and would go unseen
     distances = empty_on_huge_pages(n, np.float64)
     workers = workspace.threads if _SHARED < m < _DENSE * n else 1
     limit = None if workspace.limit is None else float(workspace.limit)
-    stats = _cpu.search_matrix(*arrays, source, distances, limit, workers)
+    stats = _cpu.search_matrix(indptr, indices, weights, source, distances, limit, workers)
     if stats is None or stats["greatest_weight"] * max(n - 1, 1) >= np.finfo(np.float64).max:
         raise UnusualMatrix
     before = None
     if workspace.predecessors:
         before = np.empty(n, dtype=np.int32)
-        _cpu.predecessors(_cpu.GraphView(*arrays), source, distances, False, before)
+        view = _cpu.GraphView(indptr, indices, weights)
+        _cpu.predecessors(view, source, distances, False, before)
     return Answer(distances, stats, before)
 
 
