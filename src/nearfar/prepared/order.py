@@ -14,7 +14,7 @@ from nearfar.errors import GraphError, MissingDependencyError, OptionError, did_
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
 
 __all__ = ["ORDERS", "Structure", "elimination_order", "structure_of"]
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.errors import GraphError, OptionError, OutOfMemoryError
-from nearfar.memory import free_memory
+from nearfar.system.memory import free_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.graph import Graph
+    from nearfar.graph.graph import Graph
     from nearfar.prepared.order import Structure
 
 __all__ = ["Arcs", "Figures", "Tree", "analyse", "build_arcs", "check_worth"]
