@@ -322,6 +322,7 @@ def _discover() -> None:
         for device in ("cpu", "cuda"):
             if device in inside:
                 importlib.import_module(f"nearfar.algorithms.{family}.{device}")
+    importlib.import_module("nearfar.prepared.cpu")
     _discovered = True
 
 

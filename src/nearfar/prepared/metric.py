@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar import _cpu
+import nearfar._cpu as _cpu
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,16 +45,12 @@ class Metric:
     weights : array, shape (n_arcs * sides,)
         Up and down, beside each other; one value for both where every edge has a reverse of its
         weight.
-    tight : uint8 array, shape (n_arcs,), or None
-        Bits 0 and 1: whether the arc's weight (up, down) is the distance between its ends. None
-        without perfect customization.
     up, down : QueryArcs
         The same object where ``sides`` is 1.
     sides : int
     """
 
     weights: NDArray[Any]
-    tight: NDArray[np.uint8] | None
     up: QueryArcs
     down: QueryArcs
     sides: int
@@ -65,8 +61,6 @@ class Metric:
         held = [self.weights, self.up.first, self.up.head_depth, self.up.weight]
         if self.down is not self.up:
             held += [self.down.first, self.down.head_depth, self.down.weight]
-        if self.tight is not None:
-            held.append(self.tight)
         return sum(array.nbytes for array in held)
 
 
@@ -197,7 +191,7 @@ def _with_queries(
         _cpu.prepared_perfect(view, weights, np.empty_like(weights), flags, positive, threads)
     up = _needed(view, weights, flags, 0, threads)
     down = up if sides == 1 else _needed(view, weights, flags, 1, threads)
-    return Metric(weights, flags, up, down, sides)
+    return Metric(weights, up, down, sides)
 
 
 def _needed(

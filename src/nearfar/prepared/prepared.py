@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar import _cpu
+import nearfar._cpu as _cpu
 from nearfar.errors import (
     DistanceOverflowError,
     GraphError,
+    GraphFormatError,
     OptionError,
     OutOfMemoryError,
     UnreachableError,
@@ -20,17 +21,19 @@ from nearfar.errors import (
 from nearfar.graph.build import default_threads
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.prepared.metric import Metric, arcs_view, customized, renewed
+from nearfar.prepared.file import read_arrays, write_arrays
+from nearfar.prepared.metric import Metric, QueryArcs, arcs_view, customized, renewed
 from nearfar.prepared.order import elimination_order, structure_of
 from nearfar.prepared.tree import Arcs, Figures, Tree, analyse, build_arcs, check_worth
 from nearfar.system.memory import free_memory
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Prepared", "TreeLabels", "prepare"]
+__all__ = ["Preparation", "Prepared", "TreeLabels", "load", "pair_indices", "prepare"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +258,23 @@ class Prepared(Graph):
         return _restored, (plain, self.preparation.tree, self.preparation.arcs,
                            self.preparation.figures, self.preparation.method, self.metric,
                            self.perfect)  # fmt: skip
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file that :func:`nearfar.load` maps into memory.
+
+        Parameters
+        ----------
+        path : str or path
+            Ends in ``.nfp``. The file appears whole or not at all.
+
+        Raises
+        ------
+        OptionError
+            For another suffix.
+        OSError
+            If the file cannot be written.
+        """
+        write_arrays(path, _about(self), _arrays(self))
 
     # ---- queries -------------------------------------------------------------------------------
 
@@ -632,6 +652,37 @@ def prepare(
     return _weighed(graph, preparation, perfect, _threads(threads), clock.seconds)
 
 
+def load(path: str | os.PathLike[str], *, check: bool = True) -> Prepared:
+    """Read a prepared graph; its arrays stay in the file and are mapped into memory.
+
+    Parameters
+    ----------
+    path : str or path
+        As :meth:`Prepared.save` wrote it.
+    check : bool
+        Compare the checksums of all arrays, which reads the whole file once. Without it a damaged
+        array is not noticed.
+
+    Returns
+    -------
+    Prepared
+
+    Raises
+    ------
+    GraphFormatError
+        If it is not such a file, of another version, cut off or damaged; says which.
+    OptionError
+        If the name does not end in ``.nfp``.
+    OSError
+        If the file cannot be read.
+    """
+    about, arrays = read_arrays(path, check)
+    try:
+        return _assembled(about, arrays)
+    except (KeyError, TypeError, ValueError) as error:
+        raise GraphFormatError(f"the arrays do not belong together: {error}", path) from error
+
+
 class _Clock:
     """Seconds of each step."""
 
@@ -739,3 +790,62 @@ def pair_indices(graph: Graph, pairs: Iterable[Any]) -> tuple[NDArray[np.int64],
     starts = [graph.index_of(s, "source") for s, _ in listed]
     ends = [graph.index_of(t, "target") for _, t in listed]
     return np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
+
+
+def _about(prepared: Prepared) -> dict[str, Any]:
+    """What a file keeps besides arrays."""
+    plain = (str, int, float, bool)
+    return {
+        "directed": prepared.directed,
+        "perfect": prepared.perfect,
+        "sides": prepared.metric.sides,
+        "method": prepared.preparation.method,
+        "figures": asdict(prepared.preparation.figures),
+        "attributes": {k: v for k, v in prepared.attributes.items() if isinstance(v, plain)},
+    }
+
+
+def _arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
+    """All arrays by name; those of the two directions once where they are the same."""
+    found: dict[str, Any] = {
+        "indptr": prepared.indptr,
+        "indices": prepared.indices,
+        "weights": prepared.weights,
+        "vertex_names": prepared.vertex_names,
+        "coordinates": prepared.coordinates,
+    }
+    preparation, metric = prepared.preparation, prepared.metric
+    for prefix, part in (("tree", preparation.tree), ("arcs", preparation.arcs)):
+        found |= {f"{prefix}.{f.name}": getattr(part, f.name) for f in fields(part)}
+    found["metric.weights"] = metric.weights
+    for side in ("up", "down")[: metric.sides]:
+        part = getattr(metric, side)
+        found |= {f"{side}.{f.name}": getattr(part, f.name) for f in fields(part)}
+    return {name: array for name, array in found.items() if array is not None}
+
+
+def _assembled(found: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Prepared:
+    graph = Graph(
+        arrays["indptr"],
+        arrays["indices"],
+        arrays.get("weights"),
+        directed=found["directed"],
+        vertex_names=arrays.get("vertex_names"),
+        coordinates=arrays.get("coordinates"),
+        attributes=found["attributes"],
+    )
+    tree = Tree(**{f.name: arrays[f"tree.{f.name}"] for f in fields(Tree)})
+    arcs = Arcs(**{f.name: arrays[f"arcs.{f.name}"] for f in fields(Arcs)})
+    up = QueryArcs(**{f.name: arrays[f"up.{f.name}"] for f in fields(QueryArcs)})
+    down = up
+    if found["sides"] == 2:
+        down = QueryArcs(**{f.name: arrays[f"down.{f.name}"] for f in fields(QueryArcs)})
+    metric = Metric(arrays["metric.weights"], up, down, found["sides"])
+    if tree.n_vertices != graph.n_vertices:
+        raise GraphError(f"a tree of {tree.n_vertices} vertices for {graph.n_vertices}")
+    preparation = Preparation(
+        tree, arcs, Figures(**found["figures"]), found["method"], arcs_view(tree, arcs)
+    )
+    made = Prepared._of(graph, preparation, metric, found["perfect"])
+    _ = made.metric_view  # checks the sizes of the arrays against each other
+    return made
