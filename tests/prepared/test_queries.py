@@ -127,9 +127,7 @@ def test_negative_weights(graph: Graph) -> None:
     pairs = every_pair(graph.n_vertices)
     if graph.weight_dtype.kind == "i":
         np.testing.assert_array_equal(prepared.distances_of_pairs(pairs), want.ravel())
-        np.testing.assert_array_equal(
-            prepared.label().distances_of_pairs(pairs), want.ravel()
-        )
+        np.testing.assert_array_equal(prepared.label().distances_of_pairs(pairs), want.ravel())
 
 
 def mesh(side: int, dtype: str = "int32", directed: bool = True, seed: int = 0) -> Graph:
@@ -288,7 +286,7 @@ def test_update_recomputes_little_and_refuses_nonsense() -> None:
     with pytest.raises(nearfar.GraphError, match="one weight per edge"):
         prepared.update([1, 2], [3])
     with pytest.raises(NegativeCycleError):
-        prepared.update([1], [-10**6])
+        prepared.update([1], [-(10**6)])
 
 
 def test_other_dtypes_and_copies_stay_prepared() -> None:
