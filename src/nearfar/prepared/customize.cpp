@@ -59,8 +59,8 @@ class Lower : public LevelWork {
   const Weight* edge_weights_;
   Value* weights_;
   Scratch<Value> scratch_;
-  bool (*step_)(const Arcs&, const Weight*, Value*, int32_t, int32_t, int32_t, bool, Value*) =
-      NEARFAR_PICK_ISA(lower_triangles<Value, Weight, kSides>);
+  bool (*step_)(const Arcs&, const Weight*, Value*, int32_t, int32_t, int32_t, bool,
+                Value*) = NEARFAR_PICK_ISA(lower_triangles<Value, Weight, kSides>);
 };
 
 // Perfect customization, from the roots down.

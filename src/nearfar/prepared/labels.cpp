@@ -99,8 +99,7 @@ void pairs(const MetricView& view, const ArcsView::Longs& offset, const ArcsView
       Out* found = checked<Out>(out, count, "out");
       nb::gil_scoped_release release;
       constexpr std::size_t block = 1024, ahead = 8;
-      Value (*const meet_rows)(const Value*, const Value*, int32_t) =
-          NEARFAR_PICK_ISA(meet<Value>);
+      Value (*const meet_rows)(const Value*, const Value*, int32_t) = NEARFAR_PICK_ISA(meet<Value>);
       spread(static_cast<int64_t>((count + block - 1) / block), threads,
              [&](BatchCounter& counter, Interrupt& interrupt) {
                for (int64_t b; (b = counter.take()) >= 0;) {
@@ -121,8 +120,9 @@ void pairs(const MetricView& view, const ArcsView::Longs& offset, const ArcsView
                  for (std::size_t i = first; i < last; ++i) {
                    const int32_t prefix = common[i % ahead];
                    if (i + ahead < last) look(i + ahead);
-                   found[i] = distance_of<Out>(meet_rows(labels.up + labels.offset[from[i]],
-                                                    labels.down + labels.offset[to[i]], prefix));
+                   found[i] =
+                       distance_of<Out>(meet_rows(labels.up + labels.offset[from[i]],
+                                                  labels.down + labels.offset[to[i]], prefix));
                  }
                }
              });

@@ -2,10 +2,10 @@
 //
 // The row of v holds the least way over rising labels to each of its ancestors, by depth. It is the
 // least over the arcs of v of the arc and the upper end's row, which is shorter, so rows are made
-// from the roots down with whole registers. Two vertices share exactly the ancestors of their lowest
-// common one: the least sum over that many first values is their distance. Ouyang et al. 2018 ("H2H")
-// look through a separator by positions; reading the common prefix whole needs no positions and no
-// test, and separators are most of it.
+// from the roots down with whole registers. Two vertices share exactly the ancestors of their
+// lowest common one: the least sum over that many first values is their distance. Ouyang et al.
+// 2018 ("H2H") look through a separator by positions; reading the common prefix whole needs no
+// positions and no test, and separators are most of it.
 #include "prepared/labels.hpp"
 
 #include "prepared/loops.hpp"
@@ -27,8 +27,7 @@ void label_row(const Arcs& arcs, const Upward<Value>& up, const int64_t* offset,
     const typename L::Vector wide = L::template spread<1>(&w);
     int32_t d = 0;
     for (; d + L::kCount <= head + 1; d += L::kCount)
-      L::store(mine + d,
-               lesser<typename L::Vector>(L::load(mine + d), L::load(other + d) + wide));
+      L::store(mine + d, lesser<typename L::Vector>(L::load(mine + d), L::load(other + d) + wide));
     for (; d <= head; ++d) mine[d] = lesser<Value>(mine[d], other[d] + w);
   }
 }
@@ -53,7 +52,7 @@ Value meet(const Value* a, const Value* b, int32_t count) {
   return best;
 }
 
-#define NEARFAR_LABELS(Value)                                                               \
+#define NEARFAR_LABELS(Value)                                                                \
   template void label_row<Value>(const Arcs&, const Upward<Value>&, const int64_t*, int32_t, \
                                  const int32_t*, Value*);                                    \
   template Value meet<Value>(const Value*, const Value*, int32_t);

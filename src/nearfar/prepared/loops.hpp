@@ -9,6 +9,10 @@
 
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "cpu/isa.hpp"
 #include "prepared/value.hpp"
 
@@ -32,6 +36,22 @@ struct Lanes {
     return x;
   }
   static NEARFAR_INLINE void store(Value* to, Vector x) { std::memcpy(to, &x, sizeof(x)); }
+  // A store that leaves the caches alone; `to` is aligned to the vector's size. stream_end() makes
+  // such stores visible.
+  static NEARFAR_INLINE void stream(Value* to, Vector x) {
+#if defined(__AVX512F__)
+    if constexpr (kBytes == 64)
+      return _mm512_stream_si512(reinterpret_cast<__m512i*>(to), (__m512i)x);
+#endif
+#if defined(__AVX2__)
+    if constexpr (kBytes == 32)
+      return _mm256_stream_si256(reinterpret_cast<__m256i*>(to), (__m256i)x);
+#endif
+#if defined(__SSE2__)
+    if constexpr (kBytes == 16) return _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)x);
+#endif
+    store(to, x);
+  }
   // (pair[0], pair[1 % kSides], pair[0], ...)
   template <int kSides>
   static NEARFAR_INLINE Vector spread(const Value* pair) {
@@ -48,6 +68,12 @@ struct Lanes {
     return y;
   }
 };
+
+NEARFAR_INLINE void stream_end() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
 
 template <class T>
 NEARFAR_INLINE T lesser(T a, T b) {

@@ -20,10 +20,10 @@ template <class ValueT>
 struct Metric {
   using Value = ValueT;
   Arcs arcs;
-  Upward<Value> up, down;           // tail to head, head to tail
-  const Value* weights = nullptr;   // of all arcs, `sides` each
+  Upward<Value> up, down;          // tail to head, head to tail
+  const Value* weights = nullptr;  // of all arcs, `sides` each
   int sides = 1;
-  bool prunes = true;               // no weight is negative, so a walk may stop at its bound
+  bool prunes = true;  // no weight is negative, so a walk may stop at its bound
 };
 
 }  // namespace nearfar::prepared

@@ -12,9 +12,8 @@
 
 namespace nearfar::prepared {
 
-using AnyMetric =
-    std::variant<Metric<uint32_t>, Metric<uint64_t>, Metric<int64_t>, Metric<float>,
-                 Metric<double>>;
+using AnyMetric = std::variant<Metric<uint32_t>, Metric<uint64_t>, Metric<int64_t>, Metric<float>,
+                               Metric<double>>;
 
 class MetricView {
  public:
@@ -37,7 +36,8 @@ class MetricView {
 };
 
 // The label of each vertex named, after checking that it is one.
-inline std::vector<int32_t> labels_of(const Arcs& arcs, const int64_t* vertices, std::size_t count) {
+inline std::vector<int32_t> labels_of(const Arcs& arcs, const int64_t* vertices,
+                                      std::size_t count) {
   std::vector<int32_t> out(count);
   for (std::size_t i = 0; i < count; ++i) {
     if (vertices[i] < 0 || vertices[i] >= arcs.n) throw nb::index_error("not a vertex");

@@ -1,4 +1,6 @@
 // Rows and tables: batches of sources over workers, each with memory of its own.
+#include "prepared/sweep.hpp"
+
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include "cpu/spread.hpp"
 #include "prepared/metric_view.hpp"
 #include "prepared/structure.hpp"
-#include "prepared/sweep.hpp"
 #include "prepared/value.hpp"
 
 namespace nearfar::prepared {
@@ -63,6 +64,7 @@ class Worker {
     state.path = next;
     state.started = state.path + at(arcs.height) * kLanes;
     state.rows = state.started + at(arcs.height) * kLanes * kLanes;
+    state.rows += (64 - reinterpret_cast<std::uintptr_t>(state.rows) % 64) % 64 / sizeof(Value);
     state.space = state.rows + at(count) * kLanes;
     state.place = place_.data();
     state.touched = touched_.data();
@@ -112,28 +114,26 @@ void distances(const MetricView& view, const Vertices& sources,
       if (!targets && from.size() == 1) {
         Interrupt interrupt;
         std::vector<Value> path(at(arcs.height) + 64), space(path.size());
+        std::vector<int32_t> ancestor(at(arcs.height));
         NEARFAR_PICK_ISA(sweep_one<Value, Out>)
-        (metric, from[0], path.data(), space.data(), found);
+        (metric, from[0], path.data(), space.data(), ancestor.data(), found);
         return;
       }
       std::unique_ptr<Restricted<Value>> some;
-      std::vector<int32_t> places;
+      const int32_t* places = nullptr;
       SweepPlan<Value> plan{arcs.n, nullptr, metric.down.first, metric.down.head_depth,
                             metric.down.weight};
       if (targets) {
         some = std::make_unique<Restricted<Value>>(metric, to);
         plan = {static_cast<int32_t>(some->label.size()), some->label.data(), some->first.data(),
                 some->head_depth.data(), some->weight.data()};
-        places = some->place;
-      } else {
-        places.resize(width);
-        for (std::size_t v = 0; v < width; ++v) places[v] = arcs.n - 1 - arcs.label[v];
+        places = some->place.data();
       }
       constexpr int kNarrow = sizeof(Value) == 4 ? 16 : 8;
       if (lanes == 2 * kNarrow)
-        rows<Value, Out, 2 * kNarrow>(metric, plan, places.data(), width, from, found, threads);
+        rows<Value, Out, 2 * kNarrow>(metric, plan, places, width, from, found, threads);
       else
-        rows<Value, Out, kNarrow>(metric, plan, places.data(), width, from, found, threads);
+        rows<Value, Out, kNarrow>(metric, plan, places, width, from, found, threads);
     });
   });
 }

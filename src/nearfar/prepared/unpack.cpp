@@ -1,16 +1,17 @@
 // Paths: the walk once more with what led where, and every shortcut replaced by its two sides until
 // only edges are left.
 //
-// An arc weighs as much as its lightest edge, or as the two sides of a lower triangle: the arcs into
-// its lower end are looked through for one whose tail also has an arc to the upper end. Nothing is
-// stored for that, and it works on any metric. The numbers are compared for equality: an arc's
-// weight was computed as the very sum that it is compared with, floats included.
+// An arc weighs as much as its lightest edge, or as the two sides of a lower triangle. Which, is
+// looked up in `origin`: one number per arc and direction, found for all arcs the first time that a
+// path is asked for, by going through the triangles as customization does and comparing. The
+// numbers are compared for equality: an arc's weight was computed as the very sum that it is
+// compared with, floats included.
 #include <algorithm>
-#include <stdexcept>
+#include <limits>
 #include <vector>
 
 #include "cpu/dtypes.hpp"
-#include "cpu/interrupt.hpp"
+#include "cpu/spread.hpp"
 #include "prepared/metric_view.hpp"
 #include "prepared/structure.hpp"
 #include "prepared/value.hpp"
@@ -19,23 +20,80 @@
 namespace nearfar::prepared {
 namespace {
 
-struct Step {
-  int32_t low, high;
-  bool down;  // from high to low
+// Where an arc has its weight from: {~edge, -1}, or the two arcs that replace it, the first of them
+// followed down and the second up. Of several edges the first, of triangles the lowest.
+struct Origin {
+  int32_t down, up;
 };
+constexpr int32_t kNowhere = std::numeric_limits<int32_t>::min();
 
 template <class Value, class Weight>
+void find_origins(const Metric<Value>& metric, const Weight* edge_weights, Origin* origin,
+                  int threads) {
+  const Arcs& arcs = metric.arcs;
+  const int sides = metric.sides;
+  constexpr int32_t block = 256;
+  spread((arcs.n + block - 1) / block, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+    std::vector<Origin> found(at(2 * arcs.height));
+    std::vector<Value> wanted(at(2 * arcs.height));
+    for (int64_t b; (b = counter.take()) >= 0;)
+      for (auto x = static_cast<int32_t>(b * block); x < std::min<int64_t>(arcs.n, (b + 1) * block);
+           ++x) {
+        const int64_t begin = arcs.first[x], end = arcs.first[x + 1];
+        for (int64_t j = begin; j < end; ++j)
+          for (int down = 0; down < 2; ++down) {
+            const std::size_t slot = at(2 * arcs.head_depth[j] + down);
+            wanted[slot] = metric.weights[sides * j + (down & (sides - 1))];
+            found[slot] = {kNowhere, -1};
+          }
+        for (int64_t i = arcs.edge_first[x]; i < arcs.edge_first[x + 1]; ++i) {
+          const int32_t e = arcs.edge[i];
+          Origin& slot = found[at(arcs.edge_place[i])];
+          if (static_cast<Value>(edge_weights[e]) == wanted[at(arcs.edge_place[i])] &&
+              (slot.down == kNowhere || e < ~slot.down))
+            slot.down = ~e;
+        }
+        for (int64_t q = arcs.lower_first[x]; q < arcs.lower_first[x + 1]; ++q) {
+          const int32_t k = arcs.lower_arc[q];
+          const int64_t from = arcs.first[arcs.lower_tail[q]];
+          const Value here_up = metric.weights[int64_t{sides} * k];
+          const Value here_down = metric.weights[int64_t{sides} * k + sides - 1];
+          interrupt.poll(at(k - from) + 1);
+          for (int64_t j = from; j < k; ++j) {
+            // Up: x - z - y, so down to z and up from it. Down: y - z - x.
+            const std::size_t slot = at(2 * arcs.head_depth[j]);
+            const Value over_up = here_down + metric.weights[sides * j];
+            const Value over_down = metric.weights[sides * j + sides - 1] + here_up;
+            if (over_up == wanted[slot] && found[slot].down == kNowhere)
+              found[slot] = {k, static_cast<int32_t>(j)};
+            if (over_down == wanted[slot + 1] && found[slot + 1].down == kNowhere)
+              found[slot + 1] = {static_cast<int32_t>(j), k};
+          }
+        }
+        for (int64_t j = begin; j < end; ++j)
+          for (int down = 0; down < 2; ++down)
+            origin[2 * j + down] = found[at(2 * arcs.head_depth[j] + down)];
+      }
+  });
+}
+
+struct Step {
+  int64_t arc;
+  bool down;  // from its upper to its lower end
+};
+
+template <class Value>
 class Unpacker {
  public:
-  Unpacker(const Metric<Value>& metric, const Weight* edge_weights)
+  Unpacker(const Metric<Value>& metric, const Origin* origin)
       : metric_(metric),
         arcs_(metric.arcs),
-        edge_weights_(edge_weights),
+        origin_(origin),
         forward_(at(arcs_.height)),
         backward_(at(arcs_.height)) {}
 
   // The edges of a shortest path between two labels, in order; false if there is none.
-  bool find(int32_t source, int32_t target, std::vector<int32_t>& edges, Interrupt& interrupt) {
+  bool find(int32_t source, int32_t target, std::vector<int32_t>& edges) {
     edges.clear();
     if (source == target) return true;
     if (!walk(source, target)) return false;
@@ -47,7 +105,6 @@ class Unpacker {
     while (!stack_.empty()) {
       const Step step = stack_.back();
       stack_.pop_back();
-      interrupt.poll(64);
       open(step, edges);
     }
     return true;
@@ -92,84 +149,68 @@ class Unpacker {
   // The arcs from the meeting label down to `v`, pushed in this order.
   void trace(int32_t v, const std::vector<Slot>& space, bool down) {
     path_.clear();  // labels by falling depth
-    for (int32_t a = v; a >= 0; a = arcs_.parent[a]) path_.push_back(a);
-    auto label = [&](int32_t depth) { return path_[path_.size() - 1 - at(depth)]; };
-    for (int32_t d = meeting_; space[at(d)].before >= 0; d = space[at(d)].before)
-      stack_.push_back({label(space[at(d)].before), label(d), down});
+    for (int32_t a = v; arcs_.depth[a] > meeting_; a = arcs_.parent[a]) path_.push_back(a);
+    const int32_t depth = arcs_.depth[v];
+    for (int32_t d = meeting_; space[at(d)].before >= 0; d = space[at(d)].before) {
+      const int32_t x = path_[at(depth - space[at(d)].before)];
+      stack_.push_back({arc(arcs_.first[x], arcs_.first[x + 1], d), down});
+    }
   }
 
-  // Position of the arc from `low` to the ancestor at `depth` among arcs [from, to), or -1.
+  // Position of the arc to the ancestor at `depth` among arcs [from, to).
   int64_t arc(int64_t from, int64_t to, int32_t depth) const {
-    const auto* begin = arcs_.head_depth + from;
-    const auto* end = arcs_.head_depth + to;
-    const auto* place = std::lower_bound(begin, end, depth);
-    return place != end && *place == depth ? from + (place - begin) : -1;
+    return std::lower_bound(arcs_.head_depth + from, arcs_.head_depth + to, depth) -
+           arcs_.head_depth;
   }
 
-  Value weight(int64_t j, bool down) const {
-    return metric_.weights[metric_.sides * j + (down ? metric_.sides - 1 : 0)];
-  }
-
-  // An edge of the arc's weight ends the unpacking; else its two sides take its place.
+  // An edge ends the unpacking; else the sides of the triangle take the arc's place.
   void open(const Step& step, std::vector<int32_t>& edges) {
-    const auto [x, y, down] = step;
-    const int32_t depth = arcs_.depth[y];
-    const int64_t j = arc(arcs_.first[x], arcs_.first[x + 1], depth);
-    if (j < 0) throw std::logic_error("a path leads over an arc that is not there");
-    const Value wanted = weight(j, down);
-    const int32_t place = 2 * depth + (down ? 1 : 0);
-    int32_t best = -1;
-    for (int64_t i = arcs_.edge_first[x]; i < arcs_.edge_first[x + 1]; ++i)
-      if (arcs_.edge_place[i] == place &&
-          static_cast<Value>(edge_weights_[arcs_.edge[i]]) == wanted &&
-          (best < 0 || arcs_.edge[i] < best))
-        best = arcs_.edge[i];
-    if (best >= 0) {
-      edges.push_back(best);
+    const Origin from = origin_[2 * step.arc + step.down];
+    if (from.down < 0) {
+      edges.push_back(~from.down);
       return;
     }
-    for (int64_t q = arcs_.lower_first[x]; q < arcs_.lower_first[x + 1]; ++q) {
-      const int32_t z = arcs_.lower_tail[q];
-      const int64_t to_x = arcs_.lower_arc[q];
-      const int64_t to_y = arc(arcs_.first[z], to_x, depth);
-      if (to_y < 0) continue;
-      // Up: x - z - y, so down to z and up from it. Down: y - z - x.
-      const Value first = weight(down ? to_y : to_x, true);
-      const Value second = weight(down ? to_x : to_y, false);
-      if (is_far(first) || is_far(second) || first + second != wanted) continue;
-      stack_.push_back({z, down ? x : y, false});
-      stack_.push_back({z, down ? y : x, true});
-      return;
-    }
-    throw std::logic_error("an arc has neither an edge nor a triangle of its weight");
+    stack_.push_back({from.up, false});
+    stack_.push_back({from.down, true});
   }
 
   const Metric<Value>& metric_;
   const Arcs& arcs_;
-  const Weight* edge_weights_;
+  const Origin* origin_;
   std::vector<Slot> forward_, backward_;
   std::vector<int32_t> path_;
   std::vector<Step> stack_;
   int32_t meeting_ = -1;
 };
 
+void origins(const MetricView& view, const ConstArray& edge_weights, const Array& out,
+             int threads) {
+  view.visit([&](const auto& metric) {
+    using Value = typename std::decay_t<decltype(metric)>::Value;
+    auto* origin =
+        reinterpret_cast<Origin*>(checked<int32_t>(out, at(4 * metric.arcs.n_arcs), "origins"));
+    with_distances<Value>(edge_weights.dtype(), [&](auto tag) {
+      using Weight = decltype(tag);
+      const auto* weights = static_cast<const Weight*>(edge_weights.data());
+      nb::gil_scoped_release release;
+      find_origins(metric, weights, origin, threads);
+    });
+  });
+}
+
 // The edges of a shortest path, or None.
-nb::object path(const MetricView& view, const ConstArray& edge_weights, int64_t source,
+nb::object path(const MetricView& view, const ArcsView::Ints& origin, int64_t source,
                 int64_t target) {
   std::vector<int32_t> edges;
   bool found = false;
   view.visit([&](const auto& metric) {
     using Value = typename std::decay_t<decltype(metric)>::Value;
+    if (origin.size() != at(4 * metric.arcs.n_arcs)) throw nb::type_error("origins: wrong size");
     const int64_t ends[2] = {source, target};
     const auto labels = labels_of(metric.arcs, ends, 2);
-    with_distances<Value>(edge_weights.dtype(), [&](auto tag) {
-      using Weight = decltype(tag);
-      const auto* weights = static_cast<const Weight*>(edge_weights.data());
-      nb::gil_scoped_release release;
-      Interrupt interrupt;
-      Unpacker<Value, Weight> unpacker(metric, weights);
-      found = unpacker.find(labels[0], labels[1], edges, interrupt);
-    });
+    nb::gil_scoped_release release;
+    found = Unpacker<Value>(metric, reinterpret_cast<const Origin*>(origin.data()))
+                .find(labels[0], labels[1], edges);
   });
   if (!found) return nb::none();
   return nb::cast(as_numpy(std::move(edges)));
@@ -181,7 +222,9 @@ nb::object path(const MetricView& view, const ConstArray& edge_weights, int64_t 
 namespace nearfar {
 NEARFAR_BIND(m) {
   using nb::arg;
-  m.def("prepared_path", &prepared::path, arg("metric"), arg("edge_weights"), arg("source"),
+  m.def("prepared_origins", &prepared::origins, arg("metric"), arg("edge_weights"), arg("out"),
+        arg("threads"));
+  m.def("prepared_path", &prepared::path, arg("metric"), arg("origins"), arg("source"),
         arg("target"));
 }
 }  // namespace nearfar

@@ -1,11 +1,12 @@
 // A customized tree's binding, and distances of pairs by walking on several workers.
+#include "prepared/walk.hpp"
+
 #include <vector>
 
 #include "cpu/spread.hpp"
 #include "prepared/metric_view.hpp"
 #include "prepared/structure.hpp"
 #include "prepared/value.hpp"
-#include "prepared/walk.hpp"
 #include "prepared/with_value.hpp"
 
 namespace nearfar::prepared {
@@ -87,8 +88,8 @@ NEARFAR_BIND(m) {
       .def(nb::init<const ArcsView&, ConstArray, int, bool, ArcsView::Longs, ArcsView::Ints,
                     ConstArray, ArcsView::Longs, ArcsView::Ints, ConstArray>(),
            nb::keep_alive<1, 2>(), arg("arcs"), arg("weights"), arg("sides"), arg("prunes"),
-           arg("up_first"), arg("up_depth"), arg("up_weight"), arg("down_first"),
-           arg("down_depth"), arg("down_weight"));
+           arg("up_first"), arg("up_depth"), arg("up_weight"), arg("down_first"), arg("down_depth"),
+           arg("down_weight"));
   m.def("prepared_pairs", &prepared::distances_of_pairs, arg("metric"), arg("sources"),
         arg("targets"), arg("out"), arg("threads"));
 }

@@ -22,8 +22,8 @@ NEARFAR_INLINE void relax(const Upward<Value>& arcs, int32_t v, Value d, Value* 
   for_arcs<Value, 1>(
       arcs.head_depth + from, arcs.first[v + 1] - from,
       [&](int64_t j, int32_t slot) {
-        L::store(space + slot, lesser<typename L::Vector>(L::load(space + slot),
-                                                          L::load(weight + j) + wide));
+        L::store(space + slot,
+                 lesser<typename L::Vector>(L::load(space + slot), L::load(weight + j) + wide));
       },
       [&](int64_t j, int32_t slot) { space[slot] = lesser<Value>(space[slot], d + weight[j]); });
 }
@@ -77,8 +77,8 @@ Value distance(const Metric<Value>& metric, int32_t source, int32_t target, Valu
   return best;
 }
 
-#define NEARFAR_WALK(Value)                                                                      \
-  template void upward_space<Value>(const Arcs&, const Upward<Value>&, int32_t, Value*);         \
+#define NEARFAR_WALK(Value)                                                              \
+  template void upward_space<Value>(const Arcs&, const Upward<Value>&, int32_t, Value*); \
   template Value distance<Value>(const Metric<Value>&, int32_t, int32_t, Value*, Value*, int32_t&);
 NEARFAR_WALK(uint32_t)
 NEARFAR_WALK(uint64_t)
