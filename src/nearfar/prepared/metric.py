@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import nearfar._cpu as _cpu
+from nearfar import _cpu
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

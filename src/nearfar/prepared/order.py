@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import nearfar._cpu as _cpu
+from nearfar import _cpu
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, did_you_mean
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import nearfar._cpu as _cpu
+from nearfar import _cpu
 from nearfar.errors import (
     DistanceOverflowError,
     GraphError,
@@ -21,6 +21,7 @@ from nearfar.errors import (
 from nearfar.graph.build import default_threads
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
+from nearfar.graph.slots import Slot
 from nearfar.prepared.file import read_arrays, write_arrays
 from nearfar.prepared.metric import Metric, QueryArcs, arcs_view, customized, renewed
 from nearfar.prepared.order import elimination_order, structure_of
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Preparation", "Prepared", "TreeLabels", "load", "pair_indices", "prepare"]
+
+_OTHER_DTYPE: Slot[Prepared] = Slot("prepared in another dtype")
+_HOPS: Slot[Prepared] = Slot("prepared without weights")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +78,15 @@ class Prepared(Graph):
         Whether arcs that no shortest path needs are left out of queries.
     seconds : dict of str to float
         What preparing took, step by step.
+    n_updated : int
+        How many vertices' arcs :meth:`update` computed again to make this one.
     """
 
     preparation: Preparation
     metric: Metric
     perfect: bool
     seconds: dict[str, float]
+    n_updated: int = 0
 
     # ---- making --------------------------------------------------------------------------------
 
@@ -94,7 +101,7 @@ class Prepared(Graph):
     ) -> Prepared:
         made = cls.__new__(cls)
         made.__dict__.update(graph.__dict__)
-        made.cache = {k: v for k, v in graph.cache.items() if k != "choices"}
+        made._kept = {}
         for name in ("metric_view", "_origins", "_may_saturate"):
             made.__dict__.pop(name, None)
         made.preparation, made.metric, made.perfect = preparation, metric, perfect
@@ -231,7 +238,7 @@ class Prepared(Graph):
         )
         seconds = {"update": time.perf_counter() - began}
         made = Prepared._of(graph, self.preparation, metric, self.perfect, seconds)
-        made.cache["vertices_updated"] = count
+        made.n_updated = count
         _refuse_negative_cycle(made)
         return made
 
@@ -254,11 +261,13 @@ class Prepared(Graph):
             If a weight does not survive the change.
         """
         other = super().astype(dtype)
-        if isinstance(other, Prepared):
-            return other
-        made = _weighed(other, self.preparation, self.perfect, default_threads(), {})
-        self.cache[f"astype:{np.dtype(dtype).name}"] = made
-        return made
+        if other is self:
+            return self
+        return _OTHER_DTYPE.of(
+            self,
+            lambda: _weighed(other, self.preparation, self.perfect, default_threads(), {}),
+            np.dtype(dtype).name,
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         plain = super().__reduce__()
@@ -378,7 +387,7 @@ class Prepared(Graph):
             found = _cpu.prepared_path(wide.metric_view, wide._origins, begin, end)
         if found is None:
             raise UnreachableError(f"vertex {target!r} is not reached from {source!r}")
-        return found  # type: ignore[no-any-return]
+        return np.asarray(found)
 
     def distances_of_pairs(self, pairs: Any, threads: int | None = None) -> NDArray[Any]:
         """Distances of many pairs, each by a walk of its own, on all cores.
@@ -477,11 +486,12 @@ class Prepared(Graph):
 
     def _check_reach(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
         """Refuse distances beyond 64 bits: pairs that are joined although no sum fits."""
-        hops = self.cache.get("hops")
-        if hops is None:
-            plain = self.without_weights()
-            hops = _weighed(plain, self.preparation, False, default_threads(), {})
-            self.cache["hops"] = hops
+        hops = _HOPS.of(
+            self,
+            lambda: _weighed(
+                self.without_weights(), self.preparation, False, default_threads(), {}
+            ),
+        )
         there = hops._pairs(starts, ends, 1)
         if (there != unreached_value(there.dtype)).any():
             raise DistanceOverflowError(
