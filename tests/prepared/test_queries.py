@@ -67,14 +67,14 @@ def check_all(graph: Graph, prepared: Prepared) -> None:
 
     same(prepared.distances_of_pairs(pairs, 1), want.ravel())
     same(prepared.label(threads=2).distances_of_pairs(pairs, 1), want.ravel())
-    rows = nearfar.all_pairs(prepared, method="prepared_rows@cpu", threads=2)
+    rows = nearfar.all_pairs(prepared, method="elimination_tree_rows@cpu", threads=2)
     np.testing.assert_array_equal(rows, want)
     targets = np.arange(n)[:: max(1, n // 3)]
-    table = nearfar.distances(prepared, None, targets, method="prepared_rows@cpu", threads=1)
+    table = nearfar.distances(prepared, None, targets, method="elimination_tree_rows@cpu", threads=1)
     np.testing.assert_array_equal(table, want[:, targets])
     for source in {0, n // 2}:
-        paths = nearfar.sssp(prepared, source, method="prepared@cpu", predecessors=True)
-        assert paths.engine == "prepared@cpu"
+        paths = nearfar.sssp(prepared, source, method="elimination_tree@cpu", predecessors=True)
+        assert paths.engine == "elimination_tree@cpu"
         np.testing.assert_array_equal(paths.distances, want[source])
         nearfar.verify(graph, paths)
         for target in {0, n - 1, n // 3}:
@@ -102,7 +102,7 @@ def test_zoo(name: str, dtype: str) -> None:
     if graph.n_vertices > 60:
         prepared = ready(graph)
         want = nearfar.sssp(graph, 0).distances
-        found = nearfar.sssp(prepared, 0, method="prepared@cpu").distances
+        found = nearfar.sssp(prepared, 0, method="elimination_tree@cpu").distances
         np.testing.assert_array_equal(found, want)
     else:
         check_all(graph, ready(graph))
@@ -122,7 +122,7 @@ def test_negative_weights(graph: Graph) -> None:
         return
     prepared = ready(graph)
     want = nearfar.all_pairs(graph, method="johnson", threads=1)
-    rows = nearfar.all_pairs(prepared, method="prepared_rows@cpu", threads=1)
+    rows = nearfar.all_pairs(prepared, method="elimination_tree_rows@cpu", threads=1)
     np.testing.assert_array_equal(rows, want)
     pairs = every_pair(graph.n_vertices)
     if graph.weight_dtype.kind == "i":
@@ -152,14 +152,14 @@ def test_lanes_of_every_width(dtype: str, lanes: int) -> None:
     sources = np.random.default_rng(1).integers(0, graph.n_vertices, 53)
     want = nearfar.distances(graph, sources, method="worker_per_source")
     found = nearfar.distances(
-        prepared, sources, method="prepared_rows", lanes=lanes * narrow, threads=3
+        prepared, sources, method="elimination_tree_rows", lanes=lanes * narrow, threads=3
     )
     np.testing.assert_array_equal(found, want)
     targets = sources[::5]
-    found = nearfar.distances(prepared, sources, targets, method="prepared_rows", threads=3)
+    found = nearfar.distances(prepared, sources, targets, method="elimination_tree_rows", threads=3)
     np.testing.assert_array_equal(found, want[:, targets])
     with pytest.raises(OptionError, match="lanes is 3"):
-        nearfar.distances(prepared, sources, method="prepared_rows", lanes=3)
+        nearfar.distances(prepared, sources, method="elimination_tree_rows", lanes=3)
 
 
 @pytest.mark.parametrize("order", ["metis", "levels"])
@@ -185,10 +185,10 @@ def test_float_answers_are_nearly_right_without_the_last_pass() -> None:
     graph = mesh(25, "float64")
     prepared = ready(graph)
     want = nearfar.sssp(graph, 3).distances
-    near = nearfar.sssp(prepared, 3, method="prepared", exact=False).distances
+    near = nearfar.sssp(prepared, 3, method="elimination_tree", exact=False).distances
     np.testing.assert_allclose(near, want, rtol=1e-12)
-    assert (nearfar.sssp(prepared, 3, method="prepared").distances == want).all()
-    rows = nearfar.distances(prepared, [3, 4], method="prepared_rows", exact=False)
+    assert (nearfar.sssp(prepared, 3, method="elimination_tree").distances == want).all()
+    rows = nearfar.distances(prepared, [3, 4], method="elimination_tree_rows", exact=False)
     np.testing.assert_allclose(rows[0], want, rtol=1e-12)
 
 
@@ -206,10 +206,10 @@ def test_sums_beyond_32_bits_come_back_in_64() -> None:
     assert found.tolist() == [(n - 1) * 2**30, 2**30, 2**63 - 1]
     labels = prepared.label().distances_of_pairs([(0, n - 1), (0, 1), (1, 0)])
     assert labels.tolist() == found.tolist()
-    rows = nearfar.distances(prepared, [0], method="prepared_rows")
+    rows = nearfar.distances(prepared, [0], method="elimination_tree_rows")
     assert rows.dtype == np.int64
     assert rows[0, n - 1] == (n - 1) * 2**30
-    assert nearfar.sssp(prepared, 0, method="prepared").distance_to(n - 1) == (n - 1) * 2**30
+    assert nearfar.sssp(prepared, 0, method="elimination_tree").distance_to(n - 1) == (n - 1) * 2**30
 
 
 def test_sums_beyond_64_bits_are_refused() -> None:
@@ -278,7 +278,7 @@ def test_update_recomputes_little_and_refuses_nonsense() -> None:
     assert prepared.weights[5] == graph.weights[5]
     assert 0 < changed.n_updated < 200
     want = nearfar.sssp(Graph(graph.indptr, graph.indices, changed.weights), 7).distances
-    np.testing.assert_array_equal(nearfar.sssp(changed, 7, method="prepared").distances, want)
+    np.testing.assert_array_equal(nearfar.sssp(changed, 7, method="elimination_tree").distances, want)
     with pytest.raises(nearfar.GraphError, match="edge 99999 does not exist"):
         prepared.update([99999], [1])
     with pytest.raises(nearfar.GraphError, match="do not fit int32"):

@@ -82,31 +82,23 @@ class Prepared(Graph):
         How many vertices' arcs :meth:`update` computed again to make this one.
     """
 
-    preparation: Preparation
-    metric: Metric
-    perfect: bool
-    seconds: dict[str, float]
-    n_updated: int = 0
-
     # ---- making --------------------------------------------------------------------------------
 
-    @classmethod
-    def _of(
-        cls,
+    def __init__(
+        self,
         graph: Graph,
         preparation: Preparation,
         metric: Metric,
         perfect: bool,
         seconds: dict[str, float] | None = None,
-    ) -> Prepared:
-        made = cls.__new__(cls)
-        made.__dict__.update(graph.__dict__)
-        made._kept = {}
-        for name in ("metric_view", "_origins", "_may_saturate"):
-            made.__dict__.pop(name, None)
-        made.preparation, made.metric, made.perfect = preparation, metric, perfect
-        made.seconds = dict(seconds or {})
-        return made
+    ) -> None:
+        # The graph's arrays were checked when it was made; what was derived from them stays there.
+        derived = ("metric_view", "_origins", "_may_saturate")
+        self.__dict__.update({k: v for k, v in vars(graph).items() if k not in derived})
+        self._kept = {}
+        self.preparation, self.metric, self.perfect = preparation, metric, perfect
+        self.seconds = dict(seconds or {})
+        self.n_updated = 0
 
     @cached_property
     def metric_view(self) -> Any:
@@ -237,7 +229,7 @@ class Prepared(Graph):
             _threads(threads),
         )
         seconds = {"update": time.perf_counter() - began}
-        made = Prepared._of(graph, self.preparation, metric, self.perfect, seconds)
+        made = Prepared(graph, self.preparation, metric, self.perfect, seconds)
         made.n_updated = count
         _refuse_negative_cycle(made)
         return made
@@ -730,7 +722,7 @@ def _weighed(
     n_arcs = preparation.arcs.n_arcs
     metric = customized(preparation.view, n_arcs, graph, perfect, threads)
     seconds = {**seconds, "customization": time.perf_counter() - began}
-    made = Prepared._of(graph, preparation, metric, perfect, seconds)
+    made = Prepared(graph, preparation, metric, perfect, seconds)
     _refuse_negative_cycle(made)
     return made
 
@@ -763,7 +755,7 @@ def _restored(
     make, arguments = plain
     graph = make(Graph, *arguments[1:])
     preparation = Preparation(tree, arcs, figures, method, arcs_view(tree, arcs))
-    return Prepared._of(graph, preparation, metric, perfect)
+    return Prepared(graph, preparation, metric, perfect)
 
 
 def _label_offsets(tree: Tree) -> NDArray[np.int64]:
@@ -863,6 +855,6 @@ def _assembled(found: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Prepar
     preparation = Preparation(
         tree, arcs, Figures(**found["figures"]), found["method"], arcs_view(tree, arcs)
     )
-    made = Prepared._of(graph, preparation, metric, found["perfect"])
+    made = Prepared(graph, preparation, metric, found["perfect"])
     _ = made.metric_view  # checks the sizes of the arrays against each other
     return made
