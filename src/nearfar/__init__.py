@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from nearfar.formats import read, write
     from nearfar.generators import generate
     from nearfar.graph.graph import Graph
+    from nearfar.prepared.prepared import Prepared, load, prepare
     from nearfar.solve.isochrone import isochrone
     from nearfar.solve.k_shortest import k_shortest_paths
     from nearfar.solve.many import all_pairs, distances
@@ -47,6 +48,9 @@ __version__ = "0.1.0"
 _WHERE = {
     "Graph": "graph.graph",
     "Paths": "answer.paths",
+    "Prepared": "prepared.prepared",
+    "prepare": "prepared.prepared",
+    "load": "prepared.prepared",
     "sssp": "solve.one",
     "shortest_path": "solve.one",
     "distances": "solve.many",
@@ -91,6 +95,7 @@ __all__ = [
     "OptionError",
     "OutOfMemoryError",
     "Paths",
+    "Prepared",
     "ProofError",
     "SolverError",
     "UnreachableError",
@@ -102,7 +107,9 @@ __all__ = [
     "generate",
     "isochrone",
     "k_shortest_paths",
+    "load",
     "nearest",
+    "prepare",
     "read",
     "shortest_path",
     "sssp",
