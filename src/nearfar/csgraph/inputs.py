@@ -18,7 +18,6 @@ from nearfar.csgraph.device_inputs import both_ways, device_adjacency, lies_on_d
 from nearfar.errors import GraphError, OptionError
 from nearfar.graph.build import csr_arrays
 from nearfar.graph.graph import Graph
-from nearfar.graph.on_device import DeviceArraysGraph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +63,7 @@ def adjacency(csgraph: Any, directed: bool = True, unweighted: bool = False) -> 
         graph = graph.without_weights()
     if directed or not graph.directed:
         return graph
-    return both_ways(graph) if isinstance(graph, DeviceArraysGraph) else _both_ways(graph)
+    return both_ways(graph) if graph.device_arrays is not None else _both_ways(graph)
 
 
 def _from_sparse(matrix: Any) -> tuple[Any, Any, Any]:

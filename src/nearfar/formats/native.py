@@ -166,7 +166,7 @@ def _trusted(
     source: Source, arrays: dict[str, NDArray[Any]], header: dict[str, Any], kept: dict[str, Any]
 ) -> Graph:
     """A graph over mapped arrays without touching them: shapes are checked, contents believed."""
-    from nearfar.graph.build import index_dtype
+    from nearfar.graph.build import HostArrays, index_dtype
     from nearfar.graph.graph import Graph
 
     indptr, indices, weights = arrays["indptr"], arrays["indices"], arrays.get("weights")
@@ -183,14 +183,7 @@ def _trusted(
         or int(indptr[-1]) != m
     ):
         raise source.fail("the arrays do not fit together")
-    empty = Graph.from_csr(np.zeros(1, expected), np.zeros(0, expected))
-    graph = Graph.__new__(Graph)
-    graph.__dict__.update(empty.__dict__)
-    graph.indptr, graph.indices, graph.weights, graph._scan = indptr, indices, weights, scan
-    graph.directed, graph.attributes, graph.cache = kept["directed"], kept["attributes"], {}
-    graph.vertex_names = graph._per_vertex(kept["vertex_names"], "vertex_names")
-    graph.coordinates = kept["coordinates"]
-    return graph
+    return Graph.from_checked(HostArrays(indptr, indices, weights, scan), **kept)
 
 
 def write(graph: Graph, sink: Sink) -> None:

@@ -1,7 +1,8 @@
-"""Building a Graph from other libraries' graphs: NetworkX, tables of edges, dense matrices.
+"""Other libraries' graphs as arrays and back: NetworkX, tables of edges, dense matrices, SciPy.
 
-Like :mod:`nearfar.graph.build`, whose :func:`~nearfar.graph.build.from_edges` they all end in; each
-becomes a class method of :class:`nearfar.Graph`.
+The ways in end in :func:`nearfar.graph.build.from_edges` and return its arrays; those with names
+also return what else :class:`nearfar.Graph` takes. Its class methods of the same names document
+them.
 """
 
 from __future__ import annotations
@@ -11,34 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import GraphError
-from nearfar.graph.build import as_numpy, as_weights, from_edges
+from nearfar.graph.build import HostArrays, as_numpy, as_weights, from_edges
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from nearfar.graph.graph import Graph
 
-
-def from_networkx(cls: type[Graph], graph: Any, weight: str | None = "weight") -> Graph:
-    """Make a graph from a NetworkX graph; its vertices become ``vertex_names``.
-
-    Parameters
-    ----------
-    graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-    weight : str or None
-        Edge attribute; a missing one counts 1, as in NetworkX. None ignores weights.
-
-    Returns
-    -------
-    Graph
-        int64 weights when all are Python ints, else float64; unweighted when no edge has the
-        attribute.
-
-    Raises
-    ------
-    GraphError
-        If an edge's attribute is not a number.
-    """
+def from_networkx(graph: Any, weight: str | None = "weight") -> tuple[HostArrays, dict[str, Any]]:
+    """See :meth:`nearfar.Graph.from_networkx`."""
     names = list(graph)
     place = {name: i for i, name in enumerate(names)}
     k = graph.number_of_edges()
@@ -60,15 +41,14 @@ def from_networkx(cls: type[Graph], graph: Any, weight: str | None = "weight") -
                 f"edge attribute {weight!r} is not a number everywhere: {error}"
             ) from None
     as_is = names == list(range(len(names)))
-    return from_edges(
-        cls,
-        sources,
-        targets,
-        weights,
-        n_vertices=len(names),
-        directed=graph.is_directed(),
-        vertex_names=None if as_is else _object_array(names),
+    arrays = from_edges(
+        sources, targets, weights, n_vertices=len(names), directed=graph.is_directed()
     )
+    kept = {
+        "directed": graph.is_directed(),
+        "vertex_names": None if as_is else _object_array(names),
+    }
+    return arrays, kept
 
 
 def _object_array(values: list[Any]) -> NDArray[Any]:
@@ -78,36 +58,14 @@ def _object_array(values: list[Any]) -> NDArray[Any]:
 
 
 def from_dataframe(
-    cls: type[Graph],
     table: Any,
     source: str = "source",
     target: str = "target",
     weight: str | None = None,
     *,
     directed: bool = True,
-) -> Graph:
-    """Make a graph from a table of edges: pandas, polars or Arrow, anything with columns by name.
-
-    Parameters
-    ----------
-    table : DataFrame or Table
-    source, target : str
-        Columns of the ends: any type that sorts; they are factorised into ``vertex_names``. Integer
-        columns that are already 0 to n - 1 are kept as they are.
-    weight : str or None
-        Column of the weights.
-    directed : bool
-        False enters every edge in both directions.
-
-    Returns
-    -------
-    Graph
-
-    Raises
-    ------
-    GraphError
-        For a column that is missing or holds empty entries.
-    """
+) -> tuple[HostArrays, dict[str, Any]]:
+    """See :meth:`nearfar.Graph.from_dataframe`."""
     columns = list(getattr(table, "column_names", None) or table.columns)
 
     def column(name: str) -> NDArray[Any]:
@@ -135,15 +93,8 @@ def from_dataframe(
         both = np.concatenate([np.asarray(end, dtype=object) for end in ends])
         present, codes = np.unique(both.astype(str) if _mixed(both) else both, return_inverse=True)
         names = present
-    return from_edges(
-        cls,
-        codes[:k],
-        codes[k:],
-        weights,
-        n_vertices=len(present),
-        directed=directed,
-        vertex_names=names,
-    )
+    arrays = from_edges(codes[:k], codes[k:], weights, n_vertices=len(present), directed=directed)
+    return arrays, {"directed": directed, "vertex_names": names}
 
 
 def _mixed(values: NDArray[Any]) -> bool:
@@ -151,30 +102,9 @@ def _mixed(values: NDArray[Any]) -> bool:
 
 
 def from_dense(
-    cls: type[Graph], matrix: ArrayLike, *, missing: float | None = None, directed: bool = True
-) -> Graph:
-    """Make a graph from a dense matrix in which a missing edge is not a zero.
-
-    Parameters
-    ----------
-    matrix : array or masked array, shape (n, n)
-        Entry (i, j) is the weight of the edge from i to j. NaN, infinities, None, masked entries
-        and entries equal to ``missing`` are no edges; a zero is an edge of weight 0, except on the
-        diagonal, where it would be a self-loop that changes nothing and is left out.
-    missing : number or None
-        A further value that stands for no edge, for integer matrices.
-    directed : bool
-        False adds the reverse of every entry.
-
-    Returns
-    -------
-    Graph
-
-    Raises
-    ------
-    GraphError
-        If the matrix is not square.
-    """
+    matrix: ArrayLike, *, missing: float | None = None, directed: bool = True
+) -> HostArrays:
+    """See :meth:`nearfar.Graph.from_dense`."""
     mask = np.ma.getmaskarray(matrix) if isinstance(matrix, np.ma.MaskedArray) else None
     if mask is None and (array := as_numpy(matrix, "matrix")).dtype == object:
         none = [item is None for item in array.flat]
@@ -191,6 +121,4 @@ def from_dense(
     diagonal = np.arange(len(dense))
     edge[diagonal, diagonal] &= dense[diagonal, diagonal] != 0
     rows, columns = np.nonzero(edge)
-    return from_edges(
-        cls, rows, columns, dense[rows, columns], n_vertices=len(dense), directed=directed
-    )
+    return from_edges(rows, columns, dense[rows, columns], n_vertices=len(dense), directed=directed)

@@ -1,8 +1,8 @@
 """The graph: immutable compressed sparse rows, validated once, with derived data cached on it.
 
 Everything behind this boundary assumes a valid graph: sorted ``indptr``, indices in range, finite
-weights, no negative zero. The constructors are in :mod:`nearfar.graph.build`; they are re-exported
-here as class methods because that is where people look.
+weights, no negative zero. The arrays lie in one object, on the host
+(:mod:`nearfar.graph.build`) or on a GPU (:mod:`nearfar.graph.on_device`), with one interface.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import GraphError, VertexError
-from nearfar.graph import build, convert
+from nearfar.graph import build, convert, on_device
 from nearfar.graph.dtypes import WEIGHT_DTYPES
 
 if TYPE_CHECKING:
@@ -63,31 +63,68 @@ class Graph:
 
     def __init__(
         self,
-        indptr: NDArray[Any],
-        indices: NDArray[Any],
-        weights: NDArray[Any] | None = None,
+        indptr: ArrayLike,
+        indices: ArrayLike,
+        weights: ArrayLike | None = None,
         *,
         directed: bool = True,
-        vertex_names: NDArray[Any] | None = None,
-        coordinates: NDArray[Any] | None = None,
+        vertex_names: ArrayLike | None = None,
+        coordinates: ArrayLike | None = None,
         attributes: Mapping[str, Any] | None = None,
     ) -> None:
-        from nearfar.graph.build import validate
+        given = [array for array in (indptr, indices, weights) if array is not None]
+        there = [build.on_device(array) for array in given]
+        check = on_device.validate if all(there) else build.validate
+        self._fill(
+            check(indptr, indices, weights),
+            any(there),
+            directed,
+            vertex_names,
+            coordinates,
+            attributes,
+        )
 
-        self.indptr, self.indices, self.weights, self._scan = validate(indptr, indices, weights)
+    def _fill(
+        self,
+        arrays: build.HostArrays | on_device.DeviceArrays,
+        came_from_device: bool = False,
+        directed: bool = True,
+        vertex_names: ArrayLike | None = None,
+        coordinates: ArrayLike | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._arrays = arrays
+        #: True when arrays came from a GPU: answers then stay there.
+        self.on_device = came_from_device
         self.directed = bool(directed)
-        # True when the arrays came from a GPU: answers then stay there.
-        self.on_device = False
         self.attributes: dict[str, Any] = dict(attributes or {})
         self.cache: dict[str, Any] = {}
         self.vertex_names = self._per_vertex(vertex_names, "vertex_names")
+        self.coordinates: NDArray[np.float64] | None = None
         if coordinates is not None:
-            coordinates = np.ascontiguousarray(coordinates, dtype=np.float64)
-            if coordinates.shape != (self.n_vertices, 2):
-                raise GraphError(
-                    f"coordinates have shape {coordinates.shape}: give ({self.n_vertices}, 2)"
-                )
-        self.coordinates: NDArray[np.float64] | None = coordinates
+            xy = np.ascontiguousarray(coordinates, dtype=np.float64)
+            if xy.shape != (self.n_vertices, 2):
+                raise GraphError(f"coordinates have shape {xy.shape}: give ({self.n_vertices}, 2)")
+            self.coordinates = xy
+
+    @classmethod
+    def from_checked(cls, arrays: build.HostArrays | on_device.DeviceArrays, **kept: Any) -> Graph:
+        """Make a graph of arrays that were checked already.
+
+        Parameters
+        ----------
+        arrays : HostArrays or DeviceArrays
+            As :mod:`nearfar.graph.build` and :mod:`nearfar.graph.on_device` make them.
+        **kept
+            ``directed``, ``vertex_names``, ``coordinates`` and ``attributes``.
+
+        Returns
+        -------
+        Graph
+        """
+        graph = cls.__new__(cls)
+        graph._fill(arrays, arrays.there is not None, **kept)
+        return graph
 
     def _per_vertex(self, values: ArrayLike | None, what: str) -> NDArray[Any] | None:
         if values is None:
@@ -97,45 +134,278 @@ class Graph:
             raise GraphError(f"{what} has shape {array.shape}: give ({self.n_vertices},)")
         return array
 
+    def _kept(self) -> dict[str, Any]:
+        """What a graph has besides its arrays, as ``from_checked`` takes it."""
+        return {
+            "directed": self.directed,
+            "vertex_names": self.vertex_names,
+            "coordinates": self.coordinates,
+            "attributes": self.attributes,
+        }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep the arrays and not what was computed from them, for :mod:`pickle` and :mod:`copy`.
+
+        They are checked again when the graph is made anew, on the host.
+        """
+        arrays = self.indptr, self.indices, self.weights
+        return _made_anew, (*arrays, self._kept())
+
     # ---- constructors -------------------------------------------------------------------------
 
-    from_csr = classmethod(build.from_csr)
-    from_edges = classmethod(build.from_edges)
-    from_scipy = classmethod(build.from_scipy)
-    from_networkx = classmethod(convert.from_networkx)
-    from_dataframe = classmethod(convert.from_dataframe)
-    from_dense = classmethod(convert.from_dense)
-    __reduce__ = build.reduced
+    @classmethod
+    def from_csr(
+        cls,
+        indptr: ArrayLike,
+        indices: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        directed: bool = True,
+        vertex_names: ArrayLike | None = None,
+        coordinates: ArrayLike | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Graph:
+        """Make a graph from compressed sparse rows, sharing the arrays where dtypes allow.
+
+        Parameters
+        ----------
+        indptr, indices, weights
+            As in :class:`Graph`; any integer or float dtype, NumPy or anything with DLPack.
+        directed : bool
+            False states that both directions of every edge are in the arrays.
+        vertex_names, coordinates, attributes
+            As in :class:`Graph`.
+
+        Returns
+        -------
+        Graph
+            Device arrays are checked and kept where they are, and answers for them stay there; host
+            copies are made when something asks for them.
+        """
+        return cls(
+            indptr,
+            indices,
+            weights,
+            directed=directed,
+            vertex_names=vertex_names,
+            coordinates=coordinates,
+            attributes=attributes,
+        )
+
+    @classmethod
+    def from_edges(
+        cls,
+        sources: ArrayLike,
+        targets: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        n_vertices: int | None = None,
+        directed: bool = True,
+        vertex_names: ArrayLike | None = None,
+        coordinates: ArrayLike | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Graph:
+        """Make a graph from an edge list, in O(n + m) by counting sort.
+
+        Parameters
+        ----------
+        sources, targets : integer array, shape (k,)
+            Ends of every edge.
+        weights : array, shape (k,), or a number, or None
+            One weight per edge, one for all, or none.
+        n_vertices : int or None
+            Number of vertices; None takes the largest end plus one.
+        directed : bool
+            False enters every edge in both directions (a self-loop once).
+        vertex_names, coordinates, attributes
+            As in :class:`Graph`.
+
+        Returns
+        -------
+        Graph
+            Edges of one source keep the order of the list.
+
+        Raises
+        ------
+        GraphError
+            If lengths differ or an end is negative or not below ``n_vertices``.
+        OutOfMemoryError
+            If so many vertices do not fit main memory; says how to number them.
+        """
+        arrays = build.from_edges(
+            sources, targets, weights, n_vertices=n_vertices, directed=directed
+        )
+        return cls.from_checked(
+            arrays,
+            directed=directed,
+            vertex_names=vertex_names,
+            coordinates=coordinates,
+            attributes=attributes,
+        )
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, *, directed: bool = True) -> Graph:
+        """Make a graph from a SciPy sparse matrix or array; CSR shares its arrays.
+
+        Parameters
+        ----------
+        matrix : scipy.sparse matrix or array, shape (n, n)
+            Entry (i, j) is the weight of the edge from i to j. Stored zeros are edges of weight 0;
+            duplicates in COO stay parallel edges.
+        directed : bool
+            False adds the reverse of every entry, as SciPy's ``directed=False`` does.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            If it is not square or not sparse.
+        """
+        return cls.from_checked(build.from_scipy(matrix, directed=directed), directed=directed)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, weight: str | None = "weight") -> Graph:
+        """Make a graph from a NetworkX graph; its vertices become ``vertex_names``.
+
+        Parameters
+        ----------
+        graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+        weight : str or None
+            Edge attribute; a missing one counts 1, as in NetworkX. None ignores weights.
+
+        Returns
+        -------
+        Graph
+            int64 weights when all are Python ints, else float64; unweighted when no edge has the
+            attribute.
+
+        Raises
+        ------
+        GraphError
+            If an edge's attribute is not a number.
+        """
+        arrays, kept = convert.from_networkx(graph, weight)
+        return cls.from_checked(arrays, **kept)
+
+    @classmethod
+    def from_dataframe(
+        cls,
+        table: Any,
+        source: str = "source",
+        target: str = "target",
+        weight: str | None = None,
+        *,
+        directed: bool = True,
+    ) -> Graph:
+        """Make a graph from a table of edges: pandas, polars, Arrow, anything with named columns.
+
+        Parameters
+        ----------
+        table : DataFrame or Table
+        source, target : str
+            Columns of the ends: any type that sorts; they are factorised into ``vertex_names``.
+            Integer columns that are already 0 to n - 1 are kept as they are.
+        weight : str or None
+            Column of the weights.
+        directed : bool
+            False enters every edge in both directions.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            For a column that is missing or holds empty entries.
+        """
+        arrays, kept = convert.from_dataframe(table, source, target, weight, directed=directed)
+        return cls.from_checked(arrays, **kept)
+
+    @classmethod
+    def from_dense(
+        cls, matrix: ArrayLike, *, missing: float | None = None, directed: bool = True
+    ) -> Graph:
+        """Make a graph from a dense matrix in which a missing edge is not a zero.
+
+        Parameters
+        ----------
+        matrix : array or masked array, shape (n, n)
+            Entry (i, j) is the weight of the edge from i to j. NaN, infinities, None, masked
+            entries and entries equal to ``missing`` are no edges; a zero is an edge of weight 0,
+            except on the diagonal, where it would be a self-loop that changes nothing and is left
+            out.
+        missing : number or None
+            A further value that stands for no edge, for integer matrices.
+        directed : bool
+            False adds the reverse of every entry.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            If the matrix is not square.
+        """
+        arrays = convert.from_dense(matrix, missing=missing, directed=directed)
+        return cls.from_checked(arrays, directed=directed)
 
     # ---- size and weights ---------------------------------------------------------------------
 
-    @property
-    def n_vertices(self) -> int:
-        """Number of vertices."""
-        return len(self.indptr) - 1
+    @cached_property
+    def indptr(self) -> NDArray[Any]:
+        """Row starts, shape (n + 1,); those of a graph on a device are downloaded on first use."""
+        return self._arrays.indptr
+
+    @cached_property
+    def indices(self) -> NDArray[Any]:
+        """Edge targets, shape (m,); downloaded likewise."""
+        return self._arrays.indices
+
+    @cached_property
+    def weights(self) -> NDArray[Any] | None:
+        """Weights, shape (m,), None when every edge counts 1; downloaded likewise."""
+        return self._arrays.weights
 
     @property
+    def device_arrays(self) -> Any:
+        """(indptr, indices, weights) on the device for a graph made of such arrays, else None."""
+        return self._arrays.there
+
+    @cached_property
+    def n_vertices(self) -> int:
+        """Number of vertices."""
+        return self._arrays.n_vertices
+
+    @cached_property
     def n_edges(self) -> int:
         """Number of stored edges; an undirected edge counts twice."""
-        return len(self.indices)
+        return self._arrays.n_edges
 
     @property
     def is_weighted(self) -> bool:
         """Whether edges carry weights; without, every edge counts 1."""
-        return self.weights is not None
+        return self._arrays.weight_dtype is not None
 
-    @property
+    @cached_property
     def weight_dtype(self) -> np.dtype[Any]:
         """Dtype of weights and distances; int32 when there are no weights."""
-        return np.dtype(np.int32) if self.weights is None else self.weights.dtype
+        return self._arrays.weight_dtype or np.dtype(np.int32)
 
-    @property
+    @cached_property
     def index_dtype(self) -> np.dtype[Any]:
         """Dtype of ``indptr`` and ``indices``."""
-        return self.indptr.dtype
+        return self._arrays.index_dtype
 
-    #: (indptr, indices, weights) on the device, for a graph that was made of such arrays.
-    device_arrays: Any = None
+    @property
+    def _scan(self) -> dict[str, Any]:
+        """What one pass over the weights found: counts, least, greatest, mean."""
+        return self._arrays.scan
 
     @cached_property
     def effective_weights(self) -> NDArray[Any]:
@@ -189,12 +459,12 @@ class Graph:
     @cached_property
     def max_degree(self) -> int:
         """Largest out-degree; 0 for the empty graph."""
-        return int(self.degrees.max()) if self.n_vertices else 0
+        return self._arrays.max_degree()
 
     @cached_property
     def widest_vertex(self) -> int:
         """The vertex of largest out-degree, the smallest such; 0 for the empty graph."""
-        return int(np.argmax(self.degrees)) if self.n_vertices else 0
+        return self._arrays.widest_vertex()
 
     def tails(self, dtype: Any = None) -> NDArray[Any]:
         """Where each edge begins, as ``indices`` says where it ends; not kept.
@@ -222,9 +492,9 @@ class Graph:
         Returns
         -------
         array
-            A view, dtype of the weights; ones without weights.
+            On the host, dtype of the weights; ones without weights.
         """
-        return self.effective_weights[::step]
+        return self._arrays.weight_sample(step)
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
         """Targets of some vertices' first edges, joined; O(edges returned).
@@ -240,17 +510,12 @@ class Graph:
         -------
         int array
         """
-        begin = self.indptr[vertices]
-        counts = np.minimum(self.indptr[vertices + 1] - begin, most)
-        ends = np.cumsum(counts)
-        places = np.repeat(begin - (ends - counts), counts) + np.arange(int(ends[-1]))
-        return self.indices[places]
+        return self._arrays.rows_of(vertices, most)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays, with the packed edges once a solver has made them."""
-        own = self.indptr.nbytes + self.indices.nbytes
-        own += 0 if self.weights is None else self.weights.nbytes
+        own = self._arrays.nbytes
         view = self.__dict__.get("view")
         narrow = self.cache.get("narrow_view")
         own += narrow.bytes if narrow is not None else 0
@@ -277,18 +542,14 @@ class Graph:
             return self
         found = self.cache.get("transpose")
         if found is None:
-            from nearfar import _cpu
-
-            indptr, indices = np.empty_like(self.indptr), np.empty_like(self.indices)
-            weights = None if self.weights is None else np.empty_like(self.weights)
-            _cpu.transpose(self.view, indptr, indices, weights)
-            found = self._derived(indptr, indices, weights)
+            here = build.HostArrays(self.indptr, self.indices, self.weights, self._scan)
+            found = Graph.from_checked(here.transposed(self.view), **self._kept())
             found.cache["transpose"] = self
             self.cache["transpose"] = found
         return found
 
     def astype(self, dtype: Any) -> Graph:
-        """The graph with weights of another dtype, cached a dtype; O(m).
+        """The graph with weights of another dtype, cached per dtype; O(m).
 
         Parameters
         ----------
@@ -309,19 +570,11 @@ class Graph:
         dtype = np.dtype(dtype)
         if dtype not in WEIGHT_DTYPES:
             raise GraphError(f"weights cannot be {dtype}: use int32, int64, float32 or float64")
-        if self.weights is not None and dtype == self.weights.dtype:
+        if dtype == self._arrays.weight_dtype:
             return self
         key = f"astype:{dtype.name}"
         if key not in self.cache:
-            with np.errstate(over="ignore", invalid="ignore"):
-                weights = self.effective_weights.astype(dtype)
-                back = weights.astype(self.weight_dtype)
-            cut = dtype.kind == "i" or self.weight_dtype.kind == "i"  # floats may be rounded
-            if cut and not np.array_equal(back, self.effective_weights):
-                raise GraphError(
-                    f"the weights do not fit {dtype} exactly: round or scale them first"
-                )
-            self.cache[key] = self._derived(self.indptr, self.indices, weights)
+            self.cache[key] = Graph.from_checked(self._arrays.astype(dtype), **self._kept())
         return self.cache[key]  # type: ignore[no-any-return]
 
     def without_weights(self) -> Graph:
@@ -332,20 +585,9 @@ class Graph:
         Graph
             Itself if it has no weights.
         """
-        return self if self.weights is None else self._derived(self.indptr, self.indices, None)
-
-    def _derived(
-        self, indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any] | None
-    ) -> Graph:
-        return Graph(
-            indptr,
-            indices,
-            weights,
-            directed=self.directed,
-            vertex_names=self.vertex_names,
-            coordinates=self.coordinates,
-            attributes=self.attributes,
-        )
+        if not self.is_weighted:
+            return self
+        return Graph.from_checked(self._arrays.without_weights(), **self._kept())
 
     def to_scipy(self) -> Any:
         """The graph as a SciPy matrix over the same arrays, which are read-only.
@@ -443,3 +685,7 @@ class Graph:
         kind = "directed" if self.directed else "undirected"
         size = f"{self.nbytes / 2**20:.1f} MiB"
         return f"Graph(n={self.n_vertices:,}, m={self.n_edges:,}, {kind}, {weights}, {size})"
+
+
+def _made_anew(indptr: Any, indices: Any, weights: Any, kept: dict[str, Any]) -> Graph:
+    return Graph(indptr, indices, weights, **kept)
