@@ -44,14 +44,67 @@ def test_transpose_twice_is_the_same_graph(name: str) -> None:
     np.testing.assert_array_equal(back, g.to_scipy().toarray())
 
 
-def test_csr_from_scipy_shares_memory() -> None:
+def test_arrays_changed_afterwards_do_not_reach_the_graph() -> None:
+    """An index out of range ended in SIGSEGV, because the graph shared the caller's arrays."""
+    indptr, indices = np.array([0, 1, 2, 2], np.int32), np.array([1, 2], np.int32)
+    weights, xy, names = np.array([3.0, 4.0]), np.zeros((3, 2)), np.array([7, 8, 9])
+    matrix = sp.csr_array((weights, indices, indptr), shape=(3, 3))
+    graphs = [
+        Graph(indptr, indices, weights, vertex_names=names, coordinates=xy),
+        Graph.from_csr(indptr[:], indices, weights),
+        Graph.from_csr(indptr.view(), indices, weights),
+        Graph.from_scipy(matrix),
+    ]
+    locked = indices.view()
+    locked.flags.writeable = False  # but not its owner
+    graphs.append(Graph.from_csr(indptr, locked, weights))
+    graphs.append(Graph.from_csr(memoryview(indptr), memoryview(indices), memoryview(weights)))
+    before = nearfar.sssp(graphs[1], 0)
+    indices[:], weights[:], indptr[:] = 10**9, -5, 10**9
+    xy[:], names[:] = 1, 0
+    for graph in graphs:
+        start = graph.name_of(0)
+        paths = nearfar.sssp(graph, start, predecessors=True)
+        assert paths.distances.tolist() == [0, 3, 7]
+        assert paths.predecessors.tolist() == [-1, 0, 1]
+        assert graph.min_weight == 3
+    assert before.predecessors.tolist() == [-1, 0, 1]
+    assert graphs[0].name_of(2) == 9
+    assert not graphs[0].coordinates.any()
+    assert indices.flags.writeable
+
+
+def test_arrays_are_shared_where_their_owner_gives_them_up() -> None:
     m = sp.random(50, 50, 0.1, format="csr", dtype=np.float64, rng=1)
-    g = Graph.from_scipy(m)
+    g = Graph.from_scipy(m, copy=False)
     assert np.shares_memory(g.indices, m.indices)
     assert np.shares_memory(g.weights, m.data)
     assert m.data.flags.writeable
     with pytest.raises(ValueError, match="read-only"):
         g.weights[0] = 1
+    own = Graph.from_scipy(m)
+    again = Graph.from_csr(own.indptr, own.indices, own.weights * 2)
+    assert again.indices is not m.indices
+    assert np.shares_memory(own.indices, again.indices)
+    constant = np.frombuffer(np.arange(3, dtype=np.int32).tobytes(), np.int32)
+    assert np.shares_memory(Graph.from_csr(constant, [0, 1]).indptr, constant)
+
+
+def test_parallel_edges_reach_scipy_by_their_minimum() -> None:
+    """SciPy adds up what stands twice in a matrix."""
+    g = Graph.from_edges([0, 0, 1, 0, 2], [1, 1, 2, 1, 0], [7, 2, 3, 5, 0])
+    matrix = g.to_scipy()
+    assert matrix.nnz == 3
+    theirs = sp.csgraph.dijkstra(matrix)
+    np.testing.assert_array_equal(theirs, nearfar.distances(g.astype(np.float64)))
+    np.testing.assert_array_equal(matrix.toarray(), [[0, 2, 0], [0, 0, 3], [0, 0, 0]])
+    rng = np.random.default_rng(3)
+    ends = rng.integers(0, 20, (2, 300))
+    g = Graph.from_edges(*ends, rng.random(300), n_vertices=21)
+    theirs = sp.csgraph.dijkstra(g.to_scipy())
+    np.testing.assert_array_equal(theirs, nearfar.distances(g))
+    plain = Graph.from_edges([0, 1, 0], [2, 0, 1], [1, 2, 3])
+    assert np.shares_memory(plain.to_scipy().data, plain.weights)
 
 
 def test_scipy_duplicates_stay_parallel_edges_and_zeros_stay_edges() -> None:

@@ -35,7 +35,7 @@ def device_adjacency(matrix: Any, unweighted: bool = False) -> Graph:
     Returns
     -------
     Graph
-        Over device arrays; those of a CSR matrix are shared.
+        Over device arrays; it borrows those of a CSR matrix for the length of one call.
 
     Raises
     ------
@@ -48,20 +48,20 @@ def device_adjacency(matrix: Any, unweighted: bool = False) -> Graph:
         indptr, indices, data = csr_arrays(matrix)
         weights = _real(data)
         if unweighted and len(weights) == len(indices):
-            return Graph.from_csr(indptr, indices, None)
+            return Graph.from_csr(indptr, indices, None, copy=False)
     else:
         indptr, indices, weights = _from_dense(runtime.upload(matrix))
     try:
-        return Graph.from_csr(indptr, indices, weights)
+        return Graph.from_csr(indptr, indices, weights, copy=False)
     except GraphError:
         cp = runtime.cupy()
         edge = cp.isfinite(weights)
         if bool(edge.all()):
             raise
         # Whatever else is wrong with the arrays is said here.
-        Graph.from_csr(indptr, indices, cp.where(edge, weights, 0))
+        Graph.from_csr(indptr, indices, cp.where(edge, weights, 0), copy=False)
         before = cp.concatenate((cp.zeros(1, dtype=np.int64), cp.cumsum(edge, dtype=np.int64)))
-        return Graph.from_csr(before[indptr], indices[edge], weights[edge])
+        return Graph.from_csr(before[indptr], indices[edge], weights[edge], copy=False)
 
 
 def _real(weights: Any) -> Any:
@@ -97,4 +97,4 @@ def both_ways(graph: Graph) -> Graph:
     counts = cp.cumsum(cp.bincount(tails, minlength=n))
     starts = cp.concatenate((cp.zeros(1, dtype=np.int64), counts))
     both = None if weights is None else cp.concatenate((weights, weights))[order]
-    return Graph.from_csr(starts, heads[order], both, directed=False)
+    return Graph.from_csr(starts, heads[order], both, directed=False, copy=False)

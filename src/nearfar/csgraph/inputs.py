@@ -100,21 +100,22 @@ def _real(weights: NDArray[Any]) -> NDArray[Any]:
 
 
 def _from_rows(indptr: Any, indices: Any, data: Any, unweighted: bool) -> Graph:
+    """A graph that borrows the arrays for the length of one call."""
     weights = np.ascontiguousarray(_real(data))
     graph: Graph
     if unweighted and len(weights) == len(indices):
-        graph = Graph.from_csr(indptr, indices)
+        graph = Graph.from_csr(indptr, indices, copy=False)
         return graph
     try:
-        graph = Graph.from_csr(indptr, indices, weights)
+        graph = Graph.from_csr(indptr, indices, weights, copy=False)
     except GraphError:
         edge = np.isfinite(weights)
         if edge.all():
             raise
         # Whatever else is wrong with the arrays is said here.
-        Graph.from_csr(indptr, indices, np.where(edge, weights, 0))
+        Graph.from_csr(indptr, indices, np.where(edge, weights, 0), copy=False)
         before = np.concatenate(([0], np.cumsum(edge)))
-        graph = Graph.from_csr(before[indptr], indices[edge], weights[edge])
+        graph = Graph.from_csr(before[indptr], indices[edge], weights[edge], copy=False)
     return graph
 
 
@@ -136,7 +137,9 @@ def whole_numbers(graph: Graph) -> Graph:
     narrow = weights.astype(np.int32)
     if not np.array_equal(narrow, weights):
         return graph
-    found: Graph = Graph.from_csr(graph.indptr, graph.indices, narrow, directed=graph.directed)
+    found: Graph = Graph.from_csr(
+        graph.indptr, graph.indices, narrow, directed=graph.directed, copy=False
+    )
     return found
 
 

@@ -28,7 +28,7 @@ def read(source: Source) -> Graph:
     if not found["symmetric"]:
         raise _asymmetric(source, found)
     graph: Graph = Graph.from_csr(
-        found["indptr"], found["indices"], found["weights"], directed=False
+        found["indptr"], found["indices"], found["weights"], directed=False, copy=False
     )
     return graph
 

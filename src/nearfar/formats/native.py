@@ -83,7 +83,7 @@ def read(source: Source, *, verify: bool | None = None) -> Graph:
                 "the arrays do not have the SHA-256 that the header gives: the file is damaged"
             )
         graph: Graph = Graph.from_csr(
-            arrays["indptr"], arrays["indices"], arrays.get("weights"), **kept
+            arrays["indptr"], arrays["indices"], arrays.get("weights"), copy=False, **kept
         )
         return graph
     return _trusted(source, arrays, header, kept)
@@ -183,7 +183,7 @@ def _trusted(
         or int(indptr[-1]) != m
     ):
         raise source.fail("the arrays do not fit together")
-    return Graph.from_checked(HostArrays(indptr, indices, weights, scan), **kept)
+    return Graph.from_checked(HostArrays(indptr, indices, weights, scan), copy=False, **kept)
 
 
 def write(graph: Graph, sink: Sink) -> None:

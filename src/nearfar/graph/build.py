@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _INT32_MAX = 2**31 - 1
 
-#: Fewer vertices fit everywhere.
-_MANY = 1 << 24
+#: Fewer bytes fit everywhere.
+_MANY = 1 << 28
 
 
 def default_threads() -> int:
@@ -176,7 +176,9 @@ class HostArrays:
         cut = dtype.kind == "i" or given.dtype.kind == "i"  # floats may be rounded
         if cut and not np.array_equal(back, given):
             refuse_dtype(dtype)
-        return HostArrays(self.indptr, self.indices, *checked_weights(weights, self.n_edges))
+        return HostArrays(
+            self.indptr, self.indices, *checked_weights(frozen(weights), self.n_edges)
+        )
 
     def without_weights(self) -> HostArrays:
         """The same edges, each counting 1."""
@@ -204,8 +206,15 @@ def edge_places(begin: NDArray[Any], end: NDArray[Any], most: int) -> NDArray[An
     return np.repeat(begin - (ends - counts), counts) + np.arange(int(ends[-1]))
 
 
-def validate(indptr: Any, indices: Any, weights: Any) -> HostArrays:
-    """Check CSR arrays and bring them to the library's dtypes, without copying where they fit.
+def validate(indptr: Any, indices: Any, weights: Any, *, copy: bool = True) -> HostArrays:
+    """Check CSR arrays and bring them to the library's dtypes.
+
+    Parameters
+    ----------
+    indptr, indices, weights : array-like
+    copy : bool
+        True copies what somebody could still write to: solvers rely on what was checked here, and
+        an index changed afterwards would end the process. False shares where dtypes allow.
 
     Raises
     ------
@@ -229,8 +238,8 @@ def validate(indptr: Any, indices: Any, weights: Any) -> HostArrays:
         if outside.any():
             at = int(np.argmax(outside))
             refuse_index(at, indices[at], n)
-    indptr = np.ascontiguousarray(indptr, dtype=dtype)
-    indices = np.ascontiguousarray(indices, dtype=dtype)
+    indptr = kept(np.ascontiguousarray(indptr, dtype=dtype), indptr, copy)
+    indices = kept(np.ascontiguousarray(indices, dtype=dtype), indices, copy)
     bad = _cpu.first_bad_indptr(indptr, m)
     if bad >= 0:
         refuse_row(bad, indptr[bad], m)
@@ -238,14 +247,20 @@ def validate(indptr: Any, indices: Any, weights: Any) -> HostArrays:
     if bad >= 0:
         refuse_index(bad, indices[bad], n)
     if weights is not None:
-        weights = np.ascontiguousarray(as_weights(weights))
-    return HostArrays(frozen(indptr), frozen(indices), *checked_weights(weights, m))
+        given = as_numpy(weights, "weights")
+        weights = kept(np.ascontiguousarray(as_weights(given)), given, copy)
+    return HostArrays(indptr, indices, *checked_weights(weights, m))
 
 
 def checked_weights(
     weights: NDArray[Any] | None, m: int
 ) -> tuple[NDArray[Any] | None, dict[str, Any]]:
-    """Weights of m edges, read-only and without a negative zero, and what a scan found in them.
+    """Weights of m edges without a negative zero, and what a scan found in them.
+
+    Parameters
+    ----------
+    weights : read-only array or None
+    m : int
 
     Raises
     ------
@@ -265,8 +280,8 @@ def checked_weights(
         at = scan["first_nonfinite"]
         refuse_weight(at, weights[at], scan["n_nonfinite"])
     if scan["negative_zero"]:
-        weights = weights + weights.dtype.type(0)  # -0.0 + 0.0 is 0.0
-    return frozen(weights), scan
+        weights = frozen(weights + weights.dtype.type(0))  # -0.0 + 0.0 is 0.0
+    return weights, scan
 
 
 def csr_arrays(matrix: Any) -> tuple[Any, Any, Any]:
@@ -310,27 +325,52 @@ def refuse_dtype(dtype: np.dtype[Any]) -> NoReturn:
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A read-only view; the caller's own array keeps its flag."""
-    view = array.view()
+    """The array, which nobody else holds, made read-only; graphs can then share it."""
+    array.flags.writeable = False
+    return array
+
+
+def kept(array: NDArray[Any], given: NDArray[Any], copy: bool) -> NDArray[Any]:
+    """A read-only array that keeps its values: the given one where nobody can write to it."""
+    if not np.may_share_memory(array, given):
+        return frozen(array)  # converted, so ours
+    if copy and not _immutable(array):
+        return frozen(array.copy())
+    view = array.view()  # the caller's own array keeps its flag
     view.flags.writeable = False
     return view
 
 
-def _require_room(needed: int) -> None:
-    """Refuse a graph that cannot be held: ids with great gaps are the usual reason.
+def _immutable(array: Any) -> bool:
+    """Whether neither the array nor anything that it is a view of can be written to."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        if array.base is None:
+            return True
+        array = array.base
+    try:
+        return memoryview(array).readonly
+    except TypeError:
+        return False
+
+
+def _require_room(n: int, k: int, needed: int) -> None:
+    """Refuse a graph that cannot be built: ids with great gaps are the usual reason.
 
     Raises
     ------
     OutOfMemoryError
     """
-    free = free_memory()
-    if needed > free:
-        raise OutOfMemoryError(
-            needed,
-            free,
+    if needed <= _MANY or needed <= (free := free_memory()):
+        return
+    advice = "give int32 ends and int32 or float32 weights, and release what is not needed"
+    if n > 2 * k:
+        advice = (
             "number the vertices from 0 without gaps, as numpy.unique(ids, return_inverse=True) "
-            "does, and give the ids as vertex_names",
+            "does, and give the ids as vertex_names"
         )
+    raise OutOfMemoryError(needed, free, advice)
 
 
 def _count_vertices(source: NDArray[Any], target: NDArray[Any], n_vertices: int | None) -> int:
@@ -392,17 +432,19 @@ def from_edges(
     loops = 0 if directed else int(np.count_nonzero(source == target))
     m = k if directed else 2 * k - loops
     dtype = index_dtype(n, m)
-    if n > _MANY:
-        _require_room((n + 1 + m) * dtype.itemsize)
+    # The result, the next free place of every row, and ends in another dtype.
+    converted = sum(k for ends in (source, target) if ends.dtype != dtype)
+    width = 0 if values is None else values.itemsize
+    _require_room(n, k, (2 * n + 1 + m + converted) * dtype.itemsize + m * width)
     source = np.ascontiguousarray(source, dtype=dtype)
     target = np.ascontiguousarray(target, dtype=dtype)
     indptr, indices = np.empty(n + 1, dtype=dtype), np.empty(m, dtype=dtype)
-    sorted_weights = None if values is None else np.empty(m, dtype=values.dtype)
-    _cpu.csr_from_edges(source, target, values, n, not directed, indptr, indices, sorted_weights)
-    return validate(indptr, indices, sorted_weights)
+    ordered = None if values is None else np.empty(m, dtype=values.dtype)
+    _cpu.csr_from_edges(source, target, values, n, not directed, indptr, indices, ordered)
+    return validate(frozen(indptr), frozen(indices), None if ordered is None else frozen(ordered))
 
 
-def from_scipy(matrix: Any, *, directed: bool = True) -> HostArrays:
+def from_scipy(matrix: Any, *, directed: bool = True, copy: bool = True) -> HostArrays:
     """Rows of a SciPy sparse matrix or array; see :meth:`nearfar.Graph.from_scipy`.
 
     Raises
@@ -417,4 +459,4 @@ def from_scipy(matrix: Any, *, directed: bool = True) -> HostArrays:
     if matrix.format == "coo" or not directed:
         coo = matrix.tocoo()
         return from_edges(coo.row, coo.col, coo.data, n_vertices=matrix.shape[0], directed=directed)
-    return validate(*csr_arrays(matrix))
+    return validate(*csr_arrays(matrix), copy=copy or matrix.format != "csr")

@@ -122,3 +122,26 @@ def from_dense(
     edge[diagonal, diagonal] &= dense[diagonal, diagonal] != 0
     rows, columns = np.nonzero(edge)
     return from_edges(rows, columns, dense[rows, columns], n_vertices=len(dense), directed=directed)
+
+
+def lightest(
+    indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """``weights, indices, indptr`` of rows with the lightest of parallel edges.
+
+    The arrays themselves where there are none: O(m) where rows ascend, else O(m log m).
+    """
+    rising = indices[1:] > indices[:-1]
+    rising[indptr[(indptr > 0) & (indptr < len(indices))] - 1] = True  # from row to row
+    if rising.all():
+        return weights, indices, indptr
+    rows = np.repeat(np.arange(len(indptr) - 1, dtype=indptr.dtype), np.diff(indptr))
+    order = np.lexsort((weights, indices, rows))
+    rows, columns = rows[order], indices[order]
+    first = np.ones(len(rows), dtype=bool)
+    first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    if first.all():
+        return weights, indices, indptr
+    starts = np.zeros(len(indptr), dtype=indptr.dtype)
+    np.cumsum(np.bincount(rows[first], minlength=len(indptr) - 1), out=starts[1:])
+    return weights[order[first]], columns[first], starts

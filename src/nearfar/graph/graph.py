@@ -30,9 +30,10 @@ __all__ = ["Graph"]
 class Graph:
     """A weighted directed graph in compressed sparse rows.
 
-    Use :func:`nearfar.read` or one of the ``from_*`` constructors. Arrays are read-only. Parallel
-    edges count by their minimum, self-loops are harmless, and an explicit zero is an edge of weight
-    0. An undirected graph holds every edge in both directions.
+    Use :func:`nearfar.read` or one of the ``from_*`` constructors. Arrays are read-only, and nobody
+    else can change them: solvers read them without checks. Parallel edges count by their minimum,
+    self-loops are harmless, and an explicit zero is an edge of weight 0. An undirected graph holds
+    every edge in both directions.
 
     Parameters
     ----------
@@ -50,6 +51,10 @@ class Graph:
         x (longitude) and y (latitude) of the vertices.
     attributes : mapping
         What is known of the origin: ``source``, ``unit``, ``attribution``, ...
+    copy : bool
+        True copies arrays that somebody could still write to; those that are read-only down to
+        their owner are shared, as the arrays of another graph are. False shares all whose dtypes
+        fit: the caller gives them up, and changing one afterwards can end the process.
 
     Raises
     ------
@@ -71,17 +76,19 @@ class Graph:
         vertex_names: ArrayLike | None = None,
         coordinates: ArrayLike | None = None,
         attributes: Mapping[str, Any] | None = None,
+        copy: bool = True,
     ) -> None:
         given = [array for array in (indptr, indices, weights) if array is not None]
         there = [build.on_device(array) for array in given]
         check = on_device.validate if all(there) else build.validate
         self._fill(
-            check(indptr, indices, weights),
+            check(indptr, indices, weights, copy=copy),
             any(there),
             directed,
             vertex_names,
             coordinates,
             attributes,
+            copy,
         )
 
     def _fill(
@@ -92,6 +99,7 @@ class Graph:
         vertex_names: ArrayLike | None = None,
         coordinates: ArrayLike | None = None,
         attributes: Mapping[str, Any] | None = None,
+        copy: bool = True,
     ) -> None:
         self._arrays = arrays
         #: True when arrays came from a GPU: answers then stay there.
@@ -99,10 +107,16 @@ class Graph:
         self.directed = bool(directed)
         self.attributes: dict[str, Any] = dict(attributes or {})
         self.cache: dict[str, Any] = {}
-        self.vertex_names = self._per_vertex(vertex_names, "vertex_names")
+        self.vertex_names = None
+        if vertex_names is not None:
+            names = np.asarray(vertex_names)
+            if names.shape != (self.n_vertices,):
+                raise GraphError(f"vertex_names has shape {names.shape}: give ({self.n_vertices},)")
+            self.vertex_names = build.kept(names, names, copy)
         self.coordinates: NDArray[np.float64] | None = None
         if coordinates is not None:
-            xy = np.ascontiguousarray(coordinates, dtype=np.float64)
+            given = np.asarray(coordinates)
+            xy = build.kept(np.ascontiguousarray(given, dtype=np.float64), given, copy)
             if xy.shape != (self.n_vertices, 2):
                 raise GraphError(f"coordinates have shape {xy.shape}: give ({self.n_vertices}, 2)")
             self.coordinates = xy
@@ -116,7 +130,7 @@ class Graph:
         arrays : HostArrays or DeviceArrays
             As :mod:`nearfar.graph.build` and :mod:`nearfar.graph.on_device` make them.
         **kept
-            ``directed``, ``vertex_names``, ``coordinates`` and ``attributes``.
+            ``directed``, ``vertex_names``, ``coordinates``, ``attributes`` and ``copy``.
 
         Returns
         -------
@@ -125,14 +139,6 @@ class Graph:
         graph = cls.__new__(cls)
         graph._fill(arrays, arrays.there is not None, **kept)
         return graph
-
-    def _per_vertex(self, values: ArrayLike | None, what: str) -> NDArray[Any] | None:
-        if values is None:
-            return None
-        array = np.asarray(values)
-        if array.shape != (self.n_vertices,):
-            raise GraphError(f"{what} has shape {array.shape}: give ({self.n_vertices},)")
-        return array
 
     def _kept(self) -> dict[str, Any]:
         """What a graph has besides its arrays, as ``from_checked`` takes it."""
@@ -164,8 +170,9 @@ class Graph:
         vertex_names: ArrayLike | None = None,
         coordinates: ArrayLike | None = None,
         attributes: Mapping[str, Any] | None = None,
+        copy: bool = True,
     ) -> Graph:
-        """Make a graph from compressed sparse rows, sharing the arrays where dtypes allow.
+        """Make a graph from compressed sparse rows.
 
         Parameters
         ----------
@@ -175,6 +182,10 @@ class Graph:
             False states that both directions of every edge are in the arrays.
         vertex_names, coordinates, attributes
             As in :class:`Graph`.
+        copy : bool
+            True copies arrays that somebody could still write to, on the host and on a GPU. False
+            shares all whose dtypes fit: the caller gives them up, and changing one afterwards can
+            end the process.
 
         Returns
         -------
@@ -190,6 +201,7 @@ class Graph:
             vertex_names=vertex_names,
             coordinates=coordinates,
             attributes=attributes,
+            copy=copy,
         )
 
     @classmethod
@@ -244,8 +256,8 @@ class Graph:
         )
 
     @classmethod
-    def from_scipy(cls, matrix: Any, *, directed: bool = True) -> Graph:
-        """Make a graph from a SciPy sparse matrix or array; CSR shares its arrays.
+    def from_scipy(cls, matrix: Any, *, directed: bool = True, copy: bool = True) -> Graph:
+        """Make a graph from a SciPy sparse matrix or array.
 
         Parameters
         ----------
@@ -254,6 +266,8 @@ class Graph:
             duplicates in COO stay parallel edges.
         directed : bool
             False adds the reverse of every entry, as SciPy's ``directed=False`` does.
+        copy : bool
+            False shares the arrays of a CSR matrix, which must not change afterwards.
 
         Returns
         -------
@@ -264,7 +278,8 @@ class Graph:
         GraphError
             If it is not square or not sparse.
         """
-        return cls.from_checked(build.from_scipy(matrix, directed=directed), directed=directed)
+        arrays = build.from_scipy(matrix, directed=directed, copy=copy)
+        return cls.from_checked(arrays, directed=directed)
 
     @classmethod
     def from_networkx(cls, graph: Any, weight: str | None = "weight") -> Graph:
@@ -590,18 +605,20 @@ class Graph:
         return Graph.from_checked(self._arrays.without_weights(), **self._kept())
 
     def to_scipy(self) -> Any:
-        """The graph as a SciPy matrix over the same arrays, which are read-only.
+        """The graph as a SciPy matrix, for which SciPy's functions give the same distances.
 
         Returns
         -------
         scipy.sparse.csr_array, shape (n, n)
-            Without weights every stored entry is 1. SciPy's functions take it as it is; ``.copy()``
-            gives one that can be changed.
+            Over the graph's own read-only arrays; ``.copy()`` can be changed. Without
+            weights every stored entry is 1. Of parallel edges, which SciPy would add up, only the
+            lightest is there, in new arrays with sorted columns.
         """
         from scipy.sparse import csr_array
 
         n = self.n_vertices
-        return csr_array((self.effective_weights, self.indices, self.indptr), shape=(n, n))
+        parts = convert.lightest(self.indptr, self.indices, self.effective_weights)
+        return csr_array(parts, shape=(n, n))
 
     def digest(self) -> str:
         """SHA-256 of the arrays, cached: names a graph in caches and manifests; O(n + m).
@@ -688,4 +705,4 @@ class Graph:
 
 
 def _made_anew(indptr: Any, indices: Any, weights: Any, kept: dict[str, Any]) -> Graph:
-    return Graph(indptr, indices, weights, **kept)
+    return Graph(indptr, indices, weights, copy=False, **kept)

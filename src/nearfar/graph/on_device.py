@@ -156,19 +156,22 @@ def _checked(indptr: Any, indices: Any, weights: Any) -> DeviceArrays:
     return DeviceArrays((indptr, indices, weights), scan)
 
 
-def validate(indptr: Any, indices: Any, weights: Any = None) -> DeviceArrays:
-    """Check device arrays of any integer and number dtypes, shared where the dtypes allow.
+def validate(indptr: Any, indices: Any, weights: Any = None, *, copy: bool = True) -> DeviceArrays:
+    """Check device arrays of any integer and number dtypes.
 
     Parameters
     ----------
     indptr, indices, weights : CuPy arrays, or device arrays with DLPack
         As :meth:`nearfar.Graph.from_csr`.
+    copy : bool
+        False shares the arrays where the dtypes allow.
 
     Raises
     ------
     GraphError
         If the arrays do not describe a graph; says which entry is wrong.
     """
+    given = indptr, indices, weights
     arrays = {"indptr": runtime.upload(indptr), "indices": runtime.upload(indices)}
     for name, array in arrays.items():
         if array.ndim != 1:
@@ -188,7 +191,16 @@ def validate(indptr: Any, indices: Any, weights: Any = None) -> DeviceArrays:
     made = _checked(first, targets, values)
     first, targets, values = made.there
     first, targets = (array.astype(dtype, copy=False) for array in (first, targets))
-    return DeviceArrays((first, targets, values), made.scan)
+    kept = first, targets, values
+    if copy:
+        kept = tuple(map(_own, kept, given))
+    return DeviceArrays(kept, made.scan)
+
+
+def _own(array: Any, given: Any) -> Any:
+    """An array that nobody else writes to: a copy unless it was converted already."""
+    shared = array is given or not isinstance(given, runtime.cupy().ndarray)
+    return array.copy() if shared and array is not None else array
 
 
 def _numbers(weights: Any) -> Any:

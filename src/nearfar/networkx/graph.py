@@ -89,7 +89,7 @@ class BackendGraph:
             raise NotImplementedError(f"nearfar cannot take this graph: {arrays}")
         indptr, indices, weights = arrays
         graph: Graph = Graph.from_csr(
-            indptr, indices, _narrow(weights), directed=self.is_directed()
+            indptr, indices, _narrow(weights), directed=self.is_directed(), copy=False
         )
         if _beyond_64_bits(graph):
             raise NotImplementedError(
