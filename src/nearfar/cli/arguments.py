@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add_graph",
+    "add_reader_options",
     "add_solver",
     "at_least_one",
     "at_least_zero",
     "number",
     "read_graph",
     "read_vertex",
+    "reader_options",
     "solver_options",
     "value_of",
     "vertex_list",
@@ -46,6 +48,16 @@ def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         metavar="NAME",
         help="its format, where name and content do not tell; `nearfar convert --list` shows all",
     )
+    add_reader_options(parser)
+
+
+def add_reader_options(parser: argparse.ArgumentParser) -> None:
+    """Add how to read a graph."""
+    parser.add_argument(
+        "--weight",
+        metavar="NAME",
+        help="column or attribute of the weights, 'none' to count edges (default: weight)",
+    )
     parser.add_argument(
         "--read-option",
         metavar="KEY=VALUE",
@@ -53,6 +65,14 @@ def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         default=[],
         help="option of the reader, such as directed=false (repeatable)",
     )
+
+
+def reader_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Keywords of :func:`nearfar.read` from the arguments of :func:`add_reader_options`."""
+    options = key_values(args.read_option, "--read-option")
+    if args.weight is not None:
+        options["weight"] = value_of(args.weight)
+    return options
 
 
 def add_solver(parser: argparse.ArgumentParser) -> None:
@@ -163,7 +183,7 @@ def read_graph(args: argparse.Namespace) -> tuple[Graph, float]:
     from nearfar.formats import read
 
     began = time.perf_counter()
-    options = key_values(args.read_option, "--read-option")
+    options = reader_options(args)
     with Progress(f"reading {args.graph}", enabled=not args.quiet) as progress:
         graph = read(args.graph, format=args.format, progress=progress.stage, **options)
     return graph, time.perf_counter() - began

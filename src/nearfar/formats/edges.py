@@ -2,7 +2,8 @@
 
 One edge a line: two ends and maybe a weight, between blanks, commas or semicolons; lines that start
 with ``#`` or ``%`` are comments; a header line is recognised. The first data line fixes how many
-fields a line has and whether ends are integers or names.
+fields a line has and whether ends are integers or names. Without a header the third field is the
+weight; with one, weights are found as everywhere: by name, ``weight`` if nothing is said.
 
 Integer ids are kept as they are while that wastes at most half of the vertices (``n`` is then the
 largest id plus one, or SNAP's ``# Nodes:`` if larger). Wider gaps, negative ids and names are
@@ -23,6 +24,7 @@ import numpy as np
 from nearfar.errors import GraphFormatError, OptionError
 from nearfar.formats.files import Sink, Source
 from nearfar.formats.specs import Format, register
+from nearfar.graph.convert import weight_problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 _COUNTS = re.compile(rb"Nodes:\s*(\d+)(?:\s+Edges:\s*(\d+))?")
 _UNDIRECTED = re.compile(rb"^#\s*Undirected graph")
 _LINE = re.compile(rb"^\s*-?\d+(\s+|\s*[,;]\s*)-?\d+((\s+|\s*[,;]\s*)\S+)*\s*$")
+_WHOLE = re.compile(r"-?\d+$")
 _VERTEX_LIMIT = 1 << 24
 _NONE, _THIRD_IF_ANY = -1, -2  # columns of weights, as the parser has them
 
@@ -51,7 +54,7 @@ def read(
     *,
     directed: bool | None = None,
     columns: Sequence[int] | str | None = None,
-    weighted: bool | None = None,
+    weight: str | int | None = "weight",
     names: bool | None = None,
     header: bool | None = None,
     base: int | None = None,
@@ -68,10 +71,10 @@ def read(
         False enters every line in both directions. None: directed, unless a comment says
         ``# Undirected graph``.
     columns : (source, target) or (source, target, weight), or None
-        0-based columns, also as text such as "0,2"; None takes the first two, and the third as
-        weight if there is one.
-    weighted : bool or None
-        False ignores the third column.
+        0-based columns, also as text such as "0,2"; None takes the first two.
+    weight : str, int or None
+        Column of the weights, by its name in the header or by its 0-based place. By default
+        ``"weight"`` of the header, or the third field of lines without header. None counts edges.
     names : bool or None
         True takes the ends as text, False as integers; None looks at the first data line.
     header : bool or None
@@ -90,20 +93,24 @@ def read(
     from nearfar import _cpu
     from nearfar.graph.graph import Graph
 
-    chosen, weight = _columns(columns)
+    chosen, third = _columns(columns)
     if skip_lines < 0:
         raise OptionError(f"skip_lines is {skip_lines}: give 0 or more")
+    place = third
+    if weight is None:
+        place = _NONE
+    elif third is None:
+        lines = _first_lines(source.head, comments, skip_lines)
+        place, header = _weight_column(source, weight, columns, chosen, lines, names, header)
     found = _cpu.parse_edge_list(
         source.data,
         comments.encode(),
         *chosen,
-        _NONE if weighted is False else weight,
+        place,
         *(-1 if known is None else int(known) for known in (names, header)),
         int(skip_lines),
         source.progress(),
     )
-    if weighted and found["weights"] is None:
-        raise source.fail("the edges have no third field for a weight")
     n_said, m_said = _snap_counts(found["comments"])
     m = len(found["sources"])
     if m == 0 and n_said is None:
@@ -134,10 +141,74 @@ def read(
     return graph
 
 
-def _columns(given: Sequence[int] | str | None) -> tuple[list[int], int]:
-    """Columns of source and target, and of the weight, as asked for."""
+def _first_lines(head: bytes, comments: str, skip: int) -> list[list[str]]:
+    """Fields of the first two lines that hold data, as the parser splits them."""
+    found: list[list[str]] = []
+    for line in head.decode(errors="replace").splitlines()[skip:]:
+        text = line.strip(" \t\r")
+        if not text or text[0] in comments:
+            continue
+        if not found:
+            separator = next((one for one in ",;" if one in text), None)
+        found.append([field.strip(" \t") for field in text.split(separator)])
+        if len(found) == 2:
+            break
+    return found
+
+
+def _weight_column(
+    source: Source,
+    weight: str | int,
+    columns: Sequence[int] | str | None,
+    ends: list[int],
+    lines: list[list[str]],
+    names: bool | None,
+    header: bool | None,
+) -> tuple[int, bool | None]:
+    """The weights' column as the parser has it, and whether the first line is a header."""
+    if not isinstance(weight, str):
+        return int(weight), header
+    first = lines[0] if lines else []
+    second = lines[1] if len(lines) > 1 and len(lines[1]) == len(first) else []
+    if header is None and second and max(ends) < len(first):
+        other = [i for i in range(len(first)) if i not in ends]
+        turns = any(not _is_number(first[i]) and _is_number(second[i]) for i in other)
+        turns = turns or (names is not True and all(_WHOLE.match(second[i]) for i in ends))
+        header = turns and not all(_WHOLE.match(first[i]) for i in ends)
+    data = second if header else first
+    spare = [i for i in range(len(data)) if i not in ends and _is_number(data[i])]
+    if not header:
+        if weight != "weight":
+            raise source.fail(
+                f"no column {weight!r}: the file has no header line; give the column's number, "
+                f"such as weight={spare[0] if spare else 2}"
+            )
+        if columns is None:
+            return _THIRD_IF_ANY, header
+        named: list[Any] = list(range(len(data)))
+    else:
+        plain = [field.strip("\"'").lower() for field in first]
+        if weight.lower() in plain:
+            return plain.index(weight.lower()), header
+        named = [field.strip("\"'") for field in first]
+    problem = weight_problem(weight, named, [named[i] for i in spare], "column")
+    if problem:
+        raise source.fail(problem)
+    return _NONE, header
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _columns(given: Sequence[int] | str | None) -> tuple[list[int], int | None]:
+    """Columns of source and target, and of the weight where it is named with them."""
     if given is None:
-        return [0, 1], _THIRD_IF_ANY
+        return [0, 1], None
     try:
         parts = given.split(",") if isinstance(given, str) else map(operator.index, given)
         chosen = [int(part) for part in parts]
@@ -145,7 +216,7 @@ def _columns(given: Sequence[int] | str | None) -> tuple[list[int], int]:
         chosen = []
     if len(chosen) not in (2, 3) or min(chosen) < 0 or len(set(chosen)) != len(chosen):
         raise OptionError(f"columns is {given!r}: give two or three different columns from 0 on")
-    return chosen[:2], chosen[2] if len(chosen) == 3 else _NONE
+    return chosen[:2], chosen[2] if len(chosen) == 3 else None
 
 
 def _snap_counts(comments: list[bytes]) -> tuple[int | None, int | None]:

@@ -18,7 +18,7 @@ from nearfar.graph import build, convert, on_device
 from nearfar.graph.dtypes import WEIGHT_DTYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -282,25 +282,30 @@ class Graph:
         return cls.from_checked(arrays, directed=directed)
 
     @classmethod
-    def from_networkx(cls, graph: Any, weight: str | None = "weight") -> Graph:
+    def from_networkx(
+        cls, graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None = "weight"
+    ) -> Graph:
         """Make a graph from a NetworkX graph; its vertices become ``vertex_names``.
 
         Parameters
         ----------
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-        weight : str or None
-            Edge attribute; a missing one counts 1, as in NetworkX. None ignores weights.
+        weight : str, callable or None
+            Edge attribute; where some edges lack it they count 1, as in NetworkX. A function
+            ``weight(u, v, data)`` is called for every edge, for both directions of an undirected
+            one, and hides an edge by returning None. None counts edges.
 
         Returns
         -------
         Graph
-            int64 weights when all are Python ints, else float64; unweighted when no edge has the
-            attribute.
+            int64 weights when all are integers, else float64. Unweighted for None, and by default
+            when no edge has a numeric attribute.
 
         Raises
         ------
         GraphError
-            If an edge's attribute is not a number.
+            If no edge has the attribute named, if none is named and there are numeric ones, or if a
+            weight is not a number.
         """
         arrays, kept = convert.from_networkx(graph, weight)
         return cls.from_checked(arrays, **kept)
@@ -311,7 +316,7 @@ class Graph:
         table: Any,
         source: str = "source",
         target: str = "target",
-        weight: str | None = None,
+        weight: str | None = "weight",
         *,
         directed: bool = True,
     ) -> Graph:
@@ -324,7 +329,8 @@ class Graph:
             Columns of the ends: any type that sorts; they are factorised into ``vertex_names``.
             Integer columns that are already 0 to n - 1 are kept as they are.
         weight : str or None
-            Column of the weights.
+            Column of the weights. None counts edges, and so does the default in a table without
+            this column and without other numbers.
         directed : bool
             False enters every edge in both directions.
 
@@ -335,10 +341,52 @@ class Graph:
         Raises
         ------
         GraphError
-            For a column that is missing or holds empty entries.
+            For a column that is missing or holds empty entries, and for numbers that could be
+            weights when none are named.
         """
         arrays, kept = convert.from_dataframe(table, source, target, weight, directed=directed)
         return cls.from_checked(arrays, **kept)
+
+    @classmethod
+    def from_any(
+        cls, graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None = "weight"
+    ) -> Graph:
+        """Make a graph from whatever functions that take a graph accept.
+
+        Parameters
+        ----------
+        graph : Graph, SciPy sparse matrix or NetworkX graph
+        weight : str, callable or None
+            As for :meth:`from_networkx`. A Graph and a matrix have one weight each, the default;
+            None counts their edges.
+
+        Returns
+        -------
+        Graph
+            A Graph itself.
+
+        Raises
+        ------
+        GraphError
+            For anything else, and for a weight that is not there.
+        """
+        if hasattr(graph, "number_of_edges") and hasattr(graph, "is_directed"):
+            return cls.from_networkx(graph, weight)
+        if isinstance(graph, Graph):
+            made = graph
+        else:
+            if not hasattr(graph, "tocsr"):
+                raise GraphError(
+                    f"{type(graph).__name__} is not a graph: use nearfar.read or one of the "
+                    "Graph.from_* functions"
+                )
+            made = cls.from_scipy(graph)
+        if weight is not None and weight != "weight":
+            raise GraphError(
+                f"weight is {weight!r}: a Graph or a matrix has one weight per edge; leave it out, "
+                "or give None to count edges"
+            )
+        return made.without_weights() if weight is None else made
 
     @classmethod
     def from_dense(
