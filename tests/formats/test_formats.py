@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import nearfar
 from nearfar import Graph
-from nearfar.errors import GraphFormatError, OptionError
+from nearfar.errors import GraphFormatError, OptionError, VertexError
 from nearfar.formats import detect, formats, read, write
 from nearfar.formats.compression import COMPRESSIONS
 from tests.formats.test_formats_broken import graph_tool_bytes
@@ -230,19 +231,73 @@ def test_coordinates_names_and_attributes_survive(tmp_path: Path) -> None:
     assert read(tmp_path / "g.gr.gz", coordinates=False).coordinates is None
     plain = read(tmp_path / "g.gr.gz", coordinates=tmp_path / "g.co.gz", coordinate_scale=1.0)
     np.testing.assert_array_equal(plain.coordinates, graph.coordinates * 1e6)
+    with pytest.raises(OptionError, match="coordinate_scale is 0: give a number greater than 0"):
+        read(tmp_path / "g.gr.gz", coordinate_scale=0)
     # Of several .co files the one compressed like the graph belongs to it.
     (tmp_path / "g.co").write_text("p aux sp co 9\n")
     assert read(tmp_path / "g.gr.gz").coordinates is not None
+
+
+NUMBERED_FROM_1 = {
+    "g.gr": "p sp 4 3\na 1 2 5\na 2 3 7\na 4 1 1\n",
+    "g.sp": "t x\np sp 4 3\nn 1\na 1 2 5\na 2 3 7\na 4 1 1\n",
+    "g.mtx": "%%MatrixMarket matrix coordinate integer general\n4 4 3\n1 2 5\n2 3 7\n4 1 1\n",
+    "g.graph": "4 3 1\n2 5 4 1\n1 5 3 7\n2 7\n1 1\n",
+    "g.jlg": "4,3,d,Graphs\n1,2\n2,3\n4,1\n",
+}
+
+
+@pytest.mark.parametrize("name", NUMBERED_FROM_1)
+def test_numbers_of_the_file_are_names(name: str, tmp_path: Path) -> None:
+    """`nearfar sssp t.gr 1` began at the file's vertex 2."""
+    path = tmp_path / name
+    path.write_text(NUMBERED_FROM_1[name])
+    graph = read(path)
+    assert graph.vertex_names == range(1, 5)
+    paths = nearfar.sssp(graph, 1)
+    assert paths.distance_to(3) == (2 if name == "g.jlg" else 12)
+    assert paths.path_to(3) == [1, 2, 3]
+    with pytest.raises(VertexError, match="source 0 is outside the graph: give 1 to 4"):
+        nearfar.sssp(graph, 0)
+    assert nearfar.distances(graph, [1, 2], targets=[3]).shape == (2, 1)
+    for again in ("b.gr", "b.mtx", "b.txt", "b.csv", "b.nfg"):
+        write(graph, tmp_path / again)
+        back = read(tmp_path / again)
+        assert nearfar.sssp(back, 1).path_to(3) == [1, 2, 3]
+        if again != "b.csv":  # where 0 to 4 are the ids
+            assert back.vertex_names == range(1, 5)
+            assert back.n_vertices == 4
+    if name.endswith(".gr"):
+        assert (tmp_path / "b.gr").read_text() == NUMBERED_FROM_1[name]
+        lines = (tmp_path / "b.txt").read_text().splitlines()
+        assert lines[2] == "# Ids from 1"
+        assert lines[4:] == ["1\t2\t5", "2\t3\t7", "4\t1\t1"]
+    if name.endswith(".sp"):
+        write(graph, tmp_path / "b.sp")
+        assert "n 1\n" in (tmp_path / "b.sp").read_text()
+
+
+def test_other_numbers_are_kept(tmp_path: Path) -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], [3, 4], n_vertices=4, vertex_names=range(100, 104))
+    write(graph, tmp_path / "g.txt")
+    write(graph, tmp_path / "g.nfg")
+    for name in ("g.txt", "g.nfg"):
+        found = read(tmp_path / name)
+        assert found.vertex_names == range(100, 104)
+        assert nearfar.sssp(found, 100).path_to(102) == [100, 101, 102]
+    (tmp_path / "g.txt").write_text("# Ids from 7\n3 4\n")
+    with pytest.raises(GraphFormatError, match="vertex id 3 is below base=7"):
+        read(tmp_path / "g.txt")
 
 
 def test_splib_source_and_title(tmp_path: Path) -> None:
     path = tmp_path / "g.sp"
     path.write_text("c x\nt a title \r\np sp 3 2\nn 2\na 1 2 -7\r\n\na  2 3\t5\n")
     graph = read(path)
-    assert graph.attributes["source"] == 1
+    assert graph.attributes["source"] == 2
     assert graph.attributes["title"] == "a title"
     write(graph, tmp_path / "again.sp")
-    assert read(tmp_path / "again.sp").attributes["source"] == 1
+    assert read(tmp_path / "again.sp").attributes["source"] == 2
 
 
 def test_pace_topology_is_undirected(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from nearfar.cli.console import Progress
 from nearfar.errors import OptionError, VertexError
 
@@ -212,16 +214,17 @@ def read_vertex(graph: Graph, text: str, what: str = "vertex") -> Any:
     try:
         candidates.append(int(text))
     except ValueError:
-        if graph.vertex_names is None:
-            last = graph.n_vertices - 1
+        numbers = graph.vertex_numbers
+        if numbers is not None:
             raise VertexError(
-                f"{what} {text!r} is not a vertex: the vertices are numbered 0 to {last}"
-                if last >= 0
+                f"{what} {text!r} is not a vertex: the vertices are numbered {numbers.start} to "
+                f"{numbers.stop - 1}"
+                if numbers
                 else f"{what} {text!r} is not a vertex: the graph is empty"
             ) from None
         with contextlib.suppress(ValueError):
             candidates.append(float(text))
-    if graph.vertex_names is None:
+    if graph.vertex_numbers is not None:
         graph.index_of(candidates[-1], what)
         return candidates[-1]
     for name in candidates:
@@ -232,11 +235,11 @@ def read_vertex(graph: Graph, text: str, what: str = "vertex") -> Any:
         except VertexError:
             continue
         return name
-    names = graph.vertex_names
-    shown = ", ".join(str(name) for name in names[:3].tolist())
+    few = np.arange(min(3, graph.n_vertices))
+    shown = ", ".join(str(name) for name in graph.name_of(few).tolist())
     raise VertexError(
-        f"{what} {text!r} is not a vertex of this graph; its {len(names):,} vertices are named "
-        f"like: {shown}"
+        f"{what} {text!r} is not a vertex of this graph; its {graph.n_vertices:,} vertices are "
+        f"named like: {shown}"
     )
 
 

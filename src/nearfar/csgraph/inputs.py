@@ -52,7 +52,7 @@ def adjacency(csgraph: Any, directed: bool = True, unweighted: bool = False) -> 
         If it is not a square matrix of real numbers.
     """
     if isinstance(csgraph, Graph):
-        graph = csgraph
+        graph = csgraph.without_names()  # SciPy's indices are places in the matrix
     elif lies_on_device(csgraph):
         graph = device_adjacency(csgraph, unweighted)
     elif hasattr(csgraph, "tocsr"):

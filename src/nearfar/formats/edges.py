@@ -9,6 +9,7 @@ Integer ids are kept as they are while that wastes at most half of the vertices 
 largest id plus one, or SNAP's ``# Nodes:`` if larger). Wider gaps, negative ids and names are
 numbered in order of appearance, and the graph's ``vertex_names`` hold what the file said.
 
+``# Ids from 1`` says that vertices are numbered from 1, and they keep these numbers as names.
 SNAP's comments count: ``# Nodes: n Edges: m`` is checked against the lines, which is the only way
 to see that such a file was cut short, and ``# Undirected graph`` makes the graph undirected.
 """
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 _COUNTS = re.compile(rb"Nodes:\s*(\d+)(?:\s+Edges:\s*(\d+))?")
+_FIRST = re.compile(rb"^#\s*Ids from (-?\d{1,18})\s*$")
 _UNDIRECTED = re.compile(rb"^#\s*Undirected graph")
 _LINE = re.compile(rb"^\s*-?\d+(\s+|\s*[,;]\s*)-?\d+((\s+|\s*[,;]\s*)\S+)*\s*$")
 _WHOLE = re.compile(r"-?\d+$")
@@ -125,12 +127,19 @@ def read(
         directed = not any(_UNDIRECTED.match(note) for note in found["comments"])
     if found["names"] is not None:
         ends, n = (found["sources"], found["targets"]), None
-        labels: NDArray[Any] | None = np.array(found["names"], dtype=np.str_)
+        labels: NDArray[Any] | range | None = np.array(found["names"], dtype=np.str_)
     else:
         ids = found["sources"], found["targets"]
+        first = _first_id(found["comments"]) if base is None else None
         ends, n, labels = settle_ids(
-            *ids, base=base, renumber=renumber, at_least=n_said, source=source
+            *ids,
+            base=base if first is None else first,
+            renumber=renumber,
+            at_least=n_said,
+            source=source,
         )
+        if first is not None and n is not None:
+            labels = range(first, first + n)
     graph: Graph = Graph.from_edges(
         *ends,
         found["weights"],
@@ -227,6 +236,12 @@ def _snap_counts(comments: list[bytes]) -> tuple[int | None, int | None]:
     return None, None
 
 
+def _first_id(comments: list[bytes]) -> int | None:
+    """The number of the first vertex, as the writer below notes it."""
+    found = [int(match[1]) for note in comments if (match := _FIRST.match(note))]
+    return found[0] if found else None
+
+
 def settle_ids(
     sources: NDArray[np.int64],
     targets: NDArray[np.int64],
@@ -286,16 +301,16 @@ def settle_ids(
 def encoded_names(
     graph: Graph, forbidden: str, path: str
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]] | None:
-    """Vertex names as UTF-8 with offsets, for the C++ writers; None when the graph has none.
+    """Vertex names as UTF-8 with offsets, for the C++ writers; None for consecutive numbers.
 
     Raises
     ------
     GraphFormatError
         If a name is empty, or holds a character that separates fields.
     """
-    if graph.vertex_names is None:
+    if graph.vertex_numbers is not None:
         return None
-    texts = [str(name) for name in graph.vertex_names.tolist()]
+    texts = [str(name) for name in graph.name_of(np.arange(graph.n_vertices)).tolist()]
     for at, text in enumerate(texts):
         if not text or any(c in forbidden for c in text) or text[0] in "#%":
             raise GraphFormatError(
@@ -322,16 +337,21 @@ def write(graph: Graph, sink: Sink, *, weights: bool = True, header: bool = True
 
     weights = weights and graph.is_weighted
     m = graph.n_edges if graph.directed else count_undirected(graph)
+    first = 0 if graph.vertex_numbers is None else graph.vertex_numbers.start
     if header:
         kind = "Directed" if graph.directed else "Undirected"
         fields = "FromNodeId\tToNodeId" + ("\tWeight" if weights else "")
-        sink.write(f"# {kind} graph\n# Nodes: {graph.n_vertices} Edges: {m}\n# {fields}\n".encode())
+        sink.write(f"# {kind} graph\n# Nodes: {graph.n_vertices} Edges: {m}\n".encode())
+        if first:
+            sink.write(f"# Ids from {first}\n".encode())
+        sink.write(f"# {fields}\n".encode())
     write_arcs(
         graph,
         sink,
         separator="\t",
         keep=0 if graph.directed else 1,
         weights=weights,
+        base=first,
         names=encoded_names(graph, " \t\r\n,;", sink.path),
     )
 

@@ -1,7 +1,8 @@
 """Matrix Market `.mtx`: read with SciPy's reader, written in C++.
 
-Entry (i, j) is the edge from i to j. A symmetric matrix is an undirected graph, a pattern an
-unweighted one. Stored zeros are edges of weight 0; in a dense (``array``) file zeros are no edges.
+Entry (i, j) is the edge from i to j; vertices are numbered from 1 and keep these numbers as names.
+A symmetric matrix is an undirected graph, a pattern an unweighted one. Stored zeros are edges of
+weight 0; in a dense (``array``) file zeros are no edges.
 """
 
 from __future__ import annotations
@@ -68,12 +69,20 @@ def read(source: Source, *, directed: bool | None = None) -> Graph:
     weights = narrowed(weights)
     symmetric = symmetry in ("symmetric", "hermitian")
     values = None if field == "pattern" else weights
+    names = range(1, rows + 1)
     if symmetric and directed is not True:
         both = Graph.from_edges(ends[0], ends[1], values, n_vertices=rows)
-        graph: Graph = Graph.from_csr(both.indptr, both.indices, both.weights, directed=False)
+        graph: Graph = Graph.from_csr(
+            both.indptr, both.indices, both.weights, directed=False, vertex_names=names
+        )
     else:
         graph = Graph.from_edges(
-            ends[0], ends[1], values, n_vertices=rows, directed=directed is not False
+            ends[0],
+            ends[1],
+            values,
+            n_vertices=rows,
+            directed=directed is not False,
+            vertex_names=names,
         )
     return graph
 

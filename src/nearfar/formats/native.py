@@ -67,7 +67,7 @@ def read(source: Source, *, verify: bool | None = None) -> Graph:
     for name in ("indptr", "indices"):
         if name not in arrays:
             raise source.fail(f"the header names no array {name!r}")
-    names = _names(source, arrays)
+    names = _names(source, arrays, header)
     coordinates = arrays.get("coordinates")
     kept: dict[str, Any] = {
         "directed": bool(header.get("directed", True)),
@@ -137,7 +137,14 @@ def _array(source: Source, entry: dict[str, Any]) -> NDArray[Any]:
     return source.data[offset:stop].view(dtype)
 
 
-def _names(source: Source, arrays: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
+def _names(
+    source: Source, arrays: dict[str, NDArray[Any]], header: dict[str, Any]
+) -> NDArray[Any] | range | None:
+    first = header.get("first_name")
+    if first is not None:
+        if not isinstance(first, int) or abs(first) > 2**62:
+            raise source.fail(f"first_name is {first!r}: the header is not as it should be")
+        return range(first, first + len(arrays["indptr"]) - 1)
     if "names" in arrays:
         return arrays["names"]
     if "name_bytes" not in arrays:
@@ -193,13 +200,14 @@ def write(graph: Graph, sink: Sink) -> None:
         arrays.append(("weights", graph.weights))
     if graph.coordinates is not None:
         arrays.append(("coordinates", graph.coordinates.reshape(-1)))
-    if graph.vertex_names is not None:
+    if isinstance(graph.vertex_names, np.ndarray):
         arrays.append(_packed_names(graph.vertex_names))
     plain = [(name, np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("<"))) for name, a in arrays]
     header: dict[str, Any] = {
         "n_vertices": graph.n_vertices,
         "n_edges": graph.n_edges,
         "directed": graph.directed,
+        "first_name": _first_name(graph),
         "scan": {key: _plain(value) for key, value in graph._scan.items()},
         "attributes": {k: v for k, v in graph.attributes.items() if _is_json(v)},
         "sha256": _digest([a for _, a in plain]),
@@ -217,6 +225,11 @@ def write(graph: Graph, sink: Sink) -> None:
             done += len(view[start : start + _CHUNK])
             sink.tell(graph.n_edges * done // max(total, 1), graph.n_edges)
         at = place + len(view)
+
+
+def _first_name(graph: Graph) -> int | None:
+    """The first of names that are consecutive numbers and not the indices."""
+    return graph.vertex_names.start if isinstance(graph.vertex_names, range) else None
 
 
 def _layout(

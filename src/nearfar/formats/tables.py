@@ -282,7 +282,7 @@ def write(graph: Graph, sink: Sink) -> None:
     kind = suffix if suffix in _TEXT or suffix in _ARROW else ".parquet"
     import_extra("pyarrow", "tables", "writing tables")
     with library_errors(sink.path, "table"):
-        parts = _pieces(graph, graph.vertex_names)
+        parts = _pieces(graph)
         first = next(parts)
         writer = _writer(kind, sink, first.schema)
         with writer:
@@ -307,7 +307,7 @@ def _writer(kind: str, sink: Sink, schema: Any) -> Any:
     return parquet.ParquetWriter(sink.file, schema)
 
 
-def _pieces(graph: Graph, names: NDArray[Any] | None) -> Any:
+def _pieces(graph: Graph) -> Any:
     """Tables of about a million edges each, at least one."""
     import pyarrow
 
@@ -317,8 +317,8 @@ def _pieces(graph: Graph, names: NDArray[Any] | None) -> Any:
         sources = np.repeat(np.arange(first, last, dtype=np.int64), graph.degrees[first:last])
         targets = graph.indices[begin:end].astype(np.int64)
         columns = {
-            "source": sources if names is None else names[sources],
-            "target": targets if names is None else names[targets],
+            "source": graph.name_of(sources),
+            "target": graph.name_of(targets),
         }
         if graph.weights is not None:
             columns["weight"] = graph.weights[begin:end]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -18,13 +18,15 @@ from nearfar.graph import build, convert, on_device
 from nearfar.graph.dtypes import WEIGHT_DTYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from nearfar._cpu import GraphView
 
 __all__ = ["Graph"]
+
+_SEVERAL = (list, tuple, set, frozenset, range, np.ndarray)
 
 
 class Graph:
@@ -45,8 +47,9 @@ class Graph:
         None means that every edge counts 1.
     directed : bool
         False when the arrays hold every edge in both directions.
-    vertex_names : array, shape (n,), or None
-        External names; answers come back in them.
+    vertex_names : array, shape (n,), a range of n numbers, or None
+        External names; answers come back in them. A range, such as ``range(1, n + 1)`` for a file
+        that counts from 1, takes no memory.
     coordinates : float64 array, shape (n, 2), or None
         x (longitude) and y (latitude) of the vertices.
     attributes : mapping
@@ -73,7 +76,7 @@ class Graph:
         weights: ArrayLike | None = None,
         *,
         directed: bool = True,
-        vertex_names: ArrayLike | None = None,
+        vertex_names: ArrayLike | range | None = None,
         coordinates: ArrayLike | None = None,
         attributes: Mapping[str, Any] | None = None,
         copy: bool = True,
@@ -96,7 +99,7 @@ class Graph:
         arrays: build.HostArrays | on_device.DeviceArrays,
         came_from_device: bool = False,
         directed: bool = True,
-        vertex_names: ArrayLike | None = None,
+        vertex_names: ArrayLike | range | None = None,
         coordinates: ArrayLike | None = None,
         attributes: Mapping[str, Any] | None = None,
         copy: bool = True,
@@ -107,12 +110,12 @@ class Graph:
         self.directed = bool(directed)
         self.attributes: dict[str, Any] = dict(attributes or {})
         self.cache: dict[str, Any] = {}
-        self.vertex_names = None
+        self.vertex_names: NDArray[Any] | range | None = None
+        #: What the vertices are called where that is consecutive numbers: their indices, or a range
+        #: of names. None for a table of names.
+        self.vertex_numbers: range | None = range(self.n_vertices)
         if vertex_names is not None:
-            names = np.asarray(vertex_names)
-            if names.shape != (self.n_vertices,):
-                raise GraphError(f"vertex_names has shape {names.shape}: give ({self.n_vertices},)")
-            self.vertex_names = build.kept(names, names, copy)
+            self._name(vertex_names, copy)
         self.coordinates: NDArray[np.float64] | None = None
         if coordinates is not None:
             given = np.asarray(coordinates)
@@ -120,6 +123,19 @@ class Graph:
             if xy.shape != (self.n_vertices, 2):
                 raise GraphError(f"coordinates have shape {xy.shape}: give ({self.n_vertices}, 2)")
             self.coordinates = xy
+
+    def _name(self, names: ArrayLike | range, copy: bool) -> None:
+        """Take names; consecutive numbers stay a range."""
+        n = self.n_vertices
+        if isinstance(names, range) and names.step == 1:
+            if len(names) != n:
+                raise GraphError(f"vertex_names has length {len(names)}: give {n} names")
+            self.vertex_names = self.vertex_numbers = names
+            return
+        table = np.asarray(names)
+        if table.shape != (n,):
+            raise GraphError(f"vertex_names has shape {table.shape}: give ({n},)")
+        self.vertex_names, self.vertex_numbers = build.kept(table, table, copy), None
 
     @classmethod
     def from_checked(cls, arrays: build.HostArrays | on_device.DeviceArrays, **kept: Any) -> Graph:
@@ -167,7 +183,7 @@ class Graph:
         weights: ArrayLike | None = None,
         *,
         directed: bool = True,
-        vertex_names: ArrayLike | None = None,
+        vertex_names: ArrayLike | range | None = None,
         coordinates: ArrayLike | None = None,
         attributes: Mapping[str, Any] | None = None,
         copy: bool = True,
@@ -213,7 +229,7 @@ class Graph:
         *,
         n_vertices: int | None = None,
         directed: bool = True,
-        vertex_names: ArrayLike | None = None,
+        vertex_names: ArrayLike | range | None = None,
         coordinates: ArrayLike | None = None,
         attributes: Mapping[str, Any] | None = None,
     ) -> Graph:
@@ -687,59 +703,155 @@ class Graph:
 
     # ---- vertices and names -------------------------------------------------------------------
 
-    def index_of(self, vertex: Any, what: str = "vertex") -> int:
+    @overload
+    def index_of(self, vertex: Any, what: str) -> int: ...
+
+    @overload
+    def index_of(  # type: ignore[overload-overlap]  # ranges and frozensets can be hashed
+        self, vertex: list[Any] | range | set[Any] | frozenset[Any] | NDArray[Any]
+    ) -> NDArray[np.int64]: ...
+
+    @overload
+    def index_of(self, vertex: Hashable) -> int: ...
+
+    def index_of(self, vertex: Any, what: str | None = None) -> Any:
         """Index of a vertex given by external name, or by index when the graph has no names.
 
         Parameters
         ----------
-        vertex : int or name
-        what : str
-            The vertex's role, for the message.
+        vertex : int or name, or a list, tuple, set, range or array of them
+            A tuple that is a name is one vertex.
+        what : str or None
+            The role of the one vertex that is meant, for the message; None takes several too.
 
         Returns
         -------
-        int
+        int, or int64 array
+            An array for several. O(1) each where names are consecutive numbers, or there are none;
+            else a table of names is made on first use.
 
         Raises
         ------
         VertexError
-            If there is no such vertex.
+            If there is no such vertex; names the first that is none.
         """
-        if self.vertex_names is not None:
-            table = self.cache.get("index_of_name")
-            if table is None:
-                table = {name: i for i, name in enumerate(self.vertex_names.tolist())}
-                self.cache["index_of_name"] = table
+        if what is None and isinstance(vertex, _SEVERAL):
+            if not isinstance(vertex, tuple) or self.vertex_numbers is not None:
+                return self.indices_of(vertex)
+            try:
+                return self._index_of(vertex, "vertex")
+            except VertexError:
+                return self.indices_of(vertex)
+        return self._index_of(vertex, what or "vertex")
+
+    def _index_of(self, vertex: Any, what: str) -> int:
+        numbers = self.vertex_numbers
+        if numbers is None:
             key = vertex.item() if isinstance(vertex, np.generic) else vertex
             try:
-                return int(table[key])
+                return self._table[key]
             except (KeyError, TypeError):
                 raise VertexError(f"{what} {vertex!r} is not a vertex name of this graph") from None
         if isinstance(vertex, (bool, np.bool_)) or not isinstance(vertex, (int, np.integer)):
-            raise VertexError(
-                f"{what} {vertex!r} is not an integer: give 0 to {self.n_vertices - 1}"
-            )
-        if not 0 <= vertex < self.n_vertices:
-            valid = f"give 0 to {self.n_vertices - 1}" if self.n_vertices else "the graph is empty"
+            valid = f"give {numbers.start} to {numbers.stop - 1}"
+            raise VertexError(f"{what} {vertex!r} is not an integer: {valid}")
+        if not numbers.start <= vertex < numbers.stop:
+            valid = f"give {numbers.start} to {numbers.stop - 1}"
+            valid = valid if numbers else "the graph is empty"
             raise VertexError(f"{what} {vertex} is outside the graph: {valid}")
-        return int(vertex)
+        return int(vertex) - numbers.start
 
-    def name_of(self, index: int) -> Any:
+    @property
+    def _table(self) -> dict[Any, int]:
+        """Index of every name."""
+        table = self.cache.get("index_of_name")
+        if table is None:
+            names: Any = self.vertex_names
+            table = {name: i for i, name in enumerate(names.tolist())}
+            self.cache["index_of_name"] = table
+        return table
+
+    def indices_of(self, vertices: Iterable[Any], what: str = "vertex") -> NDArray[np.int64]:
+        """Indices of several vertices.
+
+        Parameters
+        ----------
+        vertices : iterable or one-dimensional array of int or names
+        what : str
+            Their role, for the message.
+
+        Returns
+        -------
+        int64 array
+            In the order given. One vectorised pass for numbers.
+
+        Raises
+        ------
+        VertexError
+            For the first that is no vertex.
+        """
+        given: Any = vertices
+        if not isinstance(given, np.ndarray):
+            # As objects: an array of 1 and "a" would hold two strings.
+            given = given if isinstance(given, range) else list(given)
+            if isinstance(given, range) or all(type(v) is int for v in given):
+                given = np.array(given)  # of objects still, where one does not fit 64 bits
+        if isinstance(given, np.ndarray):
+            if given.ndim != 1:
+                raise VertexError(f"{what} has {given.ndim} dimensions: give one vertex or a list")
+            numbers = self.vertex_numbers
+            if numbers is not None and (given.dtype.kind in "iu" or not given.size):
+                wrong = (given < numbers.start) | (given >= numbers.stop)
+                if wrong.any():
+                    self._index_of(int(given[wrong][0]), what)
+                return given.astype(np.int64) - numbers.start
+            given = given.tolist()
+        return np.array([self._index_of(v, what) for v in given], dtype=np.int64)
+
+    @overload
+    def name_of(self, index: int) -> Any: ...
+
+    @overload
+    def name_of(self, index: Sequence[int] | NDArray[Any]) -> NDArray[Any]: ...
+
+    def name_of(self, index: Any) -> Any:
         """External name of a vertex.
 
         Parameters
         ----------
-        index : int
+        index : int, or a sequence or array of int
 
         Returns
         -------
-        object
-            The index itself when there are no names.
+        object, or array
+            The index itself when there are no names; an array for several.
+        """
+        if isinstance(index, (int, np.integer)):
+            if self.vertex_numbers is not None:
+                return int(index) + self.vertex_numbers.start
+            name: Any = self.vertex_names[index]  # type: ignore[index]
+            return name.item() if isinstance(name, np.generic) else name
+        places = np.asarray(index)
+        if self.vertex_numbers is not None:
+            return places.astype(np.int64) + self.vertex_numbers.start
+        return self.vertex_names[places]  # type: ignore[index]
+
+    def without_names(self) -> Graph:
+        """The same graph, whose vertices are their indices; cached.
+
+        Returns
+        -------
+        Graph
+            Itself if it has no names.
         """
         if self.vertex_names is None:
-            return int(index)
-        name = self.vertex_names[index]
-        return name.item() if isinstance(name, np.generic) else name
+            return self
+        if "without_names" not in self.cache:
+            kept = {**self._kept(), "vertex_names": None}
+            made = Graph.from_checked(self._arrays, copy=False, **kept)
+            made.on_device = self.on_device
+            self.cache["without_names"] = made
+        return self.cache["without_names"]  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         if not self.is_weighted:
