@@ -64,11 +64,7 @@ format: $(VENV)/dev.stamp
 	$(BIN)/clang-format -i $(CXX_FILES)
 
 docs-tables: $(VENV)/dev.stamp
-	$(BIN)/python scripts/make_methods.py
-	$(BIN)/python scripts/make_docs.py
-	$(BIN)/python scripts/make_speed.py
-	$(BIN)/python scripts/make_reproduction.py
-	$(BIN)/python scripts/make_index.py
+	$(BIN)/python -m nearfar.lab.pages
 
 wheel: $(VENV)/tools.stamp
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) wheel --no-deps --no-build-isolation --wheel-dir dist .
@@ -95,7 +91,7 @@ $(VENV)/dev.stamp: $(NATIVE) | $(VENV)/tools.stamp
 
 clean:
 	rm -rf build dist demo-output
-	find src -name '_cpu*.so' -delete
+	find src -name '_cpu*.so' -delete -o -name _cpu.pyi -delete
 
 distclean: clean
 	rm -rf $(VENV)

@@ -1,4 +1,4 @@
-"""All pairs, many sources and Floyd-Warshall, beside SciPy and beside one heap search a source.
+"""All pairs, many sources and Floyd-Warshall, beside SciPy and beside one heap search per source.
 
 ``python benchmarks/all_pairs.py cpu -o benchmarks/results`` measures the CPU variants on
 p2p-Gnutella08 (all pairs, weights 1..100) and New York's roads (2,048 sources), and Floyd-Warshall
@@ -27,6 +27,7 @@ import numpy as np
 import nearfar
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
 from nearfar.solve.many import all_pairs, distances
 
 SNAP = ["p2p-Gnutella08", "p2p-Gnutella30", "p2p-Gnutella31"]
@@ -244,13 +245,13 @@ def road_entry() -> dict[str, Any]:
         for _ in range(3):
             rows, seconds = device_run(roads, sources, "block_per_source_global@cuda", **options)
             name = f"block_per_source_global delta={factor}"
-            found = entry.setdefault(name, {"ms_a_source": []})
-            found["ms_a_source"].append(1e3 * seconds / len(sources))
+            found = entry.setdefault(name, {"ms_per_source": []})
+            found["ms_per_source"].append(1e3 * seconds / len(sources))
         check(roads, sources, rows, 6)
         del rows
     rows, seconds = device_run(roads, sources[:256], "lanes@cuda")
     check(roads, sources[:256], rows, 6)
-    entry["lanes"] = {"ms_a_source": [1e3 * seconds / 256]}
+    entry["lanes"] = {"ms_per_source": [1e3 * seconds / 256]}
     return entry
 
 
@@ -284,7 +285,7 @@ def main() -> None:
 
     def keep(results: dict[str, Any]) -> None:
         report = {"environment": where, "rounds": arguments.rounds, "results": results}
-        file.write_text(json.dumps(report, indent=1) + "\n")
+        write_json(file, report)
 
     if arguments.part == "cpu":
         results = cpu_results(arguments.rounds)

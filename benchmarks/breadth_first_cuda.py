@@ -23,6 +23,7 @@ from nearfar.algorithms.breadth_first.cuda import BreadthFirstOptions
 from nearfar.algorithms.near_far.one_launch import OneLaunchOptions
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
 
@@ -129,7 +130,7 @@ def main() -> int:
             )
         if given.output:
             here = {"environment": environment(), "device": runtime.device()._asdict()}
-            given.output.write_text(json.dumps({**here, "results": results}, indent=1) + "\n")
+            write_json(given.output, {**here, "results": results})
     return int(any(not row["right"] for result in results for row in result["rows"]))
 
 

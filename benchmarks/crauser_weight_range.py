@@ -10,7 +10,6 @@ device.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ import numpy as np
 import nearfar
 from nearfar.generators import generate
 from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
 
 IDEAS = ("frontier_successors", "crauser_successors", "crauser_in", "crauser_in_out")
 PAPER = {2: (21.62, 24.66), 20: (11.04, 12.11), 200: (2.39, 2.50)}  # 24k vertices, three boards
@@ -61,7 +61,7 @@ def main() -> int:
             )
     if args.output:
         record = {"environment": environment(), "results": rows}
-        args.output.write_text(json.dumps(record, indent=1) + "\n")
+        write_json(args.output, record)
     return 0
 
 

@@ -10,7 +10,6 @@ Every answer is compared with the CPU engine's, predecessors entry by entry.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
 import subprocess
@@ -27,6 +26,7 @@ from nearfar.cuda.predecessors import device_predecessors
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
 
@@ -123,7 +123,7 @@ def main() -> int:
 
     def keep() -> None:
         if args.output:
-            args.output.write_text(json.dumps(facts, indent=1))
+            write_json(args.output, facts)
 
     for name in GRAPHS:
         row = types_of(name, args.rounds)

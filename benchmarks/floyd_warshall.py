@@ -2,7 +2,7 @@
 
 ``python benchmarks/floyd_warshall.py -o benchmarks/results`` closes a dense matrix of 16,384
 vertices with int32 and float32 weights in device memory (4,096 with 64 bits) and writes
-``floyd_warshall_cuda.json``. The ceiling is ``add_min_ceiling``: additions with minimum a second
+``floyd_warshall_cuda.json``. The ceiling is ``add_min_ceiling``: additions with minimum per second
 with nothing else to do. Sampled rows are proven to be the fixed point that plain rounds reach. The
 product that finds the predecessors from the closed matrix is timed by itself; sampled rows of it
 are compared with the smallest tight edge.
@@ -11,7 +11,6 @@ are compared with the smallest tight edge.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from nearfar.algorithms.floyd_warshall.cuda import (
     tight_stops,
 )
 from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
 from nearfar.system.devices import runtime
 
 
@@ -121,7 +121,7 @@ def main() -> None:
         )
     report = {"environment": environment(), "results": results}
     file = Path(arguments.out) / "floyd_warshall_cuda.json"
-    file.write_text(json.dumps(report, indent=1) + "\n")
+    write_json(file, report)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""The front doors against what stands behind them: SciPy, also for CuPy arrays, NetworkX, Isomap.
+"""The interfaces of other libraries beside the originals: SciPy, CuPy arrays, NetworkX, Isomap.
 
     python benchmarks/front_doors.py -o benchmarks/results [--only scipy cupy networkx isomap]
 
 One process; contenders take turns; every answer is compared. SciPy gets the float64 CSR matrix
 it works in, so neither side converts a dtype; nearfar starts from the bare matrix each time, its
 conversion included. NetworkX is timed on the New York roads, with the conversion kept on the graph
-and without. Isomap needs scikit-learn, and CuPy's door a GPU. Writes front_doors.json with all
-samples; a door that was not run keeps its earlier results.
+and without. Isomap needs scikit-learn, and CuPy's a GPU. Writes front_doors.json with all
+samples; a part that was not run keeps its earlier results.
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ DOORS = {"scipy": scipy_door, "cupy": cupy_door, "networkx": networkx_door, "iso
 
 
 def main() -> int:
-    """Run what was asked for and write the JSON."""
+    """Run the chosen parts and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", "--output", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--only", nargs="+", choices=DOORS, default=list(DOORS))

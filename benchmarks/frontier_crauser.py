@@ -28,6 +28,7 @@ import nearfar
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment, gpu_environment
+from nearfar.lab.bench.report import write_json
 from nearfar.options import build_options
 from nearfar.registry import Request, Variant, Workspace, variants
 from nearfar.system.devices import runtime
@@ -304,9 +305,7 @@ def main() -> int:
         )
         record["results"].append(result)
         if args.output:
-            temporary = args.output.with_suffix(".tmp")
-            temporary.write_text(json.dumps(record, indent=1) + "\n")
-            temporary.replace(args.output)
+            write_json(args.output, record)
     return int(failed)
 
 

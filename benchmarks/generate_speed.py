@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
 
 RESULT = Path(__file__).parent / "results" / "generate_speed.json"
 
@@ -77,7 +78,7 @@ def main() -> None:
             kept[name] = pool.apply(measure, (name, given))
         print(json.dumps(kept[name]), flush=True)
     report = {
-        "what": "seconds from call to finished Graph, one run a family, each in its own process",
+        "what": "seconds from call to finished Graph, one run per family, each in its own process",
         "environment": environment(),
         "threads": threads(),
         "cores": os.cpu_count(),
@@ -86,7 +87,7 @@ def main() -> None:
         "results": [kept[name] for name, _ in FAMILIES if name in kept],
     }
     RESULT.parent.mkdir(exist_ok=True)
-    RESULT.write_text(json.dumps(report, indent=2) + "\n")
+    write_json(RESULT, report)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ def answer(
     parts: Mapping[str, Callable[[str], Rows]],
     show: Callable[[str, dict[str, Any]], None],
 ) -> None:
-    """Measure the parts that were asked for; the others stay as they are in the output.
+    """Measure the chosen parts; the others stay as they are in the output.
 
     Parameters
     ----------

@@ -32,8 +32,10 @@ from nearfar.graph.dense import dense_view
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.cases import case, proven
 from nearfar.lab.bench.suite import draw_sources
-from nearfar.lab.experiments import davidson_graphs, johnson_apsp, ortega_graphs
-from nearfar.lab.experiments.ortega_arranz_2015 import DEFAULT_SHAPE
+from nearfar.lab.experiments.davidson_2014 import graphs as davidson_graphs
+from nearfar.lab.experiments.johnson_apsp import graphs as johnson_graphs
+from nearfar.lab.experiments.ortega_arranz_2015 import graphs as ortega_graphs
+from nearfar.lab.experiments.ortega_arranz_2015.run import DEFAULT_SHAPE
 from nearfar.options import LaunchOptions, build_options
 from nearfar.registry import Answer, Workspace, registered
 from nearfar.system.devices import compiler, launching, runtime
@@ -95,9 +97,9 @@ def johnson(scale: str) -> Iterator[dict[str, Any]]:
     """Flag, queue and prefix sum: the paper's graphs, then the same degree with more vertices."""
     graphs: dict[str, Callable[[], Graph]] = {}
     if scale == "paper":
-        for key, (name, _, _) in johnson_apsp.GRAPHS.items():
+        for key, (name, _, _) in johnson_graphs.GRAPHS.items():
             if name is not None:
-                graphs[key] = lambda name=name: johnson_apsp.load(name)
+                graphs[key] = lambda name=name: johnson_graphs.load(name)
     for power in (19, 21, 22) if scale == "paper" else (9,):
         graphs[f"2^{power} vertices"] = lambda power=power: generate(
             "uniform_random", vertices=1 << power, degree=12, low=1, high=100, seed=1

@@ -11,7 +11,6 @@ edges that Dijkstra touches (paper, Figure 5).
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import time
@@ -26,14 +25,14 @@ from nearfar.algorithms.near_far.options import TRAVERSALS, paper_delta
 from nearfar.cuda.device_graph import device_graph
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import gpu_environment
+from nearfar.lab.bench.report import write_json
 from nearfar.lab.profile import dijkstra_edges
 from nearfar.options import build_options
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
 
-FLOORS = {"kronecker-22": 100.0, "martin-11": 300.0, "random-200": 25.0}
 ROADS = ("grid-1000", "ny-roads")  # the host loop loses here: fewer methods, fewer rounds
-HOST = "dijkstra_dary_heap@cpu"  # four children a heap entry
+HOST = "dijkstra_dary_heap@cpu"  # four children per heap entry
 
 
 def configurations(name: str, graph: Graph) -> list[tuple[str, dict[str, Any]]]:
@@ -115,7 +114,6 @@ def measure(name: str, folder: Path | None, rounds: int, budget: float) -> dict[
         "host_seconds": host,
         "load_seconds": made,
         "upload_seconds": upload,
-        "floor": FLOORS.get(name),
         "rows": rows,
     }
 
@@ -124,8 +122,7 @@ def show(result: dict[str, Any], most: int) -> None:
     """The best rows, and the best of each method."""
     print(
         f"== {result['graph']} n={result['n']:,} m={result['m']:,} "
-        f"Dijkstra {statistics.median(result['host_seconds']) * 1e3:.0f} ms, "
-        f"floor {result['floor']}x"
+        f"Dijkstra {statistics.median(result['host_seconds']) * 1e3:.0f} ms"
     )
     seen: dict[str, int] = {}
     for row in sorted(result["rows"], key=lambda r: r["median_ms"]):
@@ -146,8 +143,8 @@ def main() -> int:
     parser.add_argument("--graphs", nargs="+", default=names, choices=list(GRAPHS))
     parser.add_argument("--folder", type=Path, default=None, help="where generated graphs are kept")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--budget", type=float, default=30.0, help="seconds of rounds a graph")
-    parser.add_argument("--most", type=int, default=2, help="rows shown a method")
+    parser.add_argument("--budget", type=float, default=30.0, help="seconds of rounds per graph")
+    parser.add_argument("--most", type=int, default=2, help="rows shown per method")
     parser.add_argument("-o", "--output", type=Path, default=None)
     given = parser.parse_args()
     surroundings = gpu_environment()
@@ -165,10 +162,7 @@ def main() -> int:
                 "device": runtime.device()._asdict(),
                 "results": results,
             }
-            text = json.dumps(record, indent=1)
-            temporary = given.output.with_suffix(".tmp")
-            temporary.write_text(text)
-            temporary.replace(given.output)
+            write_json(given.output, record)
     return int(any(not row["right"] for result in results for row in result["rows"]))
 
 

@@ -7,7 +7,7 @@ keep:
 
 - ``import nearfar`` in a fresh interpreter: below 0.15 s, and no optional package imported by it;
 - ``Graph.from_scipy`` of a CSR matrix: below a tenth of one SciPy Dijkstra run on that matrix;
-- peak memory of a run: the graph (with its packed edges) plus at most 24 bytes a vertex and the
+- peak memory of a run: the graph (with its packed edges) plus at most 24 bytes per vertex and the
   heap;
 - ``sssp`` on a graph of two vertices: what every call costs before it touches an edge (no limit).
 
@@ -141,7 +141,7 @@ def _trim() -> None:
 
 
 def peak_of_run(name: str, folder: Path, threads: int) -> dict[str, Any]:
-    """Bytes a vertex that the first and a later run add to the process at their peak (Linux)."""
+    """Bytes per vertex that the first and a later run add to the process at their peak (Linux)."""
     graph, source = kept(name, folder)
     # The library's code and thread stacks are paid once: not part of what a graph costs.
     nearfar.sssp(nearfar.Graph.from_edges([0], [1], [1]), 0, device="cpu", threads=threads)
@@ -174,7 +174,7 @@ def memory(name: str, folder: Path, threads: int) -> dict[str, Any]:
     found = child(str(Path(__file__)), "--peak", name, str(folder), str(threads))
     worst = max(found["first"], found["later"])
     allowed = 24.0 + found["queue_allowance"]
-    what = f"bytes a vertex above the graph, {name}, {threads} thr"
+    what = f"bytes per vertex above the graph, {name}, {threads} thr"
     return line(what, worst, allowed, "B", **found)
 
 

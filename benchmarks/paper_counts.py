@@ -26,12 +26,13 @@ from numpy.typing import NDArray
 
 import nearfar
 from in_parts import answer
+from nearfar.algorithms.crauser.lightest import LIGHTEST_OUT
 from nearfar.generators import generate
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.cases import case, proven, time_once
 from nearfar.lab.bench.suite import draw_sources
-from nearfar.lab.experiments import johnson_apsp
+from nearfar.lab.experiments.johnson_apsp import graphs as johnson
 
 WARP = 32
 _TURNS = 15
@@ -45,7 +46,7 @@ class Round(NamedTuple):
     ----------
     frontier, unsettled : array of bool, shape (n,)
     looked : array of int
-        Ends of the frontier's edges, one an edge.
+        Ends of the frontier's edges, one per edge.
     lowered : array of int
         Unsettled vertices whose distance the step lowered.
     degrees : array of int
@@ -151,9 +152,9 @@ def threads(scale: str) -> Iterator[dict[str, Any]]:
 
 def rows(scale: str) -> Iterator[dict[str, Any]]:
     """Frontiers of Crauser's criterion on Johnson's graphs: members, edges, the longest row."""
-    names = {k: name for k, (name, _, _) in johnson_apsp.GRAPHS.items() if name is not None}
+    names = {k: name for k, (name, _, _) in johnson.GRAPHS.items() if name is not None}
     for key, name in names.items() if scale == "paper" else [("graph1", names["graph1"])]:
-        graph = johnson_apsp.load(name)
+        graph = johnson.load(name)
         source = draw_sources(graph, 1)[0]
         longest: list[int] = []
         edges: list[int] = []
@@ -175,7 +176,7 @@ def threshold(scale: str) -> Iterator[dict[str, Any]]:
         graph.transpose()
         blind = Graph(graph.indptr, graph.indices, graph.weights)
         blind.transpose()
-        blind.cache["lightest_out"] = np.zeros(n, graph.weight_dtype)
+        LIGHTEST_OUT.put(blind, np.zeros(n, graph.weight_dtype))
         source = int(np.flatnonzero(graph.degrees)[0])
         for form in ("successors", "predecessors"):
             martin, crauser = (case(x, f"{x}_{form}@cpu") for x in ("frontier", "crauser"))

@@ -1,4 +1,4 @@
-"""How fast files are read and written, in megabytes of file a second, checks included.
+"""How fast files are read and written, in megabytes of file per second, checks included.
 
     python benchmarks/parse_speed.py
 
@@ -15,7 +15,6 @@ seconds of all threads stand beside wall seconds, because other processes stretc
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import tempfile
@@ -28,6 +27,7 @@ import numpy as np
 from nearfar import Graph
 from nearfar.formats import read, write
 from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
 
 RESULT = Path(__file__).parent / "results" / "parse_speed.json"
 VERTICES, EDGES, ROUNDS = 1_000_000, 5_000_000, 3
@@ -160,7 +160,7 @@ def main() -> None:
         "rows": rows,
     }
     args.output.parent.mkdir(exist_ok=True)
-    args.output.write_text(json.dumps(report, indent=1) + "\n")
+    write_json(args.output, report)
 
 
 if __name__ == "__main__":

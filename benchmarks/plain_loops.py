@@ -8,7 +8,6 @@ both sides in turns, compares iterations and the sum of distances, and reports t
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import statistics
 import subprocess
@@ -23,6 +22,7 @@ import numpy as np
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
 from nearfar.registry import Workspace, find
 
 HERE = Path(__file__).resolve().parent
@@ -102,7 +102,7 @@ def main() -> int:
         rows = [row for name in args.graphs for row in measure(name, program, args.rounds)]
     if args.output:
         record = {"environment": environment(), "results": rows}
-        args.output.write_text(json.dumps(record, indent=1) + "\n")
+        write_json(args.output, record)
     return int(not all(row["same_answer"] for row in rows))
 
 

@@ -12,7 +12,6 @@ on the device and 50 GB of host memory.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
@@ -26,6 +25,7 @@ from nearfar.cuda.device_graph import upload_bytes
 from nearfar.errors import OutOfMemoryError
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
 from nearfar.system.devices import runtime
 
 CHUNK_VERTICES = 400_000
@@ -141,7 +141,7 @@ def main() -> int:
     rows = [solve(graph, "near_far@cuda", given.degree, indices, weights, given.rounds)]
     plain = graph.without_weights()
     plain.on_device = True
-    graph.cache.clear()
+    graph.forget()
     rows.append(solve(plain, "breadth_first@cuda", given.degree, indices, None, given.rounds))
     result = {
         "environment": environment(),
@@ -153,7 +153,7 @@ def main() -> int:
         "rows": rows,
     }
     if given.output:
-        given.output.write_text(json.dumps(result, indent=1) + "\n")
+        write_json(given.output, result)
     allocated = refusal["allocated"]
     return int(not all(row["proven"] for row in rows) or allocated != 0)
 

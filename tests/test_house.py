@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+from nearfar.registry import variants
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "nearfar"
 # From the ground up: a room imports only rooms of lower floors. What stands on one floor never
 # meets. `registry` and `options` are what algorithms register with, so they lie below them; the
-# registry finds the families by looking into their folder.
+# registry finds the families by looking into their folder. The generators of the documentation lie
+# in the laboratory's folder but on the last floor: they describe everything, and nothing imports
+# them.
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("_cpu", "errors"),
     ("options", "system"),
@@ -29,6 +34,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("lab",),
     ("csgraph", "networkx", "sklearn", "torch"),
     ("cli",),
+    ("lab.pages",),
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -86,6 +92,8 @@ def circles(arrows: dict[str, set[str]]) -> list[list[str]]:
 
 
 def room_of(module: str) -> str:
+    if module.startswith("nearfar.lab.pages"):
+        return "lab.pages"
     return module.split(".")[1] if "." in module else ""
 
 
@@ -116,6 +124,42 @@ def test_a_room_imports_only_lower_rooms() -> None:
 def test_nothing_new_stands_at_the_top() -> None:
     top = {path.name for path in PACKAGE.glob("*.py")}
     assert top == {"__init__.py", "errors.py", "options.py", "registry.py"}
+
+
+def said(tree: ast.Module) -> list[tuple[int, str]]:
+    """String constants that a program goes by: no docstrings, and no examples of commands."""
+    shown: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            shown.add(id(node.value))
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "EXAMPLES":
+            shown.update(id(inner) for inner in ast.walk(node))
+    return [
+        (node.lineno, node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in shown
+    ]
+
+
+def test_variants_are_named_at_home() -> None:
+    """Ids in code stand in the variant's own family, in tests and in lab/, nowhere else."""
+    home = {name: v.family for v in variants(unsafe=True) for name in (v.id, v.idea)}
+    # Functions of SciPy and NetworkX that bear an algorithm's name, and a counter of a batch.
+    others = {"csgraph", "networkx"}, ("nearfar.solve.run", "lanes")
+    # Johnson's method offers the batch variants that may run inside it.
+    inner = {"lanes", "worker_per_source", "block_per_source", "block_per_source_global"}
+    wrong = []
+    for path in FILES:
+        module = module_of(path)
+        room, tree = room_of(module), ast.parse(path.read_text())
+        family = module.split(".")[2] if room == "algorithms" and module.count(".") > 1 else ""
+        for line, text in [] if room == "lab" else said(tree):
+            for name in {text, *re.findall(r"\w+@(?:cpu|cuda)", text)} & home.keys():
+                fine = home[name] == family or (module, name) == others[1]
+                fine = fine or (room in others[0] and "@" not in name)
+                fine = fine or (family == "johnson" and name in inner)
+                wrong += [] if fine else [f"{module}:{line}: {name}"]
+    assert wrong == []
 
 
 def test_one_file_imports_cupy() -> None:
@@ -157,7 +201,18 @@ def test_benchmarks_record_where_they_ran() -> None:
     writers = 0
     for path in sorted((ROOT / "benchmarks").glob("*.py")):
         text = path.read_text()
-        if "json.dumps" in text and "write_text" in text:
+        if "write_json(" in text:
             writers += 1
             assert "environment(" in text, path.name
-    assert writers > 5
+    assert writers > 15
+
+
+def test_no_object_edits_the_attributes_of_another() -> None:
+    """`__dict__` is an object's own; what another keeps, it has a method for."""
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+                assert ast.unparse(node.value) == "self", f"{path.name}:{node.lineno}"
+            if isinstance(node, ast.Attribute) and node.attr == "_kept":
+                own = ast.unparse(node.value) == "self" or path.name == "slots.py"
+                assert own, f"{path.name}:{node.lineno}: a graph keeps things in slots"

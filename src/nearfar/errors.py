@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,7 +26,56 @@ __all__ = [
     "VariantUnavailable",
     "VertexError",
     "did_you_mean",
+    "listed",
+    "quoted",
 ]
+
+_QUOTED = 80
+_BITS = 1 << 10
+
+
+def quoted(token: Any) -> str:
+    """What a file or a caller gave, as a message quotes it: ``repr`` of at most 80 characters.
+
+    Parameters
+    ----------
+    token : object
+        Text, a number, a list: anything.
+
+    Returns
+    -------
+    str
+        On one line; ``...`` stands for what was left out.
+    """
+    if isinstance(token, int) and token.bit_length() > _BITS:  # Python refuses to print some
+        return f"a whole number of {token.bit_length()} bits"
+    if isinstance(token, (str, bytes)):
+        shown = repr(token[:_QUOTED])
+        return shown + "..." if len(token) > _QUOTED else shown
+    try:
+        shown = " ".join(repr(token).split())
+    except Exception:  # of somebody else's class
+        shown = f"<{type(token).__name__}>"
+    return shown[:_QUOTED] + "..." if len(shown) > _QUOTED else shown
+
+
+def listed(names: Iterable[object], most: int = 20) -> str:
+    """What there is to choose from, as a message lists it: the first names, each cut if it is long.
+
+    Parameters
+    ----------
+    names : iterable
+    most : int
+        Names at the most.
+
+    Returns
+    -------
+    str
+        ``"a, b, c"``, or ``"a, b and 7 more"``.
+    """
+    texts = [str(name) for name in names]
+    shown = ", ".join(t if len(t) <= _QUOTED else t[:_QUOTED] + "..." for t in texts[:most])
+    return shown + (f" and {len(texts) - most} more" if len(texts) > most else "")
 
 
 def did_you_mean(given: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> str:
@@ -49,12 +99,24 @@ def did_you_mean(given: str, known: Iterable[str], most: int = 1, cutoff: float 
     """
     import difflib
 
-    near = difflib.get_close_matches(given, list(known), most, cutoff)
-    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    near = difflib.get_close_matches(given[:_QUOTED], list(known), most, cutoff)
+    return f"; did you mean {' or '.join(map(quoted, near))}?" if near else ""
 
 
 class NearfarError(Exception):
-    """Base of every error that nearfar raises on purpose."""
+    """Base of every error that nearfar raises on purpose.
+
+    Errors go through :mod:`pickle` with message and attributes, so one that is raised in a process
+    pool arrives where the answer is waited for. A subclass that builds its message from other
+    arguments keeps each of them as an attribute of the same name.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        init = type(self).__init__
+        if not isinstance(init, FunctionType):  # of the built-in class: a message is all it takes
+            return cast("tuple[Any, ...]", super().__reduce__())
+        names = init.__code__.co_varnames[1 : init.__code__.co_argcount]
+        return type(self), tuple(getattr(self, name) for name in names), self.__dict__
 
 
 class GraphError(NearfarError, ValueError):
@@ -83,6 +145,7 @@ class GraphFormatError(NearfarError, ValueError):
     """
 
     def __init__(self, message: str, path: object = None, line: int | None = None) -> None:
+        self.message = message
         self.path = None if path is None else str(path)
         self.line = line
         place = "" if path is None else f"{path}: " if line is None else f"{path}, line {line}: "
@@ -143,7 +206,7 @@ class OutOfMemoryError(NearfarError, MemoryError):
     """
 
     def __init__(self, needed: int, free: int, advice: str = "") -> None:
-        self.needed, self.free = int(needed), int(free)
+        self.needed, self.free, self.advice = int(needed), int(free), advice
         text = f"{needed / 2**30:.2f} GiB needed, {free / 2**30:.2f} GiB free"
         super().__init__(text + (f": {advice}" if advice else ""))
 

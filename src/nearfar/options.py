@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, did_you_mean
+from nearfar.errors import OptionError, did_you_mean, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -117,7 +117,7 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> Any:
     if limit is None:
         return None
     if not isinstance(limit, (int, float, np.number)) or isinstance(limit, bool):
-        raise OptionError(f"limit is {limit!r}: give a number")
+        raise OptionError(f"limit is {quoted(limit)}: give a number")
     if math.isnan(limit):
         raise OptionError("limit is NaN: give a number, or None for no limit")
     if limit == math.inf:
@@ -144,7 +144,7 @@ def check_kind(owner: str, name: str, value: Any, annotation: str) -> None:
     if not set(kinds) <= _KINDS.keys() or any(_KINDS[kind][0](value) for kind in kinds):
         return
     wanted = ", or ".join(_KINDS[kind][1] for kind in kinds)
-    raise OptionError(f"{owner}: {name} is {value!r}: give {wanted}")
+    raise OptionError(f"{owner}: {name} is {quoted(value)}: give {wanted}")
 
 
 def build_options(cls: type[Any], given: Mapping[str, Any], variant: str) -> Any:
@@ -161,6 +161,8 @@ def build_options(cls: type[Any], given: Mapping[str, Any], variant: str) -> Any
     for name in given:
         if name not in known:
             has = f"it has: {', '.join(known)}" if known else "it has none"
-            raise OptionError(f"{variant} has no option {name!r}: {has}{did_you_mean(name, known)}")
+            raise OptionError(
+                f"{variant} has no option {quoted(name)}: {has}{did_you_mean(name, known)}"
+            )
         check_kind(variant, name, given[name], fields[name])
     return cls(**given)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from nearfar.errors import OptionError, VariantUnavailable, did_you_mean
 from nearfar.options import NoOptions
@@ -18,16 +18,18 @@ from nearfar.options import NoOptions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
 __all__ = [
     "Answer",
+    "Estimate",
     "Request",
     "Variant",
     "Workspace",
     "find",
     "ideas",
-    "registered",
+    "priced",
     "variant",
     "variants",
 ]
@@ -60,7 +62,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One checked request, as ``can_run`` and the chooser see it."""
+    """One checked request, as ``can_run``, the costs and the chooser see it.
+
+    ``once`` says that the graph was made for this request alone: no later one repays what a variant
+    lays out for itself.
+    """
 
     problem: Problem = "sssp"
     sources: tuple[int, ...] = (0,)
@@ -71,6 +77,7 @@ class Request:
     targets: Any = None
     threads: int = 1
     stats: Literal["basic", "full"] = "basic"
+    once: bool = False
 
 
 @dataclass(slots=True)
@@ -111,12 +118,34 @@ class Workspace:
     predecessors: bool = False
 
 
+class Estimate(NamedTuple):
+    """What a variant would take for a request.
+
+    Attributes
+    ----------
+    seconds : float
+        On the machine that its formula was fitted on, the graph lying where the variant wants it:
+        the chooser adds the way to a device and back, and scales by what was measured here.
+    reason : str
+        In words, for ``--explain``.
+    """
+
+    seconds: float
+    reason: str
+
+
 class Solver(Protocol):
     """Signature of a variant's function."""
 
     def __call__(
         self, graph: Graph, sources: Any, options: Any, workspace: Workspace, /
     ) -> Answer: ...
+
+
+class Cost(Protocol):
+    """Signature of a variant's cost."""
+
+    def __call__(self, facts: Facts, request: Request, /) -> Estimate | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +180,16 @@ class Variant:
         Weight dtypes it accepts (an unweighted graph counts as int32).
     complexity : str
         Worst-case work, for the reference.
+    cost : callable or None
+        ``(facts, request) -> Estimate``, or None where the variant is never the one to take. It is
+        called for graphs whose weights the variant accepts. A variant without a cost runs only when
+        named: ``auto`` does not rank it.
+    scratch : callable or None
+        ``(graph, request) -> bytes`` of host memory that a batch takes besides its rows.
+    parallel : bool
+        Whether several workers share the solve from one source.
+    tune : bool
+        Whether ``nearfar tune GRAPH`` measures launch shapes of this one when no method is named.
     """
 
     id: str
@@ -169,6 +208,10 @@ class Variant:
     predecessors: bool = False
     dtypes: frozenset[str] = frozenset({"int32", "int64", "float32", "float64"})
     complexity: str = ""
+    cost: Cost | None = None
+    scratch: Callable[[Graph, Request], int] | None = None
+    parallel: bool = False
+    tune: bool = False
 
     def available(self) -> Literal[True] | str:
         """Whether this machine can run it at all: True, or the reason in words."""
@@ -195,7 +238,18 @@ class Variant:
             return f"negative weight on edge {graph.first_negative}"
         return True if self.requires is None else self.requires(graph, request)
 
+    def estimate(self, facts: Facts, request: Request) -> Estimate | None:
+        """What it would take on a graph whose weights it accepts; None where it is never chosen."""
+        return None if self.cost is None else self.cost(facts, request)
 
+    def scratch_bytes(self, graph: Graph, request: Request) -> int:
+        """Host memory that a batch takes besides its rows, roughly and not too little."""
+        if self.scratch is not None:
+            return self.scratch(graph, request)
+        return 24 * graph.n_vertices * request.threads  # a queue and marks for each worker
+
+
+_priced: dict[tuple[str, str], tuple[Variant, ...]] = {}
 _registry: dict[str, Variant] = {}
 _discovered = False
 
@@ -215,6 +269,10 @@ def variant(
     predecessors: bool = False,
     dtypes: set[str] | frozenset[str] = frozenset({"int32", "int64", "float32", "float64"}),
     complexity: str = "",
+    cost: Cost | None = None,
+    scratch: Callable[[Graph, Request], int] | None = None,
+    parallel: bool = False,
+    tune: bool = False,
 ) -> Callable[[Solver], Solver]:
     """Register the decorated function as a variant; see :class:`Variant` for the fields."""
 
@@ -242,7 +300,12 @@ def variant(
             predecessors=predecessors,
             dtypes=frozenset(dtypes),
             complexity=complexity,
+            cost=cost,
+            scratch=scratch,
+            parallel=parallel,
+            tune=tune,
         )
+        _priced.clear()
         return run
 
     return register
@@ -281,6 +344,15 @@ def registered(identity: str) -> Variant | None:
     """The variant with this id, or None."""
     _discover()
     return _registry.get(identity)
+
+
+def priced(device: str, problem: str) -> tuple[Variant, ...]:
+    """The variants of a device that ``auto`` ranks for a problem: safe ones that state a cost."""
+    key = device, problem
+    if key not in _priced:
+        known = variants(device=device, problem=problem)
+        _priced[key] = tuple(v for v in known if v.cost is not None)
+    return _priced[key]
 
 
 def ideas() -> list[str]:

@@ -404,6 +404,10 @@ def test_auto_takes_lanes_for_small_worlds_and_single_searches_for_roads():
     b = np.concatenate([v[:, 1:].ravel(), v[1:].ravel()])
     grid = Graph.from_edges(a, b, rng.integers(1, 99, len(a)), directed=False)
     found = distances(grid, [0, 77] * 8, device="cpu", threads=1, stats=stats)
-    assert stats["engine"] != "lanes@cpu"
-    assert "source by source" in stats["reason"]
+    assert stats["engine"] == "worker_per_source@cpu"
     np.testing.assert_array_equal(found[:2], singles(grid, [0, 77]))
+    hops = grid.without_weights()
+    found = distances(hops, [0, 77] * 8, device="cpu", threads=2, stats=stats)
+    assert stats["engine"] == "breadth_first@cpu"
+    assert stats["reason"].startswith("source by source: ")
+    np.testing.assert_array_equal(found[:2], singles(hops, [0, 77]))

@@ -8,6 +8,7 @@ import pytest
 import nearfar
 from nearfar import Graph
 from nearfar.algorithms.near_far.options import TRAVERSALS, paper_delta
+from nearfar.cuda.device_graph import DEVICE_GRAPH
 from nearfar.errors import OptionError
 from nearfar.registry import Request, registered
 from tests import oracle
@@ -179,7 +180,7 @@ def test_wide_kernels_on_the_emulated_device(
     for method in CUDA:
         paths = nearfar.sssp(graph, 0, method=f"{method}@cuda")
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
-        assert graph.cache["cuda"][(0, True)].vertex_dtype == np.int64
+        assert DEVICE_GRAPH.get(graph, (0, True)).vertex_dtype == np.int64
 
 
 @pytest.mark.parametrize(

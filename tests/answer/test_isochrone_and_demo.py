@@ -188,16 +188,3 @@ def test_map_needs_coordinates_and_edges(tmp_path: Path) -> None:
     with pytest.raises(GraphError, match="nothing to draw"):
         draw_isochrones(nearfar.sssp(town(), 0, limit=0), tmp_path / "m.png")
     assert not (tmp_path / "m.png").exists()
-
-
-# ---- generated documentation --------------------------------------------------------------------
-
-
-def test_generated_pages_are_up_to_date() -> None:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "make_docs.py"), "--check"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr

@@ -14,15 +14,14 @@ import nearfar
 from nearfar import Graph
 from nearfar.choose import machine as choose_machine
 from nearfar.choose import ranking as choose
-from nearfar.choose.batch import cuda_batch_ranking
 from nearfar.choose.calibrate import calibrate
-from nearfar.choose.cpu import cpu_ranking
-from nearfar.choose.cuda import cuda_ranking
-from nearfar.choose.facts import degree_spread, estimated_hops, weight_spread
 from nearfar.choose.machine import CPU, H100, Machine, assumed
+from nearfar.choose.ranking import estimates
+from nearfar.cuda.device_graph import DEVICE_GRAPH
 from nearfar.errors import CacheError
 from nearfar.generators import generate
-from nearfar.registry import Request, variants
+from nearfar.graph.facts import degree_spread, estimated_hops, weight_spread
+from nearfar.registry import Request, priced, variants
 from nearfar.system.devices import runtime
 
 
@@ -44,16 +43,24 @@ def first(graph: Graph, **fields: object) -> str:
 
 def faster(graph: Graph, request: Request) -> str:
     """The device with the lower estimate, as if a GPU were here."""
-    cpu, cuda = cpu_ranking(graph, request)[0], cuda_ranking(graph, request)[0]
-    return "cpu" if cpu[1] < cuda[1] else "cuda"
+    cpu, cuda = (estimates(graph, request, device)[0] for device in ("cpu", "cuda"))
+    return "cpu" if cpu.seconds < cuda.seconds else "cuda"
+
+
+def seconds(graph: Graph, request: Request, device: str) -> dict[str, float]:
+    """Estimates by variant."""
+    return {choice.variant.id: choice.seconds for choice in estimates(graph, request, device)}
 
 
 # --- what is ranked -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("problem", ["sssp", "batch", "all_pairs"])
 @pytest.mark.parametrize("kind", ["weighted", "unweighted", "negative"])
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_every_variant_that_fits_is_ranked(kind: str, device: str) -> None:
+def test_every_kind_of_request_has_variants_that_state_a_cost(
+    kind: str, device: str, problem: str
+) -> None:
     graph = generate("uniform_random", vertices=60, degree=4)
     if kind == "unweighted":
         graph = graph.without_weights()
@@ -61,18 +68,51 @@ def test_every_variant_that_fits_is_ranked(kind: str, device: str) -> None:
         weights = graph.weights.copy()  # type: ignore[union-attr]
         weights[3] = -1
         graph = Graph(graph.indptr, graph.indices, weights)
-    request = Request(device=device)
-    ranked = cpu_ranking(graph, request) if device == "cpu" else cuda_ranking(graph, request)
-    fitting = {
-        v.id for v in variants(device=device, problem="sssp") if v.fits(graph, request) is True
-    }
-    names = [name for name, _, _ in ranked]
+    request = Request(device=device, problem=problem, n_sources=1 if problem == "sssp" else 60)  # type: ignore[arg-type]
+    ranked = estimates(graph, request, device)
+    assert ranked
+    names = [choice.variant.id for choice in ranked]
     assert len(set(names)) == len(names)
-    assert fitting <= set(names)
-    seconds = [cost for _, cost, _ in ranked]
-    assert seconds == sorted(seconds)
-    assert all(cost > 0 and np.isfinite(cost) for cost in seconds)
-    assert all(why for _, _, why in ranked)
+    assert set(names) <= {v.id for v in priced(device, problem)}
+    costs = [choice.seconds for choice in ranked]
+    assert costs == sorted(costs)
+    assert all(cost > 0 and np.isfinite(cost) for cost in costs)
+    assert all(choice.reason for choice in ranked)
+    accepting = {choice.variant.weights for choice in ranked}
+    assert "nonnegative" not in accepting or kind != "negative"
+    assert "unweighted" not in accepting or kind == "unweighted"
+
+
+def test_research_forms_are_never_chosen(grid: Graph) -> None:
+    unpriced = {v.id for v in variants() if v.cost is None}
+    assert {"dijkstra_fibonacci_heap@cpu", "crauser_fused@cuda", "bellman_ford@cpu"} <= unpriced
+    found = choose.explain(grid, device="cpu", threads=1)
+    assert not unpriced & {choice.variant.id for choice in found.ranking}
+    assert found.others["dijkstra_fibonacci_heap@cpu"] == "never chosen: a research form"
+    assert found.others["goldberg_radzik@cpu"] == "never chosen for such a graph and request"
+
+
+def test_one_search_of_a_dense_matrix_reads_it_in_place() -> None:
+    dense = generate("uniform_random", vertices=2000, degree=300).astype(np.float64)
+    assert first(dense, device="cpu", threads=1) == "delta_stepping@cpu"
+    assert first(dense, device="cpu", threads=1, once=True) == "dijkstra_radix_heap@cpu"
+    nearfar.sssp(dense, 0, method="delta_stepping@cpu")  # lays out the edges
+    dense.cache.pop("choices")
+    assert first(dense, device="cpu", threads=1, once=True) == "delta_stepping@cpu"
+
+
+def test_large_batches_may_run_source_by_source() -> None:
+    hubs = generate("kronecker", scale=16).without_weights()
+    many = {"problem": "batch", "n_sources": 64, "device": "cpu", "threads": 2}
+    assert first(hubs, **many) == "breadth_first@cpu"
+    assert choose.rank(hubs, Request(**many))[0].reason.startswith("source by source: ")  # type: ignore[arg-type]
+    few = Request(**many, targets=np.arange(5))  # type: ignore[arg-type]
+    assert choose.best(hubs, few)[0].id != "breadth_first@cpu"
+    hops = np.ones(hubs.n_edges, dtype=np.int32)
+    hops[0] = -1
+    negative = Graph(hubs.indptr, hubs.indices, hops)
+    ranked = estimates(negative, Request(**many), "cpu")  # type: ignore[arg-type]
+    assert all("batch" in choice.variant.problems for choice in ranked)
 
 
 def test_explain_gives_each_variant_one_place_or_one_reason(grid: Graph) -> None:
@@ -160,11 +200,11 @@ def test_a_worker_is_priced_by_the_queue_that_it_takes(
     family: str, size: dict[str, int], queue: str
 ) -> None:
     graph = generate(family, **size)
-    single = {name: cost for name, cost, _ in cpu_ranking(graph, Request())}
+    single = seconds(graph, Request(), "cpu")
     many = Request(problem="batch", n_sources=100)
-    batch = {name: cost for name, cost, _ in cpu_ranking(graph, many)}
+    batch = seconds(graph, many, "cpu")
     assert 0.9 < batch["worker_per_source@cpu"] / 100 / single[queue] < 1.6
-    shared = {name: cost for name, cost, _ in cpu_ranking(graph, replace(many, threads=2))}
+    shared = seconds(graph, replace(many, threads=2), "cpu")
     ratio = batch["worker_per_source@cpu"] / shared["worker_per_source@cpu"]
     assert ratio == pytest.approx(2)
 
@@ -210,41 +250,39 @@ def test_a_graph_on_the_host_is_worth_moving_only_when_large() -> None:
     assert faster(large, request) == "cuda"
     with assumed("cuda", replace(H100, transfer=1e8)):  # a slow bus
         assert faster(large, request) == "cpu"
-        large.cache["cuda"] = object()  # once it is there, only distances travel
+        DEVICE_GRAPH.put(large, object())  # once it is there, only distances travel
         assert faster(large, request) == "cuda"
-        del large.cache["cuda"]
+        DEVICE_GRAPH.drop(large)
 
 
 def test_transfer_is_in_the_estimate_and_in_the_reason(grid: Graph) -> None:
-    cold = dict((name, cost) for name, cost, _ in cuda_ranking(grid, Request()))
-    why = cuda_ranking(grid, Request())[0][2]
-    assert "to bring there" in why
-    grid.cache["cuda"] = object()
-    ranked = cuda_ranking(grid, Request())
+    cold = seconds(grid, Request(), "cuda")
+    assert "to bring there" in estimates(grid, Request(), "cuda")[0].reason
+    DEVICE_GRAPH.put(grid, object())
+    ranked = estimates(grid, Request(), "cuda")
     moved = (8 * grid.n_edges + 8 * grid.n_vertices) / H100.transfer
-    for name, cost, _ in ranked:
-        assert cold[name] - cost == pytest.approx(moved, rel=1e-6)
-    assert "on the device" in ranked[0][2]
+    for choice in ranked:
+        assert cold[choice.variant.id] - choice.seconds == pytest.approx(moved, rel=1e-6)
+    assert "on the device" in ranked[0].reason
 
 
 def test_many_sources_pay_for_the_move() -> None:
     graph = generate("uniform_random", vertices=1000, degree=8)
     assert faster(graph, Request(threads=2)) == "cpu"
     many = Request(problem="batch", n_sources=4096, threads=2)
-    cpu, cuda = cpu_ranking(graph, many)[0], cuda_batch_ranking(graph, many)[0]
-    assert cuda[1] < cpu[1]
+    assert faster(graph, many) == "cuda"
 
 
 def test_a_batch_pays_what_was_measured_of_the_bus() -> None:
     graph = generate("uniform_random", vertices=1000, degree=8)
     many = Request(problem="batch", n_sources=64)
     moved = 8 * graph.n_edges + 8 * graph.n_vertices + 64 * graph.n_vertices * 4
-    usual = dict((name, cost) for name, cost, _ in cuda_batch_ranking(graph, many))
+    usual = seconds(graph, many, "cuda")
     with assumed("cuda", replace(H100, transfer=1e9)):
-        for name, cost, _ in cuda_batch_ranking(graph, many):
+        for name, cost in seconds(graph, many, "cuda").items():
             assert cost - usual[name] == pytest.approx(moved / 1e9 - moved / H100.transfer)
-    graph.cache["cuda"] = object()
-    there = dict((name, cost) for name, cost, _ in cuda_batch_ranking(graph, many))
+    DEVICE_GRAPH.put(graph, object())
+    there = seconds(graph, many, "cuda")
     assert there["lanes@cuda"] < usual["lanes@cuda"]
 
 
@@ -267,7 +305,7 @@ def test_a_graph_larger_than_the_device_stays_on_the_host(
     with assumed("cpu", slow):
         assert first(graph, device="auto").endswith("@cuda")
         monkeypatch.setattr(runtime, "device", lambda: tiny)
-        graph.cache.clear()
+        graph.forget()
         assert first(graph, device="auto").endswith("@cpu")
 
 
@@ -293,7 +331,7 @@ def test_calibration_is_kept_and_read(own_cache: Path, grid: Graph) -> None:
     )
     assert steps == [0, 0.25, 0.5, 0.75]
     assert choose_machine.machine("cpu") == found
-    assert {v.id for v in variants(device="cpu")} == set(found.factors)
+    assert {v.id for v in variants(device="cpu") if v.cost is not None} == set(found.factors)
     assert all(0 < factor < 1e4 for factor in found.factors.values())
     content = json.loads((own_cache / "machine.json").read_text())
     assert content["format"] == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import subprocess
@@ -28,6 +29,14 @@ def test_broken_file_names_file_and_line(tmp_path: Path) -> None:
     file.write_text("p sp 3 2\na 1 2 4\na 1 9 1\n")
     message = fail(Exit.BAD_INPUT, "sssp", file, 0)
     assert "bad.gr, line 3" in message
+
+
+def test_content_that_unpacks_to_too_much(tmp_path: Path) -> None:
+    file = tmp_path / "g.gr.gz"
+    file.write_bytes(gzip.compress(b"p sp 2 1\n" + b"c" * 10**6 + b"\na 1 2 5\n"))
+    message = fail(Exit.BAD_INPUT, "info", file, "--read-option", "max_unpacked=1e5")
+    assert "--read-option max_unpacked=BYTES" in message
+    succeed("info", file, "--read-option", "max_unpacked=1e7")
 
 
 @pytest.mark.parametrize(

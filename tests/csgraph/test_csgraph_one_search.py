@@ -13,6 +13,7 @@ import nearfar
 import nearfar.csgraph as ours
 from nearfar.csgraph.one_search import search_once
 from nearfar.csgraph.rows import Engine
+from nearfar.graph.graph import NARROW_VIEW
 from tests.csgraph.test_csgraph import assert_tree, random_matrix
 
 
@@ -130,7 +131,7 @@ def test_delta_stepping_in_long_rows_of_small_weights(kind: str, method: str) ->
         paths = nearfar.sssp(graph, 7, method=method)
         np.testing.assert_array_equal(paths.distances, expected.distances)
         nearfar.verify(graph, paths)
-    assert (graph.cache["narrow_view"] is None) == (kind == "long")
+    assert (NARROW_VIEW.get(graph) is None) == (kind == "long")
     arrays = graph.indptr.nbytes + graph.indices.nbytes + graph.effective_weights.nbytes
     beside = {"byte": 1, "short": 2, "long": 8}[kind]
     assert beside * graph.n_edges <= graph.nbytes - arrays < (beside + 1) * graph.n_edges

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nearfar.lab import checkout
+from nearfar.lab.pages import __main__ as generator
+from nearfar.lab.pages import cpu_engine, gpu_engine, readme, reproduction
 from nearfar.registry import variants
-from tests.loading import load_program
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = ROOT / "scripts"
 PAGES = sorted(
     [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), ROOT / "benchmarks" / "README.md"]
 )
@@ -69,20 +66,44 @@ def test_every_picture_is_shown() -> None:
     assert [file.name for file in pictures if f"images/{file.name}" not in text] == []
 
 
-@pytest.mark.parametrize(
-    "script",
-    ["make_speed.py", "make_index.py", "make_methods.py", "make_docs.py", "make_reproduction.py"],
-)
-def test_generated_documentation_is_fresh(script: str) -> None:
-    path = SCRIPTS / script
-    done = subprocess.run(
-        [sys.executable, str(path), "--check"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "COLUMNS": "100"},
-    )
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize("where", generator.makers())
+def test_generated_documentation_is_fresh(where: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status = generator.main(["--check", Path(where).stem])
+    assert (status, capsys.readouterr().err) == (0, "")
+
+
+def test_pictures_of_the_reproduction_are_those_of_its_pages() -> None:
+    texts = [page.read_text(encoding="utf-8") for page in (ROOT / reproduction.FOLDER).glob("*.md")]
+    assert reproduction.wrong_pictures(reproduction.shown(texts)) == []
+    name = "martin-2009-cpu-figure-6.png"
+    wrong = reproduction.wrong_pictures(reproduction.shown(texts) ^ {name, "new.png"})
+    folder = f"{reproduction.FOLDER}/images"
+    assert wrong == [f"{folder}/{name} is on no page", f"{folder}/new.png is missing"]
+
+
+def test_a_stale_page_is_told_and_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "docs" / "reference" / "command-line.md"
+    page.parent.mkdir(parents=True)
+    (tmp_path / "benchmarks").mkdir()
+    page.write_text("old")
+    monkeypatch.setattr(checkout, "ROOT", tmp_path)
+    assert generator.main(["--check", "command-line"]) == 1
+    assert "docs/reference/command-line.md is out of date" in capsys.readouterr().err
+    assert generator.main(["command-line"]) == 0
+    assert page.read_text() == (ROOT / "docs" / "reference" / "command-line.md").read_text()
+    with pytest.raises(SystemExit):
+        generator.main(["no-page"])
+    assert "no generated page 'no-page'" in capsys.readouterr().err
+
+
+def test_outside_a_checkout_the_generator_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(checkout, "ROOT", tmp_path)
+    assert generator.main([]) == 2
+    assert "no docs and no benchmarks" in capsys.readouterr().err
 
 
 def test_every_paper_has_a_citation() -> None:
@@ -118,7 +139,7 @@ def test_every_environment_variable_is_in_the_reference() -> None:
     page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([A-Z][A-Z_]+)(?:=\S+)?`", page))
     # How one test hands a result to another process of its own.
-    inner = {"NEARFAR_SUITE_REPORT", "NEARFAR_GPU_OUTCOMES", "PYTHONPATH"}
+    inner = {"NEARFAR_SUITE_REPORT", "NEARFAR_GPU_OUTCOMES", "PATH", "PYTHONPATH"}
     assert variables_read() - inner - named == set()
     # The notebook reads two, NetworkX, CUDA and a loop over names the others.
     elsewhere = {"NETWORKX_BACKEND_PRIORITY", "CUDA_PATH", "CUDA_HOME"}
@@ -142,11 +163,12 @@ def test_every_dependency_has_its_reason() -> None:
 def test_every_real_graph_is_in_the_reference() -> None:
     page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
     from nearfar.lab.bench.suite import SUITE
-    from nearfar.lab.experiments import johnson_apsp, ortega_graphs
+    from nearfar.lab.experiments.johnson_apsp import graphs as johnson
+    from nearfar.lab.experiments.ortega_arranz_2015 import graphs as ortega
 
     files = [graph.file for graph in SUITE.values() if graph.file]
-    files += [file for _, file in ortega_graphs._FILES.values()]
-    files += [f"snap-johnson/{name}.txt.xz" for name, _, _ in johnson_apsp.GRAPHS.values() if name]
+    files += [file for _, file in ortega._FILES.values()]
+    files += [f"snap-johnson/{name}.txt.xz" for name, _, _ in johnson.GRAPHS.values() if name]
     for file in files:
         folder, name = Path(file).parts
         stem = name.split(".")[0]
@@ -190,24 +212,20 @@ def peer_document() -> dict[str, Any]:
     return document([run], environment(), {})
 
 
-def test_peers_table_follows_the_measurement(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tables = load_program("scripts", "speed_tables")
-    monkeypatch.setattr(tables, "RESULTS", tmp_path)
-    assert "nearfar bench peers" in tables.peers()
-    (tmp_path / "peers.json").write_text(json.dumps(peer_document()))
-    row = next(line for line in tables.peers().splitlines() if line.startswith("| toy"))
+def test_peers_table_follows_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    held: dict[str, Any] = {}
+    monkeypatch.setattr(readme, "results", held.get)
+    assert "nearfar bench peers" in readme.peers()
+    held["peers.json"] = peer_document()
+    row = next(line for line in readme.peers().splitlines() if line.startswith("| toy"))
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells[1:] == ["20.0", "10.0 igraph", "4.00", "2.00", "2.50x", "5.00x"]
 
 
-def test_gpu_table_of_the_readme_follows_the_experiment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tables = load_program("scripts", "speed_tables")
-    monkeypatch.setattr(tables, "RESULTS", tmp_path)
-    assert "nearfar experiment beyond" in tables.gpu_beside_its_host()
+def test_gpu_table_of_the_readme_follows_the_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
+    held: dict[str, Any] = {}
+    monkeypatch.setattr(readme, "results", held.get)
+    assert "nearfar experiment beyond" in readme.gpu_beside_its_host()
     seconds = {"nearfar, 1 core": 0.008, "nearfar, 4 cores": 0.004, "nearfar, GPU": 0.001}
     cases = {k: {"median_seconds": v, "wrong_runs": 0} for k, v in seconds.items()}
     peers = {"results": [{"name": "scipy", "median_seconds": 0.05}, {"name": "igraph"}]}
@@ -221,41 +239,34 @@ def test_gpu_table_of_the_readme_follows_the_experiment(
         "commit": "0123456789abcdef",
     }
     kept = {"tasks": [task], "environments": [where], "settings": {"rounds": 5}}
-    (tmp_path / "beyond-cuda.json").write_text(json.dumps(kept))
-    text = tables.gpu_beside_its_host()
+    held["beyond-cuda.json"] = kept
+    text = readme.gpu_beside_its_host()
     head = "| graph | SciPy | 1 core | 4 cores | GPU | over SciPy | over our cores |"
     assert head in text
     assert "| toy: 10 vertices, 20 edges | 50.0 | 8.00 | 4.00 | 1.00 | 50x | 4.0x |" in text
     assert "every answer bit for bit a proven one" in text
     cases["nearfar, GPU"]["wrong_runs"] = 2
-    (tmp_path / "beyond-cuda.json").write_text(json.dumps(kept))
-    assert "2 wrong answers" in tables.gpu_beside_its_host()
+    assert "2 wrong answers" in readme.gpu_beside_its_host()
 
 
-def test_sentences_on_the_cpu_follow_the_measurement(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = load_program("scripts", "cpu_tables")
-    monkeypatch.setitem(made.cpu_beside_peers.__globals__, "results", lambda _: peer_document())
-    monkeypatch.setitem(made.cpu_beside_peers.__globals__, "TWO_ASKED", ("toy",))
-    text = made.cpu_beside_peers()
+def test_sentences_on_the_cpu_follow_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu_engine, "results", lambda _: peer_document())
+    text = cpu_engine.cpu_beside_peers()
     assert "One thread is 2.5 (toy) to 2.5 (toy) times" in text
-    assert "Missed on toy." in text
+    assert "Two threads are 5.0 (toy) to 5.0 (toy) times" in text
     assert "A second thread makes a solve 2.0 (toy)" in text
 
 
-def test_flagship_table_says_what_was_missed() -> None:
-    tables = load_program("scripts", "speed_tables")
+def test_flagship_table_stands_beside_the_best_peer() -> None:
     row = {"options": {}, "median_ms": 3.0}
-    graph = {"graph": "g", "n": 5, "m": 6, "rows": [row], "best_peer_ms": 6.0, "target_ms": 2.0}
-    text = tables.flagship_table({"results": [graph, {**graph, "target_ms": 3.0}]})
-    assert "| g: 5 vertices, 6 edges | 3.00 | 6.00 | 2.0x | 2.00 | missed by 50% |" in text
-    assert text.count("| reached |") == 1
+    graph = {"graph": "g", "n": 5, "m": 6, "rows": [row], "best_peer_ms": 6.0}
+    text = gpu_engine.flagship_table({"results": [graph, {**graph, "best_peer_ms": None}]})
+    assert "| g: 5 vertices, 6 edges | 3.00 | 6.00 | 2.0x |" in text
+    assert "| g: 5 vertices, 6 edges | 3.00 | not run | - |" in text
 
 
 def test_a_page_without_its_block_is_refused() -> None:
-    script = load_program("scripts", "make_speed")
     with pytest.raises(SystemExit, match="must have the block"):
-        script.filled("no block here", {"speed": str}, "page.md")
-    page = "a <!-- speed: generated by scripts/make_speed.py -->old<!-- /speed --> b"
-    assert "old" not in script.filled(page, {"speed": lambda: "new"}, "page.md")
+        generator.filled("no block here", {"speed": str}, "page.md")
+    page = "a <!-- speed: generated by python -m nearfar.lab.pages -->old<!-- /speed --> b"
+    assert "old" not in generator.filled(page, {"speed": lambda: "new"}, "page.md")

@@ -14,9 +14,8 @@ import pytest
 import nearfar
 from nearfar import errors
 from nearfar.generators import GENERATORS
-from tests.loading import load_program
+from nearfar.lab.pages import python_reference as reference
 
-reference = load_program("scripts", "python_reference")
 MODULES = (
     "choose.calibrate",
     "choose.ranking",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import json
+import os
 import random
 import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +15,8 @@ import numpy as np
 import pytest
 
 from nearfar import Graph
-from nearfar.errors import GraphFormatError, NearfarError
-from nearfar.formats import formats, read, write
+from nearfar.errors import GraphFormatError, NearfarError, OutOfMemoryError
+from nearfar.formats import formats, native, read, write
 from nearfar.formats.compression import COMPRESSIONS
 from nearfar.formats.movingai import read_scenarios
 
@@ -53,16 +56,35 @@ BROKEN: list[tuple[str, str, int | None, str]] = [
     (".txt", f"0 1\n1 {2**63}\n", 2, "does not fit 64 bits"),
     (".txt", "5\n", 1, "1 field"),
     (".el", "0 1\n-1 2\n", None, "negative"),
-    (".mtx", "%%MatrixMarket matrix coordinate real general\n% no sizes\n", None, "no size line"),
-    (".mtx", MM + "2 3 1\n1 1 1\n", None, "square"),
-    (".mtx", MM + "2 2 1\n1 3 1\n", 3, "not a valid Matrix Market"),
-    (".mtx", MM + "2 2 2\n1 2 1\n", None, "not a valid Matrix Market"),
-    (".mtx", MM + "2 2 1\n1 2 x\n", 3, "not a valid Matrix Market"),
+    (".mtx", MM + "% no sizes\n", 3, "no size line"),
+    (".mtx", MM + "2 3 1\n1 1 1\n", 2, "square"),
+    (".mtx", MM + "2 2 1\n1 3 1\n", 3, "column 3 is outside 1 to 2"),
+    (".mtx", MM + "2 2 1\n0 1 1\n", 3, "row 0 is outside 1 to 2"),
+    (".mtx", MM + "2 2 2\n1 2 1\n", 2, "promises 2 entries, but the file has 1"),
+    (".mtx", MM + "2 2 1\n\n1 2 1\n\n2 1 1\n", 6, "more entries than the 1"),
+    (".mtx", MM + "2 2 1\n1 2 x\n", 3, "value 'x' is not a number"),
+    (".mtx", MM + "2 2 1\n1 2\n", 3, "ends before the value"),
     (".mtx", MM + "2 2 1\n1 2 nan\n", 3, "not a finite number"),
-    (".mtx", MM + "2 2 99999999\n1 2 1\n", 2, "99999999 entries"),
-    (".mtx", MM + "99999999 99999999 1\n1 2 1\n", 2, "99999999 vertices"),
+    (".mtx", MM + "2 2 99999999\n1 2 1\n", 2, "promises 99999999 edges"),
+    (".mtx", MM + "99999999 99999999 1\n1 2 1\n", 2, "promises 99999999 vertices"),
+    (".mtx", MM + "-1 -1 0\n", 2, "negative"),
+    (".mtx", MM + "2 2\n", 2, "ends before the number of entries"),
+    (".mtx", MM + "2 2 1 1\n1 2 1\n", 2, "unexpected '1'"),
     (".mtx", MM.replace("real", "complex") + "2 2 1\n1 2 1 1\n", 1, "complex"),
+    (".mtx", MM.replace("real", "text") + "2 2 1\n1 2 1\n", 1, "field 'text'"),
+    (".mtx", MM.replace("general", "hermitian") + "2 2 1\n1 2 1\n", 1, "hermitian"),
+    (".mtx", MM.replace("general", "skew-symmetric") + "2 2 1\n2 2 1\n", 3, "diagonal"),
+    (".mtx", MM.replace("coordinate", "array") + "2 2\n1\n2\n3\n", 2, "promises 4 entries"),
+    (".mtx", MM.replace("real", "pattern") + "2 2 1\n1 2 1\n", 3, "unexpected '1'"),
     (".mtx", "2 2 1\n1 2 1\n", 1, "%%MatrixMarket"),
+    # SciPy's reader left the process with SIGSEGV on these ...
+    (".mtx", MM + "3 3 2\n1 2 1.0\n2 3 1.0x", 4, "value '1.0x' is not a number"),
+    (".mtx", MM + "3 3 2\n1 2 1.0\n2 3 1.0\0", 4, "value '1.0?' is not a number"),
+    (".mtx", MM + "3 3 2\n1 2 1.0\n2 \0003 1.0\n", 4, "column '?3' is not an integer"),
+    # ... and read these as something else.
+    (".mtx", MM.replace("real", "integer") + "2 2 1\n1 2 1.5\n", 3, "'1.5' is not an integer"),
+    (".mtx", MM + "2 2 1\n1 2 1.0x\n", 3, "value '1.0x' is not a number"),
+    (".mtx", MM + "2 2 1\n1 2 1.0 7\n", 3, "unexpected '7'"),
     (".graph", "% c\n\n", 3, "no header"),
     (".graph", "3 1\n2\n1\n", 4, "after 2 of 3 vertex lines"),
     (".graph", "2 1\n2\n1\n1\n", 4, "more vertex lines"),
@@ -241,12 +263,108 @@ def test_native_header_faults(tmp_path: Path) -> None:
             read(path)
 
 
+def container(header: object, arrays: bytes = b"", prefix: int = 24) -> bytes:
+    """A container with any header and the right checksum."""
+    raw = header if isinstance(header, bytes) else json.dumps(header).encode()
+    raw = raw.ljust(-(-(prefix + len(raw)) // 64) * 64 - prefix)
+    return struct.pack("<8sIIII", b"NEARFAR\n", 1, len(raw), zlib.crc32(raw), 0) + raw + arrays
+
+
+_ENTRY = {"name": "indptr", "dtype": "<i4", "offset": 256, "length": 1}
+
+
+@pytest.mark.parametrize("verify", [None, True, False])
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"[" * 100_000,
+        b'{"arrays": ' + b"[" * 100_000,
+        b'{"arrays": [], "file_size": Infinity}',
+        b'{"arrays": [], "file_size": -Infinity}',
+        b"\xff\xfe",
+        [],
+        {},
+        {"arrays": {}},
+        {"arrays": [1]},
+        {"arrays": [[]]},
+        {"arrays": [{}]},
+        {"arrays": [{**_ENTRY, "name": ["indptr"]}]},
+        {"arrays": [{**_ENTRY, "dtype": {}}]},
+        {"arrays": [{**_ENTRY, "dtype": "O"}], "file_size": 256},
+        {"arrays": [{**_ENTRY, "offset": float("inf")}]},
+        {"arrays": [{**_ENTRY, "offset": 1e300}]},
+        {"arrays": [{**_ENTRY, "offset": -64}], "file_size": 192},
+        {"arrays": [{**_ENTRY, "offset": 10**40}], "file_size": 192},
+        {"arrays": [{**_ENTRY, "length": -1}], "file_size": 192},
+        {"arrays": [{**_ENTRY, "length": 2**62}], "file_size": 192},
+        {"arrays": [{**_ENTRY, "length": True}], "file_size": 192},
+        {"arrays": [], "file_size": 64},
+    ],
+    ids=lambda header: repr(header)[:40],
+)
+def test_crafted_container_headers(header: object, verify: bool | None, tmp_path: Path) -> None:
+    """The right checksum over a header that no writer writes."""
+    path = tmp_path / "g.nfg"
+    path.write_bytes(container(header))
+    with pytest.raises(GraphFormatError, match=r"header|file has|inside the file|do not hold"):
+        read(path, verify=verify)
+
+
+def test_a_large_container_is_checked_too(tmp_path: Path, monkeypatch: Any) -> None:
+    """One index out of range in a file above 256 MiB ended the process with SIGSEGV."""
+    path = tmp_path / "g.nfg"
+    rng = np.random.default_rng(1)
+    graph = Graph.from_edges(*rng.integers(0, 99, (2, 999)), rng.random(999), n_vertices=99)
+    write(graph, path)
+    whole = path.read_bytes()
+    header = json.loads(whole[24 : 24 + int.from_bytes(whole[12:16], "little")])
+    place = {entry["name"]: entry["offset"] for entry in header["arrays"]}
+    monkeypatch.setattr(native, "VERIFY_BELOW", 0)
+    for name, value, message in [
+        ("indices", struct.pack("<i", 2**31 - 1), "edge 5 goes to 2147483647"),
+        ("indices", struct.pack("<i", -7), "edge 5 goes to -7"),
+        ("indptr", struct.pack("<i", 2**30), r"indptr\[\d\] is"),
+        ("weights", struct.pack("<d", np.nan)[-4:], "weights must be finite"),
+    ]:
+        at = place[name] + (5 * 8 + 4 if name == "weights" else 20)
+        path.write_bytes(whole[:at] + value + whole[at + 4 :])
+        with pytest.raises(GraphFormatError, match=message):
+            read(path)
+
+
+def test_a_container_that_shrinks_after_it_was_read(tmp_path: Path) -> None:
+    """A solve on it was SIGBUS; up to 256 MiB the graph no longer depends on the file."""
+    path = tmp_path / "g.nfg"
+    rng = np.random.default_rng(1)
+    graph = Graph.from_edges(*rng.integers(0, 9999, (2, 99_999)), n_vertices=9999)
+    write(graph, path)
+    found = read(path)
+    os.truncate(path, 100)
+    assert np.array_equal(found.indices, graph.indices)
+    with pytest.raises(GraphFormatError, match="ends inside its header"):
+        read(path)
+
+
+def test_names_that_would_fill_the_memory(tmp_path: Path, monkeypatch: Any) -> None:
+    """Each of a million names would take the room of the longest one."""
+    monkeypatch.setattr("nearfar.formats.files.free_memory", lambda: 1 << 27)
+    path = tmp_path / "g.txt"
+    path.write_text("x" * 100_000 + " y\n" + "".join(f"v{i} y\n" for i in range(1000)))
+    with pytest.raises(OutOfMemoryError, match="the longest one"):
+        read(path)
+
+
 def test_scenario_faults(tmp_path: Path) -> None:
     path = tmp_path / "g.scen"
     path.write_text("version 1\n0\tmap\t4\t4\t0\t0\t1\t1\n")
     with pytest.raises(GraphFormatError, match="8 fields") as caught:
         read_scenarios(path)
     assert caught.value.line == 2
+    for wrong in ("nan", "1.5", "-1", "99999999999"):  # nan became the cell -2**63
+        path.write_text(f"version 1\n\n0\tmap\t4\t4\t0\t{wrong}\t1\t1\t1.4\n")
+        with pytest.raises(GraphFormatError, match=f"'{wrong}' is not a number") as caught:
+            read_scenarios(path)
+        assert caught.value.line == 3
     path.write_text("0\tmap\t4\t4\t0\t0\t1\t1\t1.4\n")
     with pytest.raises(GraphFormatError, match="version"):
         read_scenarios(path)

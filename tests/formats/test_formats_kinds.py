@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.io
 
 from nearfar import Graph
 from nearfar.errors import GraphFormatError
@@ -16,8 +18,9 @@ from tests.formats.test_formats import assert_same
 
 
 class TestNative:
-    def test_a_large_file_opens_without_being_read(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("verify", [None, False])
+    def test_a_large_file_is_mapped(
+        self, verify: bool | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         from nearfar.formats import native
 
@@ -27,7 +30,7 @@ class TestNative:
         )
         write(graph, tmp_path / "g.nfg")
         monkeypatch.setattr(native, "VERIFY_BELOW", 0)
-        found = read(tmp_path / "g.nfg")
+        found = read(tmp_path / "g.nfg", verify=verify)
         base: Any = found.indices
         while base.base is not None and not isinstance(base, np.memmap):
             base = base.base
@@ -116,3 +119,81 @@ def test_matrix_market_kinds(tmp_path: Path) -> None:
     assert dense.to_scipy().toarray().tolist() == [[0, 2.5], [1.5, 0]]
     path.write_text("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n")
     assert not read(path).is_weighted
+
+
+@pytest.mark.parametrize(
+    ("layout", "field", "symmetry"),
+    [
+        kind
+        for kind in itertools.product(
+            ("coordinate", "array"),
+            ("real", "integer", "pattern"),
+            ("general", "symmetric", "skew-symmetric"),
+        )
+        if kind[1] != "pattern" or (kind[0] == "coordinate" and kind[2] != "skew-symmetric")
+    ],
+)
+def test_matrix_market_is_what_scipy_reads(
+    layout: str, field: str, symmetry: str, tmp_path: Path
+) -> None:
+    """SciPy's reader is the independent one; ours replaced it because it crashed on bad bytes."""
+    rng = np.random.default_rng(7)
+    n = 60
+    dense = np.round(rng.standard_normal((n, n)) * 20, 0 if field == "integer" else 2)
+    dense *= rng.random((n, n)) < 0.2
+    if symmetry != "general":
+        sign = 1 if symmetry == "symmetric" else -1
+        dense = np.tril(dense, -1 if sign < 0 else 0)
+        dense = dense + sign * np.tril(dense, -1).T
+    ends = np.argwhere(dense if symmetry == "general" else np.tril(dense)) + 1
+    kept = [tuple(map(int, pair)) for pair in ends]
+    if layout == "array":
+        corner = {"general": n, "symmetric": 0, "skew-symmetric": -1}[symmetry]
+        below = np.tril(np.ones((n, n), dtype=bool), corner)
+        lines = [f"{v:g}" for v in dense.T[below.T]]
+        sizes = f"{n} {n}"
+    else:
+        values = [f" {dense[i - 1, j - 1]:g}" for i, j in kept]
+        tails = [""] * len(kept) if field == "pattern" else values
+        lines = [f"{i}\t{j}{tail}" for (i, j), tail in zip(kept, tails, strict=True)]
+        sizes = f" {n} {n} {len(kept)}"
+    path = tmp_path / "m.mtx"
+    path.write_text(
+        f"%%MatrixMarket MATRIX {layout} {field} {symmetry}\n% note\n\n{sizes}\n"
+        + "\r\n".join(lines)
+    )
+    graph = read(path)
+    found = scipy.io.mmread(path, spmatrix=False)
+    want = found.toarray() if layout == "coordinate" else found
+    assert np.array_equal(graph.to_scipy().toarray(), want)
+    assert np.array_equal(want, dense != 0 if field == "pattern" else dense)
+    assert graph.directed == (symmetry != "symmetric")
+    assert graph.is_weighted == (field != "pattern")
+    if field != "pattern":
+        assert graph.weight_dtype == (np.int32 if field == "integer" else np.float64)
+    arcs = read(path, directed=True)
+    assert arcs.directed
+    assert np.array_equal(arcs.to_scipy().toarray(), want)
+
+
+def test_matrix_market_of_many_blocks(tmp_path: Path) -> None:
+    """Blocks of a megabyte are parsed apart: entries and line numbers are those of the file."""
+    rng = np.random.default_rng(3)
+    n, m = 1000, 300_000
+    rows, columns = rng.integers(1, n + 1, (2, m))
+    values = rng.integers(-(2**40), 2**40, m)
+    path = tmp_path / "m.mtx"
+    lines = [f"{i} {j} {v}" for i, j, v in zip(rows, columns, values, strict=True)]
+    lines[::1000] = [line + "\n" for line in lines[::1000]]  # an empty line after it
+    head = f"%%MatrixMarket matrix coordinate integer general\n{n} {n} {m}\n"
+    path.write_text(head + "\n".join(lines) + "\n")
+    assert path.stat().st_size > 4 << 20
+    graph = read(path)
+    want = Graph.from_edges(rows - 1, columns - 1, values, n_vertices=n)
+    assert graph.digest() == want.digest()
+    for wrong in (250_500, 200_500):  # the first of two in the file is told
+        lines[wrong] += "?"
+    path.write_text(head + "\n".join(lines) + "\n")
+    with pytest.raises(GraphFormatError, match="is not an integer") as found:
+        read(path)
+    assert found.value.line == 3 + 200_500 + 201

@@ -146,7 +146,7 @@ def test_no_column_of_numbers_is_dropped_silently(make) -> None:
     ends = {"source": ["x", "y"], "target": ["y", "z"]}
     assert Graph.from_dataframe(make({**ends, "weight": [1, 2]})).weights.tolist() == [1, 2]
     table = make({**ends, "km": [1.5, 2.0], "note": ["p", "q"]})
-    with pytest.raises(GraphError, match="numbers in 'km': choose with weight='km'"):
+    with pytest.raises(GraphError, match="numbers in km: choose with weight='km'"):
         Graph.from_dataframe(table)
     with pytest.raises(GraphError, match=r"no column 'kms'; did you mean 'km'\?"):
         Graph.from_dataframe(table, weight="kms")
@@ -159,7 +159,7 @@ def test_no_attribute_of_numbers_is_dropped_silently() -> None:
     h = nx.Graph()
     h.add_edge("a", "b", length=3.5, kind="road")
     h.add_edge("b", "c", length=1.5, kind="path")
-    with pytest.raises(GraphError, match="numbers in 'length': choose with weight='length'"):
+    with pytest.raises(GraphError, match="numbers in length: choose with weight='length'"):
         Graph.from_networkx(h)
     with pytest.raises(GraphError, match=r"no edge attribute 'lenght'; did you mean 'length'\?"):
         Graph.from_networkx(h, weight="lenght")

@@ -143,7 +143,7 @@ def test_consecutive_names_take_no_memory() -> None:
         0,
         2**16 - 1,
     ]
-    assert "index_of_name" not in graph.cache
+    assert "_index_by_name" not in graph.__dict__
     assert pickle.loads(pickle.dumps(graph)).vertex_names == names
     for bad in (0, 2**16 + 1, [1, 0], np.array([2**16 + 1]), np.array([2**63], dtype=np.uint64)):
         with pytest.raises(VertexError, match="give 1 to 65536"):

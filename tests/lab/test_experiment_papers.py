@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,22 +10,22 @@ import pytest
 
 from nearfar import Graph, generate, sssp
 from nearfar.errors import MissingDependencyError
+from nearfar.lab import checkout
 from nearfar.lab.bench.cases import proven
-from nearfar.lab.experiments import run
-from nearfar.lab.experiments.davidson_2014 import EXPERIMENT as DAVIDSON
-from nearfar.lab.experiments.davidson_2014 import METHODS
-from nearfar.lab.experiments.davidson_graphs import GRAPHS, source_of
-from nearfar.lab.experiments.davidson_tables import TABLE_III, summary
+from nearfar.lab.experiments import keep, run
+from nearfar.lab.experiments.beyond.roofline import bytes_once
+from nearfar.lab.experiments.davidson_2014.graphs import GRAPHS, source_of
+from nearfar.lab.experiments.davidson_2014.run import EXPERIMENT as DAVIDSON
+from nearfar.lab.experiments.davidson_2014.run import METHODS
+from nearfar.lab.experiments.davidson_2014.tables import TABLE_III, summary
 from nearfar.lab.experiments.experiment import Done, Settings
-from nearfar.lab.experiments.johnson_apsp import EXPERIMENT as JOHNSON
-from nearfar.lab.experiments.johnson_apsp import GRAPHS as JOHNSON_GRAPHS
-from nearfar.lab.experiments.johnson_apsp import MISSING
-from nearfar.lab.experiments.roofline import bytes_once
+from nearfar.lab.experiments.johnson_apsp.graphs import GRAPHS as JOHNSON_GRAPHS
+from nearfar.lab.experiments.johnson_apsp.graphs import MISSING
+from nearfar.lab.experiments.johnson_apsp.run import EXPERIMENT as JOHNSON
+from nearfar.lab.experiments.kept import Kept
 from nearfar.lab.experiments.solving import geometric, hops, weighted
 from tests.datafiles import data_path
-from tests.loading import load_program
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 TINY = Settings("tiny", "cpu", rounds=1)
 
 
@@ -117,27 +116,30 @@ def test_johnson_scales_a_sample_to_all_sources() -> None:
         assert case["all_pairs_seconds"] == pytest.approx(each * result["n"])
 
 
+def checkout_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in the checkout's place; where it keeps results."""
+    (folder / "docs").mkdir()
+    (folder / "benchmarks" / "results").mkdir(parents=True)
+    monkeypatch.setattr(checkout, "ROOT", folder)
+    return folder / "benchmarks" / "results"
+
+
 def test_what_is_kept_makes_the_same_tables_and_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     graphs = ["flickr", "rmat"]
     run("davidson-2014", out=tmp_path / "run", scale="tiny", device="cpu", only=graphs)
     document = json.loads((tmp_path / "run" / "results.json").read_text())
-    keep = load_program("scripts", "keep_experiment")
-    reading = load_program("scripts", "experiment_results")
-    monkeypatch.setattr(keep, "RESULTS", tmp_path / "benchmarks" / "results")
-    (tmp_path / "benchmarks" / "results").mkdir(parents=True)
-    monkeypatch.setattr(sys, "argv", ["keep", str(tmp_path / "run")])
-    assert keep.main() == 0
-    monkeypatch.setattr(reading, "ROOT", tmp_path)
-    kept = reading.Kept("davidson-2014", "cpu")
+    checkout_at(tmp_path, monkeypatch)
+    assert keep.main([str(tmp_path / "run")]) == 0
+    kept = Kept("davidson-2014", "cpu")
     assert list(kept.tables.values()) == document["tables"]
     assert kept.wrong() == 0
     assert "--scale tiny" in kept.how()
     kept.images(tmp_path / "images", {"davidson-2014-cpu-figure-4.png", "of another page.png"})
     (image,) = (tmp_path / "images").iterdir()
     assert image.read_bytes() == (tmp_path / "run" / "figures" / "figure-4.png").read_bytes()
-    missing = reading.Kept("davidson-2014", "cuda")
+    missing = Kept("davidson-2014", "cuda")
     assert "Not measured yet" in missing.table("table-2")[0]
 
 
@@ -147,20 +149,17 @@ def test_parts_of_an_experiment_are_kept_together(
     for graph in ("flickr", "rmat"):
         run("davidson-2014", out=tmp_path / graph, scale="tiny", device="cpu", only=[graph])
     (tmp_path / "rmat" / "results.json").unlink()  # as after a run that was stopped
-    keep = load_program("scripts", "keep_experiment")
-    monkeypatch.setattr(keep, "RESULTS", tmp_path)
+    results = checkout_at(tmp_path, monkeypatch)
     for words in ([str(tmp_path / "flickr")], ["--add", str(tmp_path / "rmat")]):
-        monkeypatch.setattr(sys, "argv", ["keep", *words])
-        assert keep.main() == 0
-    held = json.loads((tmp_path / "davidson-2014-cpu.json").read_text())
+        assert keep.main(words) == 0
+    held = json.loads((results / "davidson-2014-cpu.json").read_text())
     assert {task["key"]: task["environment"] for task in held["tasks"]} == {"flickr": 0, "rmat": 1}
     assert len(held["environments"]) == 2
     run(
         "davidson-2014", out=tmp_path / "three", scale="tiny", device="cpu", rounds=3, only=["rmat"]
     )
-    monkeypatch.setattr(sys, "argv", ["keep", "--add", str(tmp_path / "three")])
     with pytest.raises(SystemExit, match="settings differ"):
-        keep.main()
+        keep.main(["--add", str(tmp_path / "three")])
 
 
 def test_beyond_measures_peers_and_bounds(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_a_damaged_sample_counts_as_missing(counting: Counting, tmp_path: Path) 
     go(counting, tmp_path)
     sample = tmp_path / "samples" / "task-2.json"
     sample.write_text(sample.read_text()[:40])
-    (tmp_path / "samples" / ".task-9.json.1.tmp").write_text("left by a crash")
+    (tmp_path / "samples" / ".1-0.tmp.task-9.json").write_text("left by a crash")
     outcome = go(counting, tmp_path)
     assert (outcome.measured, outcome.kept) == (1, 4)
     assert not list((tmp_path / "samples").glob(".*"))

@@ -175,7 +175,7 @@ def test_written_whole_or_not_at_all(folder: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_nothing_to_report(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="no folder"):
+    with pytest.raises(OptionError, match="not a folder"):
         report_html(tmp_path / "none")
     with pytest.raises(OptionError, match="holds no tables"):
         report_html(tmp_path)

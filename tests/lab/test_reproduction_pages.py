@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from nearfar.lab import checkout
 from nearfar.lab.experiments import find
 from nearfar.lab.experiments.experiment import Settings
+from nearfar.lab.pages.reproduction import makers
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = ROOT / "scripts"
-PAGES = {
-    "martin-2009": "reproduction_martin",
-    "ortega-arranz-2015": "reproduction_ortega",
-    "johnson-apsp": "reproduction_johnson",
-    "davidson-2014": "reproduction_davidson",
-    "beyond": "reproduction_beyond",
-}
+PAGES = {Path(where).stem: page for where, page in makers().items()}
 FIGURES = {
     "martin-2009": ["figure-6", "figure-7"],
     "ortega-arranz-2015": [f"figure-{n}" for n in range(2, 12)],
@@ -36,18 +28,14 @@ Document = dict[str, Any]
 
 
 @pytest.fixture
-def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of results that the page scripts read, with the other measurements as kept."""
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of results that the pages read, with the other measurements as kept."""
     folder = tmp_path / "benchmarks" / "results"
     folder.mkdir(parents=True)
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    for name in ("experiment_results", "kernel_time_tables", "count_tables"):
-        monkeypatch.setattr(importlib.import_module(name), "ROOT", tmp_path)
+    monkeypatch.setattr(checkout, "ROOT", tmp_path)
     for file in ("kernel_times.json", "paper_counts.json"):
         (folder / file).write_bytes((ROOT / "benchmarks" / "results" / file).read_bytes())
-    yield folder
-    for name in PAGES.values():
-        sys.modules.pop(name, None)
+    return folder
 
 
 def kept(name: str, device: str) -> Document:
@@ -61,9 +49,7 @@ def page_of(name: str, folder: Path, *documents: Document) -> str:
     for document in documents:
         label = f"{name}-{document['settings']['device']}"
         (folder / f"{label}.json").write_text(json.dumps(document))
-    script: ModuleType = importlib.import_module(PAGES[name])
-    text: str = script.page()
-    return text
+    return PAGES[name]()
 
 
 def whole(document: Document, graphs: int | None = None) -> Document:
@@ -163,7 +149,7 @@ def times(document: Document, change: Callable[[dict[str, Any]], None]) -> Docum
 
 
 def scale(case: dict[str, Any], factor: float) -> None:
-    for key in ("median_seconds", "mean_seconds", "all_pairs_seconds", "seconds_a_source"):
+    for key in ("median_seconds", "mean_seconds", "all_pairs_seconds", "seconds_per_source"):
         if key in case:
             case[key] *= factor
     if case["samples"] and isinstance(case["samples"][0], list):
@@ -222,7 +208,7 @@ def test_a_page_follows_the_numbers_of_davidson(results: Path) -> None:
 
         row = row_of(page_of("davidson-2014", results, times(document, change)), words)
         assert verdict in row
-        assert "us an iteration" in row  # the reason has its numbers either way
+        assert "us per iteration" in row  # the reason has its numbers either way
 
 
 def test_a_page_follows_the_numbers_of_ortega(results: Path) -> None:

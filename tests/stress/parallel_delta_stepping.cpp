@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/delta_stepping/solve.hpp"
-#include "cpu/buckets/plan.hpp"
+#include "algorithms/delta_stepping/delta_stepping.hpp"
+#include "algorithms/delta_stepping/plan.hpp"
 #include "cpu/worker_pool.hpp"
 
 // Two of the many types: all of them take minutes to compile with a sanitizer.

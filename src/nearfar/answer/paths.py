@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.cpu.predecessors import tight_predecessors
+from nearfar.cuda.device_graph import DEVICE_GRAPH
 from nearfar.errors import OutOfMemoryError, UnreachableError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.system.devices.runtime import download, is_device_array, upload
@@ -93,7 +94,7 @@ class Paths:
 
     def _find_predecessors(self) -> Any:
         on_host = isinstance(self.distances, np.ndarray) and not is_device_array(self.distances)
-        if on_host and self.engine.endswith("@cuda") and self.graph.cache.get("cuda"):
+        if on_host and self.engine.endswith("@cuda") and DEVICE_GRAPH.filled_anywhere(self.graph):
             # The edges lie on the device already: there and back costs less than a pass here.
             try:
                 return download(tight_predecessors(self.graph, self.source, upload(self.distances)))
@@ -112,6 +113,17 @@ class Paths:
         from nearfar.graph.build import as_numpy
 
         return as_numpy(self.distances, "distances")
+
+    def forget_derived(self) -> None:
+        """Drop what was worked out from distances that have changed since."""
+        for name in ("_summary", "_host_distances"):
+            self.__dict__.pop(name, None)
+
+    def bring_to_host(self) -> None:
+        """Replace device arrays by host arrays, with a copy at hand if there is one."""
+        self.distances = self._host_distances
+        if self._predecessors is not None:
+            self._predecessors = self._host_predecessors
 
     @property
     def reachable(self) -> Any:

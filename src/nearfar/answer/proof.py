@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar._cpu import Flaw
 from nearfar.errors import GraphError, OptionError, ProofError, VertexError
 from nearfar.graph.build import as_numpy
 from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value
@@ -20,18 +21,30 @@ if TYPE_CHECKING:
 __all__ = ["certify", "verify"]
 
 _BROKEN = {
-    1: "the source {v} has distance {dv}, not 0",
-    2: "vertex {v} has distance {dv}, which no path with these weights can have",
-    3: "vertex {v} has distance {dv}, beyond the limit {limit}",
-    4: "vertex {v} is unreached, but the edge from {u} (distance {du}) reaches it",
-    5: "vertex {v} has distance {dv}, but the edge from {u} (distance {du}) gives a shorter one",
-    6: "the source {v} has predecessor {u}: it must have none",
-    7: "the distance of vertex {v} through {u} (distance {du}) does not fit the dtype",
-    8: "vertex {v} has predecessor {u}, which is no vertex",
-    9: "vertex {v} has distance {dv}, but no predecessor with a tight edge leads to it",
-    10: "vertex {v} (distance {dv}) has predecessor {u}: unreached vertices have and are none",
-    11: "no edge from the predecessor {u} (distance {du}) gives vertex {v} its distance {dv}",
-    12: "the predecessors of vertex {v} run in a circle through {u} and never reach the source",
+    Flaw.source_distance: "the source {v} has distance {dv}, not 0",
+    Flaw.impossible_distance: (
+        "vertex {v} has distance {dv}, which no path with these weights can have"
+    ),
+    Flaw.beyond_limit: "vertex {v} has distance {dv}, beyond the limit {limit}",
+    Flaw.missed: "vertex {v} is unreached, but the edge from {u} (distance {du}) reaches it",
+    Flaw.not_shortest: (
+        "vertex {v} has distance {dv}, but the edge from {u} (distance {du}) gives a shorter one"
+    ),
+    Flaw.source_predecessor: "the source {v} has predecessor {u}: it must have none",
+    Flaw.overflow: "the distance of vertex {v} through {u} (distance {du}) does not fit the dtype",
+    Flaw.no_vertex: "vertex {v} has predecessor {u}, which is no vertex",
+    Flaw.no_predecessor: (
+        "vertex {v} has distance {dv}, but no predecessor with a tight edge leads to it"
+    ),
+    Flaw.unreached_predecessor: (
+        "vertex {v} (distance {dv}) has predecessor {u}: unreached vertices have and are none"
+    ),
+    Flaw.not_tight: (
+        "no edge from the predecessor {u} (distance {du}) gives vertex {v} its distance {dv}"
+    ),
+    Flaw.circle: (
+        "the predecessors of vertex {v} run in a circle through {u} and never reach the source"
+    ),
 }
 
 
@@ -87,10 +100,10 @@ def certify(
         return _prove_nothing_reached(values, trees, limit)
     if graph.n_negative and limit is not None:
         values, limit = _without_limit(solved, start, values, trees, limit), None
-    code, u, v = _cpu.verify(solved.view, start, values, trees, bool(graph.n_negative), limit)
-    if code:
+    flaw, u, v = _cpu.verify(solved.view, start, values, trees, bool(graph.n_negative), limit)
+    if flaw is not None:
         du = values[u] if 0 <= u < len(values) else "none"
-        raise ProofError(_BROKEN[code].format(u=u, v=v, du=du, dv=values[v], limit=limit))
+        raise ProofError(_BROKEN[flaw].format(u=u, v=v, du=du, dv=values[v], limit=limit))
 
 
 def _prove_nothing_reached(values: NDArray[Any], trees: NDArray[Any] | None, limit: Any) -> None:
@@ -98,10 +111,10 @@ def _prove_nothing_reached(values: NDArray[Any], trees: NDArray[Any] | None, lim
     reached = values != unreached_value(values.dtype)
     if reached.any():
         v = int(np.argmax(reached))
-        raise ProofError(_BROKEN[3].format(v=v, dv=values[v], limit=limit))
+        raise ProofError(_BROKEN[Flaw.beyond_limit].format(v=v, dv=values[v], limit=limit))
     if trees is not None and (trees >= 0).any():
         v = int(np.argmax(trees >= 0))
-        raise ProofError(_BROKEN[10].format(u=trees[v], v=v, dv=values[v]))
+        raise ProofError(_BROKEN[Flaw.unreached_predecessor].format(u=trees[v], v=v, dv=values[v]))
 
 
 def _without_limit(
@@ -121,7 +134,7 @@ def _without_limit(
     wrong = (trees < -1) | (trees >= n)
     if wrong.any():
         at = int(np.argmax(wrong))
-        raise ProofError(_BROKEN[8].format(u=trees[at], v=at))
+        raise ProofError(_BROKEN[Flaw.no_vertex].format(u=trees[at], v=at))
     rows = graph.tails(np.int64)
     on_tree = trees[graph.indices] == rows
     none = unreached_value(values.dtype)
@@ -136,7 +149,9 @@ def _without_limit(
         u = open_.pop()
         for v in children[first[u] : first[u + 1]].tolist():
             if step[v] == none:
-                raise ProofError(_BROKEN[11].format(u=u, v=v, du=whole[u], dv=values[v]))
+                raise ProofError(
+                    _BROKEN[Flaw.not_tight].format(u=u, v=v, du=whole[u], dv=values[v])
+                )
             if whole[v] == none:  # all but the source
                 whole[v] = whole[u] + step[v]
                 open_.append(v)
@@ -181,7 +196,7 @@ def _predecessors(graph: Graph, given: Any) -> NDArray[Any]:
     outside = (trees < bounds.min) | (trees > bounds.max)
     if outside.any():
         at = int(np.argmax(outside))
-        raise ProofError(_BROKEN[8].format(u=trees.flat[at], v=at))
+        raise ProofError(_BROKEN[Flaw.no_vertex].format(u=trees.flat[at], v=at))
     return np.ascontiguousarray(trees, dtype=graph.index_dtype)
 
 

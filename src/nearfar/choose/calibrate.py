@@ -1,9 +1,9 @@
 """Measure how fast this machine is, so that ``auto`` ranks by its speeds and not by the defaults'.
 
-A few generated graphs of different kinds are solved with each variant that could win on some graph;
-the factor of a variant is the median over the graphs of measured over modelled seconds. A GPU adds
-the speed of a transfer and the cost of a call. Variants that were not run get the median factor of
-the others on their device, so that a slower machine does not make them look good.
+A few generated graphs of different kinds are solved with each variant that states a cost near the
+lowest; the factor of a variant is the median over the graphs of measured over stated seconds. A GPU
+adds the speed of a transfer and the cost of a call. Other variants with a cost get the median
+factor of those on their device, so that a slower machine does not make them look good.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ import dataclasses
 import statistics
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from nearfar.choose import machine as choose_machine
-from nearfar.choose.cpu import cpu_ranking
-from nearfar.choose.cuda import cuda_ranking
 from nearfar.choose.machine import CPU, H100, Machine
 from nearfar.graph.build import default_threads
-from nearfar.registry import Request, Workspace, registered, variants
+from nearfar.graph.facts import Facts
+from nearfar.registry import Problem, Request, Variant, Workspace, priced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,22 +36,7 @@ PROBES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("grid", {"rows": 250, "columns": 250}),
     ("kronecker", {"scale": 14}),
 )
-_CPU = (
-    "delta_stepping@cpu",
-    "delta_stepping_parallel@cpu",
-    "dijkstra_dary_heap@cpu",
-    "dijkstra_binary_heap@cpu",
-    "dijkstra_radix_heap@cpu",
-    "breadth_first@cpu",
-)
-_CUDA = (
-    "near_far@cuda",
-    "near_far_host_loop@cuda",
-    "workfront_sweep@cuda",
-    "crauser_fused@cuda",
-    "bellman_ford_persistent@cuda",
-    "breadth_first@cuda",
-)
+_WITHIN = 10.0  # of the cheapest: what is estimated slower can win nowhere like here
 
 
 def calibrate(
@@ -69,7 +53,7 @@ def calibrate(
     ----------
     device : {"cpu", "cuda"}
     rounds : int
-        Solves a variant and graph after one that is not counted; the fastest counts, since what
+        Solves per variant and graph after one that is not counted; the fastest counts, since what
         disturbs only ever adds.
     probes : tuple of (generator, parameters)
         Graphs to measure on.
@@ -95,7 +79,6 @@ def calibrate(
     base = H100 if device == "cuda" else CPU
     if device == "cuda":
         base = _transfers(base)
-    wanted = _CUDA if device == "cuda" else _CPU
     ratios: dict[str, list[float]] = {}
     gains = []
     for done, (family, parameters) in enumerate(probes):
@@ -104,45 +87,49 @@ def calibrate(
             progress(2 * done + (graph is not weighted), 2 * len(probes))
             source = int(np.argmax(graph.degrees))
             request = Request(device=device, sources=(source,), threads=1)
-            for identity, modelled in _modelled(graph, request, device, base).items():
-                if identity in wanted:
-                    seconds = _fastest(graph, identity, source, 1, rounds)
-                    ratios.setdefault(identity, []).append(seconds / modelled)
+            stated = _stated(graph, request, device, base)
+            most = _WITHIN * min(seconds for _, seconds in stated)
+            for variant, seconds in stated:
+                if seconds <= most:
+                    found = _fastest(graph, variant, source, 1, rounds)
+                    ratios.setdefault(variant.id, []).append(found / seconds)
         if device == "cpu" and default_threads() > 1:
-            one = _fastest(weighted, "delta_stepping_parallel@cpu", source, 1, rounds)
-            two = _fastest(weighted, "delta_stepping_parallel@cpu", source, 2, rounds)
-            gains.append(one / two)
+            for variant in (v for v in priced(device, "sssp") if v.parallel):
+                one, two = (_fastest(weighted, variant, source, t, rounds) for t in (1, 2))
+                gains.append(one / two)
     factors = {identity: statistics.median(found) for identity, found in ratios.items()}
     usual = statistics.median(factors.values())
-    every = (v.id for v in variants(device=device))
-    found = dataclasses.replace(
+    every = {v.id for problem in get_args(Problem) for v in priced(device, problem)}
+    measured = dataclasses.replace(
         base,
-        factors={identity: factors.get(identity, usual) for identity in every},
+        factors={identity: factors.get(identity, usual) for identity in sorted(every)},
         gain=statistics.median(gains) if gains else base.gain,
         measured=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     if store:
-        choose_machine.store(name, found)
-    return found
+        choose_machine.store(name, measured)
+    return measured
 
 
-def _modelled(graph: Graph, request: Request, device: str, base: Machine) -> dict[str, float]:
-    """What the models say with factors of 1, calls and transfers left out."""
-    with choose_machine.assumed(device, base):
-        if device == "cpu":
-            return {name: cost for name, cost, _ in cpu_ranking(graph, request)}
+def _stated(
+    graph: Graph, request: Request, device: str, base: Machine
+) -> list[tuple[Variant, float]]:
+    """What the variants that fit say, the graph being on their device."""
+    if device == "cuda":
         from nearfar.cuda.device_graph import device_graph
 
         device_graph(graph)
-        back = graph.n_vertices * graph.weight_dtype.itemsize / base.transfer
-        ranked = cuda_ranking(graph, request)
-    return {name: cost - base.launch - back for name, cost, _ in ranked}
+    facts = Facts(graph, base.gain)
+    found = []
+    for variant in priced(device, "sssp"):
+        if variant.fits(graph, request) is True:
+            cost = variant.estimate(facts, request)
+            found += [] if cost is None else [(variant, cost.seconds)]
+    return found
 
 
-def _fastest(graph: Graph, identity: str, source: int, threads: int, rounds: int) -> float:
+def _fastest(graph: Graph, variant: Variant, source: int, threads: int, rounds: int) -> float:
     """Seconds of the fastest of some solves by a variant with its default options."""
-    variant = registered(identity)
-    assert variant is not None
     options, work = variant.options(), Workspace(threads)
     taken = []
     for _ in range(max(rounds, 1) + 1):
@@ -154,7 +141,7 @@ def _fastest(graph: Graph, identity: str, source: int, threads: int, rounds: int
 
 
 def _transfers(base: Machine) -> Machine:
-    """Bytes a second to the device, and seconds of a launch that the host waits for."""
+    """Bytes per second to the device, and seconds of a launch that the host waits for."""
     from nearfar.system.devices import runtime
 
     block = np.zeros(1 << 24, dtype=np.int32)

@@ -1,9 +1,9 @@
 """How fast this machine is, beside the machines that the cost models were fitted on.
 
-The models in ``choose_cpu``, ``choose_cuda`` and ``choose_batch`` give seconds on the defaults: two
-cores of an AMD EPYC, and an H100 over PCI Express. ``nearfar tune`` measures the machine at hand
-and keeps, in ``machine.json`` of the cache folder, a factor a variant and the speed of transfers;
-from then on estimates are multiplied by them. One entry a processor and one a GPU.
+The costs that variants state are seconds on the defaults: two cores of an AMD EPYC, and an H100
+over PCI Express. ``nearfar tune`` measures the machine at hand and keeps, in ``machine.json`` of
+the cache folder, a factor per variant and the speed of transfers; from then on estimates are
+multiplied by them. One entry per processor and per GPU.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ _assumed: dict[str, Machine] = {}
 
 @contextlib.contextmanager
 def assumed(device: str, what: Machine) -> Iterator[None]:
-    """Let :func:`machine` answer ``what`` for a device: to calibrate, and to try other machines."""
+    """Let :func:`machine` answer ``what`` for a device: to try what would be chosen elsewhere."""
     global _generation
     before = _assumed.get(device)
     _assumed[device] = what

@@ -1,28 +1,38 @@
 """The auto engine: ranks the runnable variants for this graph and request, and can say why.
 
-Each variant gets an estimate of its seconds from a cost model (``choose_cpu``, ``choose_cuda``,
-``choose_batch``) on cheap statistics (``choose_facts``), scaled by what ``nearfar tune`` measured
-on this machine (``choose_machine``). The cheapest that can serve the request is taken.
-:func:`explain` shows it all.
+Each variant's registration states what it costs on a graph (``cost=``), from cheap statistics
+(:mod:`nearfar.graph.facts`). The estimate is scaled by what ``nearfar tune`` measured on this
+machine; on a GPU the way of the graph there and of the answer back is added. The cheapest that can
+serve the request is taken. :func:`explain` shows it all.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from nearfar.choose import machine as choose_machine
+from nearfar.cuda.device_graph import at_hand
 from nearfar.errors import VariantUnavailable
-from nearfar.registry import Request, Variant, registered, variants
+from nearfar.graph.facts import Facts, degree_spread
+from nearfar.graph.slots import Slot
+from nearfar.registry import Request, Variant, priced, variants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nearfar.choose.machine import Machine
     from nearfar.graph.graph import Graph
 
 __all__ = ["Choice", "Explanation", "best", "explain", "rank"]
 
+#: Variant and reason by what was asked for.
+_CHOICES: Slot[tuple[Variant, str]] = Slot("choices")
+
 _WORTH = 2e-3  # seconds on the CPU below which no GPU is looked for
+# One search of many costs more than alone, in the units of the batch variants' costs: every row is
+# fresh memory, and workers share caches. On smaller graphs the start from Python weighs, too.
+_CROWDED, _LARGE = 2.0, 20_000  # times; vertices
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +43,7 @@ class Choice:
     ----------
     variant : Variant
     seconds : float
-        Estimated by the cost model.
+        Estimated from the variant's cost.
     reason : str
         In words.
     """
@@ -72,29 +82,98 @@ class Explanation:
         )
 
 
+def estimates(graph: Graph, request: Request, device: str) -> list[Choice]:
+    """What the variants of one kind of device would take, whether or not they can run here.
+
+    Parameters
+    ----------
+    graph : Graph
+    request : Request
+    device : {"cpu", "cuda"}
+
+    Returns
+    -------
+    list of Choice
+        Cheapest first. For many sources also variants for one, source by source.
+    """
+    speeds = choose_machine.machine(device)
+    facts = Facts(graph, speeds.gain)
+    on_the_way, words = _moving(graph, request, speeds) if device == "cuda" else (0.0, "")
+    found = []
+    for v in _accepting(graph, device, request.problem):
+        cost = v.estimate(facts, request)
+        if cost is not None:
+            seconds = on_the_way + cost.seconds * speeds.factor(v.id)
+            found.append(Choice(v, seconds, cost.reason + words))
+    if device == "cpu" and request.problem != "sssp":
+        found += _source_by_source(facts, request, speeds)
+    return sorted(found, key=lambda choice: choice.seconds)
+
+
+def _accepting(graph: Graph, device: str, problem: str) -> Iterator[Variant]:
+    """Variants with a cost that accept such weights."""
+    negative, weighted = graph.n_negative > 0, graph.is_weighted
+    for v in priced(device, problem):
+        if not (
+            (negative and v.weights == "nonnegative") or (weighted and v.weights == "unweighted")
+        ):
+            yield v
+
+
+def _moving(graph: Graph, request: Request, speeds: Machine) -> tuple[float, str]:
+    """Seconds of a call to the device and of what travels for it, and the latter in words."""
+    n, size = graph.n_vertices, 8 * graph.n_edges + 8 * graph.n_vertices
+    bring = 0.0 if at_hand(graph) else size / speeds.transfer
+    single = request.problem == "sssp"
+    width = n if single or request.targets is None else len(request.targets)
+    rows = 0 if graph.on_device else (1 if single else request.n_sources) * width
+    back = rows * graph.weight_dtype.itemsize / speeds.transfer
+    there = f"{size / 1e6:,.0f} MB to bring there, {bring * 1e3:.2f} ms"
+    words = there if bring else "the graph is on the device"
+    return speeds.launch + bring + back, f"; {words}"
+
+
+def _source_by_source(facts: Facts, request: Request, speeds: Machine) -> Iterator[Choice]:
+    """Variants for one source that workers run for one after the other; whole rows, large graphs.
+
+    With columns, variants for batches stop early and keep their memory. With negative weights the
+    batch's methods refuse a graph for a cycle anywhere, a search only for one that it reaches: what
+    a call does must not hang on costs.
+    """
+    if request.targets is not None or facts.negative or facts.n <= _LARGE:
+        return
+    alone = replace(request, problem="sssp", n_sources=1, threads=1)
+    each = request.n_sources / max(1, min(request.threads, request.n_sources))
+    for v in _accepting(facts.graph, "cpu", "sssp"):
+        cost = v.estimate(facts, alone)
+        if cost is not None:
+            seconds = each * _CROWDED * cost.seconds * speeds.factor(v.id)
+            yield Choice(v, seconds, f"source by source: {cost.reason}")
+
+
+def _can_serve(variant: Variant, graph: Graph, request: Request) -> bool:
+    """Whether a variant can run for the request, if need be source by source."""
+    if request.problem not in variant.problems:
+        request = replace(request, problem="sssp")
+    return variant.can_run(graph, request) is True
+
+
 def _candidates(graph: Graph, request: Request) -> Iterator[Choice]:
     """What can serve the request, cheapest first, asked lazily: small graphs feel it."""
-    from nearfar.choose.cpu import cpu_ranking
-    from nearfar.choose.cuda import cuda_ranking
-
-    estimates = cpu_ranking(graph, request) if request.device in ("auto", "cpu") else []
-    if request.device == "cuda" or (request.device == "auto" and _gpu_is_worth(graph, estimates)):
-        estimates = sorted(
-            [*estimates, *cuda_ranking(graph, request)], key=lambda estimate: estimate[1]
-        )
-    for name, cost, why in estimates:
-        found = registered(name)
-        if found is not None and not found.unsafe and found.can_run(graph, request) is True:
-            yield Choice(found, cost, why)
+    found = estimates(graph, request, "cpu") if request.device in ("auto", "cpu") else []
+    if request.device == "cuda" or (request.device == "auto" and _gpu_is_worth(graph, found)):
+        there = estimates(graph, request, "cuda")
+        found = sorted([*found, *there], key=lambda choice: choice.seconds)
+    return (choice for choice in found if _can_serve(choice.variant, graph, request))
 
 
-def _gpu_is_worth(graph: Graph, estimates: list[tuple[str, float, str]]) -> bool:
+def _gpu_is_worth(graph: Graph, here: list[Choice]) -> bool:
     """Whether a GPU comes into question and is there.
 
     Importing CuPy costs a second and small graphs never gain, so it is not even looked for there;
     nor is the graph's reach estimated for a device that is missing.
     """
-    if not graph.on_device and estimates and estimates[0][1] <= _WORTH:
+    if not graph.on_device and here and here[0].seconds <= _WORTH:
         return False
     from nearfar.system.devices import runtime
 
@@ -145,12 +224,12 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
         request.n_sources,
         request.threads,
         None if request.targets is None else len(request.targets),
-        graph.on_device or "cuda" in graph.cache,
+        request.once,
+        at_hand(graph),
         choose_machine.generation(),
     )
-    choices = graph.cache.setdefault("choices", {})
-    known = choices.get(key)
-    if known is not None and known[0].can_run(graph, request) is True:
+    known = _CHOICES.get(graph, key)
+    if known is not None and _can_serve(known[0], graph, request):
         return known[0], known[1]
     if request.device == "cuda":
         from nearfar.system.devices import runtime
@@ -160,7 +239,7 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
             raise VariantUnavailable(missing)
     first = next(_candidates(graph, request), None)
     if first is not None:
-        choices[key] = first.variant, first.reason
+        _CHOICES.put(graph, (first.variant, first.reason), key)
         return first.variant, first.reason
     refused = [
         f"{v.id}: {v.can_run(graph, request)}"
@@ -172,24 +251,37 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
 
 def _without_device(graph: Graph, request: Request, names: set[str]) -> dict[str, str]:
     """What those variants on CUDA that fit would take, had this machine a GPU like the model's."""
-    from nearfar.choose.cuda import cuda_ranking
     from nearfar.system.devices import runtime
 
     missing = runtime.available()
     if missing is True:
         return {}
     found = {}
-    for name, seconds, why in cuda_ranking(graph, request):
-        out = registered(name)
-        if out is None or name not in names:
-            continue
+    for choice in estimates(graph, request, "cuda"):
+        name, would = choice.variant.id, f"an H100 would take about {choice.seconds * 1e3:.3g} ms"
         try:
-            fits = out.fits(graph, request)
+            fits = choice.variant.fits(graph, request)
         except VariantUnavailable:  # whether it fits is a question to the device itself
             continue
-        if fits is True:
-            found[name] = f"{missing} - an H100 would take about {seconds * 1e3:.3g} ms: {why}"
+        if name in names and fits is True:
+            found[name] = f"{missing} - {would}: {choice.reason}"
     return found
+
+
+def _statistics(graph: Graph) -> dict[str, Any]:
+    """All that the costs look at, as plain data."""
+    facts = Facts(graph)
+    return {
+        "vertices": facts.n,
+        "edges": facts.m,
+        "mean_degree": facts.degree,
+        "degree_spread": degree_spread(graph),
+        "weight_spread": facts.weight_spread,
+        "estimated_hops": facts.hops,
+        "negative_edges": graph.n_negative,
+        "weights": graph.weight_dtype.name if graph.is_weighted else "none",
+        "on_device": at_hand(graph),
+    }
 
 
 def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Explanation:
@@ -217,13 +309,13 @@ def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Expl
     >>> found.others["breadth_first@cpu"]
     'breadth_first@cpu needs a graph without weights'
     """
-    from nearfar.choose.facts import statistics
     from nearfar.graph.build import default_threads
 
     if request is None:
         request = Request(**{"threads": default_threads(), **fields})
     ranking = rank(graph, request)
     ranked = {choice.variant.id for choice in ranking}
+    gpu = any(choice.variant.device == "cuda" for choice in ranking)
     others = {}
     for v in variants(problem=request.problem):
         if v.id in ranked:
@@ -231,13 +323,15 @@ def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Expl
         answer = v.can_run(graph, request)
         if request.device not in ("auto", v.device):
             answer = f"device {request.device} was asked for"
-        elif answer is True and v.device == "cuda":
+        elif answer is True and v.cost is None:
+            answer = "never chosen: a research form"
+        elif answer is True and v.device == "cuda" and not gpu:
             answer = f"the CPU takes less than {_WORTH * 1e3:.0f} ms: a GPU was not looked for"
         elif answer is True:
-            answer = "no cost model knows it"
+            answer = "never chosen for such a graph and request"
         others[v.id] = str(answer)
     if request.device != "cpu":
         others |= _without_device(graph, request, set(others))
     used = {choice.variant.device for choice in ranking}
     machines = {str(d): choose_machine.machine(d).measured or "defaults" for d in sorted(used)}
-    return Explanation(ranking, others, statistics(graph), machines)
+    return Explanation(ranking, others, _statistics(graph), machines)

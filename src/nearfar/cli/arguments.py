@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.cli.console import Progress
-from nearfar.errors import OptionError, VertexError
+from nearfar.errors import OptionError, VertexError, listed, quoted
 
 if TYPE_CHECKING:
     import argparse
@@ -158,7 +158,7 @@ def key_values(given: list[str], flag: str) -> dict[str, Any]:
     for item in given:
         key, equals, value = item.partition("=")
         if not equals or not key.strip():
-            raise OptionError(f"{flag} {item!r} is not of the form KEY=VALUE")
+            raise OptionError(f"{flag} {quoted(item)} is not of the form KEY=VALUE")
         found[key.strip().replace("-", "_")] = value_of(value.strip())
     return found
 
@@ -217,10 +217,10 @@ def read_vertex(graph: Graph, text: str, what: str = "vertex") -> Any:
         numbers = graph.vertex_numbers
         if numbers is not None:
             raise VertexError(
-                f"{what} {text!r} is not a vertex: the vertices are numbered {numbers.start} to "
-                f"{numbers.stop - 1}"
+                f"{what} {quoted(text)} is not a vertex: the vertices are numbered "
+                f"{numbers.start} to {numbers.stop - 1}"
                 if numbers
-                else f"{what} {text!r} is not a vertex: the graph is empty"
+                else f"{what} {quoted(text)} is not a vertex: the graph is empty"
             ) from None
         with contextlib.suppress(ValueError):
             candidates.append(float(text))
@@ -235,11 +235,10 @@ def read_vertex(graph: Graph, text: str, what: str = "vertex") -> Any:
         except VertexError:
             continue
         return name
-    few = np.arange(min(3, graph.n_vertices))
-    shown = ", ".join(str(name) for name in graph.name_of(few).tolist())
+    shown = listed(graph.name_of(np.arange(min(3, graph.n_vertices))).tolist())
     raise VertexError(
-        f"{what} {text!r} is not a vertex of this graph; its {graph.n_vertices:,} vertices are "
-        f"named like: {shown}"
+        f"{what} {quoted(text)} is not a vertex of this graph; its {graph.n_vertices:,} vertices "
+        f"are named like: {shown}"
     )
 
 

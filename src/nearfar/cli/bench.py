@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.arguments import at_least_one, at_least_zero
 from nearfar.cli.console import Exit, Progress, emit, note, rows
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, quoted
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _contenders(args: argparse.Namespace) -> list[Peer]:
     for name in names:
         if name not in PEERS:
             hint = did_you_mean(name, PEERS) or f": there are {', '.join(PEERS)}"
-            raise OptionError(f"no peer {name!r}{hint}")
+            raise OptionError(f"no peer {quoted(name)}{hint}")
     for method in args.methods:
         if method != "auto":
             find(method, "cpu")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.console import Exit, emit
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, quoted
 
 if TYPE_CHECKING:
     import argparse
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     everything = describe()
     families = sorted({v["family"] for v in everything})
     if args.family is not None and args.family not in families:
-        raise OptionError(f"no family {args.family!r}: there are {', '.join(families)}")
+        raise OptionError(f"no family {quoted(args.family)}: there are {', '.join(families)}")
     found = [
         v
         for v in everything

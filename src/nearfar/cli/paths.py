@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from nearfar.cli.arguments import add_graph, at_least_one, read_graph, read_vertex
 from nearfar.cli.console import Exit, duration, emit, note
 from nearfar.cli.sssp import distance_text
-from nearfar.errors import UnreachableError
+from nearfar.errors import UnreachableError, quoted
 
 if TYPE_CHECKING:
     import argparse
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     found = k_shortest_paths(graph, source, target, args.k)
     seconds = time.perf_counter() - began
     if not found:
-        raise UnreachableError(f"vertex {target!r} is not reached from {source!r}")
+        raise UnreachableError(f"vertex {quoted(target)} is not reached from {quoted(source)}")
     unit = graph.attributes.get("unit")
     named = [([graph.name_of(v) for v in path], length) for path, length in found]
     facts = {

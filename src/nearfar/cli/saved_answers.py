@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.cli.answers import parquet, suffix_of
-from nearfar.errors import GraphFormatError
+from nearfar.errors import GraphFormatError, quoted
 from nearfar.graph.dtypes import unreached_value
 
 if TYPE_CHECKING:
@@ -43,14 +43,15 @@ class SavedAnswer:
         self.limit: Any = None
         for name in ("vertex", "distance"):
             if name not in columns:
-                raise GraphFormatError(f"no column {name!r}: a distance table has it", path)
+                raise GraphFormatError(f"no column {quoted(name)}: a distance table has it", path)
         n = graph.n_vertices
         for name, column in columns.items():
             if not isinstance(column, list):
-                raise GraphFormatError(f"column {name!r} is no list", path)
+                raise GraphFormatError(f"column {quoted(name)} is no list", path)
             if len(column) != n:
                 raise GraphFormatError(
-                    f"{len(column):,} rows in column {name!r}, but the graph has {n:,} vertices",
+                    f"{len(column):,} rows in column {quoted(name)}, but the graph has "
+                    f"{n:,} vertices",
                     path,
                 )
         order = self._indices(columns["vertex"], "vertex")
@@ -86,7 +87,7 @@ class SavedAnswer:
                 index = None
             if index is None or (index < 0 and what == "vertex"):
                 raise GraphFormatError(
-                    f"row {row + 1}: {what} {value!r} is not a vertex of the graph", self.path
+                    f"row {row + 1}: {what} {quoted(value)} is not a vertex of the graph", self.path
                 )
             out[row] = index
         return out
@@ -105,7 +106,7 @@ class SavedAnswer:
             except (TypeError, ValueError, OverflowError):
                 kind = "whole number" if whole else "number"
                 raise GraphFormatError(
-                    f"row {row + 1}: distance {value!r} is not a {kind}", self.path
+                    f"row {row + 1}: distance {quoted(value)} is not a {kind}", self.path
                 ) from None
         if not whole or self.graph.weight_dtype == np.int64:
             return out
@@ -160,7 +161,7 @@ def load_answer(path: str, graph: Graph) -> SavedAnswer:
     saved = SavedAnswer(graph, path, columns)
     saved.source, saved.limit = facts.get("source"), facts.get("limit")
     if saved.limit is not None and not isinstance(saved.limit, (int, float)):
-        raise GraphFormatError(f"the limit is {saved.limit!r}, which is no number", path)
+        raise GraphFormatError(f"the limit is {quoted(saved.limit)}, which is no number", path)
     return saved
 
 
@@ -232,7 +233,9 @@ def _read_npz(path: str, graph: Graph) -> tuple[dict[str, list[Any]], dict[str, 
     facts = _facts(str(arrays.pop("facts", "{}")), path)
     for name, array in arrays.items():
         if array.ndim != 1:
-            raise GraphFormatError(f"column {name!r} has {array.ndim} dimensions, not one", path)
+            raise GraphFormatError(
+                f"column {quoted(name)} has {array.ndim} dimensions, not one", path
+            )
     columns = {name: array.tolist() for name, array in arrays.items()}
     if "distance" in arrays and arrays["distance"].dtype.kind in "if":
         distance = arrays["distance"]

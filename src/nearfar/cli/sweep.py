@@ -32,9 +32,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
     parser.add_argument(
         "--method",
-        default="near_far@cpu",
         metavar="NAME",
-        help="a method with the option delta (default: near_far@cpu)",
+        help="a method with the option delta (default: the near set and far pile on one core)",
     )
     parser.add_argument(
         "--factors", nargs="+", type=number, metavar="F", help="multiples of the paper's delta"
@@ -54,8 +53,9 @@ def run(args: argparse.Namespace) -> int:
     for factor in args.factors or ():
         if not 0 < factor < float("inf"):
             raise OptionError(f"--factors {factor}: give numbers greater than 0")
-    chosen = {"factors": args.factors} if args.factors else {}
-    found = delta_sweep(graph, source, method=args.method, **chosen)
+    given = {"factors": args.factors, "method": args.method}
+    chosen = {name: value for name, value in given.items() if value}
+    found = delta_sweep(graph, source, **chosen)
     if args.output is not None:
         write_profile(found, args.output)
     lines = [f"{'delta':>12} {'work':>8} {'parallelism':>12} {'iterations':>10} {'time':>10}"]

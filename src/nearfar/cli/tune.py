@@ -37,7 +37,7 @@ nearfar tune graph.npz --no-store --json"""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    from nearfar.cuda.tune import tunable
+    from nearfar.cuda.tune import tunable, usual
 
     add_graph(parser, optional=True)
     parser.add_argument(
@@ -56,8 +56,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--method",
         action="append",
         metavar="NAME",
-        help="method to tune, repeatable (default: crauser_successors, frontier_successors); one "
-        f"of {', '.join(tunable())}",
+        help=f"method to tune, repeatable (default: {', '.join(usual())}); one of "
+        f"{', '.join(tunable())}",
     )
     parser.add_argument(
         "--rounds", type=at_least_one, default=5, metavar="N", help="samples a shape"
@@ -73,13 +73,13 @@ def run(args: argparse.Namespace) -> int:
         return _machine(args)
     if args.show or args.reset:
         raise OptionError("--show and --reset are about this machine: leave the graph out")
-    from nearfar.cuda.tune import tune
+    from nearfar.cuda.tune import tune, usual
     from nearfar.system.devices import runtime
 
     runtime.device()  # without one, say so before a large graph is read
     graph, _ = read_graph(args)
     results = []
-    for method in args.method or ("crauser_successors", "frontier_successors"):
+    for method in args.method or usual():
         with Progress(f"tuning {method}", enabled=not args.quiet) as progress:
             results.append(
                 tune(graph, method, rounds=args.rounds, store=args.store, progress=progress)

@@ -4,9 +4,9 @@
 // and a caller that meets it hundreds of times in a solve waits each time. So the time lost to
 // waiting is counted, and a helper that costs more than it brings is let go for a while: at first
 // for eight times the loss (32 ms at most), and twice as long each time that it turns out to be as
-// bad again. Helpers that are there when they are needed are never let go. One Attendance a helper,
-// kept from run to run, so that short solves learn from each other. Times in nanoseconds, from any
-// one clock.
+// bad again. Helpers that are there when they are needed are never let go. One Attendance per
+// helper, kept from run to run, so that short solves learn from each other. Times in nanoseconds,
+// from any one clock.
 #pragma once
 
 #include <cstdint>

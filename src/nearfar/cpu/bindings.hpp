@@ -35,6 +35,12 @@ struct Binder {
                                                 __LINE__)(NEARFAR_CONCAT(bind_, __LINE__)); \
   static void NEARFAR_CONCAT(bind_, __LINE__)(::nanobind::module_ & m)
 
+// Types that say more in the stubs (`_cpu.pyi`) than their bases do.
+using Fields = nb::typed<nb::dict, nb::str, nb::any>;  // values by name
+using Ids = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;  // vertices
+template <class T>
+using Owned = nb::ndarray<nb::numpy, T, nb::ndim<1>>;  // what as_numpy makes
+
 using ConstArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;  // any dtype, read-only
 using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;               // any dtype, written to
 
@@ -48,10 +54,10 @@ T* checked(const Array& array, std::size_t size, const char* name) {
 
 // A NumPy array that owns the vector's memory.
 template <class T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> as_numpy(std::vector<T>&& values) {
+Owned<T> as_numpy(std::vector<T>&& values) {
   auto* kept = new std::vector<T>(std::move(values));
   nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
+  return Owned<T>(kept->data(), {kept->size()}, owner);
 }
 
 }  // namespace nearfar

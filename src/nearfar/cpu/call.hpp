@@ -15,10 +15,9 @@
 
 namespace nearfar {
 
-using Targets =
-    std::optional<nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
+using Targets = std::optional<Ids>;
 
-inline nb::dict as_dict(const SearchStats& stats) {
+inline Fields as_dict(const SearchStats& stats) {
   nb::dict out;
   out["iterations"] = stats.iterations;
   out["vertices_processed"] = stats.vertices_processed;
@@ -34,9 +33,9 @@ inline nb::dict as_dict(const SearchStats& stats) {
 }
 
 template <class View, class Solver>
-nb::dict call_search(View& view, bool packed, int64_t source, const Array& distances,
-                     std::optional<double> limit, const Targets& targets, int threads,
-                     Solver&& solver) {
+Fields call_search(View& view, bool packed, int64_t source, const Array& distances,
+                   std::optional<double> limit, const Targets& targets, int threads,
+                   Solver&& solver) {
   auto run = [&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
     using W = typename C::Weight;

@@ -1,5 +1,8 @@
 // Counts that need one look at every edge: self-loops, parallel edges, in-degrees, lonely vertices.
+#include <nanobind/stl/tuple.h>
+
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include "cpu/bindings.hpp"
@@ -9,7 +12,7 @@ namespace {
 
 // (self-loops, edges beyond the first between one ordered pair, greatest in-degree, vertices
 // without any edge). O(n + m) time, two index arrays of length n.
-nb::tuple edge_counts(const GraphView& view) {
+std::tuple<int64_t, int64_t, int64_t, int64_t> edge_counts(const GraphView& view) {
   int64_t loops = 0, parallel = 0, most = 0, lonely = 0;
   {
     nb::gil_scoped_release free;
@@ -33,7 +36,7 @@ nb::tuple edge_counts(const GraphView& view) {
       }
     });
   }
-  return nb::make_tuple(loops, parallel, most, lonely);
+  return {loops, parallel, most, lonely};
 }
 
 }  // namespace

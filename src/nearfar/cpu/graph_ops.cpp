@@ -120,7 +120,7 @@ WeightScan<W> scan_weights(const W* w, std::size_t from, std::size_t to) {
   return s;
 }
 
-nb::dict weight_scan(ConstArray weights, int threads) {
+Fields weight_scan(ConstArray weights, int threads) {
   nb::dict out;
   with_weight_type(weights.dtype(), [&](auto tag) {
     using W = decltype(tag);

@@ -1,6 +1,6 @@
 // The C++ side's picture of a Graph: typed pointers into NumPy arrays that Python keeps alive.
 //
-// A GraphView is made once a Graph and cached on it. Variants receive it and visit the one typed
+// A GraphView is made once per Graph and cached on it. Variants receive it and visit the one typed
 // Csr inside, so an algorithm is a template over index and weight type and is instantiated for the
 // eight combinations here. Packed edges (target and weight side by side, one load for both) are
 // built on first use and kept.
@@ -49,7 +49,7 @@ struct Csr {
   const Stored* edges = nullptr;    // null until GraphView::pack()
   bool has_dead_ends = false;       // some of them marked
 
-  // kMarked: false where has_dead_ends is, which saves the loop some instructions an edge.
+  // kMarked: false where has_dead_ends is, which saves the loop some instructions per edge.
   template <bool kMarked = true>
   __attribute__((always_inline)) EdgeType edge(std::size_t e) const {
     const Stored stored = edges[e];

@@ -57,7 +57,10 @@ NEARFAR_BIND(m) {
       .def(nb::init<>())
       .def("set", &StopFlag::set)
       .def("__enter__", &StopFlag::enter)
-      .def("__exit__", [](const StopFlag& flag, nb::args) { flag.leave(); });
+      .def(
+          "__exit__",
+          [](const StopFlag& flag, nb::object, nb::object, nb::object) { flag.leave(); },
+          nb::arg("type").none(), nb::arg("error").none(), nb::arg("traceback").none());
 }
 
 }  // namespace nearfar

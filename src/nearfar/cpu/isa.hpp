@@ -1,11 +1,11 @@
 // Which of the builds for several instruction sets runs here.
 //
-// CMake compiles every *.simd.cpp once a level, with NEARFAR_ISA naming the level. Such a file puts
-// all it defines into `namespace nearfar::NEARFAR_ISA`, and the callers choose with
+// CMake compiles every *.simd.cpp once per level, with NEARFAR_ISA naming the level. Such a file
+// puts all it defines into `namespace nearfar::NEARFAR_ISA`, and the callers choose with
 // NEARFAR_PICK_ISA. Rules that keep an old processor safe from instructions it lacks:
 // - a template or inline function shared by the levels is NEARFAR_INLINE (never emitted out of
-//   line), or lives in a header that opens `namespace nearfar::NEARFAR_ISA` itself (one symbol a
-//   level);
+//   line), or lives in a header that opens `namespace nearfar::NEARFAR_ISA` itself (one symbol
+//   per level);
 // - hot files use no std:: containers: their members would be emitted as weak symbols that the
 //   linker merges between levels;
 // - should one slip through, CMake links the plain objects first, then the levels in rising order,

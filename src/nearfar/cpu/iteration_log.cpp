@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "cpu/buckets/sequential.hpp"
+#include "cpu/search.hpp"
 
 namespace nearfar {
 

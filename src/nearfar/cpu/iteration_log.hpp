@@ -11,7 +11,7 @@
 
 namespace nearfar {
 
-// One entry an iteration: vertices processed, queue entries left nearby and in the far pile, edges.
+// Per iteration: vertices processed, edges, queue entries left nearby and in the far pile.
 struct IterationLog {
   std::vector<int64_t> frontier, near, far, edges;
   std::vector<double> seconds;

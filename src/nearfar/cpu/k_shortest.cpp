@@ -11,14 +11,16 @@
 // key is within a bound on that rounding of the best path; the sum along the path from its source
 // is then least, exactly. Negative floats keep popped vertices final, because a cycle of exact
 // weight 0 could improve for ever by rounding.
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
 #include <cmath>
 #include <queue>
 #include <set>
-#include <stdexcept>
 #include <vector>
 
 #include "cpu/bindings.hpp"
+#include "cpu/errors.hpp"
 #include "cpu/interrupt.hpp"
 
 namespace nearfar {
@@ -121,7 +123,7 @@ class KShortest {
   Weight add(Weight a, Weight b) const {
     const Weight sum = saturating_add(a, b);
     if constexpr (!kFloat)
-      if (sum == unreached<Weight>()) throw std::overflow_error("a path does not fit 64 bits");
+      if (sum == unreached<Weight>()) throw DistanceOverflow("a path does not fit 64 bits");
     return sum;
   }
 
@@ -208,9 +210,12 @@ class KShortest {
   bool negative_ = false;
 };
 
-nb::list k_shortest_paths(GraphView& view, const Array& remaining, int64_t source, int64_t target,
-                          std::size_t k) {
-  return view.visit([&](const auto& csr) -> nb::list {
+using Found = nb::typed<nb::list, nb::typed<nb::tuple, std::vector<int64_t>, nb::any>>;
+
+// (vertices, length) of each path.
+Found k_shortest_paths(GraphView& view, const Array& remaining, int64_t source, int64_t target,
+                       std::size_t k) {
+  return view.visit([&](const auto& csr) -> Found {
     using C = std::decay_t<decltype(csr)>;
     using Index = typename C::Index;
     using Weight = typename C::Weight;

@@ -8,7 +8,13 @@
 //      each from the smallest id of the level before. Two such vertices can therefore never vouch
 //      for each other, which a plain "any tight edge" rule would allow.
 // With negative edges "nearer" orders nothing, and rule 2 serves for all vertices, from the source.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+
 #include <algorithm>
+#include <tuple>
+#include <variant>
 #include <vector>
 
 #include "cpu/dtypes.hpp"
@@ -16,18 +22,37 @@
 namespace nearfar {
 namespace {
 
-// A limit as Python gives it (None, int for integer distances, float for float ones) in the type of
-// the distances; no limit is "unreached", which nothing exceeds.
+// A limit as Python gives it, whole for integer distances; none is "unreached", which nothing
+// exceeds.
+using Limit = std::optional<std::variant<int64_t, double>>;
+
 template <class W>
-W bound_of(const nb::object& limit) {
-  if (limit.is_none()) return unreached<W>();
+W bound_of(const Limit& limit) {
+  if (!limit) return unreached<W>();
   if constexpr (std::is_floating_point_v<W>) {
-    return static_cast<W>(nb::cast<double>(limit));
+    return std::visit([](auto value) { return static_cast<W>(value); }, *limit);
   } else {
-    const auto exact = nb::cast<int64_t>(limit);
-    return exact >= static_cast<int64_t>(unreached<W>()) ? unreached<W>() : static_cast<W>(exact);
+    const int64_t* const exact = std::get_if<int64_t>(&*limit);
+    if (exact == nullptr) throw nb::type_error("limit: integer distances have a whole one");
+    return *exact >= static_cast<int64_t>(unreached<W>()) ? unreached<W>() : static_cast<W>(*exact);
   }
 }
+
+// What an answer may break; nearfar.answer.proof words each for the reader.
+enum class Flaw {
+  source_distance,
+  impossible_distance,
+  beyond_limit,
+  missed,
+  not_shortest,
+  source_predecessor,
+  overflow,
+  no_vertex,
+  no_predecessor,
+  unreached_predecessor,
+  not_tight,
+  circle,
+};
 
 template <class C>
 class TightEdges {
@@ -95,11 +120,12 @@ void predecessors(const GraphView& view, int64_t source, ConstArray distances, b
   });
 }
 
-// (code, u, v): code 0 is proven; the others are named in nearfar/proof.py, which words the
-// message.
-nb::tuple verify(const GraphView& view, int64_t source, ConstArray distances,
-                 std::optional<ConstArray> preds, bool any_sign, nb::object limit) {
-  int code = 0;
+// The first flaw, or none where the answer is proven, with the edge (u, v) or vertex v that has it.
+std::tuple<std::optional<Flaw>, int64_t, int64_t> verify(const GraphView& view, int64_t source,
+                                                         ConstArray distances,
+                                                         std::optional<ConstArray> preds,
+                                                         bool any_sign, Limit limit) {
+  std::optional<Flaw> found;
   int64_t at_u = -1, at_v = -1;
   view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
@@ -108,19 +134,20 @@ nb::tuple verify(const GraphView& view, int64_t source, ConstArray distances,
     const W bound = bound_of<W>(limit);
     nb::gil_scoped_release release;
     const W* d = static_cast<const W*>(distances.data());
-    auto fail = [&](int c, int64_t u, int64_t v) { code = c, at_u = u, at_v = v; };
+    auto fail = [&](Flaw flaw, int64_t u, int64_t v) { found = flaw, at_u = u, at_v = v; };
     const I s = static_cast<I>(source);
-    if (d[s] != W{0}) return fail(1, s, s);
+    if (d[s] != W{0}) return fail(Flaw::source_distance, s, s);
     for (I u = 0; u < csr.n; ++u) {
-      if (d[u] != d[u] || (!any_sign && d[u] < 0)) return fail(2, u, u);
+      if (d[u] != d[u] || (!any_sign && d[u] < 0)) return fail(Flaw::impossible_distance, u, u);
       if (d[u] == unreached<W>()) continue;
-      if (d[u] > bound) return fail(3, u, u);
+      if (d[u] > bound) return fail(Flaw::beyond_limit, u, u);
       for (I e = csr.indptr[u]; e < csr.indptr[u + 1]; ++e) {
         const I v = csr.indices[e];
         const W sum = saturating_add(d[u], csr.weights[e]);
-        if (sum < d[v] && !(sum > bound)) return fail(d[v] == unreached<W>() ? 4 : 5, u, v);
+        if (sum < d[v] && !(sum > bound))
+          return fail(d[v] == unreached<W>() ? Flaw::missed : Flaw::not_shortest, u, v);
         // A saturated sum at an unreached vertex is a finite distance that does not fit.
-        if (sum == unreached<W>() && d[v] == sum && bound == sum) return fail(7, u, v);
+        if (sum == unreached<W>() && d[v] == sum && bound == sum) return fail(Flaw::overflow, u, v);
       }
     }
     std::vector<I> own;
@@ -130,12 +157,13 @@ nb::tuple verify(const GraphView& view, int64_t source, ConstArray distances,
       TightEdges<C>(csr, d).predecessors(s, any_sign, own.data());
       p = own.data();
     }
-    if (p[s] != -1) return fail(6, p[s], s);
+    if (p[s] != -1) return fail(Flaw::source_predecessor, p[s], s);
     for (I v = 0; v < csr.n; ++v) {
       const bool reached = d[v] != unreached<W>();
-      if (p[v] < -1 || p[v] >= csr.n) return fail(8, p[v], v);
-      if (v != s && reached != (p[v] >= 0)) return fail(reached ? 9 : 10, p[v], v);
-      if (p[v] >= 0 && d[p[v]] == unreached<W>()) return fail(10, p[v], v);
+      if (p[v] < -1 || p[v] >= csr.n) return fail(Flaw::no_vertex, p[v], v);
+      if (v != s && reached != (p[v] >= 0))
+        return fail(reached ? Flaw::no_predecessor : Flaw::unreached_predecessor, p[v], v);
+      if (p[v] >= 0 && d[p[v]] == unreached<W>()) return fail(Flaw::unreached_predecessor, p[v], v);
     }
     std::vector<bool> tight(static_cast<std::size_t>(csr.n), false);
     for (I u = 0; u < csr.n; ++u) {
@@ -146,21 +174,21 @@ nb::tuple verify(const GraphView& view, int64_t source, ConstArray distances,
       }
     }
     for (I v = 0; v < csr.n; ++v)
-      if (p[v] >= 0 && !tight[v]) return fail(11, p[v], v);
+      if (p[v] >= 0 && !tight[v]) return fail(Flaw::not_tight, p[v], v);
     // Tree: walk up from every vertex; a walk that meets its own trail has found a cycle.
     std::vector<I> trail_of(static_cast<std::size_t>(csr.n), I{-1});
     for (I v = 0; v < csr.n; ++v) {
       if (p[v] < 0) continue;
       I u = v;
       while (u != s && trail_of[u] < 0) trail_of[u] = v, u = p[u];
-      if (u != s && trail_of[u] == v) return fail(12, u, v);
+      if (u != s && trail_of[u] == v) return fail(Flaw::circle, u, v);
     }
   });
-  return nb::make_tuple(code, at_u, at_v);
+  return {found, at_u, at_v};
 }
 
 // (reached, farthest vertex) of finished distances; the farthest is -1 when nothing is reached.
-nb::tuple distance_summary(ConstArray distances) {
+std::tuple<int64_t, int64_t> distance_summary(ConstArray distances) {
   int64_t reached = 0, farthest = -1;
   with_weight_type(distances.dtype(), [&](auto tag) {
     nb::gil_scoped_release release;
@@ -179,11 +207,11 @@ nb::tuple distance_summary(ConstArray distances) {
         break;
       }
   });
-  return nb::make_tuple(reached, farthest);
+  return {reached, farthest};
 }
 
 // Makes every distance above the bound unreached.
-void mask_above(Array distances, nb::object limit) {
+void mask_above(Array distances, Limit limit) {
   with_weight_type(distances.dtype(), [&](auto tag) {
     using W = decltype(tag);
     const W bound = bound_of<W>(limit);
@@ -215,6 +243,19 @@ int64_t first_saturated_edge(const GraphView& view, ConstArray distances) {
 }  // namespace
 
 NEARFAR_BIND(m) {
+  nb::enum_<Flaw>(m, "Flaw")
+      .value("source_distance", Flaw::source_distance)
+      .value("impossible_distance", Flaw::impossible_distance)
+      .value("beyond_limit", Flaw::beyond_limit)
+      .value("missed", Flaw::missed)
+      .value("not_shortest", Flaw::not_shortest)
+      .value("source_predecessor", Flaw::source_predecessor)
+      .value("overflow", Flaw::overflow)
+      .value("no_vertex", Flaw::no_vertex)
+      .value("no_predecessor", Flaw::no_predecessor)
+      .value("unreached_predecessor", Flaw::unreached_predecessor)
+      .value("not_tight", Flaw::not_tight)
+      .value("circle", Flaw::circle);
   m.def("predecessors", &predecessors, nb::arg("view"), nb::arg("source"), nb::arg("distances"),
         nb::arg("any_sign"), nb::arg("out"));
   m.def("verify", &verify, nb::arg("view"), nb::arg("source"), nb::arg("distances"),

@@ -5,14 +5,19 @@
 // pass with borrowed references. Only exact Python and NumPy numbers are taken as weights: for
 // others (Fraction, Decimal, a caller's own class) NetworkX itself keeps the type, so they are
 // refused.
+#include <nanobind/stl/optional.h>
+
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "cpu/bindings.hpp"
 #include "cpu/dict_values.hpp"
+#include "cpu/errors.hpp"
 
 namespace nearfar {
 namespace {
@@ -21,33 +26,31 @@ constexpr int64_t kExactInDouble = int64_t{1} << 53;
 
 class Weights {
  public:
-  // Empty when taken, else the reason in words.
-  std::string push(PyObject* value) {
+  void push(PyObject* value) {
     if (PyFloat_Check(value)) return push_double(PyFloat_AS_DOUBLE(value));
     if (PyLong_Check(value) || PyIndex_Check(value)) {
       PyObject* whole = PyNumber_Index(value);
       if (whole == nullptr) {
         PyErr_Clear();
-        return "an edge weight is no number";
+        throw Unsupported("an edge weight is no number");
       }
       int overflow = 0;
       const int64_t number = PyLong_AsLongLongAndOverflow(whole, &overflow);
       Py_DECREF(whole);
-      if (overflow != 0) return "an edge weight does not fit 64 bits";
+      if (overflow != 0) throw Unsupported("an edge weight does not fit 64 bits");
       return push_integer(number);
     }
-    return std::string("an edge weight is of type ") + Py_TYPE(value)->tp_name;
+    throw Unsupported(std::string("an edge weight is of type ") + Py_TYPE(value)->tp_name);
   }
 
-  std::string push_integer(int64_t number) {
+  void push_integer(int64_t number) {
     if (!floating) {
       integers.push_back(number);
-      return "";
+      return;
     }
     if (number > kExactInDouble || number < -kExactInDouble)
-      return "integer weights above 2**53 are mixed with floats";
+      throw Unsupported("integer weights above 2**53 are mixed with floats");
     doubles.push_back(static_cast<double>(number));
-    return "";
   }
 
   bool floating = false;
@@ -56,28 +59,27 @@ class Weights {
   std::vector<double> doubles;
 
  private:
-  std::string push_double(double number) {
-    if (!std::isfinite(number)) return "an edge weight is not finite";
+  void push_double(double number) {
+    if (!std::isfinite(number)) throw Unsupported("an edge weight is not finite");
     if (!floating) {
       floating = true;
       doubles.reserve(integers.capacity());
-      for (const int64_t earlier : integers) {
-        const std::string refused = push_integer(earlier);
-        if (!refused.empty()) return refused;
-      }
+      for (const int64_t earlier : integers) push_integer(earlier);
       integers.clear();
     }
     doubles.push_back(number);
-    return "";
   }
 };
+
+using Arrays = nb::typed<nb::tuple, nb::ndarray<nb::numpy>, nb::ndarray<nb::numpy>,
+                         std::optional<nb::ndarray<nb::numpy>>>;
 
 template <class Index>
 class Reader {
  public:
   Reader(nb::dict places, nb::object weight) : places_(places), weight_(weight) {}
 
-  std::string read(PyObject* adjacency, bool multigraph, std::size_t n, std::size_t m) {
+  void read(PyObject* adjacency, bool multigraph, std::size_t n, std::size_t m) {
     indptr_.reserve(n + 1);
     indptr_.push_back(0);
     indices_.reserve(m);
@@ -85,36 +87,32 @@ class Reader {
     PyObject *vertex, *neighbours;
     Py_ssize_t row = 0;
     while (PyDict_Next(adjacency, &row, &vertex, &neighbours)) {
-      if (!PyDict_Check(neighbours)) return "its adjacency is no dict of dicts";
       PyObject *target, *data;
       Py_ssize_t at = 0;
       while (PyDict_Next(neighbours, &at, &target, &data)) {
         PyObject* place = PyDict_GetItemWithError(places_.ptr(), target);
         if (place == nullptr) {
           if (PyErr_Occurred() != nullptr) throw nb::python_error();
-          return "an edge leads to a vertex that is not in the graph";
+          throw Unsupported("an edge leads to a vertex that is not in the graph");
         }
         const auto index = static_cast<Index>(PyLong_AsLongLong(place));
-        if (!PyDict_Check(data)) return "its edge data are no dicts";
+        if (!PyDict_Check(data)) throw Unsupported("its edge data are no dicts");
         if (!multigraph) {
-          const std::string refused = edge(index, data);
-          if (!refused.empty()) return refused;
+          edge(index, data);
           continue;
         }
         PyObject *key, *parallel;
         Py_ssize_t position = 0;
         while (PyDict_Next(data, &position, &key, &parallel)) {
-          if (!PyDict_Check(parallel)) return "its edge data are no dicts";
-          const std::string refused = edge(index, parallel);
-          if (!refused.empty()) return refused;
+          if (!PyDict_Check(parallel)) throw Unsupported("its edge data are no dicts");
+          edge(index, parallel);
         }
       }
       indptr_.push_back(static_cast<Index>(indices_.size()));
     }
-    return "";
   }
 
-  nb::tuple arrays() {
+  Arrays arrays() {
     nb::object weights = nb::none();
     if (weights_.any)
       weights = weights_.floating ? nb::cast(as_numpy(std::move(weights_.doubles)))
@@ -123,9 +121,9 @@ class Reader {
   }
 
  private:
-  std::string edge(Index target, PyObject* data) {
+  void edge(Index target, PyObject* data) {
     indices_.push_back(target);
-    if (weight_.is_none()) return "";
+    if (weight_.is_none()) return;
     PyObject* value = PyDict_GetItemWithError(data, weight_.ptr());
     if (value == nullptr) {
       if (PyErr_Occurred() != nullptr) throw nb::python_error();
@@ -141,17 +139,17 @@ class Reader {
   Weights weights_;
 };
 
-// (indptr, indices, weights or None), or the reason in words why the graph cannot be taken.
-nb::object dicts_to_csr(nb::dict adjacency, nb::dict places, nb::object weight, bool multigraph) {
+// (indptr, indices, weights); none where the adjacency is another mapping than a dict of dicts.
+std::optional<Arrays> dicts_to_csr(nb::dict adjacency, nb::dict places, nb::object weight,
+                                   bool multigraph) {
   std::size_t n = PyDict_Size(adjacency.ptr()), m = 0;
   PyObject *vertex, *neighbours;
   for (Py_ssize_t row = 0; PyDict_Next(adjacency.ptr(), &row, &vertex, &neighbours);) {
-    if (!PyDict_Check(neighbours)) return nb::str("its adjacency is no dict of dicts");
+    if (!PyDict_Check(neighbours)) return std::nullopt;
     m += PyDict_Size(neighbours);
   }
-  const auto run = [&](auto reader) -> nb::object {
-    const std::string refused = reader.read(adjacency.ptr(), multigraph, n, m);
-    if (!refused.empty()) return nb::str(refused.c_str());
+  const auto run = [&](auto reader) {
+    reader.read(adjacency.ptr(), multigraph, n, m);
     return reader.arrays();
   };
   // A multigraph may hold more edges than it has neighbours: take room to spare.
@@ -209,8 +207,9 @@ nb::dict with_values(nb::dict like, const T* values, nb::list kept) {
 // {vertex: distance} of the reached vertices. `like` has every vertex as a key in the order of the
 // distances; its values are numbers, like those that take their place. `kept` is a list of
 // the same graph's own, for with_values.
-nb::object distance_dict(nb::dict like, const ConstArray& distances, nb::list kept) {
-  const auto fill = [&]<class T>(const T* values) -> nb::object {
+nb::typed<nb::dict, nb::any, nb::any> distance_dict(nb::dict like, const ConstArray& distances,
+                                                    nb::list kept) {
+  const auto fill = [&]<class T>(const T* values) -> nb::dict {
     const std::size_t n = distances.size();
     if (static_cast<std::size_t>(PyDict_Size(like.ptr())) != n)
       throw nb::value_error("one distance a vertex, please");
@@ -253,8 +252,9 @@ NEARFAR_BIND(m) {
   m.def("dicts_to_csr", &dicts_to_csr, arg("adjacency"), arg("places"), arg("weight").none(),
         arg("multigraph"));
   m.def("distance_dict", &distance_dict, arg("like"), arg("distances"), arg("kept"));
-  m.def("dict_values_in_place",
-        [](nb::dict dict) { return ValueSlots::of(dict.ptr()).has_value(); });
+  m.def(
+      "dict_values_in_place", [](nb::dict dict) { return ValueSlots::of(dict.ptr()).has_value(); },
+      arg("dict"));
 }
 
 }  // namespace nearfar

@@ -35,8 +35,7 @@ struct StopRule {
 
 struct SearchStats {
   uint64_t iterations = 0;
-  uint64_t vertices_processed =
-      0;  // rows scanned; more than the settled ones where work is repeated
+  uint64_t vertices_processed = 0;  // rows relaxed; more than are settled where work is repeated
   uint64_t edges_relaxed = 0;
   uint64_t pushes = 0;
   uint64_t stale = 0;  // queue entries dropped because a shorter distance was known
@@ -44,6 +43,11 @@ struct SearchStats {
   uint64_t let_go = 0;  // times that the search went on without a worker that kept it waiting
   double delta = 0;
 };
+
+// What each iteration did, where the caller wants to know (cpu/iteration_log.hpp).
+struct IterationLog;
+NEARFAR_COLD void note_iteration(IterationLog& log, uint64_t frontier, uint64_t near, uint64_t far,
+                                 uint64_t edges);
 
 // The caller's inclusive limit in the weights' type; never smaller than what was asked for.
 template <class Weight>

@@ -148,7 +148,7 @@ SettleRun settle_loop(SettleState<W> s, const Relax& relax, Policy policy, const
 
 // The statistics that Python sees. Not part of settle_run, which is compiled once a policy, relax
 // step and type: the bindings would be most of it.
-inline nb::dict settle_statistics(SettleRun&& run, std::size_t n, bool full) {
+inline Fields settle_statistics(SettleRun&& run, std::size_t n, bool full) {
   nb::dict stats;
   stats["iterations"] = run.iterations;
   stats["edges_relaxed"] = run.total.edges;
@@ -166,20 +166,19 @@ inline nb::dict settle_statistics(SettleRun&& run, std::size_t n, bool full) {
   return stats;
 }
 
-inline SettleStop settle_stop(std::optional<double> limit, const std::optional<Array>& targets) {
+inline SettleStop settle_stop(std::optional<double> limit, const std::optional<Ids>& targets) {
   SettleStop stop{limit, {}};
   if (targets) {
-    const int64_t* first = checked<int64_t>(*targets, targets->size(), "targets");
-    stop.targets.assign(first, first + targets->size());
+    stop.targets.assign(targets->data(), targets->data() + targets->size());
   }
   return stop;
 }
 
 // Runs the loop on fresh flags with the GIL released.
 template <class W, class Relax, class Policy>
-nb::dict settle_run(std::size_t n, std::size_t source, const Array& distances, const Relax& relax,
-                    const Policy& policy, std::optional<double> limit,
-                    const std::optional<Array>& targets, bool full) {
+Fields settle_run(std::size_t n, std::size_t source, const Array& distances, const Relax& relax,
+                  const Policy& policy, std::optional<double> limit,
+                  const std::optional<Ids>& targets, bool full) {
   W* const distance = checked<W>(distances, n, "distances");
   const SettleStop stop = settle_stop(limit, targets);
   SettleRun run;

@@ -1,7 +1,7 @@
 // Worker threads that stay, and the barrier that they meet at.
 //
-// One pool a process, made on first use; threads are created when a run first asks for so many and
-// sleep on a futex between runs. A run lends them to one call at a time: a second caller from
+// One pool per process, made on first use; threads are created when a run first asks for so many
+// and sleep on a futex between runs. A run lends them to one call at a time: a second caller from
 // another Python thread waits its turn. No OpenMP: two OpenMP runtimes in one process crash
 // people's programs.
 //

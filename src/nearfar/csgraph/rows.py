@@ -22,7 +22,7 @@ __all__ = ["NO_VERTEX", "Engine", "NegativeCycleError", "Rows", "nearest_source"
 
 NO_VERTEX = -9999
 
-#: A single search in a graph of so many edges a vertex ends before its edges would be packed.
+#: With so many edges per vertex workers would wait for each other more than they help.
 DENSE = 64
 
 #: From so many sources on it pays to look whether the weights are whole numbers.
@@ -148,12 +148,14 @@ def _module(array: Any) -> Any:
 def _run_one(
     graph: Graph, source: int, engine: Engine, limit: float | None, predecessors: bool
 ) -> tuple[Any, Any]:
-    from nearfar.solve.one import sssp
+    from nearfar.registry import Request
+    from nearfar.solve.one import check_threads, select, sssp
 
     method = engine.method
-    unpacked = "view" not in graph.__dict__
-    if method == "auto" and unpacked and graph.mean_degree >= DENSE and not graph.n_negative:
-        method = "auto" if engine.on(graph) == "cuda" else "dijkstra_binary_heap@cpu"
+    if method == "auto":  # a matrix comes as a new graph with every call
+        threads = check_threads(engine.threads)
+        request = Request(device=engine.on(graph), threads=threads, once=True)
+        method = select(graph, request, method)[0].id
     paths = sssp(
         graph,
         source,

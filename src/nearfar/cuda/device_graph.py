@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 __all__ = ["C_NAMES", "DeviceGraph", "device_graph", "upload_bytes"]
+
+#: By device and whether ids are 64 bits wide.
+DEVICE_GRAPH: Slot[DeviceGraph] = Slot("on the device")
 
 C_NAMES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
 _CHUNK = 1 << 26  # edges packed at a time, so that the host's arrays need not fit twice
@@ -86,12 +90,12 @@ def device_graph(graph: Graph, *, wide: bool = False) -> DeviceGraph:
     OutOfMemoryError
         Before anything is allocated.
     """
-    held = graph.cache.setdefault("cuda", {})
-    key = (runtime.device().ordinal, wide)
-    found = held.get(key)
-    if found is None:
-        found = held[key] = _upload(graph, wide)
-    return found  # type: ignore[no-any-return]
+    return DEVICE_GRAPH.of(graph, lambda: _upload(graph, wide), (runtime.device().ordinal, wide))
+
+
+def at_hand(graph: Graph) -> bool:
+    """Whether the edges lie on a device already, so that a solve there need not move them."""
+    return graph.on_device or DEVICE_GRAPH.filled_anywhere(graph)
 
 
 def _types(graph: Graph, wide: bool) -> tuple[np.dtype[Any], np.dtype[Any], int]:

@@ -97,7 +97,7 @@ def kernel_times() -> Iterator[KernelTimes]:
     Examples
     --------
     >>> with kernel_times() as times:                                   # doctest: +SKIP
-    ...     nearfar.sssp(graph, 0, method="near_far_host_loop@cuda")
+    ...     nearfar.sssp(graph, 0, device="cuda")
     >>> {name: one.seconds for name, one in times.found.items()}        # doctest: +SKIP
     """
     times = KernelTimes()

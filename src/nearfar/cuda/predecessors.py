@@ -9,7 +9,9 @@ import numpy as np
 from nearfar.cuda.device_graph import C_NAMES, device_graph
 from nearfar.cuda.sorted_rows import SEGMENT, rows_are_sorted
 from nearfar.errors import SolverError
+from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
+from nearfar.system.devices.structs import struct_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,12 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["device_predecessors", "mask_above"]
 
 _THREADS = 256
-_TALLY = np.dtype([("reached", np.uint64), ("filled", np.uint64), ("greatest", np.uint64)])
-_CONTROL_BYTES = 384  # struct LevelControl
-_STATUS_AT = 128
+_KERNELS = "cuda/tight_edges.cuh"
+_PASS: Slot[_Pass] = Slot("predecessors")
 _LEAST_SPAN, _TURNS = 512, 4  # edges a warp takes at a time; such turns a warp
 _MOST_ROWS = 32_768  # of the grid's y
 ROUNDS_BEYOND = 2  # the watchdog: a round takes at least one vertex
+
+
+def _tally() -> np.dtype[Any]:
+    return struct_dtype(_KERNELS, "Tally")
 
 
 class _Pass:
@@ -45,7 +50,7 @@ class _Pass:
             "COUNTED": int(self.counted),
             "SEGMENT": SEGMENT,
         }
-        program = runtime.program("cuda/tight_edges.cuh", macros)
+        program = runtime.program(_KERNELS, macros)
         self._start = program.kernel("tight_start")
         self._edges = program.kernel("tight_edges")
         self.levels = program.kernel("tight_levels")
@@ -68,11 +73,11 @@ class _Pass:
         cp = runtime.cupy()
         device, null = self.device, np.uint64(0)
         n, m = np.int64(device.n), np.int64(device.m)
-        self.tallies = cp.empty(k * _TALLY.itemsize, dtype=np.uint8)
+        self.tallies = cp.empty(k * _tally().itemsize, dtype=np.uint8)
         self.codes = cp.empty(k * device.n if self.narrow else 0, dtype=np.uint8)
         for first in range(0, k, _MOST_ROWS):
             many = min(k - first, _MOST_ROWS)
-            tallies = self.tallies[first * _TALLY.itemsize :]
+            tallies = self.tallies[first * _tally().itemsize :]
             codes = self.codes[first * device.n :] if self.narrow else None
             width = max(min(self.blocks, -(-device.n // _THREADS)) // many, 1)
             start = runtime.Launch(
@@ -89,12 +94,8 @@ class _Pass:
 
 def _pass(graph: Graph, device: DeviceGraph) -> _Pass:
     is_sorted = rows_are_sorted(graph, device)
-    held = graph.cache.setdefault("cuda_predecessors", {})
     key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype, is_sorted)
-    if key not in held:
-        held.clear()  # one form a graph
-        held[key] = _Pass(graph, device, is_sorted)
-    return held[key]  # type: ignore[no-any-return]
+    return _PASS.of(graph, lambda: _Pass(graph, device, is_sorted), key, alone=True)
 
 
 def device_predecessors(
@@ -132,7 +133,7 @@ def device_predecessors(
     device = device_graph(graph)
     n, m, k = device.n, device.m, len(sources)
     advice = "ask for predecessors of fewer sources, or on the host: device='cpu'"
-    each = n * (device.vertex_dtype.itemsize + 1) + _TALLY.itemsize
+    each = n * (device.vertex_dtype.itemsize + 1) + _tally().itemsize
     runtime.require_memory(k * each, advice)
     made = _pass(graph, device)
     made.prepare(k)
@@ -155,7 +156,7 @@ def device_predecessors(
     if graph.n_negative:
         by_levels = list(range(k))
     elif made.counted:
-        seen = made.tallies.get().view(_TALLY)
+        seen = made.tallies.get().view(_tally())
         by_levels = np.flatnonzero(seen["reached"] > seen["filled"] + 1).tolist()
     if by_levels and m:
         made.timer.start()
@@ -178,7 +179,8 @@ def _by_levels(
     cp = runtime.cupy()
     n = device.n
     runtime.require_memory(n * (4 + device.vertex_dtype.itemsize), "ask on the host: device='cpu'")
-    control = cp.zeros(_CONTROL_BYTES, dtype=np.uint8)
+    kind = struct_dtype(_KERNELS, "LevelControl")
+    control = cp.zeros(kind.itemsize, dtype=np.uint8)
     arguments = (np.int64(n), device.offsets, device.edges, distance, np.int64(source), predecessor)
     scratch = (cp.empty(n, dtype=np.int32), cp.empty(n, dtype=device.vertex_dtype), control)
     made.levels(
@@ -187,7 +189,7 @@ def _by_levels(
         (*arguments, *scratch, np.int64(n + ROUNDS_BEYOND)),
         cooperative=True,
     )
-    if int(control[_STATUS_AT : _STATUS_AT + 8].get().view(np.int64)[0]):
+    if control.get().view(kind)["status"][0]:
         raise SolverError(
             f"predecessors were not found within {n + ROUNDS_BEYOND} rounds: check the device "
             "with `nearfar doctor`"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.cuda.device_graph import device_graph
+from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 __all__ = ["SEGMENT", "SortedRows", "rows_are_sorted", "sorted_rows"]
+
+_SORTED_ROWS: Slot[SortedRows] = Slot("sorted rows")
 
 SEGMENT = 512  # edges; a longer row is sorted piece by piece
 _THREADS = 256  # kSortThreads of sort_rows.cuh
@@ -45,16 +48,12 @@ class SortedRows:
 def sorted_rows(graph: Graph) -> SortedRows:
     """The sorted form of a weighted graph on the current device, made on first use. O(m log^2)."""
     device = device_graph(graph)
-    held = graph.cache.setdefault("cuda_sorted_rows", {})
-    key = _key(device)
-    if key not in held:
-        held[key] = _sort(device)
-    return held[key]  # type: ignore[no-any-return]
+    return _SORTED_ROWS.of(graph, lambda: _sort(device), _key(device))
 
 
 def rows_are_sorted(graph: Graph, device: DeviceGraph) -> bool:
     """Whether :func:`sorted_rows` was asked for before, so that ``device.edges`` are sorted."""
-    return _key(device) in graph.cache.get("cuda_sorted_rows", {})
+    return _SORTED_ROWS.filled(graph, _key(device))
 
 
 def _key(device: DeviceGraph) -> tuple[Any, ...]:

@@ -97,9 +97,19 @@ def tunable() -> list[str]:
     return sorted(v.idea for v in found if v.options is LaunchOptions)
 
 
+def usual() -> list[str]:
+    """Methods that are tuned where none is named: those whose registration says so.
+
+    Returns
+    -------
+    list of str
+    """
+    return sorted(v.idea for v in variants(device="cuda", problem="sssp") if v.tune)
+
+
 def tune(
     graph: Graph,
-    method: str = "crauser_successors",
+    method: str | None = None,
     *,
     sources: Sequence[int] | None = None,
     rounds: int = 5,
@@ -113,8 +123,8 @@ def tune(
     Parameters
     ----------
     graph : Graph
-    method : str
-        One of :func:`tunable`.
+    method : str or None
+        One of :func:`tunable`; None takes the first of ``usual()``.
     sources : sequence of int or None
         Vertices to solve from in every round; None draws three with out-edges, by a fixed seed.
     rounds : int
@@ -139,6 +149,7 @@ def tune(
     GraphError
         For a graph without edges.
     """
+    method = usual()[0] if method is None else method
     variant = _variant(method)
     device = runtime.device()
     fits = variant.fits(graph, Request(device="cuda"))

@@ -17,12 +17,13 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.registry import Workspace
 
-__all__ = ["WholeSolve", "read_records", "row_lanes"]
+__all__ = ["WholeSolve", "row_lanes"]
 
-_COUNTERS_AT = 128  # byte of a control block where its counters begin
 _MOST_RECORDS = 1 << 15
 
 
@@ -37,9 +38,9 @@ class WholeSolve:
     first, own : sequence of NumPy scalars
         The kernel's parameters before the targets and after them, for their types.
     shared : int
-        Bytes of dynamic shared memory a block.
-    control_bytes : int
-        Size of the control block.
+        Bytes of dynamic shared memory per block.
+    control, record : dtype
+        The kernel's ``struct Control`` and ``struct Record``.
 
     Attributes
     ----------
@@ -55,11 +56,13 @@ class WholeSolve:
         first: Sequence[Any],
         own: Sequence[Any],
         shared: int,
-        control_bytes: int,
+        control: np.dtype[Any],
+        record: np.dtype[Any],
     ) -> None:
         whole = np.int64(0)
         kernel.allow_shared(shared)
-        self.control = runtime.cupy().empty(control_bytes, dtype=np.uint8)
+        self._kind, self._record = control, record
+        self.control = runtime.cupy().empty(control.itemsize, dtype=np.uint8)
         self._timer = runtime.Timer()
         self._launch = runtime.Launch(
             kernel,
@@ -77,8 +80,7 @@ class WholeSolve:
         most_steps: int,
         workspace: Workspace,
         vertex_dtype: np.dtype[Any],
-        counters: int,
-    ) -> tuple[Any, Any]:
+    ) -> tuple[np.void, Any]:
         """Launch once and wait.
 
         Parameters
@@ -90,20 +92,20 @@ class WholeSolve:
             Its targets go to the device; with stats="full" the steps are recorded.
         vertex_dtype : dtype
             Of the targets on the device.
-        counters : int
-            How many numbers of 8 bytes to read of the control block.
 
         Returns
         -------
-        counters : ndarray of uint8
-        records : cupy array of uint64, shape (most records, 4), or None
+        control : structured scalar
+            The control block.
+        records : cupy array of uint8, or None
+            For :meth:`records`.
         """
         cp = runtime.cupy()
         targets = records = None
         if workspace.targets is not None:
             targets = cp.asarray(np.ascontiguousarray(workspace.targets, dtype=vertex_dtype))
         if workspace.stats == "full":
-            records = cp.zeros((_MOST_RECORDS, 4), dtype=np.uint64)
+            records = cp.zeros(_MOST_RECORDS * self._record.itemsize, dtype=np.uint8)
         values = (
             *first,
             np.uint64(0 if targets is None else targets.data.ptr),
@@ -119,7 +121,14 @@ class WholeSolve:
         self.control.fill(0)
         self._launch()
         self._timer.stop()
-        return self.control[_COUNTERS_AT : _COUNTERS_AT + 8 * counters].get(), records
+        counted: np.void = self.control.get().view(self._kind)[0]
+        return counted, records
+
+    def records(self, records: Any, steps: int) -> dict[str, NDArray[np.int64]]:
+        """Records of the first ``steps`` steps, as far as there was room, by field."""
+        kept = records[: min(steps, _MOST_RECORDS) * self._record.itemsize].get()
+        table = kept.view(self._record)
+        return {name: table[name].astype(np.int64) for name in self._record.names or ()}
 
     @property
     def seconds(self) -> float:
@@ -130,8 +139,3 @@ class WholeSolve:
 def row_lanes(device: DeviceGraph) -> int:
     """Lanes that take a row of a thin frontier together: a power of two near the mean degree."""
     return 1 << math.ceil(math.log2(min(max(device.m / max(device.n, 1), 4.0), 32.0)))
-
-
-def read_records(records: Any, steps: int) -> Any:
-    """Records of the first ``steps`` steps, as far as there was room: four rows of int64."""
-    return records[: min(steps, _MOST_RECORDS)].get().astype(np.int64).T

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from nearfar.errors import OptionError, did_you_mean
+from nearfar.errors import OptionError, did_you_mean, quoted
 from nearfar.formats.compression import split_suffix
 from nearfar.formats.files import Source, finish, replacing
 from nearfar.formats.specs import Format, formats, with_suffix
@@ -34,6 +34,7 @@ def read(
     *,
     format: str | None = None,
     dtype: DTypeLike | None = None,
+    max_unpacked: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     **options: Any,
 ) -> Graph:
@@ -47,6 +48,10 @@ def read(
     dtype : dtype or None
         Weights as int32, int64, float32 or float64; None keeps what the format says, with integers
         of a text file in int32 when all fit it.
+    max_unpacked : int or None
+        Most bytes that compressed content, or what comes through a pipe, may hold. None takes half
+        of the free memory, and for a compressed file at most 200 times its size, or 256 MiB if that
+        is more: a few kilobytes can unpack to terabytes.
     progress : callable or None
         ``progress(stage, done, total)`` with stages ``"decompress"`` and ``"parse"``, in bytes.
     **options
@@ -60,7 +65,8 @@ def read(
     Raises
     ------
     GraphFormatError
-        If the file is missing, damaged, cut short, or not of its format; names file and line.
+        If the file is missing, damaged, cut short, or not of its format, or its content is larger
+        than ``max_unpacked``; names file and line.
     OptionError
         For an unknown format or option.
     MissingDependencyError
@@ -72,7 +78,7 @@ def read(
     >>> graph = nearfar.read("wiki-Vote.txt", directed=False)   # doctest: +SKIP
     """
     wanted = None if format is None else _named(format)  # a wrong name fails before any reading
-    source = Source(path, progress)
+    source = Source(path, progress, max_unpacked)
     spec = wanted or _detect(source)
     if spec.read is None:
         raise OptionError(f"{spec.name} files can be written, but not read")
@@ -184,5 +190,5 @@ def _named(name: str) -> Format:
     table = formats()
     if name not in table:
         hint = did_you_mean(name, table) or f": use one of {', '.join(table)}"
-        raise OptionError(f"no format {name!r}{hint}")
+        raise OptionError(f"no format {quoted(name)}{hint}")
     return table[name]

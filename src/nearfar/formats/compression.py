@@ -1,4 +1,7 @@
-"""Compressed streams: recognise them by name or first bytes, unpack whole, pack on the fly."""
+"""Compressed streams: recognise them by name or first bytes, unpack whole, pack on the fly.
+
+A few kilobytes can unpack to terabytes, so whoever unpacks says how many bytes are too many.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from nearfar.errors import MissingDependencyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = [
     "COMPRESSIONS",
     "compression_of",
+    "gathered",
     "import_extra",
     "packer",
     "split_suffix",
@@ -33,6 +37,7 @@ _MAGIC = {
     "bzip2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
 }
 _CHUNK = 1 << 22
+_ZSTD_STEP = 1 << 12  # a call unpacks all it is given, and 4 bytes can be 128 KiB of one value
 
 
 def import_extra(module: str, extra: str, what: str) -> Any:
@@ -68,40 +73,57 @@ def compression_of(head: bytes) -> str | None:
     return next((name for name, magic in _MAGIC.items() if magic.match(head)), None)
 
 
-def unpacked(file: BinaryIO, name: str, tell: Callable[[], None]) -> bytes:
+def unpacked(file: BinaryIO, name: str, limit: int, tell: Callable[[], None]) -> bytearray:
     """Everything in a compressed stream; ``tell`` is called every few megabytes.
 
     Raises
     ------
+    OverflowError
+        If it is more than ``limit`` bytes; little more than that is unpacked.
     ValueError
         If the stream is damaged or stops before its end.
     """
-    pieces: list[bytes] = []
     try:
         if name == "zstandard":
-            _unpack_zstandard(file, pieces, tell)
-        else:
-            unpack: Any = {"gzip": gzip.open, "xz": lzma.open, "bzip2": bz2.open}[name]
-            with unpack(file, "rb") as stream:
-                while piece := stream.read(_CHUNK):
-                    pieces.append(piece)
-                    tell()
+            return gathered(_zstandard(file), limit, tell)
+        unpack: Any = {"gzip": gzip.open, "xz": lzma.open, "bzip2": bz2.open}[name]
+        with unpack(file, "rb") as stream:
+            return gathered(iter(lambda: stream.read(_CHUNK), b""), limit, tell)
     except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
         raise ValueError(str(error)) from None
-    return b"".join(pieces)
 
 
-def _unpack_zstandard(file: BinaryIO, pieces: list[bytes], tell: Callable[[], None]) -> None:
+def gathered(
+    pieces: Iterable[bytes], limit: int, tell: Callable[[], None] = lambda: None
+) -> bytearray:
+    """Pieces of a stream put together.
+
+    Raises
+    ------
+    OverflowError
+        At the first that makes them more than ``limit`` bytes.
+    """
+    whole = bytearray()
+    for piece in pieces:
+        if len(whole) + len(piece) > limit:
+            raise OverflowError(limit)
+        whole += piece
+        tell()
+    return whole
+
+
+def _zstandard(file: BinaryIO) -> Iterator[bytes]:
     zstandard = import_extra("zstandard", "zstd", "reading .zst files")
     try:
         unpack = zstandard.ZstdDecompressor().decompressobj()
-        while raw := file.read(_CHUNK):
+        while raw := file.read(_ZSTD_STEP):
+            pieces = []
             while raw:  # frames follow one another
                 if unpack.eof:
                     unpack = zstandard.ZstdDecompressor().decompressobj()
                 pieces.append(unpack.decompress(raw))
                 raw = unpack.unused_data if unpack.eof else b""
-            tell()
+            yield b"".join(pieces)
     except zstandard.ZstdError as error:
         raise ValueError(str(error)) from None
     if not unpack.eof:
@@ -118,5 +140,7 @@ def packer(raw: BinaryIO, packed: str) -> Any:
         return bz2.open(raw, "wb")
     if packed == ".zst":
         zstandard = import_extra("zstandard", "zstd", "writing .zst files")
-        return zstandard.ZstdCompressor(level=3).stream_writer(raw, closefd=False)
+        return zstandard.ZstdCompressor(level=3, write_checksum=True).stream_writer(
+            raw, closefd=False
+        )
     return contextlib.nullcontext(raw)

@@ -83,13 +83,13 @@ void parse_arcs(Cursor& cursor, Problem& problem, Arcs<Index>& arcs, Ticker& tic
     }
   }
   if (arcs.sources.size() != m)
-    throw ParseError(problem.line, "the problem line promises " + std::to_string(m) +
-                                       " edges, but the file has " +
-                                       std::to_string(arcs.sources.size()) +
-                                       ": it may be cut short");
+    throw FormatError(problem.line, "the problem line promises " + std::to_string(m) +
+                                        " edges, but the file has " +
+                                        std::to_string(arcs.sources.size()) +
+                                        ": it may be cut short");
 }
 
-nb::object parse_dimacs(const Bytes& data, nb::object progress) {
+Fields parse_dimacs(const Bytes& data, Progress progress) {
   Cursor cursor(data);
   Ticker ticker(std::move(progress), cursor.position(), cursor.end());
   Problem problem;
@@ -133,10 +133,10 @@ nb::object parse_dimacs(const Bytes& data, nb::object progress) {
   out["n"] = problem.n;
   out["treewidth"] = problem.treewidth;
   out["title"] = nb::bytes(problem.title.data(), problem.title.size());
-  out["sources_named"] = own(std::move(problem.sources));
+  out["sources_named"] = as_numpy(std::move(problem.sources));
   auto fill = [&](auto& arcs) {
-    out["sources"] = own(std::move(arcs.sources));
-    out["targets"] = own(std::move(arcs.targets));
+    out["sources"] = as_numpy(std::move(arcs.sources));
+    out["targets"] = as_numpy(std::move(arcs.targets));
     out["weights"] = problem.treewidth ? nb::none() : arcs.weights.take();
   };
   if (wide)
@@ -147,7 +147,7 @@ nb::object parse_dimacs(const Bytes& data, nb::object progress) {
 }
 
 // `v id x y` lines into an (n, 2) array, returned flat; every vertex must appear once.
-nb::object parse_dimacs_coordinates(const Bytes& data, nb::object progress) {
+Owned<double> parse_dimacs_coordinates(const Bytes& data, Progress progress) {
   Cursor cursor(data);
   Ticker ticker(std::move(progress), cursor.position(), cursor.end());
   std::vector<double> xy;
@@ -197,19 +197,19 @@ nb::object parse_dimacs_coordinates(const Bytes& data, nb::object progress) {
     }
     if (n < 0) cursor.fail("no problem line (`p aux sp co vertices`) in the file");
     if (seen != n)
-      throw ParseError(header, "the problem line promises " + std::to_string(n) +
-                                   " vertices, but the file has " + std::to_string(seen));
+      throw FormatError(header, "the problem line promises " + std::to_string(n) +
+                                    " vertices, but the file has " + std::to_string(seen));
     ticker.finish();
   }
-  return own(std::move(xy));
+  return as_numpy(std::move(xy));
 }
 
 }  // namespace
 
 NEARFAR_BIND(m) {
-  m.def("parse_dimacs", &parse_dimacs, nb::arg("data"), nb::arg("progress").none() = nb::none());
+  m.def("parse_dimacs", &parse_dimacs, nb::arg("data"), nb::arg("progress") = nb::none());
   m.def("parse_dimacs_coordinates", &parse_dimacs_coordinates, nb::arg("data"),
-        nb::arg("progress").none() = nb::none());
+        nb::arg("progress") = nb::none());
 }
 
 }  // namespace nearfar::text

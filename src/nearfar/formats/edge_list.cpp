@@ -103,10 +103,10 @@ class EdgeList {
     ticker.finish();
   }
 
-  nb::object take() {
+  Fields take() {
     nb::dict out;
-    out["sources"] = own(std::move(sources_));
-    out["targets"] = own(std::move(targets_));
+    out["sources"] = as_numpy(std::move(sources_));
+    out["targets"] = as_numpy(std::move(targets_));
     out["weights"] = layout_.weight >= 0 ? weights_.take() : nb::none();
     out["names"] = nb::none();
     if (layout_.names == 1) {
@@ -115,7 +115,7 @@ class EdgeList {
         PyObject* text = PyUnicode_DecodeUTF8(name.data(), Py_ssize_t(name.size()), "strict");
         if (text == nullptr) {
           PyErr_Clear();
-          throw ParseError(0, "vertex name " + quoted(name) + " is not UTF-8 text");
+          throw FormatError(0, "vertex name " + quoted(name) + " is not UTF-8 text");
         }
         names.append(nb::steal(text));
       }
@@ -263,15 +263,15 @@ class EdgeList {
   std::vector<std::string_view> names_;
 };
 
-nb::object parse_edge_list(const Bytes& data, const nb::bytes& comments, int64_t source,
-                           int64_t target, int64_t weight, int names, int header, int64_t skip,
-                           nb::object progress) {
+Fields parse_edge_list(const Bytes& data, const nb::bytes& comments, int64_t source, int64_t target,
+                       int64_t weight, std::optional<bool> names, std::optional<bool> header,
+                       int64_t skip, Progress progress) {
   Layout layout;
   layout.source = source;
   layout.target = target;
   layout.weight = weight;
-  layout.names = names;
-  layout.header = header;
+  layout.names = names ? *names : -1;
+  layout.header = header ? *header : -1;
   EdgeList list(data, std::string(comments.c_str(), comments.size()), layout, skip);
   const char* begin = reinterpret_cast<const char*>(data.data());
   Ticker ticker(std::move(progress), begin, begin + data.size());
@@ -287,7 +287,7 @@ nb::object parse_edge_list(const Bytes& data, const nb::bytes& comments, int64_t
 NEARFAR_BIND(m) {
   m.def("parse_edge_list", &parse_edge_list, nb::arg("data"), nb::arg("comments"),
         nb::arg("source"), nb::arg("target"), nb::arg("weight"), nb::arg("names"),
-        nb::arg("header"), nb::arg("skip"), nb::arg("progress").none() = nb::none());
+        nb::arg("header"), nb::arg("skip"), nb::arg("progress") = nb::none());
 }
 
 }  // namespace nearfar::text

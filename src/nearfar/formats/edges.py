@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import GraphFormatError, OptionError
-from nearfar.formats.files import Sink, Source
+from nearfar.errors import GraphFormatError, OptionError, quoted
+from nearfar.formats.files import Sink, Source, array_of_names
 from nearfar.formats.specs import Format, register
 from nearfar.graph.convert import weight_problem
 
@@ -98,10 +98,11 @@ def read(
     chosen, third = _columns(columns)
     if skip_lines < 0:
         raise OptionError(f"skip_lines is {skip_lines}: give 0 or more")
-    place = third
     if weight is None:
         place = _NONE
-    elif third is None:
+    elif third is not None:
+        place = third
+    else:
         lines = _first_lines(source.head, comments, skip_lines)
         place, header = _weight_column(source, weight, columns, chosen, lines, names, header)
     found = _cpu.parse_edge_list(
@@ -109,7 +110,8 @@ def read(
         comments.encode(),
         *chosen,
         place,
-        *(-1 if known is None else int(known) for known in (names, header)),
+        None if names is None else bool(names),
+        None if header is None else bool(header),
         int(skip_lines),
         source.progress(),
     )
@@ -127,7 +129,7 @@ def read(
         directed = not any(_UNDIRECTED.match(note) for note in found["comments"])
     if found["names"] is not None:
         ends, n = (found["sources"], found["targets"]), None
-        labels: NDArray[Any] | range | None = np.array(found["names"], dtype=np.str_)
+        labels: NDArray[Any] | range | None = array_of_names(found["names"])
     else:
         ids = found["sources"], found["targets"]
         first = _first_id(found["comments"]) if base is None else None
@@ -169,7 +171,7 @@ def _weight_column(
     source: Source,
     weight: str | int,
     columns: Sequence[int] | str | None,
-    ends: list[int],
+    ends: tuple[int, int],
     lines: list[list[str]],
     names: bool | None,
     header: bool | None,
@@ -189,8 +191,8 @@ def _weight_column(
     if not header:
         if weight != "weight":
             raise source.fail(
-                f"no column {weight!r}: the file has no header line; give the column's number, "
-                f"such as weight={spare[0] if spare else 2}"
+                f"no column {quoted(weight)}: the file has no header line; give the column's "
+                f"number, such as weight={spare[0] if spare else 2}"
             )
         if columns is None:
             return _THIRD_IF_ANY, header
@@ -214,18 +216,20 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _columns(given: Sequence[int] | str | None) -> tuple[list[int], int | None]:
+def _columns(given: Sequence[int] | str | None) -> tuple[tuple[int, int], int | None]:
     """Columns of source and target, and of the weight where it is named with them."""
     if given is None:
-        return [0, 1], None
+        return (0, 1), None
     try:
         parts = given.split(",") if isinstance(given, str) else map(operator.index, given)
         chosen = [int(part) for part in parts]
     except (TypeError, ValueError):
         chosen = []
     if len(chosen) not in (2, 3) or min(chosen) < 0 or len(set(chosen)) != len(chosen):
-        raise OptionError(f"columns is {given!r}: give two or three different columns from 0 on")
-    return chosen[:2], chosen[2] if len(chosen) == 3 else None
+        raise OptionError(
+            f"columns is {quoted(given)}: give two or three different columns from 0 on"
+        )
+    return (chosen[0], chosen[1]), chosen[2] if len(chosen) == 3 else None
 
 
 def _snap_counts(comments: list[bytes]) -> tuple[int | None, int | None]:
@@ -314,7 +318,7 @@ def encoded_names(
     for at, text in enumerate(texts):
         if not text or any(c in forbidden for c in text) or text[0] in "#%":
             raise GraphFormatError(
-                f"vertex name {text!r} of vertex {at} does not fit this format", path
+                f"vertex name {quoted(text)} of vertex {at} does not fit this format", path
             )
     pieces = [text.encode() for text in texts]
     offsets = np.zeros(len(pieces) + 1, dtype=np.int64)

@@ -7,26 +7,38 @@ compressed.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import re
 import stat
+import time
+from numbers import Real
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from nearfar.errors import GraphError, GraphFormatError, MissingDependencyError, OptionError
+from nearfar.errors import (
+    GraphError,
+    GraphFormatError,
+    MissingDependencyError,
+    OptionError,
+    OutOfMemoryError,
+    quoted,
+)
 from nearfar.formats.compression import (
     COMPRESSIONS,
     compression_of,
+    gathered,
     packer,
     split_suffix,
     unpacked,
 )
 from nearfar.system import output
+from nearfar.system.memory import free_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,6 +49,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Sink",
     "Source",
+    "array_of_names",
     "chunks_of_rows",
     "finish",
     "library_errors",
@@ -47,6 +60,11 @@ __all__ = [
 _HEAD = 1 << 16
 _SLICE = 1 << 18
 _MARK = b"\xef\xbb\xbf"
+_CHUNK = 1 << 22
+_PAUSE = 0.05  # seconds between two reports of progress
+_MODEST = 256 << 20  # bytes; so many may be unpacked from whatever size
+_RATIO = 200  # grids and paths reach a hundred, as text with the strongest compression
+_MUCH = 1 << 26  # bytes; less needs no look at what is free
 _VISIBLE = b"\t\r" + bytes(range(32, 256))
 
 
@@ -58,18 +76,33 @@ class Source:
     path : str or path
     progress : callable or None
         ``progress(stage, done, total)`` in bytes, with stages ``"decompress"`` and ``"parse"``.
+    max_unpacked : int or None
+        Most bytes that compressed content and pipes may hold. None takes half of the free memory,
+        and for a compressed file at most 200 times its size, or 256 MiB if that is more.
 
     Raises
     ------
     GraphFormatError
-        If there is no such file, it is a folder, it cannot be opened or it is empty.
+        If there is no such file, it is a folder, it cannot be opened, it is empty, or it unpacks to
+        more than it may.
     """
 
-    def __init__(self, path: str | os.PathLike[str], progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        progress: Progress | None = None,
+        max_unpacked: int | None = None,
+    ) -> None:
+        if max_unpacked is not None and not (
+            isinstance(max_unpacked, Real) and 0 < max_unpacked < float("inf")
+        ):
+            raise OptionError(f"max_unpacked is {quoted(max_unpacked)}: give a number of bytes")
+        self._max_unpacked = max_unpacked
         self.path = os.fspath(path)
         self.suffix, packed = split_suffix(self.path)
         self._progress = progress
         self._data: NDArray[np.uint8] | None = None
+        self._next_tell = 0.0
         if not self.path:
             raise OptionError("the name of the graph file is empty: give a file")
         if os.path.isdir(self.path):
@@ -82,7 +115,7 @@ class Source:
                 if self.regular:
                     first = file.read(_HEAD)
                 else:
-                    self._data = np.frombuffer(file.read(), dtype=np.uint8)
+                    self._data = self._whole_stream(file)
                     first = self._data[:_HEAD].tobytes()
         except FileNotFoundError:
             raise GraphFormatError("there is no such file", self.path) from None
@@ -137,6 +170,11 @@ class Source:
         """Whether :attr:`data` is the file itself."""
         return isinstance(self.data, np.memmap)
 
+    def keep(self) -> None:
+        """Read the file into memory of its own, so that nothing done to it later is seen."""
+        self._data = np.fromfile(self.path, dtype=np.uint8)
+        self._data.flags.writeable = False
+
     def progress(self, stage: str = "parse") -> Callable[[int, int], None] | None:
         """The user's callback for one stage, as the C++ parsers call it."""
         tell = self._progress
@@ -167,21 +205,49 @@ class Source:
                 return stem + suffix + other
         return None
 
+    def room(self, packed: int | None = None) -> int:
+        """Bytes that content may unpack to; ``packed`` is its size in the file, if it has one."""
+        if self._max_unpacked is not None:
+            return int(self._max_unpacked)
+        room = free_memory() // 2  # the graph needs some too
+        return room if packed is None else min(room, max(_MODEST, _RATIO * packed))
+
+    def too_large(self, what: str, packed: int | None = None) -> GraphFormatError:
+        """An error that says how to read content above :meth:`room`."""
+        limit = self.room(packed)
+        times = "" if packed is None else f", {limit // max(packed, 1):,} times its size"
+        return self.fail(
+            f"{what} holds more than {limit:,} bytes{times}: if that is right, raise the limit by "
+            "max_unpacked=BYTES, on the command line --read-option max_unpacked=BYTES"
+        )
+
+    def _whole_stream(self, file: BinaryIO) -> NDArray[np.uint8]:
+        try:
+            whole = gathered(iter(lambda: file.read(_CHUNK), b""), self.room())
+        except OverflowError:
+            raise self.too_large("the stream") from None
+        return np.frombuffer(memoryview(whole).toreadonly(), dtype=np.uint8)
+
     def _decompress(self, already: NDArray[np.uint8] | None) -> NDArray[np.uint8]:
         name = str(self.compression)
+        packed = self.size if already is None else already.size
         try:
             with self._raw(already) as file:
-                return np.frombuffer(
-                    unpacked(file, name, lambda: self._tell(file.tell())), dtype=np.uint8
-                )
+                tell = functools.partial(self._tell, file)
+                whole = unpacked(file, name, self.room(packed), tell)
+                return np.frombuffer(memoryview(whole).toreadonly(), dtype=np.uint8)
+        except OverflowError:
+            raise self.too_large(f"the {name} stream", packed) from None
         except ValueError as error:
             raise GraphFormatError(
                 f"the {name} stream is damaged or cut short: {error}", self.path
             ) from None
 
-    def _tell(self, done: int) -> None:
-        if self._progress is not None and self.size:
-            self._progress("decompress", min(done, self.size), self.size)
+    def _tell(self, file: BinaryIO) -> None:
+        if self._progress is None or not self.size or time.monotonic() < self._next_tell:
+            return
+        self._next_tell = time.monotonic() + _PAUSE
+        self._progress("decompress", min(file.tell(), self.size), self.size)
 
     def _raw(self, already: NDArray[np.uint8] | None) -> BinaryIO:
         return open(self.path, "rb") if already is None else io.BytesIO(already.tobytes())
@@ -267,6 +333,21 @@ def narrowed(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.int32)
 
 
+def array_of_names(texts: Sequence[str]) -> NDArray[np.str_]:
+    """Vertex names as an array, in which every name takes as much room as the longest.
+
+    Raises
+    ------
+    OutOfMemoryError
+        If that does not fit main memory, as when one of a million names is a megabyte long.
+    """
+    needed = 4 * len(texts) * max(map(len, texts), default=0)
+    free = free_memory() if needed > _MUCH else needed
+    if needed > free:
+        raise OutOfMemoryError(needed, free, "every vertex name takes the room of the longest one")
+    return np.array(texts, dtype=np.str_)
+
+
 @contextlib.contextmanager
 def library_errors(path: str, what: str) -> Iterator[None]:
     """Turn whatever a parser library raises into :class:`GraphFormatError`, with its line.
@@ -287,14 +368,11 @@ def library_errors(path: str, what: str) -> Iterator[None]:
 @contextlib.contextmanager
 def finish(path: str) -> Iterator[None]:
     """Context in which errors of parsers and of the graph's own checks get the file's name."""
-    from nearfar import _cpu
-
     try:
         yield
-    except _cpu.ParseError as error:
-        line, _, message = str(error).partition("|")
-        raise GraphFormatError(message, path, int(line) or None) from None
-    except GraphFormatError:
-        raise
+    except GraphFormatError as error:
+        if error.path is not None:
+            raise
+        raise GraphFormatError(error.message, path, error.line) from None
     except GraphError as error:
         raise GraphFormatError(str(error), path) from None

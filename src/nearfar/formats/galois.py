@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, quoted
 from nearfar.formats.files import Sink, Source
 from nearfar.formats.specs import Format, register
 
@@ -47,7 +47,7 @@ def read(source: Source, *, data: Literal["int", "uint", "float"] = "int") -> Gr
     from nearfar.graph.graph import Graph
 
     if data not in _TYPES[4]:
-        raise OptionError(f"data is {data!r}: use 'int', 'uint' or 'float'")
+        raise OptionError(f"data is {quoted(data)}: use 'int', 'uint' or 'float'")
     raw = source.data
     if raw.size < _HEADER.size:
         raise source.fail("the header is cut short")

@@ -34,7 +34,7 @@ def read(source: Source) -> Graph:
         )
     n, m, directed = int(match[1]), int(match[2]), match[3] == b"d"
     source.check_vertices(n, 1)
-    found = _cpu.parse_edge_list(source.data, b"", 0, 1, -1, 0, 0, 1, source.progress())
+    found = _cpu.parse_edge_list(source.data, b"", 0, 1, -1, False, False, 1, source.progress())
     sources, targets = found["sources"], found["targets"]
     if len(sources) != m:
         raise source.fail(f"the first line promises {m} edges, but the file has {len(sources)}", 1)

@@ -90,7 +90,7 @@ void parse_cells(Cursor& cursor, Grid& grid, size_t bytes, Ticker& ticker) {
   }
 }
 
-nb::object parse_grid_map(const Bytes& data, bool diagonal, nb::object progress) {
+Fields parse_grid_map(const Bytes& data, bool diagonal, Progress progress) {
   Cursor cursor(data);
   Ticker ticker(std::move(progress), cursor.position(), cursor.end());
   Grid grid;
@@ -127,10 +127,10 @@ nb::object parse_grid_map(const Bytes& data, bool diagonal, nb::object progress)
   nb::dict out;
   out["height"] = grid.height;
   out["width"] = grid.width;
-  out["indptr"] = own(std::move(indptr));
-  out["indices"] = own(std::move(indices));
-  out["weights"] = own(std::move(weights));
-  out["coordinates"] = own(std::move(grid.xy));
+  out["indptr"] = as_numpy(std::move(indptr));
+  out["indices"] = as_numpy(std::move(indices));
+  out["weights"] = as_numpy(std::move(weights));
+  out["coordinates"] = as_numpy(std::move(grid.xy));
   return out;
 }
 
@@ -138,7 +138,7 @@ nb::object parse_grid_map(const Bytes& data, bool diagonal, nb::object progress)
 
 NEARFAR_BIND(m) {
   m.def("parse_grid_map", &parse_grid_map, nb::arg("data"), nb::arg("diagonal"),
-        nb::arg("progress").none() = nb::none());
+        nb::arg("progress") = nb::none());
 }
 
 }  // namespace nearfar::text

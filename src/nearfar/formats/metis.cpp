@@ -101,13 +101,13 @@ void parse_rows(Cursor& cursor, Metis& graph, Ticker& ticker) {
   }
   const auto entries = int64_t(graph.indices.size());
   if (entries != 2 * graph.m && entries + graph.loops != 2 * graph.m)
-    throw ParseError(graph.line, "the header promises " + std::to_string(graph.m) +
-                                     " edges, that is " + std::to_string(2 * graph.m) +
-                                     " neighbours, but the lines have " + std::to_string(entries));
+    throw FormatError(graph.line, "the header promises " + std::to_string(graph.m) +
+                                      " edges, that is " + std::to_string(2 * graph.m) +
+                                      " neighbours, but the lines have " + std::to_string(entries));
   graph.symmetric = balance == 0;
 }
 
-nb::object parse_metis(const Bytes& data, nb::object progress) {
+Fields parse_metis(const Bytes& data, Progress progress) {
   Cursor cursor(data);
   Ticker ticker(std::move(progress), cursor.position(), cursor.end());
   Metis graph;
@@ -120,8 +120,8 @@ nb::object parse_metis(const Bytes& data, nb::object progress) {
   nb::dict out;
   out["symmetric"] = graph.symmetric;
   out["header_line"] = graph.line;
-  out["indptr"] = own(std::move(graph.indptr));
-  out["indices"] = own(std::move(graph.indices));
+  out["indptr"] = as_numpy(std::move(graph.indptr));
+  out["indices"] = as_numpy(std::move(graph.indices));
   out["weights"] = graph.edge_weights ? graph.weights.take() : nb::none();
   return out;
 }
@@ -129,7 +129,7 @@ nb::object parse_metis(const Bytes& data, nb::object progress) {
 }  // namespace
 
 NEARFAR_BIND(m) {
-  m.def("parse_metis", &parse_metis, nb::arg("data"), nb::arg("progress").none() = nb::none());
+  m.def("parse_metis", &parse_metis, nb::arg("data"), nb::arg("progress") = nb::none());
 }
 
 }  // namespace nearfar::text

@@ -7,11 +7,12 @@ beside it free.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nearfar.errors import GraphError, GraphFormatError
+from nearfar.errors import GraphError, quoted
 from nearfar.formats.files import Sink, Source
 from nearfar.formats.specs import Format, register
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 _MAX_CELLS = 1 << 31
+_CELL = re.compile(rb"\d{1,10}")
+_LENGTH = re.compile(rb"\d{1,15}(\.\d{1,30})?")
 
 
 def sniff(head: bytes) -> bool:
@@ -76,7 +79,7 @@ def read_scenarios(path: str | os.PathLike[str]) -> Scenarios:
     Raises
     ------
     GraphFormatError
-        If a line does not hold nine fields.
+        If a line does not hold nine fields, or one of the last five is not a number.
     """
     source = Source(path)
     rows: list[list[bytes]] = []
@@ -88,11 +91,12 @@ def read_scenarios(path: str | os.PathLike[str]) -> Scenarios:
         if fields:
             if len(fields) < 9:
                 raise source.fail(f"{len(fields)} fields, expected 9", number)
-            rows.append(fields[-5:])  # map names may hold blanks; what follows does not
-    try:
-        table = np.array(rows, dtype=np.float64).reshape(-1, 5)
-    except ValueError as error:
-        raise GraphFormatError(f"a field is not a number: {error}", source.path) from None
+            row = fields[-5:]  # map names may hold blanks; what follows does not
+            for field, kind in zip(row, (_CELL, _CELL, _CELL, _CELL, _LENGTH), strict=True):
+                if not kind.fullmatch(field):
+                    raise source.fail(f"{quoted(field.decode('latin-1'))} is not a number", number)
+            rows.append(row)
+    table = np.array(rows, dtype=np.float64).reshape(-1, 5)
     cells = table[:, :4].astype(np.int64)
     return Scenarios(cells[:, :2], cells[:, 2:], table[:, 4])
 

@@ -14,10 +14,17 @@ The header names every array with dtype, shape and offset, the size of the whole
 is seen at once), the graph's statistics (so that opening needs no pass over the weights) and a
 SHA-256 of all arrays.
 
-A plain file of at most 256 MiB is checked in full when it is opened: digest and every index. A
-larger one is mapped and trusted, so a graph of a billion edges opens in milliseconds;
-``verify=True`` checks it too. Trust matters: solvers assume that indices are in range, so a damaged
-file that is not verified can crash the process. Compressed containers are always checked.
+Whatever the size, indices, row starts and weights are checked when a container is opened, in one
+pass on all cores: solvers rely on them. The digest is compared too up to 256 MiB, in a compressed
+file, and with ``verify=True``. ``verify=False`` touches no array, so a graph of a billion edges
+opens in milliseconds; it is for files that one wrote oneself, because a damaged one can then crash
+the process.
+
+A file of at most 256 MiB is read into memory, but for ``verify=False``. A larger one stays mapped
+while the graph exists, and a mapping shows what is done to the file: one that is cut short ends the
+process with SIGBUS at the next access, which no program can turn into an error, and one that is
+written over changes the graph. Replace a container by renaming another to its name, as
+:func:`nearfar.write` does: the old content then stays until nobody uses it.
 """
 
 from __future__ import annotations
@@ -30,7 +37,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.formats.files import Sink, Source
+from nearfar.errors import quoted
+from nearfar.formats.files import Sink, Source, array_of_names
 from nearfar.formats.specs import Format, register
 
 if TYPE_CHECKING:
@@ -45,6 +53,7 @@ VERIFY_BELOW = 256 << 20
 _PREFIX = struct.Struct("<8sIIII")
 _DTYPES = {"<i4", "<i8", "<f4", "<f8"}
 _CHUNK = 1 << 24
+_SCAN = {"n_negative", "first_negative", "n_zero", "min", "max", "mean"}
 
 
 def sniff(head: bytes) -> bool:
@@ -58,39 +67,45 @@ def read(source: Source, *, verify: bool | None = None) -> Graph:
     Parameters
     ----------
     verify : bool or None
-        True checks digest and indices, False trusts the file; None checks up to 256 MiB.
+        None checks indices, row starts and weights, and the digest up to 256 MiB; True checks the
+        digest of any size; False checks nothing, for a file that one wrote oneself.
     """
     from nearfar.graph.graph import Graph
 
+    if verify is not False and source.mapped and source.data.size <= VERIFY_BELOW:
+        source.keep()
     header = read_header(source)
     arrays = {entry["name"]: _array(source, entry) for entry in header["arrays"]}
     for name in ("indptr", "indices"):
         if name not in arrays:
-            raise source.fail(f"the header names no array {name!r}")
-    names = _names(source, arrays, header)
+            raise source.fail(f"the header names no array {quoted(name)}")
     coordinates = arrays.get("coordinates")
+    if coordinates is not None and (coordinates.dtype.kind != "f" or coordinates.size % 2):
+        raise source.fail("the coordinates are not pairs of floats")
     kept: dict[str, Any] = {
-        "directed": bool(header.get("directed", True)),
-        "vertex_names": names,
+        "directed": header.get("directed", True) is not False,
+        "vertex_names": _names(source, arrays, header),
         "coordinates": None if coordinates is None else coordinates.reshape(-1, 2),
-        "attributes": dict(header.get("attributes", {})),
+        "attributes": header.get("attributes", {}),
     }
-    small = source.data.size <= VERIFY_BELOW
-    if verify or (verify is None and (small or not source.mapped)):
+    if not isinstance(kept["attributes"], dict):
+        raise source.fail("the attributes in the header are not named")
+    if verify is False:
+        return _trusted(source, arrays, header, kept)
+    if verify or not source.mapped:
         found = _digest([arrays[entry["name"]] for entry in header["arrays"]])
         if found != header.get("sha256"):
             raise source.fail(
                 "the arrays do not have the SHA-256 that the header gives: the file is damaged"
             )
-        graph: Graph = Graph.from_csr(
-            arrays["indptr"], arrays["indices"], arrays.get("weights"), copy=False, **kept
-        )
-        return graph
-    return _trusted(source, arrays, header, kept)
+    graph: Graph = Graph.from_csr(
+        arrays["indptr"], arrays["indices"], arrays.get("weights"), copy=False, **kept
+    )
+    return graph
 
 
 def read_header(source: Source) -> dict[str, Any]:
-    """The JSON header after checking magic, version, checksum and file size.
+    """The JSON header after checking magic, version, checksum, file size and the list of arrays.
 
     Raises
     ------
@@ -108,32 +123,46 @@ def read_header(source: Source) -> dict[str, Any]:
     raw = data[_PREFIX.size : _PREFIX.size + length].tobytes()
     if zlib.crc32(raw) != crc:
         raise source.fail("the header does not match its checksum: the file is damaged")
-    try:
-        header = json.loads(raw)
-        size, arrays = int(header["file_size"]), list(header["arrays"])
-        for entry in arrays:
-            entry["offset"], entry["length"] = int(entry["offset"]), int(entry["length"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise source.fail(f"the header is not as it should be: {error}") from None
+    header = _parsed(source, raw, "header")
+    if not isinstance(header, dict) or not isinstance(header.get("arrays"), list):
+        raise source.fail("the header has no list of arrays")
+    for entry in header["arrays"]:
+        if not isinstance(entry, dict) or not _is_entry(entry):
+            raise source.fail(f"the header describes an array as {quoted(entry)}")
+    size = header.get("file_size")
     if size != data.size:
         raise source.fail(
-            f"the file has {data.size} bytes, but its header says {size}: it is cut short or grew"
+            f"the file has {data.size} bytes, but its header says {quoted(size)}: it is cut short "
+            "or grew"
         )
     result: dict[str, Any] = header
     return result
 
 
+def _is_entry(entry: dict[str, Any]) -> bool:
+    texts = entry.get("name"), entry.get("dtype")
+    numbers = entry.get("offset"), entry.get("length")
+    return all(isinstance(t, str) for t in texts) and all(type(n) is int for n in numbers)
+
+
+def _parsed(source: Source, raw: bytes, what: str) -> Any:
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise source.fail(f"the {what} cannot be read as JSON: {error}") from None
+
+
 def _array(source: Source, entry: dict[str, Any]) -> NDArray[Any]:
     """A view of one array into the file's bytes."""
-    kind, offset, length = entry.get("dtype"), entry["offset"], entry["length"]
+    kind, offset, length = entry["dtype"], entry["offset"], entry["length"]
     if kind not in _DTYPES and kind != "|u1":
         raise source.fail(
-            f"array {entry.get('name')!r} has dtype {kind!r}, which containers do not hold"
+            f"array {quoted(entry['name'])} has dtype {quoted(kind)}, which containers do not hold"
         )
     dtype = np.dtype(kind)
     stop = offset + length * dtype.itemsize
     if offset < 0 or offset % ALIGNMENT or length < 0 or stop > source.data.size:
-        raise source.fail(f"array {entry.get('name')!r} does not lie inside the file")
+        raise source.fail(f"array {quoted(entry['name'])} does not lie inside the file")
     return source.data[offset:stop].view(dtype)
 
 
@@ -143,17 +172,16 @@ def _names(
     first = header.get("first_name")
     if first is not None:
         if not isinstance(first, int) or abs(first) > 2**62:
-            raise source.fail(f"first_name is {first!r}: the header is not as it should be")
+            raise source.fail(f"first_name is {quoted(first)}: the header is not as it should be")
         return range(first, first + len(arrays["indptr"]) - 1)
     if "names" in arrays:
         return arrays["names"]
     if "name_bytes" not in arrays:
         return None
-    try:
-        texts = json.loads(arrays["name_bytes"].tobytes())
-        return np.array(texts, dtype=np.str_)
-    except ValueError as error:
-        raise source.fail(f"the vertex names are damaged: {error}") from None
+    texts = _parsed(source, arrays["name_bytes"].tobytes(), "list of vertex names")
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise source.fail("the vertex names are not a list of texts")
+    return array_of_names(texts)
 
 
 def _digest(arrays: list[NDArray[Any]]) -> str:
@@ -186,6 +214,8 @@ def _trusted(
         or indices.dtype != expected
         or (weights is not None and len(weights) != m)
         or not isinstance(scan, dict)
+        or not scan.keys() >= _SCAN
+        or (kept["coordinates"] is not None and len(kept["coordinates"]) != n)
         or int(indptr[0]) != 0
         or int(indptr[-1]) != m
     ):

@@ -7,6 +7,7 @@ stay parallel edges.
 from __future__ import annotations
 
 import io
+import zipfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from nearfar.formats.files import Sink, Source, library_errors
 from nearfar.formats.specs import Format, register
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from nearfar.graph.graph import Graph
 
 
@@ -34,8 +37,7 @@ def read(source: Source, *, directed: bool = True) -> Graph:
     from nearfar.graph.graph import Graph
 
     with library_errors(source.path, "SciPy .npz"):
-        stored = np.load(io.BytesIO(source.data.tobytes()), allow_pickle=False)
-        parts = {name: stored[name] for name in stored.files}
+        parts = _arrays(source)
         if "format" not in parts or "shape" not in parts:
             raise source.fail("the archive holds no sparse matrix: save_npz writes one")
         layout = parts["format"].item()
@@ -49,7 +51,7 @@ def read(source: Source, *, directed: bool = True) -> Graph:
             from scipy import sparse
 
             # dia and bsr hold padding; SciPy knows which of it is an entry
-            other: Any = sparse.load_npz(io.BytesIO(source.data.tobytes()))
+            other: Any = sparse.load_npz(io.BytesIO(source.data.data))
             other = other.tocoo()
             parts, data, layout = {"row": other.row, "col": other.col}, other.data, "coo"
         weights: Any = None if data.dtype == bool else data
@@ -70,6 +72,29 @@ def read(source: Source, *, directed: bool = True) -> Graph:
         sources, graph.indices, graph.weights, n_vertices=rows, directed=False
     )
     return both
+
+
+def _arrays(source: Source) -> dict[str, NDArray[Any]]:
+    """The arrays of the archive, none larger than the bytes that are there for it.
+
+    ``numpy.load`` allocates what the header of an array promises.
+    """
+    found: dict[str, NDArray[Any]] = {}
+    with zipfile.ZipFile(io.BytesIO(source.data.data)) as archive:
+        room = source.room(source.data.size)
+        if sum(member.file_size for member in archive.infolist()) > room:
+            raise source.too_large("the archive", source.data.size)
+        for member in archive.infolist():
+            raw = io.BytesIO(archive.read(member))
+            version = np.lib.format.read_magic(raw)
+            header = {
+                (1, 0): np.lib.format.read_array_header_1_0,
+                (2, 0): np.lib.format.read_array_header_2_0,
+            }[version]
+            shape, _, dtype = header(raw)
+            array = np.frombuffer(raw.getbuffer()[raw.tell() :], dtype=dtype)
+            found[member.filename.removesuffix(".npy")] = array.reshape(shape)
+    return found
 
 
 def write(graph: Graph, sink: Sink, *, compressed: bool = True) -> None:

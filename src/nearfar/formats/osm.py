@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, quoted
 from nearfar.formats.compression import import_extra
 from nearfar.formats.files import Source, library_errors
 from nearfar.formats.osm_tags import COUNTRIES, MODES, directions, speeds, usable
@@ -55,18 +55,20 @@ def read(
         False keeps every vertex.
     """
     if mode not in MODES:
-        raise OptionError(f"mode is {mode!r}: use one of {', '.join(MODES)}")
+        raise OptionError(f"mode is {quoted(mode)}: use one of {', '.join(MODES)}")
     if weight not in ("seconds", "metres"):
-        raise OptionError(f"weight is {weight!r}: use 'seconds' or 'metres'")
+        raise OptionError(f"weight is {quoted(weight)}: use 'seconds' or 'metres'")
     if country is not None and country not in COUNTRIES:
-        raise OptionError(f"country is {country!r}: use one of {', '.join(COUNTRIES)}, or None")
+        raise OptionError(
+            f"country is {quoted(country)}: use one of {', '.join(COUNTRIES)}, or None"
+        )
     from nearfar.graph.graph import Graph
 
     ways = _Ways(mode, country)
     with library_errors(source.path, "OpenStreetMap"):
         ways.collect(source)
     if not ways.refs:
-        raise source.fail(f"it holds no way for mode {mode!r}")
+        raise source.fail(f"it holds no way for mode {quoted(mode)}")
     names, xy, sources, targets, values = ways.edges(weight)
     graph: Graph = Graph.from_edges(sources, targets, values, n_vertices=len(names))
     keep: Any = slice(None)

@@ -1,6 +1,9 @@
 // Renumbers sparse vertex ids: file ids in any range become 0 to n - 1 in order of appearance.
+#include <nanobind/stl/tuple.h>
+
 #include <algorithm>
 #include <bit>
+#include <tuple>
 
 #include "formats/text.hpp"
 
@@ -45,9 +48,9 @@ class Renumber {
   int shift_ = 0;
 };
 
-using Ids = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Column = Owned<int64_t>;
 
-nb::object renumber(const Ids& sources, const Ids& targets) {
+std::tuple<Column, Column, Column> renumber(const Ids& sources, const Ids& targets) {
   std::vector<int64_t> s(sources.size()), t(targets.size()), ids;
   {
     nb::gil_scoped_release release;
@@ -59,7 +62,7 @@ nb::object renumber(const Ids& sources, const Ids& targets) {
     }
     ids = std::move(table.ids);
   }
-  return nb::make_tuple(own(std::move(s)), own(std::move(t)), own(std::move(ids)));
+  return {as_numpy(std::move(s)), as_numpy(std::move(t)), as_numpy(std::move(ids))};
 }
 
 }  // namespace

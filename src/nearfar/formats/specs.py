@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, quoted
 from nearfar.options import check_kind
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Format:
         for name, value in given.items():
             if name not in known:
                 has = f"it has: {', '.join(known)}" if known else "it has none"
-                raise OptionError(f"{verb} {self.name} files has no option {name!r}; {has}")
+                raise OptionError(f"{verb} {self.name} files has no option {quoted(name)}; {has}")
             annotation = _parameters(self.write if writing else self.read)[name].annotation
             check_kind(f"{verb} {self.name} files", name, value, str(annotation))
 

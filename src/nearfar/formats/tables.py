@@ -14,9 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, listed, quoted
 from nearfar.formats.compression import import_extra
-from nearfar.formats.files import Sink, Source, chunks_of_rows, library_errors, narrowed
+from nearfar.formats.files import (
+    Sink,
+    Source,
+    array_of_names,
+    chunks_of_rows,
+    library_errors,
+    narrowed,
+)
 from nearfar.formats.specs import Format, register
 from nearfar.graph.convert import weight_problem
 
@@ -86,7 +93,9 @@ def read(
     with library_errors(source.path, "table"):
         table = _load(source)
         if not isinstance(where or {}, dict):
-            raise OptionError(f"where is {where!r}: give a dict of columns and values, in Python")
+            raise OptionError(
+                f"where is {quoted(where)}: give a dict of columns and values, in Python"
+            )
         for name, value in (where or {}).items():
             table = _rows_where(source, table, name, value)
         chosen = _choose(source, table.column_names, columns)
@@ -151,7 +160,7 @@ def _rows_where(source: Source, table: Any, name: str, value: Any) -> Any:
     from pyarrow import compute
 
     if name not in table.column_names:
-        raise source.fail(f"no column {name!r}; it has {', '.join(table.column_names)}")
+        raise source.fail(f"no column {quoted(name)}; it has {listed(table.column_names)}")
     return table.filter(compute.equal(table[name], value))
 
 
@@ -159,10 +168,10 @@ def _choose(source: Source, present: list[str], wanted: Sequence[str] | str | No
     if wanted is not None:
         names = wanted.split(",") if isinstance(wanted, str) else wanted
         if not isinstance(names, (list, tuple)) or len(names) not in (2, 3):
-            raise OptionError(f"columns is {wanted!r}: give two or three names")
+            raise OptionError(f"columns is {quoted(wanted)}: give two or three names")
         for name in names:
             if present.count(name) != 1:
-                raise source.fail(f"no column {name!r}; it has {', '.join(present)}", 1)
+                raise source.fail(f"no column {quoted(name)}; it has {listed(present)}", 1)
         return list(names)
     plain = _plain_names(present)
     found = [
@@ -171,7 +180,7 @@ def _choose(source: Source, present: list[str], wanted: Sequence[str] | str | No
     if found[0] is None or found[1] is None:
         raise source.fail(
             "no columns that look like source and target: pass columns=, two or three of "
-            + ", ".join(present),
+            + listed(present),
             1,
         )
     return [name for name in found if name is not None]
@@ -214,7 +223,7 @@ def _ends(source: Source, table: Any, name: str) -> NDArray[Any]:
     if pyarrow.types.is_integer(kind) or len(table) == 0:  # text of no rows has no type
         return np.ascontiguousarray(column.cast(pyarrow.int64()).to_numpy())
     if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
-        raise source.fail(f"column {name!r} holds {kind}: ends are integers or text")
+        raise source.fail(f"column {quoted(name)} holds {kind}: ends are integers or text")
     result: NDArray[Any] = np.asarray(column.combine_chunks())
     return result
 
@@ -230,8 +239,10 @@ def _numbers(source: Source, table: Any, name: str) -> NDArray[Any]:
         for row, value in enumerate(column.to_pylist()):
             if not _is_number(value):
                 line = _line_of_row(source, row)
-                raise source.fail(f"weight {value!r} in column {name!r} is not a number", line)
-        raise source.fail(f"weight column {name!r} holds {column.type}, not numbers")
+                raise source.fail(
+                    f"weight {quoted(value)} in column {quoted(name)} is not a number", line
+                )
+        raise source.fail(f"weight column {quoted(name)} holds {column.type}, not numbers")
     values: NDArray[Any] = column.to_numpy()
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
@@ -244,7 +255,7 @@ def _refuse_empty(source: Source, column: Any, name: str) -> None:
     if column.null_count:
         row = int(np.argmax(np.asarray(column.is_null().combine_chunks())))
         raise source.fail(
-            f"column {name!r} is empty in {column.null_count} rows, first in row {row}",
+            f"column {quoted(name)} is empty in {column.null_count} rows, first in row {row}",
             _line_of_row(source, row),
         )
 
@@ -266,10 +277,10 @@ def _factorised(ends: list[NDArray[Any]]) -> tuple[tuple[NDArray[Any], NDArray[A
     """Numbers for text, in order of appearance by column, and the text by number."""
     import pyarrow
 
-    both = pyarrow.concat_arrays([pyarrow.array(end.astype(str).astype(object)) for end in ends])
+    both = pyarrow.concat_arrays([pyarrow.array(list(map(str, end.tolist()))) for end in ends])
     encoded = both.dictionary_encode()
     codes = encoded.indices.to_numpy().astype(np.int64)
-    names = np.array(encoded.dictionary.to_pylist(), dtype=np.str_)
+    names = array_of_names(encoded.dictionary.to_pylist())
     k = len(ends[0])
     return (codes[:k], codes[k:]), names
 

@@ -8,28 +8,26 @@
 // to let Ctrl-C through.
 #pragma once
 
+#include <nanobind/stl/optional.h>
+
 #include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <stdexcept>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cpu/bindings.hpp"
+#include "cpu/errors.hpp"
 
 namespace nearfar::text {
 
 using Bytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-// Reaches Python as nearfar._cpu.ParseError with the text "<line>|<message>"; line 0 means none.
-struct ParseError : std::runtime_error {
-  ParseError(int64_t line, const std::string& message)
-      : std::runtime_error(std::to_string(line) + "|" + message) {}
-};
+using Progress = std::optional<nb::typed<nb::callable, void(int64_t, int64_t)>>;
 
 // A piece of the file made fit for an error message: at most 40 characters, printable.
 inline std::string quoted(std::string_view piece) {
@@ -38,10 +36,10 @@ inline std::string quoted(std::string_view piece) {
   return shown + (piece.size() > 40 ? "...'" : "'");
 }
 
-// Calls progress(done, total) in bytes and polls for Ctrl-C. progress may be None.
+// Calls progress(done, total) in bytes and polls for Ctrl-C.
 class Ticker {
  public:
-  Ticker(nb::object progress, const char* begin, const char* end)
+  Ticker(Progress progress, const char* begin, const char* end)
       : progress_(std::move(progress)), begin_(begin), end_(end), next_(begin + kStep) {}
 
   void at(const char* position) {
@@ -60,11 +58,11 @@ class Ticker {
   void report(const char* position) {
     nb::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (!progress_.is_none())
-      progress_(static_cast<int64_t>(position - begin_), static_cast<int64_t>(end_ - begin_));
+    if (progress_)
+      (*progress_)(static_cast<int64_t>(position - begin_), static_cast<int64_t>(end_ - begin_));
   }
 
-  nb::object progress_;
+  Progress progress_;
   const char* begin_;
   const char* end_;
   const char* next_;
@@ -117,7 +115,7 @@ class Cursor {
   }
   void advance_to(const char* position) { p_ = position; }
 
-  [[noreturn]] void fail(const std::string& message) const { throw ParseError(line_, message); }
+  [[noreturn]] void fail(const std::string& message) const { throw FormatError(line_, message); }
 
   // Nothing but blanks may follow; then the next line.
   void end_line(const char* what) {
@@ -189,6 +187,16 @@ inline const char* parse_real(std::string_view token, double& value) {
   return nullptr;
 }
 
+// The same for a 64-bit integer.
+inline const char* parse_whole(std::string_view token, int64_t& value) {
+  const char* first = token.data();
+  const char* last = first + token.size();
+  if (token.size() > 1 && *first == '+' && first[1] != '-') ++first;
+  const auto [stop, error] = std::from_chars(first, last, value);
+  if (stop != last || error == std::errc::invalid_argument) return "is not an integer";
+  return error == std::errc() ? nullptr : "does not fit 64 bits";
+}
+
 // One weight an edge: 64-bit integers until the first token that is no integer, 64-bit floats
 // after.
 class WeightColumn {
@@ -231,44 +239,37 @@ class WeightColumn {
   std::vector<double> reals_;
 };
 
-// A NumPy array that owns the vector. Needs the GIL.
-template <class T>
-nb::object own(std::vector<T>&& values) {
-  auto* kept = new std::vector<T>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
-}
-
 template <class To, class From>
 std::vector<To> narrowed(const std::vector<From>& values) {
   return std::vector<To>(values.begin(), values.end());
 }
 
 inline nb::object WeightColumn::take() {
-  if (real_) return own(std::move(reals_));
+  if (real_) return nb::cast(as_numpy(std::move(reals_)));
   bool small = true;
   for (int64_t w : whole_) small &= w == static_cast<int32_t>(w);
-  return small ? own(narrowed<int32_t>(whole_)) : own(std::move(whole_));
+  return small ? nb::cast(as_numpy(narrowed<int32_t>(whole_)))
+               : nb::cast(as_numpy(std::move(whole_)));
 }
 
 // Refuses a vertex count that no file of this size can mean: a graph of more than 16 million
 // vertices of which nearly all would be isolated is a damaged header, and allocating for it may
 // take the machine.
 inline void check_vertex_count(int64_t line, int64_t n, size_t file_bytes) {
-  if (n < 0) throw ParseError(line, "negative number of vertices");
+  if (n < 0) throw FormatError(line, "negative number of vertices");
   if (n > (int64_t(1) << 24) && static_cast<uint64_t>(n) / 64 > file_bytes)
-    throw ParseError(line, "the header promises " + std::to_string(n) +
-                               " vertices, but the whole file has only " +
-                               std::to_string(file_bytes) + " bytes");
+    throw FormatError(line, "the header promises " + std::to_string(n) +
+                                " vertices, but the whole file has only " +
+                                std::to_string(file_bytes) + " bytes");
 }
 
 // Refuses an edge count that needs more bytes than the file has.
 inline void check_edge_count(int64_t line, int64_t m, int64_t bytes_each, size_t file_bytes) {
-  if (m < 0) throw ParseError(line, "negative number of edges");
+  if (m < 0) throw FormatError(line, "negative number of edges");
   if (static_cast<uint64_t>(m) > (file_bytes + 2) / static_cast<uint64_t>(bytes_each))
-    throw ParseError(line, "the header promises " + std::to_string(m) +
-                               " edges, but the whole file has only " + std::to_string(file_bytes) +
-                               " bytes");
+    throw FormatError(line, "the header promises " + std::to_string(m) +
+                                " edges, but the whole file has only " +
+                                std::to_string(file_bytes) + " bytes");
 }
 
 }  // namespace nearfar::text

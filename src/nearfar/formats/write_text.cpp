@@ -53,20 +53,16 @@ void put_vertex(Sink& sink, const Style& style, Index v) {
 
 nb::bytes format_rows(const GraphView& view, int64_t first, int64_t last, const std::string& prefix,
                       const std::string& separator, int64_t base, int keep, bool weights,
-                      nb::object name_offsets, nb::object name_bytes) {
+                      const std::optional<Ids>& name_offsets,
+                      const std::optional<Bytes>& name_bytes) {
   Style style;
   style.prefix = prefix;
   style.separator = separator;
   style.base = base;
   style.keep = static_cast<Keep>(keep);
   style.weights = weights;
-  nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> offsets;
-  Bytes bytes;
-  if (!name_offsets.is_none()) {
-    offsets = nb::cast<decltype(offsets)>(name_offsets);
-    bytes = nb::cast<Bytes>(name_bytes);
-    style.names = {offsets.data(), reinterpret_cast<const char*>(bytes.data())};
-  }
+  if (name_offsets && name_bytes)
+    style.names = {name_offsets->data(), reinterpret_cast<const char*>(name_bytes->data())};
   Sink sink;
   {
     nb::gil_scoped_release release;
@@ -139,11 +135,10 @@ nb::bytes format_coordinates(
 }  // namespace
 
 NEARFAR_BIND(m) {
-  nb::exception<ParseError>(m, "ParseError", PyExc_ValueError);
   m.def("format_rows", &format_rows, nb::arg("view"), nb::arg("first"), nb::arg("last"),
         nb::arg("prefix"), nb::arg("separator"), nb::arg("base"), nb::arg("keep"),
-        nb::arg("weights"), nb::arg("name_offsets").none() = nb::none(),
-        nb::arg("name_bytes").none() = nb::none());
+        nb::arg("weights"), nb::arg("name_offsets") = nb::none(),
+        nb::arg("name_bytes") = nb::none());
   m.def("format_adjacency", &format_adjacency, nb::arg("view"), nb::arg("first"), nb::arg("last"),
         nb::arg("weights"));
   m.def("format_coordinates", &format_coordinates, nb::arg("xy"), nb::arg("first"),

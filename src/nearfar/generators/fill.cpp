@@ -83,9 +83,12 @@ void fill_distinct(Out out, int64_t rows, int64_t k, int64_t n, uint64_t key, in
 }  // namespace
 
 NEARFAR_BIND(m) {
-  m.def("generator_fill_integers", &fill_integers);
-  m.def("generator_fill_unit", &fill_unit);
-  m.def("generator_fill_distinct", &fill_distinct);
+  m.def("generator_fill_integers", &fill_integers, nb::arg("out"), nb::arg("key"), nb::arg("start"),
+        nb::arg("low"), nb::arg("range"), nb::arg("threads"));
+  m.def("generator_fill_unit", &fill_unit, nb::arg("out"), nb::arg("key"), nb::arg("start"),
+        nb::arg("threads"));
+  m.def("generator_fill_distinct", &fill_distinct, nb::arg("out"), nb::arg("rows"), nb::arg("k"),
+        nb::arg("n"), nb::arg("key"), nb::arg("threads"));
 }
 
 }  // namespace nearfar::generators

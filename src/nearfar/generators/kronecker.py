@@ -85,13 +85,16 @@ def kronecker(
     m = n * factor
     index = common.index_dtype(n)
     sources, targets = np.empty(m, index), np.empty(m, index)
+    first, second, third = (round(float(limit) * 2**32) for limit in limits)
     _cpu.generator_kronecker_edges(
         sources,
         targets,
         levels,
         Stream(seed, "kronecker.edges").key,
         Stream(seed, "kronecker.scramble").key,
-        *(round(float(limit) * 2**32) for limit in limits),
+        first,
+        second,
+        third,
         scramble,
         threads(),
     )

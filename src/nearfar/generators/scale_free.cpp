@@ -107,8 +107,11 @@ void preferential_targets(Out targets, int64_t k, uint64_t key, int threads) {
 }  // namespace
 
 NEARFAR_BIND(m) {
-  m.def("generator_kronecker_edges", &kronecker_edges);
-  m.def("generator_preferential_targets", &preferential_targets);
+  m.def("generator_kronecker_edges", &kronecker_edges, nb::arg("sources"), nb::arg("targets"),
+        nb::arg("scale"), nb::arg("key"), nb::arg("scramble_key"), nb::arg("a"), nb::arg("b"),
+        nb::arg("c"), nb::arg("scrambled"), nb::arg("threads"));
+  m.def("generator_preferential_targets", &preferential_targets, nb::arg("targets"), nb::arg("k"),
+        nb::arg("key"), nb::arg("threads"));
 }
 
 }  // namespace nearfar::generators

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import GraphError, did_you_mean
+from nearfar.errors import GraphError, did_you_mean, listed, quoted
 from nearfar.graph.build import HostArrays, as_numpy, as_weights, from_edges
 
 if TYPE_CHECKING:
@@ -32,15 +32,15 @@ def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], wh
     what : str
         ``"edge attribute"`` or ``"column"``.
     """
-    shown = ", ".join(repr(str(name)) for name in numeric[:8])
+    shown = listed(numeric)
     count = "weight=None counts edges (--weight none in a shell)"
     if weight != "weight":
         near = did_you_mean(weight, [str(name) for name in named])
         held = f"; numbers are in {shown}" if numeric and not near else ""
-        return f"no {what} {weight!r}{near or held}; {count}"
+        return f"no {what} {quoted(weight)}{near or held}; {count}"
     if not numeric:
         return ""
-    choice = f"weight={str(numeric[0])!r} (--weight {numeric[0]})"
+    choice = f"weight={quoted(str(numeric[0]))} (--weight {listed(numeric[:1])})"
     return f"no {what} 'weight', but numbers in {shown}: choose with {choice}; {count}"
 
 

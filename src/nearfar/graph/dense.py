@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.slots import Slot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +28,7 @@ __all__ = ["DENSE_MAX_BYTES", "DenseView", "dense_bytes", "dense_view", "fits_de
 
 #: Largest matrix that is made: n = 32,768 with 32-bit weights. The paper goes to n = 15 * 2**10.
 DENSE_MAX_BYTES = 4 * 2**30
+_DENSE: Slot[DenseView] = Slot("matrix")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +76,14 @@ def fits_dense(graph: Graph, request: Request) -> Literal[True] | str:
 
 def dense_view(graph: Graph) -> DenseView:
     """The graph's adjacency matrix, cached on it. O(n**2 + m)."""
-    found = graph.cache.get("dense")
-    if found is None:
+
+    def make() -> DenseView:
         n = graph.n_vertices
         missing = unreached_value(graph.weight_dtype)
         matrix = np.full((n, n), missing, dtype=graph.weight_dtype)
         rows = graph.tails(np.int64)
         np.minimum.at(matrix.reshape(-1), rows * n + graph.indices, graph.effective_weights)
         matrix.flags.writeable = False
-        found = graph.cache["dense"] = DenseView(matrix, missing)
-    return found
+        return DenseView(matrix, missing)
+
+    return _DENSE.of(graph, make)

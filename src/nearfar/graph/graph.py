@@ -16,15 +16,24 @@ import numpy as np
 from nearfar.errors import GraphError, VertexError
 from nearfar.graph import build, convert, on_device
 from nearfar.graph.dtypes import WEIGHT_DTYPES
+from nearfar.graph.slots import Slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from nearfar._cpu import GraphView
+    from nearfar._cpu import GraphView, NarrowView
+    from nearfar.graph.slots import Kept
 
-__all__ = ["Graph"]
+__all__ = ["NARROW_VIEW", "Graph", "join_transposes"]
+
+_TRANSPOSE: Slot[Graph] = Slot("transpose")
+_NAMELESS: Slot[Graph] = Slot("without names")
+#: The graph in other dtypes, by dtype.
+AS_TYPE: Slot[Graph] = Slot("other dtypes")
+#: Weights of a byte or two beside the targets; None where they do not fit.
+NARROW_VIEW: Slot[NarrowView | None] = Slot("narrow view")
 
 _SEVERAL = (list, tuple, set, frozenset, range, np.ndarray)
 
@@ -109,7 +118,7 @@ class Graph:
         self.on_device = came_from_device
         self.directed = bool(directed)
         self.attributes: dict[str, Any] = dict(attributes or {})
-        self.cache: dict[str, Any] = {}
+        self._kept: Kept = {}  # read and written by slots alone
         self.vertex_names: NDArray[Any] | range | None = None
         #: What the vertices are called where that is consecutive numbers: their indices, or a range
         #: of names. None for a table of names.
@@ -156,7 +165,7 @@ class Graph:
         graph._fill(arrays, arrays.there is not None, **kept)
         return graph
 
-    def _kept(self) -> dict[str, Any]:
+    def _besides(self) -> dict[str, Any]:
         """What a graph has besides its arrays, as ``from_checked`` takes it."""
         return {
             "directed": self.directed,
@@ -171,7 +180,7 @@ class Graph:
         They are checked again when the graph is made anew, on the host.
         """
         arrays = self.indptr, self.indices, self.weights
-        return _made_anew, (*arrays, self._kept())
+        return _made_anew, (*arrays, self._besides())
 
     # ---- constructors -------------------------------------------------------------------------
 
@@ -595,10 +604,9 @@ class Graph:
     def nbytes(self) -> int:
         """Bytes of the arrays, with the packed edges once a solver has made them."""
         own = self._arrays.nbytes
-        view = self.__dict__.get("view")
-        narrow = self.cache.get("narrow_view")
+        narrow = NARROW_VIEW.get(self)
         own += narrow.bytes if narrow is not None else 0
-        return own + (view.packed_bytes if view is not None else 0)
+        return own + (self.view.packed_bytes if self.has_view else 0)
 
     # ---- derived data -------------------------------------------------------------------------
 
@@ -608,6 +616,15 @@ class Graph:
         from nearfar._cpu import GraphView
 
         return GraphView(self.indptr, self.indices, self.effective_weights)
+
+    @property
+    def has_view(self) -> bool:
+        """Whether :attr:`view` has been made."""
+        return "view" in self.__dict__
+
+    def forget(self) -> None:
+        """Drop what is kept of earlier calls: transposes, copies on devices, choices."""
+        self._kept.clear()
 
     def transpose(self) -> Graph:
         """The graph with every edge reversed, cached; O(n + m).
@@ -619,13 +636,17 @@ class Graph:
         """
         if not self.directed:
             return self
-        found = self.cache.get("transpose")
+        found = _TRANSPOSE.get(self)
         if found is None:
             here = build.HostArrays(self.indptr, self.indices, self.weights, self._scan)
-            found = Graph.from_checked(here.transposed(self.view), **self._kept())
-            found.cache["transpose"] = self
-            self.cache["transpose"] = found
+            found = Graph.from_checked(here.transposed(self.view), **self._besides())
+            join_transposes(self, found)
         return found
+
+    @property
+    def has_transpose(self) -> bool:
+        """Whether :meth:`transpose` returns without work."""
+        return not self.directed or _TRANSPOSE.filled(self)
 
     def astype(self, dtype: Any) -> Graph:
         """The graph with weights of another dtype, cached per dtype; O(m).
@@ -651,10 +672,11 @@ class Graph:
             raise GraphError(f"weights cannot be {dtype}: use int32, int64, float32 or float64")
         if dtype == self._arrays.weight_dtype:
             return self
-        key = f"astype:{dtype.name}"
-        if key not in self.cache:
-            self.cache[key] = Graph.from_checked(self._arrays.astype(dtype), **self._kept())
-        return self.cache[key]  # type: ignore[no-any-return]
+
+        def make() -> Graph:
+            return Graph.from_checked(self._arrays.astype(dtype), **self._besides())
+
+        return AS_TYPE.of(self, make, dtype)
 
     def without_weights(self) -> Graph:
         """The same edges, each counting 1.
@@ -666,7 +688,7 @@ class Graph:
         """
         if not self.is_weighted:
             return self
-        return Graph.from_checked(self._arrays.without_weights(), **self._kept())
+        return Graph.from_checked(self._arrays.without_weights(), **self._besides())
 
     def to_scipy(self) -> Any:
         """The graph as a SciPy matrix, for which SciPy's functions give the same distances.
@@ -692,14 +714,16 @@ class Graph:
         str
             64 hexadecimal digits.
         """
-        if "digest" not in self.cache:
-            state = hashlib.sha256()
-            for array in (self.indptr, self.indices, self.weights):
-                if array is not None:
-                    state.update(f"{array.dtype.str}{array.shape}".encode())
-                    state.update(np.ascontiguousarray(array).data.cast("B"))
-            self.cache["digest"] = state.hexdigest()
-        return str(self.cache["digest"])
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        state = hashlib.sha256()
+        for array in (self.indptr, self.indices, self.weights):
+            if array is not None:
+                state.update(f"{array.dtype.str}{array.shape}".encode())
+                state.update(np.ascontiguousarray(array).data.cast("B"))
+        return state.hexdigest()
 
     # ---- vertices and names -------------------------------------------------------------------
 
@@ -749,7 +773,7 @@ class Graph:
         if numbers is None:
             key = vertex.item() if isinstance(vertex, np.generic) else vertex
             try:
-                return self._table[key]
+                return self._index_by_name[key]
             except (KeyError, TypeError):
                 raise VertexError(f"{what} {vertex!r} is not a vertex name of this graph") from None
         if isinstance(vertex, (bool, np.bool_)) or not isinstance(vertex, (int, np.integer)):
@@ -761,15 +785,10 @@ class Graph:
             raise VertexError(f"{what} {vertex} is outside the graph: {valid}")
         return int(vertex) - numbers.start
 
-    @property
-    def _table(self) -> dict[Any, int]:
-        """Index of every name."""
-        table = self.cache.get("index_of_name")
-        if table is None:
-            names: Any = self.vertex_names
-            table = {name: i for i, name in enumerate(names.tolist())}
-            self.cache["index_of_name"] = table
-        return table
+    @cached_property
+    def _index_by_name(self) -> dict[Any, int]:
+        names: Any = self.vertex_names
+        return {name: i for i, name in enumerate(names.tolist())}
 
     def indices_of(self, vertices: Iterable[Any], what: str = "vertex") -> NDArray[np.int64]:
         """Indices of several vertices.
@@ -846,12 +865,14 @@ class Graph:
         """
         if self.vertex_names is None:
             return self
-        if "without_names" not in self.cache:
-            kept = {**self._kept(), "vertex_names": None}
+
+        def make() -> Graph:
+            kept = {**self._besides(), "vertex_names": None}
             made = Graph.from_checked(self._arrays, copy=False, **kept)
             made.on_device = self.on_device
-            self.cache["without_names"] = made
-        return self.cache["without_names"]  # type: ignore[no-any-return]
+            return made
+
+        return _NAMELESS.of(self, make)
 
     def __repr__(self) -> str:
         if not self.is_weighted:
@@ -862,6 +883,18 @@ class Graph:
         kind = "directed" if self.directed else "undirected"
         size = f"{self.nbytes / 2**20:.1f} MiB"
         return f"Graph(n={self.n_vertices:,}, m={self.n_edges:,}, {kind}, {weights}, {size})"
+
+
+def join_transposes(one: Graph, other: Graph) -> None:
+    """Make two graphs each other's transpose; believed.
+
+    Parameters
+    ----------
+    one, other : Graph
+        The same edges in opposite directions.
+    """
+    _TRANSPOSE.put(one, other)
+    _TRANSPOSE.put(other, one)
 
 
 def _made_anew(indptr: Any, indices: Any, weights: Any, kept: dict[str, Any]) -> Graph:

@@ -24,18 +24,17 @@ from nearfar.graph.build import (
 )
 from nearfar.graph.dtypes import WEIGHT_DTYPES
 from nearfar.system.devices import runtime
+from nearfar.system.devices.structs import struct_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["DeviceArrays", "validate"]
 
-_NOWHERE = 2**63 - 1  # kNowhere of scan_graph.cuh
+_KERNELS = "cuda/scan_graph.cuh"
+_NOWHERE = 2**63 - 1  # kNowhere there
 _THREADS = 256
-_COUNTS = (  # the leading fields of its GraphPart
-    *("bad_row", "bad_index", "first_nonfinite", "n_nonfinite"),
-    *("first_negative", "n_negative", "n_zero", "n_negative_zero"),
-)
+_FIRST = ("first_nonfinite", "first_negative")
 _C_NAMES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
 
 
@@ -232,22 +231,20 @@ def _scan(indptr: Any, indices: Any, weights: Any) -> dict[str, Any]:
     weight = np.dtype(np.int32) if weights is None else np.dtype(weights.dtype)
     floating = weight.kind == "f"
     value = np.float64 if floating else np.int64
-    part = np.dtype(
-        [(name, np.int64) for name in _COUNTS]
-        + [("least", value), ("most", value), ("sum", np.float64)]
-    )
     source = _C_NAMES[indptr.dtype.name]
     macros: dict[str, str | int] = dict.fromkeys(("INDEX_T", "OFFSET_T", "SOURCE_T"), source)
     macros |= {"WEIGHT_T": _C_NAMES[weight.name], "WEIGHTED": int(weights is not None)}
+    part = struct_dtype(_KERNELS, "GraphPart", macros, wide_t=np.dtype(value).str)
     blocks = max(1, min(runtime.device().multiprocessors * 4, -(-max(n + 1, m) // _THREADS)))
     out = runtime.cupy().empty(blocks * part.itemsize, dtype=np.uint8)
     greatest = value(np.inf) if floating else value(_NOWHERE)
-    runtime.program("cuda/scan_graph.cuh", macros).kernel("scan_graph")(
+    runtime.program(_KERNELS, macros).kernel("scan_graph")(
         blocks, _THREADS, (indptr, indices, weights, np.int64(n), np.int64(m), greatest, out)
     )
     parts = runtime.download(out).view(part)
-    first = {name: int(parts[name].min()) for name in _COUNTS if name[:2] != "n_"}
-    count = {name: int(parts[name].sum()) for name in _COUNTS if name[:2] == "n_"}
+    names = part.names or ()
+    count = {name: int(parts[name].sum()) for name in names if name.startswith("n_")}
+    first = {name: int(parts[name].min()) for name in ("bad_row", "bad_index", *_FIRST)}
     if first["bad_row"] != _NOWHERE:
         refuse_row(first["bad_row"], int(indptr[first["bad_row"]]), m)
     if first["bad_index"] != _NOWHERE:

@@ -1,6 +1,6 @@
 """Instrumentation of frontier methods: profiles of a run, sweeps over delta, and their plots.
 
-A run with ``stats="full"`` records one entry an iteration. :func:`profile` turns that into a
+A run with ``stats="full"`` records one entry per iteration. :func:`profile` turns that into a
 small JSON document; :func:`plot_profile` draws it as Figure 4 of Davidson et al. (2014),
 :func:`delta_sweep` and :func:`plot_delta_sweep` make Figure 7: work and parallelism against
 delta. TEPS, as the paper counts them, are the edges that a Dijkstra run touches, over the time:
@@ -75,13 +75,13 @@ def profile(graph: Graph, paths: Paths) -> dict[str, Any]:
     -------
     dict
         ``engine``, sizes, counters, ``work`` (edges touched over those of Dijkstra),
-        ``average_parallelism`` (vertices an iteration), ``teps`` (Dijkstra's edges a second) and
-        ``series``: lists with one entry an iteration.
+        ``average_parallelism`` (vertices per iteration), ``teps`` (Dijkstra's edges per second) and
+        ``series``: lists with one entry per iteration.
 
     Raises
     ------
     OptionError
-        If the run recorded nothing an iteration.
+        If the run recorded nothing per iteration.
     """
     stats = paths.stats
     series = {k: np.asarray(stats[k]).tolist() for k in _SERIES if np.ndim(stats.get(k, 0)) == 1}
@@ -282,7 +282,7 @@ def plot_delta_sweep(document: dict[str, Any], path: Path) -> None:
     parallelism = [row["average_parallelism"] for row in rows]
     right.plot(deltas, parallelism, marker="s", color="tab:red")
     right.set_yscale("log")
-    right.set_ylabel("vertices an iteration", color="tab:red")
+    right.set_ylabel("vertices per iteration", color="tab:red")
     left.axvline(document["heuristic"], color="black", linewidth=0.8, linestyle=":")
     left.set_title(f"{document['engine']}: work against parallelism")
     with replacing(path) as place:

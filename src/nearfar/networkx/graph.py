@@ -83,10 +83,10 @@ class BackendGraph:
         arrays = None
         if type(adjacency) is dict:
             arrays = _cpu.dicts_to_csr(adjacency, self.places, weight, multigraph)
-        if arrays is None or arrays == "its adjacency is no dict of dicts":
+        if arrays is None:  # a view, or a factory's own mapping
             arrays = _cpu.dicts_to_csr(_plain(adjacency), self.places, weight, multigraph)
-        if isinstance(arrays, str):
-            raise NotImplementedError(f"nearfar cannot take this graph: {arrays}")
+        if arrays is None:
+            raise NotImplementedError("the adjacency of this graph is not a mapping of mappings")
         indptr, indices, weights = arrays
         graph: Graph = Graph.from_csr(
             indptr, indices, _narrow(weights), directed=self.is_directed(), copy=False

@@ -126,8 +126,7 @@ def to_dict(graph: BackendGraph, distances: NDArray[Any]) -> dict[Any, Any]:
     from nearfar import _cpu
 
     row = np.ascontiguousarray(distances)
-    found: dict[Any, Any] = _cpu.distance_dict(graph.places, row, graph.kept)
-    return found
+    return _cpu.distance_dict(graph.places, row, graph.kept)
 
 
 def require_nonnegative(solved: Graph) -> None:

@@ -364,10 +364,18 @@ def read_rows(folder: str | os.PathLike[str]) -> tuple[NDArray[np.int64], NDArra
     -------
     sources : int64 array, shape (k,)
     distances : array, shape (k, columns)
+
+    Raises
+    ------
+    GraphFormatError
+        If the folder holds no such files, or a damaged one.
     """
     import pyarrow.parquet
 
-    table = pyarrow.parquet.read_table(sorted(Path(folder).glob("block-*.parquet")))
-    flat = table.column("distances").combine_chunks().flatten().to_numpy()
-    sources = table.column("source").to_numpy()
-    return sources, flat.reshape(len(sources), -1)
+    from nearfar.formats.files import library_errors
+
+    with library_errors(os.fspath(folder), "folder of rows"):
+        table = pyarrow.parquet.read_table(sorted(Path(folder).glob("block-*.parquet")))
+        flat = table.column("distances").combine_chunks().flatten().to_numpy()
+        sources = table.column("source").to_numpy()
+        return sources, flat.reshape(len(sources), -1)

@@ -143,13 +143,8 @@ def _on_device(array: Any) -> bool:
 
 def _bring_back(paths: Paths) -> None:
     """Host arrays, unless the graph came from the device."""
-    if paths.graph.on_device:
-        return
-    if _on_device(paths.distances):
-        held = paths.__dict__.get("_host_distances")
-        paths.distances = runtime.download(paths.distances) if held is None else held
-    if paths._predecessors is not None and _on_device(paths._predecessors):
-        paths._predecessors = runtime.download(paths._predecessors)
+    if not paths.graph.on_device:
+        paths.bring_to_host()
 
 
 def _add_predecessors(paths: Paths) -> None:
@@ -370,8 +365,7 @@ def _mask(paths: Paths, limit: Any, targets: NDArray[np.int64] | None) -> None:
         if not paths.distances.flags.writeable:
             paths.distances = paths.distances.copy()
         _cpu.mask_above(paths.distances, bound)
-    paths.__dict__.pop("_summary", None)
-    paths.__dict__.pop("_host_distances", None)
+    paths.forget_derived()
     if paths._predecessors is not None and not paths.graph.n_negative:
         host = paths._host_distances
         before = paths._host_predecessors

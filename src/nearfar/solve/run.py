@@ -70,14 +70,7 @@ class BatchRun:
     def _choose(self, method: str) -> tuple[Variant, str]:
         """A variant for the batch, or a single-source one to run source by source."""
         try:
-            chosen, reason = select(self.graph, self.request, method)
-            alone = method == "auto" and chosen.id == "worker_per_source@cpu"
-            if alone and self.columns is None and self.graph.n_vertices > 20_000:
-                # Whole rows of a large graph: workers run the best single-source method instead.
-                single = replace(self.request, problem="sssp", device="cpu", threads=1)
-                chosen, why = select(self.graph, single, method)
-                return chosen, f"{reason}; source by source: {why}"
-            return chosen, reason
+            return select(self.graph, self.request, method)
         except (VariantUnavailable, NegativeWeightError):
             if method == "auto":
                 raise
@@ -89,11 +82,7 @@ class BatchRun:
 
     def scratch_bytes(self) -> int:
         """What the variant needs besides the rows, roughly and not too little."""
-        n, workers = self.graph.n_vertices, self.request.threads
-        if self.variant.idea == "floyd_warshall":
-            matrices = 2 if self.request.predecessors else 1
-            return matrices * (-(-n // 64) * 64) ** 2 * self.graph.weight_dtype.itemsize
-        return workers * n * (140 if self.variant.idea == "lanes" else 24)
+        return self.variant.scratch_bytes(self.graph, self.request)
 
     def solve(self, rows: NDArray[np.int64], out: NDArray[Any] | None) -> NDArray[Any]:
         """Distances of some of the rows, masked by the limit, in 64 bits where 32 are too few."""

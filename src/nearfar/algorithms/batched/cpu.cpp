@@ -214,11 +214,10 @@ Report solve(const C& csr, const Request& request, std::size_t k, Out* out) {
   return report;
 }
 
-nb::dict lanes(GraphView& view,
-               const nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig>& sources,
-               const Array& out,
-               std::optional<nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig>> columns,
-               std::optional<double> limit, double delta, int width, int threads) {
+Fields lanes(GraphView& view,
+             const nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& sources,
+             const Array& out, const std::optional<Ids>& columns, std::optional<double> limit,
+             double delta, int width, int threads) {
   Request request;
   request.sources = sources.data();
   if (columns) {

@@ -8,18 +8,21 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.algorithms.batched.options import LaneOptions, WorkerOptions
-from nearfar.registry import Answer, Request, Workspace, variant
+from nearfar.cpu.costs import bucket_search, heap_search
+from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 
 if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
 
+    from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
 __all__ = ["lanes", "worker_per_source"]
 
 BATCH = frozenset({"batch", "all_pairs"})
+_SHARED_CACHE = 2**25  # bytes
 
 
 def answer_rows(graph: Graph, sources: NDArray[Any], workspace: Workspace) -> NDArray[Any]:
@@ -31,6 +34,21 @@ def answer_rows(graph: Graph, sources: NDArray[Any], workspace: Workspace) -> ND
     return np.empty(shape, dtype=graph.weight_dtype)
 
 
+def _searches(facts: Facts, request: Request) -> Estimate:
+    """Fitted like the cost of lanes to ``benchmarks/all_pairs.py``.
+
+    With ratios on 16 graphs of 225 to 264,346 vertices. What decides between the two is whether
+    searches from different sources run alike, which the number of hops across the graph tells:
+    small-world graphs need few, road networks hundreds.
+    """
+    k = request.n_sources
+    # On roads and grids 1.5 times what the model of a single search says, elsewhere about that.
+    buckets = WorkerOptions().buckets(facts.graph)
+    one = 1.5 * bucket_search(facts) if buckets else heap_search(facts)
+    workers = max(1, min(request.threads, k))
+    return Estimate(k * one / workers, "searches that have little in common")
+
+
 @variant(
     "worker_per_source",
     device="cpu",
@@ -40,6 +58,7 @@ def answer_rows(graph: Graph, sources: NDArray[Any], workspace: Workspace) -> ND
     paper="meyer-sanders-2003",
     section="sequential delta-stepping; below 512 vertices Dijkstra's method",
     complexity="O(k (n + m + d / delta)) on average, O(k (n + m) log n) over a heap",
+    cost=_searches,
 )
 def worker_per_source(
     graph: Graph, sources: NDArray[np.int64], options: WorkerOptions, workspace: Workspace
@@ -64,6 +83,31 @@ def _fits_lanes(graph: Graph, request: Request) -> Literal[True] | str:
     return True
 
 
+def _sweeps(facts: Facts, request: Request) -> Estimate | None:
+    """From eight sources on.
+
+    An edge is looked at again as distances along different paths come in, the more often the
+    longer the ways are; where the lanes of all vertices exceed the caches, each look waits.
+    """
+    k, dtype = request.n_sources, facts.dtype
+    if k < 8:
+        return None
+    width = 64 if dtype.kind == "i" else 128 // dtype.itemsize
+    batches = -(-k // width)
+    beyond = min(1.0, 128 * facts.n / _SHARED_CACHE)
+    look = 7.2e-8 * max(1.0, facts.hops / 10) + 5e-7 * beyond
+    sweep = facts.m * look + facts.n * width * 0.7e-9
+    return Estimate(
+        1e-5 + batches * sweep / min(max(request.threads, 1), batches),
+        f"{width} sources per sweep, about {facts.hops:,.0f} hops",
+    )
+
+
+def _lane_bytes(graph: Graph, request: Request) -> int:
+    """Two cache lines of lanes per vertex for each worker, and its queue."""
+    return 140 * graph.n_vertices * request.threads
+
+
 @variant(
     "lanes",
     device="cpu",
@@ -73,6 +117,8 @@ def _fits_lanes(graph: Graph, request: Request) -> Literal[True] | str:
     summary="8 to 64 sources in the lanes of vector registers, an edge read once for all",
     paper="dial-1969",
     complexity="O(k n m / width) in the worst case, a few scans a vertex in practice",
+    cost=_sweeps,
+    scratch=_lane_bytes,
 )
 def lanes(
     graph: Graph, sources: NDArray[np.int64], options: LaneOptions, workspace: Workspace

@@ -13,12 +13,13 @@ from nearfar.algorithms.batched.essential import Essential, sparse, stages
 from nearfar.algorithms.batched.options import BlockOptions
 from nearfar.graph.dtypes import limit_in_dtype
 from nearfar.options import NoOptions
-from nearfar.registry import Answer, Request, Workspace, variant
+from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
 __all__ = ["block_per_source", "block_per_source_global", "lanes"]
@@ -71,6 +72,34 @@ def _fits_narrow(graph: Graph, request: Request) -> Literal[True] | str:
     return True
 
 
+_FIXED = 4e-5  # seconds of a batch besides a launch, its rows and the way there and back
+
+
+def _in_blocks(facts: Facts, request: Request, edge: float, vertex: float, times: float) -> float:
+    """Seconds where each block has a source: bound by throughput, or by the steps of one block.
+
+    A block alone does a source in about a microsecond per step and 4 ns per vertex and edge.
+    """
+    k, n, m = request.n_sources, facts.n, facts.m
+    alone = times * (2e-5 + (n + m) * 4e-9)
+    return _FIXED + k * max(m * edge + n * vertex, alone / (2 * max(min(k, 132), 1)))
+
+
+def _in_shared(facts: Facts, request: Request) -> Estimate:
+    seconds = _in_blocks(facts, request, 1.6e-11, 2e-11, 1)
+    return Estimate(seconds, "a thread block per source, all in shared memory")
+
+
+def _in_global(facts: Facts, request: Request) -> Estimate:
+    seconds = _in_blocks(facts, request, 1.5e-10, 5e-11, 4)
+    return Estimate(seconds, "a thread block per source, queue in shared memory")
+
+
+def _in_lanes(facts: Facts, request: Request) -> Estimate:
+    seconds = _FIXED + request.n_sources * (facts.m + facts.n) * 6e-10
+    return Estimate(seconds, "32 sources in the lanes of each warp")
+
+
 @variant(
     "block_per_source",
     device="cuda",
@@ -81,6 +110,7 @@ def _fits_narrow(graph: Graph, request: Request) -> Literal[True] | str:
     paper="davidson-2014",
     section="V.C, one block a source (beyond the paper)",
     complexity="O(k n m) at worst, a few looks an edge in practice",
+    cost=_in_shared,
 )
 def block_per_source(
     graph: Graph, sources: NDArray[np.int64], options: BlockOptions, workspace: Workspace
@@ -223,6 +253,7 @@ class _SharedSearch:
     paper="davidson-2014",
     section="V.C, one block a source (beyond the paper)",
     complexity="O(k n m) at worst, a few looks an edge in practice",
+    cost=_in_global,
 )
 def block_per_source_global(
     graph: Graph, sources: NDArray[np.int64], options: BlockOptions, workspace: Workspace
@@ -292,6 +323,7 @@ def block_per_source_global(
     paper="then-2014",
     section="multi-source traversal with one lane a source",
     complexity="O(k n m / 32)",
+    cost=_in_lanes,
 )
 def lanes(
     graph: Graph, sources: NDArray[np.int64], options: NoOptions, workspace: Workspace

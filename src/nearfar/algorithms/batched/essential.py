@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -30,16 +31,17 @@ __all__ = ["Essential", "dead_ends", "sparse", "stages"]
 _SHARES = (0.3, 0.5, 0.7, 0.9)  # of the edges whose sources are solved when edges are dropped
 _SPARSE = 4.0  # edges a vertex below which nearly all are essential
 _FEWEST = 1024  # sources that repay dropping edges
+_DEAD_ENDS: Slot[NDArray[np.bool_]] = Slot("dead ends")
+_MARKED: Slot[Any] = Slot("edges with dead ends marked")
 
 
 def dead_ends(graph: Graph) -> NDArray[np.bool_]:
     """Whether a vertex improves nothing but as a source, shape (n,); cached. O(n + m)."""
-    found = graph.cache.get("dead_ends")
-    if found is None:
+
+    def make() -> NDArray[np.bool_]:
         n = graph.n_vertices
         if graph.device_arrays is not None:  # looking for them would bring the edges to the host
-            found = graph.cache["dead_ends"] = np.zeros(n, dtype=np.bool_)
-            return found
+            return np.zeros(n, dtype=np.bool_)
         tails = graph.tails(np.int64)
         heads = graph.indices
         other = tails != heads
@@ -49,9 +51,10 @@ def dead_ends(graph: Graph) -> NDArray[np.bool_]:
         np.minimum.at(least, heads, tails)
         np.maximum.at(most, heads, tails)
         back = (least[tails] == most[tails]) & (least[tails] == heads)
-        found = np.bincount(tails[~back], minlength=n) == 0
-        graph.cache["dead_ends"] = found
-    return found  # type: ignore[no-any-return]
+        found: NDArray[np.bool_] = np.bincount(tails[~back], minlength=n) == 0
+        return found
+
+    return _DEAD_ENDS.of(graph, make)
 
 
 def sparse(graph: Graph) -> bool:
@@ -93,15 +96,15 @@ class Essential:
         self.n, self.count, self.offsets = device.n, device.m, device.offsets
         self._record, self._grid = device.record, here.multiprocessors * 8
         self._program = runtime.program("algorithms/batched/essential.cuh", device.macros)
-        held = graph.cache.setdefault("cuda marked", {})
-        marked = held.get(here.ordinal)
-        if marked is None:
+
+        def make() -> Any:
             marked = cp.empty_like(device.edges)
             dead = cp.asarray(dead_ends(graph).astype(np.uint8))
             mark = self._program.kernel("mark_dead_ends")
             mark(self._grid, 256, (device.edges, dead, marked, np.int64(device.m)))
-            held[here.ordinal] = marked
-        self.edges = marked
+            return marked
+
+        self.edges = _MARKED.of(graph, make, here.ordinal)
 
     def drop(self, sources: NDArray[np.int64], places: NDArray[np.int64], rows: Any) -> None:
         """Leave out the edges of solved sources that are longer than their ends are apart.

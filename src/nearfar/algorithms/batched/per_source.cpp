@@ -11,8 +11,8 @@
 
 #include <memory>
 
+#include "algorithms/delta_stepping/plan.hpp"
 #include "cpu/bindings.hpp"
-#include "cpu/buckets/plan.hpp"
 #include "cpu/heaps/dary_heap.hpp"
 #include "cpu/search.hpp"
 #include "cpu/spread.hpp"
@@ -176,11 +176,9 @@ class BucketWorker {
   Buffer<Index> touched_;
 };
 
-nb::dict per_source(GraphView& view,
-                    const nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig>& sources,
-                    const Array& out,
-                    std::optional<nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig>> columns,
-                    std::optional<double> limit, int threads, bool buckets) {
+Fields per_source(GraphView& view, const Ids& sources, const Array& out,
+                  const std::optional<Ids>& columns, std::optional<double> limit, int threads,
+                  bool buckets) {
   Columns wanted;
   if (columns) wanted = {columns->data(), columns->size()};
   const std::size_t k = sources.size();

@@ -17,7 +17,7 @@ namespace {
 
 using namespace bellman_ford;
 
-nb::dict report(Outcome&& outcome) {
+Fields report(Outcome&& outcome) {
   nb::dict stats;
   stats["iterations"] = outcome.iterations;
   stats["edges_relaxed"] = outcome.edges_relaxed;
@@ -35,7 +35,7 @@ nb::dict report(Outcome&& outcome) {
 
 // Runs `form` on the typed graph and distance array with the GIL released.
 template <class Form>
-nb::dict run(GraphView& view, int64_t source, const Array& distances, bool full, Form&& form) {
+Fields run(GraphView& view, int64_t source, const Array& distances, bool full, Form&& form) {
   Outcome outcome;
   outcome.full = full;
   view.visit([&](const auto& csr) {

@@ -7,6 +7,7 @@ distances.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -18,13 +19,15 @@ from nearfar.cuda.device_graph import DeviceGraph, device_graph
 from nearfar.errors import OptionError, SolverError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
+from nearfar.graph.slots import Slot
 from nearfar.options import NoOptions
-from nearfar.registry import Answer, variant
+from nearfar.registry import Answer, Estimate, variant
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nearfar.graph.facts import Facts
     from nearfar.registry import Request, Workspace
 
 __all__ = ["ChildOptions", "child_launches", "edge_classes", "one_launch", "queue", "warps"]
@@ -35,6 +38,7 @@ _BLOCK = 256
 _PENDING = 2048  # child launches that may wait at once: the device runtime's default
 _PATIENCE = 4096  # rounds, on a graph with negative weights
 ROUNDS_BEYOND = 2  # the watchdog without: shortest paths have at most n - 1 edges
+_CLASSES: Slot[Classes] = Slot("edges by class")
 
 
 class Classes(NamedTuple):
@@ -48,8 +52,8 @@ class Classes(NamedTuple):
 
 def sort_into_classes(graph: Graph) -> Classes:
     """Edge classes of the paper: in-degree 1, then the others, then out-degree 0; no loops."""
-    found = graph.cache.get("edge_classes_sorted")
-    if found is None:
+
+    def make() -> Classes:
         n = graph.n_vertices
         tails = graph.tails(np.int64)
         heads, weights = graph.indices, graph.effective_weights
@@ -67,9 +71,9 @@ def sort_into_classes(graph: Graph) -> Classes:
             indptr, heads[order], weights[order] if graph.is_weighted else None, copy=False
         )
         once = indptr[:-1] + counts[0]
-        found = Classes(ordered, once, once + counts[1], bad)
-        graph.cache["edge_classes_sorted"] = found
-    return found
+        return Classes(ordered, once, once + counts[1], bad)
+
+    return _CLASSES.of(graph, make)
 
 
 def _limit(limit: float | None, dtype: np.dtype[Any]) -> Any:
@@ -251,6 +255,13 @@ def _finish(
     return answer
 
 
+def _cost(facts: Facts, request: Request) -> Estimate | None:
+    if not facts.negative:
+        return None
+    sweeps = 2 + math.log2(facts.n + 2)
+    return Estimate(sweeps * facts.m * 3e-11 + facts.hops * 3e-6, "negative weights, one launch")
+
+
 @variant(
     "bellman_ford_persistent",
     device="cuda",
@@ -259,6 +270,7 @@ def _finish(
     paper="johnson-cuda",
     section="5.1, in one launch (beyond the paper)",
     complexity="O(n m)",
+    cost=_cost,
 )
 def one_launch(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
     """The default for negative weights on a GPU."""

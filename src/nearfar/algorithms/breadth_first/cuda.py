@@ -8,23 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.cuda.costs import one_launch
 from nearfar.cuda.device_graph import device_graph
-from nearfar.cuda.whole_solve import WholeSolve, read_records, row_lanes
+from nearfar.cuda.whole_solve import WholeSolve, row_lanes
 from nearfar.errors import OptionError, SolverError
-from nearfar.registry import Answer, variant
+from nearfar.graph.slots import Slot
+from nearfar.registry import Answer, Estimate, variant
 from nearfar.system.devices import runtime
+from nearfar.system.devices.structs import enum_names, filled, struct_dtype
 
 if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
+    from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
-    from nearfar.registry import Workspace
+    from nearfar.registry import Request, Workspace
 
 __all__ = ["BreadthFirstOptions", "breadth_first"]
 
-_STAGE, _HEAVY, _CHUNK = 128, 2048, 1024  # of search_state.cuh
-_COUNTERS = 11  # of struct Control
-_CONTROL_BYTES = 2048
-_SEARCH_FIELDS = 26  # of struct Search, 8 bytes each
+_STATE = "algorithms/breadth_first/search_state.cuh"
+_STAGE, _HEAVY, _CHUNK = 128, 2048, 1024  # of that file
+_THIN = "algorithms/breadth_first/thin.cuh"
+# Counters of struct Control that a solve reports.
+_REPORTED = ("steps", "pushes", "pulls", "thin_levels", "ahead_steps", "rescans", "sweeps")
 _THIN_CAPACITY = 2048  # entries of a thin step's list, a block
 _MOST_SHARED = 200 << 10  # bytes a block
 _SPARE = 4096  # entries
@@ -32,11 +37,11 @@ _ROAD_LIKE = 5.0  # mean degree
 _SWEPT_FROM, _SWEPT_DEGREE = 1 << 20, 32.0  # vertices, mean degree
 _AHEAD_SHARE = 256  # entries of the queue a block, at most
 _AHEAD_LEAVE = 1024  # kAheadLeave of ahead.cuh
-STEP_KINDS = ("push", "pull", "thin", "ahead", "relax", "rescan", "sweep")  # enum StepKind there
 STEPS_BEYOND = 2  # the watchdog: a step finds at least one vertex
 QUEUE_SHARE = 2  # vertices over the entries of a queue when running ahead
 # Compile-time constants to override, for measuring.
 KNOBS: dict[str, int] = {}
+_SEARCHER: Slot[_Searcher] = Slot("breadth-first search")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +91,20 @@ class _Searcher:
     ) -> None:
         cp = runtime.cupy()
         n, m = device.n, device.m
-        vertex, offset = device.vertex_dtype.itemsize, device.offset_dtype.itemsize
+        vertex = device.vertex_dtype.itemsize
         words = (n + 31) // 32
         self.chunk_capacity = m // _CHUNK + m // _HEAVY + 1
-        chunk = 8 if offset == 4 else 16
+        chunk = struct_dtype(_STATE, "Chunk", device.macros).itemsize
+        control = struct_dtype(_STATE, "Control", device.macros)
+        self._kind = struct_dtype(_STATE, "Search", device.macros)
+        pair = struct_dtype(_STATE, "AheadEntry", device.macros).itemsize
         runtime.require_memory(
             n * (4 + vertex)
             + 12 * words
             + self.chunk_capacity * chunk
-            + _CONTROL_BYTES
+            + control.itemsize
             + row_width * n * vertex
-            + (2 * (n // QUEUE_SHARE + _SPARE) + m // _HEAVY + 1) * 2 * vertex * bool(row_width),
+            + (2 * (n // QUEUE_SHARE + _SPARE) + m // _HEAVY + 1) * pair * bool(row_width),
             "use a CPU method (device='cpu') or a GPU with more memory",
         )
         self.device, self.reverse, self.directed = device, reverse, directed
@@ -117,13 +125,12 @@ class _Searcher:
         program = runtime.program("algorithms/breadth_first/breadth_first.cuh", macros)
         kernel = program.kernel("breadth_first")
         self.blocks = runtime.device().multiprocessors * int(macros["BLOCKS_EACH"])
-        entry = 12 if offset == 4 and vertex == 4 else 24
+        entry = struct_dtype(_THIN, "ThinEntry", device.macros).itemsize
         shared = max(block // 32 * _STAGE * vertex, 2 * _THIN_CAPACITY * entry)
         self.rows = self.heavy = None
         self.ahead_queues: list[Any] = []
         self.ahead_room = self.ahead_capacity = 0
         if row_width:
-            pair = 2 * vertex
             self.ahead_room = min(_AHEAD_LEAVE * row_width, _MOST_SHARED // (2 * pair))
             self.ahead_capacity = n // QUEUE_SHARE + _SPARE
             shared = max(shared, 2 * self.ahead_room * pair)
@@ -136,36 +143,43 @@ class _Searcher:
                 self.blocks * 4, 256, (device.offsets, device.edges, np.int64(n), self.rows)
             )
         zero, real = np.int64(0), np.float64(0)
-        first = (np.zeros(_SEARCH_FIELDS, dtype=np.uint64), zero, zero, real, real)
-        self.solve = WholeSolve(kernel, self.blocks, block, first, [zero], shared, _CONTROL_BYTES)
+        first = (np.zeros((), dtype=self._kind), zero, zero, real, real)
+        kinds = control, struct_dtype(_STATE, "Record")
+        self.solve = WholeSolve(kernel, self.blocks, block, first, [zero], shared, *kinds)
 
     def frame(
         self, distance: Any, options: BreadthFirstOptions, thin: int, road: bool, sweeps: bool
     ) -> Any:
         """``struct Search`` of search_state.cuh."""
-        device, reverse = self.device, self.reverse
-
-        def at(array: Any) -> int:
-            return 0 if array is None else int(array.data.ptr)
-
-        queues = self.ahead_queues or [None, None]
-        pulls = options.alpha > 0 and reverse is not None
+        device = self.device
+        reverse = self.reverse if options.alpha > 0 else None
         ahead_rounds = options.ahead_rounds if road else 0
-        return np.array(
-            [
-                *(device.n, device.m, at(device.offsets), at(device.edges)),
-                at(reverse.offsets) if reverse is not None and pulls else 0,
-                at(reverse.edges) if reverse is not None and pulls else 0,
-                *(at(distance), at(self.queue)),
-                *(at(self.bits), at(self.bits[1])),
-                *(at(self.chunks), at(self.solve.control)),
-                *(self.chunk_capacity, _THIN_CAPACITY, row_lanes(device), int(not self.directed)),
-                *(at(self.rows) if ahead_rounds else 0, *map(at, queues), at(self.heavy)),
-                *(self.ahead_capacity, self.ahead_room, _AHEAD_SHARE * self.blocks, ahead_rounds),
-                at(self.bits[2]) if sweeps and len(self.bits) > 2 else 0,
-                int(pulls or thin > 0),
-            ],
-            dtype=np.uint64,
+        return filled(
+            self._kind,
+            n=device.n,
+            m=device.m,
+            offsets=device.offsets,
+            edges=device.edges,
+            in_offsets=None if reverse is None else reverse.offsets,
+            in_edges=None if reverse is None else reverse.edges,
+            distance=distance,
+            queue=self.queue,
+            visited=[self.bits, self.bits[1]],
+            chunks=self.chunks,
+            control=self.solve.control,
+            chunk_capacity=self.chunk_capacity,
+            thin_capacity=_THIN_CAPACITY,
+            row_lanes=row_lanes(device),
+            undirected=not self.directed,
+            rows=self.rows if ahead_rounds else None,
+            ahead_queue=self.ahead_queues or [None, None],
+            heavy=self.heavy,
+            ahead_capacity=self.ahead_capacity,
+            ahead_room=self.ahead_room,
+            ahead_limit=_AHEAD_SHARE * self.blocks,
+            ahead_rounds=ahead_rounds,
+            before=self.bits[2] if sweeps and len(self.bits) > 2 else None,
+            counts_edges=reverse is not None or thin > 0,
         )
 
 
@@ -179,14 +193,18 @@ def _sweeps(graph: Graph, options: BreadthFirstOptions) -> bool:
 def _searcher(
     graph: Graph, device: DeviceGraph, reverse: DeviceGraph | None, ahead: bool
 ) -> _Searcher:
-    held = graph.cache.setdefault("breadth_first_cuda", {})
-    where = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype)
-    key = (*where, reverse is None, ahead)
-    if key not in held:
-        held.clear()  # one set a graph
+    def make() -> _Searcher:
         width = (4 if graph.max_degree <= 4 else 8) if ahead else 0
-        held[key] = _Searcher(device, reverse, graph.directed, width)
-    return held[key]  # type: ignore[no-any-return]
+        return _Searcher(device, reverse, graph.directed, width)
+
+    where = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype)
+    return _SEARCHER.of(graph, make, (*where, reverse is None, ahead), alone=True)
+
+
+def _cost(facts: Facts, request: Request) -> Estimate:
+    # Running ahead on roads gains less than pulling and sweeping do elsewhere.
+    share = 0.75 if facts.degree <= _ROAD_LIKE else 0.5
+    return Estimate(share * one_launch(facts), "no weights: level by level")
 
 
 @variant(
@@ -198,6 +216,7 @@ def _searcher(
     paper="beamer-2012",
     section="direction-optimizing BFS",
     complexity="O(n + m) pushing; pulling levels O(n + m) each at worst",
+    cost=_cost,
 )
 def breadth_first(
     graph: Graph, sources: Any, options: BreadthFirstOptions, workspace: Workspace
@@ -213,7 +232,7 @@ def breadth_first(
     device = device_graph(graph)
     if not graph.directed:
         reverse: DeviceGraph | None = device
-    elif options.transpose or "transpose" in graph.cache:
+    elif options.transpose or graph.has_transpose:
         reverse = device_graph(graph.transpose())
     else:
         reverse = None
@@ -233,34 +252,25 @@ def breadth_first(
     )
     own = [np.int64(min(thin, searcher.blocks * _THIN_CAPACITY // 4))]
     most_steps = (2 if road else 1) * device.n + STEPS_BEYOND
-    raw, records = searcher.solve.run(
-        first, own, most_steps, workspace, device.vertex_dtype, _COUNTERS
-    )
-    counters = raw.view(np.int64).tolist()
-    status, edges, steps, levels, pushes, pulls, thin_levels, ahead_steps = counters[:8]
-    if status:
+    control, records = searcher.solve.run(first, own, most_steps, workspace, device.vertex_dtype)
+    steps = int(control["steps"])
+    if control["status"]:
         raise SolverError(
             f"breadth_first@cuda gave up after {steps} steps: check the device with "
             "`nearfar doctor`"
         )
     stats: dict[str, Any] = {
-        "iterations": counters[9] + 1 if ahead_steps else levels,
-        "edges_relaxed": edges,
-        "steps": steps,
-        "pushes": pushes,
-        "pulls": pulls,
-        "thin_levels": thin_levels,
-        "ahead_steps": ahead_steps,
-        "rescans": counters[8],
-        "sweeps": counters[10],
+        "iterations": int(control["deepest"] + 1 if control["ahead_steps"] else control["levels"]),
+        "edges_relaxed": int(control["edges"]),
+        **{name: int(control[name]) for name in _REPORTED},
         "device_seconds": searcher.solve.seconds,
     }
     if records is not None:
-        kinds, sizes, ahead, times = read_records(records, steps)
+        found, kinds = searcher.solve.records(records, steps), enum_names(_STATE, "StepKind")
         stats |= {
-            "kind": [STEP_KINDS[kind] for kind in kinds],
-            "frontier": sizes,
-            "frontier_edges": ahead,
-            "seconds_per_step": np.diff(times) * 1e-9,
+            "kind": [kinds[kind] for kind in found["kind"]],
+            "frontier": found["frontier"],
+            "frontier_edges": found["edges"],
+            "seconds_per_step": np.diff(found["nanoseconds"]) * 1e-9,
         }
     return Answer(distance, stats)

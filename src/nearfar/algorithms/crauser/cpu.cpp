@@ -13,9 +13,9 @@ namespace {
 
 // view: the graph for successors, its transpose for predecessors. Which of the two lightest-edge
 // arrays is given chooses the criterion: out, in, or both.
-nb::dict crauser_lists(const GraphView& view, bool predecessors, std::optional<ConstArray> out,
-                       std::optional<ConstArray> in, int64_t source, Array distances,
-                       std::optional<double> limit, std::optional<Array> targets, bool full) {
+Fields crauser_lists(const GraphView& view, bool predecessors, std::optional<ConstArray> out,
+                     std::optional<ConstArray> in, int64_t source, Array distances,
+                     std::optional<double> limit, const std::optional<Ids>& targets, bool full) {
   return view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
     using W = typename C::Weight;

@@ -58,6 +58,7 @@ def _run(
     paper="ortega-arranz-2015",
     section="3.2, GPU Crauser Successors",
     complexity="O(n * iterations + m)",
+    tune=True,
 )
 def crauser_successors(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
     """GPU Crauser, the successors variant: Alg. 1 with three kernels an iteration."""

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.graph.slots import Slot
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -14,18 +16,21 @@ if TYPE_CHECKING:
 __all__ = ["KERNELS", "device_lightest", "lightest_in", "lightest_out"]
 
 KERNELS = "algorithms/crauser/crauser.cuh"
+LIGHTEST_OUT: Slot[NDArray[Any]] = Slot("lightest out-edges")
+_DEVICE_LIGHTEST: Slot[Any] = Slot("lightest out-edges on the device")
 
 
 def lightest_out(graph: Graph) -> NDArray[Any]:
     """Lightest out-edge of each vertex, shape (n,); "unreached" without one; cached. O(n + m)."""
-    found = graph.cache.get("lightest_out")
-    if found is None:
+
+    def make() -> NDArray[Any]:
         from nearfar import _cpu
 
         found = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
         _cpu.lightest_edges(graph.view, found)
-        graph.cache["lightest_out"] = found
-    return found
+        return found
+
+    return LIGHTEST_OUT.of(graph, make)
 
 
 def lightest_in(graph: Graph) -> NDArray[Any]:
@@ -38,13 +43,12 @@ def device_lightest(graph: Graph) -> Any:
     from nearfar.cuda.device_graph import device_graph
     from nearfar.system.devices import runtime
 
-    held = graph.cache.setdefault("cuda", {})
-    key = ("lightest_out", runtime.device().ordinal)
-    if key not in held:
+    def make() -> Any:
         device = device_graph(graph)
         lightest = runtime.cupy().empty(device.n, dtype=device.weight_dtype)
         kernel = runtime.program(KERNELS, device.macros).kernel("lightest_edges")
         blocks = max(1, -(-device.n // 256))
         kernel(blocks, 256, (np.int64(device.n), device.offsets, device.edges, lightest))
-        held[key] = lightest
-    return held[key]
+        return lightest
+
+    return _DEVICE_LIGHTEST.of(graph, make, runtime.device().ordinal)

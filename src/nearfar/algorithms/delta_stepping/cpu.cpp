@@ -1,169 +1,26 @@
-// delta_stepping@cpu and delta_stepping_parallel@cpu: choice of delta and of the instruction set.
+// Bindings of delta_stepping@cpu and delta_stepping_parallel@cpu: choice of delta and of the
+// instruction set.
 #include <nanobind/stl/unique_ptr.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <memory>
-#include <variant>
-
-#include "algorithms/delta_stepping/solve.hpp"
-#include "cpu/buckets/plan.hpp"
-#include "cpu/buffer.hpp"
+#include "algorithms/delta_stepping/delta_stepping.hpp"
+#include "algorithms/delta_stepping/narrow_view.hpp"
+#include "algorithms/delta_stepping/plan.hpp"
 #include "cpu/call.hpp"
-#include "cpu/huge_block.hpp"
 #include "cpu/iteration_log.hpp"
 #include "cpu/worker_pool.hpp"
 
 namespace nearfar {
 namespace {
 
-using Column = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Values = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-template <class C>
-SearchStats solve(const C& csr, int32_t source, typename C::Weight* distances,
-                  StopRule<typename C::Weight> stop, double greatest, int threads,
-                  Interrupt& interrupt) {
-  if (threads == 1) {
-    const DeltaPlan plan = plan_for(csr, std::nullopt, 0);
-    return NEARFAR_PICK_ISA(delta_sequential<C>)(csr, source, distances, stop, plan, interrupt,
-                                                 nullptr);
-  }
-  const DeltaPlan plan = plan_for(csr, std::nullopt, greatest / 8192);
-  return NEARFAR_PICK_ISA(delta_parallel<C>)(csr, source, distances, stop, plan,
-                                             WorkerPool::shared(), threads, interrupt);
-}
-
-// The search in weights of a byte or two, where all are whole and fit; else nothing.
-template <class Small>
-std::optional<SearchStats> solve_narrow(const BareCsr& bare, int32_t source, double* distances,
-                                        double limit, EdgeFacts& facts, int threads,
-                                        Interrupt& interrupt) {
-  using C = NarrowCsr<int32_t, Small>;
-  constexpr int32_t kFar = unreached<int32_t>();
-  const auto n = static_cast<std::size_t>(bare.n), m = static_cast<std::size_t>(bare.m);
-  // No sum may saturate.
-  if (static_cast<double>(std::numeric_limits<Small>::max()) * static_cast<double>(n) >= kFar)
-    return std::nullopt;
-  const HugeBlock copy((m + C::kSpare) * sizeof(Small));
-  auto* small = reinterpret_cast<Small*>(copy.data());
-  if (!NEARFAR_PICK_ISA(narrow_weights<Small>(bare, small, facts))) return std::nullopt;
-  std::fill_n(small + m, C::kSpare, Small{0});
-  if (facts.top >= static_cast<uint32_t>(bare.n)) return SearchStats{};
-  C csr;
-  csr.n = bare.n, csr.m = bare.m, csr.indptr = bare.indptr, csr.indices = bare.indices;
-  csr.small = small;
-  StopRule<int32_t> stop;
-  stop.limit = limit_as<int32_t>(limit);
-  Buffer<int32_t> whole;
-  whole.reserve(n);
-  const auto stats = solve(csr, source, whole.data, stop, facts.greatest, threads, interrupt);
-  for (std::size_t v = 0; v < n; ++v)
-    distances[v] = whole.data[v] == kFar ? unreached<double>() : whole.data[v];
-  return stats;
-}
-
-// One search on the arrays of a CSR matrix as they are: for a matrix that is searched once, to
-// validate it as a Graph and to pack its edges would cost as much as the search. The counters, with
-// the greatest weight; None when an edge is negative, leads nowhere or weighs infinity, or a row is
-// malformed, so that the caller has to look closer.
-std::optional<nb::dict> search_matrix(Column indptr, Column indices, Values weights, int64_t source,
-                                      Array distances, std::optional<double> limit, int threads) {
-  if (indptr.size() < 1 || indices.size() != weights.size())
-    throw nb::value_error("indptr, indices and weights do not fit together");
-  if (threads < 1) throw nb::value_error("threads must be at least 1");
-  const std::size_t n = indptr.size() - 1, m = indices.size();
-  constexpr std::size_t kMost = std::numeric_limits<int32_t>::max();
-  if (n >= kMost || m >= kMost) return std::nullopt;
-  double* out = checked<double>(distances, n, "distances");
-  if (source < 0 || static_cast<std::size_t>(source) >= n)
-    throw nb::index_error("source is not a vertex");
-  BareCsr csr;
-  csr.n = static_cast<int32_t>(n), csr.m = static_cast<int32_t>(m);
-  csr.indptr = indptr.data(), csr.indices = indices.data(), csr.weights = weights.data();
-  const auto from = static_cast<int32_t>(source);
-  const double bound = limit ? *limit : unreached<double>();
-  std::optional<SearchStats> stats;
-  EdgeFacts facts;
-  {
-    nb::gil_scoped_release release;
-    bool rising = csr.indptr[0] == 0 && csr.indptr[n] == csr.m;
-    for (std::size_t v = 0; v < n; ++v) rising &= csr.indptr[v] <= csr.indptr[v + 1];
-    if (!rising) return std::nullopt;
-    Interrupt interrupt;
-    // A copy pays where rows are long.
-    if (m / 16 >= n) {
-      stats = solve_narrow<uint8_t>(csr, from, out, bound, facts, threads, interrupt);
-      if (!stats) stats = solve_narrow<uint16_t>(csr, from, out, bound, facts, threads, interrupt);
-    }
-    if (!stats) {
-      facts = NEARFAR_PICK_ISA(look_over(csr));
-      if (facts.top < n && facts.least >= 0 && std::isfinite(facts.greatest)) {
-        StopRule<double> stop;
-        stop.limit = bound;
-        stats = solve(csr, from, out, stop, facts.greatest, threads, interrupt);
-      }
-    }
-  }
-  if (!stats || (m != 0 && facts.top >= n)) return std::nullopt;
-  nb::dict found = as_dict(*stats);
-  found["greatest_weight"] = facts.greatest;
-  return found;
-}
-
-// Long rows with weights of a byte or two, made once a graph and kept with it. It takes the place
-// of packed edges, in an eighth or a quarter of their memory.
-class NarrowView {
- public:
-  // Null where a weight does not fit.
-  static std::unique_ptr<NarrowView> make(Column indptr, Column indices, Column weights) {
-    if (indptr.size() < 1 || indices.size() != weights.size())
-      throw nb::value_error("indptr, indices and weights do not fit together");
-    auto view = std::make_unique<NarrowView>();
-    nb::gil_scoped_release release;
-    if (view->fill<uint8_t>(indptr, indices, weights)) return view;
-    if (view->fill<uint16_t>(indptr, indices, weights)) return view;
-    return nullptr;
-  }
-  template <class F>
-  decltype(auto) visit(F&& f) const {
-    return std::visit(std::forward<F>(f), csr_);
-  }
-  void pack(int) {}
-  std::size_t bytes() const { return bytes_; }
-
- private:
-  template <class Small>
-  bool fill(const Column& indptr, const Column& indices, const Column& weights) {
-    using C = NarrowCsr<int32_t, Small>;
-    const std::size_t m = indices.size();
-    bytes_ = (m + C::kSpare) * sizeof(Small);
-    block_ = HugeBlock(bytes_);
-    auto* small = reinterpret_cast<Small*>(block_.data());
-    if (!NEARFAR_PICK_ISA(narrow_weights<Small>(weights.data(), m, small))) return false;
-    std::fill_n(small + m, C::kSpare, Small{0});
-    C csr;
-    csr.n = static_cast<int32_t>(indptr.size() - 1), csr.m = static_cast<int32_t>(m);
-    csr.indptr = indptr.data(), csr.indices = indices.data(), csr.small = small;
-    csr_ = csr;
-    return true;
-  }
-
-  std::variant<ByteCsr, ShortCsr> csr_;
-  HugeBlock block_;
-  std::size_t bytes_ = 0;
-};
-
 template <class View>
-nb::dict sequential(View& view, int64_t source, const Array& distances, std::optional<double> delta,
-                    std::optional<double> limit, const Targets& targets, bool full) {
+Fields sequential(View& view, int64_t source, const Array& distances, std::optional<double> delta,
+                  std::optional<double> limit, const Targets& targets, bool full) {
   IterationLog log;
   nb::dict stats =
       call_search(view, true, source, distances, limit, targets, 1,
                   [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
                     using C = std::decay_t<decltype(csr)>;
-                    const DeltaPlan plan = plan_for(csr, delta, 0);
+                    const DeltaPlan plan = plan_for(csr, delta);
                     return NEARFAR_PICK_ISA(delta_sequential<C>)(csr, from, out, stop, plan, poll,
                                                                  full ? &log : nullptr);
                   });
@@ -172,16 +29,13 @@ nb::dict sequential(View& view, int64_t source, const Array& distances, std::opt
 }
 
 template <class View>
-nb::dict parallel(View& view, int64_t source, const Array& distances, int threads,
-                  double max_weight, std::optional<double> delta, std::optional<double> limit,
-                  const Targets& targets) {
+Fields parallel(View& view, int64_t source, const Array& distances, int threads, double max_weight,
+                std::optional<double> delta, std::optional<double> limit, const Targets& targets) {
   if (threads < 1) throw nb::value_error("threads must be at least 1");
   return call_search(view, true, source, distances, limit, targets, threads,
                      [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
                        using C = std::decay_t<decltype(csr)>;
-                       // Workers keep one common width, so a width that spreads the pending
-                       // distances over too many buckets is widened beforehand and not on the way.
-                       const DeltaPlan plan = plan_for(csr, delta, max_weight / 8192);
+                       const DeltaPlan plan = shared_plan_for(csr, delta, max_weight);
                        return NEARFAR_PICK_ISA(delta_parallel<C>)(
                            csr, from, out, stop, plan, WorkerPool::shared(), threads, poll);
                      });
@@ -190,9 +44,6 @@ nb::dict parallel(View& view, int64_t source, const Array& distances, int thread
 }  // namespace
 
 NEARFAR_BIND(m) {
-  m.def("search_matrix", &search_matrix, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"),
-        nb::arg("source"), nb::arg("distances"), nb::arg("limit") = nb::none(),
-        nb::arg("threads") = 1);
   nb::class_<NarrowView>(m, "NarrowView")
       // It holds bare pointers to the first two arrays; the weights are copied.
       .def_static("make", &NarrowView::make, nb::arg("indptr"), nb::arg("indices"),

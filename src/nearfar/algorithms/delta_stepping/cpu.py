@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.cpu.costs import UNEVEN, bucket_search
+from nearfar.graph.graph import NARROW_VIEW
 from nearfar.options import DeltaOptions
-from nearfar.registry import Answer, variant
+from nearfar.registry import Answer, Estimate, variant
 from nearfar.system.memory import empty_on_huge_pages
 
 if TYPE_CHECKING:
+    from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
-    from nearfar.registry import Workspace
+    from nearfar.registry import Request, Workspace
 
 
-#: With so many edges a vertex, weights of a byte or two are read beside the targets.
+#: With so many edges per vertex, weights of a byte or two are read beside the targets.
 _LONG_ROWS = 16
 
 
@@ -24,13 +27,49 @@ def _view(graph: Graph) -> Any:
     """Long rows with small weights in a byte or two each, cached; else the graph as it is."""
     if graph.mean_degree < _LONG_ROWS or graph.weights is None:
         return graph.view
-    if "narrow_view" not in graph.cache:
-        fits = graph.weights.dtype == np.int32 and graph.indices.dtype == np.int32
+    arrays = graph.indptr, graph.indices, graph.weights
+
+    def make() -> _cpu.NarrowView | None:
+        fits = graph.weight_dtype == np.int32 and graph.index_dtype == np.int32
         fits = fits and graph.max_weight <= np.iinfo(np.uint16).max
-        arrays = graph.indptr, graph.indices, graph.weights
-        graph.cache["narrow_view"] = _cpu.NarrowView.make(*arrays) if fits else None
-    narrow = graph.cache["narrow_view"]
+        return _cpu.NarrowView.make(*arrays) if fits else None
+
+    narrow = NARROW_VIEW.of(graph, make)
     return graph.view if narrow is None else narrow
+
+
+def _packing(facts: Facts, request: Request) -> float:
+    """Seconds to lay out the edges, where no later search repays them."""
+    if not request.once or facts.packed:
+        return 0.0
+    return facts.m * (1e-9 if facts.dtype.kind == "i" else 3e-9)
+
+
+def _alone(facts: Facts, request: Request) -> Estimate:
+    spread = facts.weight_spread
+    uneven = f", weights uneven (mean/median {spread:.0f})" if spread > UNEVEN else ""
+    return Estimate(
+        2e-6 + bucket_search(facts) + _packing(facts, request),
+        f"buckets with prefetch: {facts.n:,} vertices, {facts.degree:.1f} edges per vertex"
+        f"{uneven}, one worker",
+    )
+
+
+def _together(facts: Facts, request: Request) -> Estimate:
+    """Workers meet at a barrier for every bucket.
+
+    ``benchmarks/results/peers.json`` has two of them from level with one (Kronecker) to 1.8 times
+    as fast (Martin), once a solve lasts milliseconds.
+    """
+    alone, packing = bucket_search(facts), _packing(facts, request)
+    if request.threads == 1:
+        words = "made for several workers, and there is one"
+        return Estimate(1e-5 + 1.1 * alone + packing, words)
+    gain = 1.0 + (facts.gain - 1.0) * (request.threads - 1)
+    return Estimate(
+        8e-4 + alone / max(min(gain, 4.0), 0.5) + packing,
+        f"buckets shared by {request.threads} workers: {facts.m:,} edges",
+    )
 
 
 @variant(
@@ -41,6 +80,7 @@ def _view(graph: Graph) -> Any:
     paper="meyer-sanders-2003",
     section="sequential delta-stepping",
     complexity="O(n + m + d / delta) on average for random weights, d the greatest distance",
+    cost=_alone,
 )
 def delta_stepping(
     graph: Graph, source: int, options: DeltaOptions, workspace: Workspace
@@ -67,6 +107,8 @@ def delta_stepping(
     paper="meyer-sanders-2003",
     section="parallel delta-stepping",
     complexity="O(n + m + d / delta) work on average for random weights, d the greatest distance",
+    cost=_together,
+    parallel=True,
 )
 def delta_stepping_parallel(
     graph: Graph, source: int, options: DeltaOptions, workspace: Workspace

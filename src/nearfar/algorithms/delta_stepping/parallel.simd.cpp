@@ -17,7 +17,7 @@
 //     what it found is in its ring. But when it comes at last, the leader may let it go
 //     (cpu/attendance.hpp): it takes over all that is pending in the helper's ring, goes on without
 //     it, and asks for it again after a while.
-// So busy cores cost a time slice now and then, and not one a round.
+// So busy cores cost a time slice now and then, and not one per round.
 //
 // Why there is no data race. Distances are lowered by compare and swap while there are helpers; an
 // entry that lost a race is stale and dropped. Everything else has one owner at a time. A helper
@@ -31,9 +31,9 @@
 #include <algorithm>
 #include <exception>
 
-#include "algorithms/delta_stepping/solve.hpp"
+#include "algorithms/delta_stepping/adapter.hpp"
+#include "algorithms/delta_stepping/delta_stepping.hpp"
 #include "algorithms/delta_stepping/workers.hpp"
-#include "cpu/buckets/adapter.hpp"
 #include "cpu/worker_pool.hpp"
 
 namespace nearfar::NEARFAR_ISA {
@@ -259,7 +259,7 @@ struct Team : Workers<C> {
     while (done < me.segment.size) {
       const std::size_t left = me.segment.size - done;
       const std::size_t end = left < part ? me.segment.size : done + part;
-      me.work.template scan<PlainUpdate<Weight>>(me.segment, done, end, me.segment);
+      me.work.template relax<PlainUpdate<Weight>>(me.segment, done, end, me.segment);
       done = end;
       poll();
       if (adapter.hopeless(me.work.stats.vertices_processed - rows, me.work.repeated - repeated) ||

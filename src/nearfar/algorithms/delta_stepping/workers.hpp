@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <exception>
 
-#include "cpu/buckets/scan.hpp"
+#include "algorithms/delta_stepping/relax.hpp"
 #include "cpu/waiting.hpp"
 
 namespace nearfar::NEARFAR_ISA {
@@ -20,7 +20,7 @@ enum class Step : uint32_t { round, deal, widen, leave };
 template <class C>
 struct Workers {
   using Weight = typename C::Weight;
-  using Work = Scanner<C, SharedUpdate<Weight>>;
+  using Work = Relaxer<C, SharedUpdate<Weight>>;
   using Ring = typename Work::Ring;
   using Bucket = typename Work::Bucket;
 
@@ -96,7 +96,7 @@ struct Workers {
     for (;;) {
       const uint64_t from = __atomic_fetch_add(&owner.cursor, chunk, __ATOMIC_RELAXED);
       if (from >= size) return;
-      me.work.scan(owner.segment, from, from + chunk < size ? from + chunk : size, me.fresh);
+      me.work.relax(owner.segment, from, from + chunk < size ? from + chunk : size, me.fresh);
     }
   }
 
@@ -126,7 +126,7 @@ struct Workers {
     std::size_t done = 0;
     while (done < me.fresh.size && me.fresh.size - done < kFuse) {
       const std::size_t size = me.fresh.size;
-      me.work.scan(me.fresh, done, size, me.fresh);
+      me.work.relax(me.fresh, done, size, me.fresh);
       done = size;
     }
     put_back(me, order.number, me.fresh, done);

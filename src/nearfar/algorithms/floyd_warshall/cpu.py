@@ -12,21 +12,24 @@ from nearfar.cpu.potentials import potentials
 from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.errors import OptionError, SolverError
 from nearfar.graph.dtypes import unreached_value
-from nearfar.registry import Answer, Request, Workspace, variant
+from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 
 if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
 
+    from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
 __all__ = [
     "FloydWarshallOptions",
+    "filled",
     "fits_matrix",
     "floyd_warshall",
     "keeps_predecessors",
     "longest_path",
+    "matrix_bytes",
     "needs_64_bits",
     "rows_left",
 ]
@@ -106,6 +109,25 @@ def fits_matrix(graph: Graph, request: Request) -> Literal[True] | str:
     return True
 
 
+def filled(facts: Facts) -> str:
+    """How dense the graph is, in words."""
+    return f"{facts.m / max(facts.n * facts.n, 1):.0%} of the matrix are edges"
+
+
+def _cost(facts: Facts, request: Request) -> Estimate | None:
+    """For integers: floats take another sweep over the edges for every row."""
+    if facts.dtype.kind != "i" or facts.n > 50_000:
+        return None
+    workers = max(1, min(request.threads, request.n_sources))
+    return Estimate(1e-5 + (-(-facts.n // 64) * 64) ** 3 * 4e-11 / workers, filled(facts))
+
+
+def matrix_bytes(graph: Graph, request: Request) -> int:
+    """The matrix in whole tiles, and another one for predecessors."""
+    matrices = 2 if request.predecessors else 1
+    return matrices * (-(-graph.n_vertices // 64) * 64) ** 2 * graph.weight_dtype.itemsize
+
+
 @variant(
     "floyd_warshall",
     device="cpu",
@@ -118,6 +140,8 @@ def fits_matrix(graph: Graph, request: Request) -> Literal[True] | str:
     section="blocked after Venkataraman et al. 2003",
     summary="blocked matrix form for dense or small graphs",
     complexity="O(n^3)",
+    cost=_cost,
+    scratch=matrix_bytes,
 )
 def floyd_warshall(
     graph: Graph, sources: NDArray[np.int64], options: FloydWarshallOptions, workspace: Workspace

@@ -9,8 +9,10 @@ import numpy as np
 from nearfar import _cpu
 from nearfar.algorithms.floyd_warshall.cpu import (
     FloydWarshallOptions,
+    filled,
     fits_matrix,
     keeps_predecessors,
+    matrix_bytes,
     needs_64_bits,
     rows_left,
 )
@@ -18,13 +20,15 @@ from nearfar.cpu.potentials import potentials
 from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.cuda.device_graph import C_NAMES
 from nearfar.graph.dtypes import unreached_value
-from nearfar.registry import Answer, Workspace, variant
+from nearfar.registry import Answer, Estimate, Workspace, variant
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
+    from nearfar.registry import Request
 
 __all__ = ["add_min_ceiling", "floyd_warshall", "solve_matrix", "tight_stops"]
 
@@ -125,6 +129,13 @@ def add_min_ceiling(dtype: np.dtype[Any], turns: int = 20_000) -> float:
     return best
 
 
+def _cost(facts: Facts, request: Request) -> Estimate | None:
+    if facts.dtype.kind != "i" or facts.n > 100_000:
+        return None
+    side = -(-facts.n // _PAD) * _PAD
+    return Estimate(4e-5 + side**3 * 2e-13 + side / _TILE * 3e-5, filled(facts))
+
+
 @variant(
     "floyd_warshall",
     device="cuda",
@@ -137,6 +148,8 @@ def add_min_ceiling(dtype: np.dtype[Any], turns: int = 20_000) -> float:
     section="blocked after Venkataraman et al. 2003",
     summary="blocked matrix form in tiles, with the fused add-min instruction for int32",
     complexity="O(n^3)",
+    cost=_cost,
+    scratch=matrix_bytes,
 )
 def floyd_warshall(
     graph: Graph, sources: NDArray[np.int64], options: FloydWarshallOptions, workspace: Workspace

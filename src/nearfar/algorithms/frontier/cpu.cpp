@@ -14,8 +14,8 @@ namespace nearfar {
 namespace {
 
 // view: the graph for successors, its transpose for predecessors.
-nb::dict frontier_lists(const GraphView& view, bool predecessors, int64_t source, Array distances,
-                        std::optional<double> limit, std::optional<Array> targets, bool full) {
+Fields frontier_lists(const GraphView& view, bool predecessors, int64_t source, Array distances,
+                      std::optional<double> limit, const std::optional<Ids>& targets, bool full) {
   return view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
     using W = typename C::Weight;
@@ -29,8 +29,8 @@ nb::dict frontier_lists(const GraphView& view, bool predecessors, int64_t source
   });
 }
 
-nb::dict frontier_matrix(ConstArray matrix, bool predecessors, int64_t source, Array distances,
-                         std::optional<double> limit, std::optional<Array> targets, bool full) {
+Fields frontier_matrix(ConstArray matrix, bool predecessors, int64_t source, Array distances,
+                       std::optional<double> limit, const std::optional<Ids>& targets, bool full) {
   const std::size_t n = distances.size();
   if (matrix.size() != n * n) throw nb::value_error("matrix: must be n x n");
   return with_weight_type(matrix.dtype(), [&](auto weight) {

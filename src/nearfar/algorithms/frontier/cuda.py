@@ -12,6 +12,7 @@ from nearfar.algorithms.frontier.two_cost_arrays import solve_two_cost_arrays
 from nearfar.cuda.device_graph import C_NAMES, DeviceGraph, device_graph
 from nearfar.cuda.settle import Criterion, Settle, Steps, settle_loop
 from nearfar.graph.dense import dense_view, fits_dense
+from nearfar.graph.slots import Slot
 from nearfar.options import LaunchOptions
 from nearfar.registry import Answer, Workspace, variant
 from nearfar.system.devices import runtime
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _LISTS = "algorithms/frontier/frontier.cuh"
 _MATRIX = ("algorithms/frontier/frontier.cuh", "algorithms/frontier/matrix.cuh")
+_DEVICE_MATRIX: Slot[Any] = Slot("matrix on the device")
 
 
 def _settle(
@@ -75,13 +77,13 @@ def _matrix(
 
 def _device_matrix(graph: Graph) -> Any:
     """The graph's matrix on the current device, uploaded once and cached on the graph."""
-    held = graph.cache.setdefault("cuda", {})
-    key = ("matrix", runtime.device().ordinal)
-    if key not in held:
+
+    def make() -> Any:
         dense = dense_view(graph)
         runtime.require_memory(dense.matrix.nbytes, "use a method on lists")
-        held[key] = runtime.upload(dense.matrix)
-    return held[key]
+        return runtime.upload(dense.matrix)
+
+    return _DEVICE_MATRIX.of(graph, make, runtime.device().ordinal)
 
 
 @variant(
@@ -194,6 +196,7 @@ def frontier_predecessors_plus(
     paper="martin-2009",
     section="4.1, F-GPU",
     complexity="O(n * iterations + m)",
+    tune=True,
 )
 def frontier_successors(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
     """F-GPU: all steps on the GPU, concurrent minima by atomics."""

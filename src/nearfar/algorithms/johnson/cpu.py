@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,12 +12,25 @@ from nearfar import _cpu
 from nearfar.cpu.potentials import potentials
 from nearfar.errors import OptionError
 from nearfar.graph.graph import Graph
-from nearfar.registry import Answer, Request, Variant, Workspace, find, variant
+from nearfar.graph.slots import Slot
+from nearfar.registry import Answer, Estimate, Request, Variant, Workspace, find, variant
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["JohnsonOptions", "Shifted", "johnson", "shift_rows", "shifted", "solve_shifted"]
+    from nearfar.graph.facts import Facts
+
+__all__ = [
+    "JohnsonOptions",
+    "Shifted",
+    "johnson",
+    "potentials_seconds",
+    "shift_rows",
+    "shifted",
+    "solve_shifted",
+]
+
+_SHIFTED: Slot[Shifted] = Slot("without negative weights")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +76,8 @@ def shifted(graph: Graph) -> Shifted:
     NegativeCycleError
         If the graph has a negative cycle.
     """
-    found = graph.cache.get("johnson")
-    if found is None:
+
+    def make() -> Shifted:
         base = graph
         if graph.weight_dtype == np.int32:
             heaviest = max(abs(int(graph.max_weight)), abs(int(graph.min_weight)))
@@ -73,8 +87,9 @@ def shifted(graph: Graph) -> Shifted:
         weights = np.empty(base.n_edges, dtype=base.weight_dtype)
         _cpu.johnson_reweight(base.view, h, weights)
         moved = Graph(base.indptr, base.indices, weights, directed=True, copy=False)
-        found = graph.cache["johnson"] = Shifted(moved, base, h)
-    return found
+        return Shifted(moved, base, h)
+
+    return _SHIFTED.of(graph, make)
 
 
 def fits_shifted(graph: Graph, request: Request) -> Literal[True] | str:
@@ -83,6 +98,20 @@ def fits_shifted(graph: Graph, request: Request) -> Literal[True] | str:
         if heaviest * (graph.n_vertices + 1) >= 2**62:
             return "Johnson's method needs path weights below 2^62"
     return True
+
+
+def potentials_seconds(facts: Facts) -> float:
+    """What the first step takes: some rounds over all edges, on a core."""
+    return 3e-8 * (facts.n + facts.m) * math.sqrt(facts.n + 1)
+
+
+def _cost(facts: Facts, request: Request) -> Estimate | None:
+    """For negative weights; without any the inner method does it alone."""
+    inner = find(JohnsonOptions().inner, "cpu")[0].estimate(facts, request)
+    if not facts.negative or inner is None:
+        return None
+    words = "negative weights: potentials, then non-negative searches"
+    return Estimate(potentials_seconds(facts) + inner.seconds, words)
 
 
 @variant(
@@ -96,6 +125,7 @@ def fits_shifted(graph: Graph, request: Request) -> Literal[True] | str:
     section="4",
     summary="potentials by Bellman-Ford, then non-negative searches on the reweighted graph",
     complexity="O(n m + k (n + m) log n)",
+    cost=_cost,
 )
 def johnson(
     graph: Graph, sources: NDArray[np.int64], options: JohnsonOptions, workspace: Workspace

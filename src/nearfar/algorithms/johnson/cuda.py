@@ -7,17 +7,24 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.algorithms.johnson.cpu import fits_shifted, shift_rows, shifted, solve_shifted
+from nearfar.algorithms.johnson.cpu import (
+    fits_shifted,
+    potentials_seconds,
+    shift_rows,
+    shifted,
+    solve_shifted,
+)
 from nearfar.cuda.device_graph import device_graph
 from nearfar.graph.dtypes import unreached_value
 from nearfar.options import NoOptions
-from nearfar.registry import Answer, Request, Workspace, find, variant
+from nearfar.registry import Answer, Estimate, Request, Workspace, find, variant
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.cuda.device_graph import DeviceGraph
+    from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
 __all__ = ["johnson", "johnson_flag", "johnson_prefix", "johnson_queue"]
@@ -25,6 +32,8 @@ __all__ = ["johnson", "johnson_flag", "johnson_prefix", "johnson_queue"]
 _KERNELS = "algorithms/johnson/inner.cuh"
 _BLOCK = 256
 Form = Literal["flag", "queue", "prefix"]
+# For the reweighted graph, the first that fits it; the second takes all but the largest.
+_INSIDE = ("block_per_source", "block_per_source_global", "lanes")
 
 
 def _fits(graph: Graph, request: Request) -> Literal[True] | str:
@@ -129,6 +138,15 @@ def _solve(graph: Graph, sources: NDArray[np.int64], workspace: Workspace, form:
     return Answer(shift_rows(plan, rows, sources, workspace, stats), stats)
 
 
+def _cost(facts: Facts, request: Request) -> Estimate | None:
+    """For negative weights; the rows are shifted back on the way out, hence the half more."""
+    inner = find(_INSIDE[1], "cuda")[0].estimate(facts, request)
+    if not facts.negative or inner is None:
+        return None
+    seconds = potentials_seconds(facts) + 1.5 * inner.seconds
+    return Estimate(seconds, "negative weights: potentials first")
+
+
 @variant(
     "johnson",
     device="cuda",
@@ -140,6 +158,7 @@ def _solve(graph: Graph, sources: NDArray[np.int64], workspace: Workspace, form:
     section="4, with a block per source inside (beyond the paper)",
     summary="potentials and reweighting, then a thread block a source on the reweighted graph",
     complexity="O(n m + k n m) at worst, a few looks an edge in practice",
+    cost=_cost,
 )
 def johnson(
     graph: Graph, sources: NDArray[np.int64], options: NoOptions, workspace: Workspace
@@ -147,7 +166,7 @@ def johnson(
     """Johnson's method around the batch method that fits the reweighted graph."""
     inside = shifted(graph).graph
     request = Request(problem="batch", n_sources=len(sources), device="cuda")
-    for idea in ("block_per_source", "block_per_source_global", "lanes"):
+    for idea in _INSIDE:
         inner = find(idea, "cuda")[0]
         if inner.fits(inside, request) is True:
             break

@@ -23,10 +23,8 @@ void reweight(GraphView& view, const Array& potentials, const Array& out) {
 }
 
 // rows[r][c] += h[columns[c]] - h[sources[r]] where reached. True if a sum leaves the type.
-bool shift_back(const Array& rows,
-                const nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig>& sources,
-                const nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig>& columns,
-                const Array& potentials, int threads) {
+bool shift_back(const Array& rows, const Ids& sources, const Ids& columns, const Array& potentials,
+                int threads) {
   auto work = [&](auto zero) {
     using Weight = decltype(zero);
     const std::size_t k = sources.size(), width = columns.size();
@@ -67,9 +65,8 @@ bool shift_back(const Array& rows,
 }
 
 // Whole rows, nearly right on entry; how many could not be made exact (see cpu/polish.hpp).
-int64_t polish_rows(GraphView& view,
-                    const nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig>& sources,
-                    const Array& rows, std::optional<Array> potentials, int threads) {
+int64_t polish_rows(GraphView& view, const Ids& sources, const Array& rows,
+                    std::optional<Array> potentials, int threads) {
   return view.visit([&](const auto& csr) -> int64_t {
     using C = std::decay_t<decltype(csr)>;
     using Weight = typename C::Weight;

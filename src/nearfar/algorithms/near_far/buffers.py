@@ -7,39 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.system.devices import runtime
+from nearfar.system.devices.structs import filled, struct_dtype
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from nearfar.cuda.device_graph import DeviceGraph
 
 __all__ = ["Buffers"]
 
 RING = 4096  # kRecords of state.cuh
-_RECORD_FIELDS = ("iteration", "frontier", "near", "far", "edges", "labelled", "nanoseconds")
-
-
-_COUNTERS = (
-    *("gathered", "iterations", "vertices_processed", "edges_relaxed", "splits"),
-    *("iteration_edges", "labelled", "traverse_ticket", "split_ticket"),
-    *("done", "split", "side", "phase", "saturation", "keys", "taken"),
-)
-_DISTANCES = ("threshold", "floor", "delta", "near_min", "far_min", "limit")
-
-
-def control_dtype(weight: np.dtype[Any]) -> np.dtype[Any]:
-    """Host's mirror of ``struct Control`` in state.cuh: every field begins on a multiple of 8."""
-    fields: list[tuple[str, Any, int]] = [("near_size", ("u8", 2), 0), ("far_size", ("u8", 2), 16)]
-    fields += [(name, "u8", 32 + 8 * place) for place, name in enumerate(_COUNTERS)]
-    after = 32 + 8 * len(_COUNTERS)
-    fields += [(name, weight, after + 8 * place) for place, name in enumerate(_DISTANCES)]
-    names, formats, offsets = zip(*fields, strict=True)
-    layout: Any = {
-        "names": list(names),
-        "formats": list(formats),
-        "offsets": list(offsets),
-        "itemsize": after + 8 * len(_DISTANCES),
-    }
-    dtype: np.dtype[Any] = np.dtype(layout)
-    return dtype
+_STATE = "algorithms/near_far/state.cuh"
 
 
 class Buffers:
@@ -79,7 +57,7 @@ class Buffers:
             "far1": (n if far else 0, vertex),
             "in_far": (n if far else 0, np.dtype(np.uint32)),
             "last_label": (n if full else 0, np.dtype(np.uint32)),
-            "records": (RING * len(_RECORD_FIELDS) if full else 0, np.dtype(np.uint64)),
+            "records": (RING * _record().itemsize if full else 0, np.dtype(np.uint8)),
             "keys": (n if keys else 0, key),
         }
         needed = sum(count * dtype.itemsize for count, dtype in plan.values())
@@ -93,27 +71,24 @@ class Buffers:
             for name, (count, dtype) in plan.items()
         }
         self.distance = self.arrays["distance"]
-        self.kind = control_dtype(graph.weight_dtype)
+        self.kind = struct_dtype(_STATE, "Control", graph.macros)
         self.control = cp.zeros(self.kind.itemsize, dtype=np.uint8)
         self._pinned = [runtime.Pinned(self.kind.itemsize) for _ in range(2)]
         self._turn = 0
         self._drained = 0
         self._records: list[np.ndarray[Any, Any]] = []
 
-    def frame(self) -> Any:
+    def frame(self) -> NDArray[Any]:
         """``struct Frame`` of state.cuh, to be passed by value."""
-        names = (
-            *("offsets", "edges", "distance", "queue0", "queue1", "starts", "owner", "stamp"),
-            *("far0", "far1", "in_far", "control", "records", "last_label", "n"),
+        arrays = {name: array for name, array in self.arrays.items() if name != "keys"}
+        return filled(
+            struct_dtype(_STATE, "Frame", self.graph.macros),
+            **arrays,
+            offsets=self.graph.offsets,
+            edges=self.graph.edges,
+            control=self.control,
+            n=self.graph.n,
         )
-        arrays = {
-            **self.arrays,
-            "offsets": self.graph.offsets,
-            "edges": self.graph.edges,
-            "control": self.control,
-        }
-        values = [self.graph.n if name == "n" else _address(arrays[name]) for name in names]
-        return np.array(values, dtype=np.uint64)
 
     # ---- control block --------------------------------------------------------------------
 
@@ -141,8 +116,7 @@ class Buffers:
         """Fetch the records written since the last time; batches are far shorter than the ring."""
         if iterations == self._drained:
             return
-        width = len(_RECORD_FIELDS)
-        ring = runtime.download(self.arrays["records"]).reshape(RING, width)
+        ring = runtime.download(self.arrays["records"]).view(_record())
         wanted = np.arange(self._drained, iterations) % RING
         self._records.append(ring[wanted].copy())
         self._drained = iterations
@@ -155,8 +129,11 @@ class Buffers:
         vertices whose distance was final after it, ``seconds`` of the iteration (the first one's
         is not known and 0).
         """
-        table = np.concatenate(self._records) if self._records else np.zeros((0, 7), np.uint64)
-        columns = dict(zip(_RECORD_FIELDS, table.T.astype(np.int64), strict=True))
+        table = np.concatenate(self._records) if self._records else np.zeros(0, _record())
+        columns = {
+            name.removesuffix("_size"): table[name].astype(np.int64)
+            for name in table.dtype.names or ()
+        }
         numbers, ticks = columns.pop("iteration"), columns.pop("nanoseconds")
         last = runtime.download(self.arrays["last_label"])
         last = last[last != np.uint32(0xFFFFFFFF)].astype(np.int64)
@@ -166,5 +143,5 @@ class Buffers:
         return {**columns, "final": final, "seconds": seconds}
 
 
-def _address(array: Any) -> int:
-    return 0 if array is None else int(array.data.ptr)
+def _record() -> np.dtype[Any]:
+    return struct_dtype(_STATE, "Record")

@@ -10,7 +10,7 @@
 namespace nearfar {
 namespace {
 
-nb::dict as_dict(SweepCounts&& counts, bool full) {
+Fields as_dict(SweepCounts&& counts, bool full) {
   nb::dict out;
   out["iterations"] = counts.iterations;
   out["vertices_processed"] = counts.vertices_processed;
@@ -42,8 +42,8 @@ W delta_as(double delta) {
 }
 
 // policy: 0 Workfront Sweep, 1 Near-Far, 2 and more that many buckets and a far pile.
-nb::dict sweep(const GraphView& view, int64_t source, Array distances, double delta, int policy,
-               std::optional<double> limit, bool full) {
+Fields sweep(const GraphView& view, int64_t source, Array distances, double delta, int policy,
+             std::optional<double> limit, bool full) {
   SweepCounts counts = view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
     using I = typename C::Index;

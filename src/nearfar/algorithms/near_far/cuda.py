@@ -12,11 +12,13 @@ from nearfar.algorithms.near_far.options import (
     SweepOptions,
     counts_fit,
 )
-from nearfar.registry import variant
+from nearfar.cuda.costs import chain, one_launch
+from nearfar.registry import Estimate, variant
 
 if TYPE_CHECKING:
+    from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
-    from nearfar.registry import Answer, Workspace
+    from nearfar.registry import Answer, Request, Workspace
 
 __all__ = ["bucketing", "hybrid_sweep", "near_far", "near_far_host_loop", "workfront_sweep"]
 
@@ -92,6 +94,11 @@ def bucketing(graph: Graph, sources: Any, options: BucketOptions, workspace: Wor
     return run(graph, sources, options, workspace, Policy(far=True, buckets=options.buckets))
 
 
+def _cost(facts: Facts, request: Request) -> Estimate:
+    words = f"near set and far pile in one launch, about {chain(facts):,.0f} hops"
+    return Estimate(one_launch(facts), words)
+
+
 @variant(
     "near_far",
     device="cuda",
@@ -100,6 +107,7 @@ def bucketing(graph: Graph, sources: Any, options: BucketOptions, workspace: Wor
     paper="davidson-2014",
     section="IV.C Near-Far Pile, beyond the paper",
     complexity="O(n m) work at worst, near that of Dijkstra in practice",
+    cost=_cost,
 )
 def near_far(graph: Graph, sources: Any, options: OneLaunchOptions, workspace: Workspace) -> Answer:
     """The engine that ``auto`` runs on a GPU."""

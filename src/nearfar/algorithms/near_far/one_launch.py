@@ -18,6 +18,7 @@ from nearfar.algorithms.near_far.one_launch_forms import (
     too_narrow,
 )
 from nearfar.algorithms.near_far.one_launch_host import (
+    PLAIN_ENGINE,
     STAGE,
     Engine,
     Shape,
@@ -152,16 +153,13 @@ def first_delta(graph: Graph, options: OneLaunchOptions) -> float:
 
 def _engine(graph: Graph, factor: float, form: Form) -> Engine:
     device = device_graph(graph)
-    held = graph.cache.setdefault("near_far_one_launch", {})
-    kinds = (device.vertex_dtype, device.offset_dtype)
-    key = (runtime.device().ordinal, *kinds, factor, form.bits, form.scan)
-    if key not in held:
-        held.clear()  # one set a graph: another capacity replaces it
+
+    def make() -> Engine:
         n, room = max(device.n, 1), min(device.m, _ROOMY) if factor > 1 else device.n
         # Stale entries wait in the far pile too; a small dense graph can afford room for them.
         capacity = max(math.ceil(n * factor), room)
         heavy = device.m // _CHUNK + device.m // _HEAVY + 1
-        held[key] = Engine(
+        return Engine(
             device,
             "algorithms/near_far/one_launch.cuh",
             "near_far_one_launch",
@@ -176,7 +174,10 @@ def _engine(graph: Graph, factor: float, form: Form) -> Engine:
             [np.int64(0)] * 2,
             small_edges(graph, device) if form.bits and SMALL_EDGES else None,
         )
-    return held[key]  # type: ignore[no-any-return]
+
+    kinds = (device.vertex_dtype, device.offset_dtype)
+    key = (runtime.device().ordinal, *kinds, factor, form.bits, form.scan)
+    return PLAIN_ENGINE.of(graph, make, key, alone=True)  # another capacity replaces it
 
 
 def solve_in_one_launch(

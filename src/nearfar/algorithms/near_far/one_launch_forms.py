@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 __all__ = ["ROAD_LIKE", "Form", "form_of", "give_up", "is_skewed", "learn", "too_narrow"]
+
+_HISTORY: Slot[_History] = Slot("forms tried")
 
 ROAD_LIKE, _DENSE, _SKEWED = 5.0, 16.0, 50.0  # mean degrees, and greatest over mean degree
 _SORT_SECONDS = 75e-12  # an edge of 8 bytes; measured 65 to 86 on an H100
@@ -77,8 +80,7 @@ class _History:
 
 
 def _history(graph: Graph) -> _History:
-    held = graph.cache.setdefault("near_far_history", {})
-    return held.setdefault(runtime.device().ordinal, _History())  # type: ignore[no-any-return]
+    return _HISTORY.of(graph, _History, runtime.device().ordinal)
 
 
 def is_skewed(graph: Graph) -> bool:

@@ -1,7 +1,7 @@
 """What the one-launch engines share on the host: buffers, the prepared launch and its counters.
 
 An engine is a kernel file with the first and last parameters of :meth:`Engine.solve` and its own
-between them; ``struct Solve`` and ``struct Control`` of ``one_launch_rows.cuh`` are laid out here.
+between them; the structs that they share with the host are those of ``one_launch_rows.cuh``.
 """
 
 from __future__ import annotations
@@ -11,27 +11,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cuda.whole_solve import WholeSolve, read_records
+from nearfar.cuda.whole_solve import WholeSolve
 from nearfar.errors import SolverError
 from nearfar.graph.dtypes import limit_in_dtype, unreached_value
+from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
+from nearfar.system.devices.structs import enum_names, filled, struct_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from nearfar.algorithms.near_far.small_edges import SmallEdges
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.registry import Workspace
 
-__all__ = ["STAGE", "STEP_KINDS", "Engine", "Shape", "TooNarrow", "most_steps"]
+__all__ = ["PLAIN_ENGINE", "STAGE", "Engine", "Shape", "TooNarrow", "most_steps"]
 
 STAGE = 128  # kStage of one_launch_rows.cuh
-STEP_KINDS = ("split", "grid", "local", "rescan", "pull")  # enum StepKind there
-_COUNTERS = 8  # of struct Control
-_CONTROL_BYTES = 1024
-_SOLVE_FIELDS = 17  # of struct Solve, 8 bytes each
+_ROWS = "algorithms/near_far/one_launch_rows.cuh"
 _FITS_L1 = 1 << 19  # bytes
 _TOO_NARROW = 2  # kTooNarrow
+PLAIN_ENGINE: Slot[Engine] = Slot("near-far in one launch")
 
 
 class TooNarrow(Exception):
@@ -96,7 +98,10 @@ class Engine:
         cp = runtime.cupy()
         n, weight = max(device.n, 1), device.weight_dtype
         record = entry_bytes(device)
-        chunk = 16 if max(weight.itemsize, device.offset_dtype.itemsize) == 4 else 32
+        chunk = struct_dtype(_ROWS, "Chunk", device.macros).itemsize
+        # Distances are one pointer there, whatever they point to.
+        self._kind = struct_dtype(_ROWS, "Solve", device.macros, Distances="u8")
+        control = struct_dtype(_ROWS, "Control", device.macros)
         packed = -(-n * shape.bits // 32) * 4
         runtime.require_memory(
             n * weight.itemsize
@@ -130,10 +135,9 @@ class Engine:
         kernel = runtime.program(file, defines).kernel(entry)
         whole, real = np.int64(0), np.float64(0)
         never = weight.type(unreached_value(weight))
-        first = (np.zeros(_SOLVE_FIELDS, dtype=np.uint64), whole, real, real, never)
-        self._solve = WholeSolve(
-            kernel, self.blocks, block, first, own, self.shared, _CONTROL_BYTES
-        )
+        first = (np.zeros((), dtype=self._kind), whole, real, real, never)
+        kinds = control, struct_dtype(_ROWS, "Record")
+        self._solve = WholeSolve(kernel, self.blocks, block, first, own, self.shared, *kinds)
 
     def solve(
         self,
@@ -179,57 +183,68 @@ class Engine:
             np.float64(second),
             limit_in_dtype(workspace.limit, device.weight_dtype),
         )
-        counters, records = self._solve.run(
-            first, own, most_steps(device.n), workspace, device.vertex_dtype, _COUNTERS
+        control, records = self._solve.run(
+            first, own, most_steps(device.n), workspace, device.vertex_dtype
         )
-        status, edges, steps, splits, advanced, rescans = counters[:48].view(np.int64).tolist()
-        if status == _TOO_NARROW:
+        steps = int(control["steps"])
+        if control["status"] == _TOO_NARROW:
             raise TooNarrow
-        if status:
+        if control["status"]:
             raise SolverError(
                 f"near_far@cuda gave up after {steps} steps with delta {delta}: pass a larger delta"
             )
-        last_delta, threshold = counters[48:].view(np.float64).tolist()
         found: dict[str, Any] = {
             "iterations": steps,
-            "edges_relaxed": edges,
-            "splits": splits,
-            "local_steps": advanced,
-            "rescans": rescans,
+            "edges_relaxed": int(control["edges"]),
+            "splits": int(control["splits"]),
+            "local_steps": int(control["local_steps"]),
+            "rescans": int(control["rescans"]),
             "delta": delta,
-            "last_delta": last_delta,
-            "last_threshold": threshold,
+            "last_delta": float(control["last_delta"]),
+            "last_threshold": float(control["last_threshold"]),
             "device_seconds": self._solve.seconds,
         }
         if self._small is not None:
             found["pack_seconds"] = self._small.seconds
         if records is not None:
-            found |= _steps(read_records(records, steps))
+            found |= _steps(self._solve.records(records, steps))
         return distance, found
 
     def _frame(self, distance: Any, local: tuple[int, int, int, int]) -> Any:
         """``struct Solve``."""
         device, shape = self.device, self.shape
-        far = self._queues[2:] or self._queues  # not used where no pile is kept
-        held = self._slots if shape.bits else distance
-        arrays = (device.offsets, self._edges, held, *self._queues[:2], *far)
-        values = [device.n, *(int(array.data.ptr) for array in arrays)]
-        values += [int(self._heavy.data.ptr), int(self._solve.control.data.ptr)]
-        values += [shape.capacity, shape.heavy_capacity, *local, int(distance.data.ptr)]
-        return np.array(values, dtype=np.uint64)
+        capacity, rounds, leave, lanes = local
+        return filled(
+            self._kind,
+            n=device.n,
+            offsets=device.offsets,
+            edges=self._edges,
+            distance=self._slots if shape.bits else distance,
+            near_queue=self._queues[:2],
+            far_pile=self._queues[2:] or self._queues,  # not used where no pile is kept
+            heavy=self._heavy,
+            control=self._solve.control,
+            capacity=shape.capacity,
+            heavy_capacity=shape.heavy_capacity,
+            local_capacity=capacity,
+            local_rounds=rounds,
+            local_leave=leave,
+            row_lanes=lanes,
+            answer=distance,
+        )
 
 
 def entry_bytes(device: DeviceGraph) -> int:
     """Bytes of ``struct Entry``: a vertex and a distance."""
-    return 2 * max(device.vertex_dtype.itemsize, device.weight_dtype.itemsize)
+    return struct_dtype(_ROWS, "Entry", device.macros).itemsize
 
 
-def _steps(records: Any) -> dict[str, Any]:
-    kinds, near, far, times = records
+def _steps(records: dict[str, NDArray[np.int64]]) -> dict[str, Any]:
+    kinds = enum_names(_ROWS, "StepKind")
     return {
-        "kind": [STEP_KINDS[kind] for kind in kinds],
-        "near": near,
-        "far": far,
-        "frontier": near,
-        "seconds_per_step": np.diff(times) * 1e-9,
+        "kind": [kinds[kind] for kind in records["kind"]],
+        "near": records["near"],
+        "far": records["far"],
+        "frontier": records["near"],
+        "seconds_per_step": np.diff(records["nanoseconds"]) * 1e-9,
     }

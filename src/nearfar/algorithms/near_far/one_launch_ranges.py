@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearfar.algorithms.near_far.one_launch_host import STAGE, Engine, Shape
+from nearfar.algorithms.near_far.one_launch_host import PLAIN_ENGINE, STAGE, Engine, Shape
 from nearfar.cuda.sorted_rows import SEGMENT, sorted_rows
+from nearfar.graph.slots import Slot
 from nearfar.registry import Answer
 from nearfar.system.devices import runtime
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["KNOBS", "solve_by_ranges"]
 
 _TALLIES_BYTES = 4 * 128
+_SORTED: Slot[_Sorted] = Slot("near-far over sorted rows")
 # Compile-time constants of the kernels to override, for measuring.
 KNOBS: dict[str, int] = {}
 
@@ -72,13 +74,13 @@ def solve_by_ranges(
     """
     rows = sorted_rows(graph)
     device = rows.device
-    held = graph.cache.setdefault("near_far_ranges", {})
+
+    def make() -> _Sorted:
+        PLAIN_ENGINE.drop(graph)
+        return _Sorted(rows, queue_factor)
+
     key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype, queue_factor)
-    if key not in held:
-        held.clear()  # one set a graph: another capacity replaces it
-        graph.cache.pop("near_far_one_launch", None)
-        held[key] = _Sorted(rows, queue_factor)
-    found: _Sorted = held[key]
+    found = _SORTED.of(graph, make, key, alone=True)  # another capacity replaces it
     own = found.own(0 if graph.directed else pull_share)
     distance, stats = found.engine.solve(source, delta, eager_growth, workspace, own)
     stats["pulls"], stats["local_steps"] = stats["local_steps"], 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["SmallEdges", "small_edges"]
 
 _THREADS = 256
+_SMALL_EDGES: Slot[SmallEdges] = Slot("edges in 4 bytes")
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,8 @@ def small_edges(graph: Graph, device: DeviceGraph) -> SmallEdges | None:
         return None
     if bits + int(graph.max_weight).bit_length() > 32:
         return None
-    held = graph.cache.setdefault("near_far_small_edges", {})
-    key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype)
-    if key not in held:
+
+    def make() -> SmallEdges:
         runtime.require_memory(4 * device.m, "use distance_bits=0, or a CPU method (device='cpu')")
         words = runtime.cupy().empty(device.m, dtype=np.uint32)
         macros = {**device.macros, "EDGE_BITS": bits}
@@ -55,5 +56,7 @@ def small_edges(graph: Graph, device: DeviceGraph) -> SmallEdges | None:
         timer = runtime.Timer().start()
         blocks = runtime.device().multiprocessors * 8
         kernel(blocks, _THREADS, (device.edges, words, np.int64(device.m)))
-        held[key] = SmallEdges(words, bits, timer.stop().seconds)
-    return held[key]  # type: ignore[no-any-return]
+        return SmallEdges(words, bits, timer.stop().seconds)
+
+    key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype)
+    return _SMALL_EDGES.of(graph, make, key)

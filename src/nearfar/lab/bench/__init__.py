@@ -4,7 +4,7 @@
 
 - Everything that a contender may prepare once (its own graph object) is made before the clock
   starts.
-- One warm-up solve a source, then rounds in one process in which the contenders take turns, in an
+- One warm-up solve per source, then rounds in one process in which the contenders take turns, in an
   order that rotates, so that a busy moment of the machine hits all of them alike.
 - Every sample is kept. Tables show medians; ratios are formed within one run, never across runs.
 - Every answer is compared, outside the timed region, with one that the certificate has proven.

@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import nearfar
+from nearfar.lab.checkout import ROOT
 
 __all__ = ["environment", "gpu_environment"]
 
 
 def _git(*arguments: str) -> str:
     """Output of git in the checkout this file belongs to; empty outside of one."""
-    root = Path(__file__).resolve().parents[4]
-    if not (root / ".git").exists():
+    if not (ROOT / ".git").exists():
         return ""
     try:
         done = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False
+            ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False
         )
     except OSError:
         return ""

@@ -48,7 +48,7 @@ def _worst(first: str, second: str) -> str:
 
 
 def _once(peer: Peer, source: int, calls: int) -> tuple[float, Any]:
-    """Seconds a solve over ``calls`` solves in a row, and the last answer."""
+    """Seconds per solve over ``calls`` solves in a row, and the last answer."""
     peer.reported_seconds = None
     own = 0.0
     began = time.perf_counter()

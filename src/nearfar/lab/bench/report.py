@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
     from nearfar.lab.bench.result import Result, Run
 
-__all__ = ["document", "left_out", "markdown", "plot", "table", "write_json"]
+__all__ = [
+    "document",
+    "left_out",
+    "markdown",
+    "milliseconds",
+    "number",
+    "plot",
+    "table",
+    "write_json",
+]
 
 SCHEMA = "nearfar-bench-peers/1"
 
@@ -42,8 +51,12 @@ def write_json(path: Path, data: dict[str, Any]) -> None:
 
 
 def milliseconds(seconds: float) -> str:
-    """Milliseconds with three digits."""
-    value = seconds * 1e3
+    """Seconds as milliseconds; see :func:`number`."""
+    return number(seconds * 1e3)
+
+
+def number(value: float) -> str:
+    """Three digits, or the whole number where it is longer."""
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
@@ -82,7 +95,7 @@ def table(
 
 
 def left_out(runs: Iterable[Run]) -> list[str]:
-    """Who was left out where, and why; one line a peer and reason."""
+    """Who was left out where, and why; one line per peer and reason."""
     places: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         for result in run.results:
@@ -114,7 +127,7 @@ def markdown(runs: Sequence[Run], environment: dict[str, Any], base: str = "scip
     header = ["graph", *columns]
     rows = [[run.graph, *(_cell(run, run.find(name), base) for name in columns)] for run in runs]
     lines = [
-        f"Milliseconds a solve, median; in brackets how many times faster than {base}.",
+        f"Milliseconds per solve, median; in brackets how many times faster than {base}.",
         "",
         *table(header, rows),
         "",
@@ -160,7 +173,7 @@ def how(runs: Sequence[Run], environment: dict[str, Any]) -> str:
 
 
 def plot(runs: Sequence[Run], path: Path, base: str = "scipy") -> None:
-    """Draw bars: how many times faster than ``base`` each contender is, one group a graph.
+    """Draw bars: how many times faster than ``base`` each contender is, one group per graph.
 
     Raises
     ------

@@ -12,7 +12,7 @@ __all__ = ["Result", "Run", "Sample"]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One timing: seconds a solve, the mean of ``calls`` solves in a row (1 unless short)."""
+    """One timing: seconds per solve, the mean of ``calls`` solves in a row (1 unless short)."""
 
     round: int
     source: int
@@ -66,12 +66,12 @@ class Result:
 
     @property
     def median(self) -> float:
-        """Median seconds a solve; NaN when left out."""
+        """Median seconds per solve; NaN when left out."""
         return statistics.median(self.seconds) if self.samples else math.nan
 
     @property
     def minimum(self) -> float:
-        """Least seconds a solve; NaN when left out."""
+        """Least seconds per solve; NaN when left out."""
         return min(self.seconds) if self.samples else math.nan
 
     @property

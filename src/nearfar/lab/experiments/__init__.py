@@ -1,4 +1,4 @@
-"""The papers' experiments: one module a paper, one command, its tables and figures on this machine.
+"""The papers' experiments: one folder per paper, one command, its tables and figures measured here.
 
 ``nearfar experiment NAME -o DIR`` and :func:`run` do the same. An experiment is a list of
 independent tasks; each finished one is written at once, so a run that was stopped goes on where it
@@ -24,8 +24,11 @@ What DIR holds
 
 Adding an experiment
 --------------------
-A module of this package with a subclass of :class:`~nearfar.lab.experiments.experiment.Experiment`
-and, at its end, ``EXPERIMENT = TheClass()``. The command line, the tests and the docs find it.
+A folder of this package. Its docstring says what the paper measured and where we depart; the files
+are ``graphs``, ``run``, ``claims``, ``tables``, ``figures`` and ``page``. ``run`` has a subclass
+of :class:`~nearfar.lab.experiments.experiment.Experiment` and, at its end, ``EXPERIMENT =
+TheClass()``; ``page`` has ``page()``, the text of the page in docs/reproduction. The command line,
+the tests and the docs find both.
 
 - ``tasks(settings)`` lists the measurements with stable keys; ``make`` makes the graph of one, in
   another process if need be; ``run`` measures on it and returns plain data; ``tables`` and
@@ -66,9 +69,8 @@ def experiments() -> dict[str, Experiment]:
     """
     found: dict[str, Experiment] = {}
     for info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{info.name}")
-        one = getattr(module, "EXPERIMENT", None)
-        if one is not None:
+        if info.ispkg:
+            one = importlib.import_module(f"{__name__}.{info.name}.run").EXPERIMENT
             found[one.name] = one
     return dict(sorted(found.items()))
 
@@ -97,7 +99,7 @@ def find(name: str) -> Experiment:
 
 
 def device_of(device: str) -> str:
-    """``cpu`` or ``cuda`` for what was asked; ``auto`` takes the GPU where there is one.
+    """``cpu`` or ``cuda`` for a device by name; ``auto`` takes the GPU where there is one.
 
     Raises
     ------
@@ -148,7 +150,8 @@ def run(
     device : {"auto", "cpu", "cuda"}
         ``cuda`` measures the GPU's methods beside the CPU's.
     rounds, sources, graphs, seed : int or None
-        In place of the scale's: timed solves a source, sources a graph, graphs a size, first seed.
+        In place of the scale's: timed solves per source, sources per graph, graphs per size,
+        first seed.
     per_method : float or None
         Seconds; a method whose solves of a graph took longer in sum begins no other one there.
     only : sequence of str

@@ -39,9 +39,9 @@ class Ahead:
         Its class must be importable, because it goes to other processes.
     settings : Settings
     tasks : sequence of Task
-        In the order in which :meth:`take` asks for them; it may leave some out.
+        In the order in which :meth:`take` takes them; it may leave some out.
     workers : int
-        1 makes each input in this process when it is asked for.
+        1 makes each input in this process when it is taken.
     folder : Path or None
         Where inputs wait; None takes a temporary folder. It needs room for ``workers`` graphs.
     """
@@ -103,7 +103,7 @@ class Ahead:
         except BrokenProcessPool:
             raise OptionError(
                 f"a process that made graphs ahead ended before {task.key} was there, perhaps "
-                f"for want of memory: give fewer workers than {self._workers}, and go on"
+                f"because memory ran out: give fewer workers than {self._workers}, and go on"
             ) from None
         return load(self._folder / task.key) if there else None
 
@@ -122,7 +122,7 @@ def keep(made: Input, place: Path) -> None:
 
     place.mkdir()
     write(made.graph, place / "graph.nfg")
-    if made.graph.directed and "transpose" in made.graph.cache:
+    if made.graph.directed and made.graph.has_transpose:
         write(made.graph.transpose(), place / "transpose.nfg")
     if made.truth:
         np.save(place / "truth.npy", np.stack(list(made.truth.values())))
@@ -133,11 +133,11 @@ def keep(made: Input, place: Path) -> None:
 def load(place: Path) -> Input:
     """Read what :func:`keep` wrote, and delete it; arrays stay mapped while they are used."""
     from nearfar.formats import read
+    from nearfar.graph.graph import join_transposes
 
     graph: Graph = read(place / "graph.nfg")
     if (place / "transpose.nfg").exists():
-        back: Graph = read(place / "transpose.nfg")
-        graph.cache["transpose"], back.cache["transpose"] = back, graph
+        join_transposes(graph, read(place / "transpose.nfg"))
     facts = json.loads((place / "facts.json").read_text())
     truth: dict[int, Any] = {}
     if facts["proven"]:

@@ -3,7 +3,7 @@
 A :class:`Claim` says where the paper says what, what was measured, and on how many of the measured
 graphs the same side is ahead. From that count the verdict follows, so that no sentence about
 agreement is ever typed by hand. An experiment puts the claims of its paper into a table of its
-results (:func:`table_of_claims`); the pages of docs/reproduction add the reasons.
+results (:func:`table_of_claims`); its page in docs/reproduction adds the reasons (:func:`beside`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,19 @@ from nearfar.lab.experiments.experiment import Column, Table
 from nearfar.lab.experiments.render import cell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["AGREES", "DIFFERS", "NOT_MEASURED", "Claim", "claim", "spread", "table_of_claims"]
+__all__ = [
+    "AGREES",
+    "DIFFERS",
+    "NOT_MEASURED",
+    "Claim",
+    "Why",
+    "beside",
+    "claim",
+    "spread",
+    "table_of_claims",
+]
 
 AGREES, DIFFERS, NOT_MEASURED = "as in the paper", "direction differs", "not measured"
 
@@ -94,3 +104,34 @@ def spread(values: Iterable[float | None], digits: int = 3) -> str:
         return NOT_MEASURED
     low, high = cell(min(found), digits), cell(max(found), digits)
     return low if low == high else f"{low} to {high}"
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Reasons of a claim's outcomes: the page shows the one that the numbers choose."""
+
+    differs: str
+    agrees: str = ""
+
+
+def beside(claims: Iterable[Claim], why: Mapping[str, Why], *, measured: bool = False) -> list[str]:
+    """The paper's statements beside ours, each with its direction and the reason that fits it.
+
+    ``measured`` leaves out what was not measured.
+
+    Raises
+    ------
+    KeyError
+        For a claim whose reasons are not written.
+    """
+    lines = ["| the paper says | where | here | direction, and why |", "|---|---|---|---|"]
+    for one in claims:
+        if one.of or not measured:
+            reasons = why[one.key]
+            reason = reasons.agrees if one.verdict in (AGREES, NOT_MEASURED) else reasons.differs
+            said = (
+                f"**{one.verdict}**" if one.verdict not in (AGREES, NOT_MEASURED) else one.verdict
+            )
+            told = f"{said}: {reason}" if reason and one.of else said
+            lines.append(f"| {one.said} | {one.where} | {one.here} | {told} |")
+    return ["*Direction*: which side is ahead, not by how much.", "", *lines]

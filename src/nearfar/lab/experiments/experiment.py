@@ -49,7 +49,7 @@ class Settings:
     rounds : int
         Timed solves from each source.
     sources : int
-        Sources drawn a graph.
+        Sources drawn per graph.
     graphs : int
         Graphs of each size, with seeds ``seed``, ``seed + 1``, ...
     patience : float
@@ -228,7 +228,7 @@ class Experiment(ABC):
     defaults: ClassVar[dict[str, dict[str, Any]]] = {}
 
     def settings(self, scale: str, device: str, **given: Any) -> Settings:
-        """Settings with this experiment's defaults for the scale; None in ``given`` is no value.
+        """Settings with this experiment's defaults for the scale, also where ``given`` has None.
 
         Raises
         ------
@@ -267,6 +267,10 @@ class Experiment(ABC):
 
         Returns plain data with all samples. ``progress`` takes 0 to 1.
         """
+
+    def kept(self, key: str, result: dict[str, Any]) -> dict[str, Any]:
+        """What of a task's result is worth keeping in the repository: all, unless it is large."""
+        return result
 
     @abstractmethod
     def tables(self, done: Sequence[Done], settings: Settings) -> list[Table]:

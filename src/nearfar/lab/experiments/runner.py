@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import fnmatch
 import json
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,16 +63,6 @@ class Outcome:
     skipped: dict[str, str] = dataclasses.field(default_factory=dict)
     missing: list[str] = dataclasses.field(default_factory=list)
     wrong: list[str] = dataclasses.field(default_factory=list)
-
-
-def _store(path: Path, data: dict[str, Any]) -> None:
-    """Write under a temporary name, then rename: readers see all of it or nothing."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        write_json(temporary, data)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _read(path: Path, schema: str) -> dict[str, Any] | None:
@@ -133,9 +122,9 @@ def _open(
             "environments": [now],
         }
     (folder / "samples").mkdir(parents=True, exist_ok=True)
-    for leftover in (folder / "samples").glob(".*.tmp"):
+    for leftover in (folder / "samples").glob(".*.tmp.*"):
         leftover.unlink()
-    _store(path, manifest)
+    write_json(path, manifest)
     return manifest, len(manifest["environments"]) - 1
 
 
@@ -228,7 +217,7 @@ def execute(
                         "seconds": time.monotonic() - task_began,
                         "result": result,
                     }
-                    _store(folder / "samples" / f"{task.key}.json", sample)
+                    write_json(folder / "samples" / f"{task.key}.json", sample)
                     measured += 1
                 spent += task.cost
     except BaseException:
@@ -298,5 +287,5 @@ def rebuild(
         lines += [figure["caption"], ""]
     lines += [f"- {remark}" for remark in remarks]
     (folder / "index.md").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
-    _store(folder / "results.json", results)
+    write_json(folder / "results.json", results)
     return results

@@ -1,17 +1,19 @@
-"""What the experiments of several papers need: weights, depth, means."""
+"""What the experiments of several papers need: weights, depth, means, timing as set."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from nearfar.graph.graph import Graph
+    from nearfar.lab.bench.cases import Case
+    from nearfar.lab.experiments.experiment import Input, Settings
 
-__all__ = ["geometric", "hops", "weighted"]
+__all__ = ["geometric", "hops", "timed", "weighted"]
 
 
 def weighted(graph: Graph, low: int, high: int, stream: str) -> Graph:
@@ -39,6 +41,30 @@ def hops(graph: Graph, source: int) -> int:
         depth = max(depth, int(levels.max()))
         source = int(levels.argmax())
     return depth
+
+
+def timed(
+    made: Input,
+    cases: Sequence[Case],
+    settings: Settings,
+    progress: Callable[[float], None],
+    *,
+    with_counters: bool = True,
+) -> dict[str, Any]:
+    """Time methods on a task's graph as the settings say; see :func:`time_cases`."""
+    from nearfar.lab.bench.cases import time_cases
+
+    return time_cases(
+        made.graph,
+        cases,
+        made.sources,
+        rounds=settings.rounds,
+        patience=settings.patience,
+        per_method=settings.per_method,
+        truth=made.truth,
+        with_counters=with_counters,
+        progress=progress,
+    )
 
 
 def geometric(values: Iterable[float]) -> float | None:

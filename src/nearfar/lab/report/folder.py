@@ -147,7 +147,7 @@ def report_html(folder: Path, *, title: str | None = None, leave_out: Path | Non
         If there is no folder, or nothing to report in it.
     """
     if not folder.is_dir():
-        raise OptionError(f"{folder} is no folder: give the one that an experiment wrote")
+        raise OptionError(f"{folder} is not a folder: give the one that an experiment wrote")
     found = _Folder(folder, leave_out or folder / "report.html")
     if not (found.pages or found.figures or found.json):
         raise OptionError(f"{folder} holds no tables (.md), figures or results (.json)")

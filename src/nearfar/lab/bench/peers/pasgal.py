@@ -33,7 +33,7 @@ _BLOCK = 1 << 20
 
 
 def write_adj(graph: Graph, path: Path) -> None:
-    """Write the PBBS text form: header, n, m, offsets, targets, weights, one number a line."""
+    """Write the PBBS text form: header, n, m, offsets, targets, weights, one number per line."""
     with path.open("w") as out:
         out.write(f"WeightedAdjacencyGraph\n{graph.n_vertices}\n{graph.n_edges}\n")
         for array in (graph.indptr[:-1], graph.indices, graph.effective_weights):

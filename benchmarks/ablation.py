@@ -1,0 +1,423 @@
+"""What each trick of the CPU engine brings: solves with all of them, and without one at a time.
+
+    NEARFAR_DATA=... python benchmarks/ablation.py -o benchmarks/results [--quick]
+
+For each trick a copy of the package without it is built (ablation_tricks.py), and runs in a process
+of its own; the processes take turns, in another order each round, and only one works at a time. A
+turn is one solve to warm up and then timed ones. Every answer is compared, bit for bit, with one
+that was proven. Ratios above 1 say how many times as long a solve takes without the trick: by the
+least processor time of the rounds with one thread, by the least wall time with more. The row
+"nothing" is a second process with the same code and shows the noise.
+
+Attendance is about cores that other programs use, too, so it is measured once more with two threads
+on two cores beside two busy loops; values of dicts in calls through NetworkX. Writes ablation.json.
+Needs a C++ compiler, CMake, Ninja and nanobind; about 5 minutes on 16 cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import importlib.util
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import nearfar
+from ablation_tricks import ATTENDANCE, DICT_VALUES, TRICKS, Builds, Trick
+from nearfar import _cpu
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import table, write_json
+from nearfar.lab.bench.suite import SUITE, draw_sources, load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nearfar.graph.graph import Graph
+
+SCHEMA = "nearfar-ablation/1"
+WITH_ALL = "with all"
+#: Milliseconds that the timed solves of a turn take, at least.
+LEAST_MS = 20
+#: Below this ratio on every graph a trick does not pay.
+PAYS = 1.05
+
+# What runs in a process of its own: one request per line, one answer per line.
+SERVER = r"""
+import hashlib, json, os, sys, time
+where, cores = sys.argv[1], json.loads(sys.argv[2])
+if cores:
+    os.sched_setaffinity(0, cores)
+# An editable installation would import the package from elsewhere.
+sys.meta_path[:] = [one for one in sys.meta_path if "Redirecting" not in type(one).__name__]
+sys.path.insert(0, where)
+import numpy as np
+import nearfar
+if not nearfar.__file__.startswith(where):
+    raise SystemExit(f"expected nearfar from {where}, got {nearfar.__file__}")
+
+def clocked(solve, least_ms):
+    wall, processor = [], []
+    solve()
+    while sum(wall) < least_ms:
+        began, used = time.perf_counter(), time.process_time()
+        solve()
+        wall.append(1e3 * (time.perf_counter() - began))
+        processor.append(1e3 * (time.process_time() - used))
+    return wall, processor
+
+def load(file):
+    global graph
+    arrays = np.load(file)
+    graph = nearfar.Graph(arrays["indptr"], arrays["indices"], arrays["weights"])
+    return graph.n_edges
+
+def solve(source, threads, least_ms):
+    method = "delta_stepping" if threads == 1 else "delta_stepping_parallel"
+    last = []
+    def once():
+        last[:] = [nearfar.sssp(graph, source, device="cpu", method=method, threads=threads)]
+    wall, processor = clocked(once, least_ms)
+    digest = hashlib.sha256(np.ascontiguousarray(last[0].distances)).hexdigest()
+    return {"wall": wall, "processor": processor, "digest": digest}
+
+def to_networkx(names):
+    global network, keys
+    import networkx as nx
+    nx.config.warnings_to_ignore.add("cache")
+    n = graph.n_vertices
+    keys = [f"vertex {v}" for v in range(n)] if names == "strings" else list(range(n))
+    network = nx.DiGraph()
+    network.add_nodes_from(keys)
+    tails, heads, weights = (x.tolist() for x in (graph.tails(), graph.indices, graph.weights))
+    network.add_weighted_edges_from((keys[a], keys[b], w) for a, b, w in zip(tails, heads, weights))
+    return n
+
+def solve_networkx(source, least_ms):
+    import networkx as nx
+    last = []
+    def once():
+        last[:] = [nx.single_source_dijkstra_path_length(network, keys[source], backend="nearfar")]
+    wall, processor = clocked(once, least_ms)
+    digest = hashlib.sha256(repr(list(last[0].items())).encode()).hexdigest()
+    return {"wall": wall, "processor": processor, "digest": digest}
+
+for line in sys.stdin:
+    name, *given = json.loads(line)
+    print(json.dumps(globals()[name](*given)), flush=True)
+"""
+
+
+class Process:
+    """A package in a process of its own, which works when it is asked to."""
+
+    def __init__(
+        self, where: Path, variables: dict[str, str], cores: list[int] | None = None
+    ) -> None:
+        words = [sys.executable, "-c", SERVER, str(where.resolve()), json.dumps(cores)]
+        self._process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **variables},
+        )
+
+    def ask(self, *request: Any) -> None:
+        """Send a request: a function's name and its arguments."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+
+    def answer(self) -> Any:
+        """What the function gave."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit(f"a process ended with {self._process.wait()}: see its message above")
+        return json.loads(line)
+
+    def call(self, *request: Any) -> Any:
+        """Ask, and wait for the answer."""
+        self.ask(*request)
+        return self.answer()
+
+    def close(self) -> None:
+        """Let it end."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait()
+
+
+@contextlib.contextmanager
+def processes(
+    trees: dict[str, Path], tricks: list[Trick], cores: list[int] | None = None
+) -> Iterator[dict[str, Process]]:
+    """One per trick, and one with all of them; at their end when the block is left."""
+    variables = {trick.name: trick.environment for trick in tricks}
+    started = {
+        name: Process(trees[name], variables.get(name, {}), cores)
+        for name in [WITH_ALL, *variables]
+    }
+    try:
+        yield started
+    finally:
+        for one in started.values():
+            one.close()
+
+
+def take_turns(
+    started: dict[str, Process], rounds: int, request: tuple[Any, ...], digest: str | None
+) -> dict[str, Any]:
+    """All samples in milliseconds, by name; the answers must have the digest, or agree.
+
+    Raises
+    ------
+    SystemExit
+        For a wrong answer.
+    """
+    names = list(started)
+    found: dict[str, Any] = {name: {"wall": [], "processor": []} for name in names}
+    for turn in range(rounds):
+        shift = turn * 5 % len(names)
+        for name in names[shift:] + names[:shift]:
+            got = started[name].call(*request)
+            digest = digest or got["digest"]
+            if got["digest"] != digest:
+                raise SystemExit(f"without {name}, {request}: a wrong answer")
+            for clock in ("wall", "processor"):
+                found[name][clock].append(min(got[clock]))
+    return found
+
+
+def summary(samples: dict[str, Any], clock: str) -> dict[str, Any]:
+    """Of each trick the least and the median time, and both beside those with all tricks."""
+    base = samples[WITH_ALL][clock]
+    return {
+        name: {
+            "least_ms": min(one[clock]),
+            "median_ms": statistics.median(one[clock]),
+            "ratio": min(one[clock]) / min(base),
+            "ratio_of_medians": statistics.median(one[clock]) / statistics.median(base),
+            "samples_ms": one[clock],
+        }
+        for name, one in samples.items()
+    }
+
+
+def proven(graph: Graph, source: int) -> str:
+    """Digest of the right distances."""
+    paths = nearfar.sssp(graph, source, device="cpu", method="dijkstra_dary_heap", threads=1)
+    nearfar.verify(graph, paths)
+    return hashlib.sha256(np.ascontiguousarray(paths.distances)).hexdigest()
+
+
+def save(graph: Graph, file: Path) -> Path:
+    np.savez(file, indptr=graph.indptr, indices=graph.indices, weights=graph.effective_weights)
+    return file
+
+
+def solves(
+    started: dict[str, Process], tricks: list[Trick], name: str, args: argparse.Namespace, at: Path
+) -> dict[str, Any]:
+    """One graph of the suite: every trick, every number of threads."""
+    graph = load(name, args.shrink)
+    source = draw_sources(graph, 1, SUITE[name].source)[0]
+    digest = proven(graph, source)
+    file = save(graph, at / "graph.npz")
+    for one in started.values():
+        one.ask("load", str(file))
+    for one in started.values():
+        one.answer()
+    several = {trick.name for trick in tricks if trick.several}
+    found: dict[str, Any] = {}
+    for threads in args.threads:
+        names = [one for one in started if threads > 1 or one not in several]
+        samples = take_turns(
+            {one: started[one] for one in names},
+            args.rounds,
+            ("solve", source, threads, LEAST_MS),
+            digest,
+        )
+        found[str(threads)] = summary(samples, "processor" if threads == 1 else "wall")
+    return {
+        "n_vertices": graph.n_vertices,
+        "n_edges": graph.n_edges,
+        "dtype": graph.weight_dtype.name,
+        "source": source,
+        "threads": found,
+    }
+
+
+@contextlib.contextmanager
+def busy(cores: list[int]) -> Iterator[None]:
+    """A busy loop on each core beside what runs inside."""
+    code = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
+    loops = [subprocess.Popen([sys.executable, "-c", code, str(core)]) for core in cores]
+    try:
+        time.sleep(0.3)
+        yield
+    finally:
+        for one in loops:
+            one.kill()
+            one.wait()
+
+
+def beside_busy_loops(
+    trees: dict[str, Path], args: argparse.Namespace, at: Path
+) -> dict[str, Any] | None:
+    """Attendance alone, two threads on two cores beside two busy loops; None on one core."""
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    if len(cores) < 2:
+        return None
+    name = "newyork" if SUITE["newyork"].available() is True and args.shrink == 1 else "small"
+    graph = load(name)
+    source = draw_sources(graph, 1, SUITE[name].source)[0]
+    digest, file = proven(graph, source), save(graph, at / "graph.npz")
+    samples: dict[str, Any] = {}
+    with processes(trees, [ATTENDANCE], cores) as started, busy(cores):
+        for one in started.values():
+            one.call("load", str(file))
+        for turn in range(args.rounds):
+            for who in list(started)[:: -1 if turn % 2 else 1]:
+                got = started[who].call("solve", source, 2, args.stretch_ms)
+                if got["digest"] != digest:
+                    raise SystemExit(f"without {who}, beside busy loops: a wrong answer")
+                # The bad solves count here, so a sample is the mean of a stretch.
+                samples.setdefault(who, {"wall": []})["wall"].append(statistics.fmean(got["wall"]))
+    found = summary(samples, "wall")
+    for one in found.values():
+        one["ratio"] = one["ratio_of_medians"]
+    return {"graph": name, "n_vertices": graph.n_vertices, "tricks": found}
+
+
+def through_networkx(
+    trees: dict[str, Path], args: argparse.Namespace, at: Path
+) -> dict[str, Any] | None:
+    """Distance dicts of NetworkX, two kinds of names; None without NetworkX."""
+    if importlib.util.find_spec("networkx") is None:
+        return None
+    from nearfar.generators import generate
+
+    graph = generate("road_like", vertices=130_000 // args.shrink, seed=1)
+    file = save(graph, at / "graph.npz")
+    found = {}
+    with processes(trees, [DICT_VALUES]) as started:
+        for names in ("integers", "strings"):
+            for one in started.values():
+                one.call("load", str(file))
+                one.call("to_networkx", names)
+            request = ("solve_networkx", 0, LEAST_MS)
+            samples = take_turns(started, 3 * args.rounds, request, None)
+            found[names] = summary(samples, "processor")
+    return {"graph": "road_like", "n_vertices": graph.n_vertices, "names": found}
+
+
+def lines(data: dict[str, Any]) -> list[str]:
+    """The tables: a row per trick, a column per graph, how many times as long it takes without."""
+    said: list[str] = []
+    graphs = data["graphs"]
+    counts = list(next(iter(graphs.values()))["threads"]) if graphs else []
+    for threads in counts:
+        rows = [
+            [name, *(_cell(graph["threads"][threads].get(name)) for graph in graphs.values())]
+            for name in data["tricks"]
+            if any(name in graph["threads"][threads] for graph in graphs.values())
+        ]
+        base = [f"{g['threads'][threads][WITH_ALL]['least_ms']:.3g} ms" for g in graphs.values()]
+        head = [f"without, {threads} thread{'s' * (threads != '1')}", *graphs]
+        said += [*table(head, [*rows, [WITH_ALL, *base]]), ""]
+    if data["busy"]:
+        ratio = data["busy"]["tricks"][ATTENDANCE.name]["ratio"]
+        said.append(f"attendance beside busy loops, {data['busy']['graph']}: {ratio:.2f}")
+    if data["networkx"]:
+        for names, found in data["networkx"]["names"].items():
+            ratio = found[DICT_VALUES.name]["ratio"]
+            said.append(f"{DICT_VALUES.name}, NetworkX, names are {names}: {ratio:.2f}")
+    idle = not_paying(data)
+    said.append(f"below {PAYS:g} everywhere: {', '.join(idle) or 'none'}")
+    return said
+
+
+def _cell(found: dict[str, Any] | None) -> str:
+    return "-" if found is None else f"{found['ratio']:.2f}"
+
+
+def not_paying(data: dict[str, Any]) -> list[str]:
+    """Tricks without which no measured solve takes 5 % longer, by least and median times alike."""
+    best: dict[str, float] = {}
+    parts = [part for graph in data["graphs"].values() for part in graph["threads"].values()]
+    parts += [data["busy"]["tricks"]] if data["busy"] else []
+    parts += data["networkx"]["names"].values() if data["networkx"] else []
+    for part in parts:
+        for name, found in part.items():
+            sure = min(found["ratio"], found["ratio_of_medians"])
+            best[name] = max(best.get(name, 0.0), sure)
+    return [name for name in data["tricks"] if name in best and best[name] < PAYS]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    parser.add_argument("--graphs", nargs="+", default=list(SUITE), choices=SUITE)
+    parser.add_argument("--tricks", nargs="+", help="beginnings of their names")
+    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="small graphs, two rounds")
+    parser.add_argument("--folder", type=Path, help="for the builds; kept, and used again")
+    args = parser.parse_args()
+    args.shrink, args.stretch_ms = (16, 100) if args.quick else (1, 500)
+    args.rounds = min(args.rounds, 2) if args.quick else args.rounds
+    around = environment()
+    tricks = [
+        trick
+        for trick in (*TRICKS, DICT_VALUES)
+        if not args.tricks or any(trick.name.startswith(one) for one in args.tricks)
+    ]
+    everything = Trick(WITH_ALL, "")
+    with contextlib.ExitStack() as stack:
+        folder = args.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        began = time.perf_counter()
+        trees = Builds(folder.resolve(), _cpu.isa()).make([everything, *tricks])
+        print(f"built in {time.perf_counter() - began:.0f} s", flush=True)
+        data: dict[str, Any] = {
+            "schema": SCHEMA,
+            "environment": around,
+            "quick": args.quick,
+            "tricks": {trick.name: trick.without for trick in tricks},
+            "graphs": {},
+            "busy": None,
+            "networkx": None,
+        }
+        searched = [trick for trick in tricks if trick is not DICT_VALUES]
+        with processes(trees, searched) as started:
+            for name in args.graphs:
+                if SUITE[name].available() is not True:
+                    print(f"{name} left out: {SUITE[name].available()}")
+                    continue
+                data["graphs"][name] = solves(started, searched, name, args, folder)
+                print(f"{name} done, {time.perf_counter() - began:.0f} s", flush=True)
+        if ATTENDANCE in tricks:
+            data["busy"] = beside_busy_loops(trees, args, folder)
+        if DICT_VALUES in tricks:
+            data["networkx"] = through_networkx(trees, args, folder)
+    print("\n".join(lines(data)))
+    if args.output:
+        args.output.mkdir(parents=True, exist_ok=True)
+        write_json(args.output / "ablation.json", data)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

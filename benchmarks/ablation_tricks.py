@@ -1,0 +1,384 @@
+"""The tricks of the CPU engine, each as the edit that takes it out, and builds without them.
+
+The engine itself has no switches. A trick is taken out of a copy of the package by replacing a
+piece of its text, and the compiled module is built anew from what the edit changed. A test sees
+to it that every piece of text is where this file expects it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: Only code that runs in what is measured is compiled anew: this family, and the edited files.
+FAMILY = "algorithms/delta_stepping/"
+
+
+@dataclass(frozen=True)
+class Trick:
+    """Something that makes the engine faster, and what takes its place.
+
+    Attributes
+    ----------
+    name : str
+    without : str
+        What the engine does instead.
+    edits : tuple of (str, str)
+        Text that stands in exactly one place of one source file, and its replacement.
+    environment : dict
+        Variables for the process that runs without it.
+    several : bool
+        It matters with several threads only.
+    """
+
+    name: str
+    without: str
+    edits: tuple[tuple[str, str], ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    several: bool = False
+
+    @property
+    def folder(self) -> str:
+        """Its name as a folder's."""
+        return re.sub(r"\W+", "_", self.name)
+
+
+def _no_fetch(stage: str) -> tuple[str, str]:
+    head = f"NEARFAR_INLINE void fetch_{stage}(const Entry& entry) const {{"
+    return head, f"{head}\n    return;"
+
+
+#: The same code as it is: what its row shows is the noise.
+NOTHING = Trick("nothing", "the same, in a process of its own")
+
+ATTENDANCE = Trick(
+    "attendance",
+    "a helper is waited for however late it is",
+    (("if (lost_ <= kBearable / helpers) return false;", "return false;"),),
+    several=True,
+)
+
+DICT_VALUES = Trick(
+    "dict values in place",
+    "every key is looked up again",
+    (
+        (
+            "if (auto slots = ValueSlots::of(out.ptr())) {",
+            "if (auto slots = std::optional<ValueSlots>{}) {",
+        ),
+    ),
+)
+
+TRICKS = (
+    NOTHING,
+    Trick(
+        "sift of long rows",
+        "every target of a long row is looked up",
+        (
+            (
+                "between_(csr.m / kDense >= csr.n ? static_cast<uint64_t>(csr.n) : ~uint64_t{0})",
+                "between_(~uint64_t{0})",
+            ),
+        ),
+    ),
+    Trick(
+        "narrow view",
+        "long rows are packed edges, too",
+        (("\n_LONG_ROWS = 16\n", "\n_LONG_ROWS = 1 << 40\n"),),
+    ),
+    Trick(
+        "full buckets in order",
+        "a full bucket is worked off as it was filled",
+        (("m / kLongRows >= n ? n / kFullShare + 64 : ~std::size_t{0}", "~std::size_t{0}"),),
+    ),
+    Trick(
+        "dead ends",
+        "none is marked, all are queued",
+        (("return found * 32 > kSample;", "return false;"),),
+    ),
+    Trick(
+        "prefetch",
+        "no stage",
+        (_no_fetch("row"), _no_fetch("edges"), _no_fetch("targets")),
+    ),
+    Trick("prefetch: rows", "the other two stages", (_no_fetch("row"),)),
+    Trick("prefetch: edges", "the other two stages", (_no_fetch("edges"),)),
+    Trick("prefetch: targets", "the other two stages", (_no_fetch("targets"),)),
+    Trick(
+        "prefetch: spare targets",
+        "as many targets as the row has",
+        (("for (; e < row + C::kSpare; ++e) fetch(e);", "{}"),),
+    ),
+    Trick(
+        "short rows without branches",
+        "a branch for each edge",
+        (
+            (
+                """\
+          const Weight old = *at;
+          const bool better = improves(sum, old);
+          *at = better ? static_cast<Weight>(sum) : old;
+          improved[n] = Entry{edge.target, static_cast<Weight>(sum)};
+          const bool goes_on = better & (all | !edge.dead_end);
+          n += goes_on;
+          again += goes_on & (old < high);
+""",
+                """\
+          const Weight old = *at;
+          if (!improves(sum, old)) continue;
+          *at = static_cast<Weight>(sum);
+          if (edge.dead_end && !all) continue;
+          improved[n++] = Entry{edge.target, static_cast<Weight>(sum)};
+          again += old < high;
+""",
+            ),
+        ),
+    ),
+    Trick(
+        "packed edges",
+        "targets and weights apart, and no dead ends",
+        (
+            ("static constexpr bool packed = true;", "static constexpr bool packed = false;"),
+            ("const Stored stored = edges[e];", "const Stored stored{indices[e], weights[e]};"),
+            ("{ return edges[e].weight; }", "{ return weights[e]; }"),
+        ),
+    ),
+    Trick(
+        "packed edges without a gap",
+        "16 bytes per edge with a weight of 64 bits",
+        (("struct __attribute__((packed, aligned(4))) PackedEdge {", "struct PackedEdge {"),),
+    ),
+    Trick(
+        "huge pages: edges",
+        "an ordinary allocation",
+        (("if (bytes < 2 * kHuge) {", "if (bytes != 0) {"),),
+    ),
+    Trick(
+        "huge pages: distances",
+        "numpy.empty",
+        (('if size < _HUGE_PAGE or not hasattr(mmap, "MADV_HUGEPAGE"):', "if size >= 0:"),),
+    ),
+    Trick(
+        "delta adapts",
+        "the first width stays",
+        (
+            ("if (!on_) return 1;", "return 1;"),
+            ("return on_ && rows > kEnough", "return false && rows > kEnough"),
+        ),
+    ),
+    Trick(
+        "instruction sets",
+        "x86-64-v2 everywhere",
+        environment={"NEARFAR_CPU_LEVEL": "v2"},
+    ),
+    Trick(
+        "bucket fusion",
+        "another round for whatever falls into the current bucket",
+        (("constexpr std::size_t kFuse = 512;", "constexpr std::size_t kFuse = 0;"),),
+        several=True,
+    ),
+    ATTENDANCE,
+)
+
+
+def find(tree: Path, text: str) -> Path:
+    """The source file below ``tree`` in which a text stands exactly once.
+
+    Raises
+    ------
+    LookupError
+        Where it stands in no file, in several, or twice.
+    """
+    found = [
+        (path, count)
+        for path in sorted(tree.rglob("*"))
+        if path.suffix in (".py", ".cpp", ".hpp")
+        and (count := path.read_text(encoding="utf-8").count(text))
+    ]
+    if len(found) != 1 or found[0][1] != 1:
+        places = ", ".join(f"{path.name} ({count})" for path, count in found) or "no file"
+        raise LookupError(f"expected one place, got {places}: {text!r}")
+    return found[0][0]
+
+
+def copy_sources(tree: Path) -> None:
+    """The packages of ``src`` without what was compiled from them."""
+    ignore = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    shutil.copytree(ROOT / "src", tree / "src", ignore=ignore, dirs_exist_ok=True)
+    shutil.copy(ROOT / "CMakeLists.txt", tree)
+
+
+def take_out(trick: Trick, tree: Path) -> set[str]:
+    """Apply the edits to a copy of the sources; the edited files, relative to ``src/nearfar``."""
+    package = tree / "src" / "nearfar"
+    edited = set()
+    for old, new in trick.edits:
+        path = find(package, old)
+        path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+        edited.add(path.relative_to(package).as_posix())
+    return edited
+
+
+def to_compile(edited: set[str], depends: dict[str, set[str]]) -> list[str]:
+    """Which translation units an edit of some files asks for.
+
+    Parameters
+    ----------
+    edited : set of str
+    depends : dict
+        Translation unit -> all files that it includes, all relative to ``src/nearfar``.
+
+    Returns
+    -------
+    list of str
+        An edited unit itself; of those that include an edited header, the family's and the one
+        that bears the header's name.
+
+    Raises
+    ------
+    LookupError
+        For C++ that no unit includes.
+    """
+    stems = {re.sub(r"\.hpp$", "", name) for name in edited}
+    units = sorted(
+        unit
+        for unit, included in depends.items()
+        if unit in edited
+        or (included & edited and (unit.startswith(FAMILY) or unit.split(".")[0] in stems))
+    )
+    if not units and any(name.endswith((".cpp", ".hpp")) for name in edited):
+        raise LookupError(f"expected something to compile after an edit of {sorted(edited)}")
+    return units
+
+
+def run(words: list[str], folder: Path) -> str:
+    """Output of a program that has to succeed; those beside the interpreter come first."""
+    around = dict(os.environ)
+    around["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{around['PATH']}"
+    done = subprocess.run(words, cwd=folder, env=around, capture_output=True, text=True)
+    if done.returncode:
+        said = (done.stdout + done.stderr)[-3000:]
+        raise SystemExit(f"{shlex.join(words)[:200]} failed in {folder}:\n{said}")
+    return done.stdout
+
+
+class Builds:
+    """The package as it is, and copies of it without a trick each, below one folder.
+
+    Parameters
+    ----------
+    folder : Path
+        What is there already is brought up to date.
+    level : str
+        Instruction set that runs on this processor: the others' code is not compiled anew.
+    """
+
+    def __init__(self, folder: Path, level: str) -> None:
+        self.folder = folder
+        self.level = level
+        self.base = folder / "base"
+        self.jobs = len(os.sched_getaffinity(0))
+
+    def make(self, tricks: list[Trick]) -> dict[str, Path]:
+        """Trick's name -> folder to import nearfar from."""
+        self._make_base()
+        commands, depends = self._units()
+        trees: dict[str, Path] = {}
+        work: dict[str, list[str]] = {}
+        for trick in tricks:
+            tree = self.folder / trick.folder
+            shutil.rmtree(tree, ignore_errors=True)
+            copy_sources(tree)
+            edited = take_out(trick, tree)
+            work[trick.name] = to_compile(edited, depends)
+            trees[trick.name] = tree
+            if not work[trick.name]:
+                shutil.copy(self._module(), tree / "src" / "nearfar")
+        with ThreadPoolExecutor(self.jobs) as pool:
+            done = [
+                pool.submit(self._compile, commands[unit], trees[name], unit)
+                for name, units in work.items()
+                for unit in units
+            ]
+            for one in done:
+                one.result()
+        for name, units in work.items():
+            if units:
+                self._link(trees[name], {commands[unit]["output"]: unit for unit in units})
+        return {name: tree / "src" for name, tree in trees.items()}
+
+    def _make_base(self) -> None:
+        copy_sources(self.base)
+        configure = [
+            *("cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"),
+            *(f"-DPython_EXECUTABLE={sys.executable}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"),
+        ]
+        run(configure, self.base)
+        build = ["cmake", "--build", "build", "--target", "_cpu", "--parallel", str(self.jobs)]
+        run(build, self.base)
+
+    def _module(self) -> Path:
+        return next((self.base / "build").glob("_cpu*.so"))
+
+    def _units(self) -> tuple[dict[str, dict[str, str]], dict[str, set[str]]]:
+        """By translation unit: its compile command, and what it includes of the package."""
+        build, package = self.base / "build", (self.base / "src" / "nearfar").resolve()
+
+        def relative(name: str) -> str | None:
+            path = (build / name).resolve()
+            return path.relative_to(package).as_posix() if path.is_relative_to(package) else None
+
+        commands: dict[str, dict[str, str]] = {}
+        for one in json.loads((build / "compile_commands.json").read_text()):
+            unit = relative(one["file"])
+            if unit is None:
+                continue
+            level = re.search(r"simd_(\w+)\.dir", one["output"])
+            if level is None or level[1] == self.level:
+                # Relative to the build's folder, as Ninja has it; CMake may give it absolute.
+                output = (build / one["output"]).relative_to(build).as_posix()
+                commands[unit] = {**one, "output": output}
+        units = {one["output"]: unit for unit, one in commands.items()}
+        depends: dict[str, set[str]] = {}
+        unit = None
+        for line in run(["ninja", "-t", "deps"], build).splitlines():
+            if line and not line[0].isspace():
+                unit = units.get(line.split(":")[0])
+            elif line and unit is not None and (name := relative(line.strip())):
+                depends.setdefault(unit, set()).add(name)
+        return commands, depends
+
+    def _compile(self, command: dict[str, str], tree: Path, unit: str) -> None:
+        target = self._object(tree, unit)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        words = shlex.split(command["command"].replace(str(self.base), str(tree)))
+        words[words.index("-o") + 1] = str(target)
+        run([*words, "-w"], self.base / "build")
+
+    def _object(self, tree: Path, unit: str) -> Path:
+        return tree / "objects" / f"{unit}.o"
+
+    def _link(self, tree: Path, units: dict[str, str]) -> None:
+        """The module of the base with some objects exchanged."""
+        build = self.base / "build"
+        last = run(["ninja", "-t", "commands", "_cpu"], build).splitlines()[-1]
+        # CMake puts ": && " before a link command and " && :" behind it.
+        words = [
+            str(self._object(tree, units[word])) if word in units else word
+            for word in shlex.split(re.sub(r"^: && | && :$", "", last))
+        ]
+        target = tree / "src" / "nearfar" / self._module().name
+        words[words.index("-o") + 1] = str(target)
+        run(words, build)
+        if target.read_bytes() == self._module().read_bytes():
+            raise SystemExit(f"{tree.name}: the edit changed nothing in the compiled module")

@@ -1,0 +1,158 @@
+"""Two builds of this library side by side, so that a commit can be compared with one before it.
+
+    python benchmarks/between_commits.py --before DIR COMMIT --after DIR COMMIT -o FOLDER
+
+A DIR is the ``src`` folder of a checkout with its C++ module built in place. Writes
+between_commits.json. Each build runs in a process of its own that holds the benchmark graphs; the
+two take turns, solve by solve, through the public ``sssp`` alone. Both must give the same bits.
+The ratio of a graph is that of the medians of its rounds, each the mean of a stretch of solves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import table, write_json
+from nearfar.lab.bench.suite import SUITE, draw_sources, load, named
+
+_STRETCH = 0.05  # seconds of solves in a row that a sample is the mean of
+
+
+# The process of one build: it solves what the lines of its standard input say, and knows only what
+# both builds have.
+_SERVER = f"""
+import hashlib, json, sys, time
+import numpy as np
+import nearfar
+
+graphs = {{}}
+for line in sys.stdin:
+    order = json.loads(line)
+    name, source, threads = order["graph"], order["source"], order["threads"]
+    if name not in graphs:
+        held = np.load(sys.argv[1] + "/" + name + ".npz")
+        graphs[name] = nearfar.Graph(held["indptr"], held["indices"], held["weights"])
+    began, calls = time.perf_counter(), 0
+    while calls == 0 or time.perf_counter() - began < {_STRETCH}:
+        paths = nearfar.sssp(graphs[name], source, device="cpu", threads=threads)
+        calls += 1
+    seconds = (time.perf_counter() - began) / calls
+    digest = hashlib.sha256(np.ascontiguousarray(paths.distances).tobytes()).hexdigest()
+    print(json.dumps({{"seconds": seconds, "digest": digest}}), flush=True)
+"""
+
+
+class Build:
+    """The process of one build."""
+
+    def __init__(self, source: str, graphs: Path) -> None:
+        variables = {**os.environ, "PYTHONPATH": str(Path(source).resolve())}
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _SERVER, str(graphs)],
+            env=variables,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def solve(self, graph: str, source: int, threads: int) -> tuple[float, str]:
+        """Seconds per solve, and a digest of the distances."""
+        order = {"graph": graph, "source": source, "threads": threads}
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise SystemExit(f"the build on {graph} ended with code {self._process.wait()}")
+        found = json.loads(answer)
+        return found["seconds"], found["digest"]
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+
+def keep(name: str, shrink: int, folder: Path) -> list[int]:
+    """Write a benchmark graph where both builds read it; returns its sources."""
+    graph = load(name, shrink)
+    np.savez(
+        folder / f"{name}.npz",
+        indptr=graph.indptr,
+        indices=graph.indices,
+        weights=graph.effective_weights,
+    )
+    return draw_sources(graph, 3, named(name).source)
+
+
+def measure(given: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
+    """All rounds of all graphs."""
+    rows = []
+    builds = {"before": Build(given.before[0], folder), "after": Build(given.after[0], folder)}
+    for name in given.graphs:
+        sources = keep(name, given.shrink, folder)
+        for threads in given.threads:
+            samples: dict[str, list[float]] = {label: [] for label in builds}
+            for turn in range(-1, given.rounds):  # the first warms up
+                source = sources[turn % len(sources)]
+                digests = set()
+                order = list(builds) if turn % 2 else list(reversed(builds))
+                for label in order:
+                    seconds, digest = builds[label].solve(name, source, threads)
+                    digests.add(digest)
+                    if turn >= 0:
+                        samples[label].append(seconds)
+                if len(digests) != 1:
+                    raise SystemExit(f"{name} from {source}: the two builds differ")
+            row = {"graph": name, "threads": threads, "seconds": samples}
+            before, after = (statistics.median(samples[label]) for label in builds)
+            rows.append({**row, "ratio": after / before})
+            print(f"{name}, {threads}: {before * 1e3:.3f} {after * 1e3:.3f} ms", flush=True)
+    for build in builds.values():
+        build.close()
+    return rows
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--before", nargs=2, metavar=("DIR", "COMMIT"), required=True)
+    parser.add_argument("--after", nargs=2, metavar=("DIR", "COMMIT"), required=True)
+    parser.add_argument("--graphs", nargs="+", default=list(SUITE), choices=list(SUITE))
+    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--shrink", type=int, default=1)
+    parser.add_argument("-o", "--output", type=Path)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        rows = measure(given, Path(folder))
+    cells = [
+        [f"{row['graph']}, {row['threads']} thr"]
+        + [f"{statistics.median(row['seconds'][label]) * 1e3:.3g}" for label in ("before", "after")]
+        + [f"{row['ratio']:.3f}"]
+        for row in rows
+    ]
+    print("\n".join(table(["graph", "before, ms", "after, ms", "after / before"], cells)))
+    if given.output is not None:
+        result = {
+            "environment": environment(),
+            "before": given.before[1],
+            "after": given.after[1],
+            "rows": rows,
+        }
+        write_json(given.output / "between_commits.json", result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+// Watches the buckets go by and says when delta should change, and by how much.
+//
+// Too wide shows as vertices that are processed again in the bucket that they were already in; too
+// narrow as buckets too short to fill the prefetch stages (or to share out among workers) although
+// nothing is repeated. Between the two the run time is nearly flat, so steps are factors of two and
+// a width that proved too wide is not tried again.
+//
+// Included by *.simd.cpp only; lives in the namespace of the instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/arithmetic.hpp"
+
+namespace nearfar::NEARFAR_ISA {
+
+class Adapter {
+ public:
+  // `wanted`: vertices per bucket that make it long enough.
+  Adapter(bool on, uint64_t wanted) : on_(on), wanted_(wanted) {}
+
+  // Factor for delta after a bucket in which `rows` vertices were processed, `repeated` of them
+  // again.
+  double after_bucket(uint64_t rows, uint64_t repeated, double delta) {
+    if (!on_) return 1;
+    rows_ += rows;
+    repeated_ += repeated;
+    ++buckets_;
+    if (repeated_ * 4 > rows_ && rows_ > kEnough) {
+      too_wide_ = delta;
+      return changed(0.5);
+    }
+    if (buckets_ < kBuckets) return 1;
+    const bool narrow = rows_ < wanted_ * buckets_ && repeated_ * 32 < rows_;
+    return changed(narrow && 2 * delta < too_wide_ ? 2 : 1);
+  }
+
+  // Whether a bucket is going so badly that it should not be finished as it is.
+  bool hopeless(uint64_t rows, uint64_t repeated) const {
+    return on_ && rows > kEnough && repeated * 2 > rows;
+  }
+
+ private:
+  static constexpr uint64_t kBuckets = 256;  // that a judgement of "too narrow" rests on
+  static constexpr uint64_t kEnough = 1024;  // vertices that a judgement of "too wide" rests on
+
+  double changed(double factor) {
+    rows_ = repeated_ = buckets_ = 0;
+    return factor;
+  }
+
+  const bool on_;
+  const uint64_t wanted_;
+  uint64_t rows_ = 0;
+  uint64_t repeated_ = 0;
+  uint64_t buckets_ = 0;
+  double too_wide_ = 1e308;
+};
+
+}  // namespace nearfar::NEARFAR_ISA

@@ -1,0 +1,48 @@
+#include "algorithms/delta_stepping/narrow_view.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace nearfar {
+namespace {
+
+// Copies the weights; false unless all fit.
+template <class Small>
+bool narrow_weights(const int32_t* weights, std::size_t m, Small* out) {
+  int32_t all = 0;  // bits that some weight has
+  for (std::size_t e = 0; e < m; ++e) {
+    all |= weights[e];
+    out[e] = static_cast<Small>(weights[e]);
+  }
+  return (all & ~int32_t{std::numeric_limits<Small>::max()}) == 0;
+}
+
+}  // namespace
+
+std::unique_ptr<NarrowView> NarrowView::make(Column indptr, Column indices, Column weights) {
+  if (indptr.size() < 1 || indices.size() != weights.size())
+    throw nb::value_error("indptr, indices and weights do not fit together");
+  auto view = std::make_unique<NarrowView>();
+  nb::gil_scoped_release release;
+  if (view->fill<uint8_t>(indptr, indices, weights)) return view;
+  if (view->fill<uint16_t>(indptr, indices, weights)) return view;
+  return nullptr;
+}
+
+template <class Small>
+bool NarrowView::fill(const Column& indptr, const Column& indices, const Column& weights) {
+  using C = NarrowCsr<int32_t, Small>;
+  const std::size_t m = indices.size();
+  bytes_ = (m + C::kSpare) * sizeof(Small);
+  block_ = HugeBlock(bytes_);
+  auto* small = reinterpret_cast<Small*>(block_.data());
+  if (!narrow_weights(weights.data(), m, small)) return false;
+  std::fill_n(small + m, C::kSpare, Small{0});
+  C csr;
+  csr.n = static_cast<int32_t>(indptr.size() - 1), csr.m = static_cast<int32_t>(m);
+  csr.indptr = indptr.data(), csr.indices = indices.data(), csr.small = small;
+  csr_ = csr;
+  return true;
+}
+
+}  // namespace nearfar

@@ -1,0 +1,39 @@
+// Rows whose weights take a byte or two, beside the targets.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "algorithms/delta_stepping/delta_stepping.hpp"
+#include "cpu/bindings.hpp"
+#include "cpu/huge_block.hpp"
+
+namespace nearfar {
+
+// Made once per graph with long rows and kept with it. It takes the place of packed edges, in an
+// eighth or a quarter of their memory. It points into the graph's arrays but for the weights.
+class NarrowView {
+ public:
+  using Column = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+  // Null where a weight does not fit.
+  static std::unique_ptr<NarrowView> make(Column indptr, Column indices, Column weights);
+
+  template <class F>
+  decltype(auto) visit(F&& f) const {
+    return std::visit(std::forward<F>(f), csr_);
+  }
+  void pack(int) {}  // as a GraphView does; here there is nothing to pack
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  template <class Small>
+  bool fill(const Column& indptr, const Column& indices, const Column& weights);
+
+  std::variant<ByteCsr, ShortCsr> csr_;
+  HugeBlock block_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace nearfar

@@ -1,0 +1,59 @@
+// How wide the buckets of a search are at first.
+//
+// Not for *.simd.cpp: the standard algorithms here may be emitted out of line.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include "algorithms/delta_stepping/delta_stepping.hpp"
+
+namespace nearfar {
+
+template <class C>
+inline double weight_at(const C& csr, std::size_t e) {
+  if constexpr (Narrow<C>)
+    return static_cast<double>(csr.small[e]);
+  else
+    return static_cast<double>(csr.weights[e]);
+}
+
+// A first delta from a sample of the weights: mean weight / mean degree, which measured within a
+// tenth of the best fixed value on grids, roads, meshes, random and Kronecker graphs. The mean is
+// held below twice the median, so that a few huge weights do not make one bucket of all the others.
+template <class C>
+inline double first_delta(const C& csr) {
+  constexpr std::size_t kSample = 256;
+  const auto m = static_cast<std::size_t>(csr.m);
+  if (m == 0) return 1;
+  double sample[kSample];
+  const std::size_t step = std::max<std::size_t>(1, m / kSample);
+  std::size_t seen = 0;
+  double mean = 0;
+  for (std::size_t e = 0; e < m && seen < kSample; e += step)
+    mean += sample[seen++] = weight_at(csr, e);
+  mean /= static_cast<double>(seen);
+  std::nth_element(sample, sample + seen / 2, sample + seen);
+  if (sample[seen / 2] > 0) mean = std::min(mean, 2 * sample[seen / 2]);
+  const double degree = std::max(1.0, static_cast<double>(m) / static_cast<double>(csr.n));
+  const double delta = mean / degree;
+  return delta > 0 ? delta : 1;
+}
+
+template <class C>
+inline DeltaPlan plan_for(const C& csr, std::optional<double> delta, double least = 0) {
+  DeltaPlan plan{delta ? *delta : first_delta(csr), !delta};
+  // Neither delta nor its inverse may overflow.
+  plan.delta = std::clamp(std::max(plan.delta, least), 1e-300, 1e300);
+  return plan;
+}
+
+// Workers keep one common width, so one that would spread the pending distances over too many
+// buckets is widened beforehand and not on the way.
+template <class C>
+inline DeltaPlan shared_plan_for(const C& csr, std::optional<double> delta, double max_weight) {
+  return plan_for(csr, delta, max_weight / 8192);
+}
+
+}  // namespace nearfar

@@ -1,0 +1,418 @@
+// The relax step of delta-stepping: the edges of a bucket's entries, with three prefetch stages in
+// front.
+//
+// Prefetch. While an entry is relaxed, the row bounds and the distance of the entry kRowAhead later
+// are fetched, the edges of the one kEdgeAhead later, and the distances of the neighbours of the
+// one kTargetAhead later. On graphs that do not fit the caches this hides most of the latency.
+//
+// Short rows, in relax_rows(). Whether an edge improves its target is not a branch, which would be
+// mispredicted half of the time: the improvement is noted in any case, and counted if it is one.
+// What was noted is pushed together.
+//
+// Long rows. Before every vertex is reached, relax_long() fetches the distances of a block of
+// targets and then relaxes them. Afterwards no distance is above the greatest, so sift() keeps only
+// the edges whose sum is below that bound, which are few, and relax_sifted() relaxes these once
+// there are enough of them for their memory to have arrived.
+//
+// The Update policy says how a distance is read and lowered: plainly, or atomically among workers.
+//
+// Included by *.simd.cpp only; lives in the namespace of the instruction set.
+#pragma once
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include <limits>
+
+#include "cpu/bucket_ring.hpp"
+#include "cpu/search.hpp"
+
+namespace nearfar::NEARFAR_ISA {
+
+constexpr std::size_t kRowAhead = 10;
+constexpr std::size_t kEdgeAhead = 6;
+constexpr std::size_t kTargetAhead = 3;
+constexpr std::size_t kTargets = 16;  // neighbours of a row that are fetched ahead
+constexpr std::size_t kLines = 32;    // cache lines of a row that are fetched ahead
+constexpr std::size_t kShort = 16;    // edges of a row that is relaxed without branches
+constexpr std::size_t kHold = 128;    // improvements that are pushed together
+constexpr std::size_t kDense = 32;    // edges per vertex from which there is a bound
+
+// One worker: nobody else writes distances.
+template <class Weight>
+struct PlainUpdate {
+  static constexpr bool plain = true;
+  static NEARFAR_INLINE Weight load(const Weight* at) { return *at; }
+  static NEARFAR_INLINE bool lower(Weight* at, SumOf<Weight> sum, Weight& old) {
+    old = *at;
+    if (!improves(sum, old)) return false;
+    *at = static_cast<Weight>(sum);
+    return true;
+  }
+};
+
+// Several workers: compare and swap on the bit pattern, which orders like the number.
+template <class Weight>
+struct SharedUpdate {
+  static constexpr bool plain = false;
+  using Bits = BitsOf<Weight>;
+  static NEARFAR_INLINE Weight load(const Weight* at) {
+    return from_ordered_bits<Weight>(
+        __atomic_load_n(reinterpret_cast<const Bits*>(at), __ATOMIC_RELAXED));
+  }
+  static NEARFAR_INLINE bool lower(Weight* at, SumOf<Weight> sum, Weight& old) {
+    auto* word = reinterpret_cast<Bits*>(at);
+    Bits seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+    const Bits wanted = std::bit_cast<Bits>(sum);
+    while (wanted < seen) {
+      if (__atomic_compare_exchange_n(word, &seen, wanted, true, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED)) {
+        old = from_ordered_bits<Weight>(seen);
+        return true;
+      }
+    }
+    return false;
+  }
+};
+
+// Bit i: weights[i] <= most, for 32 weights in a row.
+NEARFAR_INLINE uint32_t at_most(const uint8_t* weights, uint8_t most) {
+#if defined(__AVX2__)
+  const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights));
+  const __m256i least = _mm256_min_epu8(w, _mm256_set1_epi8(static_cast<char>(most)));
+  return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(least, w)));
+#elif defined(__SSE2__)
+  const __m128i top = _mm_set1_epi8(static_cast<char>(most));
+  uint32_t bits = 0;
+  for (int i = 0; i < 2; ++i) {
+    const __m128i w = _mm_loadu_si128(reinterpret_cast<const __m128i*>(weights) + i);
+    const int half = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(w, top), w));
+    bits |= static_cast<uint32_t>(half) << (16 * i);
+  }
+  return bits;
+#else
+  uint32_t bits = 0;
+  for (uint32_t i = 0; i < 32; ++i) bits |= uint32_t{weights[i] <= most} << i;
+  return bits;
+#endif
+}
+NEARFAR_INLINE uint32_t at_most(const uint16_t* weights, uint16_t most) {
+  uint32_t bits = 0;
+  for (uint32_t i = 0; i < 32; ++i) bits |= uint32_t{weights[i] <= most} << i;
+  return bits;
+}
+
+template <class C, class Update>
+class Relaxer {
+ public:
+  using Index = typename C::Index;
+  using Weight = typename C::Weight;
+  using Ring = BucketRing<C>;
+  using Entry = typename Ring::Entry;
+  using Bucket = typename Ring::Bucket;
+
+  Relaxer(const C& csr, Weight* distances, Weight limit, double delta)
+      : ring(delta),
+        csr_(csr),
+        distances_(distances),
+        limit_(limit),
+        between_(csr.m / kDense >= csr.n ? static_cast<uint64_t>(csr.n) : ~uint64_t{0}),
+        look_(between_) {}
+
+  // Another search in the same memory, from the width that the last one came to. `touched`: null,
+  // or where to note every vertex that is lowered.
+  void start(Weight* distances, Buffer<Index>* touched) {
+    ring.clear();
+    distances_ = distances;
+    touched_ = touched;
+    bound = unreached<Weight>();
+    look_ = between_ == ~uint64_t{0} ? between_ : stats.edges_relaxed + between_;
+    repeated = 0;
+    n_sifted_ = 0;
+  }
+
+  // Relaxes the edges of from[begin .. end); what lands in the current bucket goes to `fresh`,
+  // which may be `from` itself, anything else to the ring. `How`: PlainUpdate while nobody else is
+  // there.
+  template <class How = Update>
+  void relax(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
+    if (C::packed && csr_.has_dead_ends)
+      relax_rows<How, true>(from, begin, end, fresh);
+    else
+      relax_rows<How, false>(from, begin, end, fresh);
+  }
+
+  // Once every vertex is reached, an edge of a dense graph that leads beyond the greatest distance
+  // is dropped before the distance of its target is looked up, and there most are. A distance that
+  // others lower meanwhile is less than what is read here, which only makes the bound looser.
+  // Returns whether it looked.
+  bool renew_bound() {
+    if (stats.edges_relaxed < look_) return false;
+    look_ = stats.edges_relaxed + between_;
+    constexpr std::size_t kLanes = 32;
+    const auto n = static_cast<std::size_t>(csr_.n);
+    Weight most[kLanes] = {};
+    std::size_t v = 0;
+    for (; v + kLanes <= n; v += kLanes)
+      for (std::size_t i = 0; i < kLanes; ++i) {
+        const Weight d = Update::load(distances_ + v + i);
+        most[i] = d > most[i] ? d : most[i];
+      }
+    for (; v < n; ++v) {
+      const Weight d = Update::load(distances_ + v);
+      most[0] = d > most[0] ? d : most[0];
+    }
+    for (std::size_t i = 1; i < kLanes; ++i) most[0] = most[i] > most[0] ? most[i] : most[0];
+    bound = most[0];
+    return true;
+  }
+
+  Ring ring;
+  Weight bound = unreached<Weight>();  // no distance is greater, so no longer sum can improve one
+  SearchStats stats;
+  uint64_t repeated = 0;  // improvements of vertices that were in the current bucket already
+
+ private:
+  struct Sifted {
+    std::size_t edge;
+    Weight distance;
+  };
+
+  NEARFAR_INLINE void fetch_row(const Entry& entry) const {
+    prefetch(csr_.indptr + entry.vertex);
+    prefetch(distances_ + entry.vertex);
+  }
+  NEARFAR_INLINE void fetch_edges(const Entry& entry) const {
+    const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
+    const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
+    if constexpr (C::packed) {
+      fetch_lines(csr_.edges + row, row_end - row);
+    } else if constexpr (Narrow<C>) {
+      fetch_lines(csr_.small + row, row_end - row);
+      if (bound == unreached<Weight>()) fetch_lines(csr_.indices + row, row_end - row);
+    } else {
+      fetch_lines(csr_.indices + row, row_end - row);
+      fetch_lines(csr_.weights + row, row_end - row);
+    }
+  }
+  // The first lines of a row, and of a long one all that the hardware would be late to guess.
+  template <class T>
+  NEARFAR_INLINE void fetch_lines(const T* first, std::size_t count) const {
+    const char* line = reinterpret_cast<const char*>(first);
+    const std::size_t bytes = count * sizeof(T);
+    prefetch(line);
+    prefetch(line + 64);
+    if (bytes > 128) [[unlikely]] {
+      const std::size_t most = bytes < kLines * 64 ? bytes : kLines * 64;
+      for (std::size_t at = 128; at < most; at += 64) prefetch(line + at);
+    }
+  }
+  template <class How, bool kMarked>
+  NEARFAR_INLINE void fetch_targets(const Entry& entry) const {
+    if (How::load(distances_ + entry.vertex) != entry.distance) return;
+    const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
+    const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
+    if (row_end - row > kTargets) return;  // a long row fetches its own
+    const auto fetch = [&](std::size_t e) {
+      prefetch(distances_ + csr_.template edge<kMarked>(e).target);
+    };
+    std::size_t e = row;
+    if constexpr (C::packed)  // behind a shorter row for nothing, but without a branch
+      for (; e < row + C::kSpare; ++e) fetch(e);
+    for (; e < row_end; ++e) fetch(e);
+  }
+
+  template <class How, bool kMarked>
+  void relax_rows(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
+    for (std::size_t i = begin; i < begin + kRowAhead && i < end; ++i) fetch_row(from.data[i]);
+    for (std::size_t i = begin; i < begin + kEdgeAhead && i < end; ++i) fetch_edges(from.data[i]);
+    for (std::size_t i = begin; i < begin + kTargetAhead && i < end; ++i)
+      fetch_targets<How, kMarked>(from.data[i]);
+    Entry improved[kHold + kShort];
+    std::size_t n = 0;
+    const Weight high = ring.upper_end();
+    const bool all = touched_ != nullptr;  // dead ends have to be noted, too
+    uint64_t edges = 0, rows = 0, pushes = 0, again = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      if (i + kRowAhead < end) {
+        fetch_row(from.data[i + kRowAhead]);
+        fetch_edges(from.data[i + kEdgeAhead]);
+        fetch_targets<How, kMarked>(from.data[i + kTargetAhead]);
+      } else {
+        if (i + kEdgeAhead < end) fetch_edges(from.data[i + kEdgeAhead]);
+        if (i + kTargetAhead < end) fetch_targets<How, kMarked>(from.data[i + kTargetAhead]);
+      }
+      const Entry entry = from.data[i];
+      const Weight d = entry.distance;
+      if (How::load(distances_ + entry.vertex) != d) continue;
+      const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
+      const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
+      ++rows;
+      edges += row_end - row;
+      if (How::plain && row_end - row <= kShort) {
+        for (std::size_t e = row; e < row_end; ++e) {
+          const auto edge = csr_.template edge<kMarked>(e);
+          const auto sum = candidate(d, edge.weight);
+          Weight* at = distances_ + edge.target;
+          const Weight old = *at;
+          const bool better = improves(sum, old);
+          *at = better ? static_cast<Weight>(sum) : old;
+          improved[n] = Entry{edge.target, static_cast<Weight>(sum)};
+          const bool goes_on = better & (all | !edge.dead_end);
+          n += goes_on;
+          again += goes_on & (old < high);
+        }
+      } else if (bound == unreached<Weight>()) {
+        relax_long<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
+      } else {
+        sift<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
+      }
+      if (n >= kHold) {
+        enqueue(improved, n, fresh);
+        pushes += n;
+        n = 0;
+      }
+    }
+    if (n_sifted_ != 0) relax_sifted<How, kMarked>(high, fresh, again, pushes);
+    enqueue(improved, n, fresh);
+    pushes += n;
+    stats.edges_relaxed += edges;
+    stats.vertices_processed += rows;
+    stats.stale += end - begin - rows;
+    stats.pushes += pushes;
+    repeated += again;
+  }
+
+  // A row of many edges: the distances of a block of targets are fetched before the first is used.
+  // A function of its own, so that the loops have the registers to themselves.
+  template <class How, bool kMarked>
+  __attribute__((noinline)) void relax_long(Weight d, std::size_t row, std::size_t row_end,
+                                            Weight high, Bucket& fresh, uint64_t& again,
+                                            uint64_t& pushes) {
+    const C csr = csr_;
+    Weight* const distances = distances_;
+    const bool all = touched_ != nullptr;
+    Entry improved[kHold];
+    uint64_t near = 0;
+    for (std::size_t first = row; first < row_end; first += kHold) {
+      const std::size_t stop = row_end - first < kHold ? row_end : first + kHold;
+      for (std::size_t e = first; e < stop; ++e)
+        prefetch(distances + csr.template edge<kMarked>(e).target);
+      std::size_t n = 0;
+      for (std::size_t e = first; e < stop; ++e) {
+        const auto edge = csr.template edge<kMarked>(e);
+        const auto sum = candidate(d, edge.weight);
+        Weight old;
+        if (!How::lower(distances + edge.target, sum, old)) continue;
+        if (edge.dead_end && !all) continue;
+        near += old < high;
+        improved[n++] = Entry{edge.target, static_cast<Weight>(sum)};
+      }
+      enqueue(improved, n, fresh);
+      pushes += n;
+    }
+    again += near;
+  }
+
+  // A row of many edges once there is a bound: only edges whose sum is below it are kept, and these
+  // wait until there are enough of them for their memory to have arrived.
+  template <class How, bool kMarked>
+  __attribute__((noinline)) void sift(Weight d, std::size_t row, std::size_t row_end, Weight high,
+                                      Bucket& fresh, uint64_t& again, uint64_t& pushes) {
+    const C csr = csr_;
+    Sifted* const sifted = sifted_;
+    std::size_t n = n_sifted_;
+    const auto relax_if_many = [&]() __attribute__((always_inline)) {
+      if (n < kHold) return;
+      n_sifted_ = n;
+      relax_sifted<How, kMarked>(high, fresh, again, pushes);
+      n = 0;
+    };
+    if constexpr (Narrow<C>) {
+      using Small = typename C::Small;
+      const Weight room = bound - d;  // a weight has to be below it
+      if (room <= 0) return;
+      constexpr Weight kMost = std::numeric_limits<Small>::max();
+      const auto most = static_cast<Small>(room > kMost ? kMost : room - 1);
+      for (std::size_t first = row; first < row_end; first += 32) {
+        uint32_t bits = at_most(csr.small + first, most);
+        if (row_end - first < 32) bits &= (uint32_t{1} << (row_end - first)) - 1;
+        for (; bits != 0; bits &= bits - 1) {
+          const std::size_t e = first + static_cast<std::size_t>(__builtin_ctz(bits));
+          prefetch(csr.indices + e);
+          sifted[n++] = Sifted{e, d};
+        }
+        relax_if_many();
+      }
+    } else {
+      for (std::size_t first = row; first < row_end; first += kHold) {
+        const std::size_t stop = row_end - first < kHold ? row_end : first + kHold;
+        for (std::size_t e = first; e < stop; ++e) {
+          sifted[n] = Sifted{e, d};
+          n += improves(candidate(d, csr.weight(e)), bound);
+        }
+        relax_if_many();
+      }
+    }
+    n_sifted_ = n;
+  }
+
+  template <class How, bool kMarked>
+  __attribute__((noinline)) void relax_sifted(Weight high, Bucket& fresh, uint64_t& again,
+                                              uint64_t& pushes) {
+    const C csr = csr_;
+    Weight* const distances = distances_;
+    const bool all = touched_ != nullptr;
+    const std::size_t k = n_sifted_;
+    n_sifted_ = 0;
+    Entry improved[2 * kHold];
+    std::size_t n = 0;
+    uint64_t near = 0;
+    for (std::size_t i = 0; i < k; ++i)
+      prefetch(distances + csr.template edge<kMarked>(sifted_[i].edge).target);
+    for (std::size_t i = 0; i < k; ++i) {
+      const auto edge = csr.template edge<kMarked>(sifted_[i].edge);
+      const auto sum = candidate(sifted_[i].distance, edge.weight);
+      Weight old;
+      if (!How::lower(distances + edge.target, sum, old)) continue;
+      if (edge.dead_end && !all) continue;
+      near += old < high;
+      improved[n++] = Entry{edge.target, static_cast<Weight>(sum)};
+    }
+    enqueue(improved, n, fresh);
+    pushes += n;
+    again += near;
+  }
+
+  // Pushes what was held, as far as it is within the limit.
+  NEARFAR_INLINE void enqueue(const Entry* improved, std::size_t n, Bucket& fresh) {
+    const uint64_t number = ring.current();
+    if (touched_ != nullptr) [[unlikely]]
+      note(improved, n);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (improved[i].distance > limit_) [[unlikely]]
+        continue;
+      const uint64_t to = ring.bucket_of(improved[i].distance);
+      if (to == number)
+        fresh.push(improved[i]);
+      else
+        ring.push(to, improved[i]);
+    }
+  }
+
+  NEARFAR_COLD void note(const Entry* improved, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) touched_->push(improved[i].vertex);
+  }
+
+  const C& csr_;
+  Weight* distances_;
+  Weight limit_;
+  uint64_t between_;  // edges from one look at the greatest distance to the next
+  uint64_t look_;
+  Buffer<Index>* touched_ = nullptr;
+  std::size_t n_sifted_ = 0;
+  Sifted sifted_[2 * kHold];  // edges whose sum was below the bound, not relaxed yet
+};
+
+}  // namespace nearfar::NEARFAR_ISA

@@ -1,0 +1,190 @@
+// Delta-stepping on one core.
+//
+// The queue is an array of buckets in place of a heap (cpu/bucket_ring.hpp). Bucket i holds entries
+// with a distance from i * delta up to (i + 1) * delta, in any order. The loop takes the first
+// bucket in use and relaxes the edges of its entries (relax.hpp): an improved vertex goes to the
+// end of the same bucket where its distance still belongs there, else to a later one. A vertex may
+// be relaxed several times while its own bucket is worked off, and never again after that.
+//
+// Why buckets: a heap reveals the next vertex only after the pop. The entries of a bucket are all
+// known, so row bounds, edges and distances can be fetched from memory ahead of their turn, and
+// that is where the time of a search goes.
+//
+// Stale entries. An entry carries the distance it was pushed with. A vertex that is improved again
+// is pushed again, and its earlier entries stay where they are: to find and remove them would cost
+// a position per vertex, written with every push, while to recognise them takes one comparison with
+// a distance that is needed anyway. An entry whose distance is no longer the vertex's is dropped.
+// Vertices need no flags, and the same comparison makes a wrong bucket harmless: rounding may put
+// an entry into a neighbouring one.
+//
+// Delta. A narrow bucket repeats little work but has few entries to fetch ahead; a wide one turns
+// the search into Bellman-Ford's method. The first width comes from the weights (plan.hpp), and
+// unless the caller fixed it, it changes by factors of two while the buckets go by (adapter.hpp).
+//
+// Full buckets. In a graph with long rows, a bucket with a large share of the vertices is put into
+// the order of memory first, without its stale and repeated entries: long rows are then read at
+// nearly the speed of a stream.
+//
+// Departures from the paper [1]. Light and heavy edges are not told apart: that saves the heavy
+// edges of a vertex that is relaxed repeatedly, which are few at a good delta, and takes a
+// partition of every row. A bucket is not emptied in phases with a set of requests between them;
+// what falls into it is appended to it. Later codes do the same [2]; [3] adds the parallel form's
+// bucket fusion (parallel.simd.cpp).
+//
+// [1] Ulrich Meyer and Peter Sanders. "Delta-stepping: a parallelizable shortest path algorithm."
+//     Journal of Algorithms, 49(1):114-152, 2003.
+// [2] Scott Beamer, Krste Asanovic and David Patterson. "The GAP benchmark suite."
+//     arXiv:1508.03619, 2015.
+// [3] Yunming Zhang, Ajay Brahmakshatriya, Xinyi Chen, Laxman Dhulipala, Shoaib Kamil, Saman
+//     Amarasinghe and Julian Shun. "Optimizing ordered graph algorithms with GraphIt." CGO, 2020.
+#include <algorithm>
+
+#include "algorithms/delta_stepping/adapter.hpp"
+#include "algorithms/delta_stepping/delta_stepping.hpp"
+#include "algorithms/delta_stepping/relax.hpp"
+#include "cpu/buffer.hpp"
+
+namespace nearfar::NEARFAR_ISA {
+
+namespace {
+
+constexpr std::size_t kPart = 1 << 14;  // entries of a bucket between two looks for Ctrl-C, at most
+constexpr uint64_t kWanted = 32;        // vertices per bucket that fill the prefetch stages
+constexpr std::size_t kLongRows = 16;   // edges per vertex from which full buckets are ordered
+constexpr std::size_t kFullShare = 64;  // a bucket is full with one vertex in so many
+
+// Memory that lasts from one search to the next.
+template <class C>
+struct Memory {
+  using Work = Relaxer<C, PlainUpdate<typename C::Weight>>;
+  Work work;
+  typename Work::Bucket now;
+  Buffer<uint64_t> marks;
+};
+
+// Drops stale and repeated entries and puts the others into the order of their rows in memory.
+template <class Bucket, class Weight>
+void put_in_order(Bucket& bucket, const Weight* distances, Buffer<uint64_t>& marks, std::size_t n) {
+  const std::size_t words = n / 64 + 1;
+  marks.reserve(words);
+  std::fill_n(marks.data, words, uint64_t{0});
+  for (std::size_t i = 0; i < bucket.size; ++i) {
+    const auto entry = bucket.data[i];
+    const auto v = static_cast<std::size_t>(entry.vertex);
+    marks.data[v / 64] |= uint64_t{distances[v] == entry.distance} << (v % 64);
+  }
+  bucket.size = 0;
+  for (std::size_t word = 0; word < words; ++word)
+    for (uint64_t bits = marks.data[word]; bits != 0; bits &= bits - 1) {
+      const std::size_t v = word * 64 + static_cast<std::size_t>(__builtin_ctzll(bits));
+      auto& entry = bucket.data[bucket.size++];
+      entry.vertex = static_cast<decltype(entry.vertex)>(v);
+      entry.distance = distances[v];
+    }
+}
+
+// The main loop. Every distance is unreached.
+template <class C>
+void search(Memory<C>& memory, const C& csr, typename C::Index source,
+            typename C::Weight* distances, StopRule<typename C::Weight> stop, bool adapt,
+            Interrupt& interrupt, IterationLog* log) {
+  using Weight = typename C::Weight;
+  using Ring = typename Memory<C>::Work::Ring;
+  auto& work = memory.work;
+  auto& ring = work.ring;
+  auto& stats = work.stats;
+  auto& now = memory.now;
+  const auto n = static_cast<std::size_t>(csr.n), m = static_cast<std::size_t>(csr.m);
+  const std::size_t full = m / kLongRows >= n ? n / kFullShare + 64 : ~std::size_t{0};
+  Adapter adapter(adapt, kWanted);
+  distances[source] = 0;
+  ring.push({source, 0});
+  ++stats.pushes;
+  now.size = 0;
+  for (;;) {
+    const uint64_t number = ring.next();
+    if (number == Ring::kEmpty) {  // what is left lies in the far pile
+      Weight low;
+      if (!ring.far_least(low)) break;
+      ring.deal(low);
+      continue;
+    }
+    ring.take(number, now);
+    if (stop.n_targets != 0 && stop.reached_all(distances, Ring::least(now))) break;
+    if (now.size > full) {
+      stats.stale += now.size;
+      put_in_order(now, distances, memory.marks, n);
+      stats.stale -= now.size;
+    }
+    const uint64_t rows = stats.vertices_processed, edges = stats.edges_relaxed;
+    work.repeated = 0;
+    std::size_t done = 0;
+    while (done < now.size) {  // which grows by what is improved within the bucket
+      const std::size_t size = now.size;
+      while (done < size) {
+        const std::size_t end = size - done < kPart ? size : done + kPart;
+        const uint64_t before = stats.edges_relaxed;
+        work.relax(now, done, end, now);
+        done = end;
+        interrupt.poll(stats.edges_relaxed - before + 64);
+      }
+      if (adapter.hopeless(stats.vertices_processed - rows, work.repeated)) break;
+    }
+    work.renew_bound();
+    ++stats.iterations;
+    const double factor =
+        adapter.after_bucket(stats.vertices_processed - rows, work.repeated, ring.delta());
+    if (factor != 1) ring.widen(ring.lower_end(), ring.delta() * factor);
+    for (std::size_t i = done; i < now.size; ++i) ring.push(now.data[i]);
+    now.size = 0;
+    if (log != nullptr)
+      note_iteration(*log, stats.vertices_processed - rows, ring.near_size(), ring.far_size(),
+                     stats.edges_relaxed - edges);
+  }
+  stats.delta = ring.delta();
+  stats.delta_changes = ring.changes();
+}
+
+}  // namespace
+
+template <class C>
+SearchStats delta_sequential(const C& csr, typename C::Index source, typename C::Weight* distances,
+                             StopRule<typename C::Weight> stop, DeltaPlan plan,
+                             Interrupt& interrupt, IterationLog* log) {
+  Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {}};
+  std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<typename C::Weight>());
+  search(memory, csr, source, distances, stop, plan.adapt, interrupt, log);
+  return memory.work.stats;
+}
+
+template <class C>
+SearchStats delta_feed(const C& csr, const DeltaFeed<C>& feed, StopRule<typename C::Weight> stop,
+                       DeltaPlan plan, Interrupt& interrupt) {
+  using Weight = typename C::Weight;
+  typename C::Index source = 0;
+  Weight* distances = nullptr;
+  Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {}};
+  while (feed.next(feed.self, source, distances)) {
+    memory.work.start(distances, feed.touched);
+    if (feed.touched == nullptr)
+      std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<Weight>());
+    else
+      feed.touched->push(source);
+    search(memory, csr, source, distances, stop, plan.adapt, interrupt, nullptr);
+  }
+  return memory.work.stats;
+}
+
+#define NEARFAR_INSTANTIATE(I, W)                                                           \
+  template SearchStats delta_sequential<Csr<I, W>>(const Csr<I, W>&, I, W*, StopRule<W>,    \
+                                                   DeltaPlan, Interrupt&, IterationLog*);   \
+  template SearchStats delta_feed<Csr<I, W>>(const Csr<I, W>&, const DeltaFeed<Csr<I, W>>&, \
+                                             StopRule<W>, DeltaPlan, Interrupt&);
+NEARFAR_FOR_EACH_CSR(NEARFAR_INSTANTIATE)
+
+#define NEARFAR_INSTANTIATE_BARE(C)                                                            \
+  template SearchStats delta_sequential<C>(const C&, int32_t, C::Weight*, StopRule<C::Weight>, \
+                                           DeltaPlan, Interrupt&, IterationLog*);
+NEARFAR_FOR_EACH_BARE(NEARFAR_INSTANTIATE_BARE)
+
+}  // namespace nearfar::NEARFAR_ISA

@@ -1,0 +1,36 @@
+"""What one search takes on a core: the formulas that the costs of several families share.
+
+Fitted to ``benchmarks/cpu_variants.py`` and ``benchmarks/choose_quality.py``;
+docs/explanation/choosing.md has the story. They need not be exact: they only have to put the
+variants in the right order, and the fastest first above all.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nearfar.graph.facts import Facts
+
+__all__ = ["UNEVEN", "bucket_search", "heap_search"]
+
+#: Weight spread from which on no one width of the buckets suits all weights.
+UNEVEN = 32
+
+
+def bucket_search(facts: Facts) -> float:
+    """Seconds of one search over the buckets of delta-stepping; non-negative weights."""
+    n, spread = facts.n, facts.weight_spread
+    # Beyond the second-level cache a vertex costs a few more misses, half of which are hidden.
+    vertex = 25e-9 + 15e-9 * min(1.0, n / 2**20)
+    seconds = n * vertex + facts.m * 2.6e-9
+    return seconds * (1 + min(math.log2(spread) - 5, 20)) if spread > UNEVEN else seconds
+
+
+def heap_search(facts: Facts) -> float:
+    """Seconds of one search over a lazy heap of four children per place; non-negative weights."""
+    n = facts.n
+    if facts.degree <= 1.2:  # the queue never grows on a path or a tree of paths
+        return n * 12e-9
+    return n * (25e-9 + 9e-9 * math.log2(n + 2)) + facts.m * 4e-9

@@ -1,0 +1,160 @@
+"""What the costs of variants look at: cheap statistics of a graph, measured once and cached.
+
+None costs more than a small part of a solve. How far a graph reaches is not measured by whole
+sweeps, which would cost as much as an answer, but by two sampled ones: breadth-first balls that
+stop after some thousand vertices. How fast they grow says what the rest will do. In a graph of
+dimension d (a road network has about 2) a ball of h hops has in the order of h^d vertices, so the
+whole graph is (n / ball)^(1/d) times wider; where a ball grows geometrically, d is large and the
+estimate hardly more than the hops seen.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.graph.slots import Slot
+
+if TYPE_CHECKING:
+    from nearfar.graph.graph import Graph
+
+__all__ = [
+    "Facts",
+    "degree_spread",
+    "estimated_hops",
+    "weight_spread",
+]
+
+_BALL = 2048  # vertices at which a sampled sweep stops
+_EDGES = 1 << 15  # edges at which it stops
+_LEVELS = 64  # hops at which it stops
+_ROW = 1 << 12  # edges looked at in one row
+_SAMPLE = 512
+_WEIGHT_SPREAD: Slot[float] = Slot("weight spread")
+_ESTIMATED_HOPS: Slot[float] = Slot("estimated hops")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a variant's cost may look at; statistics are measured when they are first read.
+
+    Attributes
+    ----------
+    graph : Graph
+    gain : float
+        How many times faster two workers of this machine are than one.
+    """
+
+    graph: Graph
+    gain: float = 1.5
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return self.graph.n_vertices
+
+    @property
+    def m(self) -> int:
+        """Number of edges."""
+        return self.graph.n_edges
+
+    @property
+    def degree(self) -> float:
+        """Mean number of edges per vertex."""
+        return self.graph.mean_degree
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of weights and distances."""
+        return self.graph.weight_dtype
+
+    @property
+    def negative(self) -> bool:
+        """Whether some edge has a negative weight."""
+        return self.graph.n_negative > 0
+
+    @property
+    def packed(self) -> bool:
+        """Whether an earlier search has laid out the edges as bucket searches read them."""
+        return self.graph.has_view
+
+    @property
+    def weight_spread(self) -> float:
+        """Mean over median of the weights: :func:`weight_spread`."""
+        return weight_spread(self.graph)
+
+    @property
+    def hops(self) -> float:
+        """About how many hops lead to the farthest vertex: :func:`estimated_hops`."""
+        return estimated_hops(self.graph)
+
+
+def weight_spread(graph: Graph) -> float:
+    """Mean over median of the weights, from an evenly spaced sample; 1 without weights.
+
+    Near 1 for weights drawn evenly; hundreds where a few edges are far heavier than the rest, which
+    makes a bucket width that suits all of them impossible.
+    """
+
+    def make() -> float:
+        if not (graph.is_weighted and graph.n_edges):
+            return 1.0
+        step = max(1, graph.n_edges // _SAMPLE)
+        sample = np.abs(graph.weight_sample(step).astype(np.float64))
+        middle = float(np.median(sample))
+        mean = float(sample.mean())
+        return mean / middle if middle > 0 else (math.inf if mean > 0 else 1.0)
+
+    return _WEIGHT_SPREAD.of(graph, make)
+
+
+def degree_spread(graph: Graph) -> float:
+    """Greatest out-degree over the mean; 0 without edges. O(n) once."""
+    return graph.max_degree / graph.mean_degree if graph.n_edges else 0.0
+
+
+def estimated_hops(graph: Graph) -> float:
+    """About how many hops a search from anywhere takes to its farthest vertex; cached.
+
+    The greater of two sampled sweeps, one from the vertex of largest degree and one from the vertex
+    that it saw last.
+    """
+
+    def make() -> float:
+        if not graph.n_edges:
+            return 0.0
+        first, last = _ball(graph, graph.widest_vertex)
+        again, _ = _ball(graph, last)
+        return max(first, again)
+
+    return _ESTIMATED_HOPS.of(graph, make)
+
+
+def _ball(graph: Graph, start: int) -> tuple[float, int]:
+    """Hops to the end of the graph, extrapolated from a ball, and a vertex of the ball's rim."""
+    n = graph.n_vertices
+    seen = np.zeros(n, dtype=np.bool_)
+    seen[start] = True
+    frontier = np.array([start], dtype=np.int64)
+    sizes = [1]
+    scanned = 0
+    while len(sizes) <= _LEVELS and sizes[-1] < _BALL and scanned < _EDGES:
+        near = graph.rows_of(frontier, _ROW)
+        scanned += len(near)
+        new = np.unique(near[~seen[near]]).astype(np.int64)
+        if not len(new):  # the whole reach was seen
+            return float(len(sizes) - 1), int(frontier[-1])
+        seen[new] = True
+        frontier = new
+        sizes.append(sizes[-1] + len(new))
+    last = int(frontier[-1])
+    hops, ball = len(sizes) - 1, sizes[-1]
+    half = max(hops // 2, 1)
+    if hops < 2:  # one hop saw it all: a hub; its neighbours see the rest
+        return hops + math.log(max(n / ball, 1.0)) / math.log(max(graph.mean_degree, 2.0)), last
+    # Growth between half the radius and the whole: 2^d on a d-dimensional graph.
+    dimension = max(math.log(ball / sizes[half]) / math.log(hops / half), 1.0)
+    return hops * max(n / ball, 1.0) ** (1.0 / dimension), last

@@ -1,0 +1,95 @@
+"""Where what is derived from a graph is kept with it: a transpose, copies on devices, choices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["Kept", "Slot"]
+
+T = TypeVar("T")
+
+#: What a graph holds: the values of each slot by key.
+Kept = dict["Slot[Any]", dict[Any, Any]]
+
+
+class Slot(Generic[T]):
+    """A place for one kind of thing that is derived from a graph, made once and kept with it.
+
+    A module declares its slots at the top, so that a type checker knows what lies in each and no
+    two modules can mean different things by one name. Dictionary operations are atomic in Python:
+    two threads may both make a value, and both get the one that was there first.
+
+    Parameters
+    ----------
+    name : str
+        For whoever looks at a graph in a debugger.
+
+    Examples
+    --------
+    >>> from nearfar import Graph
+    >>> from nearfar.graph.slots import Slot
+    >>> degrees_sorted: Slot[list[int]] = Slot("degrees sorted")
+    >>> graph = Graph.from_edges([0, 0], [1, 2], [4, 3])
+    >>> degrees_sorted.of(graph, lambda: sorted(graph.degrees.tolist()))
+    [0, 0, 2]
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"Slot({self.name!r})"
+
+    def of(
+        self, graph: Graph, make: Callable[[], T], key: Hashable = None, *, alone: bool = False
+    ) -> T:
+        """The graph's value, made where there is none.
+
+        Parameters
+        ----------
+        graph : Graph
+        make : callable
+            Makes the value.
+        key : hashable
+            Which of several values: of a device, of a dtype.
+        alone : bool
+            Drop the values of other keys before this one is made: memory has room for one.
+
+        Returns
+        -------
+        object
+        """
+        held: dict[Hashable, T] = graph._kept.setdefault(self, {})
+        if key not in held:
+            if alone:
+                held.clear()
+            return held.setdefault(key, make())
+        return held[key]
+
+    def get(self, graph: Graph, key: Hashable = None) -> T | None:
+        """The graph's value, or None where none has been made."""
+        held: dict[Hashable, T] = graph._kept.get(self, {})
+        return held.get(key)
+
+    def put(self, graph: Graph, value: T, key: Hashable = None) -> None:
+        """Keep a value that was made elsewhere."""
+        graph._kept.setdefault(self, {})[key] = value
+
+    def filled(self, graph: Graph, key: Hashable = None) -> bool:
+        """Whether the graph has a value, which may be None."""
+        return key in graph._kept.get(self, {})
+
+    def filled_anywhere(self, graph: Graph) -> bool:
+        """Whether the graph has a value under any key."""
+        return bool(graph._kept.get(self))
+
+    def drop(self, graph: Graph) -> None:
+        """Forget the values of all keys."""
+        graph._kept.pop(self, None)

@@ -1,0 +1,182 @@
+"""The graphs of Davidson et al. (2014), Table II, or a stand-in of the same kind for each.
+
+The paper's files are not at hand. Every stand-in is generated with seed 1 and has the paper's
+number of vertices and edges at scale ``paper``; its depth in hops is measured and shown beside
+the paper's, because not every family can have it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.lab.experiments.solving import weighted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["GRAPHS", "LARGE", "PaperGraph", "source_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class PaperGraph:
+    """One line of Table II.
+
+    Attributes
+    ----------
+    name, kind : str
+        As in the paper.
+    vertices, edges, diameter : int
+        As in the paper.
+    stand_in : str
+        What takes its place, in words.
+    make : callable
+        ``make(n)`` gives about n vertices.
+    """
+
+    name: str
+    kind: str
+    vertices: int
+    edges: int
+    diameter: int
+    stand_in: str
+    make: Callable[[int], Graph]
+
+
+def _made(name: str, **parameters: Any) -> Graph:
+    from nearfar.generators import generate
+
+    return generate(name, seed=1, **parameters)
+
+
+def _road(n: int) -> Graph:
+    return _made("road_like", vertices=n, weight="length", weight_dtype="int32")
+
+
+def _delaunay(n: int) -> Graph:
+    return weighted(_made("delaunay", vertices=n), 1, 1000, "experiments.delaunay")
+
+
+def _box(n: int) -> Graph:
+    """A box of unit cells, 17 of 100 edges missing: mean degree about 5, like msdoor."""
+    from nearfar.generators.random import Stream
+    from nearfar.graph.graph import Graph as Made
+
+    side = max(round(n ** (1 / 3)), 2)
+    number = np.arange(side**3, dtype=np.int32).reshape(side, side, side)
+    pairs = [
+        (number.take(range(side - 1), axis).ravel(), number.take(range(1, side), axis).ravel())
+        for axis in range(3)
+    ]
+    tails, heads = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    kept = Stream(1, "experiments.box").integers(1, 100, len(tails), np.int32) > 17
+    tails, heads = tails[kept], heads[kept]
+    length = Stream(1, "experiments.box.weights").integers(1, 1000, len(tails), np.int32)
+    both = np.concatenate([tails, heads]), np.concatenate([heads, tails])
+    made: Graph = Made.from_edges(*both, np.concatenate([length, length]), n_vertices=side**3)
+    return made
+
+
+def _circuit(n: int) -> Graph:
+    return _made("small_world", vertices=n, neighbours=6, rewire=0.02, low=1, high=1000)
+
+
+def _social(n: int) -> Graph:
+    return _made("preferential_attachment", vertices=n, attach=2, low=1, high=1000)
+
+
+def _rmat(n: int, edge_factor: int) -> Graph:
+    scale = max(round(float(np.log2(n))), 4)
+    return _made(
+        "kronecker",
+        scale=scale,
+        edge_factor=edge_factor,
+        symmetrize=False,
+        low=1,
+        high=1000,
+    )
+
+
+_ROAD = "generated road-like network, lengths in centimetres"
+GRAPHS: dict[str, PaperGraph] = {
+    g.name: g
+    for g in (
+        PaperGraph("road-asia", "road", 11_000_000, 25_000_000, 38_576, _ROAD, _road),
+        PaperGraph("road-cal", "road", 1_900_000, 4_600_000, 2_575, _ROAD, _road),
+        PaperGraph(
+            "delaunay",
+            "mesh",
+            1_000_000,
+            6_300_000,
+            380,
+            "Delaunay mesh of random points in the plane (the paper's own family), weights 1..1000",
+            _delaunay,
+        ),
+        PaperGraph(
+            "msdoor",
+            "mesh",
+            4_150_000,
+            20_650_000,
+            167,
+            "three-dimensional box of cells, 17% of the edges missing, weights 1..1000",
+            _box,
+        ),
+        PaperGraph(
+            "circuit",
+            "circuit",
+            3_500_000,
+            19_000_000,
+            135,
+            "ring of six neighbours, 2% of the edges rewired, weights 1..1000",
+            _circuit,
+        ),
+        PaperGraph(
+            "yahoo-social",
+            "social",
+            1_200_000,
+            4_000_000,
+            16,
+            "preferential attachment, two edges per vertex, both ways, weights 1..1000",
+            _social,
+        ),
+        PaperGraph(
+            "rmat",
+            "power law",
+            3_000_000,
+            20_000_000,
+            15,
+            "Kronecker, directed, edge factor 5, weights 1..1000",
+            lambda n: _rmat(n, 5),
+        ),
+        PaperGraph(
+            "flickr",
+            "power law",
+            820_000,
+            9_800_000,
+            12,
+            "Kronecker, directed, edge factor 9, weights 1..1000",
+            lambda n: _rmat(n, 9),
+        ),
+    )
+}
+
+
+#: Not of Table II: the size at which section V compares its throughput with two CPU libraries.
+LARGE = PaperGraph(
+    "rmat-17m",
+    "power law",
+    16_777_216,
+    90_000_000,
+    0,
+    "Kronecker, directed, edge factor 5, weights 1..1000",
+    lambda n: _rmat(n, 5),
+)
+
+
+def source_of(graph: Graph) -> int:
+    """A vertex of greatest out-degree: it reaches most of the graph in every class."""
+    return int(np.argmax(graph.degrees))

@@ -1,0 +1,44 @@
+"""Where Davidson's methods spend their time: traversal, Bucketing's reorganisation, the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nearfar.lab.experiments.kept import KernelRows, share
+
+if TYPE_CHECKING:
+    pass
+
+
+_TRAVERSE = ("gather", "traverse", "sweep_all")
+_ORGANISE = ("split", "classify", "take")
+
+
+def where_time_goes(kernels: KernelRows) -> list[str]:
+    """Traversal, reorganisation and the rest, and the work over Bellman-Ford's."""
+    rows = []
+    for r in kernels.rows:
+        counters = r["counters"]
+        base = kernels.at(r["graph"], "Bellman-Ford")["counters"]
+        line = [r["graph"], r["label"], r["seconds"] * 1e3, share(r, *_TRAVERSE)]
+        line += [share(r, *_ORGANISE), 100.0 - share(r)]
+        line.append(base["edges_relaxed"] / counters["edges_relaxed"])
+        rows.append([*line, counters["iterations"] / base["iterations"]])
+    columns = ["graph", "method", "solve, ms", "traversal, %", "split, classify, take, %"]
+    columns += ["outside these kernels, %", "work saved, times", "iterations, times"]
+    note = (
+        "Percent of the solve. Outside are launches and waits, and of Bucketing the sort and the "
+        "merge before it, which are CuPy's. The last two columns are against Bellman-Ford, as in "
+        "Table III."
+    )
+    return kernels.table("Where the time goes, and narrower buckets", columns, rows, note)
+
+
+def over_near_far(kernels: KernelRows, label: str, key: str) -> list[float]:
+    """A counter of Near-Far over that of a Bucketing, on the graphs that have both."""
+    graphs = [r["graph"] for r in kernels.rows if r["label"] == label]
+    return [
+        kernels.at(g, "Near-Far, load balanced")["counters"][key]
+        / kernels.at(g, label)["counters"][key]
+        for g in graphs
+    ]

@@ -1,0 +1,53 @@
+"""The graphs of the Johnson paper's Table 1: six of eight are in the folder of public graphs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nearfar.errors import MissingDependencyError
+from nearfar.lab.experiments.solving import weighted
+
+if TYPE_CHECKING:
+    from nearfar.graph.graph import Graph
+
+__all__ = ["GRAPHS", "MISSING", "load"]
+
+#: Name in Table 1, file, vertices and edges as the paper prints them; None where it is not at hand.
+GRAPHS: dict[str, tuple[str | None, int, int]] = {
+    "graph1": ("p2p-Gnutella08", 6_301, 20_777),
+    "graph2": ("p2p-Gnutella30", 36_682, 88_328),
+    "graph3": ("p2p-Gnutella31", 62_586, 147_892),
+    "graph4": ("loc-brightkite", 58_228, 428_156),
+    "graph5": ("soc-Epinions1", 75_879, 508_837),
+    "graph6": (None, 77_360, 905_468),
+    "graph7": (None, 265_214, 420_045),
+    "graph8": ("soc-Slashdot0902", 82_168, 948_464),
+}
+#: What the two that are missing are, by size.
+MISSING = {"graph6": "soc-Slashdot0811", "graph7": "email-EuAll"}
+
+
+def load(name: str) -> Graph:
+    """A graph of the paper with seeded weights.
+
+    Raises
+    ------
+    MissingDependencyError
+        Without the folder of public graphs; the task is then left out.
+    """
+    from nearfar.formats import read
+    from nearfar.graph.graph import Graph as Made
+    from nearfar.lab.bench.suite import data_folder
+
+    folder = data_folder()
+    path = folder / f"snap-johnson/{name}.txt.xz" if folder else None
+    if path is None or not path.is_file():
+        raise MissingDependencyError(f"{name} is not in the data folder: set NEARFAR_DATA")
+    bare = read(path)
+    if name == "loc-brightkite" and bare.n_edges < 300_000:
+        tails = bare.tails(np.int64)
+        both = np.concatenate([tails, bare.indices]), np.concatenate([bare.indices, tails])
+        bare = Made.from_edges(*both, n_vertices=bare.n_vertices)
+    return weighted(bare, 1, 100, "experiments.johnson")

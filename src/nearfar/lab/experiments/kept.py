@@ -1,0 +1,223 @@
+"""What is kept in benchmarks/results for the pages of docs/reproduction.
+
+:class:`Kept` is a run of an experiment, as ``python -m nearfar.lab.experiments.keep`` wrote it.
+:class:`KernelRows` and :class:`Counts` are what two benchmarks measured besides: times of single
+kernels, and counts that no timed method makes.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nearfar.lab import checkout
+from nearfar.lab.experiments import find
+from nearfar.lab.experiments.experiment import Done, Settings
+from nearfar.lab.experiments.render import draw, markdown_table
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+__all__ = ["Counts", "Kept", "KernelRows", "Row", "describe", "kernel_seconds", "share"]
+
+_KERNEL_TIMES = f"{checkout.RESULTS}/kernel_times.json"
+_COUNTS = f"{checkout.RESULTS}/paper_counts.json"
+Row = dict[str, Any]
+
+
+class Kept:
+    """One run of an experiment: its tasks, settings and environment.
+
+    Parameters
+    ----------
+    name, device : str
+        Experiment and device, as in the name of the file.
+    """
+
+    def __init__(self, name: str, device: str) -> None:
+        self.file = f"{checkout.RESULTS}/{name}-{device}.json"
+        document: dict[str, Any] | None = checkout.results(f"{name}-{device}.json")
+        self.name, self.device = name, device
+        self.there = document is not None
+        self.command = f"nearfar experiment {name} --device {device}"
+        self.done: list[Done] = []
+        if document is None:
+            return
+        self.settings = Settings(**document["settings"])
+        used = sorted({task["environment"] for task in document["tasks"]})
+        self.environments: list[dict[str, Any]] = [document["environments"][i] for i in used]
+        self.done = [Done(t["key"], t["what"], t["result"]) for t in document["tasks"]]
+        tables = find(name).tables(self.done, self.settings)
+        self.tables = {table.key: table.as_dict() for table in tables}
+        self.figures = {f.key for f in find(name).figures(self.done, self.settings)}
+        self.command += f" --scale {self.settings.scale}"
+
+    def images(self, folder: Path, wanted: Container[str]) -> None:
+        """Draw the figures whose ``NAME-DEVICE-KEY.png`` is wanted, from the kept results."""
+        label = f"{self.name}-{self.device}"
+        figures = find(self.name).figures(self.done, self.settings) if self.there else []
+        for figure in figures:
+            file = f"{label}-{figure.key}.png"
+            if file in wanted:
+                with tempfile.TemporaryDirectory() as made:
+                    draw(figure.as_dict(), Path(made))
+                    folder.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(Path(made) / f"{figure.key}.png", folder / file)
+
+    def figure(self, key: str, text: str) -> list[str]:
+        """A picture of the page's folder, or nothing where there is none."""
+        if not self.there or key not in self.figures:
+            return []
+        return [f"![{text}](images/{self.name}-{self.device}-{key}.png)", ""]
+
+    def table(self, key: str, level: str = "###", *, how: bool = True) -> list[str]:
+        """A table with title and caption; how to measure it; nothing where its tasks are missing.
+
+        ``how=False`` leaves out the line on its origin, which a section then says once.
+        """
+        if not self.there:
+            return [f"Not measured yet: `{self.command} -o DIR`.", ""]
+        if key not in self.tables:
+            return []
+        table = self.tables[key]
+        lines = [f"{level} {table['title']}", "", *markdown_table(table), "", table["caption"]]
+        return [*lines, "", *([self.how(), ""] if how else [])]
+
+    def how(self) -> str:
+        """One line: on what, with what, when, from where."""
+        if not self.there:
+            return f"Not measured yet: `{self.command} -o DIR`."
+        runs = dict.fromkeys(_commit(place) for place in self.environments)
+        return (
+            f"*{describe(self.environments[-1], ', and '.join(runs))}; `{self.command}`, "
+            f"{self.settings.rounds} rounds, seed {self.settings.seed}. From `{self.file}`.*"
+        )
+
+    def place(self) -> str:
+        """What a heading calls the machine: one GPU by its short name, or the CPU."""
+        if self.device != "cuda":
+            return "the CPU"
+        gpus = [place["gpu"]["name"] for place in self.environments] if self.there else []
+        short = {re.sub(r"^NVIDIA\s+", "", g).split()[0] for g in gpus}
+        return f"one {' and one '.join(sorted(short))}" if short else "one GPU"
+
+    def missing(self) -> str:
+        """A sentence on the tasks of this scale that were not measured; empty if there are none."""
+        there = {one.key for one in self.done}
+        tasks = find(self.name).tasks(self.settings)
+        left = [task.key for task in tasks if task.key not in there]
+        if not left:
+            return ""
+        names = ", ".join(f"`{key}`" for key in left)
+        return f"Not measured yet: {len(left)} of {len(tasks)} tasks ({names})."
+
+    def wrong(self) -> int:
+        """How many timed or checked answers were wrong, of methods that promise right ones."""
+        return sum(
+            int(case.get("wrong_runs", 0))
+            for one in self.done
+            for case in one.result.get("cases", {}).values()
+            if not case.get("unsafe")
+        )
+
+
+def describe(where: dict[str, Any], runs: str = "") -> str:
+    """Device, versions, date and commit of an environment."""
+    gpu = where.get("gpu")
+    device = ""
+    if gpu:
+        number = gpu.get("driver_version") or ""
+        driver = f"driver {number} (CUDA {gpu['driver']})" if number else f"CUDA {gpu['driver']}"
+        device = f"{gpu['name']}, {driver}, CuPy {gpu['cupy']}, host "
+    versions = where["versions"]
+    return (
+        f"{device}{where['cpu']}, {where['cores']} cores, Python {versions['python']}, NumPy "
+        f"{versions['numpy']}; {runs or _commit(where)}"
+    )
+
+
+def _commit(place: dict[str, Any]) -> str:
+    """Date and commit of a run."""
+    changed = " with uncommitted changes" if place["uncommitted_changes"] else ""
+    return f"{place['date'][:10]}, commit {place['commit'][:12]}{changed}"
+
+
+class KernelRows:
+    """Times of single kernels for one paper, by graph and label, and where they were measured.
+
+    Parameters
+    ----------
+    part : str
+        A key of ``PARTS`` of benchmarks/kernel_times.py.
+    """
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+        parts = (checkout.results("kernel_times.json") or {"parts": {}})["parts"]
+        self.there = part in parts
+        self.rows: list[Row] = parts[part]["rows"] if self.there else []
+        self.environment: dict[str, Any] = parts[part]["environment"] if self.there else {}
+
+    def at(self, graph: str, label: str) -> Row:
+        """The row of a method on a graph."""
+        return next(r for r in self.rows if r["graph"] == graph and r["label"] == label)
+
+    def graphs(self) -> list[str]:
+        """Graphs in the order of measurement."""
+        return list(dict.fromkeys(r["graph"] for r in self.rows))
+
+    def how(self) -> str:
+        """One line: on what, when, from where."""
+        command = f"python benchmarks/kernel_times.py --parts {self.part}"
+        if not self.there:
+            return f"Not measured yet: `{command} -o {_KERNEL_TIMES}`."
+        return f"*{describe(self.environment)}; `{command}`. From `{_KERNEL_TIMES}`.*"
+
+    def table(self, title: str, columns: list[str], rows: list[list[Any]], note: str) -> list[str]:
+        """A table with title, caption and origin; or how to measure it."""
+        if not self.there:
+            return [self.how(), ""]
+        shown = [{"name": name, "unit": "", "digits": 3} for name in columns]
+        lines = markdown_table({"columns": shown, "rows": rows})
+        return [f"### {title}", "", *lines, "", note, "", self.how(), ""]
+
+
+def kernel_seconds(row: Row, *names: str) -> float:
+    """Seconds of some kernels of a run; of all without names."""
+    chosen: Iterable[str] = names or row["kernels"]
+    return float(sum(row["kernels"][n]["seconds"] for n in chosen if n in row["kernels"]))
+
+
+def share(row: Row, *names: str) -> float:
+    """Percent of the run's own time that some kernels take."""
+    return 100.0 * kernel_seconds(row, *names) / float(row["seconds"])
+
+
+class Counts:
+    """What benchmarks/paper_counts.py counted, and where; empty where that was not measured."""
+
+    def __init__(self) -> None:
+        document: dict[str, Any] = checkout.results("paper_counts.json") or {}
+        self.parts: dict[str, dict[str, Any]] = document.get("parts", {})
+
+    def rows(self, part: str) -> list[dict[str, Any]]:
+        """Rows of a key of ``PARTS`` of benchmarks/paper_counts.py."""
+        rows: list[dict[str, Any]] = self.parts.get(part, {}).get("rows", [])
+        return rows
+
+    def table(
+        self, part: str, title: str, columns: list[str], rows: list[list[Any]], note: str
+    ) -> list[str]:
+        """A table with title, caption and origin; nothing without rows."""
+        if not rows:
+            return []
+        shown = [{"name": name, "unit": "", "digits": 3} for name in columns]
+        lines = markdown_table({"columns": shown, "rows": rows})
+        how = (
+            f"*{describe(self.parts[part]['environment'])}; "
+            f"`python benchmarks/paper_counts.py --parts {part}`. From `{_COUNTS}`.*"
+        )
+        return [f"### {title}", "", *lines, "", note, "", how, ""]

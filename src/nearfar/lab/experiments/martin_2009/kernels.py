@@ -1,0 +1,83 @@
+"""Single kernels of Martin's methods: ways to store a sum, and what staging row bounds saves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nearfar.lab.experiments.claims import spread
+from nearfar.lab.experiments.kept import KernelRows, Row, kernel_seconds
+
+if TYPE_CHECKING:
+    pass
+
+
+_ROWS = ("relax_rows", "relax_rows_no_atomics", "relax_columns")
+
+
+def relax_seconds(row: Row) -> float:
+    """Seconds of all launches of the relax kernel on a matrix."""
+    return kernel_seconds(row, *_ROWS)
+
+
+def matrices(kernels: KernelRows) -> list[str]:
+    """The relax kernel with each way to store a sum."""
+    rows = [
+        [
+            r["graph"],
+            r["label"],
+            "yes" if r["right"] else "no",
+            r["counters"]["iterations"],
+            relax_seconds(r) * 1e3 / r["counters"]["iterations"],
+            relax_seconds(r) * 1e3,
+            r["seconds"] * 1e3,
+        ]
+        for r in kernels.rows
+    ]
+    columns = ["graph", "relax stores by", "right", "iterations", "relax, ms per launch"]
+    columns += ["relax, ms in all", "solve, ms"]
+    note = (
+        "F-GPU is *atomic*, F-GPU-no-atomic is *read, then plain store*; the two others exist for "
+        "this table. U-GPU looks at columns and stores once per vertex."
+    )
+    return kernels.table("Atomics and reads in the relax step", columns, rows, note)
+
+
+_COLUMNS = ("relax_predecessors", "relax_predecessors_plus")
+
+
+def lists(kernels: KernelRows) -> list[str]:
+    """The relax kernels of U-GPU and U-GPU-PLUS; nothing where they were not measured."""
+    if not kernels.there:
+        return []
+    rows = []
+    for r in kernels.rows:
+        steps = r["counters"]["iterations"]
+        line = [r["graph"], r["label"], steps, r["counters"]["edges_relaxed"]]
+        relax = kernel_seconds(r, *_COLUMNS)
+        rows.append([*line, relax * 1e3 / steps, r["seconds"] * 1e3])
+    columns = [
+        "graph",
+        "method",
+        "iterations",
+        "edges looked at",
+        "relax, ms per launch",
+        "solve, ms",
+    ]
+    note = "PLUS stages row bounds in shared memory and reads flags through the read-only path."
+    return kernels.table("What staging saves", columns, rows, note)
+
+
+def plus(kernels: KernelRows) -> str:
+    """The relax kernel of U-GPU-PLUS over that of U-GPU, in words; empty without measurement."""
+    if not kernels.there:
+        return ""
+    ratios = [
+        kernel_seconds(kernels.at(g, "U-GPU-PLUS"), *_COLUMNS)
+        / kernel_seconds(kernels.at(g, "U-GPU"), *_COLUMNS)
+        for g in kernels.graphs()
+    ]
+    cache = kernels.environment["gpu"]["l2_cache"] / 2**20
+    return (
+        f": its relax kernel takes {spread(ratios)} of U-GPU's time. The flags, one byte per "
+        f"vertex, fit an L2 cache of {cache:.0f} MiB; the paper's board caches no global memory"
+    )

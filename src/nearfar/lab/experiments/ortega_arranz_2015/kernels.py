@@ -1,0 +1,50 @@
+"""How much of a solve the kernels of Martin's and Crauser's methods take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nearfar.lab.experiments.kept import KernelRows, Row, kernel_seconds, share
+from nearfar.lab.experiments.render import cell
+
+if TYPE_CHECKING:
+    pass
+
+
+def kernels_and_waits(kernels: KernelRows) -> list[str]:
+    """How much of a solve the kernels take."""
+    names = {"frontier_successors": "GPU Martin succ.", "crauser_successors": "GPU Crauser succ."}
+    rows = []
+    for r in kernels.rows:
+        steps = r["counters"]["iterations"]
+        line = [r["graph"], names[r["label"]], steps, r["seconds"] * 1e3]
+        rows.append([*line, r["seconds"] * 1e6 / steps, share(r)])
+    columns = ["graph", "method", "iterations", "solve, ms", "us per iteration"]
+    columns += ["of it in kernels, %"]
+    note = "The rest of an iteration is three launches and the wait for the minimum on the host."
+    return kernels.table("Kernels and waits", columns, rows, note)
+
+
+_STEPS = ("relax", "minimum", "update")
+
+
+def crauser_iteration(kernels: KernelRows) -> str:
+    """Kernels of an iteration of Martin's and Crauser's successors; empty without them."""
+    graph = next((g for g in kernels.graphs() if g.startswith("martin")), None)
+    if graph is None:
+        return ""
+    pair = [kernels.at(graph, f"{idea}_successors") for idea in ("frontier", "crauser")]
+    told = []
+    for step in _STEPS:
+        names = [[k for k in r["kernels"] if k.startswith(step)] for r in pair]
+        each = [_microseconds(r, found) for r, found in zip(pair, names, strict=True)]
+        told.append(f"{step} {cell(each[0])} and {cell(each[1])}")
+    rest = [(r["seconds"] - kernel_seconds(r)) * 1e6 / r["counters"]["iterations"] for r in pair]
+    told.append(f"launches and waits {cell(rest[0])} and {cell(rest[1])}")
+    where = f"on {int(graph.split()[-1]):,} vertices"
+    return f"an iteration of Martin's and of Crauser's successors {where} in us: {', '.join(told)}"
+
+
+def _microseconds(row: Row, names: list[str]) -> float:
+    found = sum(row["kernels"][name]["seconds"] for name in names)
+    return float(found) * 1e6 / float(row["counters"]["iterations"])

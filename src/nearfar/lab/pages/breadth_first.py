@@ -1,0 +1,78 @@
+"""Tables of breadth-first search: beside weights of 1, and of a graph past 2^31 edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nearfar.lab.checkout import results
+from nearfar.lab.pages.table import device, number, table
+
+__all__ = ["breadth_first", "two_billion_edges"]
+
+_BFS = "breadth_first_cuda.json"
+
+
+def _timed(row: dict[str, Any] | None) -> list[str]:
+    """Milliseconds and times faster of one engine, or dashes."""
+    if row is None:
+        return ["-", "-"]
+    return [number(row["median_ms"]), number(row["times_faster"])]
+
+
+def breadth_first() -> str:
+    """Breadth-first search beside near-far with weights of 1, and the steps of each search."""
+    document = results(_BFS)
+    if document is None:
+        return f"Not measured yet: `benchmarks/breadth_first_cuda.py -o benchmarks/results/{_BFS}`."
+    lines, steps = [], []
+    for result in document["results"]:
+        rows = {row["engine"]: row for row in result["rows"]}
+        own = rows["breadth-first"]
+        lines.append(
+            [
+                f"{result['graph']}, {result['levels']:,} levels",
+                number(rows["weights of 1"]["median_ms"]),
+                *_timed(own),
+                *_timed(rows.get("breadth-first, transpose True")),
+            ]
+        )
+        kinds = ", ".join(f"{kind['steps']:,} {name}" for name, kind in own["kinds"].items())
+        steps.append(f"{result['graph']}: {kinds}")
+    head = ["graph", "near-far, weights of 1", "breadth-first", "times faster"]
+    head += ["with the transpose at hand", "times faster"]
+    wrong = [r["graph"] for r in document["results"] if not all(x["right"] for x in r["rows"])]
+    verdict = f"Wrong answers on {', '.join(wrong)}." if wrong else "No answer was wrong."
+    return (
+        f"Milliseconds, median of {len(own['samples_ms'])}, every answer compared with that of the "
+        f"CPU. {verdict} {device(document)};\n`benchmarks/results/{_BFS}`.\n\n"
+        f"{table(head, lines)}\n\nSteps by default: {'; '.join(steps)}."
+    )
+
+
+def two_billion_edges() -> str:
+    """A graph whose edges need 64-bit positions: memory, times, proofs."""
+    document = results("two_billion_edges.json")
+    if document is None:
+        return "Not measured yet: `benchmarks/two_billion_edges.py -o benchmarks/results/...`."
+    lines = [
+        [
+            f"`{row['method']}`",
+            f"{row['stated_graph_bytes'] / 2**30:.2f}",
+            f"{row['held_bytes'] / 2**30:.2f}",
+            number(row["median_ms"]),
+            "yes" if row["proven"] else "no",
+        ]
+        for row in document["rows"]
+    ]
+    refusal = document["refusal"]
+    refused = (
+        f"A pool of {refusal['free'] / 2**30:.2f} GiB was refused with `OutOfMemoryError`, "
+        f"{refusal['allocated']:,} bytes allocated."
+    )
+    head = ["method", "stated beforehand, GiB", "held, GiB", "ms", "proven on the device"]
+    return (
+        f"{document['n']:,} vertices, {document['m']:,} edges:\n\n{table(head, lines)}\n\n"
+        f"{refused} Validation reads the arrays on the host and took "
+        f"{number(document['validation_s'])} s.\n{device(document)}; median of "
+        f"{len(document['rows'][0]['samples_ms'])}; `benchmarks/results/two_billion_edges.json`."
+    )

@@ -1,0 +1,35 @@
+"""How fast large graphs of every family are generated, and the memory that it takes."""
+
+from __future__ import annotations
+
+from nearfar.lab.checkout import results
+from nearfar.lab.pages.table import number, table
+
+__all__ = ["generate_speed"]
+
+
+def generate_speed() -> str:
+    """Time and memory of making a large graph of every family."""
+    document = results("generate_speed.json")
+    if document is None:
+        return "Not measured yet: `python benchmarks/generate_speed.py`."
+    rows = [
+        [
+            f"`{one['generator']}`",
+            f"{one['edges'] / 1e6:,.0f}",
+            number(one["seconds"]),
+            number(one["million_edges_per_second"]),
+            f"{one['graph_gib']:.2f}",
+            f"{one['peak_gib']:.2f}",
+        ]
+        for one in document["results"]
+    ]
+    head = ["family", "million edges", "s", "million edges/s", "graph, GiB", "peak, GiB"]
+    loads = [one["load_before"] for one in document["results"]]
+    around = document.get("environment")
+    where = f"{around['cpu']}, {around['date'][:10]}, " if around else ""
+    return (
+        f"{table(head, rows)}\n\n{document['threads']} threads, one run per family in a process "
+        f"of its own; {where}load average {min(loads):.1f} to {max(loads):.1f};\n"
+        "`benchmarks/results/generate_speed.json`."
+    )

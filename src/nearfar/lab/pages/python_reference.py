@@ -1,0 +1,282 @@
+"""The page of the Python names: signatures and docstrings as Markdown.
+
+A docstring is numpydoc; its sections become paragraphs and lists. What a section may be called is
+what numpydoc has, so a heading that is none of them fails here instead of vanishing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+from nearfar import errors
+
+__all__ = ["GROUPS", "members", "python_page", "sections"]
+
+# Heading, a sentence, and the names below `nearfar.` that stand under it.
+GROUPS: list[tuple[str, str, list[str]]] = [
+    (
+        "One source",
+        "A graph may be a `Graph`, a SciPy sparse matrix or a NetworkX graph.",
+        ["sssp", "shortest_path", "verify"],
+    ),
+    (
+        "Many sources",
+        "Answers go to an array, a file, a sparse matrix or a reduction, block by block.",
+        ["distances", "all_pairs", "solve.sinks.Reduction", "solve.files.read_rows"],
+    ),
+    (
+        "Other questions",
+        "",
+        [
+            "k_shortest_paths",
+            "find_negative_cycle",
+            "solve.negative_cycles.NegativeCycle",
+            "cpu.potentials.potentials",
+            "answer.proof.certify",
+        ],
+    ),
+    (
+        "Graphs",
+        "`nearfar.generators` also has every family as a function of its name; `nearfar generate` "
+        "in\n[Command line](command-line.md#nearfar-generate) lists their parameters. "
+        "[File formats](file-formats.md) lists\nthe formats and their options.",
+        ["Graph", "read", "write", "generate", "formats.formats", "formats.detect"],
+    ),
+    ("Answers", "", ["Paths", "answer.paths.FlatPaths"]),
+    (
+        "SciPy's functions",
+        "The same calls as in `scipy.sparse.csgraph` "
+        "([Coming from SciPy](../how-to/coming-from-scipy.md)). By\nkeyword they also take "
+        '`device` ("auto", "cpu", "cuda"), `threads` (CPU workers, None for all cores) and\n'
+        "`method_variant` (a name from [Methods](methods.md)).",
+        [
+            f"csgraph.{name}"
+            for name in (
+                *("shortest_path", "dijkstra", "bellman_ford", "johnson", "floyd_warshall"),
+                *("yen", "construct_dist_matrix", "reconstruct_path"),
+            )
+        ],
+    ),
+    (
+        "Choosing, tuning, describing",
+        "What the command line's `--explain`, `tune`, `info`, `--profile`, `sweep` and `plot` do.",
+        [
+            *("choose.ranking.explain", "choose.ranking.Explanation", "choose.ranking.Choice"),
+            *("choose.ranking.rank", "choose.ranking.best", "choose.calibrate.calibrate"),
+            *("cuda.tune.tune", "cuda.tune.TuneResult", "cuda.tune.tunable"),
+            *(
+                "measures.describe.describe",
+                "measures.describe.GraphStatistics",
+                "measures.describe.Reach",
+            ),
+            *("lab.profile.profile", "lab.profile.delta_sweep", "lab.profile.dijkstra_edges"),
+            *("lab.profile.write_profile", "lab.profile.read_profile"),
+            *("lab.profile.plot_profile", "lab.profile.plot_delta_sweep"),
+        ],
+    ),
+    (
+        "Maps, experiments and reports",
+        "",
+        [
+            *(
+                "answer.isochrone.draw_isochrones",
+                "lab.experiments.run",
+                "lab.experiments.experiments",
+            ),
+            *("lab.experiments.find", "lab.report.write_report", "lab.report.report_html"),
+        ],
+    ),
+    (
+        "The GPU",
+        "",
+        [
+            *("cuda.kernel_times.kernel_times", "cuda.kernel_times.KernelTimes"),
+            *("cuda.kernel_times.KernelTime", "cuda.device_graph.upload_bytes"),
+        ],
+    ),
+]
+ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
+PROSE = ("Notes", "Examples", "References", "See Also")
+
+
+def public(name: str) -> Any:
+    """The object that a name below ``nearfar.`` stands for."""
+    module, _, attribute = name.rpartition(".")
+    return getattr(importlib.import_module(f"nearfar.{module}" if module else "nearfar"), attribute)
+
+
+def members(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Public methods of a class in the order of its text: constructors first."""
+    for name, value in vars(cls).items():
+        plain = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+        if not name.startswith("_") and inspect.isfunction(plain):
+            yield name, plain
+
+
+def properties(cls: type) -> Iterator[str]:
+    """Public properties of a class, one line each, as a bulleted list under a heading."""
+    found = [
+        (name, inspect.getdoc(value) or "")
+        for name, value in vars(cls).items()
+        if not name.startswith("_") and isinstance(value, property | cached_property)
+    ]
+    if found:
+        yield "**Properties**"
+        yield ""
+        for name, text in found:
+            yield f"- `{name}`: {markdown(' '.join(text.split()))}"
+        yield ""
+
+
+def sections(text: str) -> dict[str, list[str]]:
+    """Lines of each section of a docstring; what comes before the first has the key ``""``.
+
+    Raises
+    ------
+    SystemExit
+        For an underlined heading that numpydoc does not have.
+    """
+    found: dict[str, list[str]] = {"": []}
+    now = ""
+    lines = text.splitlines()
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        if line and re.fullmatch(r"-{3,}", below):
+            if line not in ENTRIES + PROSE:
+                raise SystemExit(f"docstring with a section {line!r}: use numpydoc's names")
+            now = line
+            found[now] = []
+        elif not re.fullmatch(r"-{3,}", line):
+            found[now].append(line)
+    return found
+
+
+def markdown(text: str) -> str:
+    """Reference roles and double backticks as code spans."""
+    text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text)
+    return text.replace("``", "`")
+
+
+def entries(lines: list[str]) -> Iterator[str]:
+    """A definition list as a bulleted one."""
+    head, told = "", []
+    for line in [*lines, ""]:
+        if line.startswith("    "):
+            told.append(line.strip())
+        elif line:
+            if head:
+                yield item(head, told)
+            head, told = line, []
+    if head:
+        yield item(head, told)
+
+
+def item(head: str, told: list[str]) -> str:
+    """One name with its type and what is said of it."""
+    name, colon, kind = head.partition(" : ")
+    kind = f" ({markdown(kind)})" if colon else ""
+    text = markdown(" ".join(told))
+    return f"- `{name}`{kind}" + (f": {text}" if text else "")
+
+
+def described(obj: Any) -> Iterator[str]:
+    """A docstring as Markdown."""
+    for title, lines in sections(inspect.getdoc(obj) or "").items():
+        if title in ENTRIES:
+            yield f"**{title}**"
+            yield ""
+            yield from entries(lines)
+            yield ""
+        elif title == "Examples":
+            yield "```python"
+            yield from (line for line in lines if line)
+            yield "```"
+            yield ""
+        else:
+            yield markdown("\n".join(lines).strip())
+            yield ""
+
+
+def signature(name: str, obj: Any) -> Iterator[str]:
+    """The call, one parameter a line where it is long."""
+    found = inspect.signature(obj)
+    kept = [p for p in found.parameters.values() if p.name not in ("self", "cls")]
+    plain = found.replace(
+        parameters=[p.replace(annotation=p.empty) for p in kept],
+        return_annotation=inspect.Signature.empty,
+    )
+    text = f"{name}{plain}"
+    if len(text) > 96:
+        inside = ",\n    ".join(shown(plain))
+        text = f"{name}(\n    {inside},\n)"
+    # A function as default has an address in its text, which changes from run to run.
+    text = re.sub(r"<function .*? at 0x[0-9a-f]+>", "...", text)
+    yield from ("```python", text, "```", "")
+
+
+def shown(plain: inspect.Signature) -> Iterator[str]:
+    """Parameters as written, with the bare star before those that are keywords only."""
+    starred = False
+    for parameter in plain.parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            starred = True
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            starred = True
+            yield "*"
+        yield str(parameter)
+
+
+def exceptions() -> Iterator[str]:
+    """A table of what may be raised."""
+    yield "Every exception is a `nearfar.NearfarError` and lies at `nearfar.NAME`."
+    yield ""
+    yield "| exception | also a | when |"
+    yield "|---|---|---|"
+    for name in errors.__all__:
+        cls = getattr(errors, name)
+        if not inspect.isclass(cls):
+            continue
+        also = ", ".join(
+            f"`{base.__name__}`" for base in cls.__bases__ if base.__module__ != errors.__name__
+        )
+        summary = markdown((inspect.getdoc(cls) or "").split("\n\n")[0].replace("\n", " "))
+        yield f"| `{name}` | {also} | {summary} |"
+
+
+def python_page(notice: str) -> str:
+    """The page of the Python names.
+
+    Parameters
+    ----------
+    notice : str
+        The line that says that the page is generated.
+    """
+    lines = ["# Python", "", notice, ""]
+    lines += [
+        "Distances have the dtype of the weights and their unit. Options of a method are keywords",
+        "of the call; [Methods](methods.md) lists them. `nearfar.csgraph` has SciPy's functions",
+        "under SciPy's signatures ([Coming from SciPy](../how-to/coming-from-scipy.md)), and the",
+        "NetworkX backend NetworkX's ([Coming from NetworkX](../how-to/coming-from-networkx.md)).",
+    ]
+    for heading, said, names in GROUPS:
+        lines += ["", f"## {heading}", ""]
+        lines += [said, ""] if said else []
+        for name in names:
+            obj = public(name)
+            lines += [
+                f"### nearfar.{name}",
+                "",
+                *signature(f"nearfar.{name}", obj),
+                *described(obj),
+                *(properties(obj) if inspect.isclass(obj) else ()),
+            ]
+            for method, function in members(obj) if inspect.isclass(obj) else ():
+                lines += [f"#### {obj.__name__}.{method}", ""]
+                lines += [*signature(f"{obj.__name__}.{method}", function), *described(function)]
+    lines += ["", "## Errors", "", *exceptions()]
+    text = "\n".join(lines)
+    return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"

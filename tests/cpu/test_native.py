@@ -1,0 +1,71 @@
+"""The native module's boundary: typed errors, and stubs that say what the module has."""
+
+from __future__ import annotations
+
+import ast
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import _cpu
+from nearfar.errors import DistanceOverflowError, GraphFormatError
+
+
+def test_a_parser_says_the_line_in_a_field() -> None:
+    with pytest.raises(GraphFormatError, match="is not an integer") as found:
+        _cpu.parse_metis(np.frombuffer(b"% sizes\n3 x\n", dtype=np.uint8))
+    assert (found.value.path, found.value.line) == (None, 2)
+    assert str(found.value) == found.value.message
+
+
+def test_a_format_without_lines_has_none() -> None:
+    with pytest.raises(GraphFormatError, match="ends at byte") as found:
+        _cpu.parse_graph_tool(np.frombuffer(b"\x00", dtype=np.uint8))
+    assert found.value.line is None
+
+
+def test_a_bar_in_a_message_is_text() -> None:
+    with pytest.raises(GraphFormatError, match=r"'\|7\|'") as found:
+        _cpu.parse_metis(np.frombuffer(b"|7|\n", dtype=np.uint8))
+    assert found.value.line == 1
+
+
+def test_a_path_beyond_64_bits_is_an_overflow_of_ours() -> None:
+    weights = np.array([1, 2**62, 2**62 + 2**61], dtype=np.int64)
+    graph = nearfar.Graph.from_edges([0, 0, 2], [1, 2, 1], weights)
+    with pytest.raises(DistanceOverflowError, match="64 bits"):
+        nearfar.k_shortest_paths(graph, 0, 1, 2)
+
+
+def test_numbers_of_other_types_are_left_to_the_library_that_has_them() -> None:
+    weight = {"weight": Fraction(1, 3)}
+    with pytest.raises(NotImplementedError, match="Fraction"):
+        _cpu.dicts_to_csr({0: {0: weight}}, {0: 0}, "weight", False)
+
+
+def test_another_mapping_than_a_dict_is_told_apart_from_what_is_unsupported() -> None:
+    assert _cpu.dicts_to_csr({0: MappingProxyType({})}, {0: 0}, None, False) is None
+
+
+def test_the_stubs_name_what_the_module_has() -> None:
+    """They are generated with the module; a stale or missing file would leave mypy blind."""
+    stub = ast.parse((Path(nearfar.__file__).parent / "_cpu.pyi").read_text())
+    named = {node.name for node in stub.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    there = {name for name, value in vars(_cpu).items() if callable(value) and name[0] != "_"}
+    assert named == there
+    untyped = [
+        node.name
+        for node in ast.walk(stub)
+        if isinstance(node, ast.FunctionDef)
+        and (node.returns is None or any(a.arg.startswith("arg") for a in node.args.posonlyargs))
+    ]
+    assert untyped == []
+
+
+def test_a_limit_on_integers_is_whole() -> None:
+    with pytest.raises(TypeError, match="whole"):
+        _cpu.mask_above(np.zeros(1, dtype=np.int32), 1.5)

@@ -1,0 +1,287 @@
+"""What is damaged and how it is read: every format, plain and compressed, and saved rows."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import random
+import re
+import shutil
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import nearfar
+from nearfar import Graph
+from nearfar.errors import NearfarError
+from nearfar.formats import formats, native, read, write
+from nearfar.formats.movingai import read_scenarios
+from nearfar.solve.files import read_rows
+from tests.formats.test_formats_broken import samples
+from tests.fuzz.mutations import damaged
+
+__all__ = ["Target", "check_graph", "targets"]
+
+
+@dataclass
+class Target:
+    """One kind of input.
+
+    Attributes
+    ----------
+    name : str
+    seeds : list of bytes
+        Valid inputs.
+    parse : callable
+        ``(rng, data, folder)``: reads the bytes; what it raises is what a user would see.
+    pack, unpack : callables
+        Between the file and the bytes that are damaged, for content behind a checksum.
+    """
+
+    name: str
+    seeds: list[bytes]
+    parse: Callable[[random.Random, bytes, Path], None]
+    pack: Callable[[bytes], bytes] = bytes
+    unpack: Callable[[bytes], bytes] = bytes
+
+    def made(self, rng: random.Random) -> bytes:
+        """One damaged input; of content behind a checksum either side of it."""
+        whole = rng.choice(self.seeds)
+        if rng.random() < 0.8:
+            return self.pack(damaged(rng, self.unpack(whole)))
+        return damaged(rng, whole)
+
+
+def check_graph(graph: Graph) -> None:
+    """The promises that solvers rely on, and one solve."""
+    assert graph.indptr[0] == 0
+    assert graph.indptr[-1] == graph.n_edges == len(graph.indices)
+    assert (np.diff(graph.indptr) >= 0).all()
+    if graph.n_edges:
+        assert graph.indices.min() >= 0
+        assert graph.indices.max() < graph.n_vertices
+        assert np.isfinite(graph.effective_weights).all()
+    assert graph.vertex_names is None or len(graph.vertex_names) == graph.n_vertices
+    assert graph.coordinates is None or graph.coordinates.shape == (graph.n_vertices, 2)
+    if 0 < graph.n_vertices < 10_000:
+        source = 0 if graph.vertex_names is None else graph.vertex_names[0]
+        try:
+            nearfar.sssp(graph, source)
+        except NearfarError:  # a negative cycle, a sum above 64 bits, two vertices of one name
+            return
+
+
+_OPTIONS: dict[str, list[Any]] = {
+    "directed": [True, False],
+    "diagonal": [False],
+    "names": [True, False],
+    "header": [True, False],
+    "weighted": [True, False],
+    "renumber": [True, False],
+    "base": [0, 1],
+    "columns": ["0,1", "1,0,2"],
+    "skip_lines": [1, 10**9],
+    "check_counts": [False],
+    "data": ["int", "uint", "float"],
+    "weight": ["w", False],
+    "verify": [True],
+    "coordinates": [False],
+}
+
+
+def reader(name: str, suffix: str) -> Callable[[random.Random, bytes, Path], None]:
+    spec = formats()[name]
+
+    def parse(rng: random.Random, data: bytes, folder: Path) -> None:
+        path = folder / f"case{suffix}"
+        path.write_bytes(data)
+        given: dict[str, Any] = {"format": name} if rng.random() < 0.5 else {}
+        if given:
+            for option in spec.read_options():
+                values = _OPTIONS.get(option)
+                if values and rng.random() < 0.2 and (option, name) != ("weight", "osm"):
+                    given[option] = rng.choice(values)
+        native.VERIFY_BELOW = rng.choice([0, 256 << 20])
+        graph = read(path, **given)
+        check_graph(graph)
+
+    return parse
+
+
+def _reseal(header_and_arrays: bytes) -> bytes:
+    """A container whose checksums are right again, where its header can still be read."""
+    data = bytearray(header_and_arrays)
+    if len(data) < 24:
+        return bytes(data)
+    (length,) = struct.unpack_from("<I", data, 12)
+    length = min(length, len(data) - 24)
+    raw = bytes(data[24 : 24 + length])
+    try:
+        header = json.loads(raw)
+        state = hashlib.sha256()
+        for entry in header["arrays"]:
+            size = np.dtype(entry["dtype"]).itemsize * entry["length"]
+            state.update(data[entry["offset"] : entry["offset"] + size])
+        old, new = str(header["sha256"]).encode(), state.hexdigest().encode()
+        if len(old) == len(new):
+            raw = raw.replace(old, new)
+        grown, said = str(len(data)).encode(), str(header["file_size"]).encode()
+        if len(grown) == len(said):
+            raw = raw.replace(b'"file_size": ' + said, b'"file_size": ' + grown)
+    except Exception:  # whatever the damage left of it
+        pass
+    data[24 : 24 + length] = raw
+    struct.pack_into("<II", data, 12, length, zlib.crc32(raw))
+    return bytes(data)
+
+
+def _unzip(whole: bytes) -> bytes:
+    """Every member of an archive behind a line with its name and size."""
+    out = []
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        for member in archive.infolist():
+            raw = archive.read(member)
+            out.append(f"{member.filename} {len(raw)}\n".encode() + raw)
+    return b"".join(out)
+
+
+def _zip(flat: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        while flat:
+            head, _, flat = flat.partition(b"\n")
+            name, _, size = head.decode("latin-1").partition(" ")
+            count = int(size) if size.isdecimal() and len(size) < 9 else 64
+            name = re.sub(r"[^\w.]", "_", name)
+            if name and name not in archive.namelist():
+                archive.writestr(name, flat[:count])
+            flat = flat[count:]
+    return out.getvalue()
+
+
+def _scenarios(rng: random.Random, data: bytes, folder: Path) -> None:
+    path = folder / "case.scen"
+    path.write_bytes(data)
+    read_scenarios(path)
+
+
+def _coordinates(rng: random.Random, data: bytes, folder: Path) -> None:
+    (folder / "case.co").write_bytes(data)
+    (folder / "case.gr").write_text("p sp 3 1\na 1 2 5\n")
+    check_graph(read(folder / "case.gr", coordinates=folder / "case.co"))
+    (folder / "case.co").unlink()
+
+
+def _resumed(suffix: str, place: Path) -> Target:
+    """A manifest beside rows that were saved: the run resumes, starts anew or is refused."""
+    graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [4, 5, 6, 7])
+    truth = nearfar.distances(graph)
+    whole = place / f"rows{suffix}"
+    nearfar.distances(graph, out=whole, block=2)
+    manifest = whole.with_name(whole.name + ".manifest.json")
+
+    def parse(rng: random.Random, data: bytes, folder: Path) -> None:
+        mine = folder / whole.name
+        (shutil.copytree if whole.is_dir() else shutil.copy)(whole, mine)
+        (folder / manifest.name).write_bytes(data)
+        try:
+            nearfar.distances(graph, out=mine, block=2)
+            rows = read_rows(mine)[1] if suffix == ".parquet" else np.load(mine)
+            assert np.array_equal(rows, truth)
+        finally:
+            shutil.rmtree(mine) if mine.is_dir() else mine.unlink()
+
+    return Target(f"manifest{suffix}", [manifest.read_bytes()], parse)
+
+
+def _saved_rows(place: Path) -> Target:
+    whole = next((place / "rows.parquet").glob("block-*0.parquet"))
+
+    def parse(rng: random.Random, data: bytes, folder: Path) -> None:
+        (folder / "block-000000.parquet").write_bytes(data)
+        sources, rows = read_rows(folder)
+        assert len(sources) == len(rows)
+
+    return Target("rows.parquet", [whole.read_bytes()], parse)
+
+
+def targets(place: Path, only: str = "") -> list[Target]:
+    """All kinds of input whose name begins with ``only``; seeds are written to ``place``."""
+    import zstandard
+
+    found: list[Target] = []
+    for name, path in samples(place).items():
+        whole, suffix = path.read_bytes(), path.suffix
+        parse = reader(name, suffix)
+        if name == "native":
+            named = place / "named.nfg"
+            write(
+                Graph.from_edges(
+                    [0, 1],
+                    [1, 2],
+                    [0.5, 2.0],
+                    vertex_names=["a", "b", "ccc"],
+                    coordinates=np.zeros((3, 2)),
+                    attributes={"unit": "m"},
+                ),
+                named,
+            )
+            seeds = [whole, named.read_bytes()]
+            found.append(Target(name, seeds, parse, pack=_reseal))
+        elif name == "npz":
+            found.append(Target(name, [whole], parse, _zip, _unzip))
+        else:
+            found.append(Target(name, [whole, *_more(name, place)], parse))
+        if name == "table":
+            for other in (".parquet", ".arrow"):
+                file = place / f"more{other}"
+                write(read(path), file)
+                found.append(Target(f"table{other}", [file.read_bytes()], reader(name, other)))
+    text = (place / "sample-dimacs.gr").read_bytes()
+    one = zstandard.ZstdCompressor(write_checksum=True)
+    for suffix, pack, unpack in [
+        (".gz", gzip.compress, gzip.decompress),
+        (".xz", lzma.compress, lzma.decompress),
+        (".bz2", bz2.compress, bz2.decompress),
+        (".zst", one.compress, zstandard.ZstdDecompressor().decompress),
+    ]:
+        packed = pack(text)
+        found.append(Target(f"dimacs{suffix}", [packed], reader("dimacs", f".gr{suffix}")))
+        found[-1].pack, found[-1].unpack = pack, unpack
+    found.append(
+        Target("coordinates", [b"c x\np aux sp co 3\nv 1 5 -7\nv 2 0 0\nv 3 1 1\n"], _coordinates)
+    )
+    scen = b"version 1\n0\tarena.map\t4\t4\t0\t0\t1\t1\t1.41\n1\ta b.map\t4\t4\t0\t3\t1\t1\t2.5\n"
+    found.append(Target("scenarios", [scen], _scenarios))
+    found += [_resumed(suffix, place) for suffix in (".npy", ".parquet")]
+    found.append(_saved_rows(place))
+    return [target for target in found if target.name.startswith(only)]
+
+
+def _more(name: str, place: Path) -> list[bytes]:
+    """Further shapes of a text format than its sample has."""
+    return {
+        "dimacs": [b"c x\np tw 4 2\n1 2\n2 3\n", b"t title\np sp 3 2\nn 1\na 1 2 0.5\na 2 3 1e3\n"],
+        "edges": [
+            b"# Undirected graph\n# Nodes: 5 Edges: 3\n0 1\n1 2\n3 4\n",
+            b"from,to,weight\na,b,1\nb,c,2.5\n",
+            b"-5;7;1\n7;9000000000;2\n",
+        ],
+        "matrix-market": [
+            b"%%MatrixMarket matrix coordinate pattern symmetric\n% c\n3 3 2\n2 1\n3 3\n",
+            b"%%MatrixMarket matrix array real general\n2 2\n0\n1.5\n2.5\n0\n",
+            b"%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 2\n2 1 5\n3 1 -7\n",
+        ],
+        "metis": [b"3 2 001\n2 4\n1 4 3 5\n2 5\n", b"2 1 011 2\n9 9 2 1\n9 9 1 1\n"],
+        "table": [b'source;target;weight\n"a";"b";1\nb;c;2\n', b"u\tv\n1\t2\n"],
+    }.get(name, [])

@@ -1,0 +1,84 @@
+"""Errors survive a process pool, and quote no more of a token than a line can show."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import multiprocessing
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nearfar import errors
+from nearfar.csgraph.rows import NegativeCycleError as ScipyLikeNegativeCycleError
+from nearfar.errors import NearfarError, quoted
+
+#: Arguments of the classes that do not take a message alone.
+ARGUMENTS: dict[type[NearfarError], tuple[Any, ...]] = {
+    errors.GraphFormatError: ("the line ends before the weight", "roads.gr", 7),
+    errors.NegativeWeightError: (3, 2, ("bellman_ford@cpu", "johnson@cpu")),
+    errors.NegativeCycleError: ([0, 4, 2], -1.5),
+    ScipyLikeNegativeCycleError: ([0, 4, 2], -1.5),
+    errors.OutOfMemoryError: (3 << 30, 1 << 30, "use threads=1"),
+}
+CLASSES = [
+    *(c for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, NearfarError)),
+    ScipyLikeNegativeCycleError,
+]
+
+
+def made(cls: type[NearfarError]) -> NearfarError:
+    error = cls(*ARGUMENTS.get(cls, ("what is wrong",)))
+    error.add_note("seen in a worker")
+    return error
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_errors_pickle(cls: type[NearfarError], protocol: int) -> None:
+    """`pickle.loads(pickle.dumps(NegativeWeightError(0, 1)))` was a TypeError."""
+    error = made(cls)
+    for found in (pickle.loads(pickle.dumps(error, protocol)), copy.deepcopy(error)):
+        assert type(found) is cls
+        assert str(found) == str(error)
+        assert found.args == error.args
+        assert vars(found) == vars(error)
+        assert getattr(found, "msg", None) == getattr(error, "msg", None)  # ImportError's own
+
+
+def raise_one(cls: type[NearfarError]) -> None:
+    raise made(cls)
+
+
+def test_a_pool_delivers_errors() -> None:
+    """The thread that collects a pool's answers died of such an error, and the caller waited."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        for cls in (errors.NegativeWeightError, errors.NegativeCycleError):
+            with pytest.raises(cls) as found:
+                pool.apply_async(raise_one, (cls,)).get(timeout=60)
+            assert str(found.value) == str(made(cls))
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("token", "shown"),
+    [
+        ("delta", "'delta'"),
+        ("a\nb\0\x1b[2J", r"'a\nb\x00\x1b[2J'"),
+        (b"p sp", "b'p sp'"),
+        ("x" * 81, "'" + "x" * 80 + "'..."),
+        (None, "None"),
+        ([1] * 100, "[" + "1, " * 26 + "1..."),
+        (np.zeros((2, 2)), "array([[0., 0.], [0., 0.]])"),
+        pytest.param(10**5000, "a whole number of 16610 bits", id="long"),  # str() refuses
+        (Unprintable(), "<Unprintable>"),
+    ],
+)
+def test_quoted(token: object, shown: str) -> None:
+    assert quoted(token) == shown
