@@ -43,7 +43,7 @@ def data(name: str) -> Path:
 
 def snap(name: str) -> Graph:
     """A graph of the Johnson paper with seeded weights 1..100."""
-    graph = nearfar.read(data(f"snap-johnson/{name}.txt.xz"))
+    graph = nearfar.read(data(f"snap-johnson/{name}.txt.xz")).without_names()
     if name == "loc-brightkite" and graph.n_edges < 300_000:  # listed once an edge
         tails = graph.tails(np.int64)
         both = np.concatenate([tails, graph.indices]), np.concatenate([graph.indices, tails])
@@ -167,7 +167,7 @@ def cpu_results(count: int) -> dict[str, Any]:
         )
     results["dense 2,000 Floyd-Warshall with predecessors"] = rounds(contenders, 1)
 
-    roads = nearfar.read(data("dimacs9-road/USA-road-d.NY.gr.xz")).astype(np.int32)
+    roads = nearfar.read(data("dimacs9-road/USA-road-d.NY.gr.xz")).without_names().astype(np.int32)
     sources = np.random.default_rng(3).choice(roads.n_vertices, 2048, replace=False)
     out = np.empty((256, roads.n_vertices), dtype=np.int32)
     contenders = {}
@@ -237,7 +237,7 @@ def batch_entry(graph: Graph, count: int) -> dict[str, Any]:
 
 def road_entry() -> dict[str, Any]:
     """2,048 sources on New York's roads."""
-    roads = nearfar.read(data("dimacs9-road/USA-road-d.NY.gr.xz")).astype(np.int32)
+    roads = nearfar.read(data("dimacs9-road/USA-road-d.NY.gr.xz")).without_names().astype(np.int32)
     sources = np.random.default_rng(3).choice(roads.n_vertices, 2048, replace=False)
     entry = {}
     for factor in (4.0, 16.0, 64.0):

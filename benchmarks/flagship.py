@@ -61,7 +61,7 @@ def _new_york() -> Graph:
     folder = data_folder()
     if folder is None:
         raise SystemExit("set NEARFAR_DATA to the folder of real graphs")
-    return nearfar.read(folder / "dimacs9-road" / "USA-road-d.NY.gr.xz")
+    return nearfar.read(folder / "dimacs9-road" / "USA-road-d.NY.gr.xz").without_names()
 
 
 def central_source(graph: Graph) -> int:

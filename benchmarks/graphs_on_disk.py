@@ -37,7 +37,7 @@ def make(name: str) -> Graph:
     folder = data_folder()
     if folder is None:
         raise FileNotFoundError("set NEARFAR_DATA to the folder of real graphs")
-    return nearfar.read(folder / "dimacs9-road" / "USA-road-d.NY.gr.xz")
+    return nearfar.read(folder / "dimacs9-road" / "USA-road-d.NY.gr.xz").without_names()
 
 
 def load(name: str, folder: Path | None) -> Graph:

@@ -49,9 +49,9 @@ def fail(code: Exit, *args: object) -> str:
 
 @pytest.fixture
 def graph_file(tmp_path: Path) -> Path:
-    """Six vertices in DIMACS text; vertex 5 is unreachable from 0."""
-    file = tmp_path / "g.gr"
-    file.write_text("p sp 6 6\na 1 2 4\na 1 3 1\na 3 2 2\na 2 4 5\na 4 5 0\na 6 1 9\n")
+    """Edges of six vertices, numbered from 0; vertex 5 is unreachable from 0."""
+    file = tmp_path / "g.txt"
+    file.write_text("0 1 4\n0 2 1\n2 1 2\n1 3 5\n3 4 0\n5 0 9\n")
     return file
 
 
@@ -66,6 +66,6 @@ def named_file(tmp_path: Path) -> Path:
 @pytest.fixture
 def cycle_file(tmp_path: Path) -> Path:
     """Vertices 1 and 2 form a cycle of weight -1."""
-    file = tmp_path / "cycle.gr"
-    file.write_text("p sp 4 4\na 1 2 3\na 2 3 2\na 3 2 -3\na 3 4 1\n")
+    file = tmp_path / "cycle.txt"
+    file.write_text("0 1 3\n1 2 2\n2 1 -3\n2 3 1\n")
     return file

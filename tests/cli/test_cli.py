@@ -117,7 +117,7 @@ def test_tables_are_written_whole_and_prove(
         pytest.importorskip("pyarrow")
     table = tmp_path / f"d.{suffix}"
     succeed("sssp", graph_file, 0, "-o", table, *more)
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["g.gr", table.name])
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["g.txt", table.name])
     # CSV does not carry the limit.
     limit = ["--limit", "3"] if "--limit" in more and "csv" in suffix else []
     data = json.loads(succeed("verify", graph_file, table, "--json", *limit))

@@ -178,7 +178,7 @@ def test_a_failed_write_leaves_nothing(graph_file: Path, tmp_path: Path) -> None
     with pytest.raises(RuntimeError, match="stopped"):
         stop_half_way()
     assert target.read_text() == "old"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["g.gr", "out.csv"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["g.txt", "out.csv"]
 
 
 def test_plain_says_what_json_can() -> None:
@@ -214,8 +214,8 @@ def test_duration(seconds: float, text: str) -> None:
             "directed is 'no': give true or false, or none",
         ),
         (
-            ["sssp", "GRAPH", "0", "--read-option", "coordinate_scale=0"],
-            "coordinate_scale is 0: give a number greater than 0",
+            ["sssp", "GRAPH", "0", "--read-option", "skip_lines=-1"],
+            "skip_lines is -1: give 0 or more",
         ),
         (
             ["convert", "GRAPH", "x.gr", "--write-option", "comment=3"],

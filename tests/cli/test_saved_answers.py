@@ -13,12 +13,12 @@ import pytest
 
 from nearfar.cli.main import main
 
-GRAPH = "p sp 6 6\na 1 2 3\na 1 3 1\na 3 2 1\na 2 4 5\na 4 5 0\na 3 5 7\n"
+GRAPH = "# Nodes: 6 Edges: 6\n0 1 3\n0 2 1\n2 1 1\n1 3 5\n3 4 0\n2 4 7\n"
 
 
 @pytest.fixture
 def graph(tmp_path: Path) -> Path:
-    file = tmp_path / "g.gr"
+    file = tmp_path / "g.txt"
     file.write_text(GRAPH)
     return file
 

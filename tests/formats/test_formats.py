@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import nearfar
 from nearfar import Graph
-from nearfar.errors import GraphFormatError, OptionError
+from nearfar.errors import GraphFormatError, OptionError, VertexError
 from nearfar.formats import detect, formats, read, write
 from nearfar.formats.compression import COMPRESSIONS
+from tests.formats.test_formats_broken import graph_tool_bytes
 from tests.strategies import graphs
 
 PACKED = ("", *COMPRESSIONS)
@@ -133,12 +136,74 @@ def test_table_columns_and_rows_are_chosen(tmp_path: Path) -> None:
     assert graph.weights is not None
     assert graph.weights.tolist() == [9, 5]
     assert graph.weights.dtype == np.int32
-    assert not read(path).is_weighted
     with pytest.raises(GraphFormatError, match="no column 'cost'"):
         read(path, columns=("~from", "~to", "cost"))
     path.write_text("a,b\n1,2\n")
     with pytest.raises(GraphFormatError, match="pass columns="):
         read(path)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".txt"])
+@pytest.mark.parametrize("ends", ["names", "numbers"])
+def test_weights_are_never_dropped_silently(tmp_path: Path, suffix: str, ends: str) -> None:
+    """A file with the columns from, to and km was solved in hops."""
+    first, second = (["a", "b"], ["b", "c"]) if ends == "names" else ([0, 1], [1, 2])
+
+    def file(**columns: list[Any]) -> Path:
+        path = tmp_path / f"g{suffix}"
+        if suffix == ".parquet":
+            pa = pytest.importorskip("pyarrow")
+            importlib.import_module("pyarrow.parquet").write_table(pa.table(columns), path)
+            return path
+        gap = {".csv": ",", ".tsv": "\t", ".txt": " "}[suffix]
+        rows = [columns, *zip(*columns.values(), strict=True)]
+        path.write_text("".join(gap.join(map(str, row)) + "\n" for row in rows))
+        return path
+
+    path = file(**{"from": first, "to": second, "km": [3, 4]})
+    with pytest.raises(GraphFormatError, match="no column 'weight', but numbers in km") as told:
+        read(path)
+    assert "weight='km' (--weight km); weight=None counts edges" in str(told.value)
+    assert read(path, weight="km").weights.tolist() == [3, 4]
+    assert not read(path, weight=None).is_weighted
+    with pytest.raises(GraphFormatError, match=r"no column 'kms'; did you mean 'km'\?"):
+        read(path, weight="kms")
+    path = file(**{"from": first, "to": second, "weight": [3, 4], "km": [5, 6]})
+    assert read(path).weights.tolist() == [3, 4]
+    assert read(path, weight="km").weights.tolist() == [5, 6]
+    path = file(**{"from": first, "to": second, "note": ["x", "y"]})
+    if suffix != ".txt" or ends == "numbers":
+        assert not read(path).is_weighted
+    with pytest.raises(GraphFormatError, match=r"column|weight"):
+        read(path, weight="note")
+
+
+def test_weights_of_lines_without_a_header(tmp_path: Path) -> None:
+    path = tmp_path / "g.txt"
+    path.write_text("0 1 7 1999\n1 2 8 2001\n")
+    assert read(path).weights.tolist() == [7, 8]
+    assert read(path, weight=3).weights.tolist() == [1999, 2001]
+    with pytest.raises(GraphFormatError, match="no column 'km': the file has no header line"):
+        read(path, weight="km")
+    with pytest.raises(GraphFormatError, match="an edge needs 8"):
+        read(path, weight=7)
+    table = tmp_path / "g.csv"
+    table.write_text("0,1,7\n1,2,8\n")
+    assert read(table).weights.tolist() == [7, 8]
+    assert not read(table, weight=None).is_weighted
+
+
+def test_weights_of_graph_tool_properties(tmp_path: Path) -> None:
+    path = tmp_path / "g.gt"
+    for name, weighted in (("weight", True), ("km", False)):
+        path.write_bytes(graph_tool_bytes(Graph.from_edges([0], [1], directed=False), name))
+        assert read(path, weight=name).weights.tolist() == [0.5, 0.5]
+        assert not read(path, weight=None).is_weighted
+        if weighted:
+            assert read(path).is_weighted
+        else:
+            with pytest.raises(GraphFormatError, match="numbers in km"):
+                read(path)
 
 
 def test_coordinates_names_and_attributes_survive(tmp_path: Path) -> None:
@@ -166,19 +231,73 @@ def test_coordinates_names_and_attributes_survive(tmp_path: Path) -> None:
     assert read(tmp_path / "g.gr.gz", coordinates=False).coordinates is None
     plain = read(tmp_path / "g.gr.gz", coordinates=tmp_path / "g.co.gz", coordinate_scale=1.0)
     np.testing.assert_array_equal(plain.coordinates, graph.coordinates * 1e6)
+    with pytest.raises(OptionError, match="coordinate_scale is 0: give a number greater than 0"):
+        read(tmp_path / "g.gr.gz", coordinate_scale=0)
     # Of several .co files the one compressed like the graph belongs to it.
     (tmp_path / "g.co").write_text("p aux sp co 9\n")
     assert read(tmp_path / "g.gr.gz").coordinates is not None
+
+
+NUMBERED_FROM_1 = {
+    "g.gr": "p sp 4 3\na 1 2 5\na 2 3 7\na 4 1 1\n",
+    "g.sp": "t x\np sp 4 3\nn 1\na 1 2 5\na 2 3 7\na 4 1 1\n",
+    "g.mtx": "%%MatrixMarket matrix coordinate integer general\n4 4 3\n1 2 5\n2 3 7\n4 1 1\n",
+    "g.graph": "4 3 1\n2 5 4 1\n1 5 3 7\n2 7\n1 1\n",
+    "g.jlg": "4,3,d,Graphs\n1,2\n2,3\n4,1\n",
+}
+
+
+@pytest.mark.parametrize("name", NUMBERED_FROM_1)
+def test_numbers_of_the_file_are_names(name: str, tmp_path: Path) -> None:
+    """`nearfar sssp t.gr 1` began at the file's vertex 2."""
+    path = tmp_path / name
+    path.write_text(NUMBERED_FROM_1[name])
+    graph = read(path)
+    assert graph.vertex_names == range(1, 5)
+    paths = nearfar.sssp(graph, 1)
+    assert paths.distance_to(3) == (2 if name == "g.jlg" else 12)
+    assert paths.path_to(3) == [1, 2, 3]
+    with pytest.raises(VertexError, match="source 0 is outside the graph: give 1 to 4"):
+        nearfar.sssp(graph, 0)
+    assert nearfar.distances(graph, [1, 2], targets=[3]).shape == (2, 1)
+    for again in ("b.gr", "b.mtx", "b.txt", "b.csv", "b.nfg"):
+        write(graph, tmp_path / again)
+        back = read(tmp_path / again)
+        assert nearfar.sssp(back, 1).path_to(3) == [1, 2, 3]
+        if again != "b.csv":  # where 0 to 4 are the ids
+            assert back.vertex_names == range(1, 5)
+            assert back.n_vertices == 4
+    if name.endswith(".gr"):
+        assert (tmp_path / "b.gr").read_text() == NUMBERED_FROM_1[name]
+        lines = (tmp_path / "b.txt").read_text().splitlines()
+        assert lines[2] == "# Ids from 1"
+        assert lines[4:] == ["1\t2\t5", "2\t3\t7", "4\t1\t1"]
+    if name.endswith(".sp"):
+        write(graph, tmp_path / "b.sp")
+        assert "n 1\n" in (tmp_path / "b.sp").read_text()
+
+
+def test_other_numbers_are_kept(tmp_path: Path) -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], [3, 4], n_vertices=4, vertex_names=range(100, 104))
+    write(graph, tmp_path / "g.txt")
+    write(graph, tmp_path / "g.nfg")
+    for name in ("g.txt", "g.nfg"):
+        found = read(tmp_path / name)
+        assert found.vertex_names == range(100, 104)
+        assert nearfar.sssp(found, 100).path_to(102) == [100, 101, 102]
+    (tmp_path / "g.txt").write_text("# Ids from 7\n3 4\n")
+    with pytest.raises(GraphFormatError, match="vertex id 3 is below base=7"):
+        read(tmp_path / "g.txt")
 
 
 def test_splib_source_and_title(tmp_path: Path) -> None:
     path = tmp_path / "g.sp"
     path.write_text("c x\nt a title \r\np sp 3 2\nn 2\na 1 2 -7\r\n\na  2 3\t5\n")
     graph = read(path)
-    assert graph.attributes["source"] == 1
+    assert graph.attributes["source"] == 2
     assert graph.attributes["title"] == "a title"
     write(graph, tmp_path / "again.sp")
-    assert read(tmp_path / "again.sp").attributes["source"] == 1
+    assert read(tmp_path / "again.sp").attributes["source"] == 2
 
 
 def test_pace_topology_is_undirected(tmp_path: Path) -> None:
@@ -216,7 +335,9 @@ class TestEdgeLists:
 
     @pytest.mark.parametrize("header", ["u,v,weight\n", "source,target,1\n"])
     def test_header_is_seen(self, tmp_path: Path, header: str) -> None:
-        assert self.read(tmp_path, header + "0,1,2\n1,2,3\n").n_edges == 2
+        name = header.strip().split(",")[2]
+        graph = self.read(tmp_path, header + "0,1,2\n1,2,3\n", weight=name)
+        assert (graph.n_edges, graph.max_weight) == (2, 3)
 
     def test_weights_widen_when_needed(self, tmp_path: Path) -> None:
         assert self.read(tmp_path, f"0 1 {2**40}\n").weight_dtype == np.int64
@@ -268,8 +389,11 @@ class TestEdgeLists:
         text = "9 0 1 0.5\n8 1 2 0.25\n"
         graph = self.read(tmp_path, text, columns=(1, 2, 3))
         assert canonical(graph)[2].tolist() == [0.5, 0.25]
-        assert not self.read(tmp_path, text, columns=(1, 2)).is_weighted
-        assert not self.read(tmp_path, "0 1 9\n", weighted=False).is_weighted
+        assert not self.read(tmp_path, text, columns=(1, 2), weight=None).is_weighted
+        assert self.read(tmp_path, text, columns=(1, 2), weight=0).max_weight == 9
+        with pytest.raises(GraphFormatError, match="numbers in 0, 3: choose with weight='0'"):
+            self.read(tmp_path, text, columns=(1, 2))
+        assert not self.read(tmp_path, "0 1 9\n", weight=None).is_weighted
         assert self.read(tmp_path, "3 2\n0 1\n1 2\n", skip_lines=1).n_edges == 2
         with pytest.raises(OptionError, match="columns"):
             self.read(tmp_path, text, columns=(1, 1))

@@ -384,7 +384,7 @@ def samples(tmp_path: Path) -> dict[str, Path]:
             rows = ("".join(rng.choice(list("...@T"), 12)) for _ in range(9))
             path.write_text("type octile\nheight 9\nwidth 12\nmap\n" + "\n".join(rows) + "\n")
         elif name == "graph-tool":
-            path.write_bytes(_graph_tool(undirected))
+            path.write_bytes(graph_tool_bytes(undirected))
         elif name == "osm":
             path.with_suffix(".osm").write_text(_OSM)
             path = path.with_suffix(".osm")
@@ -410,7 +410,7 @@ _OSM = """<?xml version='1.0' encoding='UTF-8'?>
 """
 
 
-def _graph_tool(graph: Graph) -> bytes:
+def graph_tool_bytes(graph: Graph, weight: str = "weight") -> bytes:
     out = [b"\xe2\x9b\xbe gt", bytes([1, 0]), struct.pack("<Q", 4), b"test", bytes([0])]
     out.append(struct.pack("<Q", graph.n_vertices))
     for u in range(graph.n_vertices):
@@ -419,8 +419,16 @@ def _graph_tool(graph: Graph) -> bytes:
         out += [struct.pack("<Q", len(row)), row.astype(np.uint8).tobytes()]
     k = graph.n_edges // 2
     values = np.arange(k, dtype="<f8") + 0.5
-    out += [struct.pack("<Q", 2), bytes([2]), struct.pack("<Q", 1), b"w", bytes([4])]
-    out += [values.tobytes(), bytes([1]), struct.pack("<Q", 3), b"pos", bytes([11])]
+    out += [struct.pack("<Q", 2), bytes([2]), struct.pack("<Q", len(weight))]
+    out += [
+        weight.encode(),
+        bytes([4]),
+        values.tobytes(),
+        bytes([1]),
+        struct.pack("<Q", 3),
+        b"pos",
+        bytes([11]),
+    ]
     out += [struct.pack("<Qdd", 2, v, -v) for v in range(graph.n_vertices)]
     return b"".join(out)
 

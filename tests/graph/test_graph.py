@@ -44,14 +44,67 @@ def test_transpose_twice_is_the_same_graph(name: str) -> None:
     np.testing.assert_array_equal(back, g.to_scipy().toarray())
 
 
-def test_csr_from_scipy_shares_memory() -> None:
+def test_arrays_changed_afterwards_do_not_reach_the_graph() -> None:
+    """An index out of range ended in SIGSEGV, because the graph shared the caller's arrays."""
+    indptr, indices = np.array([0, 1, 2, 2], np.int32), np.array([1, 2], np.int32)
+    weights, xy, names = np.array([3.0, 4.0]), np.zeros((3, 2)), np.array([7, 8, 9])
+    matrix = sp.csr_array((weights, indices, indptr), shape=(3, 3))
+    graphs = [
+        Graph(indptr, indices, weights, vertex_names=names, coordinates=xy),
+        Graph.from_csr(indptr[:], indices, weights),
+        Graph.from_csr(indptr.view(), indices, weights),
+        Graph.from_scipy(matrix),
+    ]
+    locked = indices.view()
+    locked.flags.writeable = False  # but not its owner
+    graphs.append(Graph.from_csr(indptr, locked, weights))
+    graphs.append(Graph.from_csr(memoryview(indptr), memoryview(indices), memoryview(weights)))
+    before = nearfar.sssp(graphs[1], 0)
+    indices[:], weights[:], indptr[:] = 10**9, -5, 10**9
+    xy[:], names[:] = 1, 0
+    for graph in graphs:
+        start = graph.name_of(0)
+        paths = nearfar.sssp(graph, start, predecessors=True)
+        assert paths.distances.tolist() == [0, 3, 7]
+        assert paths.predecessors.tolist() == [-1, 0, 1]
+        assert graph.min_weight == 3
+    assert before.predecessors.tolist() == [-1, 0, 1]
+    assert graphs[0].name_of(2) == 9
+    assert not graphs[0].coordinates.any()
+    assert indices.flags.writeable
+
+
+def test_arrays_are_shared_where_their_owner_gives_them_up() -> None:
     m = sp.random(50, 50, 0.1, format="csr", dtype=np.float64, rng=1)
-    g = Graph.from_scipy(m)
+    g = Graph.from_scipy(m, copy=False)
     assert np.shares_memory(g.indices, m.indices)
     assert np.shares_memory(g.weights, m.data)
     assert m.data.flags.writeable
     with pytest.raises(ValueError, match="read-only"):
         g.weights[0] = 1
+    own = Graph.from_scipy(m)
+    again = Graph.from_csr(own.indptr, own.indices, own.weights * 2)
+    assert again.indices is not m.indices
+    assert np.shares_memory(own.indices, again.indices)
+    constant = np.frombuffer(np.arange(3, dtype=np.int32).tobytes(), np.int32)
+    assert np.shares_memory(Graph.from_csr(constant, [0, 1]).indptr, constant)
+
+
+def test_parallel_edges_reach_scipy_by_their_minimum() -> None:
+    """SciPy adds up what stands twice in a matrix."""
+    g = Graph.from_edges([0, 0, 1, 0, 2], [1, 1, 2, 1, 0], [7, 2, 3, 5, 0])
+    matrix = g.to_scipy()
+    assert matrix.nnz == 3
+    theirs = sp.csgraph.dijkstra(matrix)
+    np.testing.assert_array_equal(theirs, nearfar.distances(g.astype(np.float64)))
+    np.testing.assert_array_equal(matrix.toarray(), [[0, 2, 0], [0, 0, 3], [0, 0, 0]])
+    rng = np.random.default_rng(3)
+    ends = rng.integers(0, 20, (2, 300))
+    g = Graph.from_edges(*ends, rng.random(300), n_vertices=21)
+    theirs = sp.csgraph.dijkstra(g.to_scipy())
+    np.testing.assert_array_equal(theirs, nearfar.distances(g))
+    plain = Graph.from_edges([0, 1, 0], [2, 0, 1], [1, 2, 3])
+    assert np.shares_memory(plain.to_scipy().data, plain.weights)
 
 
 def test_scipy_duplicates_stay_parallel_edges_and_zeros_stay_edges() -> None:
@@ -81,8 +134,80 @@ def test_tables(make) -> None:
     assert g.weights.tolist() == [1.5, 2.0]
     plain = Graph.from_dataframe(make({"source": [0, 1], "target": [1, 2]}))
     assert plain.vertex_names is None
-    with pytest.raises(GraphError, match="no column 'w': the table has source, target"):
+    with pytest.raises(GraphError, match="no column 'w'; weight=None counts edges"):
         Graph.from_dataframe(make({"source": [0], "target": [1]}), weight="w")
+    with pytest.raises(GraphError, match="no column 'from': the table has source, target"):
+        Graph.from_dataframe(make({"source": [0], "target": [1]}), "from")
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_no_column_of_numbers_is_dropped_silently(make) -> None:
+    """A column called weight was ignored, and so was any other."""
+    ends = {"source": ["x", "y"], "target": ["y", "z"]}
+    assert Graph.from_dataframe(make({**ends, "weight": [1, 2]})).weights.tolist() == [1, 2]
+    table = make({**ends, "km": [1.5, 2.0], "note": ["p", "q"]})
+    with pytest.raises(GraphError, match="numbers in km: choose with weight='km'"):
+        Graph.from_dataframe(table)
+    with pytest.raises(GraphError, match=r"no column 'kms'; did you mean 'km'\?"):
+        Graph.from_dataframe(table, weight="kms")
+    assert not Graph.from_dataframe(table, weight=None).is_weighted
+    assert not Graph.from_dataframe(make({**ends, "note": ["p", "q"]})).is_weighted
+
+
+def test_no_attribute_of_numbers_is_dropped_silently() -> None:
+    """A NetworkX graph whose edges carry `length` was solved in hops."""
+    h = nx.Graph()
+    h.add_edge("a", "b", length=3.5, kind="road")
+    h.add_edge("b", "c", length=1.5, kind="path")
+    with pytest.raises(GraphError, match="numbers in length: choose with weight='length'"):
+        Graph.from_networkx(h)
+    with pytest.raises(GraphError, match=r"no edge attribute 'lenght'; did you mean 'length'\?"):
+        Graph.from_networkx(h, weight="lenght")
+    assert not Graph.from_networkx(h, weight=None).is_weighted
+    g = Graph.from_any(h, weight="length")
+    assert nearfar.sssp(g, "a").distance_to("c") == 5
+    with pytest.raises(GraphError, match="edge attribute 'kind' is not a number everywhere"):
+        Graph.from_networkx(h, weight="kind")
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+def test_a_function_as_weight(kind) -> None:
+    """It gave an unweighted graph."""
+    h = kind()
+    for u, v, metres, speed in (("a", "b", 100, 10), ("b", "c", 60, 20), ("a", "c", 900, 10)):
+        h.add_edge(u, v, metres=metres, speed=speed)
+
+    def seconds(u, v, data):
+        if h.is_multigraph():
+            data = min(data.values(), key=lambda one: one["metres"])
+        return None if data["metres"] > 500 else data["metres"] / data["speed"]
+
+    g = Graph.from_networkx(h, weight=seconds)
+    assert g.directed == h.is_directed()
+    want = nx.single_source_dijkstra_path_length(h, "a", weight=seconds)
+    paths = nearfar.sssp(g, "a")
+    assert {v: paths.distance_to(v) for v in h} == want == {"a": 0, "b": 10, "c": 13}
+    uphill = Graph.from_networkx(h, weight=lambda u, v, data: 1 + (u > v))
+    want = nx.single_source_dijkstra_path_length(h, "c", weight=lambda u, v, _: 1 + (u > v))
+    paths = nearfar.sssp(uphill, "c")
+    assert uphill.directed
+    assert {v: paths.distance_to(v) for v in want} == want
+    with pytest.raises(GraphError, match="the weight function is not a number everywhere"):
+        Graph.from_networkx(h, weight=lambda u, v, data: "far")
+
+
+def test_weights_of_anything_that_is_accepted() -> None:
+    g = Graph.from_edges([0, 1], [1, 2], [3, 4])
+    assert Graph.from_any(g) is g
+    assert not Graph.from_any(g, weight=None).is_weighted
+    matrix = g.to_scipy()
+    assert Graph.from_any(matrix).weights.tolist() == [3, 4]
+    assert not Graph.from_any(matrix, weight=None).is_weighted
+    for one in (g, matrix):
+        with pytest.raises(GraphError, match="has one weight per edge"):
+            Graph.from_any(one, weight="length")
+    with pytest.raises(GraphError, match="list is not a graph"):
+        Graph.from_any([[0, 1]])
 
 
 def test_a_gap_in_a_table_is_named() -> None:

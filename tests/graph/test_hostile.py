@@ -15,6 +15,7 @@ import pytest
 import nearfar
 from nearfar import Graph, NegativeWeightError
 from nearfar.errors import DistanceOverflowError, GraphError, OptionError, VertexError
+from nearfar.graph import build
 from nearfar.graph.build import default_threads
 from nearfar.solve.request import check_threads
 from tests import oracle
@@ -216,6 +217,29 @@ def test_ids_with_great_gaps_are_refused_before_memory_is_taken(largest: int) ->
         Graph.from_edges(ends, [0])
     with pytest.raises(nearfar.errors.OutOfMemoryError, match="without gaps"):
         Graph.from_edges([0], [1], n_vertices=largest)
+
+
+@pytest.mark.parametrize(("missing", "refused"), [(1, True), (0, False)])
+def test_what_construction_takes_is_counted(
+    missing: int, refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Graph.from_edges([2**31], [1], [1]) passed the check and was killed."""
+    asked: list[int] = []
+    monkeypatch.setattr(build, "free_memory", lambda: 32 * 2**30)
+    with pytest.raises(nearfar.errors.OutOfMemoryError, match="without gaps") as found:
+        Graph.from_edges([2**31], [1], [1])
+    assert found.value.needed == (2 * (2**31 + 1) + 1 + 1) * 8 + 8
+    # A small one in full: row starts, places, targets, converted ends, weights.
+    needed = (2 * 1001 + 1 + 3 + 6) * 4 + 3 * 8
+    monkeypatch.setattr(build, "_MANY", 0)
+    monkeypatch.setattr(build, "free_memory", lambda: asked.append(1) or needed - missing)
+    edges = np.array([0, 1, 1000]), np.array([1, 2, 0]), np.ones(3)
+    if refused:
+        with pytest.raises(nearfar.errors.OutOfMemoryError):
+            Graph.from_edges(*edges)
+    else:
+        assert Graph.from_edges(*edges).n_vertices == 1001
+    assert asked
 
 
 def test_a_thousand_workers_do_not_hang() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -92,3 +94,81 @@ def test_arguments_of_the_wrong_kind(given, said: str) -> None:
         nearfar.distances(line(), **given)
     with pytest.raises(OptionError, match="method is 3"):
         nearfar.sssp(line(), 0, method=3)  # type: ignore[arg-type]
+
+
+NAMES = [None, range(4), range(1, 5), range(-2, 2), [9, 7, 8, 5], ["a", "b", "c", "d"]]
+
+
+@pytest.mark.parametrize("names", NAMES)
+def test_names_in_names_out(names) -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [4, 3, 2], vertex_names=names)
+    told = list(range(4)) if names is None else list(names)
+    assert [graph.name_of(i) for i in range(4)] == told
+    assert [graph.index_of(name) for name in told] == [0, 1, 2, 3]
+    for several in (told, tuple(told), np.array(told), iter(told)):
+        if not hasattr(several, "__next__"):
+            assert graph.index_of(several).tolist() == [0, 1, 2, 3]
+            assert graph.index_of(several).dtype == np.int64
+    assert sorted(graph.index_of(set(told)).tolist()) == [0, 1, 2, 3]
+    assert graph.index_of([]).tolist() == []
+    assert graph.name_of([3, 0]).tolist() == [told[3], told[0]]
+    assert graph.name_of(np.array([[1], [2]])).tolist() == [[told[1]], [told[2]]]
+    paths = nearfar.sssp(graph, told[0], targets=told)
+    assert paths.path_to(told[3]) == told
+    again = pickle.loads(pickle.dumps(graph))
+    assert again.index_of(told).tolist() == [0, 1, 2, 3]
+    plain = graph.without_names()
+    assert plain.vertex_names is None
+    assert plain is graph.without_names() is plain.without_names()
+    assert nearfar.sssp(plain, 0).distances.tolist() == paths.distances.tolist()
+    assert graph.transpose().name_of(2) == graph.astype(np.float64).name_of(2) == told[2]
+    for wrong in ([told[0], "?"], [told[0], 99], ["99"], [None], [[told[0]]], [99.5]):
+        with pytest.raises(VertexError):
+            graph.index_of(wrong)
+    for call in (
+        lambda: graph.index_of(np.array([[told[0]]])),
+        lambda: graph.index_of(told, "source"),
+        lambda: nearfar.sssp(graph, told),
+        lambda: nearfar.sssp(graph, (told[0],)),
+    ):
+        with pytest.raises(VertexError):
+            call()
+
+
+def test_consecutive_names_take_no_memory() -> None:
+    names = range(1, 2**16 + 1)
+    graph = Graph.from_edges([0], [2**16 - 1], vertex_names=names)
+    assert graph.vertex_names is names
+    assert graph.index_of(np.array([1, 2**16], dtype=np.uint32)).tolist() == [
+        0,
+        2**16 - 1,
+    ]
+    assert "_index_by_name" not in graph.__dict__
+    assert pickle.loads(pickle.dumps(graph)).vertex_names == names
+    for bad in (0, 2**16 + 1, [1, 0], np.array([2**16 + 1]), np.array([2**63], dtype=np.uint64)):
+        with pytest.raises(VertexError, match="give 1 to 65536"):
+            graph.index_of(bad)
+    with pytest.raises(GraphError, match="vertex_names has length 3: give 2 names"):
+        Graph.from_edges([0], [1], vertex_names=range(3))
+    by_twos = Graph.from_edges([0], [1], vertex_names=range(0, 4, 2))
+    assert by_twos.name_of(1) == 2
+
+
+def test_a_tuple_that_is_a_name_is_one_vertex() -> None:
+    grid = Graph.from_networkx(nx.grid_2d_graph(2, 2))
+    corner = grid.index_of((1, 1))
+    assert grid.name_of(corner) == (1, 1)
+    assert grid.index_of(((0, 0), (1, 1))).tolist() == [grid.index_of((0, 0)), corner]
+    with pytest.raises(VertexError):
+        grid.index_of((5, 5))
+    with pytest.raises(VertexError):
+        grid.index_of(([0], 1))
+
+
+def test_matrix_functions_count_places() -> None:
+    """SciPy's indices are rows of the matrix, whatever the vertices are called."""
+    import nearfar.csgraph
+
+    graph = Graph.from_edges([0, 1], [1, 2], [4.0, 3.0], vertex_names=range(1, 4))
+    assert nearfar.csgraph.dijkstra(graph, indices=0).tolist() == [0, 4, 7]
+    assert nearfar.distances(graph, pairs=[(1, 3), (2, 3)]).tolist() == [7, 3]

@@ -70,7 +70,9 @@ def check_all(graph: Graph, prepared: Prepared) -> None:
     rows = nearfar.all_pairs(prepared, method="elimination_tree_rows@cpu", threads=2)
     np.testing.assert_array_equal(rows, want)
     targets = np.arange(n)[:: max(1, n // 3)]
-    table = nearfar.distances(prepared, None, targets, method="elimination_tree_rows@cpu", threads=1)
+    table = nearfar.distances(
+        prepared, None, targets, method="elimination_tree_rows@cpu", threads=1
+    )
     np.testing.assert_array_equal(table, want[:, targets])
     for source in {0, n // 2}:
         paths = nearfar.sssp(prepared, source, method="elimination_tree@cpu", predecessors=True)
@@ -209,7 +211,9 @@ def test_sums_beyond_32_bits_come_back_in_64() -> None:
     rows = nearfar.distances(prepared, [0], method="elimination_tree_rows")
     assert rows.dtype == np.int64
     assert rows[0, n - 1] == (n - 1) * 2**30
-    assert nearfar.sssp(prepared, 0, method="elimination_tree").distance_to(n - 1) == (n - 1) * 2**30
+    assert (
+        nearfar.sssp(prepared, 0, method="elimination_tree").distance_to(n - 1) == (n - 1) * 2**30
+    )
 
 
 def test_sums_beyond_64_bits_are_refused() -> None:
@@ -278,7 +282,9 @@ def test_update_recomputes_little_and_refuses_nonsense() -> None:
     assert prepared.weights[5] == graph.weights[5]
     assert 0 < changed.n_updated < 200
     want = nearfar.sssp(Graph(graph.indptr, graph.indices, changed.weights), 7).distances
-    np.testing.assert_array_equal(nearfar.sssp(changed, 7, method="elimination_tree").distances, want)
+    np.testing.assert_array_equal(
+        nearfar.sssp(changed, 7, method="elimination_tree").distances, want
+    )
     with pytest.raises(nearfar.GraphError, match="edge 99999 does not exist"):
         prepared.update([99999], [1])
     with pytest.raises(nearfar.GraphError, match="do not fit int32"):

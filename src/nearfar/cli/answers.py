@@ -131,14 +131,13 @@ def save_answer(
 
 
 def _names(graph: Graph, first: int, last: int) -> NDArray[Any]:
-    if graph.vertex_names is None:
-        return np.arange(first, last)
-    return graph.vertex_names[first:last]
+    return graph.name_of(np.arange(first, last))
 
 
 def _named(graph: Graph, indices: NDArray[Any]) -> NDArray[Any]:
     """External names of vertex indices; callers mask the entries below 0."""
-    return indices if graph.vertex_names is None else graph.vertex_names[np.maximum(indices, 0)]
+    names: NDArray[Any] = graph.name_of(np.maximum(indices, 0))
+    return names
 
 
 def _texts(values: NDArray[Any]) -> list[str]:

@@ -7,6 +7,8 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from nearfar.cli.console import Progress
 from nearfar.errors import OptionError, VertexError, listed, quoted
 
@@ -17,12 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add_graph",
+    "add_reader_options",
     "add_solver",
     "at_least_one",
     "at_least_zero",
     "number",
     "read_graph",
     "read_vertex",
+    "reader_options",
     "solver_options",
     "value_of",
     "vertex_list",
@@ -46,6 +50,16 @@ def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         metavar="NAME",
         help="its format, where name and content do not tell; `nearfar convert --list` shows all",
     )
+    add_reader_options(parser)
+
+
+def add_reader_options(parser: argparse.ArgumentParser) -> None:
+    """Add how to read a graph."""
+    parser.add_argument(
+        "--weight",
+        metavar="NAME",
+        help="column or attribute of the weights, 'none' to count edges (default: weight)",
+    )
     parser.add_argument(
         "--read-option",
         metavar="KEY=VALUE",
@@ -53,6 +67,14 @@ def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         default=[],
         help="option of the reader, such as directed=false (repeatable)",
     )
+
+
+def reader_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Keywords of :func:`nearfar.read` from the arguments of :func:`add_reader_options`."""
+    options = key_values(args.read_option, "--read-option")
+    if args.weight is not None:
+        options["weight"] = value_of(args.weight)
+    return options
 
 
 def add_solver(parser: argparse.ArgumentParser) -> None:
@@ -163,7 +185,7 @@ def read_graph(args: argparse.Namespace) -> tuple[Graph, float]:
     from nearfar.formats import read
 
     began = time.perf_counter()
-    options = key_values(args.read_option, "--read-option")
+    options = reader_options(args)
     with Progress(f"reading {args.graph}", enabled=not args.quiet) as progress:
         graph = read(args.graph, format=args.format, progress=progress.stage, **options)
     return graph, time.perf_counter() - began
@@ -192,16 +214,17 @@ def read_vertex(graph: Graph, text: str, what: str = "vertex") -> Any:
     try:
         candidates.append(int(text))
     except ValueError:
-        if graph.vertex_names is None:
-            last = graph.n_vertices - 1
+        numbers = graph.vertex_numbers
+        if numbers is not None:
             raise VertexError(
-                f"{what} {quoted(text)} is not a vertex: the vertices are numbered 0 to {last}"
-                if last >= 0
+                f"{what} {quoted(text)} is not a vertex: the vertices are numbered "
+                f"{numbers.start} to {numbers.stop - 1}"
+                if numbers
                 else f"{what} {quoted(text)} is not a vertex: the graph is empty"
             ) from None
         with contextlib.suppress(ValueError):
             candidates.append(float(text))
-    if graph.vertex_names is None:
+    if graph.vertex_numbers is not None:
         graph.index_of(candidates[-1], what)
         return candidates[-1]
     for name in candidates:
@@ -212,11 +235,10 @@ def read_vertex(graph: Graph, text: str, what: str = "vertex") -> Any:
         except VertexError:
             continue
         return name
-    names = graph.vertex_names
-    shown = listed(names[:3].tolist())
+    shown = listed(graph.name_of(np.arange(min(3, graph.n_vertices))).tolist())
     raise VertexError(
-        f"{what} {quoted(text)} is not a vertex of this graph; its {len(names):,} vertices are "
-        f"named like: {shown}"
+        f"{what} {quoted(text)} is not a vertex of this graph; its {graph.n_vertices:,} vertices "
+        f"are named like: {shown}"
     )
 
 

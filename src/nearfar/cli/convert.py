@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import key_values, write_graph
+from nearfar.cli.arguments import add_reader_options, reader_options, write_graph
 from nearfar.cli.console import Exit, Progress, duration, emit, rows
 from nearfar.errors import OptionError
 
@@ -39,13 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=["int32", "int64", "float32", "float64"],
         help="dtype of the weights; fails where one does not fit, but rounds floats to float32",
     )
-    parser.add_argument(
-        "--read-option",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="option of the reader (repeatable)",
-    )
+    add_reader_options(parser)
     parser.add_argument(
         "--write-option",
         metavar="KEY=VALUE",
@@ -72,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
             format=args.from_format,
             dtype=args.dtype,
             progress=progress.stage,
-            **key_values(args.read_option, "--read-option"),
+            **reader_options(args),
         )
     read_seconds = time.perf_counter() - began
     write_seconds = write_graph(args, graph, args.to_format)

@@ -30,7 +30,7 @@ HELP = "draw a map of travel times"
 EXAMPLES = """\
 nearfar map town.osm.pbf 25291537 -o town.png
 nearfar map town.osm.pbf 25291537 --read-option mode=walk --title "On foot" -o town.svg
-nearfar map roads.gr.gz 0 --limit 60000 -o near.pdf"""
+nearfar map roads.gr.gz 1 --limit 60000 -o near.pdf"""
 
 _SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -38,7 +38,7 @@ _SUFFIXES = (".png", ".svg", ".pdf")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     add_graph(parser)
-    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number from 0")
+    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
     parser.add_argument(
         "-o", "--output", metavar="IMAGE", required=True, help=f"{', '.join(_SUFFIXES)}"
     )

@@ -27,8 +27,8 @@ nearfar path town.osm.pbf 25291537 25291564 --read-option mode=walk"""
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     add_graph(parser)
-    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number from 0")
-    parser.add_argument("target", metavar="TARGET", help="vertex name, or its number from 0")
+    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
+    parser.add_argument("target", metavar="TARGET", help="vertex name, or its number")
     parser.add_argument(
         "--prove", action="store_true", help="prove the answer (exit 6 if it fails)"
     )

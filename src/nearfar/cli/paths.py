@@ -28,8 +28,8 @@ nearfar paths town.osm.pbf 25291537 25291564 -k 5 --read-option mode=walk"""
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     add_graph(parser)
-    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number from 0")
-    parser.add_argument("target", metavar="TARGET", help="vertex name, or its number from 0")
+    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
+    parser.add_argument("target", metavar="TARGET", help="vertex name, or its number")
     parser.add_argument(
         "-k", type=at_least_one, default=3, metavar="K", help="at most so many paths (default: 3)"
     )

@@ -71,17 +71,18 @@ class SavedAnswer:
         """Vertex indices of external names; -1 for none."""
         graph, n = self.graph, self.graph.n_vertices
         table: dict[Any, int] = {"": -1, None: -1}
-        if graph.vertex_names is not None:
-            for i, name in enumerate(graph.vertex_names.tolist()):
+        numbers = graph.vertex_numbers
+        if numbers is None:
+            for i, name in enumerate(graph.name_of(np.arange(n)).tolist()):
                 table[name] = i
                 table.setdefault(str(name), i)
         out = np.empty(len(values), dtype=np.int64)
         for row, value in enumerate(values):
             try:
                 index = table.get(value)
-                if index is None and graph.vertex_names is None:
-                    index = _whole(value)
-                    index = index if 0 <= index < n else None
+                if index is None and numbers is not None:
+                    number = _whole(value)
+                    index = number - numbers.start if number in numbers else None
             except (TypeError, ValueError):
                 index = None
             if index is None or (index < 0 and what == "vertex"):

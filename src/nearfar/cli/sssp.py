@@ -49,7 +49,7 @@ nearfar sssp roads.gr.gz 1 --explain"""
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     add_graph(parser)
-    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number from 0")
+    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
     parser.add_argument(
         "--limit", type=number, metavar="D", help="leave out what is farther than D"
     )

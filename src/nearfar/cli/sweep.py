@@ -29,7 +29,7 @@ nearfar sweep roads.gr.gz 1 --factors 0.5 1 2"""
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     add_graph(parser)
-    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number from 0")
+    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
     parser.add_argument(
         "--method",
         metavar="NAME",

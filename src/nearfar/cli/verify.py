@@ -95,7 +95,8 @@ def run(args: argparse.Namespace) -> int:
 def _source_of(saved: SavedAnswer, graph: Graph) -> int:
     """The source that the table names, or the one vertex that can be it."""
     if saved.source is not None:
-        return graph.index_of(read_vertex(graph, str(saved.source), "source"))
+        source: int = graph.index_of(read_vertex(graph, str(saved.source), "source"))
+        return source
     at_zero = saved.distances == 0
     if saved.predecessors is not None:
         at_zero &= saved.predecessors < 0

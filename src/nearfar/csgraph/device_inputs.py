@@ -6,17 +6,14 @@ matrix up itself.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearfar.errors import GraphError
 from nearfar.graph.build import csr_arrays, on_device
-from nearfar.graph.on_device import DeviceArraysGraph, from_device_arrays
+from nearfar.graph.graph import Graph
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
 
 __all__ = ["both_ways", "device_adjacency", "lies_on_device"]
 
@@ -38,7 +35,7 @@ def device_adjacency(matrix: Any, unweighted: bool = False) -> Graph:
     Returns
     -------
     Graph
-        Over device arrays; those of a CSR matrix are shared.
+        Over device arrays; it borrows those of a CSR matrix for the length of one call.
 
     Raises
     ------
@@ -51,20 +48,20 @@ def device_adjacency(matrix: Any, unweighted: bool = False) -> Graph:
         indptr, indices, data = csr_arrays(matrix)
         weights = _real(data)
         if unweighted and len(weights) == len(indices):
-            return from_device_arrays(indptr, indices, None)
+            return Graph.from_csr(indptr, indices, None, copy=False)
     else:
         indptr, indices, weights = _from_dense(runtime.upload(matrix))
     try:
-        return from_device_arrays(indptr, indices, weights)
+        return Graph.from_csr(indptr, indices, weights, copy=False)
     except GraphError:
         cp = runtime.cupy()
         edge = cp.isfinite(weights)
         if bool(edge.all()):
             raise
         # Whatever else is wrong with the arrays is said here.
-        from_device_arrays(indptr, indices, cp.where(edge, weights, 0))
+        Graph.from_csr(indptr, indices, cp.where(edge, weights, 0), copy=False)
         before = cp.concatenate((cp.zeros(1, dtype=np.int64), cp.cumsum(edge, dtype=np.int64)))
-        return from_device_arrays(before[indptr], indices[edge], weights[edge])
+        return Graph.from_csr(before[indptr], indices[edge], weights[edge], copy=False)
 
 
 def _real(weights: Any) -> Any:
@@ -88,7 +85,7 @@ def _from_dense(values: Any) -> tuple[Any, Any, Any]:
     return indptr, columns, values[edge]
 
 
-def both_ways(graph: DeviceArraysGraph) -> Graph:
+def both_ways(graph: Graph) -> Graph:
     """The graph with every edge in both directions: O(m log m) on the device."""
     cp = runtime.cupy()
     indptr, indices, weights = graph.device_arrays
@@ -100,4 +97,4 @@ def both_ways(graph: DeviceArraysGraph) -> Graph:
     counts = cp.cumsum(cp.bincount(tails, minlength=n))
     starts = cp.concatenate((cp.zeros(1, dtype=np.int64), counts))
     both = None if weights is None else cp.concatenate((weights, weights))[order]
-    return from_device_arrays(starts, heads[order], both, directed=False)
+    return Graph.from_csr(starts, heads[order], both, directed=False, copy=False)

@@ -18,7 +18,6 @@ from nearfar.csgraph.device_inputs import both_ways, device_adjacency, lies_on_d
 from nearfar.errors import GraphError, OptionError
 from nearfar.graph.build import csr_arrays, index_dtype
 from nearfar.graph.graph import Graph
-from nearfar.graph.on_device import DeviceArraysGraph
 from nearfar.solve.fresh import fresh_matrix
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def adjacency(csgraph: Any, directed: bool = True, unweighted: bool = False) -> 
         If it is not a square matrix of real numbers.
     """
     if isinstance(csgraph, Graph):
-        graph = csgraph
+        graph = csgraph.without_names()  # SciPy's indices are places in the matrix
     elif lies_on_device(csgraph):
         graph = device_adjacency(csgraph, unweighted)
     else:
@@ -68,7 +67,7 @@ def adjacency(csgraph: Any, directed: bool = True, unweighted: bool = False) -> 
         graph = graph.without_weights()
     if directed or not graph.directed:
         return graph
-    return both_ways(graph) if isinstance(graph, DeviceArraysGraph) else _both_ways(graph)
+    return both_ways(graph) if graph.device_arrays is not None else _both_ways(graph)
 
 
 def _from_sparse(matrix: Any) -> tuple[Any, Any, Any]:
@@ -106,21 +105,22 @@ def _real(weights: NDArray[Any]) -> NDArray[Any]:
 
 
 def _from_rows(indptr: Any, indices: Any, data: Any, unweighted: bool = False) -> Graph:
+    """A graph that borrows the arrays for the length of one call."""
     weights = np.ascontiguousarray(_real(data))
     graph: Graph
     if unweighted and len(weights) == len(indices):
-        graph = Graph.from_csr(indptr, indices)
+        graph = Graph.from_csr(indptr, indices, copy=False)
         return graph
     try:
-        graph = Graph.from_csr(indptr, indices, weights)
+        graph = Graph.from_csr(indptr, indices, weights, copy=False)
     except GraphError:
         edge = np.isfinite(weights)
         if edge.all():
             raise
         # Whatever else is wrong with the arrays is said here.
-        Graph.from_csr(indptr, indices, np.where(edge, weights, 0))
+        Graph.from_csr(indptr, indices, np.where(edge, weights, 0), copy=False)
         before = np.concatenate(([0], np.cumsum(edge)))
-        graph = Graph.from_csr(before[indptr], indices[edge], weights[edge])
+        graph = Graph.from_csr(before[indptr], indices[edge], weights[edge], copy=False)
     return graph
 
 
@@ -142,7 +142,9 @@ def whole_numbers(graph: Graph) -> Graph:
     narrow = weights.astype(np.int32)
     if not np.array_equal(narrow, weights):
         return graph
-    found: Graph = Graph.from_csr(graph.indptr, graph.indices, narrow, directed=graph.directed)
+    found: Graph = Graph.from_csr(
+        graph.indptr, graph.indices, narrow, directed=graph.directed, copy=False
+    )
     return found
 
 

@@ -1,7 +1,7 @@
 """DIMACS text: `.gr` road networks with `.co` coordinates, SPLIB's `.sp`, PACE's `p tw` topologies.
 
-Ids are 1-based in the file and 0-based in the graph. Arcs are directed; `p tw` files list each
-undirected edge once. SPLIB's source line ``n v`` becomes ``attributes["source"]`` (0-based).
+Vertices are numbered from 1 and keep these numbers as names. Arcs are directed; `p tw` files list
+each undirected edge once. SPLIB's source line ``n v`` becomes ``attributes["source"]``.
 The Ninth DIMACS Challenge stores longitude and latitude as integers in millionths of a degree; that
 scale is undone on reading and redone on writing.
 """
@@ -69,13 +69,14 @@ def read(
     if found["title"]:
         attributes["title"] = found["title"].decode(errors="replace")
     if len(found["sources_named"]):
-        attributes["source"] = int(found["sources_named"][0])
+        attributes["source"] = int(found["sources_named"][0]) + 1
     graph: Graph = Graph.from_edges(
         found["sources"],
         found["targets"],
         found["weights"],
         n_vertices=found["n"],
         directed=directed,
+        vertex_names=range(1, found["n"] + 1),
         coordinates=None
         if beside is None
         else read_coordinates(beside, found["n"], scale=coordinate_scale),
@@ -127,8 +128,8 @@ def write(
     n, m = graph.n_vertices, graph.n_edges
     sink.write("".join(f"c {line}\n" for line in comment.splitlines()).encode())
     sink.write(f"p sp {n} {m}\n".encode())
-    if "source" in graph.attributes and isinstance(graph.attributes["source"], int):
-        sink.write(f"n {graph.attributes['source'] + 1}\n".encode())
+    if isinstance(graph.attributes.get("source"), int):
+        sink.write(f"n {graph.index_of(graph.attributes['source'], 'source') + 1}\n".encode())
     write_arcs(graph, sink, prefix="a ", base=1)
     if coordinates and graph.coordinates is not None:
         _write_coordinates(graph.coordinates, sink.path, coordinate_scale)

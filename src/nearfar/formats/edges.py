@@ -2,12 +2,14 @@
 
 One edge a line: two ends and maybe a weight, between blanks, commas or semicolons; lines that start
 with ``#`` or ``%`` are comments; a header line is recognised. The first data line fixes how many
-fields a line has and whether ends are integers or names.
+fields a line has and whether ends are integers or names. Without a header the third field is the
+weight; with one, weights are found as everywhere: by name, ``weight`` if nothing is said.
 
 Integer ids are kept as they are while that wastes at most half of the vertices (``n`` is then the
 largest id plus one, or SNAP's ``# Nodes:`` if larger). Wider gaps, negative ids and names are
 numbered in order of appearance, and the graph's ``vertex_names`` hold what the file said.
 
+``# Ids from 1`` says that vertices are numbered from 1, and they keep these numbers as names.
 SNAP's comments count: ``# Nodes: n Edges: m`` is checked against the lines, which is the only way
 to see that such a file was cut short, and ``# Undirected graph`` makes the graph undirected.
 """
@@ -23,6 +25,7 @@ import numpy as np
 from nearfar.errors import GraphFormatError, OptionError, quoted
 from nearfar.formats.files import Sink, Source, array_of_names
 from nearfar.formats.specs import Format, register
+from nearfar.graph.convert import weight_problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +35,10 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 _COUNTS = re.compile(rb"Nodes:\s*(\d+)(?:\s+Edges:\s*(\d+))?")
+_FIRST = re.compile(rb"^#\s*Ids from (-?\d{1,18})\s*$")
 _UNDIRECTED = re.compile(rb"^#\s*Undirected graph")
 _LINE = re.compile(rb"^\s*-?\d+(\s+|\s*[,;]\s*)-?\d+((\s+|\s*[,;]\s*)\S+)*\s*$")
+_WHOLE = re.compile(r"-?\d+$")
 _VERTEX_LIMIT = 1 << 24
 _NONE, _THIRD_IF_ANY = -1, -2  # columns of weights, as the parser has them
 
@@ -51,7 +56,7 @@ def read(
     *,
     directed: bool | None = None,
     columns: Sequence[int] | str | None = None,
-    weighted: bool | None = None,
+    weight: str | int | None = "weight",
     names: bool | None = None,
     header: bool | None = None,
     base: int | None = None,
@@ -68,10 +73,10 @@ def read(
         False enters every line in both directions. None: directed, unless a comment says
         ``# Undirected graph``.
     columns : (source, target) or (source, target, weight), or None
-        0-based columns, also as text such as "0,2"; None takes the first two, and the third as
-        weight if there is one.
-    weighted : bool or None
-        False ignores the third column.
+        0-based columns, also as text such as "0,2"; None takes the first two.
+    weight : str, int or None
+        Column of the weights, by its name in the header or by its 0-based place. By default
+        ``"weight"`` of the header, or the third field of lines without header. None counts edges.
     names : bool or None
         True takes the ends as text, False as integers; None looks at the first data line.
     header : bool or None
@@ -90,22 +95,26 @@ def read(
     from nearfar import _cpu
     from nearfar.graph.graph import Graph
 
-    first, second, weight = _columns(columns)
+    chosen, third = _columns(columns)
     if skip_lines < 0:
         raise OptionError(f"skip_lines is {skip_lines}: give 0 or more")
+    if weight is None:
+        place = _NONE
+    elif third is not None:
+        place = third
+    else:
+        lines = _first_lines(source.head, comments, skip_lines)
+        place, header = _weight_column(source, weight, columns, chosen, lines, names, header)
     found = _cpu.parse_edge_list(
         source.data,
         comments.encode(),
-        first,
-        second,
-        _NONE if weighted is False else weight,
+        *chosen,
+        place,
         None if names is None else bool(names),
         None if header is None else bool(header),
         int(skip_lines),
         source.progress(),
     )
-    if weighted and found["weights"] is None:
-        raise source.fail("the edges have no third field for a weight")
     n_said, m_said = _snap_counts(found["comments"])
     m = len(found["sources"])
     if m == 0 and n_said is None:
@@ -120,12 +129,19 @@ def read(
         directed = not any(_UNDIRECTED.match(note) for note in found["comments"])
     if found["names"] is not None:
         ends, n = (found["sources"], found["targets"]), None
-        labels: NDArray[Any] | None = array_of_names(found["names"])
+        labels: NDArray[Any] | range | None = array_of_names(found["names"])
     else:
         ids = found["sources"], found["targets"]
+        first = _first_id(found["comments"]) if base is None else None
         ends, n, labels = settle_ids(
-            *ids, base=base, renumber=renumber, at_least=n_said, source=source
+            *ids,
+            base=base if first is None else first,
+            renumber=renumber,
+            at_least=n_said,
+            source=source,
         )
+        if first is not None and n is not None:
+            labels = range(first, first + n)
     graph: Graph = Graph.from_edges(
         *ends,
         found["weights"],
@@ -136,10 +152,74 @@ def read(
     return graph
 
 
-def _columns(given: Sequence[int] | str | None) -> tuple[int, int, int]:
-    """Columns of source and target, and of the weight, as asked for."""
+def _first_lines(head: bytes, comments: str, skip: int) -> list[list[str]]:
+    """Fields of the first two lines that hold data, as the parser splits them."""
+    found: list[list[str]] = []
+    for line in head.decode(errors="replace").splitlines()[skip:]:
+        text = line.strip(" \t\r")
+        if not text or text[0] in comments:
+            continue
+        if not found:
+            separator = next((one for one in ",;" if one in text), None)
+        found.append([field.strip(" \t") for field in text.split(separator)])
+        if len(found) == 2:
+            break
+    return found
+
+
+def _weight_column(
+    source: Source,
+    weight: str | int,
+    columns: Sequence[int] | str | None,
+    ends: tuple[int, int],
+    lines: list[list[str]],
+    names: bool | None,
+    header: bool | None,
+) -> tuple[int, bool | None]:
+    """The weights' column as the parser has it, and whether the first line is a header."""
+    if not isinstance(weight, str):
+        return int(weight), header
+    first = lines[0] if lines else []
+    second = lines[1] if len(lines) > 1 and len(lines[1]) == len(first) else []
+    if header is None and second and max(ends) < len(first):
+        other = [i for i in range(len(first)) if i not in ends]
+        turns = any(not _is_number(first[i]) and _is_number(second[i]) for i in other)
+        turns = turns or (names is not True and all(_WHOLE.match(second[i]) for i in ends))
+        header = turns and not all(_WHOLE.match(first[i]) for i in ends)
+    data = second if header else first
+    spare = [i for i in range(len(data)) if i not in ends and _is_number(data[i])]
+    if not header:
+        if weight != "weight":
+            raise source.fail(
+                f"no column {quoted(weight)}: the file has no header line; give the column's "
+                f"number, such as weight={spare[0] if spare else 2}"
+            )
+        if columns is None:
+            return _THIRD_IF_ANY, header
+        named: list[Any] = list(range(len(data)))
+    else:
+        plain = [field.strip("\"'").lower() for field in first]
+        if weight.lower() in plain:
+            return plain.index(weight.lower()), header
+        named = [field.strip("\"'") for field in first]
+    problem = weight_problem(weight, named, [named[i] for i in spare], "column")
+    if problem:
+        raise source.fail(problem)
+    return _NONE, header
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _columns(given: Sequence[int] | str | None) -> tuple[tuple[int, int], int | None]:
+    """Columns of source and target, and of the weight where it is named with them."""
     if given is None:
-        return 0, 1, _THIRD_IF_ANY
+        return (0, 1), None
     try:
         parts = given.split(",") if isinstance(given, str) else map(operator.index, given)
         chosen = [int(part) for part in parts]
@@ -149,7 +229,7 @@ def _columns(given: Sequence[int] | str | None) -> tuple[int, int, int]:
         raise OptionError(
             f"columns is {quoted(given)}: give two or three different columns from 0 on"
         )
-    return chosen[0], chosen[1], chosen[2] if len(chosen) == 3 else _NONE
+    return (chosen[0], chosen[1]), chosen[2] if len(chosen) == 3 else None
 
 
 def _snap_counts(comments: list[bytes]) -> tuple[int | None, int | None]:
@@ -158,6 +238,12 @@ def _snap_counts(comments: list[bytes]) -> tuple[int | None, int | None]:
         if match:
             return int(match[1]), None if match[2] is None else int(match[2])
     return None, None
+
+
+def _first_id(comments: list[bytes]) -> int | None:
+    """The number of the first vertex, as the writer below notes it."""
+    found = [int(match[1]) for note in comments if (match := _FIRST.match(note))]
+    return found[0] if found else None
 
 
 def settle_ids(
@@ -219,16 +305,16 @@ def settle_ids(
 def encoded_names(
     graph: Graph, forbidden: str, path: str
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8]] | None:
-    """Vertex names as UTF-8 with offsets, for the C++ writers; None when the graph has none.
+    """Vertex names as UTF-8 with offsets, for the C++ writers; None for consecutive numbers.
 
     Raises
     ------
     GraphFormatError
         If a name is empty, or holds a character that separates fields.
     """
-    if graph.vertex_names is None:
+    if graph.vertex_numbers is not None:
         return None
-    texts = [str(name) for name in graph.vertex_names.tolist()]
+    texts = [str(name) for name in graph.name_of(np.arange(graph.n_vertices)).tolist()]
     for at, text in enumerate(texts):
         if not text or any(c in forbidden for c in text) or text[0] in "#%":
             raise GraphFormatError(
@@ -255,16 +341,21 @@ def write(graph: Graph, sink: Sink, *, weights: bool = True, header: bool = True
 
     weights = weights and graph.is_weighted
     m = graph.n_edges if graph.directed else count_undirected(graph)
+    first = 0 if graph.vertex_numbers is None else graph.vertex_numbers.start
     if header:
         kind = "Directed" if graph.directed else "Undirected"
         fields = "FromNodeId\tToNodeId" + ("\tWeight" if weights else "")
-        sink.write(f"# {kind} graph\n# Nodes: {graph.n_vertices} Edges: {m}\n# {fields}\n".encode())
+        sink.write(f"# {kind} graph\n# Nodes: {graph.n_vertices} Edges: {m}\n".encode())
+        if first:
+            sink.write(f"# Ids from {first}\n".encode())
+        sink.write(f"# {fields}\n".encode())
     write_arcs(
         graph,
         sink,
         separator="\t",
         keep=0 if graph.directed else 1,
         weights=weights,
+        base=first,
         names=encoded_names(graph, " \t\r\n,;", sink.path),
     )
 

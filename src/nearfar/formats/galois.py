@@ -75,7 +75,7 @@ def read(source: Source, *, data: Literal["int", "uint", "float"] = "int") -> Gr
         weights = raw[at : at + size * m].view(_TYPES[size][data])
         if data == "uint" and size == 4 and (m == 0 or int(weights.max()) < 2**31):
             weights = weights.astype(np.int32)
-    graph: Graph = Graph.from_csr(indptr, indices, weights)
+    graph: Graph = Graph.from_csr(indptr, indices, weights, copy=False)
     return graph
 
 

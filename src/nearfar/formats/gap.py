@@ -80,7 +80,7 @@ def read_serialized(source: Source, *, weighted: bool | None = None) -> Graph:
         indices, weights = pairs["v"], pairs["w"]
     else:
         indices = data[at : at + 4 * m].view("<i4").copy()
-    graph: Graph = Graph.from_csr(indptr, indices, weights, directed=directed)
+    graph: Graph = Graph.from_csr(indptr, indices, weights, directed=directed, copy=False)
     return graph
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import listed, quoted
 from nearfar.formats.files import Source
 from nearfar.formats.specs import Format, register
+from nearfar.graph.convert import weight_problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,13 +29,14 @@ def sniff(head: bytes) -> bool:
     return head.startswith(MAGIC)
 
 
-def read(source: Source, *, weight: str | bool | None = None) -> Graph:
+def read(source: Source, *, weight: str | None = "weight") -> Graph:
     """Read a graph-tool graph.
 
     Parameters
     ----------
-    weight : str, bool or None
-        Edge property to take as weight. None takes the only numeric one, or none; False takes none.
+    weight : str or None
+        Edge property to take as weight. None counts edges, and so does the default in a graph
+        without numeric edge properties.
     """
     from nearfar import _cpu
     from nearfar.graph.graph import Graph
@@ -50,17 +51,12 @@ def read(source: Source, *, weight: str | bool | None = None) -> Graph:
         if key == _EDGE and kind in _NUMBERS
     }
     weights: NDArray[Any] | None = None
-    if isinstance(weight, str):
-        if weight not in numeric:
-            has = f"it has {listed(numeric)}" if numeric else "it has none"
-            raise source.fail(f"no numeric edge property {quoted(weight)}; {has}")
+    if weight in numeric:
         weights = numeric[weight]
-    elif weight is not False and numeric:
-        if len(numeric) > 1:
-            raise source.fail(
-                f"several numeric edge properties: pass weight=, one of {listed(numeric)}"
-            )
-        (weights,) = numeric.values()
+    elif weight is not None:
+        problem = weight_problem(weight, list(numeric), list(numeric), "numeric edge property")
+        if problem:
+            raise source.fail(problem)
     coordinates = None
     for key, name, kind, first, last in maps:
         if key == _VERTEX and name == "pos" and kind == _VECTOR_OF_DOUBLES:

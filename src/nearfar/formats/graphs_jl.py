@@ -1,4 +1,7 @@
-"""Graphs.jl's text `.jlg`: a line ``vertices,edges,u|d,name,...``, then 1-based edges ``u,v``."""
+"""Graphs.jl's text `.jlg`: a line ``vertices,edges,u|d,name,...``, then edges ``u,v``.
+
+Vertices are numbered from 1 and keep these numbers as names.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,9 @@ def read(source: Source) -> Graph:
         if wrong.any():
             at = int(wrong.argmax())
             raise source.fail(f"vertex {ends[at]} is outside 1 to {n}", at + 2)
-    graph: Graph = Graph.from_edges(sources - 1, targets - 1, n_vertices=n, directed=directed)
+    graph: Graph = Graph.from_edges(
+        sources - 1, targets - 1, n_vertices=n, directed=directed, vertex_names=range(1, n + 1)
+    )
     return graph
 
 

@@ -1,8 +1,9 @@
 """Matrix Market `.mtx`, parsed and written in C++.
 
-Entry (i, j) is the edge from i to j. A symmetric matrix is an undirected graph, a pattern an
-unweighted one; of a skew-symmetric matrix both triangles are arcs, one with the sign turned. Stored
-zeros are edges of weight 0; in a dense (``array``) file zeros are no edges.
+Entry (i, j) is the edge from i to j; vertices are numbered from 1 and keep these numbers as names.
+A symmetric matrix is an undirected graph, a pattern an unweighted one; of a skew-symmetric matrix
+both triangles are arcs, one with the sign turned. Stored zeros are edges of weight 0; in a dense
+(``array``) file zeros are no edges.
 """
 
 from __future__ import annotations
@@ -47,15 +48,17 @@ def read(source: Source, *, directed: bool | None = None) -> Graph:
         sources, targets = np.concatenate([sources, targets]), np.concatenate([targets, sources])
         weights = np.concatenate([weights, -weights])
     symmetric = found["symmetric"]
+    names = range(1, found["n"] + 1)
     graph: Graph = Graph.from_edges(
         sources,
         targets,
         None if weights is None else narrowed(weights),
         n_vertices=found["n"],
         directed=not symmetric and directed is not False,
+        vertex_names=names,
     )
     if symmetric and directed is True:
-        arcs: Graph = Graph.from_csr(graph.indptr, graph.indices, graph.weights)
+        arcs: Graph = Graph.from_csr(graph.indptr, graph.indices, graph.weights, vertex_names=names)
         return arcs
     return graph
 

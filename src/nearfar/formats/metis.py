@@ -1,7 +1,8 @@
 """METIS `.graph`, the format of graph partitioners and of the Tenth DIMACS Challenge.
 
 Undirected by definition: every edge stands in the lines of both its ends, and a file where it does
-not is refused. Vertex weights and sizes are read past. Edge weights are integers greater than 0.
+not is refused. Vertices are numbered from 1 and keep these numbers as names. Vertex weights and
+sizes are read past. Edge weights are integers greater than 0.
 """
 
 from __future__ import annotations
@@ -28,7 +29,12 @@ def read(source: Source) -> Graph:
     if not found["symmetric"]:
         raise _asymmetric(source, found)
     graph: Graph = Graph.from_csr(
-        found["indptr"], found["indices"], found["weights"], directed=False
+        found["indptr"],
+        found["indices"],
+        found["weights"],
+        directed=False,
+        copy=False,
+        vertex_names=range(1, len(found["indptr"])),
     )
     return graph
 

@@ -50,6 +50,7 @@ def read(source: Source, *, diagonal: bool = True) -> Graph:
         found["indices"],
         found["weights"],
         directed=False,
+        copy=False,
         coordinates=found["coordinates"].reshape(-1, 2),
         attributes={"height": found["height"], "width": found["width"], "unit": "cells"},
     )

@@ -84,7 +84,7 @@ def read(source: Source, *, verify: bool | None = None) -> Graph:
         raise source.fail("the coordinates are not pairs of floats")
     kept: dict[str, Any] = {
         "directed": header.get("directed", True) is not False,
-        "vertex_names": _names(source, arrays),
+        "vertex_names": _names(source, arrays, header),
         "coordinates": None if coordinates is None else coordinates.reshape(-1, 2),
         "attributes": header.get("attributes", {}),
     }
@@ -99,7 +99,7 @@ def read(source: Source, *, verify: bool | None = None) -> Graph:
                 "the arrays do not have the SHA-256 that the header gives: the file is damaged"
             )
     graph: Graph = Graph.from_csr(
-        arrays["indptr"], arrays["indices"], arrays.get("weights"), **kept
+        arrays["indptr"], arrays["indices"], arrays.get("weights"), copy=False, **kept
     )
     return graph
 
@@ -166,7 +166,14 @@ def _array(source: Source, entry: dict[str, Any]) -> NDArray[Any]:
     return source.data[offset:stop].view(dtype)
 
 
-def _names(source: Source, arrays: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
+def _names(
+    source: Source, arrays: dict[str, NDArray[Any]], header: dict[str, Any]
+) -> NDArray[Any] | range | None:
+    first = header.get("first_name")
+    if first is not None:
+        if not isinstance(first, int) or abs(first) > 2**62:
+            raise source.fail(f"first_name is {quoted(first)}: the header is not as it should be")
+        return range(first, first + len(arrays["indptr"]) - 1)
     if "names" in arrays:
         return arrays["names"]
     if "name_bytes" not in arrays:
@@ -194,8 +201,8 @@ def _trusted(
     source: Source, arrays: dict[str, NDArray[Any]], header: dict[str, Any], kept: dict[str, Any]
 ) -> Graph:
     """A graph over mapped arrays without touching them: shapes are checked, contents believed."""
-    from nearfar.graph.build import index_dtype
-    from nearfar.graph.graph import trusted
+    from nearfar.graph.build import HostArrays, index_dtype
+    from nearfar.graph.graph import Graph
 
     indptr, indices, weights = arrays["indptr"], arrays["indices"], arrays.get("weights")
     n, m = len(indptr) - 1, len(indices)
@@ -213,7 +220,7 @@ def _trusted(
         or int(indptr[-1]) != m
     ):
         raise source.fail("the arrays do not fit together")
-    return trusted(indptr, indices, weights, scan, **kept)
+    return Graph.from_checked(HostArrays(indptr, indices, weights, scan), copy=False, **kept)
 
 
 def write(graph: Graph, sink: Sink) -> None:
@@ -223,13 +230,14 @@ def write(graph: Graph, sink: Sink) -> None:
         arrays.append(("weights", graph.weights))
     if graph.coordinates is not None:
         arrays.append(("coordinates", graph.coordinates.reshape(-1)))
-    if graph.vertex_names is not None:
+    if isinstance(graph.vertex_names, np.ndarray):
         arrays.append(_packed_names(graph.vertex_names))
     plain = [(name, np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("<"))) for name, a in arrays]
     header: dict[str, Any] = {
         "n_vertices": graph.n_vertices,
         "n_edges": graph.n_edges,
         "directed": graph.directed,
+        "first_name": _first_name(graph),
         "scan": {key: _plain(value) for key, value in graph._scan.items()},
         "attributes": {k: v for k, v in graph.attributes.items() if _is_json(v)},
         "sha256": _digest([a for _, a in plain]),
@@ -247,6 +255,11 @@ def write(graph: Graph, sink: Sink) -> None:
             done += len(view[start : start + _CHUNK])
             sink.tell(graph.n_edges * done // max(total, 1), graph.n_edges)
         at = place + len(view)
+
+
+def _first_name(graph: Graph) -> int | None:
+    """The first of names that are consecutive numbers and not the indices."""
+    return graph.vertex_names.start if isinstance(graph.vertex_names, range) else None
 
 
 def _layout(

@@ -63,7 +63,7 @@ def read(source: Source, *, directed: bool = True) -> Graph:
             return graph
         if len(parts["indptr"]) != rows + 1:
             raise source.fail(f"{len(parts['indptr'])} row starts for {rows} rows")
-        graph = Graph.from_csr(parts["indptr"], parts["indices"], weights)
+        graph = Graph.from_csr(parts["indptr"], parts["indices"], weights, copy=False)
         graph = graph.transpose() if layout == "csc" else graph
     if directed:
         return graph

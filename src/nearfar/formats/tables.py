@@ -1,9 +1,10 @@
 """Tables of edges: CSV and TSV with a header, Parquet, Arrow and Feather, through pyarrow.
 
-One row an edge. The columns are found by name (source/from/src/..., target/to/dst/...,
-weight/length/distance/...), or named by ``columns=``. Ends may be integers or text; as in edge
-lists, integers are kept while that wastes at most half of the vertices and numbered otherwise. A
-CSV of bare numbers without a header is read as an edge list, without pyarrow.
+One row per edge. Ends are found by name (source/from/src/..., target/to/dst/...) or named by
+``columns=``, weights by ``weight=``; ``weight`` is looked for if nothing is said. Ends may be
+integers or text; as in edge lists, integers are kept while that wastes at most half of the vertices
+and numbered otherwise. A CSV of bare numbers without a header is read as an edge list, without
+pyarrow.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from nearfar.formats.files import (
     narrowed,
 )
 from nearfar.formats.specs import Format, register
+from nearfar.graph.convert import weight_problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,18 +47,6 @@ _TARGETS = (
     "tonodeid",
     "target_id",
 )
-_WEIGHTS = (
-    "weight",
-    "w",
-    "length",
-    "distance",
-    "dist",
-    "cost",
-    "time",
-    "seconds",
-    "metres",
-    "value",
-)
 _ARROW = {".arrow", ".feather", ".ipc"}
 _TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 
@@ -70,6 +60,7 @@ def read(
     source: Source,
     *,
     columns: Sequence[str] | str | None = None,
+    weight: str | None = "weight",
     directed: bool = True,
     where: dict[str, Any] | None = None,
     base: int | None = None,
@@ -80,7 +71,10 @@ def read(
     Parameters
     ----------
     columns : (source, target) or (source, target, weight), or None
-        Column names, also as text such as "from,to,km"; None looks for usual ones.
+        Column names, also as text such as "from,to,km"; None looks for usual ones of the ends.
+    weight : str or None
+        Column of the weights. None counts edges, and so does the default in a table without this
+        column and without other numbers.
     directed : bool
         False enters every row in both directions.
     where : dict or None
@@ -91,7 +85,8 @@ def read(
     if source.suffix in _TEXT and columns is None and _no_header(source.head):
         from nearfar.formats.edges import read as read_edges
 
-        return read_edges(source, directed=directed, base=base, renumber=renumber)
+        third = None if weight is None else "weight"
+        return read_edges(source, directed=directed, base=base, renumber=renumber, weight=third)
     from nearfar.graph.graph import Graph
 
     import_extra("pyarrow", "tables", "reading tables")
@@ -104,6 +99,10 @@ def read(
         for name, value in (where or {}).items():
             table = _rows_where(source, table, name, value)
         chosen = _choose(source, table.column_names, columns)
+        if weight is None:
+            chosen = chosen[:2]
+        elif len(chosen) == 2:
+            chosen += _weight_column(source, table, weight, [*chosen, *(where or {})])
         ends = [_ends(source, table, name) for name in chosen[:2]]
         weights = _numbers(source, table, chosen[2]) if len(chosen) == 3 else None
     if all(end.dtype == np.int64 for end in ends):
@@ -174,10 +173,10 @@ def _choose(source: Source, present: list[str], wanted: Sequence[str] | str | No
             if present.count(name) != 1:
                 raise source.fail(f"no column {quoted(name)}; it has {listed(present)}", 1)
         return list(names)
-    plain = {re.sub(r"^[~:_]+|:.*$", "", name).strip().lower(): name for name in reversed(present)}
-    found = []
-    for kind in (_SOURCES, _TARGETS, _WEIGHTS):
-        found.append(next((plain[name] for name in kind if name in plain), None))
+    plain = _plain_names(present)
+    found = [
+        next((plain[name] for name in kind if name in plain), None) for kind in (_SOURCES, _TARGETS)
+    ]
     if found[0] is None or found[1] is None:
         raise source.fail(
             "no columns that look like source and target: pass columns=, two or three of "
@@ -185,6 +184,32 @@ def _choose(source: Source, present: list[str], wanted: Sequence[str] | str | No
             1,
         )
     return [name for name in found if name is not None]
+
+
+def _plain_names(present: list[str]) -> dict[str, str]:
+    """Columns by what they are called without the marks of graph databases, in lower case."""
+    return {re.sub(r"^[~:_]+|:.*$", "", name).strip().lower(): name for name in reversed(present)}
+
+
+def _weight_column(source: Source, table: Any, weight: str, used: list[str]) -> list[str]:
+    """The column of the weights, or none."""
+    import pyarrow
+
+    spare = [name for name in table.column_names if name not in used]
+    if weight in spare:
+        return [weight]
+    plain = _plain_names(spare)
+    if weight.lower() in plain:
+        return [plain[weight.lower()]]
+    numeric = [
+        name
+        for name in spare
+        if pyarrow.types.is_integer(table[name].type) or pyarrow.types.is_floating(table[name].type)
+    ]
+    problem = weight_problem(weight, spare, numeric, "column")
+    if problem:
+        raise source.fail(problem, 1 if source.suffix in _TEXT else None)
+    return []
 
 
 def _ends(source: Source, table: Any, name: str) -> NDArray[Any]:
@@ -268,7 +293,7 @@ def write(graph: Graph, sink: Sink) -> None:
     kind = suffix if suffix in _TEXT or suffix in _ARROW else ".parquet"
     import_extra("pyarrow", "tables", "writing tables")
     with library_errors(sink.path, "table"):
-        parts = _pieces(graph, graph.vertex_names)
+        parts = _pieces(graph)
         first = next(parts)
         writer = _writer(kind, sink, first.schema)
         with writer:
@@ -293,7 +318,7 @@ def _writer(kind: str, sink: Sink, schema: Any) -> Any:
     return parquet.ParquetWriter(sink.file, schema)
 
 
-def _pieces(graph: Graph, names: NDArray[Any] | None) -> Any:
+def _pieces(graph: Graph) -> Any:
     """Tables of about a million edges each, at least one."""
     import pyarrow
 
@@ -303,8 +328,8 @@ def _pieces(graph: Graph, names: NDArray[Any] | None) -> Any:
         sources = np.repeat(np.arange(first, last, dtype=np.int64), graph.degrees[first:last])
         targets = graph.indices[begin:end].astype(np.int64)
         columns = {
-            "source": sources if names is None else names[sources],
-            "target": targets if names is None else names[targets],
+            "source": graph.name_of(sources),
+            "target": graph.name_of(targets),
         }
         if graph.weights is not None:
             columns["weight"] = graph.weights[begin:end]

@@ -1,14 +1,16 @@
-"""Building a Graph from arrays, edge lists and SciPy matrices; adopt.py has the other sources.
+"""A graph's arrays on the host: checked once, and built from edge lists and SciPy matrices.
 
-Each ``from_*`` function here becomes a class method of :class:`nearfar.Graph`. All of them end in
-:func:`validate`, the one place that checks arrays.
+Everything ends in :func:`validate`, the one place that checks host arrays, and comes out as
+:class:`HostArrays`, which :class:`nearfar.Graph` holds. :mod:`nearfar.graph.on_device` is the same
+for arrays of a GPU; :mod:`nearfar.graph.convert` brings other libraries' graphs here.
 """
 
 from __future__ import annotations
 
 import operator
 import os
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -19,12 +21,12 @@ from nearfar.system.memory import free_memory
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from nearfar.graph.graph import Graph
+    from nearfar._cpu import GraphView
 
 _INT32_MAX = 2**31 - 1
 
-#: Fewer vertices fit everywhere.
-_MANY = 1 << 24
+#: Fewer bytes fit everywhere.
+_MANY = 1 << 28
 
 
 def default_threads() -> int:
@@ -93,17 +95,126 @@ def as_indices(values: Any, what: str) -> NDArray[Any]:
     return array
 
 
-def validate(
-    indptr: Any, indices: Any, weights: Any
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None, dict[str, Any]]:
-    """Check CSR arrays and bring them to the library's dtypes, without copying where they fit.
+@dataclass(frozen=True, slots=True)
+class HostArrays:
+    """Checked arrays of a graph in main memory; contiguous and read-only.
 
-    Returns
-    -------
-    indptr, indices, weights : arrays
-        Contiguous and read-only.
+    Parameters
+    ----------
+    indptr, indices : int32 or int64 arrays, shapes (n + 1,) and (m,)
+    weights : int32, int64, float32 or float64 array, shape (m,), or None
     scan : dict
         ``n_negative, first_negative, n_zero, min, max, mean`` of the weights.
+    """
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    weights: NDArray[Any] | None
+    scan: dict[str, Any]
+
+    #: (indptr, indices, weights) on the device; None says that they are here.
+    there: ClassVar[None] = None
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices."""
+        return len(self.indptr) - 1
+
+    @property
+    def n_edges(self) -> int:
+        """Number of stored edges."""
+        return len(self.indices)
+
+    @property
+    def weight_dtype(self) -> np.dtype[Any] | None:
+        """Dtype of the weights; None without."""
+        return None if self.weights is None else self.weights.dtype
+
+    @property
+    def index_dtype(self) -> np.dtype[Any]:
+        """Dtype of the index arrays."""
+        return np.dtype(self.indptr.dtype)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        own = self.indptr.nbytes + self.indices.nbytes
+        return own if self.weights is None else own + self.weights.nbytes
+
+    def widest_vertex(self) -> int:
+        """The vertex of largest out-degree, the smallest such."""
+        return int(np.argmax(np.diff(self.indptr))) if self.n_vertices else 0
+
+    def max_degree(self) -> int:
+        """Largest out-degree."""
+        return int(np.diff(self.indptr).max()) if self.n_vertices else 0
+
+    def weight_sample(self, step: int) -> NDArray[Any]:
+        """Weights at regular distances, from the first on; ones without weights."""
+        if self.weights is None:
+            return np.ones(-(-self.n_edges // step), dtype=np.int32)
+        return self.weights[::step]
+
+    def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
+        """Targets of some vertices' first edges, at most so many each, joined."""
+        places = edge_places(self.indptr[vertices], self.indptr[vertices + 1], most)
+        found: NDArray[Any] = self.indices[places]
+        return found
+
+    def astype(self, dtype: np.dtype[Any]) -> HostArrays:
+        """The arrays with weights of another dtype, exactly.
+
+        Raises
+        ------
+        GraphError
+            If a weight does not survive the change.
+        """
+        given = np.ones(self.n_edges, dtype=np.int32) if self.weights is None else self.weights
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights = given.astype(dtype)
+            back = weights.astype(given.dtype)
+        cut = dtype.kind == "i" or given.dtype.kind == "i"  # floats may be rounded
+        if cut and not np.array_equal(back, given):
+            refuse_dtype(dtype)
+        return HostArrays(
+            self.indptr, self.indices, *checked_weights(frozen(weights), self.n_edges)
+        )
+
+    def without_weights(self) -> HostArrays:
+        """The same edges, each counting 1."""
+        return HostArrays(self.indptr, self.indices, *checked_weights(None, self.n_edges))
+
+    def transposed(self, view: GraphView) -> HostArrays:
+        """Every edge reversed; ``view`` is the C++ side's of these arrays."""
+        from nearfar import _cpu
+
+        indptr, indices = np.empty_like(self.indptr), np.empty_like(self.indices)
+        weights = None if self.weights is None else np.empty_like(self.weights)
+        _cpu.transpose(view, indptr, indices, weights)
+        scan = dict(self.scan)
+        if scan["n_negative"]:  # which stand in another order now
+            scan["first_negative"] = int(np.argmax(weights < 0))  # type: ignore[operator]
+        return HostArrays(
+            frozen(indptr), frozen(indices), None if weights is None else frozen(weights), scan
+        )
+
+
+def edge_places(begin: NDArray[Any], end: NDArray[Any], most: int) -> NDArray[Any]:
+    """Positions of the first edges of some rows, at most so many each, joined."""
+    counts = np.minimum(end - begin, most)
+    ends = np.cumsum(counts)
+    return np.repeat(begin - (ends - counts), counts) + np.arange(int(ends[-1]))
+
+
+def validate(indptr: Any, indices: Any, weights: Any, *, copy: bool = True) -> HostArrays:
+    """Check CSR arrays and bring them to the library's dtypes.
+
+    Parameters
+    ----------
+    indptr, indices, weights : array-like
+    copy : bool
+        True copies what somebody could still write to: solvers rely on what was checked here, and
+        an index changed afterwards would end the process. False shares where dtypes allow.
 
     Raises
     ------
@@ -116,7 +227,6 @@ def validate(
     if len(indptr) == 0:
         raise GraphError("indptr is empty: a graph of n vertices has n + 1 entries")
     n, m = len(indptr) - 1, len(indices)
-    threads = default_threads()
     dtype = index_dtype(n, m)
     if indptr.dtype.itemsize > dtype.itemsize or indptr.dtype.kind == "u":
         out = (indptr < 0) | (indptr > m) if indptr.dtype.kind == "i" else indptr > m
@@ -128,34 +238,50 @@ def validate(
         if outside.any():
             at = int(np.argmax(outside))
             refuse_index(at, indices[at], n)
-    indptr = np.ascontiguousarray(indptr, dtype=dtype)
-    indices = np.ascontiguousarray(indices, dtype=dtype)
+    indptr = kept(np.ascontiguousarray(indptr, dtype=dtype), indptr, copy)
+    indices = kept(np.ascontiguousarray(indices, dtype=dtype), indices, copy)
     bad = _cpu.first_bad_indptr(indptr, m)
     if bad >= 0:
         refuse_row(bad, indptr[bad], m)
-    bad = _cpu.first_bad_index(indices, n, threads)
+    bad = _cpu.first_bad_index(indices, n, default_threads())
     if bad >= 0:
         refuse_index(bad, indices[bad], n)
-    one = 1 if m else 0
-    scan: dict[str, Any] = {
-        "n_negative": 0,
-        "first_negative": -1,
-        "n_zero": 0,
-        "min": one,
-        "max": one,
-        "mean": float(one),
-    }
     if weights is not None:
-        weights = np.ascontiguousarray(as_weights(weights))
-        if weights.shape != (m,):
-            raise GraphError(f"weights has shape {weights.shape}, but there are {m} edges")
-        scan = _cpu.weight_scan(weights, threads)
-        if scan["n_nonfinite"]:
-            at = scan["first_nonfinite"]
-            refuse_weight(at, weights[at], scan["n_nonfinite"])
-        if scan["negative_zero"]:
-            weights = weights + weights.dtype.type(0)  # -0.0 + 0.0 is 0.0
-    return _frozen(indptr), _frozen(indices), None if weights is None else _frozen(weights), scan
+        given = as_numpy(weights, "weights")
+        weights = kept(np.ascontiguousarray(as_weights(given)), given, copy)
+    return HostArrays(indptr, indices, *checked_weights(weights, m))
+
+
+def checked_weights(
+    weights: NDArray[Any] | None, m: int
+) -> tuple[NDArray[Any] | None, dict[str, Any]]:
+    """Weights of m edges without a negative zero, and what a scan found in them.
+
+    Parameters
+    ----------
+    weights : read-only array or None
+    m : int
+
+    Raises
+    ------
+    GraphError
+        If there are not m of them, or one is not finite.
+    """
+    from nearfar import _cpu
+
+    if weights is None:
+        one = 1 if m else 0
+        scan = {"n_negative": 0, "first_negative": -1, "n_zero": 0}
+        return None, {**scan, "min": one, "max": one, "mean": float(one)}
+    if weights.shape != (m,):
+        raise GraphError(f"weights has shape {weights.shape}, but there are {m} edges")
+    scan = _cpu.weight_scan(weights, default_threads())
+    if scan["n_nonfinite"]:
+        at = scan["first_nonfinite"]
+        refuse_weight(at, weights[at], scan["n_nonfinite"])
+    if scan["negative_zero"]:
+        weights = frozen(weights + weights.dtype.type(0))  # -0.0 + 0.0 is 0.0
+    return weights, scan
 
 
 def csr_arrays(matrix: Any) -> tuple[Any, Any, Any]:
@@ -193,108 +319,58 @@ def refuse_weight(at: int, value: Any, count: int) -> NoReturn:
     )
 
 
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A read-only view; the caller's own array keeps its flag."""
-    view = array.view()
+def refuse_dtype(dtype: np.dtype[Any]) -> NoReturn:
+    """Say that weights do not survive a change of dtype."""
+    raise GraphError(f"the weights do not fit {dtype} exactly: round or scale them first")
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, which nobody else holds, made read-only; graphs can then share it."""
+    array.flags.writeable = False
+    return array
+
+
+def kept(array: NDArray[Any], given: NDArray[Any], copy: bool) -> NDArray[Any]:
+    """A read-only array that keeps its values: the given one where nobody can write to it."""
+    if not np.may_share_memory(array, given):
+        return frozen(array)  # converted, so ours
+    if copy and not _immutable(array):
+        return frozen(array.copy())
+    view = array.view()  # the caller's own array keeps its flag
     view.flags.writeable = False
     return view
 
 
-def from_csr(
-    cls: type[Graph],
-    indptr: ArrayLike,
-    indices: ArrayLike,
-    weights: ArrayLike | None = None,
-    *,
-    directed: bool = True,
-    vertex_names: ArrayLike | None = None,
-    coordinates: ArrayLike | None = None,
-    attributes: dict[str, Any] | None = None,
-) -> Graph:
-    """Make a graph from compressed sparse rows, sharing the arrays where dtypes allow.
-
-    Parameters
-    ----------
-    indptr, indices, weights
-        As in :class:`Graph`; any integer or float dtype, NumPy or anything with DLPack.
-    directed : bool
-        False states that both directions of every edge are in the arrays.
-    vertex_names, coordinates, attributes
-        As in :class:`Graph`.
-
-    Returns
-    -------
-    Graph
-        Device arrays are checked and kept where they are, and answers for them stay there; host
-        copies are made when something asks for them.
-    """
-    given = [array for array in (indptr, indices, weights) if array is not None]
-    plain = vertex_names is None and coordinates is None and not attributes
-    if plain and all(map(on_device, given)):
-        from nearfar.graph.on_device import from_device_arrays
-
-        return from_device_arrays(indptr, indices, weights, directed=directed)
-    graph = cls(
-        as_numpy(indptr, "indptr"),
-        as_numpy(indices, "indices"),
-        None if weights is None else as_numpy(weights, "weights"),
-        directed=directed,
-        vertex_names=None if vertex_names is None else np.asarray(vertex_names),
-        coordinates=None if coordinates is None else np.asarray(coordinates),
-        attributes=attributes,
-    )
-    graph.on_device = any(map(on_device, (indptr, indices, weights)))
-    return graph
+def _immutable(array: Any) -> bool:
+    """Whether neither the array nor anything that it is a view of can be written to."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        if array.base is None:
+            return True
+        array = array.base
+    try:
+        return memoryview(array).readonly
+    except TypeError:
+        return False
 
 
-def _require_room(needed: int) -> None:
-    """Refuse a graph that cannot be held: ids with great gaps are the usual reason.
+def _require_room(n: int, k: int, needed: int) -> None:
+    """Refuse a graph that cannot be built: ids with great gaps are the usual reason.
 
     Raises
     ------
     OutOfMemoryError
     """
-    free = free_memory()
-    if needed > free:
-        raise OutOfMemoryError(
-            needed,
-            free,
+    if needed <= _MANY or needed <= (free := free_memory()):
+        return
+    advice = "give int32 ends and int32 or float32 weights, and release what is not needed"
+    if n > 2 * k:
+        advice = (
             "number the vertices from 0 without gaps, as numpy.unique(ids, return_inverse=True) "
-            "does, and give the ids as vertex_names",
+            "does, and give the ids as vertex_names"
         )
-
-
-def reduced(graph: Graph) -> tuple[Any, ...]:
-    """What :mod:`pickle` and :mod:`copy` keep: the arrays, not what was computed from them.
-
-    They are checked again when the graph is made anew; one of device arrays comes back on the host.
-    """
-    from nearfar.graph.graph import Graph
-
-    kept = (graph.vertex_names, graph.coordinates, graph.attributes)
-    return _made_anew, (Graph, graph.indptr, graph.indices, graph.weights, graph.directed, *kept)
-
-
-def _made_anew(
-    cls: type[Graph],
-    indptr: Any,
-    indices: Any,
-    weights: Any,
-    directed: bool,
-    vertex_names: Any,
-    coordinates: Any,
-    attributes: dict[str, Any],
-) -> Graph:
-    return from_csr(
-        cls,
-        indptr,
-        indices,
-        weights,
-        directed=directed,
-        vertex_names=vertex_names,
-        coordinates=coordinates,
-        attributes=attributes,
-    )
+    raise OutOfMemoryError(needed, free, advice)
 
 
 def _count_vertices(source: NDArray[Any], target: NDArray[Any], n_vertices: int | None) -> int:
@@ -322,36 +398,14 @@ def _count_vertices(source: NDArray[Any], target: NDArray[Any], n_vertices: int 
 
 
 def from_edges(
-    cls: type[Graph],
     sources: ArrayLike,
     targets: ArrayLike,
     weights: ArrayLike | None = None,
     *,
     n_vertices: int | None = None,
     directed: bool = True,
-    vertex_names: ArrayLike | None = None,
-    coordinates: ArrayLike | None = None,
-    attributes: dict[str, Any] | None = None,
-) -> Graph:
-    """Make a graph from an edge list, in O(n + m) by counting sort.
-
-    Parameters
-    ----------
-    sources, targets : integer array, shape (k,)
-        Ends of every edge.
-    weights : array, shape (k,), or a number, or None
-        One weight an edge, one for all, or none.
-    n_vertices : int or None
-        Number of vertices; None takes the largest end plus one.
-    directed : bool
-        False enters every edge in both directions (a self-loop once).
-    vertex_names, coordinates, attributes
-        As in :class:`Graph`.
-
-    Returns
-    -------
-    Graph
-        Edges of one source keep the order of the list.
+) -> HostArrays:
+    """Rows from an edge list, in O(n + m) by counting sort; see :meth:`nearfar.Graph.from_edges`.
 
     Raises
     ------
@@ -364,9 +418,7 @@ def from_edges(
 
     source, target = as_indices(sources, "sources"), as_indices(targets, "targets")
     if len(source) != len(target):
-        raise GraphError(
-            f"{len(source)} sources and {len(target)} targets: give one of each an edge"
-        )
+        raise GraphError(f"{len(source)} sources and {len(target)} targets: give one per edge")
     k = len(source)
     n = _count_vertices(source, target, n_vertices)
     values: NDArray[Any] | None = None
@@ -375,44 +427,25 @@ def from_edges(
         if values.ndim == 0:
             values = np.full(k, values[()], dtype=values.dtype)
         if values.shape != (k,):
-            raise GraphError(f"{values.shape} weights for {k} edges: give one an edge")
+            raise GraphError(f"{values.shape} weights for {k} edges: give one per edge")
         values = np.ascontiguousarray(values)
     loops = 0 if directed else int(np.count_nonzero(source == target))
     m = k if directed else 2 * k - loops
     dtype = index_dtype(n, m)
-    if n > _MANY:
-        _require_room((n + 1 + m) * dtype.itemsize)
+    # The result, the next free place of every row, and ends in another dtype.
+    converted = sum(k for ends in (source, target) if ends.dtype != dtype)
+    width = 0 if values is None else values.itemsize
+    _require_room(n, k, (2 * n + 1 + m + converted) * dtype.itemsize + m * width)
     source = np.ascontiguousarray(source, dtype=dtype)
     target = np.ascontiguousarray(target, dtype=dtype)
     indptr, indices = np.empty(n + 1, dtype=dtype), np.empty(m, dtype=dtype)
-    sorted_weights = None if values is None else np.empty(m, dtype=values.dtype)
-    _cpu.csr_from_edges(source, target, values, n, not directed, indptr, indices, sorted_weights)
-    return from_csr(
-        cls,
-        indptr,
-        indices,
-        sorted_weights,
-        directed=directed,
-        vertex_names=vertex_names,
-        coordinates=coordinates,
-        attributes=attributes,
-    )
+    ordered = None if values is None else np.empty(m, dtype=values.dtype)
+    _cpu.csr_from_edges(source, target, values, n, not directed, indptr, indices, ordered)
+    return validate(frozen(indptr), frozen(indices), None if ordered is None else frozen(ordered))
 
 
-def from_scipy(cls: type[Graph], matrix: Any, *, directed: bool = True) -> Graph:
-    """Make a graph from a SciPy sparse matrix or array; CSR shares its arrays.
-
-    Parameters
-    ----------
-    matrix : scipy.sparse matrix or array, shape (n, n)
-        Entry (i, j) is the weight of the edge from i to j. Stored zeros are edges of weight 0;
-        duplicates in COO stay parallel edges.
-    directed : bool
-        False adds the reverse of every entry, as SciPy's ``directed=False`` does.
-
-    Returns
-    -------
-    Graph
+def from_scipy(matrix: Any, *, directed: bool = True, copy: bool = True) -> HostArrays:
+    """Rows of a SciPy sparse matrix or array; see :meth:`nearfar.Graph.from_scipy`.
 
     Raises
     ------
@@ -420,12 +453,10 @@ def from_scipy(cls: type[Graph], matrix: Any, *, directed: bool = True) -> Graph
         If it is not square or not sparse.
     """
     if not hasattr(matrix, "tocsr"):
-        raise GraphError(f"{type(matrix).__name__} is no SciPy sparse matrix: see Graph.from_dense")
+        raise GraphError(f"{type(matrix).__name__} is not sparse: see Graph.from_dense")
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise GraphError(f"the matrix has shape {matrix.shape}: an adjacency matrix is square")
     if matrix.format == "coo" or not directed:
         coo = matrix.tocoo()
-        return from_edges(
-            cls, coo.row, coo.col, coo.data, n_vertices=matrix.shape[0], directed=directed
-        )
-    return from_csr(cls, *csr_arrays(matrix))
+        return from_edges(coo.row, coo.col, coo.data, n_vertices=matrix.shape[0], directed=directed)
+    return validate(*csr_arrays(matrix), copy=copy or matrix.format != "csr")

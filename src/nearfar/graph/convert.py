@@ -1,7 +1,8 @@
-"""Building a Graph from other libraries' graphs: NetworkX, tables of edges, dense matrices.
+"""Other libraries' graphs as arrays and back: NetworkX, tables of edges, dense matrices, SciPy.
 
-Like :mod:`nearfar.graph.build`, whose :func:`~nearfar.graph.build.from_edges` they all end in; each
-becomes a class method of :class:`nearfar.Graph`.
+The ways in end in :func:`nearfar.graph.build.from_edges` and return its arrays; those with names
+also return what else :class:`nearfar.Graph` takes. Its class methods of the same names document
+them.
 """
 
 from __future__ import annotations
@@ -10,65 +11,115 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import GraphError
-from nearfar.graph.build import as_numpy, as_weights, from_edges
+from nearfar.errors import GraphError, did_you_mean, listed, quoted
+from nearfar.graph.build import HostArrays, as_numpy, as_weights, from_edges
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
-    from nearfar.graph.graph import Graph
 
-
-def from_networkx(cls: type[Graph], graph: Any, weight: str | None = "weight") -> Graph:
-    """Make a graph from a NetworkX graph; its vertices become ``vertex_names``.
+def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], what: str) -> str:
+    """What is wrong with weights that are not there; "" where nothing else can be meant by them.
 
     Parameters
     ----------
-    graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-    weight : str or None
-        Edge attribute; a missing one counts 1, as in NetworkX. None ignores weights.
-
-    Returns
-    -------
-    Graph
-        int64 weights when all are Python ints, else float64; unweighted when no edge has the
-        attribute.
-
-    Raises
-    ------
-    GraphError
-        If an edge's attribute is not a number.
+    weight : str
+        The attribute or column asked for; ``"weight"`` is the default of every function.
+    named, numeric : sequences of names
+        All attributes or columns that could hold weights, and those that hold numbers.
+    what : str
+        ``"edge attribute"`` or ``"column"``.
     """
+    shown = listed(numeric)
+    count = "weight=None counts edges (--weight none in a shell)"
+    if weight != "weight":
+        near = did_you_mean(weight, [str(name) for name in named])
+        held = f"; numbers are in {shown}" if numeric and not near else ""
+        return f"no {what} {quoted(weight)}{near or held}; {count}"
+    if not numeric:
+        return ""
+    choice = f"weight={quoted(str(numeric[0]))} (--weight {listed(numeric[:1])})"
+    return f"no {what} 'weight', but numbers in {shown}: choose with {choice}; {count}"
+
+
+def from_networkx(
+    graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None = "weight"
+) -> tuple[HostArrays, dict[str, Any]]:
+    """See :meth:`nearfar.Graph.from_networkx`."""
     names = list(graph)
     place = {name: i for i, name in enumerate(names)}
+    directed = graph.is_directed()
+    if callable(weight):
+        (sources, targets), values = _called(graph, place, weight)
+        numbers = _as_numbers(values, "the weight function")
+        arrays = from_edges(sources, targets, numbers, n_vertices=len(names))
+        # Both directions of an undirected edge were asked for, and may differ.
+        directed = directed or not _symmetric(sources, targets, values)
+    else:
+        (sources, targets), numbers = _attribute(graph, place, weight)
+        arrays = from_edges(sources, targets, numbers, n_vertices=len(names), directed=directed)
+    as_is = names == list(range(len(names)))
+    return arrays, {
+        "directed": directed,
+        "vertex_names": None if as_is else _object_array(names),
+    }
+
+
+def _attribute(graph: Any, place: dict[Any, int], weight: str | None) -> tuple[Any, Any]:
+    """Ends and weights of the edges by an attribute; a missing one counts 1, as in NetworkX."""
     k = graph.number_of_edges()
-    sources, targets = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
+    ends = np.empty((2, k), dtype=np.int64)
     values: list[Any] = []
     found = False
     for at, (u, v, data) in enumerate(graph.edges(data=True)):
-        sources[at], targets[at] = place[u], place[v]
+        ends[:, at] = place[u], place[v]
         if weight is not None:
             found = found or weight in data
             values.append(data.get(weight, 1))
-    weights = None
     if found:
-        whole = all(type(value) in (int, bool) for value in values)
-        try:
-            weights = np.array(values, dtype=np.int64 if whole else np.float64)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise GraphError(
-                f"edge attribute {weight!r} is not a number everywhere: {error}"
-            ) from None
-    as_is = names == list(range(len(names)))
-    return from_edges(
-        cls,
-        sources,
-        targets,
-        weights,
-        n_vertices=len(names),
-        directed=graph.is_directed(),
-        vertex_names=None if as_is else _object_array(names),
-    )
+        return ends, _as_numbers(values, f"edge attribute {weight!r}")
+    if weight is not None and k:
+        kinds: dict[Any, bool] = {}
+        for _, _, data in graph.edges(data=True):
+            for name, value in data.items():
+                kinds[name] = kinds.get(name, False) or _is_number(value)
+        numeric = [name for name, number in kinds.items() if number]
+        problem = weight_problem(weight, list(kinds), numeric, "edge attribute")
+        if problem:
+            raise GraphError(problem)
+    return ends, None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+def _called(graph: Any, place: dict[Any, int], weight: Callable[[Any, Any, Any], Any]) -> Any:
+    """Ends and weights by a function of both ends and the edge's data; None hides an edge."""
+    sources, targets, values = [], [], []
+    for u, neighbours in graph.adjacency():
+        for v, data in neighbours.items():
+            value = weight(u, v, data)
+            if value is not None:
+                sources.append(place[u])
+                targets.append(place[v])
+                values.append(value)
+    return np.array([sources, targets], dtype=np.int64), values
+
+
+def _as_numbers(values: list[Any], what: str) -> NDArray[Any]:
+    whole = all(isinstance(value, (int, np.integer)) for value in values)
+    try:
+        return np.array(values, dtype=np.int64 if whole else np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise GraphError(f"{what} is not a number everywhere: {error}") from None
+
+
+def _symmetric(sources: NDArray[Any], targets: NDArray[Any], values: list[Any]) -> bool:
+    edges = dict(zip(zip(sources.tolist(), targets.tolist(), strict=True), values, strict=True))
+    return all(edges.get((v, u)) == value for (u, v), value in edges.items())
 
 
 def _object_array(values: list[Any]) -> NDArray[Any]:
@@ -78,41 +129,21 @@ def _object_array(values: list[Any]) -> NDArray[Any]:
 
 
 def from_dataframe(
-    cls: type[Graph],
     table: Any,
     source: str = "source",
     target: str = "target",
-    weight: str | None = None,
+    weight: str | None = "weight",
     *,
     directed: bool = True,
-) -> Graph:
-    """Make a graph from a table of edges: pandas, polars or Arrow, anything with columns by name.
-
-    Parameters
-    ----------
-    table : DataFrame or Table
-    source, target : str
-        Columns of the ends: any type that sorts; they are factorised into ``vertex_names``. Integer
-        columns that are already 0 to n - 1 are kept as they are.
-    weight : str or None
-        Column of the weights.
-    directed : bool
-        False enters every edge in both directions.
-
-    Returns
-    -------
-    Graph
-
-    Raises
-    ------
-    GraphError
-        For a column that is missing or holds empty entries.
-    """
+) -> tuple[HostArrays, dict[str, Any]]:
+    """See :meth:`nearfar.Graph.from_dataframe`."""
     columns = list(getattr(table, "column_names", None) or table.columns)
 
     def column(name: str) -> NDArray[Any]:
         if name not in columns:
-            raise GraphError(f"no column {name!r}: the table has {', '.join(map(str, columns))}")
+            near = did_you_mean(str(name), list(map(str, columns)))
+            has = near or f": the table has {', '.join(map(str, columns))}"
+            raise GraphError(f"no column {name!r}{has}")
         values = table[name]
         array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
         empty = np.zeros(len(array), dtype=bool)
@@ -125,7 +156,15 @@ def from_dataframe(
         return np.asarray(array)
 
     ends = [column(source), column(target)]
-    weights = None if weight is None else column(weight)
+    weights = None
+    if weight is not None and weight not in columns:
+        spare = [name for name in columns if name not in (source, target)]
+        numeric = [name for name in spare if _holds_numbers(table[name])]
+        problem = weight_problem(weight, spare, numeric, "column")
+        if problem:
+            raise GraphError(problem)
+    elif weight is not None:
+        weights = column(weight)
     k = len(ends[0])
     names: NDArray[Any] | None
     if all(end.dtype.kind in "iu" for end in ends):
@@ -135,15 +174,15 @@ def from_dataframe(
         both = np.concatenate([np.asarray(end, dtype=object) for end in ends])
         present, codes = np.unique(both.astype(str) if _mixed(both) else both, return_inverse=True)
         names = present
-    return from_edges(
-        cls,
-        codes[:k],
-        codes[k:],
-        weights,
-        n_vertices=len(present),
-        directed=directed,
-        vertex_names=names,
-    )
+    arrays = from_edges(codes[:k], codes[k:], weights, n_vertices=len(present), directed=directed)
+    return arrays, {"directed": directed, "vertex_names": names}
+
+
+def _holds_numbers(column: Any) -> bool:
+    """Whether a table's column holds numbers, from its first entry."""
+    first = column[:1]
+    array = first.to_numpy() if hasattr(first, "to_numpy") else np.asarray(first)
+    return array.dtype.kind in "iuf" or (len(array) > 0 and _is_number(array[0]))
 
 
 def _mixed(values: NDArray[Any]) -> bool:
@@ -151,30 +190,9 @@ def _mixed(values: NDArray[Any]) -> bool:
 
 
 def from_dense(
-    cls: type[Graph], matrix: ArrayLike, *, missing: float | None = None, directed: bool = True
-) -> Graph:
-    """Make a graph from a dense matrix in which a missing edge is not a zero.
-
-    Parameters
-    ----------
-    matrix : array or masked array, shape (n, n)
-        Entry (i, j) is the weight of the edge from i to j. NaN, infinities, None, masked entries
-        and entries equal to ``missing`` are no edges; a zero is an edge of weight 0, except on the
-        diagonal, where it would be a self-loop that changes nothing and is left out.
-    missing : number or None
-        A further value that stands for no edge, for integer matrices.
-    directed : bool
-        False adds the reverse of every entry.
-
-    Returns
-    -------
-    Graph
-
-    Raises
-    ------
-    GraphError
-        If the matrix is not square.
-    """
+    matrix: ArrayLike, *, missing: float | None = None, directed: bool = True
+) -> HostArrays:
+    """See :meth:`nearfar.Graph.from_dense`."""
     mask = np.ma.getmaskarray(matrix) if isinstance(matrix, np.ma.MaskedArray) else None
     if mask is None and (array := as_numpy(matrix, "matrix")).dtype == object:
         none = [item is None for item in array.flat]
@@ -191,6 +209,27 @@ def from_dense(
     diagonal = np.arange(len(dense))
     edge[diagonal, diagonal] &= dense[diagonal, diagonal] != 0
     rows, columns = np.nonzero(edge)
-    return from_edges(
-        cls, rows, columns, dense[rows, columns], n_vertices=len(dense), directed=directed
-    )
+    return from_edges(rows, columns, dense[rows, columns], n_vertices=len(dense), directed=directed)
+
+
+def lightest(
+    indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """``weights, indices, indptr`` of rows with the lightest of parallel edges.
+
+    The arrays themselves where there are none: O(m) where rows ascend, else O(m log m).
+    """
+    rising = indices[1:] > indices[:-1]
+    rising[indptr[(indptr > 0) & (indptr < len(indices))] - 1] = True  # from row to row
+    if rising.all():
+        return weights, indices, indptr
+    rows = np.repeat(np.arange(len(indptr) - 1, dtype=indptr.dtype), np.diff(indptr))
+    order = np.lexsort((weights, indices, rows))
+    rows, columns = rows[order], indices[order]
+    first = np.ones(len(rows), dtype=bool)
+    first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    if first.all():
+        return weights, indices, indptr
+    starts = np.zeros(len(indptr), dtype=indptr.dtype)
+    np.cumsum(np.bincount(rows[first], minlength=len(indptr) - 1), out=starts[1:])
+    return weights[order[first]], columns[first], starts

@@ -1,46 +1,50 @@
 """The graph: immutable compressed sparse rows, validated once, with derived data cached on it.
 
 Everything behind this boundary assumes a valid graph: sorted ``indptr``, indices in range, finite
-weights, no negative zero. The constructors are in :mod:`nearfar.graph.build`; they are re-exported
-here as class methods because that is where people look.
+weights, no negative zero. The arrays lie in one object, on the host
+(:mod:`nearfar.graph.build`) or on a GPU (:mod:`nearfar.graph.on_device`), with one interface.
 """
 
 from __future__ import annotations
 
 import hashlib
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from nearfar.errors import GraphError, VertexError
-from nearfar.graph import build, convert
+from nearfar.graph import build, convert, on_device
 from nearfar.graph.dtypes import WEIGHT_DTYPES
 from nearfar.graph.slots import Slot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from nearfar._cpu import GraphView, NarrowView
     from nearfar.graph.slots import Kept
 
-__all__ = ["AS_TYPE", "NARROW_VIEW", "Graph", "join_transposes", "trusted"]
+__all__ = ["NARROW_VIEW", "Graph", "join_transposes"]
 
 _TRANSPOSE: Slot[Graph] = Slot("transpose")
+_NAMELESS: Slot[Graph] = Slot("without names")
 #: The graph in other dtypes, by dtype.
 AS_TYPE: Slot[Graph] = Slot("other dtypes")
 #: Weights of a byte or two beside the targets; None where they do not fit.
 NARROW_VIEW: Slot[NarrowView | None] = Slot("narrow view")
 
+_SEVERAL = (list, tuple, set, frozenset, range, np.ndarray)
+
 
 class Graph:
     """A weighted directed graph in compressed sparse rows.
 
-    Use :func:`nearfar.read` or one of the ``from_*`` constructors. Arrays are read-only. Parallel
-    edges count by their minimum, self-loops are harmless, and an explicit zero is an edge of weight
-    0. An undirected graph holds every edge in both directions.
+    Use :func:`nearfar.read` or one of the ``from_*`` constructors. Arrays are read-only, and nobody
+    else can change them: solvers read them without checks. Parallel edges count by their minimum,
+    self-loops are harmless, and an explicit zero is an edge of weight 0. An undirected graph holds
+    every edge in both directions.
 
     Parameters
     ----------
@@ -52,12 +56,17 @@ class Graph:
         None means that every edge counts 1.
     directed : bool
         False when the arrays hold every edge in both directions.
-    vertex_names : array, shape (n,), or None
-        External names; answers come back in them.
+    vertex_names : array, shape (n,), a range of n numbers, or None
+        External names; answers come back in them. A range, such as ``range(1, n + 1)`` for a file
+        that counts from 1, takes no memory.
     coordinates : float64 array, shape (n, 2), or None
         x (longitude) and y (latitude) of the vertices.
     attributes : mapping
         What is known of the origin: ``source``, ``unit``, ``attribution``, ...
+    copy : bool
+        True copies arrays that somebody could still write to; those that are read-only down to
+        their owner are shared, as the arrays of another graph are. False shares all whose dtypes
+        fit: the caller gives them up, and changing one afterwards can end the process.
 
     Raises
     ------
@@ -71,94 +80,420 @@ class Graph:
 
     def __init__(
         self,
-        indptr: NDArray[Any],
-        indices: NDArray[Any],
-        weights: NDArray[Any] | None = None,
+        indptr: ArrayLike,
+        indices: ArrayLike,
+        weights: ArrayLike | None = None,
         *,
         directed: bool = True,
-        vertex_names: NDArray[Any] | None = None,
-        coordinates: NDArray[Any] | None = None,
+        vertex_names: ArrayLike | range | None = None,
+        coordinates: ArrayLike | None = None,
         attributes: Mapping[str, Any] | None = None,
+        copy: bool = True,
     ) -> None:
-        from nearfar.graph.build import validate
+        given = [array for array in (indptr, indices, weights) if array is not None]
+        there = [build.on_device(array) for array in given]
+        check = on_device.validate if all(there) else build.validate
+        self._fill(
+            check(indptr, indices, weights, copy=copy),
+            any(there),
+            directed,
+            vertex_names,
+            coordinates,
+            attributes,
+            copy,
+        )
 
-        indptr, indices, weights, scan = validate(indptr, indices, weights)
-        self._hold(indptr, indices, weights, scan, directed, vertex_names, coordinates, attributes)
-
-    def _hold(
+    def _fill(
         self,
-        indptr: NDArray[Any],
-        indices: NDArray[Any],
-        weights: NDArray[Any] | None,
-        scan: dict[str, Any],
-        directed: bool,
-        vertex_names: NDArray[Any] | None,
-        coordinates: NDArray[Any] | None,
-        attributes: Mapping[str, Any] | None,
+        arrays: build.HostArrays | on_device.DeviceArrays,
+        came_from_device: bool = False,
+        directed: bool = True,
+        vertex_names: ArrayLike | range | None = None,
+        coordinates: ArrayLike | None = None,
+        attributes: Mapping[str, Any] | None = None,
+        copy: bool = True,
     ) -> None:
-        """Take arrays that have been checked."""
-        self.indptr, self.indices, self.weights, self._scan = indptr, indices, weights, scan
+        self._arrays = arrays
+        #: True when arrays came from a GPU: answers then stay there.
+        self.on_device = came_from_device
         self.directed = bool(directed)
-        # True when the arrays came from a GPU: answers then stay there.
-        self.on_device = False
         self.attributes: dict[str, Any] = dict(attributes or {})
         self._kept: Kept = {}  # read and written by slots alone
-        self.vertex_names = self._per_vertex(vertex_names, "vertex_names")
+        self.vertex_names: NDArray[Any] | range | None = None
+        #: What the vertices are called where that is consecutive numbers: their indices, or a range
+        #: of names. None for a table of names.
+        self.vertex_numbers: range | None = range(self.n_vertices)
+        if vertex_names is not None:
+            self._name(vertex_names, copy)
+        self.coordinates: NDArray[np.float64] | None = None
         if coordinates is not None:
-            coordinates = np.ascontiguousarray(coordinates, dtype=np.float64)
-            if coordinates.shape != (self.n_vertices, 2):
-                raise GraphError(
-                    f"coordinates have shape {coordinates.shape}: give ({self.n_vertices}, 2)"
-                )
-        self.coordinates: NDArray[np.float64] | None = coordinates
+            given = np.asarray(coordinates)
+            xy = build.kept(np.ascontiguousarray(given, dtype=np.float64), given, copy)
+            if xy.shape != (self.n_vertices, 2):
+                raise GraphError(f"coordinates have shape {xy.shape}: give ({self.n_vertices}, 2)")
+            self.coordinates = xy
 
-    def _per_vertex(self, values: ArrayLike | None, what: str) -> NDArray[Any] | None:
-        if values is None:
-            return None
-        array = np.asarray(values)
-        if array.shape != (self.n_vertices,):
-            raise GraphError(f"{what} has shape {array.shape}: give ({self.n_vertices},)")
-        return array
+    def _name(self, names: ArrayLike | range, copy: bool) -> None:
+        """Take names; consecutive numbers stay a range."""
+        n = self.n_vertices
+        if isinstance(names, range) and names.step == 1:
+            if len(names) != n:
+                raise GraphError(f"vertex_names has length {len(names)}: give {n} names")
+            self.vertex_names = self.vertex_numbers = names
+            return
+        table = np.asarray(names)
+        if table.shape != (n,):
+            raise GraphError(f"vertex_names has shape {table.shape}: give ({n},)")
+        self.vertex_names, self.vertex_numbers = build.kept(table, table, copy), None
+
+    @classmethod
+    def from_checked(cls, arrays: build.HostArrays | on_device.DeviceArrays, **kept: Any) -> Graph:
+        """Make a graph of arrays that were checked already.
+
+        Parameters
+        ----------
+        arrays : HostArrays or DeviceArrays
+            As :mod:`nearfar.graph.build` and :mod:`nearfar.graph.on_device` make them.
+        **kept
+            ``directed``, ``vertex_names``, ``coordinates``, ``attributes`` and ``copy``.
+
+        Returns
+        -------
+        Graph
+        """
+        graph = cls.__new__(cls)
+        graph._fill(arrays, arrays.there is not None, **kept)
+        return graph
+
+    def _besides(self) -> dict[str, Any]:
+        """What a graph has besides its arrays, as ``from_checked`` takes it."""
+        return {
+            "directed": self.directed,
+            "vertex_names": self.vertex_names,
+            "coordinates": self.coordinates,
+            "attributes": self.attributes,
+        }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep the arrays and not what was computed from them, for :mod:`pickle` and :mod:`copy`.
+
+        They are checked again when the graph is made anew, on the host.
+        """
+        arrays = self.indptr, self.indices, self.weights
+        return _made_anew, (*arrays, self._besides())
 
     # ---- constructors -------------------------------------------------------------------------
 
-    from_csr = classmethod(build.from_csr)
-    from_edges = classmethod(build.from_edges)
-    from_scipy = classmethod(build.from_scipy)
-    from_networkx = classmethod(convert.from_networkx)
-    from_dataframe = classmethod(convert.from_dataframe)
-    from_dense = classmethod(convert.from_dense)
-    __reduce__ = build.reduced
+    @classmethod
+    def from_csr(
+        cls,
+        indptr: ArrayLike,
+        indices: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        directed: bool = True,
+        vertex_names: ArrayLike | range | None = None,
+        coordinates: ArrayLike | None = None,
+        attributes: Mapping[str, Any] | None = None,
+        copy: bool = True,
+    ) -> Graph:
+        """Make a graph from compressed sparse rows.
+
+        Parameters
+        ----------
+        indptr, indices, weights
+            As in :class:`Graph`; any integer or float dtype, NumPy or anything with DLPack.
+        directed : bool
+            False states that both directions of every edge are in the arrays.
+        vertex_names, coordinates, attributes
+            As in :class:`Graph`.
+        copy : bool
+            True copies arrays that somebody could still write to, on the host and on a GPU. False
+            shares all whose dtypes fit: the caller gives them up, and changing one afterwards can
+            end the process.
+
+        Returns
+        -------
+        Graph
+            Device arrays are checked and kept where they are, and answers for them stay there; host
+            copies are made when something asks for them.
+        """
+        return cls(
+            indptr,
+            indices,
+            weights,
+            directed=directed,
+            vertex_names=vertex_names,
+            coordinates=coordinates,
+            attributes=attributes,
+            copy=copy,
+        )
+
+    @classmethod
+    def from_edges(
+        cls,
+        sources: ArrayLike,
+        targets: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        n_vertices: int | None = None,
+        directed: bool = True,
+        vertex_names: ArrayLike | range | None = None,
+        coordinates: ArrayLike | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Graph:
+        """Make a graph from an edge list, in O(n + m) by counting sort.
+
+        Parameters
+        ----------
+        sources, targets : integer array, shape (k,)
+            Ends of every edge.
+        weights : array, shape (k,), or a number, or None
+            One weight per edge, one for all, or none.
+        n_vertices : int or None
+            Number of vertices; None takes the largest end plus one.
+        directed : bool
+            False enters every edge in both directions (a self-loop once).
+        vertex_names, coordinates, attributes
+            As in :class:`Graph`.
+
+        Returns
+        -------
+        Graph
+            Edges of one source keep the order of the list.
+
+        Raises
+        ------
+        GraphError
+            If lengths differ or an end is negative or not below ``n_vertices``.
+        OutOfMemoryError
+            If so many vertices do not fit main memory; says how to number them.
+        """
+        arrays = build.from_edges(
+            sources, targets, weights, n_vertices=n_vertices, directed=directed
+        )
+        return cls.from_checked(
+            arrays,
+            directed=directed,
+            vertex_names=vertex_names,
+            coordinates=coordinates,
+            attributes=attributes,
+        )
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, *, directed: bool = True, copy: bool = True) -> Graph:
+        """Make a graph from a SciPy sparse matrix or array.
+
+        Parameters
+        ----------
+        matrix : scipy.sparse matrix or array, shape (n, n)
+            Entry (i, j) is the weight of the edge from i to j. Stored zeros are edges of weight 0;
+            duplicates in COO stay parallel edges.
+        directed : bool
+            False adds the reverse of every entry, as SciPy's ``directed=False`` does.
+        copy : bool
+            False shares the arrays of a CSR matrix, which must not change afterwards.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            If it is not square or not sparse.
+        """
+        arrays = build.from_scipy(matrix, directed=directed, copy=copy)
+        return cls.from_checked(arrays, directed=directed)
+
+    @classmethod
+    def from_networkx(
+        cls, graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None = "weight"
+    ) -> Graph:
+        """Make a graph from a NetworkX graph; its vertices become ``vertex_names``.
+
+        Parameters
+        ----------
+        graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+        weight : str, callable or None
+            Edge attribute; where some edges lack it they count 1, as in NetworkX. A function
+            ``weight(u, v, data)`` is called for every edge, for both directions of an undirected
+            one, and hides an edge by returning None. None counts edges.
+
+        Returns
+        -------
+        Graph
+            int64 weights when all are integers, else float64. Unweighted for None, and by default
+            when no edge has a numeric attribute.
+
+        Raises
+        ------
+        GraphError
+            If no edge has the attribute named, if none is named and there are numeric ones, or if a
+            weight is not a number.
+        """
+        arrays, kept = convert.from_networkx(graph, weight)
+        return cls.from_checked(arrays, **kept)
+
+    @classmethod
+    def from_dataframe(
+        cls,
+        table: Any,
+        source: str = "source",
+        target: str = "target",
+        weight: str | None = "weight",
+        *,
+        directed: bool = True,
+    ) -> Graph:
+        """Make a graph from a table of edges: pandas, polars, Arrow, anything with named columns.
+
+        Parameters
+        ----------
+        table : DataFrame or Table
+        source, target : str
+            Columns of the ends: any type that sorts; they are factorised into ``vertex_names``.
+            Integer columns that are already 0 to n - 1 are kept as they are.
+        weight : str or None
+            Column of the weights. None counts edges, and so does the default in a table without
+            this column and without other numbers.
+        directed : bool
+            False enters every edge in both directions.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            For a column that is missing or holds empty entries, and for numbers that could be
+            weights when none are named.
+        """
+        arrays, kept = convert.from_dataframe(table, source, target, weight, directed=directed)
+        return cls.from_checked(arrays, **kept)
+
+    @classmethod
+    def from_any(
+        cls, graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None = "weight"
+    ) -> Graph:
+        """Make a graph from whatever functions that take a graph accept.
+
+        Parameters
+        ----------
+        graph : Graph, SciPy sparse matrix or NetworkX graph
+        weight : str, callable or None
+            As for :meth:`from_networkx`. A Graph and a matrix have one weight each, the default;
+            None counts their edges.
+
+        Returns
+        -------
+        Graph
+            A Graph itself.
+
+        Raises
+        ------
+        GraphError
+            For anything else, and for a weight that is not there.
+        """
+        if hasattr(graph, "number_of_edges") and hasattr(graph, "is_directed"):
+            return cls.from_networkx(graph, weight)
+        if isinstance(graph, Graph):
+            made = graph
+        else:
+            if not hasattr(graph, "tocsr"):
+                raise GraphError(
+                    f"{type(graph).__name__} is not a graph: use nearfar.read or one of the "
+                    "Graph.from_* functions"
+                )
+            made = cls.from_scipy(graph)
+        if weight is not None and weight != "weight":
+            raise GraphError(
+                f"weight is {weight!r}: a Graph or a matrix has one weight per edge; leave it out, "
+                "or give None to count edges"
+            )
+        return made.without_weights() if weight is None else made
+
+    @classmethod
+    def from_dense(
+        cls, matrix: ArrayLike, *, missing: float | None = None, directed: bool = True
+    ) -> Graph:
+        """Make a graph from a dense matrix in which a missing edge is not a zero.
+
+        Parameters
+        ----------
+        matrix : array or masked array, shape (n, n)
+            Entry (i, j) is the weight of the edge from i to j. NaN, infinities, None, masked
+            entries and entries equal to ``missing`` are no edges; a zero is an edge of weight 0,
+            except on the diagonal, where it would be a self-loop that changes nothing and is left
+            out.
+        missing : number or None
+            A further value that stands for no edge, for integer matrices.
+        directed : bool
+            False adds the reverse of every entry.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            If the matrix is not square.
+        """
+        arrays = convert.from_dense(matrix, missing=missing, directed=directed)
+        return cls.from_checked(arrays, directed=directed)
 
     # ---- size and weights ---------------------------------------------------------------------
 
-    @property
-    def n_vertices(self) -> int:
-        """Number of vertices."""
-        return len(self.indptr) - 1
+    @cached_property
+    def indptr(self) -> NDArray[Any]:
+        """Row starts, shape (n + 1,); those of a graph on a device are downloaded on first use."""
+        return self._arrays.indptr
+
+    @cached_property
+    def indices(self) -> NDArray[Any]:
+        """Edge targets, shape (m,); downloaded likewise."""
+        return self._arrays.indices
+
+    @cached_property
+    def weights(self) -> NDArray[Any] | None:
+        """Weights, shape (m,), None when every edge counts 1; downloaded likewise."""
+        return self._arrays.weights
 
     @property
+    def device_arrays(self) -> Any:
+        """(indptr, indices, weights) on the device for a graph made of such arrays, else None."""
+        return self._arrays.there
+
+    @cached_property
+    def n_vertices(self) -> int:
+        """Number of vertices."""
+        return self._arrays.n_vertices
+
+    @cached_property
     def n_edges(self) -> int:
         """Number of stored edges; an undirected edge counts twice."""
-        return len(self.indices)
+        return self._arrays.n_edges
 
     @property
     def is_weighted(self) -> bool:
         """Whether edges carry weights; without, every edge counts 1."""
-        return self.weights is not None
+        return self._arrays.weight_dtype is not None
 
-    @property
+    @cached_property
     def weight_dtype(self) -> np.dtype[Any]:
         """Dtype of weights and distances; int32 when there are no weights."""
-        return np.dtype(np.int32) if self.weights is None else self.weights.dtype
+        return self._arrays.weight_dtype or np.dtype(np.int32)
 
-    @property
+    @cached_property
     def index_dtype(self) -> np.dtype[Any]:
         """Dtype of ``indptr`` and ``indices``."""
-        return self.indptr.dtype
+        return self._arrays.index_dtype
 
-    #: (indptr, indices, weights) on the device, for a graph that was made of such arrays.
-    device_arrays: Any = None
+    @property
+    def _scan(self) -> dict[str, Any]:
+        """What one pass over the weights found: counts, least, greatest, mean."""
+        return self._arrays.scan
 
     @cached_property
     def effective_weights(self) -> NDArray[Any]:
@@ -212,12 +547,12 @@ class Graph:
     @cached_property
     def max_degree(self) -> int:
         """Largest out-degree; 0 for the empty graph."""
-        return int(self.degrees.max()) if self.n_vertices else 0
+        return self._arrays.max_degree()
 
     @cached_property
     def widest_vertex(self) -> int:
         """The vertex of largest out-degree, the smallest such; 0 for the empty graph."""
-        return int(np.argmax(self.degrees)) if self.n_vertices else 0
+        return self._arrays.widest_vertex()
 
     def tails(self, dtype: Any = None) -> NDArray[Any]:
         """Where each edge begins, as ``indices`` says where it ends; not kept.
@@ -245,9 +580,9 @@ class Graph:
         Returns
         -------
         array
-            A view, dtype of the weights; ones without weights.
+            On the host, dtype of the weights; ones without weights.
         """
-        return self.effective_weights[::step]
+        return self._arrays.weight_sample(step)
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
         """Targets of some vertices' first edges, joined; O(edges returned).
@@ -263,17 +598,12 @@ class Graph:
         -------
         int array
         """
-        begin = self.indptr[vertices]
-        counts = np.minimum(self.indptr[vertices + 1] - begin, most)
-        ends = np.cumsum(counts)
-        places = np.repeat(begin - (ends - counts), counts) + np.arange(int(ends[-1]))
-        return self.indices[places]
+        return self._arrays.rows_of(vertices, most)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays, with the packed edges once a solver has made them."""
-        own = self.indptr.nbytes + self.indices.nbytes
-        own += 0 if self.weights is None else self.weights.nbytes
+        own = self._arrays.nbytes
         narrow = NARROW_VIEW.get(self)
         own += narrow.bytes if narrow is not None else 0
         return own + (self.view.packed_bytes if self.has_view else 0)
@@ -308,12 +638,8 @@ class Graph:
             return self
         found = _TRANSPOSE.get(self)
         if found is None:
-            from nearfar import _cpu
-
-            indptr, indices = np.empty_like(self.indptr), np.empty_like(self.indices)
-            weights = None if self.weights is None else np.empty_like(self.weights)
-            _cpu.transpose(self.view, indptr, indices, weights)
-            found = self._derived(indptr, indices, weights)
+            here = build.HostArrays(self.indptr, self.indices, self.weights, self._scan)
+            found = Graph.from_checked(here.transposed(self.view), **self._besides())
             join_transposes(self, found)
         return found
 
@@ -344,19 +670,11 @@ class Graph:
         dtype = np.dtype(dtype)
         if dtype not in WEIGHT_DTYPES:
             raise GraphError(f"weights cannot be {dtype}: use int32, int64, float32 or float64")
-        if self.weights is not None and dtype == self.weights.dtype:
+        if dtype == self._arrays.weight_dtype:
             return self
 
         def make() -> Graph:
-            with np.errstate(over="ignore", invalid="ignore"):
-                weights = self.effective_weights.astype(dtype)
-                back = weights.astype(self.weight_dtype)
-            cut = dtype.kind == "i" or self.weight_dtype.kind == "i"  # floats may be rounded
-            if cut and not np.array_equal(back, self.effective_weights):
-                raise GraphError(
-                    f"the weights do not fit {dtype} exactly: round or scale them first"
-                )
-            return self._derived(self.indptr, self.indices, weights)
+            return Graph.from_checked(self._arrays.astype(dtype), **self._besides())
 
         return AS_TYPE.of(self, make, dtype)
 
@@ -368,34 +686,25 @@ class Graph:
         Graph
             Itself if it has no weights.
         """
-        return self if self.weights is None else self._derived(self.indptr, self.indices, None)
-
-    def _derived(
-        self, indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any] | None
-    ) -> Graph:
-        return Graph(
-            indptr,
-            indices,
-            weights,
-            directed=self.directed,
-            vertex_names=self.vertex_names,
-            coordinates=self.coordinates,
-            attributes=self.attributes,
-        )
+        if not self.is_weighted:
+            return self
+        return Graph.from_checked(self._arrays.without_weights(), **self._besides())
 
     def to_scipy(self) -> Any:
-        """The graph as a SciPy matrix over the same arrays, which are read-only.
+        """The graph as a SciPy matrix, for which SciPy's functions give the same distances.
 
         Returns
         -------
         scipy.sparse.csr_array, shape (n, n)
-            Without weights every stored entry is 1. SciPy's functions take it as it is; ``.copy()``
-            gives one that can be changed.
+            Over the graph's own read-only arrays; ``.copy()`` can be changed. Without
+            weights every stored entry is 1. Of parallel edges, which SciPy would add up, only the
+            lightest is there, in new arrays with sorted columns.
         """
         from scipy.sparse import csr_array
 
         n = self.n_vertices
-        return csr_array((self.effective_weights, self.indices, self.indptr), shape=(n, n))
+        parts = convert.lightest(self.indptr, self.indices, self.effective_weights)
+        return csr_array(parts, shape=(n, n))
 
     def digest(self) -> str:
         """SHA-256 of the arrays, cached: names a graph in caches and manifests; O(n + m).
@@ -418,60 +727,152 @@ class Graph:
 
     # ---- vertices and names -------------------------------------------------------------------
 
-    def index_of(self, vertex: Any, what: str = "vertex") -> int:
+    @overload
+    def index_of(self, vertex: Any, what: str) -> int: ...
+
+    @overload
+    def index_of(  # type: ignore[overload-overlap]  # ranges and frozensets can be hashed
+        self, vertex: list[Any] | range | set[Any] | frozenset[Any] | NDArray[Any]
+    ) -> NDArray[np.int64]: ...
+
+    @overload
+    def index_of(self, vertex: Hashable) -> int: ...
+
+    def index_of(self, vertex: Any, what: str | None = None) -> Any:
         """Index of a vertex given by external name, or by index when the graph has no names.
 
         Parameters
         ----------
-        vertex : int or name
-        what : str
-            The vertex's role, for the message.
+        vertex : int or name, or a list, tuple, set, range or array of them
+            A tuple that is a name is one vertex.
+        what : str or None
+            The role of the one vertex that is meant, for the message; None takes several too.
 
         Returns
         -------
-        int
+        int, or int64 array
+            An array for several. O(1) each where names are consecutive numbers, or there are none;
+            else a table of names is made on first use.
 
         Raises
         ------
         VertexError
-            If there is no such vertex.
+            If there is no such vertex; names the first that is none.
         """
-        if self.vertex_names is not None:
+        if what is None and isinstance(vertex, _SEVERAL):
+            if not isinstance(vertex, tuple) or self.vertex_numbers is not None:
+                return self.indices_of(vertex)
+            try:
+                return self._index_of(vertex, "vertex")
+            except VertexError:
+                return self.indices_of(vertex)
+        return self._index_of(vertex, what or "vertex")
+
+    def _index_of(self, vertex: Any, what: str) -> int:
+        numbers = self.vertex_numbers
+        if numbers is None:
             key = vertex.item() if isinstance(vertex, np.generic) else vertex
             try:
                 return self._index_by_name[key]
             except (KeyError, TypeError):
                 raise VertexError(f"{what} {vertex!r} is not a vertex name of this graph") from None
         if isinstance(vertex, (bool, np.bool_)) or not isinstance(vertex, (int, np.integer)):
-            raise VertexError(
-                f"{what} {vertex!r} is not an integer: give 0 to {self.n_vertices - 1}"
-            )
-        if not 0 <= vertex < self.n_vertices:
-            valid = f"give 0 to {self.n_vertices - 1}" if self.n_vertices else "the graph is empty"
+            valid = f"give {numbers.start} to {numbers.stop - 1}"
+            raise VertexError(f"{what} {vertex!r} is not an integer: {valid}")
+        if not numbers.start <= vertex < numbers.stop:
+            valid = f"give {numbers.start} to {numbers.stop - 1}"
+            valid = valid if numbers else "the graph is empty"
             raise VertexError(f"{what} {vertex} is outside the graph: {valid}")
-        return int(vertex)
+        return int(vertex) - numbers.start
 
     @cached_property
     def _index_by_name(self) -> dict[Any, int]:
-        names = [] if self.vertex_names is None else self.vertex_names.tolist()
-        return {name: i for i, name in enumerate(names)}
+        names: Any = self.vertex_names
+        return {name: i for i, name in enumerate(names.tolist())}
 
-    def name_of(self, index: int) -> Any:
+    def indices_of(self, vertices: Iterable[Any], what: str = "vertex") -> NDArray[np.int64]:
+        """Indices of several vertices.
+
+        Parameters
+        ----------
+        vertices : iterable or one-dimensional array of int or names
+        what : str
+            Their role, for the message.
+
+        Returns
+        -------
+        int64 array
+            In the order given. One vectorised pass for numbers.
+
+        Raises
+        ------
+        VertexError
+            For the first that is no vertex.
+        """
+        given: Any = vertices
+        if not isinstance(given, np.ndarray):
+            # As objects: an array of 1 and "a" would hold two strings.
+            given = given if isinstance(given, range) else list(given)
+            if isinstance(given, range) or all(type(v) is int for v in given):
+                given = np.array(given)  # of objects still, where one does not fit 64 bits
+        if isinstance(given, np.ndarray):
+            if given.ndim != 1:
+                raise VertexError(f"{what} has {given.ndim} dimensions: give one vertex or a list")
+            numbers = self.vertex_numbers
+            if numbers is not None and (given.dtype.kind in "iu" or not given.size):
+                wrong = (given < numbers.start) | (given >= numbers.stop)
+                if wrong.any():
+                    self._index_of(int(given[wrong][0]), what)
+                return given.astype(np.int64) - numbers.start
+            given = given.tolist()
+        return np.array([self._index_of(v, what) for v in given], dtype=np.int64)
+
+    @overload
+    def name_of(self, index: int) -> Any: ...
+
+    @overload
+    def name_of(self, index: Sequence[int] | NDArray[Any]) -> NDArray[Any]: ...
+
+    def name_of(self, index: Any) -> Any:
         """External name of a vertex.
 
         Parameters
         ----------
-        index : int
+        index : int, or a sequence or array of int
 
         Returns
         -------
-        object
-            The index itself when there are no names.
+        object, or array
+            The index itself when there are no names; an array for several.
+        """
+        if isinstance(index, (int, np.integer)):
+            if self.vertex_numbers is not None:
+                return int(index) + self.vertex_numbers.start
+            name: Any = self.vertex_names[index]  # type: ignore[index]
+            return name.item() if isinstance(name, np.generic) else name
+        places = np.asarray(index)
+        if self.vertex_numbers is not None:
+            return places.astype(np.int64) + self.vertex_numbers.start
+        return self.vertex_names[places]  # type: ignore[index]
+
+    def without_names(self) -> Graph:
+        """The same graph, whose vertices are their indices; cached.
+
+        Returns
+        -------
+        Graph
+            Itself if it has no names.
         """
         if self.vertex_names is None:
-            return int(index)
-        name = self.vertex_names[index]
-        return name.item() if isinstance(name, np.generic) else name
+            return self
+
+        def make() -> Graph:
+            kept = {**self._besides(), "vertex_names": None}
+            made = Graph.from_checked(self._arrays, copy=False, **kept)
+            made.on_device = self.on_device
+            return made
+
+        return _NAMELESS.of(self, make)
 
     def __repr__(self) -> str:
         if not self.is_weighted:
@@ -484,35 +885,6 @@ class Graph:
         return f"Graph(n={self.n_vertices:,}, m={self.n_edges:,}, {kind}, {weights}, {size})"
 
 
-def trusted(
-    indptr: NDArray[Any],
-    indices: NDArray[Any],
-    weights: NDArray[Any] | None,
-    scan: dict[str, Any],
-    *,
-    directed: bool = True,
-    vertex_names: NDArray[Any] | None = None,
-    coordinates: NDArray[Any] | None = None,
-    attributes: Mapping[str, Any] | None = None,
-) -> Graph:
-    """A graph over arrays that were checked before, none of which is touched.
-
-    Parameters
-    ----------
-    indptr, indices, weights, directed, vertex_names, coordinates, attributes
-        As for :class:`Graph`; indices in the dtype that the size of the graph calls for.
-    scan : dict
-        What the check found, as :func:`nearfar.graph.build.validate` returns it.
-
-    Returns
-    -------
-    Graph
-    """
-    graph = Graph.__new__(Graph)
-    graph._hold(indptr, indices, weights, scan, directed, vertex_names, coordinates, attributes)
-    return graph
-
-
 def join_transposes(one: Graph, other: Graph) -> None:
     """Make two graphs each other's transpose; believed.
 
@@ -523,3 +895,7 @@ def join_transposes(one: Graph, other: Graph) -> None:
     """
     _TRANSPOSE.put(one, other)
     _TRANSPOSE.put(other, one)
+
+
+def _made_anew(indptr: Any, indices: Any, weights: Any, kept: dict[str, Any]) -> Graph:
+    return Graph(indptr, indices, weights, copy=False, **kept)

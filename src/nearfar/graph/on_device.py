@@ -1,27 +1,35 @@
-"""A graph made of device arrays: checked, kept and solved where they lie.
+"""A graph's arrays on a GPU: checked, kept and solved where they lie.
 
-Nothing of it is copied to the host but what a person or a CPU method asks for: the arrays
-``indptr``, ``indices`` and ``weights`` are downloaded on first use, each for itself.
+Nothing of them is copied to the host but what a person or a CPU method asks for:
+:class:`nearfar.Graph` downloads ``indptr``, ``indices`` and ``weights`` on first use, each for
+itself.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar.errors import GraphError
-from nearfar.graph.build import index_dtype, refuse_index, refuse_row, refuse_weight
+from nearfar.graph.build import (
+    checked_weights,
+    edge_places,
+    index_dtype,
+    refuse_dtype,
+    refuse_index,
+    refuse_row,
+    refuse_weight,
+)
 from nearfar.graph.dtypes import WEIGHT_DTYPES
-from nearfar.graph.graph import AS_TYPE, Graph
 from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import struct_dtype
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DeviceArraysGraph", "from_device_arrays"]
+__all__ = ["DeviceArrays", "validate"]
 
 _KERNELS = "cuda/scan_graph.cuh"
 _NOWHERE = 2**63 - 1  # kNowhere there
@@ -30,160 +38,139 @@ _FIRST = ("first_nonfinite", "first_negative")
 _C_NAMES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
 
 
-class DeviceArraysGraph(Graph):
-    """A :class:`nearfar.Graph` over CuPy arrays.
+@dataclass(frozen=True, slots=True)
+class DeviceArrays:
+    """Checked arrays of a graph on a device, with the interface of ``HostArrays``.
 
     Parameters
     ----------
-    indptr, indices, weights : CuPy arrays, shapes (n + 1,), (m,) and (m,)
-        Indices of one dtype; ``weights`` may be None.
-    directed : bool
-        False when the arrays hold every edge in both directions.
-    scan : dict or None
-        What a scan of equal weights found; None checks the arrays.
-
-    Raises
-    ------
-    GraphError
-        If the arrays do not describe a graph; says which entry is wrong.
+    there : tuple (indptr, indices, weights) of CuPy arrays of shapes (n + 1,), (m,) and (m,)
+        Indices of one dtype; the weights may be None.
+    scan : dict
+        ``n_negative, first_negative, n_zero, min, max, mean`` of the weights.
     """
 
-    def __init__(
-        self,
-        indptr: Any,
-        indices: Any,
-        weights: Any,
-        *,
-        directed: bool = True,
-        scan: dict[str, Any] | None = None,
-    ) -> None:
-        if scan is None:
-            scan = _scan(indptr, indices, weights)
-            if scan.pop("n_negative_zero"):
-                weights = weights + weights.dtype.type(0)  # -0.0 + 0.0 is 0.0
-        self.device_arrays = indptr, indices, weights
-        self._scan = scan
-        self.directed, self.on_device = bool(directed), True
-        self.attributes, self._kept = {}, {}
-        self.vertex_names = self.coordinates = None
+    there: tuple[Any, Any, Any]
+    scan: dict[str, Any]
 
-    def __getattr__(self, name: str) -> Any:
-        """The arrays on the host, from the first time that they are asked for."""
-        place = ("indptr", "indices", "weights").index(name) if name in _HOST_ARRAYS else None
-        if place is None or "device_arrays" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        there = self.device_arrays[place]
-        here = None if there is None else runtime.download(there)
-        if here is not None:
-            here.flags.writeable = False
-        self.__dict__[name] = here
-        return here
+    @property
+    def indptr(self) -> NDArray[Any]:
+        """Row starts, copied to the host; so are the next two, at every use."""
+        return _download(self.there[0])
+
+    @property
+    def indices(self) -> NDArray[Any]:
+        """Edge targets."""
+        return _download(self.there[1])
+
+    @property
+    def weights(self) -> NDArray[Any] | None:
+        """Weights."""
+        return None if self.there[2] is None else _download(self.there[2])
 
     @property
     def n_vertices(self) -> int:
         """Number of vertices."""
-        return len(self.device_arrays[0]) - 1
+        return len(self.there[0]) - 1
 
     @property
     def n_edges(self) -> int:
         """Number of stored edges."""
-        return len(self.device_arrays[1])
+        return len(self.there[1])
 
     @property
-    def is_weighted(self) -> bool:
-        """Whether edges carry weights."""
-        return self.device_arrays[2] is not None
-
-    @property
-    def weight_dtype(self) -> np.dtype[Any]:
-        """Dtype of weights and distances."""
-        weights = self.device_arrays[2]
-        return np.dtype(np.int32) if weights is None else np.dtype(weights.dtype)
+    def weight_dtype(self) -> np.dtype[Any] | None:
+        """Dtype of the weights; None without."""
+        return None if self.there[2] is None else np.dtype(self.there[2].dtype)
 
     @property
     def index_dtype(self) -> np.dtype[Any]:
         """Dtype of the index arrays."""
-        dtype: np.dtype[Any] = self.device_arrays[0].dtype
+        dtype: np.dtype[Any] = self.there[0].dtype
         return dtype
-
-    @cached_property
-    def widest_vertex(self) -> int:
-        """The vertex of largest out-degree, the smallest such."""
-        indptr = self.device_arrays[0]
-        return int((indptr[1:] - indptr[:-1]).argmax()) if self.n_vertices else 0
-
-    @cached_property
-    def max_degree(self) -> int:
-        """Largest out-degree; 0 for the empty graph."""
-        indptr = self.device_arrays[0]
-        return int((indptr[1:] - indptr[:-1]).max()) if self.n_vertices else 0
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays on the device."""
-        return sum(int(array.nbytes) for array in self.device_arrays if array is not None)
+        return sum(int(array.nbytes) for array in self.there if array is not None)
+
+    def widest_vertex(self) -> int:
+        """The vertex of largest out-degree, the smallest such."""
+        indptr = self.there[0]
+        return int((indptr[1:] - indptr[:-1]).argmax()) if self.n_vertices else 0
+
+    def max_degree(self) -> int:
+        """Largest out-degree."""
+        indptr = self.there[0]
+        return int((indptr[1:] - indptr[:-1]).max()) if self.n_vertices else 0
 
     def weight_sample(self, step: int) -> NDArray[Any]:
-        """Every so manieth weight, on the host."""
-        return runtime.download(self.device_arrays[2][::step].copy())
+        """Weights at regular distances, from the first on; ones without weights. On the host."""
+        weights = self.there[2]
+        if weights is None:
+            return np.ones(-(-self.n_edges // step), dtype=np.int32)
+        return runtime.download(weights[::step].copy())
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
         """Targets of some vertices' first edges, at most so many each, joined, on the host."""
-        indptr, indices, _ = self.device_arrays
+        indptr, indices, _ = self.there
         cp = runtime.cupy()
         picked = cp.asarray(vertices)
         begin = runtime.download(indptr[picked]).astype(np.int64)
-        counts = np.minimum(runtime.download(indptr[picked + 1]) - begin, most)
-        ends = np.cumsum(counts)
-        places = np.repeat(begin - (ends - counts), counts) + np.arange(int(ends[-1]))
+        places = edge_places(begin, runtime.download(indptr[picked + 1]), most)
         return runtime.download(indices[cp.asarray(places)])
 
-    def astype(self, dtype: Any) -> Graph:
-        """The graph with weights of another dtype, made on the device and kept."""
-        dtype = np.dtype(dtype)
-        indptr, indices, weights = self.device_arrays
-        if dtype not in WEIGHT_DTYPES:
-            return super().astype(dtype)  # which refuses it
-        if weights is not None and dtype == weights.dtype:
-            return self
+    def astype(self, dtype: np.dtype[Any]) -> DeviceArrays:
+        """The arrays with weights of another dtype, made on the device, exactly.
 
-        def make() -> Graph:
-            given = runtime.cupy().ones(self.n_edges, np.int32) if weights is None else weights
-            changed = given.astype(dtype)
-            if dtype.kind == "i" and not bool((changed == given).all()):
-                raise GraphError(
-                    f"the weights do not fit {dtype} exactly: round or scale them first"
-                )
-            return DeviceArraysGraph(indptr, indices, changed, directed=self.directed)
+        Raises
+        ------
+        GraphError
+            If a weight does not survive the change.
+        """
+        indptr, indices, weights = self.there
+        given = runtime.cupy().ones(self.n_edges, np.int32) if weights is None else weights
+        changed = given.astype(dtype)
+        if dtype.kind == "i" and not bool((changed == given).all()):
+            refuse_dtype(dtype)
+        return _checked(indptr, indices, changed)
 
-        return AS_TYPE.of(self, make, dtype)
-
-    def without_weights(self) -> Graph:
+    def without_weights(self) -> DeviceArrays:
         """The same edges, each counting 1, over the same arrays."""
-        indptr, indices, weights = self.device_arrays
-        if weights is None:
-            return self
-        return DeviceArraysGraph(indptr, indices, None, directed=self.directed)
+        scan = checked_weights(None, self.n_edges)[1]
+        return DeviceArrays((self.there[0], self.there[1], None), scan)
 
 
-_HOST_ARRAYS = frozenset(("indptr", "indices", "weights"))
+def _download(array: Any) -> NDArray[Any]:
+    here = runtime.download(array)
+    here.flags.writeable = False
+    return here
 
 
-def from_device_arrays(
-    indptr: Any, indices: Any, weights: Any = None, *, directed: bool = True
-) -> DeviceArraysGraph:
-    """A graph over device arrays of any integer and number dtypes, shared where the dtypes allow.
+def _checked(indptr: Any, indices: Any, weights: Any) -> DeviceArrays:
+    """The arrays after a scan, without a negative zero."""
+    scan = _scan(indptr, indices, weights)
+    if scan.pop("n_negative_zero"):
+        weights = weights + weights.dtype.type(0)  # -0.0 + 0.0 is 0.0
+    return DeviceArrays((indptr, indices, weights), scan)
+
+
+def validate(indptr: Any, indices: Any, weights: Any = None, *, copy: bool = True) -> DeviceArrays:
+    """Check device arrays of any integer and number dtypes.
 
     Parameters
     ----------
     indptr, indices, weights : CuPy arrays, or device arrays with DLPack
         As :meth:`nearfar.Graph.from_csr`.
+    copy : bool
+        False shares the arrays where the dtypes allow.
 
     Raises
     ------
     GraphError
         If the arrays do not describe a graph; says which entry is wrong.
     """
+    given = indptr, indices, weights
     arrays = {"indptr": runtime.upload(indptr), "indices": runtime.upload(indices)}
     for name, array in arrays.items():
         if array.ndim != 1:
@@ -200,14 +187,19 @@ def from_device_arrays(
     values = None if weights is None else _numbers(runtime.upload(weights))
     if values is not None and values.shape != targets.shape:
         raise GraphError(f"weights has shape {values.shape}, but there are {len(targets)} edges")
-    made = DeviceArraysGraph(first, targets, values, directed=directed)
-    first, targets, values = made.device_arrays
-    made.device_arrays = (
-        first.astype(dtype, copy=False),
-        targets.astype(dtype, copy=False),
-        values,
-    )
-    return made
+    made = _checked(first, targets, values)
+    first, targets, values = made.there
+    first, targets = (array.astype(dtype, copy=False) for array in (first, targets))
+    kept = first, targets, values
+    if copy:
+        kept = tuple(map(_own, kept, given))
+    return DeviceArrays(kept, made.scan)
+
+
+def _own(array: Any, given: Any) -> Any:
+    """An array that nobody else writes to: a copy unless it was converted already."""
+    shared = array is given or not isinstance(given, runtime.cupy().ndarray)
+    return array.copy() if shared and array is not None else array
 
 
 def _numbers(weights: Any) -> Any:

@@ -90,7 +90,7 @@ class BackendGraph:
             raise NotImplementedError("the adjacency of this graph is not a mapping of mappings")
         indptr, indices, weights = arrays
         graph: Graph = Graph.from_csr(
-            indptr, indices, _narrow(weights), directed=self.is_directed()
+            indptr, indices, _narrow(weights), directed=self.is_directed(), copy=False
         )
         wide = np.float64 if graph.weight_dtype.kind == "f" else np.int64
         if may_saturate(graph, np.dtype(wide)):

@@ -120,7 +120,9 @@ def _restore_sums(
     complexity="O(arcs)",
     cost=_one,
 )
-def elimination_tree(graph: Graph, source: int, options: TreeOptions, workspace: Workspace) -> Answer:
+def elimination_tree(
+    graph: Graph, source: int, options: TreeOptions, workspace: Workspace
+) -> Answer:
     """One row."""
     assert isinstance(graph, Prepared)
     out = np.empty(graph.n_vertices, dtype=graph.weight_dtype)

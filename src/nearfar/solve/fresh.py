@@ -8,7 +8,7 @@ no more to :mod:`nearfar.algorithms.delta_stepping.bare`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from nearfar.graph.build import HostArrays
     from nearfar.registry import Request
 
 __all__ = ["UNCHECKED", "MatrixGraph", "fresh_matrix", "is_fresh", "pays", "takes"]
@@ -35,11 +36,9 @@ _LONG_ROWS = 16
 #: With more edges than this a GPU is looked for first: importing CuPy costs a second.
 _LARGE = 1 << 24
 
-_LATE = frozenset(("indptr", "indices", "weights", "_scan"))
 
-
-class MatrixGraph(Graph):
-    """A graph over the rows of a matrix, which are checked on first use.
+class MatrixArrays:
+    """The rows of a matrix as a Graph's arrays, checked when somebody needs more than their size.
 
     Parameters
     ----------
@@ -47,25 +46,53 @@ class MatrixGraph(Graph):
         C-contiguous, of fitting lengths; nothing else is known of them.
     make : callable
         Makes a checked graph of them, or raises GraphError.
-    skips_nan : bool
-        Whether ``make`` leaves out edges of weight NaN; otherwise it refuses them.
     """
 
+    there = None
+    weight_dtype = np.dtype(np.float64)
+    index_dtype = np.dtype(np.int32)
+
     def __init__(
-        self,
-        indptr: Any,
-        indices: Any,
-        weights: Any,
-        make: Callable[[Any, Any, Any], Graph],
-        *,
-        skips_nan: bool = False,
+        self, indptr: Any, indices: Any, weights: Any, make: Callable[[Any, Any, Any], Graph]
     ) -> None:
         #: The arrays until they are checked, then None.
         self.bare: tuple[Any, Any, Any] | None = (indptr, indices, weights)
-        self.skips_nan, self._make, self._n_vertices = skips_nan, make, len(indptr) - 1
-        self.directed, self.on_device = True, False
-        self.attributes, self._kept = {}, {}
-        self.vertex_names = self.coordinates = None
+        self.n_vertices = len(indptr) - 1
+        self._make = make
+        self._checked: Any = None
+
+    def checked(self) -> Any:
+        """The arrays after the check, which is made now if it was not before."""
+        if self.bare is not None:
+            self._checked = self._make(*self.bare)._arrays
+            self.bare = None
+        return self._checked
+
+    def __getattr__(self, name: str) -> Any:
+        """What only checked arrays have."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.checked(), name)
+
+
+class MatrixGraph(Graph):
+    """A graph over the rows of a matrix, which are checked on first use.
+
+    Parameters
+    ----------
+    arrays : MatrixArrays
+    skips_nan : bool
+        Whether checking leaves out edges of weight NaN; otherwise it refuses them.
+    """
+
+    def __init__(self, arrays: MatrixArrays, *, skips_nan: bool = False) -> None:
+        self._fill(cast("HostArrays", arrays))
+        self._matrix, self.skips_nan = arrays, skips_nan
+
+    @property
+    def bare(self) -> tuple[Any, Any, Any] | None:
+        """The arrays until they are checked, then None."""
+        return self._matrix.bare
 
     def check(self) -> None:
         """Validate the rows now.
@@ -75,37 +102,7 @@ class MatrixGraph(Graph):
         GraphError
             If they do not describe a graph; says which entry is wrong.
         """
-        if self.bare is not None:
-            made = self._make(*self.bare)
-            self.indptr, self.indices, self.weights = made.indptr, made.indices, made.weights
-            self._scan, self.bare = made._scan, None
-
-    def __getattr__(self, name: str) -> Any:
-        """What only a checked graph has."""
-        if name not in _LATE or "bare" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        self.check()
-        return self.__dict__[name]
-
-    @property
-    def n_vertices(self) -> int:
-        """Number of vertices."""
-        return self._n_vertices
-
-    @property
-    def is_weighted(self) -> bool:
-        """A matrix has weights."""
-        return True
-
-    @property
-    def weight_dtype(self) -> np.dtype[Any]:
-        """Dtype of weights and distances."""
-        return np.dtype(np.float64)
-
-    @property
-    def index_dtype(self) -> np.dtype[Any]:
-        """Dtype of the index arrays."""
-        return np.dtype(np.int32)
+        self._matrix.checked()
 
 
 def fresh_matrix(
@@ -120,7 +117,9 @@ def fresh_matrix(
     ----------
     arrays : tuple
         ``indptr, indices, data`` of a square CSR matrix.
-    make, skips_nan
+    make
+        As for :class:`MatrixArrays`.
+    skips_nan
         As for :class:`MatrixGraph`.
     """
     usual = all(isinstance(a, np.ndarray) and a.flags.c_contiguous and a.ndim == 1 for a in arrays)
@@ -128,7 +127,7 @@ def fresh_matrix(
         return None
     if len(arrays[0]) < 2 or len(arrays[1]) != len(arrays[2]):
         return None
-    return MatrixGraph(*arrays, make, skips_nan=skips_nan)
+    return MatrixGraph(MatrixArrays(*arrays, make), skips_nan=skips_nan)
 
 
 def is_fresh(graph: Graph) -> bool:

@@ -262,7 +262,6 @@ def pair_distances(
     here: Any = runtime.cupy() if stay else np
     found = here.full(len(listed), unreached_value(graph.weight_dtype), dtype=graph.weight_dtype)
     rows, row_of = np.unique(starts, return_inverse=True)
-    names = graph.vertex_names
     order = np.argsort(row_of, kind="stable")
     # Few sources share a block, so that a block's columns are about the targets of its own rows.
     step = 256
@@ -273,8 +272,8 @@ def pair_distances(
         part = rows[first : first + step]
         matrix = distances(
             graph,
-            part if names is None else names[part],
-            targets=columns if names is None else names[columns],
+            graph.name_of(part),
+            targets=graph.name_of(columns),
             device=device,
             **arguments,
         )

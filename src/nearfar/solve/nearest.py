@@ -139,7 +139,7 @@ def join_sources(graph: Graph, sources: NDArray[Any]) -> Graph:
     indptr = np.append(graph.indptr, graph.n_edges + len(sources))
     indices = np.concatenate((graph.indices, sources.astype(graph.indices.dtype)))
     zeros = np.zeros(len(sources), dtype=graph.weight_dtype)
-    return Graph(indptr, indices, np.concatenate((graph.effective_weights, zeros)))
+    return Graph(indptr, indices, np.concatenate((graph.effective_weights, zeros)), copy=False)
 
 
 def _join_there(graph: Graph, sources: NDArray[Any]) -> Graph:
@@ -153,6 +153,7 @@ def _join_there(graph: Graph, sources: NDArray[Any]) -> Graph:
         cp.concatenate((indptr, end)),
         cp.concatenate((indices, cp.asarray(sources.astype(graph.index_dtype)))),
         cp.concatenate((ones, zeros)),
+        copy=False,
     )
     return joined
 

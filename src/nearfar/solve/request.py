@@ -98,22 +98,10 @@ def vertex_indices(graph: Graph, vertices: Any, what: str) -> NDArray[np.int64]:
     if runtime.is_device_array(vertices):
         vertices = runtime.download(vertices)
     if isinstance(vertices, np.ndarray):
-        given: Any = np.atleast_1d(vertices)
+        vertices = np.atleast_1d(vertices)
     elif isinstance(vertices, (str, bytes)) or not hasattr(vertices, "__iter__"):
-        given = [vertices]
-    else:
-        # As objects: an array of 1 and "a" would hold two strings.
-        given = vertices if isinstance(vertices, (list, range)) else list(vertices)
-    plain = graph.vertex_names is None and len(given) > 0
-    if plain and not isinstance(given, np.ndarray) and {type(v) for v in given} <= {int}:
-        given = np.array(given)  # of objects, where one does not fit 64 bits
-    if plain and isinstance(given, np.ndarray) and given.ndim == 1 and given.dtype.kind in "iu":
-        wrong = (given < 0) | (given >= graph.n_vertices)
-        if wrong.any():
-            graph.index_of(int(given[wrong][0]), what)
-        return np.ascontiguousarray(given, dtype=np.int64)
-    listed = given.tolist() if isinstance(given, np.ndarray) else given
-    return np.array([graph.index_of(v, what) for v in listed], dtype=np.int64)
+        vertices = [vertices]
+    return graph.indices_of(vertices, what)
 
 
 def make_request(

@@ -67,7 +67,9 @@ def sort_into_classes(graph: Graph) -> Classes:
         for which in range(3):
             counts[which] = np.bincount(tails[kind == which], minlength=n)
         indptr = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(graph.indptr.dtype)
-        ordered = Graph(indptr, heads[order], weights[order] if graph.is_weighted else None)
+        ordered = Graph(
+            indptr, heads[order], weights[order] if graph.is_weighted else None, copy=False
+        )
         once = indptr[:-1] + counts[0]
         return Classes(ordered, once, once + counts[1], bad)
 

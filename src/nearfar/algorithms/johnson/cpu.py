@@ -86,7 +86,7 @@ def shifted(graph: Graph) -> Shifted:
         h = potentials(base)
         weights = np.empty(base.n_edges, dtype=base.weight_dtype)
         _cpu.johnson_reweight(base.view, h, weights)
-        moved = Graph(base.indptr, base.indices, weights, directed=True)
+        moved = Graph(base.indptr, base.indices, weights, directed=True, copy=False)
         return Shifted(moved, base, h)
 
     return _SHIFTED.of(graph, make)
