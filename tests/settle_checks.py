@@ -35,8 +35,8 @@ def check_same_as_cpu(variant: Variant, graph: Graph, source: int = 0, **options
     idea = CPU_FORM.get(variant.idea, variant.idea)
     if options.get("criterion") == "in_out":
         idea = "crauser_in_out"
-    device = nearfar.sssp(graph, source, method=variant.id, stats="full", **options)
-    host = nearfar.sssp(graph, source, method=f"{idea}@cpu", stats="full")
+    device = nearfar.sssp(graph, source, method=variant.id, trace=True, **options)
+    host = nearfar.sssp(graph, source, method=f"{idea}@cpu", trace=True)
     np.testing.assert_array_equal(device.distances, oracle.dijkstra(graph, source))
     for name in COUNTERS:
         assert device.stats[name] == host.stats[name], (variant.id, name)

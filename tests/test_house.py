@@ -144,21 +144,24 @@ def said(tree: ast.Module) -> list[tuple[int, str]]:
 def test_variants_are_named_at_home() -> None:
     """Ids in code stand in the variant's own family, in tests and in lab/, nowhere else."""
     home = {name: v.family for v in variants(unsafe=True) for name in (v.id, v.idea)}
-    # Functions of SciPy and NetworkX that bear an algorithm's name, and a counter of a batch.
-    others = {"csgraph", "networkx"}, ("nearfar.solve.run", "lanes")
-    # Johnson's method offers the batch variants that may run inside it.
-    inner = {"lanes", "worker_per_source", "block_per_source", "block_per_source_global"}
+    functions = {"csgraph", "networkx"}  # SciPy's and NetworkX's bear names of algorithms
+    elsewhere = {
+        "solve": {"lanes"},  # a counter in the statistics of a batch
+        # Johnson's method offers the batch variants that may run inside it.
+        "johnson": {"lanes", "worker_per_source", "block_per_source", "block_per_source_global"},
+    }
     wrong = []
     for path in FILES:
         module = module_of(path)
-        room, tree = room_of(module), ast.parse(path.read_text())
-        family = module.split(".")[2] if room == "algorithms" and module.count(".") > 1 else ""
-        for line, text in [] if room == "lab" else said(tree):
+        room = room_of(module)
+        if room.startswith("lab"):
+            continue
+        where = module.split(".")[2] if room == "algorithms" and module.count(".") > 1 else room
+        for line, text in said(ast.parse(path.read_text())):
             for name in {text, *re.findall(r"\w+@(?:cpu|cuda)", text)} & home.keys():
-                fine = home[name] == family or (module, name) == others[1]
-                fine = fine or (room in others[0] and "@" not in name)
-                fine = fine or (family == "johnson" and name in inner)
-                wrong += [] if fine else [f"{module}:{line}: {name}"]
+                fine = home[name] == where or name in elsewhere.get(where, ())
+                if not fine and not (where in functions and "@" not in name):
+                    wrong.append(f"{module}:{line}: {name}")
     assert wrong == []
 
 

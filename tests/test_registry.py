@@ -26,7 +26,7 @@ def test_metadata(variant) -> None:
     assert variant.problems <= {"sssp", "batch", "all_pairs"}
     assert dataclasses.is_dataclass(variant.options)
     variant.options()  # every option has a default
-    family = importlib.import_module(f"nearfar.algorithms.{variant.family}")
+    family = importlib.import_module(variant.run.__module__.rpartition(".")[0])
     assert family.__doc__
     assert len(family.__doc__) > 200, "the family explains its idea"
     assert variant.run.__doc__ or family.__doc__

@@ -77,7 +77,7 @@ def more(tmp_path: Path) -> dict[str, str]:
         **os.environ,
         "NEARFAR_VARIANTS": str(folder.parent),
         "NEARFAR_CACHE": str(tmp_path / "cache"),
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "scripts")]),
+        "PYTHONPATH": str(ROOT),
     }
 
 
@@ -117,7 +117,8 @@ def test_the_commands_and_the_tables_list_it(more: dict[str, str]) -> None:
         python(more, "-m", "nearfar.cli.main", "methods", "--family", "toy", "--json")
     )
     assert [v["id"] for v in listed] == ["toy@cpu"]
-    page = python(more, "-c", "import make_methods as m; print(m.reference(), m.short_table())")
+    pages = "from nearfar.lab.pages import methods as m; print(m.page(), m.short_table())"
+    page = python(more, "-c", pages)
     assert "| `toy@cpu` | the nearest vertex that waits" in page
     assert "\n## Toy\n" in page
     assert "| toy | `toy` | cpu | nonnegative |" in page

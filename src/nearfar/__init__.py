@@ -7,8 +7,9 @@ dependency.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from nearfar.system.lazy import lazy_names
 
 if TYPE_CHECKING:
     from nearfar.answer.paths import Paths
@@ -34,8 +35,11 @@ if TYPE_CHECKING:
     from nearfar.formats import read, write
     from nearfar.generators import generate
     from nearfar.graph.graph import Graph
+    from nearfar.prepared.prepared import Prepared, load, prepare
+    from nearfar.solve.isochrone import isochrone
     from nearfar.solve.k_shortest import k_shortest_paths
     from nearfar.solve.many import all_pairs, distances
+    from nearfar.solve.nearest import nearest
     from nearfar.solve.negative_cycles import find_negative_cycle
     from nearfar.solve.one import shortest_path, sssp
 
@@ -44,12 +48,17 @@ __version__ = "0.1.0"
 _WHERE = {
     "Graph": "graph.graph",
     "Paths": "answer.paths",
+    "Prepared": "prepared.prepared",
+    "prepare": "prepared.prepared",
+    "load": "prepared.prepared",
     "sssp": "solve.one",
     "shortest_path": "solve.one",
     "distances": "solve.many",
     "all_pairs": "solve.many",
     "find_negative_cycle": "solve.negative_cycles",
     "k_shortest_paths": "solve.k_shortest",
+    "isochrone": "solve.isochrone",
+    "nearest": "solve.nearest",
     "verify": "answer.proof",
     "read": "formats",
     "write": "formats",
@@ -86,6 +95,7 @@ __all__ = [
     "OptionError",
     "OutOfMemoryError",
     "Paths",
+    "Prepared",
     "ProofError",
     "SolverError",
     "UnreachableError",
@@ -95,7 +105,11 @@ __all__ = [
     "distances",
     "find_negative_cycle",
     "generate",
+    "isochrone",
     "k_shortest_paths",
+    "load",
+    "nearest",
+    "prepare",
     "read",
     "shortest_path",
     "sssp",
@@ -104,13 +118,16 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        value = getattr(importlib.import_module(f"nearfar.{_WHERE[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'nearfar' has no attribute {name!r}")
+#: Packages that are public too; every other module is private.
+_PUBLIC = (
+    "answer",
+    "choose",
+    "csgraph",
+    "formats",
+    "generators",
+    "measures",
+    "networkx",
+    "solve",
+)
 
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names("nearfar", _WHERE, _PUBLIC)

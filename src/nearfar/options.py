@@ -109,10 +109,13 @@ class LaunchOptions:
 def check_limit(limit: Any, dtype: np.dtype[Any]) -> Any:
     """The inclusive limit as a Python int (integer distances) or float; None for none.
 
+    The source has distance 0 and is in every answer, so no limit is below 0, with negative weights
+    either.
+
     Raises
     ------
     OptionError
-        If it is not a number.
+        If it is not a number, or below 0.
     """
     if limit is None:
         return None
@@ -120,14 +123,14 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> Any:
         raise OptionError(f"limit is {quoted(limit)}: give a number")
     if math.isnan(limit):
         raise OptionError("limit is NaN: give a number, or None for no limit")
+    if limit < 0:
+        raise OptionError(f"limit is {limit}: give at least 0, the distance of the source itself")
     if limit == math.inf:
         return None
     if dtype.kind == "f":
         return float(limit)
-    if limit == -math.inf:
-        return int(np.iinfo(np.int64).min)
     exact = limit if isinstance(limit, int) else math.floor(limit)
-    return None if exact >= np.iinfo(np.int64).max else int(max(exact, np.iinfo(np.int64).min))
+    return None if exact >= np.iinfo(np.int64).max else int(exact)
 
 
 def check_kind(owner: str, name: str, value: Any, annotation: str) -> None:

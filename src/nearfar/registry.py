@@ -157,7 +157,7 @@ class Variant:
     id : str
         ``idea@device``.
     family : str
-        Folder under ``algorithms/``.
+        Folder under ``algorithms/``, or ``prepared``.
     problems : frozenset of str
         ``sssp`` (one source), ``batch`` (several), ``all_pairs``.
     weights : {"nonnegative", "any", "unweighted"}
@@ -283,6 +283,8 @@ def variant(
         module = getattr(run, "__module__", "")
         parts = module.split(".")
         family = parts[parts.index("algorithms") + 1] if "algorithms" in parts else module
+        if parts[:2] == ["nearfar", "prepared"]:
+            family = "prepared"
         _registry[identity] = Variant(
             id=identity,
             idea=idea,
@@ -322,6 +324,7 @@ def _discover() -> None:
         for device in ("cpu", "cuda"):
             if device in inside:
                 importlib.import_module(f"nearfar.algorithms.{family}.{device}")
+    importlib.import_module("nearfar.prepared.cpu")
     _discovered = True
 
 

@@ -62,8 +62,8 @@ def test_1000_random_batches_do_not_touch_each_other():
         found = distances(
             g,
             sources,
-            columns,
-            limit,
+            targets=columns,
+            limit=limit,
             method=method,
             device="cpu",
             threads=1 + trial % 2,
@@ -99,8 +99,8 @@ def test_heap_and_buckets_find_the_same_bits(dtype, index):
                         found = distances(
                             graph,
                             sources,
-                            picked,
-                            ends,
+                            targets=picked,
+                            limit=ends,
                             method="worker_per_source@cpu",
                             threads=threads,
                             queue=queue,
@@ -215,7 +215,7 @@ def test_targets_limit_and_pairs(method):
     sources, targets = rng.integers(0, 120, 70), rng.integers(0, 120, 9)
     kwargs = {"method": method, "device": "cpu", "threads": 2}
     np.testing.assert_array_equal(
-        distances(graph, sources, targets, **kwargs), truth[np.ix_(sources, targets)]
+        distances(graph, sources, targets=targets, **kwargs), truth[np.ix_(sources, targets)]
     )
     limited = distances(graph, sources, limit=70, **kwargs)
     none = np.iinfo(np.int32).max
@@ -328,7 +328,7 @@ def test_wrong_requests_are_refused_in_words():
     with pytest.raises(OptionError):
         distances(graph, pairs=[(0, 1, 2)])
     with pytest.raises(OptionError):
-        distances(graph, [0], [1], predecessors=True)
+        distances(graph, [0], targets=[1], predecessors=True)
     with pytest.raises(OptionError):
         all_pairs(graph, sources=[0])
     with pytest.raises(OptionError):

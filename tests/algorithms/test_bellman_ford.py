@@ -186,7 +186,7 @@ def test_full_statistics_add_up():
     rng = np.random.default_rng(2)
     graph = Graph.from_edges(rng.integers(0, 500, 3000), rng.integers(0, 500, 3000), n_vertices=500)
     for form in FORMS:
-        stats = nearfar.sssp(graph, 0, method=f"{form}@cpu", stats="full").stats
+        stats = nearfar.sssp(graph, 0, method=f"{form}@cpu", trace=True).stats
         assert len(stats["frontier"]) == len(stats["edges"]) == stats["iterations"]
         assert stats["edges"].sum() == stats["edges_relaxed"]
         assert stats["frontier"].sum() == stats["vertices_processed"]

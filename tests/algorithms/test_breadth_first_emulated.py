@@ -60,7 +60,7 @@ def test_a_directed_graph_is_swept(name: str) -> None:
         graph = as_dtype(ZOO[name](), "unweighted")
     sweeps = 0
     for source in (0, graph.n_vertices // 2):
-        swept = check(graph, source, thin_limit=0, sweep=True, stats="full")
+        swept = check(graph, source, thin_limit=0, sweep=True, trace=True)
         plain = check(graph, source, thin_limit=0, sweep=False)
         assert plain.stats["sweeps"] == 0
         assert swept.stats["sweeps"] == swept.stats["kind"].count("sweep")
@@ -189,7 +189,7 @@ def test_running_ahead_over_the_whole_device(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
     monkeypatch.setattr(cuda, "_AHEAD_SHARE", 4)
     graph = SPARSE["grid"]()
-    paths = check(graph, 60 * 30 + 30, ahead_rounds=5, stats="full")
+    paths = check(graph, 60 * 30 + 30, ahead_rounds=5, trace=True)
     assert {"thin", "ahead", "relax"} <= set(paths.stats["kind"])
 
 
@@ -223,7 +223,7 @@ def test_limit_and_targets() -> None:
 
 def test_records() -> None:
     graph = both_ways(as_dtype(ZOO["skewed"](), "unweighted"))
-    paths = check(graph, 0, stats="full", thin_limit=0)
+    paths = check(graph, 0, trace=True, thin_limit=0)
     stats = paths.stats
     assert len(stats["kind"]) == stats["steps"] == stats["pushes"] + stats["pulls"]
     assert stats["frontier"][0] == 1

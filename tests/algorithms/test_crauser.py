@@ -39,9 +39,9 @@ def test_thresholds_by_hand() -> None:
     graph = Graph.from_edges(
         [0, 0, 0, 1, 2, 3], [1, 2, 3, 4, 4, 4], np.array([3, 5, 9, 4, 2, 1], dtype=np.int32)
     )
-    stats = nearfar.sssp(graph, 0, method="crauser_successors@cpu", stats="full").stats
+    stats = nearfar.sssp(graph, 0, method="crauser_successors@cpu", trace=True).stats
     assert stats["frontier"].tolist() == [1, 2, 2]  # then up to 9 + 1: 4 (at 7) and 3
-    into = nearfar.sssp(graph, 0, method="crauser_in@cpu", stats="full").stats
+    into = nearfar.sssp(graph, 0, method="crauser_in@cpu", trace=True).stats
     # minimum 3: 1 (3 <= 3 + 3), 2 (5 <= 3 + 5) and 3 (9 <= 3 + 9) all settle, then 4.
     assert into["frontier"].tolist() == [1, 3, 1]
 

@@ -31,7 +31,7 @@ def test_one_iteration_a_distance(variant: Variant) -> None:
 @pytest.mark.parametrize("variant", CPU, ids=lambda v: v.id)
 def test_zero_weights_settle_again_at_the_same_threshold(variant: Variant) -> None:
     graph = Graph.from_edges([0, 1, 2, 0], [1, 2, 3, 4], np.array([2, 0, 0, 2], dtype=np.int32))
-    paths = nearfar.sssp(graph, 0, method=variant.id, stats="full")
+    paths = nearfar.sssp(graph, 0, method=variant.id, trace=True)
     assert paths.distances.tolist() == [0, 2, 2, 2, 2]
     assert paths.stats["frontier"].tolist() == [1, 2, 1, 1]
 
@@ -39,18 +39,18 @@ def test_zero_weights_settle_again_at_the_same_threshold(variant: Variant) -> No
 def test_counters_of_a_small_graph() -> None:
     """0 -> 1, 2 (weight 1), 1 -> 3 (1), 2 -> 3 (5): three iterations, counted by hand."""
     graph = Graph.from_edges([0, 0, 1, 2], [1, 2, 3, 3], np.array([1, 1, 1, 5], dtype=np.int32))
-    successors = nearfar.sssp(graph, 0, method="frontier_successors@cpu", stats="full").stats
+    successors = nearfar.sssp(graph, 0, method="frontier_successors@cpu", trace=True).stats
     assert successors["frontier"].tolist() == [1, 2, 1]
     assert successors["working"].tolist() == [1, 2, 1]
     assert successors["edges"].tolist() == [2, 2, 0]
     assert successors["total_threads"] == 12
     assert successors["idle_share"] == pytest.approx(1 - 4 / 12)
-    predecessors = nearfar.sssp(graph, 0, method="frontier_predecessors@cpu", stats="full").stats
+    predecessors = nearfar.sssp(graph, 0, method="frontier_predecessors@cpu", trace=True).stats
     assert predecessors["frontier"].tolist() == [1, 2, 1]
     assert predecessors["working"].tolist() == [3, 1, 0]
     assert predecessors["edges"].tolist() == [4, 2, 0]
     assert predecessors["vertices_settled"] == 4
-    matrix = nearfar.sssp(graph, 0, method="frontier_matrix_predecessors@cpu", stats="full").stats
+    matrix = nearfar.sssp(graph, 0, method="frontier_matrix_predecessors@cpu", trace=True).stats
     assert matrix["edges"].tolist() == [12, 4, 0]
 
 

@@ -59,7 +59,7 @@ def test_limit_and_columns_are_of_the_true_distances():
     graph = random_graph(np.random.default_rng(3), 100, 420, np.int32, negative=True)
     truth = rows_of(graph)
     none = np.iinfo(np.int32).max
-    found = distances(graph, [5, 9, 5], [3, 3, 8], 10, method="johnson", device="cpu")
+    found = distances(graph, [5, 9, 5], targets=[3, 3, 8], limit=10, method="johnson", device="cpu")
     np.testing.assert_array_equal(found, np.where(truth > 10, none, truth)[[5, 9, 5]][:, [3, 3, 8]])
     auto = distances(graph, [5, 9])
     np.testing.assert_array_equal(auto, truth[[5, 9]])

@@ -32,7 +32,7 @@ def random_graph(n: int, m: int, dtype: str, heaviest: int = 99, seed: int = 3) 
 def test_sweep_counts_a_path() -> None:
     """On a path every iteration has one vertex and one edge, but for the last vertex's none."""
     graph = ZOO["path"]()
-    stats = nearfar.sssp(graph, 0, method="workfront_sweep@cpu", stats="full").stats
+    stats = nearfar.sssp(graph, 0, method="workfront_sweep@cpu", trace=True).stats
     assert stats["iterations"] == graph.n_vertices
     assert stats["edges_relaxed"] == graph.n_vertices - 1
     assert (stats["frontier"] == 1).all()
@@ -58,7 +58,7 @@ def test_near_far_saves_the_work_that_the_sweep_wastes() -> None:
 @pytest.mark.parametrize("method", CPU)
 def test_records_add_up(method: str) -> None:
     graph = random_graph(500, 4000, "int32")
-    paths = nearfar.sssp(graph, 0, method=f"{method}@cpu", stats="full")
+    paths = nearfar.sssp(graph, 0, method=f"{method}@cpu", trace=True)
     stats = paths.stats
     assert len(stats["frontier"]) == stats["iterations"]
     assert stats["frontier"].sum() == stats["vertices_processed"]
@@ -149,7 +149,7 @@ def test_zoo_on_the_emulated_device(emulated_gpu: None, method: str) -> None:
 @pytest.mark.parametrize("method", CUDA)
 def test_cuda_records_add_up(emulated_gpu: None, method: str) -> None:
     graph = random_graph(500, 4000, "int32")
-    paths = nearfar.sssp(graph, 0, method=f"{method}@cuda", stats="full")
+    paths = nearfar.sssp(graph, 0, method=f"{method}@cuda", trace=True)
     stats = paths.stats
     assert len(stats["frontier"]) == stats["iterations"]
     assert stats["frontier"].sum() == stats["vertices_processed"]

@@ -196,7 +196,7 @@ def test_duration(seconds: float, text: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["sssp", "GRAPH", "0", "--limit", "-5"], "leaves out the source itself: give at least 0"),
+        (["sssp", "GRAPH", "0", "--limit", "-5"], "limit is -5: give at least 0"),
         (
             ["sssp", "GRAPH", "0", "--method", "near_far", "--option", "delta=abc"],
             "delta is 'abc': give a finite number",
@@ -221,7 +221,7 @@ def test_duration(seconds: float, text: str) -> None:
             ["convert", "GRAPH", "x.gr", "--write-option", "comment=3"],
             "comment is 3: give text",
         ),
-        (["map", "GRAPH", "0", "-o", "x.png", "--limit", "-1"], "leaves out the source itself"),
+        (["map", "GRAPH", "0", "-o", "x.png", "--limit", "-1"], "limit is -1: give at least 0"),
         (["distances", "GRAPH", "-o", "no/where.npy"], "its folder does not exist"),
         (["distances", "GRAPH", "-o", "a.npy", "--reduce", "count"], "leave out -o"),
         (["sweep", "GRAPH", "0", "--factors", "0"], "--factors 0: give numbers greater than 0"),

@@ -101,7 +101,7 @@ def test_tune_measures_every_shape_and_later_runs_take_the_best(graph: Graph) ->
     assert kept == result.best
     wanted = LaunchShape(32, 64, 96, 50)
     launch_shapes.store(result.device, result.graph_class, "crauser_successors", wanted)
-    paths = nearfar.sssp(graph, 0, method="crauser_successors@cuda", stats="full")
+    paths = nearfar.sssp(graph, 0, method="crauser_successors@cuda", trace=True)
     assert paths.stats["launch_shape"] == wanted
 
 

@@ -16,20 +16,7 @@ from nearfar import errors
 from nearfar.generators import GENERATORS
 from nearfar.lab.pages import python_reference as reference
 
-MODULES = (
-    "choose.calibrate",
-    "choose.ranking",
-    "csgraph",
-    "cuda.kernel_times",
-    "lab.experiments",
-    "formats",
-    "generators",
-    "answer.isochrone",
-    "lab.profile",
-    "lab.report",
-    "measures.describe",
-    "cuda.tune",
-)
+MODULES = tuple(name.removeprefix("nearfar.") for name in reference.MODULES)
 
 
 def public() -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -103,6 +90,55 @@ def test_every_public_name_is_in_the_reference() -> None:
     there = {name for name in FUNCTIONS if name.partition(".")[0] not in ("nearfar", *CLASSES)}
     again = {name for name in there if name.rpartition(".")[2] in nearfar.__all__}
     assert there - again - families <= shown
+
+
+@pytest.mark.parametrize("name", reference.SOLVERS)
+def test_solvers_share_names_order_defaults_and_meaning(name: str) -> None:
+    """What `sssp`, or else `distances`, calls something, the others call so too."""
+    found = inspect.signature(getattr(nearfar, name)).parameters
+    first = [p.name for p in found.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    assert first[0] == "graph"
+    assert first[1:] in (
+        [],
+        ["source"],
+        ["sources"],
+        ["source", "target"],
+        ["source", "target", "k"],
+        ["source", "file"],
+    )
+    shared = [p for p in found if p in reference.SHARED]
+    assert shared == [p for p in reference.SHARED if p in found]
+    rest = [p.name for p in found.values() if p.kind is p.KEYWORD_ONLY]
+    assert rest[: len(shared)] == shared
+    for parameter in shared:
+        for model in (nearfar.sssp, nearfar.distances):
+            known = inspect.signature(model).parameters.get(parameter)
+            if known is not None:
+                assert (found[parameter].default, found[parameter].annotation) == (
+                    known.default,
+                    known.annotation,
+                )
+
+
+def test_the_table_of_solvers_has_every_one_and_every_parameter() -> None:
+    lines = list(reference.solver_table())
+    assert len(lines) == 2 + len(reference.SOLVERS)
+    assert len({line.count("|") for line in lines}) == 1
+    everything = inspect.signature(nearfar.all_pairs).parameters
+    row = next(line for line in lines if line.startswith("| `all_pairs`"))
+    assert all(f"`{p}`" in row or p in (*reference.SHARED, "options") for p in everything)
+
+
+def test_public_modules_name_what_the_reference_shows() -> None:
+    for name in reference.MODULES:
+        module = importlib.import_module(name)
+        assert set(module.__all__) <= set(dir(module)), name
+        for public_name in module.__all__:
+            assert getattr(module, public_name) is not None
+    for name in ("solve", "choose", "answer", "measures"):
+        assert getattr(nearfar, name) is importlib.import_module(f"nearfar.{name}")
+        with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+            _ = getattr(nearfar, name).nothing
 
 
 def test_properties_are_in_the_reference() -> None:

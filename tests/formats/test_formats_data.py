@@ -185,7 +185,7 @@ class TestHelsinki:
     @pytest.mark.timeout(60)
     def test_statistics_of_parallel_footways_end(self, path: Path) -> None:
         """SciPy's strong components never returned on this graph's parallel edges."""
-        from nearfar.measures.describe import describe
+        from nearfar.measures import describe
 
         found = describe(read(path, mode="walk"))
         assert found.strong_components == 1

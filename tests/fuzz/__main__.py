@@ -29,7 +29,7 @@ def main() -> int:
         from tests.fuzz.worker import case
 
         with tempfile.TemporaryDirectory() as folder:
-            target, data, _ = case(targets(Path(folder), args.only), args.seed, args.show)
+            target, data, _ = case(targets(Path(folder), only=args.only), args.seed, args.show)
         print(target.name, file=sys.stderr)
         sys.stdout.buffer.write(data)
         return 0

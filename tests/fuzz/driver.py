@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,10 +39,12 @@ def fuzz(
     seed: int,
     *,
     first: int = 0,
+    only: str = "",
+    solve: bool = True,
     seconds: float = 20,
     memory: int = 3 << 30,
-    only: str = "",
     worker: str = "tests.fuzz.worker",
+    environment: dict[str, str] | None = None,
 ) -> Outcome:
     """Parse ``count`` damaged inputs.
 
@@ -50,67 +52,59 @@ def fuzz(
     ----------
     count, seed, first : int
         Cases ``first`` to ``first + count - 1`` of the seed.
+    only : str
+        Only kinds of input whose name begins so.
+    solve : bool
+        False makes no solves: saved rows are left out.
     seconds : float
         For one case; longer is a hang.
     memory : int
-        Bytes that the process may take beyond those it begins with.
-    only : str
-        Only kinds of input whose name begins so.
+        Bytes that the process may take beyond those it begins with; 0 sets no limit.
     worker : str
         Module that parses.
+    environment : dict or None
+        Variables of the process, beside those that there are.
 
     Returns
     -------
     Outcome
     """
     outcome, last = Outcome(), first + count
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
+    variables = {**os.environ, **(environment or {})}
+    with tempfile.TemporaryDirectory() as place:
+        at = Path(place, "at")
         while first < last:
-            first = _run(
-                outcome, first, last, place, seconds, [worker, str(seed), str(memory), only]
-            )
+            at.write_text("")
+            job = {"seed": seed, "first": first, "last": last, "only": only, "solve": solve}
+            job |= {"memory": memory, "place": place}
+            command = [sys.executable, "-m", worker, json.dumps(job)]
+            first = _run(outcome, command, variables, at, seconds) or last
     outcome.parsed = count
     return outcome
 
 
 def _run(
-    outcome: Outcome, first: int, last: int, place: Path, seconds: float, how: list[str]
-) -> int:
-    """One subprocess; returns the case to go on with after it ended."""
-    at = place / "at"
-    at.write_text("")
-    worker, seed, *more = how
-    words = [sys.executable, "-m", worker, seed, str(first), str(last), str(place), *more]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(words, cwd=ROOT, stdout=pipe, stderr=pipe, text=True) as child:
-        lines: list[str] = []
-        reader = threading.Thread(target=lambda: lines.extend(child.stdout or ()))
-        tail: list[str] = []
-        other = threading.Thread(target=lambda: tail.extend(child.stderr or ()))
-        reader.start(), other.start()
-        hung = _wait(child, at, seconds)
-        reader.join(), other.join()
-    for line in lines:
-        said = json.loads(line)
-        if "refused" in said:
-            outcome.refused += said["refused"]
-        else:
-            outcome.findings.append(said)
-    if child.returncode == 0:
-        return last
+    outcome: Outcome, command: list[str], variables: dict[str, str], at: Path, seconds: float
+) -> int | None:
+    """One subprocess; returns the case to go on with, or None after the last."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        with subprocess.Popen(command, cwd=ROOT, env=variables, stdout=out, stderr=err) as child:
+            hung = _wait(child, at, seconds)
+        out.seek(0), err.seek(0)
+        lines, tail = out.read().splitlines(), err.read()[-1500:]
+    outcome.findings += map(json.loads, lines)
     died, _, refused = at.read_text().strip().partition(" ")
-    outcome.refused += int(refused or 0)
     if not died:
-        raise RuntimeError("".join(tail))  # before the first case: the fuzzer itself is broken
-    what = f"more than {seconds} s" if hung else f"exit status {child.returncode}: "
-    outcome.findings.append(
-        {"case": int(died), "target": "?", "what": what + "".join(tail)[-1500:]}
-    )
+        raise RuntimeError(tail)  # before the first case: the fuzzer itself is broken
+    outcome.refused += int(refused)
+    if child.returncode == 0:
+        return None
+    what = f"more than {seconds} s" if hung else f"exit status {child.returncode}: {tail}"
+    outcome.findings.append({"case": int(died), "target": "?", "what": what})
     return int(died) + 1
 
 
-def _wait(child: subprocess.Popen[str], at: Path, seconds: float) -> bool:
+def _wait(child: subprocess.Popen[bytes], at: Path, seconds: float) -> bool:
     """Wait for the end; kill and return True where one case takes too long."""
     case, since = "", time.monotonic()
     while child.poll() is None:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
 import time
 from pathlib import Path
 
-from tests.fuzz.worker import found
-
 if __name__ == "__main__":
-    first, last, place = int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])
-    for number in range(first, last):
-        (place / "at").write_text(str(number))
+    job = json.loads(sys.argv[1])
+    for number in range(job["first"], job["last"]):
+        Path(job["place"], "at").write_text(f"{number} 0")
         if number == 3:
             os.kill(os.getpid(), signal.SIGSEGV)
         if number == 5:
             time.sleep(60)
         if number == 7:
-            found(number, "planted", "KeyError: 'blocks'")
+            print(json.dumps({"case": number, "target": "planted", "what": "KeyError: 'blocks'"}))

@@ -14,7 +14,7 @@ import shutil
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,7 @@ class Target:
         return damaged(rng, whole)
 
 
-def check_graph(graph: Graph) -> None:
+def check_graph(graph: Graph, solve: bool = True) -> None:
     """The promises that solvers rely on, and one solve."""
     assert graph.indptr[0] == 0
     assert graph.indptr[-1] == graph.n_edges == len(graph.indices)
@@ -73,7 +73,7 @@ def check_graph(graph: Graph) -> None:
         assert np.isfinite(graph.effective_weights).all()
     assert graph.vertex_names is None or len(graph.vertex_names) == graph.n_vertices
     assert graph.coordinates is None or graph.coordinates.shape == (graph.n_vertices, 2)
-    if 0 < graph.n_vertices < 10_000:
+    if solve and 0 < graph.n_vertices < 10_000:
         source = 0 if graph.vertex_names is None else graph.vertex_names[0]
         try:
             nearfar.sssp(graph, source)
@@ -99,7 +99,7 @@ _OPTIONS: dict[str, list[Any]] = {
 }
 
 
-def reader(name: str, suffix: str) -> Callable[[random.Random, bytes, Path], None]:
+def reader(name: str, suffix: str, solve: bool) -> Callable[[random.Random, bytes, Path], None]:
     spec = formats()[name]
 
     def parse(rng: random.Random, data: bytes, folder: Path) -> None:
@@ -112,8 +112,7 @@ def reader(name: str, suffix: str) -> Callable[[random.Random, bytes, Path], Non
                 if values and rng.random() < 0.2 and (option, name) != ("weight", "osm"):
                     given[option] = rng.choice(values)
         native.VERIFY_BELOW = rng.choice([0, 256 << 20])
-        graph = read(path, **given)
-        check_graph(graph)
+        check_graph(read(path, **given), solve)
 
     return parse
 
@@ -178,7 +177,7 @@ def _scenarios(rng: random.Random, data: bytes, folder: Path) -> None:
 def _coordinates(rng: random.Random, data: bytes, folder: Path) -> None:
     (folder / "case.co").write_bytes(data)
     (folder / "case.gr").write_text("p sp 3 1\na 1 2 5\n")
-    check_graph(read(folder / "case.gr", coordinates=folder / "case.co"))
+    check_graph(read(folder / "case.gr", coordinates=folder / "case.co"), solve=False)
     (folder / "case.co").unlink()
 
 
@@ -215,38 +214,40 @@ def _saved_rows(place: Path) -> Target:
     return Target("rows.parquet", [whole.read_bytes()], parse)
 
 
-def targets(place: Path, only: str = "") -> list[Target]:
+def targets(place: Path, *, only: str = "", solve: bool = True) -> list[Target]:
     """All kinds of input whose name begins with ``only``; seeds are written to ``place``."""
-    import zstandard
+    found = [*_files(place, solve), *_compressed(place, solve)]
+    beside = b"c x\np aux sp co 3\nv 1 5 -7\nv 2 0 0\nv 3 1 1\n"
+    found.append(Target("coordinates", [beside], _coordinates))
+    scen = b"version 1\n0\tarena.map\t4\t4\t0\t0\t1\t1\t1.41\n1\ta b.map\t4\t4\t0\t3\t1\t1\t2.5\n"
+    found.append(Target("scenarios", [scen], _scenarios))
+    if solve:
+        found += [_resumed(suffix, place) for suffix in (".npy", ".parquet")]
+        found.append(_saved_rows(place))
+    return [target for target in found if target.name.startswith(only)]
 
-    found: list[Target] = []
+
+def _files(place: Path, solve: bool) -> Iterator[Target]:
+    """One target per format, and per kind of table."""
     for name, path in samples(place).items():
-        whole, suffix = path.read_bytes(), path.suffix
-        parse = reader(name, suffix)
+        seeds, parse = [path.read_bytes(), *_more(name, place)], reader(name, path.suffix, solve)
         if name == "native":
-            named = place / "named.nfg"
-            write(
-                Graph.from_edges(
-                    [0, 1],
-                    [1, 2],
-                    [0.5, 2.0],
-                    vertex_names=["a", "b", "ccc"],
-                    coordinates=np.zeros((3, 2)),
-                    attributes={"unit": "m"},
-                ),
-                named,
-            )
-            seeds = [whole, named.read_bytes()]
-            found.append(Target(name, seeds, parse, pack=_reseal))
+            yield Target(name, seeds, parse, pack=_reseal)
         elif name == "npz":
-            found.append(Target(name, [whole], parse, _zip, _unzip))
+            yield Target(name, seeds, parse, _zip, _unzip)
         else:
-            found.append(Target(name, [whole, *_more(name, place)], parse))
+            yield Target(name, seeds, parse)
         if name == "table":
             for other in (".parquet", ".arrow"):
                 file = place / f"more{other}"
                 write(read(path), file)
-                found.append(Target(f"table{other}", [file.read_bytes()], reader(name, other)))
+                yield Target(name + other, [file.read_bytes()], reader(name, other, solve))
+
+
+def _compressed(place: Path, solve: bool) -> Iterator[Target]:
+    """DIMACS text, damaged before or after it was compressed."""
+    import zstandard
+
     text = (place / "sample-dimacs.gr").read_bytes()
     one = zstandard.ZstdCompressor(write_checksum=True)
     for suffix, pack, unpack in [
@@ -255,21 +256,22 @@ def targets(place: Path, only: str = "") -> list[Target]:
         (".bz2", bz2.compress, bz2.decompress),
         (".zst", one.compress, zstandard.ZstdDecompressor().decompress),
     ]:
-        packed = pack(text)
-        found.append(Target(f"dimacs{suffix}", [packed], reader("dimacs", f".gr{suffix}")))
-        found[-1].pack, found[-1].unpack = pack, unpack
-    found.append(
-        Target("coordinates", [b"c x\np aux sp co 3\nv 1 5 -7\nv 2 0 0\nv 3 1 1\n"], _coordinates)
-    )
-    scen = b"version 1\n0\tarena.map\t4\t4\t0\t0\t1\t1\t1.41\n1\ta b.map\t4\t4\t0\t3\t1\t1\t2.5\n"
-    found.append(Target("scenarios", [scen], _scenarios))
-    found += [_resumed(suffix, place) for suffix in (".npy", ".parquet")]
-    found.append(_saved_rows(place))
-    return [target for target in found if target.name.startswith(only)]
+        parse = reader("dimacs", f".gr{suffix}", solve)
+        yield Target(f"dimacs{suffix}", [pack(text)], parse, pack, unpack)
 
 
 def _more(name: str, place: Path) -> list[bytes]:
-    """Further shapes of a text format than its sample has."""
+    """Further shapes of a format than its sample has."""
+    if name == "native":
+        file = place / "named.nfg"
+        graph = Graph.from_edges(
+            *([0, 1], [1, 2], [0.5, 2.0]),
+            vertex_names=["a", "b", "ccc"],
+            coordinates=np.zeros((3, 2)),
+            attributes={"unit": "m"},
+        )
+        write(graph, file)
+        return [file.read_bytes()]
     return {
         "dimacs": [b"c x\np tw 4 2\n1 2\n2 3\n", b"t title\np sp 3 2\nn 1\na 1 2 0.5\na 2 3 1e3\n"],
         "edges": [

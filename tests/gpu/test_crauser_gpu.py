@@ -76,5 +76,5 @@ def test_tuner_measures_and_stores(monkeypatch: pytest.MonkeyPatch, tmp_path: ob
     found = launch_shapes.stored(result.device, result.graph_class, "crauser_successors")
     assert found == result.best
     assert {m.shape.relax for m in result.measurements} == {64, 256}
-    paths = nearfar.sssp(graph, 0, method="crauser_successors@cuda", stats="full")
+    paths = nearfar.sssp(graph, 0, method="crauser_successors@cuda", trace=True)
     assert paths.stats["launch_shape"] == result.best

@@ -41,7 +41,7 @@ def test_random_batches_are_independent(method, dtype):
         sources = rng.integers(0, 150, int(rng.integers(1, 100)))
         columns = rng.integers(0, 150, 7) if trial % 3 == 0 else None
         limit = int(rng.integers(1, 150)) if trial % 4 == 0 else None
-        found = distances(graph, sources, columns, limit, method=f"{method}@cuda")
+        found = distances(graph, sources, targets=columns, limit=limit, method=f"{method}@cuda")
         wanted = truth[sources]
         if limit is not None:
             wanted = np.where(wanted > limit, unreached_value(wanted.dtype), wanted)

@@ -107,7 +107,7 @@ def test_zero_weight_cycles_everywhere(method: str) -> None:
 @pytest.mark.parametrize("method", CUDA)
 def test_records(method: str) -> None:
     graph, want = large("int32")
-    paths = nearfar.sssp(graph, graph.attributes["source"], method=f"{method}@cuda", stats="full")
+    paths = nearfar.sssp(graph, graph.attributes["source"], method=f"{method}@cuda", trace=True)
     stats = paths.stats
     np.testing.assert_array_equal(paths.distances, want)
     assert len(stats["frontier"]) == stats["iterations"]

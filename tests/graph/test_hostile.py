@@ -17,6 +17,7 @@ from nearfar import Graph, NegativeWeightError
 from nearfar.errors import DistanceOverflowError, GraphError, OptionError, VertexError
 from nearfar.graph import build
 from nearfar.graph.build import default_threads
+from nearfar.solve.request import check_threads
 from tests import oracle
 from tests.zoo import ZOO
 
@@ -245,8 +246,8 @@ def test_a_thousand_workers_do_not_hang() -> None:
     g = ZOO["grid"]()
     p = solve(g, method="delta_stepping_parallel", threads=100_000, delta=1e-9)
     np.testing.assert_array_equal(p.distances, oracle.dijkstra(g, 0))
-    assert nearfar.solve.one.check_threads(10**9) == max(64, 4 * default_threads())
-    assert nearfar.solve.one.check_threads(3) == 3
+    assert check_threads(10**9) == max(64, 4 * default_threads())
+    assert check_threads(3) == 3
 
 
 def test_read_only_and_strided_input() -> None:

@@ -25,7 +25,7 @@ def test_dijkstra_edges_counts_reached_rows() -> None:
 
 def test_profile_of_a_run(tmp_path: Path) -> None:
     graph = random_graph(400, 3000, "int32")
-    paths = nearfar.sssp(graph, 0, method="near_far@cpu", stats="full")
+    paths = nearfar.sssp(graph, 0, method="near_far@cpu", trace=True)
     document = profile(graph, paths)
     assert document["work"] >= 1
     assert document["teps"] > 0
@@ -42,7 +42,7 @@ def test_profile_of_delta_stepping_adds_up_bucket_by_bucket(
 ) -> None:
     graph = random_graph(3000, 3000 * degree, "int32")  # rows of 40 are kept in their narrow form
     options = {} if delta is None else {"delta": delta}
-    paths = nearfar.sssp(graph, 0, method="delta_stepping@cpu", stats="full", **options)
+    paths = nearfar.sssp(graph, 0, method="delta_stepping@cpu", trace=True, **options)
     document = profile(graph, paths)
     series, counters = document["series"], document["counters"]
     assert sum(series["frontier"]) == counters["vertices_processed"]
@@ -59,7 +59,7 @@ def test_profile_of_delta_stepping_adds_up_bucket_by_bucket(
 def test_profile_needs_a_recorded_run() -> None:
     graph = random_graph(50, 200, "int32")
     paths = nearfar.sssp(graph, 0, method="near_far@cpu")
-    with pytest.raises(OptionError, match='stats="full"'):
+    with pytest.raises(OptionError, match="trace=True"):
         profile(graph, paths)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from nearfar import Graph
 from nearfar.errors import OptionError, VertexError
 from nearfar.generators import generate
-from nearfar.measures.describe import describe
+from nearfar.measures import describe
 from tests.strategies import graphs
 
 

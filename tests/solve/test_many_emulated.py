@@ -27,10 +27,10 @@ def test_batch(method, dtype):
         truth = rows_of(graph)
         np.testing.assert_array_equal(all_pairs(graph, method=f"{method}@cuda"), truth)
     columns, sources = rng.integers(0, 100, 7), rng.integers(0, 100, 9)
-    some = distances(graph, sources, columns, method=f"{method}@cuda")
+    some = distances(graph, sources, targets=columns, method=f"{method}@cuda")
     np.testing.assert_array_equal(some, truth[np.ix_(sources, columns)])
     limit = 40 if np.dtype(dtype).kind == "i" else 0.5
-    near = distances(graph, sources, None, limit, method=f"{method}@cuda")
+    near = distances(graph, sources, targets=None, limit=limit, method=f"{method}@cuda")
     none = unreached_value(truth.dtype)
     np.testing.assert_array_equal(near, np.where(truth > limit, none, truth)[sources])
 
@@ -129,7 +129,7 @@ def test_all_pairs_with_negative_weights(method, dtype):
         found = distances(graph, sources, method=f"{method}@cuda")
         np.testing.assert_array_equal(found, truth[sources])
     columns = rng.integers(0, n, 3)
-    some = distances(graph, sources, columns, method=f"{method}@cuda")
+    some = distances(graph, sources, targets=columns, method=f"{method}@cuda")
     np.testing.assert_array_equal(some, truth[np.ix_(sources, columns)])
 
 
@@ -155,12 +155,18 @@ def test_edges_that_lie_on_no_shortest_path_are_dropped(monkeypatch, limit):
         stats = {}
         order = rng.permutation(n)
         found = distances(
-            graph, order, None, limit, method="block_per_source@cuda", stats=stats, slot_bits=16
+            graph,
+            order,
+            targets=None,
+            limit=limit,
+            method="block_per_source@cuda",
+            stats=stats,
+            slot_bits=16,
         )
         np.testing.assert_array_equal(found, truth[order])
         assert stats["edges_kept"] < graph.n_edges
         twice = np.concatenate([order, order[:9]])
-        found = distances(graph, twice, None, limit, method="block_per_source@cuda")
+        found = distances(graph, twice, targets=None, limit=limit, method="block_per_source@cuda")
         np.testing.assert_array_equal(found, truth[twice])
 
 

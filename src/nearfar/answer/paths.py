@@ -114,11 +114,6 @@ class Paths:
 
         return as_numpy(self.distances, "distances")
 
-    def forget_derived(self) -> None:
-        """Drop what was worked out from distances that have changed since."""
-        for name in ("_summary", "_host_distances"):
-            self.__dict__.pop(name, None)
-
     def bring_to_host(self) -> None:
         """Replace device arrays by host arrays, with a copy at hand if there is one."""
         self.distances = self._host_distances

@@ -1,1 +1,28 @@
 """The auto engine: ranks the variants by the cost that each of them states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nearfar.system.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from nearfar.choose.ranking import Choice, Explanation, best, explain, rank
+
+__all__ = [
+    "Choice",
+    "Explanation",
+    "best",
+    "explain",
+    "rank",
+]
+
+_WHERE = {
+    "Choice": "ranking",
+    "Explanation": "ranking",
+    "best": "ranking",
+    "explain": "ranking",
+    "rank": "ranking",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _WHERE)

@@ -224,7 +224,7 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
         request.n_sources,
         request.threads,
         None if request.targets is None else len(request.targets),
-        request.once,
+        request.once and not graph.has_view,
         at_hand(graph),
         choose_machine.generation(),
     )

@@ -23,7 +23,7 @@ from nearfar.cli.arguments import (
     solver_options,
     vertex_list,
 )
-from nearfar.cli.console import Exit, emit
+from nearfar.cli.console import Exit, Progress, emit
 from nearfar.errors import OptionError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.system.output import replacing
@@ -150,7 +150,16 @@ def run(args: argparse.Namespace) -> int:
         found = _with_predecessors(args, graph, sources, call)
     else:
         reduce = _reduction(args.reduce)
-        found = distances(graph, sources, targets, reduce=reduce, out=args.out, **call)
+        with Progress("solving", enabled=not args.quiet) as progress:
+            found = distances(
+                graph,
+                sources,
+                targets=targets,
+                reduce=reduce,
+                out=args.out,
+                progress=progress,
+                **call,
+            )
     count = graph.n_vertices if sources is None else len(sources)
     if args.out:
         facts = {"out": args.out, "rows": count, "seconds": stats["seconds"]}

@@ -50,9 +50,9 @@ def run(args: argparse.Namespace) -> int:
 def describe(graph: Graph, source: Any = None) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Figures of a graph as plain data, and as labels and values for people."""
     from nearfar.graph.build import default_threads
-    from nearfar.measures.describe import describe as measure
+    from nearfar.measures import describe as measure
     from nearfar.registry import Request
-    from nearfar.solve.one import select
+    from nearfar.solve.select import select
 
     found = measure(graph, None if source is None else graph.index_of(source))
     facts: dict[str, Any] = found.to_dict()

@@ -52,7 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Solve, prove, draw."""
     import nearfar
-    from nearfar.answer.isochrone import draw_isochrones
+    from nearfar.answer import draw_isochrones
+    from nearfar.solve.isochrone import shown_unit
 
     if not args.output.lower().endswith(_SUFFIXES):
         raise OptionError(f"output {args.output!r}: use one of {', '.join(_SUFFIXES)}")
@@ -60,13 +61,8 @@ def run(args: argparse.Namespace) -> int:
     graph, _ = read_graph(args)
     source = read_vertex(graph, args.source, "source")
     paths = nearfar.sssp(graph, source, limit=args.limit, **solver_options(args))
-    if not paths.n_reached:
-        raise OptionError(f"--limit {args.limit} leaves out the source itself: give at least 0")
     nearfar.verify(graph, paths)
-    unit = graph.attributes.get("unit", "")
-    scale, shown = {"s": (60.0, "minutes"), "ms": (60_000.0, "minutes"), "m": (1000.0, "km")}.get(
-        unit, (1.0, unit)
-    )
+    scale, shown = shown_unit(graph)
     began = time.perf_counter()
     with replacing(args.output) as temporary:
         draw_isochrones(paths, temporary, title=args.title, scale=scale, unit=shown)

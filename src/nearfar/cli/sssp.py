@@ -104,12 +104,10 @@ def run(args: argparse.Namespace) -> int:
         graph,
         source,
         predecessors=args.predecessors,
-        stats="full" if args.profile else args.stats or "basic",
+        trace=bool(args.profile) or args.stats == "full",
         **given,
     )
     seconds = time.perf_counter() - began
-    if not paths.n_reached:
-        raise OptionError(f"--limit {args.limit} leaves out the source itself: give at least 0")
     facts = {**summary(paths), "seconds": seconds, "read_seconds": read_seconds}
     if targets is not None:
         facts["targets"] = {str(t): paths.distance_to(t) for t in targets}
@@ -264,17 +262,18 @@ def not_ranked(others: Mapping[str, str], width: int) -> Iterator[str]:
 def explain(args: argparse.Namespace, graph: Graph, source: Any, targets: Any) -> int:
     """Print how the chooser ranks the methods for this request, and why others are out."""
     from nearfar.choose.ranking import explain as explained
-    from nearfar.options import check_limit
-    from nearfar.registry import Request
-    from nearfar.solve.one import check_targets, check_threads
+    from nearfar.solve.request import check_targets, make_request
 
-    request = Request(
-        sources=(graph.index_of(source, "source"),),
+    request = make_request(
+        graph,
+        "sssp",
+        (graph.index_of(source, "source"),),
+        method="auto",
         device=args.device,
-        predecessors=args.predecessors,
-        limit=check_limit(args.limit, graph.weight_dtype),
+        threads=args.threads,
+        limit=args.limit,
         targets=check_targets(graph, targets),
-        threads=check_threads(args.threads),
+        predecessors=args.predecessors,
     )
     found = explained(graph, request)
     others = [{"id": name, "reason": reason} for name, reason in found.others.items()]

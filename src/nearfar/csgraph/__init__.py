@@ -27,7 +27,6 @@ import numpy as np
 
 from nearfar.csgraph.inputs import adjacency, check_limit, source_indices
 from nearfar.csgraph.k_paths import yen
-from nearfar.csgraph.one_search import search_once
 from nearfar.csgraph.rows import (
     Engine,
     NegativeCycleError,
@@ -128,17 +127,14 @@ def dijkstra(
     O(k (n + m) log n) at worst for k sources.
     """
     engine = Engine(device, threads, method_variant)
-    if directed and not unweighted and not min_only:
-        once = search_once(csgraph, indices, limit, return_predecessors, engine)
-        if once is not None:
-            shape = (*np.shape(indices), once[0].shape[-1])
-            row, before = once[0].reshape(shape), once[1]
-            return row if before is None else (row, before.reshape(shape))
     graph = adjacency(csgraph, directed, unweighted)
     bound = check_limit(limit)
-    warn_negative(graph)
     if not min_only:
-        return _answer(graph, indices, return_predecessors, engine, limit=bound)
+        try:
+            return _answer(graph, indices, return_predecessors, engine, limit=bound)
+        finally:
+            warn_negative(graph)
+    warn_negative(graph)
     sources, _ = source_indices(indices, graph.n_vertices)
     found = nearest_source(graph, sources, engine, limit=bound, predecessors=return_predecessors)
     return found if return_predecessors else found[0]

@@ -16,8 +16,9 @@ import numpy as np
 
 from nearfar.csgraph.device_inputs import both_ways, device_adjacency, lies_on_device
 from nearfar.errors import GraphError, OptionError
-from nearfar.graph.build import csr_arrays
+from nearfar.graph.build import csr_arrays, index_dtype
 from nearfar.graph.graph import Graph
+from nearfar.solve.fresh import fresh_matrix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,10 +56,13 @@ def adjacency(csgraph: Any, directed: bool = True, unweighted: bool = False) -> 
         graph = csgraph.without_names()  # SciPy's indices are places in the matrix
     elif lies_on_device(csgraph):
         graph = device_adjacency(csgraph, unweighted)
-    elif hasattr(csgraph, "tocsr"):
-        graph = _from_rows(*_from_sparse(csgraph), unweighted)
     else:
-        graph = _from_rows(*_from_dense(csgraph, unweighted), unweighted)
+        sparse = hasattr(csgraph, "tocsr")
+        arrays = _from_sparse(csgraph) if sparse else _from_dense(csgraph, unweighted)
+        fresh = None
+        if directed and not unweighted:
+            fresh = fresh_matrix(arrays, _from_rows, skips_nan=True)
+        graph = _from_rows(*arrays, unweighted) if fresh is None else fresh
     if unweighted:
         graph = graph.without_weights()
     if directed or not graph.directed:
@@ -87,7 +91,8 @@ def _from_dense(matrix: Any, unweighted: bool) -> tuple[Any, Any, Any]:
         edge &= np.isfinite(values)
     indptr = np.concatenate(([0], np.cumsum(np.count_nonzero(edge, axis=1))))
     _, columns = np.nonzero(edge)
-    return indptr, columns, values[edge]
+    dtype = index_dtype(len(values), len(columns))
+    return indptr.astype(dtype), columns.astype(dtype), values[edge]
 
 
 def _real(weights: NDArray[Any]) -> NDArray[Any]:
@@ -99,7 +104,7 @@ def _real(weights: NDArray[Any]) -> NDArray[Any]:
     return weights.astype(np.float64, copy=False)
 
 
-def _from_rows(indptr: Any, indices: Any, data: Any, unweighted: bool) -> Graph:
+def _from_rows(indptr: Any, indices: Any, data: Any, unweighted: bool = False) -> Graph:
     """A graph that borrows the arrays for the length of one call."""
     weights = np.ascontiguousarray(_real(data))
     graph: Graph

@@ -9,10 +9,15 @@ import numpy as np
 from scipy.sparse.csgraph import NegativeCycleError as ScipyNegativeCycleError
 
 from nearfar import errors
+from nearfar.cpu.potentials import potentials
 from nearfar.csgraph.inputs import whole_numbers
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.solve.nearest import join_sources, nearest_of
+from nearfar.solve.arrays import module_of
+from nearfar.solve.fresh import is_fresh, pays
+from nearfar.solve.many import distances
+from nearfar.solve.nearest import nearest_indices
+from nearfar.solve.one import solve_one
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -21,9 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["NO_VERTEX", "Engine", "NegativeCycleError", "Rows", "nearest_source", "solve_rows"]
 
 NO_VERTEX = -9999
-
-#: With so many edges per vertex workers would wait for each other more than they help.
-DENSE = 64
 
 #: From so many sources on it pays to look whether the weights are whole numbers.
 MANY = 4
@@ -82,11 +84,12 @@ def solve_rows(
     if predecessors:
         check_predecessor_range(graph)
     try:
-        if anywhere and graph.n_negative:
-            from nearfar.cpu.potentials import potentials
-
+        looked = not is_fresh(graph)
+        if anywhere and looked and graph.n_negative:
             potentials(graph)
         raw, before = _run(graph, sources, engine, limit, predecessors)
+        if anywhere and not looked and not is_fresh(graph) and graph.n_negative:
+            potentials(graph)
     except errors.NegativeCycleError as found:
         raise NegativeCycleError(found.cycle, found.total) from None
     on_gpu = graph.on_device
@@ -114,11 +117,10 @@ def _run(
         return np.empty((k, n)), np.empty((k, n), dtype=np.int32) if predecessors else None
     device = engine.on(graph)
     if k > 1:
-        from nearfar.solve.many import distances
-
+        many = k >= MANY and not pays(graph, k, predecessors)
         try:
             found = distances(
-                whole_numbers(graph) if k >= MANY else graph,
+                whole_numbers(graph) if many else graph,
                 sources,
                 limit=limit,
                 predecessors=predecessors,
@@ -126,7 +128,9 @@ def _run(
                 method=engine.method,
                 threads=engine.threads,
             )
-            return found if predecessors else (found, None)
+            if not predecessors:
+                return found, None
+            return found[0], _within(found[0], found[1], limit)
         except errors.NegativeCycleError:
             # Johnson's method sees cycles that no source reaches; a source at a time decides.
             if k == n:
@@ -135,41 +139,35 @@ def _run(
     first = parts[0]
     if k == 1:
         return first[0][None, :], None if first[1] is None else first[1][None, :]
-    here = _module(first[0])
+    here = module_of(first[0])
     rows = here.stack([float_distances(row) for row, _ in parts])
     return rows, here.stack([before for _, before in parts]) if predecessors else None
-
-
-def _module(array: Any) -> Any:
-    """NumPy, or CuPy for an array on the device."""
-    return runtime.cupy() if runtime.is_device_array(array) else np
 
 
 def _run_one(
     graph: Graph, source: int, engine: Engine, limit: float | None, predecessors: bool
 ) -> tuple[Any, Any]:
-    from nearfar.registry import Request
-    from nearfar.solve.one import check_threads, select, sssp
-
-    method = engine.method
-    if method == "auto":  # a matrix comes as a new graph with every call
-        threads = check_threads(engine.threads)
-        request = Request(device=engine.on(graph), threads=threads, once=True)
-        method = select(graph, request, method)[0].id
-    paths = sssp(
+    paths = solve_one(
         graph,
         source,
-        method=method,
-        device="cpu" if method.endswith("@cpu") else engine.on(graph),
+        once=True,  # a matrix comes as a new graph with every call
+        method=engine.method,
+        device=engine.on(graph),
         limit=limit,
         threads=engine.threads,
         predecessors=predecessors,
     )
     if not predecessors:
         return paths.distances, None
-    # With negative weights a limit takes vertices away that others' paths lead over.
-    before = paths.predecessors
-    return paths.distances, _module(before).where(paths.reachable, before, -1)
+    return paths.distances, _within(paths.distances, paths.predecessors, limit)
+
+
+def _within(distances: Any, before: Any, limit: float | None) -> Any:
+    """Predecessors of the vertices within the limit: with negative weights, not of all others."""
+    if limit is None:
+        return before
+    reached = distances != unreached_value(np.dtype(distances.dtype))
+    return module_of(before).where(reached, before, -1)
 
 
 def float_distances(raw: Any) -> Any:
@@ -206,9 +204,6 @@ def nearest_source(
 ) -> tuple[Any, Any, Any]:
     """Distance of every vertex from the nearest of many sources, by one search.
 
-    A further vertex with an edge of weight 0 to every source makes it a search from one source; its
-    shortest-path tree says which source each vertex hangs from.
-
     Returns
     -------
     distances : float64 array, shape (n,)
@@ -221,26 +216,31 @@ def nearest_source(
     if len(sources) == 0 or n == 0:
         none = np.full(n, NO_VERTEX, dtype=np.int32)
         return np.full(n, np.inf), none, none.copy()
-    joined = join_sources(graph, sources)
     try:
-        raw, before = _run_one(
-            joined, n, engine._replace(device=engine.on(graph)), limit, predecessors
+        found = nearest_indices(
+            graph,
+            sources,
+            method=engine.method,
+            device=engine.on(graph),
+            threads=engine.threads,
+            limit=limit,
         )
-    except errors.NegativeCycleError as found:
-        raise NegativeCycleError(found.cycle, found.total) from None
+    except errors.NegativeCycleError as cycle:
+        raise NegativeCycleError(cycle.cycle, cycle.total) from None
     on_gpu = graph.on_device
-    distances = _place(float_distances(raw)[:n], on_gpu)
+    distances = _place(float_distances(found.distances), on_gpu)
     if not predecessors:
         return distances, None, None
-    nearest = _sentinels(nearest_of(before, n))
-    own = before[:n].astype(np.int32)
-    own[(own < 0) | (own == n)] = NO_VERTEX
+    own, nearest = _sentinels(found.predecessors), _sentinels(found.sources)
     return distances, _place(own, on_gpu), _place(nearest, on_gpu)
 
 
 def warn_negative(graph: Graph) -> None:
-    """SciPy's warning of its dijkstra; the answer here is exact all the same."""
-    if graph.n_negative:
+    """SciPy's warning of its dijkstra; the answer here is exact all the same.
+
+    A matrix that was searched before anybody checked it has no negative weights.
+    """
+    if not is_fresh(graph) and graph.n_negative:
         warnings.warn(
             "Graph has negative weights: nearfar answers with a method that accepts them. "
             "Consider johnson or bellman_ford.",

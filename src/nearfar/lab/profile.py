@@ -1,6 +1,6 @@
 """Instrumentation of frontier methods: profiles of a run, sweeps over delta, and their plots.
 
-A run with ``stats="full"`` records one entry per iteration. :func:`profile` turns that into a
+A run with ``trace=True`` records one entry per iteration. :func:`profile` turns that into a
 small JSON document; :func:`plot_profile` draws it as Figure 4 of Davidson et al. (2014),
 :func:`delta_sweep` and :func:`plot_delta_sweep` make Figure 7: work and parallelism against
 delta. TEPS, as the paper counts them, are the edges that a Dijkstra run touches, over the time:
@@ -69,7 +69,7 @@ def profile(graph: Graph, paths: Paths) -> dict[str, Any]:
     graph : Graph
         The graph.
     paths : Paths
-        An answer made with ``stats="full"``.
+        An answer made with ``trace=True``.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def profile(graph: Graph, paths: Paths) -> dict[str, Any]:
     series = {k: np.asarray(stats[k]).tolist() for k in _SERIES if np.ndim(stats.get(k, 0)) == 1}
     if not series:
         raise OptionError(
-            f'{paths.engine} recorded no iterations: solve with stats="full" and a method that '
+            f"{paths.engine} recorded no iterations: solve with trace=True and a method that "
             "goes in iterations, such as near_far or delta_stepping"
         )
     touched = dijkstra_edges(graph, paths.distances)

@@ -1,4 +1,4 @@
-"""The figures of a graph and how they are shown; :mod:`nearfar.measures.describe` measures them."""
+"""The figures of a graph and how they are shown; :mod:`nearfar.measures.figures` measures them."""
 
 from __future__ import annotations
 

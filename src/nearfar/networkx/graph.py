@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.graph.graph import Graph
+from nearfar.solve.saturation import may_saturate
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -91,19 +92,12 @@ class BackendGraph:
         graph: Graph = Graph.from_csr(
             indptr, indices, _narrow(weights), directed=self.is_directed(), copy=False
         )
-        if _beyond_64_bits(graph):
+        wide = np.float64 if graph.weight_dtype.kind == "f" else np.int64
+        if may_saturate(graph, np.dtype(wide)):
             raise NotImplementedError(
                 "a sum of weights may not fit 64 bits: NetworkX's numbers have no end"
             )
         return graph
-
-
-def _beyond_64_bits(graph: Graph) -> bool:
-    """Whether some path may be too long for 64 bits: a cheap bound, never wrong when it says no."""
-    whole = graph.weight_dtype.kind == "i"
-    top = int(np.iinfo(np.int64).max) if whole else float(np.finfo(np.float64).max)
-    heaviest = max(abs(graph.max_weight), abs(graph.min_weight))
-    return bool(heaviest >= top / max(graph.n_vertices, 1))
 
 
 def _narrow(weights: Any) -> Any:

@@ -1,1 +1,31 @@
 """A request's way: check, choose, run, widen, mask, finish; for one source and for many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nearfar.system.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from nearfar.solve.files import read_rows
+    from nearfar.solve.nearest import Nearest
+    from nearfar.solve.negative_cycles import NegativeCycle, potentials
+    from nearfar.solve.sinks import Reduction
+
+__all__ = [
+    "Nearest",
+    "NegativeCycle",
+    "Reduction",
+    "potentials",
+    "read_rows",
+]
+
+_WHERE = {
+    "Nearest": "nearest",
+    "NegativeCycle": "negative_cycles",
+    "Reduction": "sinks",
+    "potentials": "negative_cycles",
+    "read_rows": "files",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _WHERE)

@@ -27,7 +27,7 @@ from nearfar.system.output import replacing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.solve.run import BatchRun
+    from nearfar.solve.run import Run
 
 __all__ = ["FileSink", "read_rows"]
 
@@ -215,7 +215,7 @@ class FileSink:
     ----------
     path : str
         Ends in ``.npy``, ``.zarr`` or ``.parquet``.
-    run : BatchRun
+    run : Run
         What is being written; names the data in the manifest.
 
     Raises
@@ -226,7 +226,7 @@ class FileSink:
 
     on_device = False
 
-    def __init__(self, path: str, run: BatchRun) -> None:
+    def __init__(self, path: str, run: Run) -> None:
         self.path, self.run = Path(path), run
         self.manifest = self.path.with_name(self.path.name + ".manifest.json")
         self.blocks: dict[int, int] = {}

@@ -16,14 +16,24 @@ from typing import Any
 import numpy as np
 
 from nearfar.errors import OptionError
-from nearfar.solve.one import as_graph, sssp, widest
-from nearfar.solve.sinks import widened
+from nearfar.options import check_limit
+from nearfar.solve.arrays import widened
+from nearfar.solve.one import sssp
+from nearfar.solve.request import as_graph
+from nearfar.solve.saturation import widest
 
 __all__ = ["k_shortest_paths"]
 
 
 def k_shortest_paths(
-    graph: Any, source: Any, target: Any, k: int, *, cycles_anywhere: bool = False
+    graph: Any,
+    source: Any,
+    target: Any,
+    k: int,
+    *,
+    limit: float | None = None,
+    stats: dict[str, Any] | None = None,
+    cycles_anywhere: bool = False,
 ) -> list[tuple[list[int], Any]]:
     """The k shortest simple paths, shortest first.
 
@@ -34,6 +44,10 @@ def k_shortest_paths(
     source, target : int or vertex name
     k : int
         At most so many, at least 0.
+    limit : number or None
+        Inclusive, at least 0; longer paths are left out.
+    stats : dict or None
+        Filled with the counters of the search that finds what remains to the target.
     cycles_anywhere : bool
         Refuse a negative cycle anywhere in the graph, as SciPy does.
 
@@ -56,9 +70,8 @@ def k_shortest_paths(
     Examples
     --------
     >>> import nearfar
-    >>> from nearfar.solve.k_shortest import k_shortest_paths
     >>> g = nearfar.Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
-    >>> k_shortest_paths(g, 0, 2, 5)
+    >>> nearfar.k_shortest_paths(g, 0, 2, 5)
     [([0, 1, 2], 7), ([0, 2], 9)]
     """
     from nearfar import _cpu
@@ -67,6 +80,7 @@ def k_shortest_paths(
     start, end = graph.index_of(source, "source"), graph.index_of(target, "target")
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 0:
         raise OptionError(f"k is {k!r}: give a whole number, 0 or more")
+    bound = check_limit(limit, graph.weight_dtype)
     if cycles_anywhere and graph.n_negative:
         from nearfar.cpu.potentials import potentials
 
@@ -74,7 +88,7 @@ def k_shortest_paths(
     solved = widest(graph)  # a path of n edges may be longer than the longest shortest path
     # Shorter floats would round what remains; integers that do not fit are repeated by sssp.
     back = (solved if graph.weight_dtype.kind == "f" else graph).transpose()
-    distances = sssp(back, back.name_of(end), device="cpu")._host_distances
+    distances = sssp(back, back.name_of(end), device="cpu", stats=stats)._host_distances
     remaining = widened(distances, solved.weight_dtype)
     found = _cpu.k_shortest_paths(solved.view, remaining, start, end, int(k))
-    return [(list(path), length) for path, length in found]
+    return [(list(path), length) for path, length in found if bound is None or length <= bound]

@@ -16,37 +16,41 @@ import numpy as np
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.options import check_kind, check_limit
-from nearfar.solve.one import as_graph, check_threads, vertex_indices
-from nearfar.solve.run import BatchRun
-from nearfar.solve.sinks import ArraySink, CsrSink, DeviceArraySink, Reduction, Sink, widened
+from nearfar.options import check_kind
+from nearfar.solve.arrays import widened
+from nearfar.solve.request import as_graph, check_stats, make_request, vertex_indices
+from nearfar.solve.run import Run
+from nearfar.solve.sinks import ArraySink, CsrSink, DeviceArraySink, Reduction, Sink
 from nearfar.system.devices import runtime
 from nearfar.system.memory import free_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["all_pairs", "distances", "free_memory", "pair_distances"]
+__all__ = ["all_pairs", "distances", "pair_distances"]
+
+_ALWAYS_FREE = 1 << 24  # bytes
 
 
 def distances(
     graph: Any,
     sources: Iterable[Any] | None = None,
-    targets: Iterable[Any] | None = None,
-    limit: float | None = None,
-    predecessors: bool = False,
-    out: Any = None,
-    device: Literal["auto", "cpu", "cuda"] = "auto",
     *,
+    method: str = "auto",
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+    threads: int | None = None,
+    limit: float | None = None,
+    targets: Iterable[Any] | None = None,
+    predecessors: bool = False,
+    stats: dict[str, Any] | None = None,
+    progress: Callable[[float, float], None] | None = None,
     pairs: Iterable[tuple[Any, Any]] | None = None,
     reduce: str | tuple[str, Sequence[float]] | None = None,
-    method: str = "auto",
-    threads: int | None = None,
+    out: Any = None,
     memory: int | None = None,
     block: int | None = None,
-    stats: dict[str, Any] | None = None,
     **options: Any,
 ) -> Any:
     """Exact distances from many sources at once.
@@ -56,15 +60,28 @@ def distances(
     graph : Graph, SciPy sparse matrix or NetworkX graph
     sources : vertices or None
         One row each, in this order; None means every vertex.
+    method : str
+        ``"auto"``, a batch variant (``"lanes"``, ``"worker_per_source"``, ``"johnson"``, ...) or
+        any single-source method, which workers then run source by source.
+    device, threads, limit
+        As for :func:`nearfar.sssp`.
     targets : vertices or None
         One column each, in this order; None means every vertex. A search stops once all are
         settled.
-    limit : number or None
-        Inclusive; what is farther is left unreached. In units of the weights.
     predecessors : bool
         Return ``(distances, predecessors)``, both arrays of one shape on one device; needs every
         column. -1 for a source and for what it does not reach; the tree that
         :func:`nearfar.sssp` gives.
+    stats : dict or None
+        Filled with the engine, the reason of the choice, counters and seconds.
+    progress : callable or None
+        Called with the rows that are done and all rows, after every block.
+    pairs : list of (source, target) or None
+        Instead of ``sources`` and ``targets``: one distance per pair, as a vector.
+    reduce : str, tuple or None
+        One number (or few) per row without the matrix: ``"count"``, ``"sum"``, ``"mean"``,
+        ``"max"``, ``"nearest:k"`` or ``("histogram", edges)``; see
+        :class:`nearfar.solve.Reduction`.
     out : array, "csr", path or None
         Where the rows go. None: a new array. An array (also memory-mapped, or a
         CuPy array when the run is on a GPU) of the result's shape and dtype is written to and
@@ -72,33 +89,21 @@ def distances(
         reached (within ``limit``); a distance of 0 is stored too. A path ending in ``.npy``,
         ``.zarr`` or ``.parquet``: written block by block with a manifest beside it; the same call
         again after an interruption resumes (see :mod:`nearfar.solve.files`).
-    device : {"auto", "cpu", "cuda"}
-    pairs : list of (source, target) or None
-        Instead of ``sources`` and ``targets``: one distance a pair, as a vector.
-    reduce : str, tuple or None
-        One number (or few) a row without the matrix: ``"count"``, ``"sum"``, ``"mean"``, ``"max"``,
-        ``"nearest:k"`` or ``("histogram", edges)``; see :class:`nearfar.solve.sinks.Reduction`.
-    method : str
-        ``"auto"``, a batch variant (``"lanes"``, ``"worker_per_source"``, ``"johnson"``, ...) or
-        any single-source method, which workers then run source by source.
-    threads : int or None
-        CPU workers; None uses all cores of this process.
     memory : int or None
         Bytes that the run may use; None asks the system what is free.
     block : int or None
-        Rows a block; None chooses.
-    stats : dict or None
-        Filled with the engine, the reason of the choice, counters and seconds.
+        Rows per block; None chooses.
     **options
         Options of the variant.
 
     Returns
     -------
     array, shape (k, n) or (k, len(targets))
-        Dtype of the weights (int32 without weights, 64 bits when a 32-bit sum does not fit);
-        unreached is inf or the dtype's maximum. Other values of ``out``, ``pairs`` and ``reduce``
-        return what they say. For a graph made of device arrays, and for ``out`` on a device, the
-        result is a CuPy array that never was on the host; otherwise it is a NumPy array.
+        Dtype of the weights (int32 without weights) if every distance in it fits, else 64 bits,
+        whatever the method; unreached is inf or the dtype's maximum. Other values of ``out``,
+        ``pairs`` and ``reduce`` return what they say. For a graph made of device arrays, and for
+        ``out`` on a device, the result is a CuPy array that never was on the host; otherwise it is
+        a NumPy array.
 
     Raises
     ------
@@ -123,34 +128,34 @@ def distances(
     array([4, 3], dtype=int32)
     """
     graph = as_graph(graph)
-    for name, value, kind in (
-        ("method", method, "str"),
-        ("memory", memory, "float | None"),
-        ("block", block, "int | None"),
-    ):
+    for name, value, kind in (("memory", memory, "float | None"), ("block", block, "int | None")):
         check_kind("distances", name, value, kind)
-    if stats is not None and not isinstance(stats, dict):
-        raise OptionError(f"stats is {stats!r}: give a dict to fill, or None")
+    check_stats(stats)
     if pairs is not None:
         if sources is not None or targets is not None or reduce or out is not None or predecessors:
             raise OptionError("pairs goes without sources, targets, out, reduce and predecessors")
-        return pair_distances(
-            graph, pairs, limit, device, method=method, threads=threads, stats=stats, **options
-        )
+        call = {"method": method, "device": device, "threads": threads, "limit": limit, **options}
+        return pair_distances(graph, pairs, stats=stats, progress=progress, **call)
     rows = _indices(graph, sources, "source")
     columns = None if targets is None else _indices(graph, targets, "target")
     if predecessors and (columns is not None or reduce or isinstance(out, (str, os.PathLike))):
         raise OptionError("predecessors needs every column and an array: no targets, no file")
-    bound = check_limit(limit, graph.weight_dtype)
-    if device == "auto" and (
-        runtime.is_device_array(out) or (graph.on_device and "@" not in method)
-    ):
-        device = "cuda"
-    workers = check_threads(threads)
-    run = BatchRun(graph, rows, columns, bound, device, method, workers, options, predecessors)
+    request = make_request(
+        graph,
+        "all_pairs" if _is_every(rows, graph.n_vertices) else "batch",
+        rows,
+        method=method,
+        device=device,
+        threads=threads,
+        limit=limit,
+        targets=columns,
+        predecessors=predecessors,
+        out=out,
+    )
+    run = Run(graph, rows, request, method, options)
     sink = _sink(run, out, reduce, memory, block, predecessors)
     began = time.perf_counter()
-    result = run.into(sink)
+    result = run.into(sink, progress)
     ended = time.perf_counter()
     before = run.predecessors(result) if predecessors else None
     if stats is not None:
@@ -160,48 +165,81 @@ def distances(
     return (result, before) if predecessors else result
 
 
-def all_pairs(graph: Any, **arguments: Any) -> Any:
+def _is_every(rows: NDArray[np.int64], n: int) -> bool:
+    return len(rows) == n and bool((rows == np.arange(n)).all())
+
+
+def all_pairs(
+    graph: Any,
+    *,
+    method: str = "auto",
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+    threads: int | None = None,
+    limit: float | None = None,
+    targets: Iterable[Any] | None = None,
+    predecessors: bool = False,
+    stats: dict[str, Any] | None = None,
+    progress: Callable[[float, float], None] | None = None,
+    reduce: str | tuple[str, Sequence[float]] | None = None,
+    out: Any = None,
+    memory: int | None = None,
+    block: int | None = None,
+    **options: Any,
+) -> Any:
     """Distances between all pairs: :func:`distances` with every vertex as a source.
 
     Parameters
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
-    **arguments
-        As for :func:`distances`, except ``sources`` and ``pairs``.
+    method, device, threads, limit, targets, predecessors, stats, progress
+        As for :func:`distances`.
+    reduce, out, memory, block, **options
+        As for :func:`distances`.
 
     Returns
     -------
-    array, shape (n, n), or what ``out`` and ``reduce`` ask for
+    array, shape (n, n), or what ``targets``, ``predecessors``, ``out`` and ``reduce`` say
 
     Raises
     ------
     OptionError
-        For ``sources`` or ``pairs``, and as :func:`distances`.
+        As :func:`distances`.
     """
-    for name in ("sources", "pairs"):
-        if name in arguments:
-            raise OptionError(f"all_pairs has every vertex as a source: use distances for {name}")
-    return distances(graph, None, **arguments)
+    return distances(
+        graph,
+        None,
+        method=method,
+        device=device,
+        threads=threads,
+        limit=limit,
+        targets=targets,
+        predecessors=predecessors,
+        stats=stats,
+        progress=progress,
+        reduce=reduce,
+        out=out,
+        memory=memory,
+        block=block,
+        **options,
+    )
 
 
 def pair_distances(
     graph: Graph,
     pairs: Iterable[tuple[Any, Any]],
-    limit: float | None = None,
+    *,
     device: Literal["auto", "cpu", "cuda"] = "auto",
+    progress: Callable[[float, float], None] | None = None,
     **arguments: Any,
 ) -> Any:
-    """Distances of (source, target) pairs as a vector; one search a distinct source.
+    """Distances of (source, target) pairs as a vector; one search per distinct source.
 
     Parameters
     ----------
     graph : Graph
     pairs : list of (source, target), or array of shape (k, 2)
-    limit : number or None
-        Inclusive.
-    device : {"auto", "cpu", "cuda"}
-    **arguments
-        ``method``, ``threads``, ``stats`` and options of :func:`distances`.
+    device, progress, **arguments
+        ``method``, ``threads``, ``limit``, ``stats`` and options of :func:`distances`.
 
     Returns
     -------
@@ -235,8 +273,7 @@ def pair_distances(
         matrix = distances(
             graph,
             graph.name_of(part),
-            graph.name_of(columns),
-            limit,
+            targets=graph.name_of(columns),
             device=device,
             **arguments,
         )
@@ -246,6 +283,8 @@ def pair_distances(
             matrix, found = widened(matrix, wide), widened(found, wide)
         places = here.asarray(row_of[mine] - first), here.asarray(column_of)
         found[here.asarray(mine)] = matrix[places]
+        if progress is not None:
+            progress(min(first + step, len(rows)), len(rows))
     return found
 
 
@@ -256,12 +295,11 @@ def _indices(graph: Graph, vertices: Iterable[Any] | None, what: str) -> NDArray
 
 
 def _sink(
-    run: BatchRun, out: Any, reduce: Any, memory: int | None, block: int | None, predecessors: bool
+    run: Run, out: Any, reduce: Any, memory: int | None, block: int | None, predecessors: bool
 ) -> Sink:
     """The place the rows go to, after checking that everything fits into memory."""
     k, width = run.shape
     item = run.graph.weight_dtype.itemsize
-    free = free_memory() if memory is None else int(memory)
     reduction = None if reduce is None else Reduction.parse(reduce)
     to_file = isinstance(out, (str, os.PathLike)) and out != "csr"
     if to_file and not os.path.basename(os.fspath(out)):
@@ -281,15 +319,20 @@ def _sink(
     held = k * width * (item + (8 if predecessors else 0)) if whole and not stay else 0
     scratch = run.scratch_bytes()
     needed = held + scratch
+    whole = whole or runtime.is_device_array(out)
+    # What is free takes as long to find out as a small run takes.
+    free = int(memory) if memory is not None else _ALWAYS_FREE
+    if memory is None and (needed > _ALWAYS_FREE or not whole):
+        free = free_memory()
     if needed > free:
         advice = [f"the matrix alone takes {k * width * item / 2**30:.2f} GiB: use"]
-        if whole:
+        if out is None and reduction is None:
             advice.append("out='name.npy' (or .zarr, .parquet), reduce=..., limit= with out='csr',")
         advice.append("fewer sources or targets")
         raise OutOfMemoryError(needed, free, " ".join(advice))
     if block is not None and block < 1:
         raise OptionError(f"block is {block}: give at least 1 row")
-    if whole or runtime.is_device_array(out):
+    if whole:
         run.block = block or max(k, 1)
         return DeviceArraySink(out) if stay else ArraySink()
     room = max((free - scratch) // 4, 1)

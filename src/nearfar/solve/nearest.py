@@ -1,18 +1,131 @@
-"""One search from many sources: the distance of every vertex from the nearest of them."""
+"""One search from many sources: the distance of every vertex from the nearest of them.
+
+A further vertex with an edge of weight 0 to every source makes it a search from one source, by any
+method; its shortest-path tree says which source each vertex hangs from.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from nearfar.errors import OptionError
 from nearfar.graph.graph import Graph
+from nearfar.solve.arrays import cleared, module_of, to_host
+from nearfar.solve.one import solve_one
+from nearfar.solve.request import as_graph, vertex_indices
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
-__all__ = ["join_sources", "nearest_of"]
+__all__ = ["Nearest", "join_sources", "nearest", "nearest_indices"]
+
+
+class Nearest(NamedTuple):
+    """The nearest of several sources for every vertex.
+
+    Attributes
+    ----------
+    distances : array, shape (n,)
+        From the nearest source, as of :func:`nearfar.sssp`.
+    sources : array, shape (n,)
+        Which source that is: vertex indices, -1 for unreached vertices; names and None for a graph
+        with names.
+    predecessors : int array, shape (n,), or None
+        Vertex indices, -1 for sources and unreached vertices; only if they were wanted.
+    """
+
+    distances: Any
+    sources: Any
+    predecessors: Any = None
+
+
+def nearest(
+    graph: Any,
+    sources: Iterable[Any],
+    *,
+    method: str = "auto",
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+    threads: int | None = None,
+    limit: float | None = None,
+    predecessors: bool = False,
+    stats: dict[str, Any] | None = None,
+    **options: Any,
+) -> Nearest:
+    """The nearest of several sources for every vertex, by one search.
+
+    For the nearest targets of a source see ``reduce="nearest:k"`` of :func:`nearfar.distances`.
+
+    Parameters
+    ----------
+    graph : Graph, SciPy sparse matrix or NetworkX graph
+    sources : vertices
+        At least one.
+    method, device, threads, limit, stats, **options
+        As for :func:`nearfar.sssp`.
+    predecessors : bool
+        Return the forest of shortest paths too.
+
+    Returns
+    -------
+    Nearest
+        ``(distances, sources, predecessors)``. Of sources at the same distance the one wins that
+        the smallest predecessors lead to, on every device.
+
+    Raises
+    ------
+    OptionError
+        If there is no source.
+    VertexError, NegativeWeightError, NegativeCycleError, VariantUnavailable
+        As for :func:`nearfar.sssp`.
+
+    Notes
+    -----
+    As one search, plus O(n + m) to join the sources and O(n log n) to find whose tree is whose.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> g = nearfar.Graph.from_edges([0, 1, 3], [1, 2, 2], [4, 3, 5])
+    >>> found = nearfar.nearest(g, [0, 3])
+    >>> found.distances.tolist(), found.sources.tolist()
+    ([0, 4, 5, 0], [0, 0, 3, 3])
+    """
+    graph = as_graph(graph)
+    rows = vertex_indices(graph, sources, "source")
+    if not len(rows):
+        raise OptionError("sources is empty: name at least one vertex")
+    found = nearest_indices(
+        graph,
+        rows,
+        method=method,
+        device=device,
+        threads=threads,
+        limit=limit,
+        stats=stats,
+        options=options,
+    )
+    names = found.sources
+    if graph.vertex_names is not None:
+        places = to_host(names)
+        names = graph.vertex_names.astype(object)[places]
+        names[places < 0] = None
+    return Nearest(found.distances, names, found.predecessors if predecessors else None)
+
+
+def nearest_indices(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Nearest:
+    """The same with vertex indices, from at least one checked source, and predecessors always."""
+    n = graph.n_vertices
+    paths = solve_one(join_sources(graph, rows), n, once=True, predecessors=True, **given)
+    distances = paths.distances[:n]
+    before = cleared(paths.predecessors.copy(), paths.distances)
+    own = before[:n].copy()
+    own[own == n] = -1
+    return Nearest(distances, _tops(before, n), own)
 
 
 def join_sources(graph: Graph, sources: NDArray[Any]) -> Graph:
@@ -45,7 +158,7 @@ def _join_there(graph: Graph, sources: NDArray[Any]) -> Graph:
     return joined
 
 
-def nearest_of(before: Any, root: int) -> Any:
+def _tops(before: Any, root: int) -> Any:
     """The source above every vertex, by pointer jumping: O(n log depth).
 
     Parameters
@@ -60,7 +173,7 @@ def nearest_of(before: Any, root: int) -> Any:
     int64 array, shape (root,)
         -1 for unreached vertices. On the device for predecessors there.
     """
-    here = runtime.cupy() if runtime.is_device_array(before) else np
+    here = module_of(before)
     top = (before == root) | (before < 0)
     jump = here.where(top, here.arange(root + 1), before)
     while True:

@@ -10,7 +10,7 @@ from nearfar.errors import NegativeCycleError
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["NegativeCycle", "find_negative_cycle"]
+__all__ = ["NegativeCycle", "find_negative_cycle", "potentials"]
 
 
 class NegativeCycle(NamedTuple):

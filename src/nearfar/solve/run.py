@@ -1,65 +1,110 @@
-"""One checked request for many sources: who solves a block of rows, and the checks after."""
+"""The run step: a variant's answer for some sources, with everything that all variants share.
+
+One source and many go the same way: choose a variant, run it, repeat in 64 bits the rows in which a
+sum did not fit, mask what is beyond the limit or the last target. What differs is the shape: one
+source gives a vector and may stop at its targets; many give a block of rows, and targets are its
+columns. A method for one source serves many by running source by source.
+"""
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.algorithms.delta_stepping.bare import UnusualMatrix
 from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.cuda.predecessors import device_predecessors
 from nearfar.errors import DistanceOverflowError, NegativeWeightError, VariantUnavailable
 from nearfar.graph.dtypes import unreached_value
 from nearfar.options import build_options
 from nearfar.registry import Request, Variant, Workspace, find
-from nearfar.solve.one import greatest, may_saturate, select, sssp, widest
+from nearfar.solve.arrays import (
+    cleared,
+    entries,
+    masked,
+    module_of,
+    narrowed,
+    on_device,
+    to_host,
+    widened,
+)
+from nearfar.solve.fresh import UNCHECKED, MatrixGraph, takes
+from nearfar.solve.saturation import lost_rows, widest
+from nearfar.solve.select import select
 from nearfar.system.devices import runtime
 from nearfar.system.threads import on_threads
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
     from nearfar.graph.graph import Graph
     from nearfar.solve.sinks import Sink
 
-__all__ = ["BatchRun"]
+__all__ = ["Run"]
 
 
-class BatchRun:
-    """One checked request: which variant solves a block, and what is repeated in 64 bits."""
+class Run:
+    """One checked request on its way.
+
+    Parameters
+    ----------
+    graph : Graph
+    rows : sequence of int
+        Vertex indices of the sources, in the order of the answer; an array for many.
+    request : Request
+    method : str
+    options : dict
+        Of the variant, as the caller gave them.
+    allow_unsafe : bool
+        Whether a variant may run that is wrong by design.
+
+    Attributes
+    ----------
+    variant : Variant
+        The one that runs.
+    reason : str
+        Why, in words.
+    stats : dict
+        Counters and seconds of the run so far.
+    block : int
+        Rows solved at a time.
+    """
+
+    keep = False  # rows stay on the device
+    _first = 0  # of the block under way
 
     def __init__(
         self,
         graph: Graph,
-        rows: NDArray[np.int64],
-        columns: NDArray[np.int64] | None,
-        limit: Any,
-        device: str,
+        rows: Any,
+        request: Request,
         method: str,
-        threads: int,
         options: dict[str, Any],
-        predecessors: bool = False,
+        *,
+        allow_unsafe: bool = False,
     ) -> None:
-        self.graph, self.rows, self.columns, self.limit = graph, rows, columns, limit
-        n = graph.n_vertices
-        every = len(rows) == n and bool((rows == np.arange(n)).all())
-        self.request = Request(
-            problem="all_pairs" if every else "batch",
-            n_sources=len(rows),
-            device=device,
-            limit=limit,
-            targets=columns,
-            threads=threads,
-            predecessors=predecessors,
-        )
-        self.options, self.block = options, max(len(rows), 1)
+        self.graph, self.rows, self.request = graph, rows, request
+        self.single = request.problem == "sssp"
+        self.columns = None if self.single else request.targets
+        self.block = max(len(rows), 1)
         self.stats: dict[str, Any] = {}
-        self.keep = False  # rows stay on the device
-        self.variant, self.reason = self._choose(method)
-        self.checked = build_options(self.variant.options, options, self.variant.id)
-        self.wide: Graph | None = None
-        self._trees: list[Any] = []  # of each block, None where the variant left them to us
+        self._method, self._options, self._allow_unsafe = method, options, allow_unsafe
+        self._narrow = graph.weight_dtype
+        self._solved = graph  # of 64-bit integers once a row needed them
+        self._wide_rows: list[int] = []  # solved in 64 bits
+        self._trees: list[Any] = []  # of each block, None where they are left to the pass
+        if method == "auto" and not options and takes(graph, request):
+            self._use(UNCHECKED, "one search of a matrix: its rows are read as they are")
+        else:
+            self._use(*self._choose())
+
+    @property
+    def limit(self) -> Any:
+        """The inclusive limit, or None."""
+        return self.request.limit
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -67,8 +112,22 @@ class BatchRun:
         width = self.graph.n_vertices if self.columns is None else len(self.columns)
         return len(self.rows), width
 
-    def _choose(self, method: str) -> tuple[Variant, str]:
-        """A variant for the batch, or a single-source one to run source by source."""
+    @property
+    def on_device(self) -> bool:
+        """Whether the variant solves a batch on the device."""
+        return self.variant.device == "cuda" and "sssp" not in self.variant.problems
+
+    # ---- choose -------------------------------------------------------------------------------
+
+    def _use(self, variant: Variant, reason: str) -> None:
+        self.variant, self.reason = variant, reason
+        self._checked = build_options(variant.options, self._options, variant.id)
+
+    def _choose(self) -> tuple[Variant, str]:
+        """A variant for the request; for a batch also a single-source one, run source by source."""
+        method = self._method
+        if self.single:
+            return select(self.graph, self.request, method, allow_unsafe=self._allow_unsafe)
         try:
             return select(self.graph, self.request, method)
         except (VariantUnavailable, NegativeWeightError):
@@ -84,209 +143,272 @@ class BatchRun:
         """What the variant needs besides the rows, roughly and not too little."""
         return self.variant.scratch_bytes(self.graph, self.request)
 
-    def solve(self, rows: NDArray[np.int64], out: NDArray[Any] | None) -> NDArray[Any]:
-        """Distances of some of the rows, masked by the limit, in 64 bits where 32 are too few."""
-        if self.wide is None:
-            found, lost = self._attempt(self.graph, rows, out)
-            if lost:
-                self._trees.pop()
-            else:
-                return found
-            if self.graph.weight_dtype.itemsize == 8:
-                raise DistanceOverflowError(
-                    f"a distance does not fit {self.graph.weight_dtype}: scale the weights down"
-                )
-            self.wide = widest(self.graph)
+    # ---- run, widen, mask ---------------------------------------------------------------------
+
+    def solve(self, rows: Any, out: Any = None) -> tuple[Any, Any]:
+        """The finished distances of some sources, and the variant's own predecessors or None.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            Vertex indices; the one source, or some of the rows.
+        out : array or None
+            Memory that the answer may be written to.
+
+        Returns
+        -------
+        distances : array, shape (n,) for one source, else (len(rows), width)
+        predecessors : array of that shape, or None
+            With negative weights and a limit always there if the caller wants predecessors, for a
+            path may lead over vertices that the mask takes away; for one source in any case.
+
+        Raises
+        ------
+        DistanceOverflowError
+            If a distance of the answer does not fit 64 bits.
+        """
+        found, tree = self._exact(self._solved, rows, out)
+        found = narrowed(found, self._narrow)
+        if found.dtype != self._narrow:
             self.stats["repeated_in_64_bits"] = True
-        found, lost = self._attempt(self.wide, rows, None)
+            if found.dtype.kind == "i" and self._solved is self.graph:
+                self._solved = widest(self.graph)  # what follows need not be tried in 32 bits
+        return found, tree
+
+    def _exact(self, graph: Graph, rows: Any, out: Any) -> tuple[Any, Any]:
+        found, tree, flagged = self._attempt(graph, rows, out)
+        lost: list[int] = []
+        if self.variant is not UNCHECKED:  # which looked itself
+            lost = self._lost(graph, rows, found, flagged)
+            if lost and graph.weight_dtype.itemsize == 8:
+                if flagged is not True or "sssp" in self.variant.problems:
+                    raise DistanceOverflowError(
+                        f"a distance from {graph.name_of(int(rows[lost[0]]))!r} does not fit "
+                        f"{graph.weight_dtype}: scale the weights down"
+                    )
+                # The batch method has less than 64 bits for a sum; searches use all of them.
+                single = replace(self.request, problem="sssp", device="cpu", threads=1)
+                chosen, why = select(graph, single, "auto")
+                self._options = {}
+                self._use(chosen, f"{self.reason}; sums near the end of 64 bits: {why}")
+                return self._exact(graph, rows, out)
+            if tree is None and self.limit is not None and self._signed and self._wants_trees:
+                tree = self._pass(graph, rows, found)
+        found = self._masked(graph, found)
+        if tree is not None and not self._signed:
+            tree = cleared(tree, found)
         if lost:
-            raise DistanceOverflowError(
-                f"a distance does not fit {self.wide.weight_dtype}: scale the weights down"
-            )
-        return found
+            wide = self._exact(widest(graph), [rows[i] for i in lost], None)
+            return self._joined(found, tree, lost, bool(flagged), *wide)
+        return found, tree
 
-    def _attempt(
-        self, graph: Graph, rows: NDArray[np.int64], out: NDArray[Any] | None
-    ) -> tuple[NDArray[Any], bool]:
-        from nearfar import _cpu
+    @property
+    def _signed(self) -> bool:
+        return self.variant.weights == "any" and self.graph.n_negative > 0
 
-        found, stats = self._batch(graph, rows, out)
+    @property
+    def _wants_trees(self) -> bool:
+        return self.single or self.request.predecessors
+
+    def _attempt(self, graph: Graph, rows: Any, out: Any) -> tuple[Any, Any, Any]:
+        """Distances as the variant gives them, its predecessors, and whether a sum saturated.
+
+        The last may be a list of rows instead of a truth value.
+        """
+        try:
+            if self.single:
+                return self._search(graph, rows)
+            if "sssp" in self.variant.problems:
+                return self._source_by_source(graph, rows, out)
+            return self._batch(graph, rows, out)
+        except UnusualMatrix:
+            if isinstance(graph, MatrixGraph):
+                graph.check()  # says what is wrong with it, if anything is
+            self._use(*self._choose())
+            return self._attempt(graph, rows, out)
+
+    def _search(self, graph: Graph, rows: Any) -> tuple[Any, Any, Any]:
+        request = self.request
+        work = Workspace(
+            request.threads,
+            request.limit,
+            request.targets,
+            request.stats,
+            predecessors=request.predecessors,
+        )
+        began = time.perf_counter()
+        answer = self.variant.run(graph, rows[0], self._checked, work)
+        self.stats = answer.stats
+        self.stats.setdefault("seconds", time.perf_counter() - began)
+        return answer.distances, answer.predecessors, answer.stats.get("saturated", False)
+
+    def _batch(self, graph: Graph, rows: Any, out: Any) -> tuple[Any, Any, Any]:
+        work = Workspace(
+            self.request.threads,
+            self.limit,
+            columns=self.columns,
+            out=out if out is not None and out.dtype == graph.weight_dtype else None,
+            on_device=self.keep,
+            predecessors=self.request.predecessors,
+        )
+        answer = self.variant.run(graph, np.asarray(rows, np.int64), self._checked, work)
+        found = runtime.upload(answer.distances) if self.keep else to_host(answer.distances)
+        self._count(answer.stats)
+        return found, answer.predecessors, bool(answer.stats.get("saturated"))
+
+    def _source_by_source(self, graph: Graph, rows: Any, out: Any) -> tuple[Any, Any, Any]:
+        variant, columns = self.variant, self.columns
+        shape = (len(rows), self.shape[1])
+        fits = out is not None and out.shape == shape and out.dtype == graph.weight_dtype
+        matrix = out if fits and not on_device(out) else np.empty(shape, dtype=graph.weight_dtype)
+        work = Workspace(1, self.limit, columns)
+
+        def one(i: int) -> dict[str, Any]:
+            answer = variant.run(graph, int(rows[i]), self._checked, work)
+            row = to_host(answer.distances)
+            matrix[i] = row if columns is None else row[columns]
+            if columns is not None and self._signed:
+                # A column's path may lead over a vertex whose own distance does not fit.
+                lost = bool(lost_rows(graph, [rows[i]], row, self.limit))
+                answer.stats["saturated"] = answer.stats.get("saturated") or lost
+            return answer.stats
+
+        parts = on_threads(one, len(rows), self.request.threads if variant.device == "cpu" else 1)
+        total = {
+            name: sum(int(part.get(name, 0)) for part in parts)
+            for name in ("iterations", "edges_relaxed", "vertices_processed")
+        }
+        self._count(total)
+        flagged = [i for i, part in enumerate(parts) if part.get("saturated")]
+        return (runtime.upload(matrix) if self.keep else matrix), None, flagged
+
+    def _count(self, stats: dict[str, Any]) -> None:
+        """Add a block's counters to those of the run."""
         for name, value in stats.items():
             counts = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
             add = counts and name not in ("lanes", "lane_bits")
             self.stats[name] = self.stats.get(name, 0) + value if add else value
         self.stats["engine"] = self.variant.id
-        if self.limit is not None and self.keep:
-            none = unreached_value(np.dtype(found.dtype))
-            if self.limit < none:  # else nothing can be farther
-                beyond = found > found.dtype.type(max(self.limit, -none))
-                found = runtime.cupy().where(beyond, none, found)
-        elif self.limit is not None:
-            found = np.ascontiguousarray(found)
-            _cpu.mask_above(found, self.limit)
-        return found, bool(stats.get("saturated")) or self._saturated(graph, rows, found)
 
-    def _batch(
-        self, graph: Graph, rows: NDArray[np.int64], out: NDArray[Any] | None
-    ) -> tuple[NDArray[Any], dict[str, Any]]:
-        variant = self.variant
-        if "sssp" not in variant.problems:
-            work = Workspace(
-                self.request.threads,
-                self.limit,
-                columns=self.columns,
-                out=out,
-                on_device=self.keep,
-                predecessors=self.request.predecessors,
-            )
-            answer = variant.run(graph, rows, self.checked, work)
-            found = answer.distances
-            self._trees.append(answer.predecessors)
-            if self.keep:
-                found = runtime.upload(found)
-            elif runtime.is_device_array(found):
-                found = runtime.download(found)
-            return found, answer.stats
-        self._trees.append(None)
-        return self._source_by_source(graph, rows, out)
+    def _lost(self, graph: Graph, rows: Any, found: Any, flagged: Any) -> list[int]:
+        """The rows in which a distance of the answer may be missing because it does not fit."""
+        if self.variant.unsafe:
+            return []
+        if flagged:
+            return list(range(len(rows))) if flagged is True else flagged
+        if found.dtype != graph.weight_dtype:
+            return []  # the variant computes in 64 bits
+        ends = self.request.targets
+        stops = self.single and ends is not None and not self._signed
+        if stops and (entries(found, ends) != unreached_value(graph.weight_dtype)).all():
+            return []  # the search stopped there: what it did not settle proves nothing
+        return lost_rows(graph, rows, found, self.limit, self.columns)
 
-    def _source_by_source(
-        self, graph: Graph, rows: NDArray[np.int64], out: NDArray[Any] | None
-    ) -> tuple[NDArray[Any], dict[str, Any]]:
-        variant = self.variant
-        shape = (len(rows), self.shape[1])
-        fits = out is not None and out.shape == shape and out.dtype == graph.weight_dtype
-        matrix = out if fits and out is not None else np.empty(shape, dtype=graph.weight_dtype)
-        work = Workspace(1, self.limit, self.columns)
+    def _masked(self, graph: Graph, found: Any) -> Any:
+        """Leave unreached what is beyond the limit or the last target, alike for every variant."""
+        bound, ends = self.limit, self.request.targets
+        # A path of negative weights may lead over vertices farther than its end: those must stay.
+        if self.single and ends is not None and not self._signed:
+            at = entries(found, ends)
+            if (at != unreached_value(at.dtype)).all():
+                farthest = at.max().item()
+                bound = farthest if bound is None else min(bound, farthest)
+            self.stats["proof_limit"] = bound
+        return masked(graph, found, bound)
 
-        def one(i: int) -> dict[str, Any]:
-            answer = variant.run(graph, int(rows[i]), self.checked, work)
-            row = answer.distances
-            row = runtime.download(row) if runtime.is_device_array(row) else row
-            matrix[i] = row if self.columns is None else row[self.columns]
-            return answer.stats
+    def _joined(
+        self, found: Any, tree: Any, lost: list[int], certain: bool, wide: Any, wide_tree: Any
+    ) -> tuple[Any, Any]:
+        """The rows with those in place that reach more in 64 bits, or that are certainly wrong."""
+        before = found.reshape(-1, found.shape[-1])[lost]
+        after = wide.reshape(before.shape)
+        none, none_wide = (unreached_value(np.dtype(a.dtype)) for a in (before, after))
+        more = to_host(((before == none) & (after != none_wide)).any(axis=1)) | certain
+        if not more.any():
+            return found, tree
+        self._wide_rows += [self._first + lost[i] for i in np.flatnonzero(more)]
+        if len(lost) == len(found.reshape(-1, found.shape[-1])) and more.all():
+            if self.single:
+                self.reason += "; repeated in 64 bits because a 32-bit sum saturated"
+            return wide, wide_tree
+        places = np.array(lost)[more]
+        joined = widened(found, np.dtype(wide.dtype))
+        joined[places] = wide[more]
+        if tree is not None and wide_tree is not None:
+            tree[places] = wide_tree[more]
+            return joined, tree
+        return joined, None
 
-        parts = on_threads(one, len(rows), self.request.threads if variant.device == "cpu" else 1)
-        total: dict[str, Any] = {}
-        for part in parts:
-            for name in ("iterations", "edges_relaxed", "vertices_processed"):
-                total[name] = total.get(name, 0) + int(part.get(name, 0))
-            total["saturated"] = total.get("saturated", False) or bool(part.get("saturated"))
-        return (runtime.upload(matrix) if self.keep else matrix), total
+    # ---- blocks -------------------------------------------------------------------------------
 
-    def _saturated(self, graph: Graph, rows: NDArray[np.int64], found: NDArray[Any]) -> bool:
-        """Whether a finite distance may have been lost because it does not fit the dtype.
-
-        Sound and cheap: false alarms only cost a repetition in 64 bits, and need distances within
-        one weight of the end of the range.
-        """
-        from nearfar import _cpu
-
-        if not may_saturate(graph):
-            return False
-        dtype = graph.weight_dtype
-        top = greatest(dtype)
-        if self.limit is not None and self.limit + graph.max_weight < top:
-            return False
-        none = unreached_value(dtype)
-        if self.columns is not None:  # unseen columns may hide the path
-            return dtype.itemsize == 4 or self._lost_in_columns(graph, rows, found)
-        if self.keep and not graph.n_negative and found.size:
-            missing = found == none
-            if not bool(missing.any()):
-                return False
-            if runtime.cupy().where(missing, -none, found).max().item() + graph.max_weight < top:
-                return False
-        for row in found:
-            if self.keep:
-                row = runtime.download(row)  # rare: weights near the end of the dtype's range
-            if (row == none).any() and _cpu.first_saturated_edge(
-                graph.view, np.ascontiguousarray(row)
-            ) >= 0:
-                return True
-        return False
-
-    def _lost_in_columns(self, graph: Graph, rows: NDArray[np.int64], found: NDArray[Any]) -> bool:
-        """Whether a column that a path reaches is unreached; a search over edges tells, per row."""
-        none = unreached_value(graph.weight_dtype)
-        if self.limit is not None and not graph.n_negative and self.limit < none:
-            return False  # what does not fit is beyond the limit
-        missing = runtime.download(found == none) if self.keep else found == none
-        hops = graph.without_weights()
-        for source, gone in zip(rows.tolist(), missing, strict=True):
-            if gone.any() and self.columns is not None:
-                reachable = sssp(hops, hops.name_of(source), device="cpu").reachable
-                if reachable[self.columns[gone]].any():
-                    return True
-        return False
-
-    @property
-    def on_device(self) -> bool:
-        """Whether the variant solves a batch on the device."""
-        return self.variant.device == "cuda" and "sssp" not in self.variant.problems
-
-    def into(self, sink: Sink) -> Any:
+    def into(self, sink: Sink, progress: Callable[[float, float], None] | None = None) -> Any:
         """Run block by block into the sink and return what it makes."""
         self.keep = sink.on_device and self.on_device
-        sink.start(self.shape, self.graph.weight_dtype)
-        blocks = range(0, max(len(self.rows), 1), self.block)  # start may have changed the block
-        for number, first in enumerate(blocks):
-            if sink.has(number):
-                continue
-            part = self.rows[first : first + self.block]
-            found = self.solve(part, sink.memory(first, len(part)))
-            sink.put(number, first, found)
+        sink.start(self.shape, self._narrow)
+        count = len(self.rows)
+        blocks = range(0, max(count, 1), self.block)  # start may have changed the block
+        for number, self._first in enumerate(blocks):
+            if not sink.has(number):
+                part = self.rows[self._first : self._first + self.block]
+                found, tree = self.solve(part, sink.memory(self._first, len(part)))
+                self._trees.append(tree)
+                sink.put(number, self._first, found)
+            if progress is not None:
+                progress(min(self._first + self.block, count), count)
         return sink.finish()
 
+    # ---- predecessors -------------------------------------------------------------------------
+
     def predecessors(self, matrix: Any) -> Any:
-        """Predecessors of the rows, where the rows are: the variant's own, else one pass a row.
+        """Predecessors of the rows, where the rows are: the variant's own, else one pass per row.
 
         The pass is that over tight edges, as for a single source: on the device for a variant of
         the device, so that a matrix on the host goes there and back a block at a time.
         """
-        on_device = runtime.is_device_array(matrix)
+        xp = module_of(matrix)
         if self._trees and all(tree is not None for tree in self._trees):
-            found = self._own_trees(matrix, on_device)
-            if found is not None:
-                return found
-        if on_device:
-            return self._device_pass(runtime.upload(matrix), self.rows)
-        found = np.empty(matrix.shape, dtype=self.graph.index_dtype)
+            move = runtime.upload if xp is not np else to_host
+            return xp.concatenate([move(tree) for tree in self._trees])
+        graph, rows = self.graph, np.asarray(self.rows)
+        if matrix.dtype == self._narrow or matrix.dtype.kind == "i":
+            solved = graph if matrix.dtype == self._narrow else graph.astype(matrix.dtype)
+            return self._pass(solved, rows, matrix)
+        # Sums of floats are tight in the dtype in which they were made.
+        found = xp.empty(matrix.shape, dtype=graph.index_dtype)
+        wide = np.zeros(len(rows), dtype=bool)
+        wide[self._wide_rows] = True
+        for some, solved in ((~wide, graph), (wide, widest(graph))):
+            if some.any():
+                places = xp.asarray(np.flatnonzero(some))
+                part = matrix[places].astype(solved.weight_dtype)
+                found[places] = self._pass(solved, rows[some], part)
+        return found
+
+    def _pass(self, graph: Graph, rows: Any, matrix: Any) -> Any:
+        """The pass over tight edges for distances in the dtype of the graph's weights."""
+        if on_device(matrix):
+            return self._device_pass(graph, rows, matrix)
+        if self.single:
+            return tight_predecessors(graph, int(rows[0]), matrix)
+        found = np.empty(matrix.shape, dtype=graph.index_dtype)
         if self.on_device and matrix.size:
             row = matrix.shape[1] * (2 * matrix.dtype.itemsize + 2 * found.dtype.itemsize)
             some = max(1, int(0.5 * runtime.memory()[0] // row))
-            for first in range(0, len(self.rows), some):
+            for first in range(0, len(rows), some):
                 part = slice(first, first + some)
                 there = runtime.upload(np.ascontiguousarray(matrix[part]))
-                found[part] = runtime.download(self._device_pass(there, self.rows[part]))
+                found[part] = to_host(self._device_pass(graph, rows[part], there))
             return found
 
         def one(i: int) -> None:
-            row = np.ascontiguousarray(matrix[i])
-            found[i] = tight_predecessors(self.graph, int(self.rows[i]), row)
+            found[i] = tight_predecessors(graph, int(rows[i]), np.ascontiguousarray(matrix[i]))
 
-        if matrix.dtype != self.graph.weight_dtype:
-            self.graph.astype(matrix.dtype)  # cached before the workers ask for it
-        on_threads(one, len(self.rows), self.request.threads)
+        on_threads(one, len(rows), self.request.threads)
         return found
 
-    def _own_trees(self, matrix: Any, on_device: bool) -> Any:
-        """The variant's predecessors as one array without what the limit took away."""
-        here = np if not on_device else runtime.cupy()
-        move = runtime.upload if on_device else _to_host
-        found = here.concatenate([move(tree) for tree in self._trees])
-        if self.limit is not None:
-            found[matrix == unreached_value(np.dtype(matrix.dtype))] = -1
-        return found
-
-    def _device_pass(self, matrix: Any, rows: NDArray[np.int64]) -> Any:
-        graph = self.graph
-        solved = graph if matrix.dtype == graph.weight_dtype else graph.astype(matrix.dtype)
-        found, stats = device_predecessors(solved, rows.tolist(), matrix)
+    def _device_pass(self, graph: Graph, rows: Any, matrix: Any) -> Any:
+        matrix = runtime.upload(matrix)
+        found, stats = device_predecessors(graph, [int(row) for row in rows], matrix)
         name = "predecessor_device_seconds"
         self.stats[name] = self.stats.get(name, 0.0) + stats["device_seconds"]
         return found
-
-
-def _to_host(array: Any) -> NDArray[Any]:
-    return runtime.download(array) if runtime.is_device_array(array) else array

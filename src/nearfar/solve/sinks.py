@@ -12,21 +12,13 @@ import numpy as np
 from nearfar.errors import DistanceOverflowError, OptionError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
+from nearfar.solve.arrays import module_of, widened
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ArraySink", "CsrSink", "DeviceArraySink", "Reduction", "Sink", "widened"]
-
-
-def widened(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The distances in another dtype, unreached staying unreached."""
-    if values.dtype == dtype:
-        return values
-    wide = values.astype(dtype)
-    wide[values == unreached_value(values.dtype)] = unreached_value(np.dtype(dtype))
-    return wide
+__all__ = ["ArraySink", "CsrSink", "DeviceArraySink", "Reduction", "Sink"]
 
 
 class Sink(Protocol):
@@ -54,11 +46,6 @@ class Sink(Protocol):
 
     def finish(self) -> Any:
         """The result for the caller."""
-
-
-def _module(rows: Any) -> Any:
-    """NumPy, or CuPy for an array on the device."""
-    return runtime.cupy() if runtime.is_device_array(rows) else np
 
 
 class DeviceArraySink:
@@ -89,7 +76,7 @@ class DeviceArraySink:
     def put(self, number: int, first: int, rows: Any) -> None:
         """Take the rows as they are, or copy them on the device to where the caller wants them."""
         if self.given is None:
-            self.array = rows if first == 0 else _module(rows).concatenate([self.array, rows])
+            self.array = rows if first == 0 else module_of(rows).concatenate([self.array, rows])
             return
         part = self.given[first : first + len(rows)]
         if rows.size == 0 or part.__cuda_array_interface__ == rows.__cuda_array_interface__:
@@ -287,6 +274,7 @@ class ReducingSink:
     ) -> None:
         self.reduction, self.rows, self.columns, self.graph = reduction, rows, columns, graph
         self.on_device, self.stay = True, stay
+        self._by_vertex = None if columns is None else np.argsort(columns, kind="stable")
         self.parts: list[Any] = []
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
@@ -303,7 +291,7 @@ class ReducingSink:
 
     def put(self, number: int, first: int, rows: Any) -> None:
         """Reduce the block."""
-        xp, none = _module(rows), unreached_value(np.dtype(rows.dtype))
+        xp, none = module_of(rows), unreached_value(np.dtype(rows.dtype))
         if self.columns is None:  # the source does not count
             rows[xp.arange(len(rows)), xp.asarray(self.rows[first : first + len(rows)])] = none
         kind = self.reduction.kind
@@ -344,6 +332,8 @@ class ReducingSink:
 
     def _nearest(self, xp: Any, rows: Any, none: Any) -> tuple[Any, Any]:
         k, width = self.reduction.k, rows.shape[1]
+        if self.columns is not None:  # equal distances in order of the vertex, not of the column
+            rows = rows[:, xp.asarray(self._by_vertex)]
         found = min(k, width)
         vertices = xp.full((len(rows), k), -1, dtype=np.int64)
         values = xp.full((len(rows), k), none, dtype=rows.dtype)
@@ -355,7 +345,8 @@ class ReducingSink:
         else:
             order = xp.argsort(rows, axis=1, kind="stable")[:, :found]
             near = xp.take_along_axis(rows, order, axis=1)
-        names = order if self.columns is None else xp.asarray(self.columns)[order]
+        sorted_columns = None if self.columns is None else self.columns[self._by_vertex]
+        names = order if sorted_columns is None else xp.asarray(sorted_columns)[order]
         vertices[:, :found] = xp.where(near == none, -1, names)
         values[:, :found] = near
         return vertices, values
@@ -363,8 +354,8 @@ class ReducingSink:
     def finish(self) -> Any:
         """One array, or the two of ``nearest``."""
         if self.reduction.kind != "nearest":
-            return self._home(_module(self.parts[0]).concatenate(self.parts))
-        xp = _module(self.parts[0][0])
+            return self._home(module_of(self.parts[0]).concatenate(self.parts))
+        xp = module_of(self.parts[0][0])
         wide = np.result_type(*(values.dtype for _, values in self.parts))
         vertices = xp.concatenate([vertices for vertices, _ in self.parts])
         near = xp.concatenate([widened(values, wide) for _, values in self.parts])

@@ -15,19 +15,22 @@ from typing import Any
 
 from nearfar import errors
 
-__all__ = ["GROUPS", "members", "python_page", "sections"]
+__all__ = ["GROUPS", "MODULES", "SHARED", "SOLVERS", "members", "python_page", "sections"]
 
 # Heading, a sentence, and the names below `nearfar.` that stand under it.
 GROUPS: list[tuple[str, str, list[str]]] = [
     (
         "One source",
         "A graph may be a `Graph`, a SciPy sparse matrix or a NetworkX graph.",
-        ["sssp", "shortest_path", "verify"],
+        ["sssp", "shortest_path", "isochrone", "verify"],
     ),
     (
         "Many sources",
         "Answers go to an array, a file, a sparse matrix or a reduction, block by block.",
-        ["distances", "all_pairs", "solve.sinks.Reduction", "solve.files.read_rows"],
+        [
+            *("distances", "all_pairs", "nearest", "solve.Nearest"),
+            *("solve.Reduction", "solve.read_rows"),
+        ],
     ),
     (
         "Other questions",
@@ -35,9 +38,9 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         [
             "k_shortest_paths",
             "find_negative_cycle",
-            "solve.negative_cycles.NegativeCycle",
-            "cpu.potentials.potentials",
-            "answer.proof.certify",
+            "solve.NegativeCycle",
+            "solve.potentials",
+            "answer.certify",
         ],
     ),
     (
@@ -47,7 +50,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "[File formats](file-formats.md) lists\nthe formats and their options.",
         ["Graph", "read", "write", "generate", "formats.formats", "formats.detect"],
     ),
-    ("Answers", "", ["Paths", "answer.paths.FlatPaths"]),
+    ("Answers", "", ["Paths", "answer.FlatPaths"]),
     (
         "SciPy's functions",
         "The same calls as in `scipy.sparse.csgraph` "
@@ -66,14 +69,10 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "Choosing, tuning, describing",
         "What the command line's `--explain`, `tune`, `info`, `--profile`, `sweep` and `plot` do.",
         [
-            *("choose.ranking.explain", "choose.ranking.Explanation", "choose.ranking.Choice"),
-            *("choose.ranking.rank", "choose.ranking.best", "choose.calibrate.calibrate"),
+            *("choose.explain", "choose.Explanation", "choose.Choice"),
+            *("choose.rank", "choose.best", "choose.calibrate.calibrate"),
             *("cuda.tune.tune", "cuda.tune.TuneResult", "cuda.tune.tunable"),
-            *(
-                "measures.describe.describe",
-                "measures.describe.GraphStatistics",
-                "measures.describe.Reach",
-            ),
+            *("measures.describe", "measures.GraphStatistics", "measures.Reach"),
             *("lab.profile.profile", "lab.profile.delta_sweep", "lab.profile.dijkstra_edges"),
             *("lab.profile.write_profile", "lab.profile.read_profile"),
             *("lab.profile.plot_profile", "lab.profile.plot_delta_sweep"),
@@ -84,7 +83,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "",
         [
             *(
-                "answer.isochrone.draw_isochrones",
+                "answer.draw_isochrones",
                 "lab.experiments.run",
                 "lab.experiments.experiments",
             ),
@@ -100,6 +99,23 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         ],
     ),
 ]
+#: The functions that solve, which take what they share under one name, in one order.
+SOLVERS = (
+    *("sssp", "distances", "all_pairs", "shortest_path"),
+    *("k_shortest_paths", "nearest", "isochrone"),
+)
+#: What they share, by keyword only, in this order; then come the parameters of each alone.
+SHARED = (
+    *("method", "device", "threads", "limit"),
+    *("targets", "predecessors", "stats", "progress"),
+)
+#: Modules all of whose names are public, besides nearfar itself.
+MODULES = (
+    *("nearfar.answer", "nearfar.choose", "nearfar.choose.calibrate", "nearfar.csgraph"),
+    *("nearfar.cuda.kernel_times", "nearfar.cuda.tune", "nearfar.formats", "nearfar.generators"),
+    *("nearfar.lab.experiments", "nearfar.lab.profile", "nearfar.lab.report", "nearfar.measures"),
+    "nearfar.solve",
+)
 ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
 PROSE = ("Notes", "Examples", "References", "See Also")
 
@@ -247,6 +263,20 @@ def exceptions() -> Iterator[str]:
         yield f"| `{name}` | {also} | {summary} |"
 
 
+def solver_table() -> Iterator[str]:
+    """Which function takes which shared parameter, with its default; from the signatures."""
+    yield "| | positional | " + " | ".join(f"`{name}`" for name in SHARED) + " | of its own |"
+    yield "|---" * (len(SHARED) + 3) + "|"
+    for solver in SOLVERS:
+        found = inspect.signature(public(solver)).parameters.values()
+        by_name = {p.name: p for p in found if p.kind is p.KEYWORD_ONLY}
+        first = ", ".join(f"`{p.name}`" for p in found if p.kind is p.POSITIONAL_OR_KEYWORD)
+        defaults = [f"`{by_name[name].default!r}`" if name in by_name else "" for name in SHARED]
+        own = [f"`{name}`" for name in by_name if name not in SHARED]
+        own += ["options"] * any(p.kind is p.VAR_KEYWORD for p in found)
+        yield f"| `{solver}` | {first} | " + " | ".join(defaults) + f" | {', '.join(own)} |"
+
+
 def python_page(notice: str) -> str:
     """The page of the Python names.
 
@@ -261,6 +291,16 @@ def python_page(notice: str) -> str:
         "of the call; [Methods](methods.md) lists them. `nearfar.csgraph` has SciPy's functions",
         "under SciPy's signatures ([Coming from SciPy](../how-to/coming-from-scipy.md)), and the",
         "NetworkX backend NetworkX's ([Coming from NetworkX](../how-to/coming-from-networkx.md)).",
+        "",
+        "The names on this page are public. Every other module and name is private and may change",
+        "in any release.",
+        "",
+        "## What the functions share",
+        "",
+        "A parameter has one name, one default and one meaning wherever it occurs. All but the",
+        "first ones are given by keyword. Options of the method follow as further keywords.",
+        "",
+        *solver_table(),
     ]
     for heading, said, names in GROUPS:
         lines += ["", f"## {heading}", ""]

@@ -47,7 +47,7 @@ def _recorded(graph: Any, source: int, method: str) -> dict[str, list[int]]:
     """Queue sizes and edges per iteration, thinned for the thousands of iterations of a road."""
     from nearfar.solve.one import sssp
 
-    stats = sssp(graph, source, method=method, predecessors=False, stats="full").stats
+    stats = sssp(graph, source, method=method, predecessors=False, trace=True).stats
     found: dict[str, list[int]] = {}
     for name in ("frontier", "far", "edges", "labelled", "final"):
         values = np.atleast_1d(stats.get(name, ()))

@@ -1,4 +1,4 @@
-"""The search on a bare matrix: equal answers, and nothing wrong with a matrix goes unseen."""
+"""A matrix searched before it is checked: equal answers, and nothing wrong with it goes unseen."""
 
 from __future__ import annotations
 
@@ -11,10 +11,33 @@ import scipy.sparse.csgraph as theirs
 
 import nearfar
 import nearfar.csgraph as ours
-from nearfar.csgraph.one_search import search_once
-from nearfar.csgraph.rows import Engine
+from nearfar.algorithms.delta_stepping import bare
+from nearfar.csgraph.inputs import adjacency
+from nearfar.csgraph.rows import Engine, Rows, solve_rows
+from nearfar.errors import GraphError
 from nearfar.graph.graph import NARROW_VIEW
+from nearfar.solve import fresh
 from tests.csgraph.test_csgraph import assert_tree, random_matrix
+
+
+def search_bare(
+    matrix: sp.csr_array,
+    sources: object,
+    limit: float | None = None,
+    predecessors: bool = False,
+    threads: int = 1,
+) -> Rows | None:
+    """Rows by the pipe, or None where it had to look at the matrix first."""
+    graph = adjacency(matrix)
+    assert fresh.is_fresh(graph)
+    flat = np.ravel(np.asarray(sources)) % graph.n_vertices
+    try:
+        found = solve_rows(
+            graph, flat, Engine(threads=threads), limit=limit, predecessors=predecessors
+        )
+    except nearfar.NearfarError:
+        return None
+    return found if fresh.is_fresh(graph) else None
 
 
 @pytest.mark.parametrize("density", [0.01, 0.5])
@@ -24,17 +47,16 @@ def test_one_search_reads_the_bare_matrix(density: float, whole: bool) -> None:
     if not whole:
         matrix.data = np.random.default_rng(6).random(matrix.nnz)
     matrix.data[::7] = np.nan
-    found = search_once(matrix, 3, np.inf, True, Engine(threads=1))
+    found = search_bare(matrix, 3, predecessors=True)
     assert found is not None
     clean = matrix.tocoo()
     keep = ~np.isnan(clean.data)
     clean = sp.csr_array((clean.data[keep], (clean.row[keep], clean.col[keep])), shape=matrix.shape)
-    np.testing.assert_array_equal(found[0], theirs.dijkstra(clean, indices=3))
-    assert found[1] is not None
-    assert_tree(clean, found[0], found[1], 3)
-    near = search_once(matrix, [3], 4, False, Engine(threads=1))
+    np.testing.assert_array_equal(found.distances[0], theirs.dijkstra(clean, indices=3))
+    assert_tree(clean, found.distances[0], found.predecessors[0], 3)
+    near = search_bare(matrix, [3], 4)
     assert near is not None
-    np.testing.assert_array_equal(near[0], theirs.dijkstra(clean, indices=3, limit=4))
+    np.testing.assert_array_equal(near.distances[0], theirs.dijkstra(clean, indices=3, limit=4))
 
 
 @pytest.mark.parametrize("row", [0, 39])
@@ -42,9 +64,10 @@ def test_one_search_reads_the_bare_matrix(density: float, whole: bool) -> None:
 def test_one_search_leaves_odd_weights_to_the_long_way(row: int, weight: float) -> None:
     matrix = sp.csr_array(np.triu(np.ones((40, 40)), 1).T)
     matrix = sp.csr_array(matrix + sp.csr_array(([1.0], ([0], [3])), shape=(40, 40)))
+    matrix.indptr, matrix.indices = matrix.indptr.astype("i4"), matrix.indices.astype("i4")
     matrix.data[matrix.indptr[row]] = weight
     # From vertex 5 the search reads row 0, but never row 39: both are checked.
-    assert search_once(matrix, 5, np.inf, False, Engine(threads=1)) is None
+    assert search_bare(matrix, 5) is None
 
 
 def test_one_search_does_not_follow_an_edge_out_of_the_graph() -> None:
@@ -89,17 +112,18 @@ KINDS = ["byte", "short", "fractions", "one fraction", "long"]
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_one_search_in_long_rows(kind: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nearfar.csgraph.one_search.SHARED", 0)
-    monkeypatch.setattr("nearfar.csgraph.one_search.DENSE", 1 << 20)
+    monkeypatch.setattr(bare, "_SHARED", 0)
+    monkeypatch.setattr(bare, "_DENSE", 1 << 20)
     matrix = dense(kind)
     expected = theirs.dijkstra(matrix, indices=[3])
-    found = search_once(matrix, 3, np.inf, False, Engine(threads=threads))
+    found = search_bare(matrix, 3, threads=threads)
     assert found is not None
-    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found.distances, expected)
     bound = float(np.median(expected))
-    near = search_once(matrix, 3, bound, False, Engine(threads=threads))
+    near = search_bare(matrix, 3, bound, threads=threads)
     assert near is not None
-    np.testing.assert_array_equal(near[0], theirs.dijkstra(matrix, indices=3, limit=bound))
+    expected = theirs.dijkstra(matrix, indices=3, limit=bound)
+    np.testing.assert_array_equal(near.distances[0], expected)
 
 
 @pytest.mark.parametrize("position", [0, 8191, 20_000, -1])
@@ -107,7 +131,7 @@ def test_one_search_in_long_rows(kind: str, threads: int, monkeypatch: pytest.Mo
 def test_one_search_sees_odd_weights_in_long_rows(position: int, weight: float) -> None:
     matrix = dense("byte")
     matrix.data[position] = weight
-    assert search_once(matrix, 5, np.inf, False, Engine(threads=1)) is None
+    assert search_bare(matrix, 5) is None
 
 
 @pytest.mark.parametrize("position", [0, 20_000, -1])
@@ -118,7 +142,7 @@ def test_one_search_sees_wrong_targets_in_long_rows(position: int, index: int) -
     indices[position] = index
     bad = sp.csr_array(matrix.shape)
     bad.indptr, bad.indices, bad.data = matrix.indptr, indices, matrix.data
-    assert search_once(bad, 5, np.inf, False, Engine(threads=1)) is None
+    assert search_bare(bad, 5) is None
 
 
 @pytest.mark.parametrize("method", ["delta_stepping@cpu", "delta_stepping_parallel@cpu"])
@@ -144,11 +168,69 @@ def test_delta_stepping_in_long_rows_of_small_weights(kind: str, method: str) ->
 def test_many_sources_in_short_rows(threads: int) -> None:
     matrix = random_matrix(5, n=300, density=0.01)
     sources = np.array([[3, 9, -1], [0, 3, 299]])
-    assert search_once(matrix, sources, np.inf, False, Engine(threads=threads)) is not None
+    assert search_bare(matrix, sources, threads=threads) is not None
     for limit in (np.inf, 9.0):
         np.testing.assert_array_equal(
             ours.dijkstra(matrix, indices=sources, limit=limit, threads=threads),
             theirs.dijkstra(matrix, indices=sources, limit=limit),
         )
     matrix.data[-1] = -1.0
-    assert search_once(matrix, sources, np.inf, False, Engine(threads=threads)) is None
+    assert search_bare(matrix, sources, threads=threads) is None
+
+
+def test_many_searches_of_a_large_matrix_are_packed_first() -> None:
+    matrix = random_matrix(5, n=300, density=0.01)
+    matrix = sp.block_diag([matrix] * 30, format="csr")
+    assert search_bare(matrix, [0, 1, 2]) is not None
+    assert search_bare(matrix, [0, 1, 2, 3] * 40) is None
+
+
+def test_every_interface_reads_a_matrix_as_it_is() -> None:
+    matrix = random_matrix(5, n=300, density=0.05)
+    expected = theirs.dijkstra(matrix, indices=[3, 9])
+    paths = nearfar.sssp(matrix, 3)
+    np.testing.assert_array_equal(paths.distances, expected[0])
+    near = nearfar.sssp(matrix, 3, limit=9, predecessors=True, threads=1)
+    np.testing.assert_array_equal(near.distances, theirs.dijkstra(matrix, indices=3, limit=9))
+    assert (near.predecessors >= 0).sum() == near.n_reached - 1
+    assert fresh.is_fresh(paths.graph)
+    assert fresh.is_fresh(near.graph)
+    matrix = random_matrix(5, n=300, density=0.01)
+    expected = theirs.dijkstra(matrix, indices=[3, 9])
+    stats: dict[str, object] = {}
+    np.testing.assert_array_equal(nearfar.distances(matrix, [3, 9], stats=stats), expected)
+    assert "its rows are read as they are" in str(stats["reason"])
+    nearfar.verify(paths.graph, paths)  # which looks at the graph at last
+    assert not fresh.is_fresh(paths.graph)
+    assert paths.path_to(9)[0] == 3
+
+
+def test_nan_is_an_edge_that_is_missing_to_scipy_and_an_error_elsewhere() -> None:
+    matrix = random_matrix(5, n=300, density=0.05)
+    matrix.data[7] = np.nan
+    assert search_bare(matrix, 5) is not None
+    for call in (nearfar.sssp, lambda m, s: nearfar.distances(m, [s, 2])):
+        with pytest.raises(GraphError, match="weight of edge 7 is nan"):
+            call(matrix, 5)
+
+
+def test_infinities_of_both_signs_are_refused_without_a_warning() -> None:
+    matrix = random_matrix(5, n=300, density=0.05)
+    matrix.data[7:9] = np.inf, -np.inf
+    with pytest.raises(GraphError, match="weight of edge 7 is inf"):
+        nearfar.sssp(matrix, 5)
+
+
+def test_a_matrix_that_was_searched_is_a_graph_like_others() -> None:
+    import copy
+
+    matrix = random_matrix(5, n=300, density=0.05)
+    matrix.data[3] = -0.0
+    graph = nearfar.sssp(matrix, 5).graph
+    assert (graph.n_vertices, graph.n_edges) == (300, matrix.nnz)
+    assert not np.signbit(graph.weights[3])
+    twin = copy.deepcopy(graph)
+    assert type(twin) is nearfar.Graph
+    assert twin.digest() == graph.digest()
+    with pytest.raises(AttributeError, match="MatrixGraph has no attribute 'colour'"):
+        _ = graph.colour

@@ -1,4 +1,4 @@
-// One delta-stepping search on the arrays of a SciPy matrix as they are (one_search.py).
+// One delta-stepping search on the arrays of a SciPy matrix as they are (fresh.py).
 //
 // To validate a matrix as a Graph and to pack its edges costs as much as the search, so a matrix
 // that is searched once is checked in one pass at the speed of memory (check_matrix.simd.cpp).
@@ -13,7 +13,7 @@
 #include "cpu/call.hpp"
 #include "cpu/huge_block.hpp"
 #include "cpu/worker_pool.hpp"
-#include "csgraph/check_matrix.hpp"
+#include "solve/check_matrix.hpp"
 
 namespace nearfar {
 namespace {

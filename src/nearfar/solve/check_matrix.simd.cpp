@@ -3,7 +3,7 @@
 // It takes a small part of the search that follows (search_matrix.cpp). With long rows it also
 // copies weights that are whole and small into a byte or two each: the search then reads less than
 // half of the memory, and in int32.
-#include "csgraph/check_matrix.hpp"
+#include "solve/check_matrix.hpp"
 
 #include <limits>
 

@@ -1,0 +1,74 @@
+"""Delta-stepping on the bare arrays of a matrix: neither validated nor packed beforehand.
+
+To validate a matrix as a Graph and to pack its edges costs as much as one search. So one pass at
+the speed of memory looks whether the edges are usual ones, and with long rows copies weights that
+are small whole numbers into a byte or two each; whatever is unusual (a negative or infinite weight,
+an index out of range) ends in :class:`UnusualMatrix`, and the caller validates the matrix, which
+says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.options import NoOptions
+from nearfar.registry import Answer, Variant
+from nearfar.system.memory import empty_on_huge_pages
+
+if TYPE_CHECKING:
+    from nearfar.registry import Workspace
+
+__all__ = ["UNCHECKED", "UnusualMatrix"]
+
+#: With more edges than this, and fewer per vertex than _DENSE, workers share a search.
+_SHARED = 1 << 18
+_DENSE = 64
+
+
+class UnusualMatrix(Exception):
+    """The matrix needs a closer look before it is searched."""
+
+
+def _search(graph: Any, source: int, options: Any, workspace: Workspace) -> Answer:
+    """One search; ``graph`` is a :class:`nearfar.solve.fresh.MatrixGraph` that was not checked."""
+    indptr, indices, weights = graph.bare
+    n, m = len(indptr) - 1, len(indices)
+    if not graph.skips_nan:
+        with np.errstate(all="ignore"):
+            if not math.isfinite(weights.sum()):
+                raise UnusualMatrix  # NaN weights improve nothing and would go unseen
+    distances = empty_on_huge_pages(n, np.float64)
+    workers = workspace.threads if _SHARED < m < _DENSE * n else 1
+    limit = None if workspace.limit is None else float(workspace.limit)
+    stats = _cpu.search_matrix(indptr, indices, weights, source, distances, limit, workers)
+    if stats is None or stats["greatest_weight"] * max(n - 1, 1) >= np.finfo(np.float64).max:
+        raise UnusualMatrix
+    before = None
+    if workspace.predecessors:
+        before = np.empty(n, dtype=np.int32)
+        view = _cpu.GraphView(indptr, indices, weights)
+        _cpu.predecessors(view, source, distances, False, before)
+    return Answer(distances, stats, before)
+
+
+#: Not registered: it takes what is not a Graph yet. The loops are those of the two registered
+#: variants of this family.
+UNCHECKED = Variant(
+    id="delta_stepping@cpu",
+    idea="delta_stepping",
+    device="cpu",
+    family="delta_stepping",
+    run=_search,
+    problems=frozenset({"sssp"}),
+    weights="nonnegative",
+    options=NoOptions,
+    paper="meyer-sanders-2003",
+    section="delta-stepping",
+    summary="Delta-stepping on a matrix that is searched once",
+    predecessors=True,
+    dtypes=frozenset({"float64"}),
+)

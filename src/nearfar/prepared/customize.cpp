@@ -1,0 +1,314 @@
+// Customization on several workers, and what queries read afterwards.
+#include "prepared/customize.hpp"
+
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <queue>
+#include <stdexcept>
+#include <vector>
+
+#include "cpu/dtypes.hpp"
+#include "cpu/spread.hpp"
+#include "prepared/arcs_view.hpp"
+#include "prepared/structure.hpp"
+#include "prepared/value.hpp"
+#include "prepared/with_value.hpp"
+
+namespace nearfar::prepared {
+namespace {
+
+template <class Value>
+struct Scratch {
+  Scratch(int threads, std::size_t size) : size_((size + 64) & ~std::size_t{31}) {
+    values_.assign(at(threads) * size_, far<Value>());
+  }
+  Value* of(int worker) { return values_.data() + at(worker) * size_; }
+
+ private:
+  std::size_t size_;
+  std::vector<Value> values_;
+};
+
+// Basic customization: a chain's labels gather at once what comes from below the chain.
+template <class Value, class Weight, int kSides>
+class Lower : public LevelWork {
+ public:
+  Lower(const Arcs& arcs, const Weight* edge_weights, Value* weights, int threads)
+      : arcs_(arcs),
+        edge_weights_(edge_weights),
+        weights_(weights),
+        scratch_(threads, at(kSides * arcs.height)) {}
+
+  void subtree(int worker, int32_t from, int32_t to) override {
+    for (int32_t x = from; x <= to; ++x) run(worker, x, 0, x, true);
+  }
+  void alone(int worker, int32_t x, const Levels::Chain& chain) override {
+    run(worker, x, 0, chain.from, true);
+  }
+  void chain(int worker, const Levels::Chain& chain) override {
+    for (int32_t x = chain.from + 1; x <= chain.to; ++x) run(worker, x, chain.from, x, false);
+  }
+
+ private:
+  void run(int worker, int32_t x, int32_t from, int32_t to, bool fresh) {
+    step_(arcs_, edge_weights_, weights_, x, from, to, fresh, scratch_.of(worker));
+  }
+
+  const Arcs& arcs_;
+  const Weight* edge_weights_;
+  Value* weights_;
+  Scratch<Value> scratch_;
+  bool (*step_)(const Arcs&, const Weight*, Value*, int32_t, int32_t, int32_t, bool,
+                Value*) = NEARFAR_PICK_ISA(lower_triangles<Value, Weight, kSides>);
+};
+
+// Perfect customization, from the roots down.
+template <class Value, int kSides>
+class Upper : public LevelWork {
+ public:
+  Upper(const Arcs& arcs, const Value* weights, Value* distances, uint8_t* flags, bool ties,
+        int threads)
+      : arcs_(arcs),
+        weights_(weights),
+        distances_(distances),
+        flags_(flags),
+        ties_(ties),
+        scratch_(threads, at(2 * kSides * arcs.height)),
+        ancestors_(at(threads) * at(arcs.height + 16)) {}
+
+  bool any_alone() const override { return false; }
+  void alone(int, int32_t, const Levels::Chain&) override {}
+  void subtree(int worker, int32_t from, int32_t to) override {
+    int32_t* ancestor = ancestors_.data() + at(worker) * at(arcs_.height + 16);
+    for (int32_t a = arcs_.parent[to]; a >= 0; a = arcs_.parent[a]) ancestor[arcs_.depth[a]] = a;
+    for (int32_t x = to; x >= from; --x) {
+      ancestor[arcs_.depth[x]] = x;
+      step_(arcs_, weights_, distances_, flags_, x, ancestor, ties_, scratch_.of(worker));
+    }
+  }
+  void chain(int worker, const Levels::Chain& chain) override {
+    subtree(worker, chain.from, chain.to);
+  }
+
+ private:
+  const Arcs& arcs_;
+  const Value* weights_;
+  Value* distances_;
+  uint8_t* flags_;
+  const bool ties_;
+  Scratch<Value> scratch_;
+  std::vector<int32_t> ancestors_;
+  void (*step_)(const Arcs&, const Value*, Value*, uint8_t*, int32_t, const int32_t*, bool,
+                Value*) = NEARFAR_PICK_ISA(upper_triangles<Value, kSides>);
+};
+
+int sides_of(const Arcs& arcs, std::size_t size) {
+  const auto all = at(arcs.n_arcs);
+  if (size != all && size != 2 * all) throw nb::type_error("weights: wrong size");
+  return size == all ? 1 : 2;  // no arcs: either
+}
+
+template <class F>
+void with_sides(int sides, F&& f) {
+  if (sides == 1)
+    f(std::integral_constant<int, 1>{});
+  else
+    f(std::integral_constant<int, 2>{});
+}
+
+// Weights of the edges and of the arcs as typed pointers, where the pair is one that customization
+// knows.
+template <class F>
+void with_weights(const ConstArray& edge_weights, const nb::dlpack::dtype& type, F&& f) {
+  with_weight_type(edge_weights.dtype(), [&](auto weight) {
+    using Weight = decltype(weight);
+    const auto* from = static_cast<const Weight*>(edge_weights.data());
+    if constexpr (std::is_floating_point_v<Weight>) {
+      if (type == nb::dtype<Weight>()) return f(from, Weight{});
+    } else {
+      using Unsigned = std::make_unsigned_t<Weight>;
+      if (type == nb::dtype<Unsigned>()) return f(from, Unsigned{});
+      if (type == nb::dtype<int64_t>()) return f(from, int64_t{});
+    }
+    throw nb::type_error("weights: no dtype for these edges");
+  });
+}
+
+void customize(const ArcsView& view, const ConstArray& edge_weights, const Array& weights,
+               int sides, int threads) {
+  const Arcs& arcs = view.arcs();
+  with_weights(edge_weights, weights.dtype(), [&](const auto* from, auto value) {
+    using Value = decltype(value);
+    using Weight = std::remove_cvref_t<decltype(*from)>;
+    Value* to = checked<Value>(weights, at(sides * arcs.n_arcs), "weights");
+    nb::gil_scoped_release release;
+    with_sides(sides, [&](auto count) {
+      Lower<Value, Weight, count> work(arcs, from, to, threads);
+      bottom_up(view, threads, work);
+    });
+  });
+}
+
+// Whether every edge has a reverse of the same weight, so that one value per arc is enough. Of
+// parallel edges the lightest counts.
+bool symmetric(const ArcsView& view, const ConstArray& edge_weights, int threads) {
+  const Arcs& arcs = view.arcs();
+  std::atomic<bool> same{true};
+  with_weight_type(edge_weights.dtype(), [&](auto weight) {
+    using Weight = decltype(weight);
+    const auto* from = static_cast<const Weight*>(edge_weights.data());
+    nb::gil_scoped_release release;
+    constexpr int32_t block = 8192;
+    spread((arcs.n + block - 1) / block, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+      std::vector<Weight> least(at(2 * arcs.height), unreached<Weight>());
+      for (int64_t b; same && (b = counter.take()) >= 0;) {
+        interrupt.poll(block);
+        for (auto x = static_cast<int32_t>(b * block);
+             x < std::min<int64_t>(arcs.n, (b + 1) * block); ++x) {
+          const int64_t first = arcs.edge_first[x], last = arcs.edge_first[x + 1];
+          for (int64_t i = first; i < last; ++i) {
+            Weight& slot = least[at(arcs.edge_place[i])];
+            slot = std::min(slot, from[arcs.edge[i]]);
+          }
+          for (int64_t i = first; i < last; ++i)
+            if (least[at(arcs.edge_place[i])] != least[at(arcs.edge_place[i] ^ 1)]) same = false;
+          for (int64_t i = first; i < last; ++i)
+            least[at(arcs.edge_place[i])] = unreached<Weight>();
+        }
+      }
+    });
+  });
+  return same;
+}
+
+// Recomputes the arcs of `labels` and of every label that their change can reach, lowest first. A
+// label whose arcs stay as they were passes nothing on. Returns how many were recomputed.
+int64_t update(const ArcsView& view, const ConstArray& edge_weights, const Array& weights,
+               const ArcsView::Ints& labels) {
+  const Arcs& arcs = view.arcs();
+  const int sides = sides_of(arcs, weights.size());
+  int64_t count = 0;
+  with_weights(edge_weights, weights.dtype(), [&](const auto* from, auto value) {
+    using Value = decltype(value);
+    using Weight = std::remove_cvref_t<decltype(*from)>;
+    auto* to = static_cast<Value*>(weights.data());
+    nb::gil_scoped_release release;
+    Interrupt interrupt;
+    std::vector<char> waits(at(arcs.n), 0);
+    std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> queue;
+    auto put = [&](int32_t x) {
+      if (waits[at(x)]) return;
+      waits[at(x)] = 1;
+      queue.push(x);
+    };
+    for (std::size_t i = 0; i < labels.size(); ++i) put(labels.data()[i]);
+    with_sides(sides, [&](auto kSides) {
+      Scratch<Value> scratch(1, at(kSides * arcs.height));
+      bool (*step)(const Arcs&, const Weight*, Value*, int32_t, int32_t, int32_t, bool, Value*) =
+          NEARFAR_PICK_ISA(lower_triangles<Value, Weight, kSides>);
+      for (; !queue.empty(); ++count) {
+        const int32_t x = queue.top();
+        queue.pop();
+        interrupt.poll(1 + at(arcs.lower_first[x + 1] - arcs.lower_first[x]) * 8);
+        if (!step(arcs, from, to, x, 0, x, true, scratch.of(0))) continue;
+        // Its arcs are sides of triangles whose third sides start at their upper ends.
+        int64_t j = arcs.first[x + 1];
+        for (int32_t a = arcs.parent[x]; j > arcs.first[x]; a = arcs.parent[a])
+          if (arcs.depth[a] == arcs.head_depth[j - 1]) put(a), --j;
+      }
+    });
+  });
+  return count;
+}
+
+// Distances between the ends of the arcs, and flags per arc (see customize.hpp).
+void perfect(const ArcsView& view, const ConstArray& weights, const Array& distances,
+             const Array& flags, bool ties, int threads) {
+  const Arcs& arcs = view.arcs();
+  const int sides = sides_of(arcs, weights.size());
+  auto* known = checked<uint8_t>(flags, at(arcs.n_arcs), "flags");
+  with_value(weights.dtype(), [&](auto value) {
+    using Value = decltype(value);
+    const auto* from = static_cast<const Value*>(weights.data());
+    Value* to = checked<Value>(distances, weights.size(), "distances");
+    nb::gil_scoped_release release;
+    with_sides(sides, [&](auto count) {
+      Upper<Value, count> work(arcs, from, to, known, ties, threads);
+      top_down(view, threads, work);
+    });
+  });
+}
+
+// The arcs that queries follow in one direction, copied out: those needed, or all that carry a path
+// where nothing is known. Called twice: to count, and with the arrays to fill.
+int64_t needed(const ArcsView& view, const ConstArray& weights,
+               const std::optional<ConstArray>& flags, int side, const Array& first,
+               const std::optional<Array>& depths, const std::optional<Array>& values,
+               int threads) {
+  const Arcs& arcs = view.arcs();
+  const int sides = sides_of(arcs, weights.size());
+  auto* starts = checked<int64_t>(first, at(arcs.n) + 1, "first");
+  const uint8_t* known = flags ? static_cast<const uint8_t*>(flags->data()) : nullptr;
+  if (flags && flags->size() != at(arcs.n_arcs)) throw nb::type_error("flags: wrong size");
+  with_value(weights.dtype(), [&](auto value) {
+    using Value = decltype(value);
+    const auto* from = static_cast<const Value*>(weights.data());
+    int32_t* to_depth = nullptr;
+    Value* to_value = nullptr;
+    if (depths && values) {
+      to_depth = checked<int32_t>(*depths, at(starts[arcs.n]), "depths");
+      to_value = checked<Value>(*values, at(starts[arcs.n]), "values");
+    }
+    nb::gil_scoped_release release;
+    const auto mask = static_cast<uint8_t>(kNeeded << side);
+    auto wanted = [&](int64_t j) {
+      return known != nullptr ? (known[j] & mask) != 0 : !is_far(from[sides * j + side]);
+    };
+    constexpr int64_t block = 16384;
+    spread((arcs.n + block - 1) / block, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+      for (int64_t b; (b = counter.take()) >= 0;) {
+        interrupt.poll(block * 4);
+        const int64_t last = std::min<int64_t>(arcs.n, (b + 1) * block);
+        if (to_depth == nullptr) {
+          for (int64_t x = b * block; x < last; ++x) {
+            int64_t count = 0;
+            for (int64_t j = arcs.first[x]; j < arcs.first[x + 1]; ++j) count += wanted(j);
+            starts[x + 1] = count;
+          }
+        } else {
+          int64_t place = starts[b * block];
+          for (int64_t j = arcs.first[b * block]; j < arcs.first[last]; ++j) {
+            if (!wanted(j)) continue;
+            to_depth[place] = arcs.head_depth[j];
+            to_value[place++] = from[sides * j + side];
+          }
+        }
+      }
+    });
+    if (to_depth == nullptr) {
+      starts[0] = 0;
+      for (int32_t x = 0; x < arcs.n; ++x) starts[x + 1] += starts[x];
+    }
+  });
+  return starts[arcs.n];
+}
+
+}  // namespace
+}  // namespace nearfar::prepared
+
+namespace nearfar {
+NEARFAR_BIND(m) {
+  using nb::arg;
+  m.def("prepared_customize", &prepared::customize, arg("arcs"), arg("edge_weights"),
+        arg("weights"), arg("sides"), arg("threads"));
+  m.def("prepared_symmetric", &prepared::symmetric, arg("arcs"), arg("edge_weights"),
+        arg("threads"));
+  m.def("prepared_update", &prepared::update, arg("arcs"), arg("edge_weights"), arg("weights"),
+        arg("labels"));
+  m.def("prepared_perfect", &prepared::perfect, arg("arcs"), arg("weights"), arg("distances"),
+        arg("flags"), arg("ties"), arg("threads"));
+  m.def("prepared_needed", &prepared::needed, arg("arcs"), arg("weights"), arg("flags").none(),
+        arg("side"), arg("first"), arg("depths").none(), arg("values").none(), arg("threads"));
+}
+}  // namespace nearfar

@@ -1,0 +1,205 @@
+"""What the arcs of an elimination tree weigh: customization, pruning, and changes to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar import _cpu
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+    from nearfar.prepared.tree import Arcs, Tree
+
+__all__ = ["Metric", "QueryArcs", "arcs_view", "customized", "renewed", "value_dtype"]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryArcs:
+    """The arcs that queries follow in one direction.
+
+    Attributes
+    ----------
+    first : int64 array, shape (n + 1,)
+        The arcs of label ``v`` are ``first[v]`` to ``first[v + 1]``.
+    head_depth : int32 array
+        Depth of the ancestor, rising within each label.
+    weight : array
+    """
+
+    first: NDArray[np.int64]
+    head_depth: NDArray[np.int32]
+    weight: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """Weights of the arcs.
+
+    Attributes
+    ----------
+    weights : array, shape (n_arcs * sides,)
+        Up and down, beside each other; one value for both where every edge has a reverse of its
+        weight.
+    up, down : QueryArcs
+        The same object where ``sides`` is 1.
+    sides : int
+    """
+
+    weights: NDArray[Any]
+    up: QueryArcs
+    down: QueryArcs
+    sides: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        held = [self.weights, self.up.first, self.up.head_depth, self.up.weight]
+        if self.down is not self.up:
+            held += [self.down.first, self.down.head_depth, self.down.weight]
+        return sum(array.nbytes for array in held)
+
+
+def arcs_view(tree: Tree, arcs: Arcs) -> Any:
+    """The C++ side's typed pointers into the arrays of a tree and its arcs.
+
+    Parameters
+    ----------
+    tree : Tree
+    arcs : Arcs
+
+    Returns
+    -------
+    nearfar._cpu.PreparedArcs
+    """
+    return _cpu.PreparedArcs(
+        tree.vertex,
+        tree.label,
+        tree.parent,
+        tree.depth,
+        tree.low,
+        arcs.first,
+        arcs.head_depth,
+        arcs.lower_first,
+        arcs.lower_arc,
+        arcs.lower_tail,
+        arcs.edge_first,
+        arcs.edge,
+        arcs.edge_place,
+    )
+
+
+def value_dtype(graph: Graph) -> np.dtype[Any]:
+    """Dtype of the weights of arcs: unsigned integers, int64 for negative weights, or floats.
+
+    Parameters
+    ----------
+    graph : Graph
+
+    Returns
+    -------
+    dtype
+    """
+    dtype = graph.weight_dtype
+    if dtype.kind == "f":
+        return dtype
+    return np.dtype(np.int64 if graph.n_negative else f"u{dtype.itemsize}")
+
+
+def customized(view: Any, n_arcs: int, graph: Graph, perfect: bool, threads: int) -> Metric:
+    """Weights of all arcs from the weights of a graph.
+
+    Parameters
+    ----------
+    view : nearfar._cpu.PreparedArcs
+    n_arcs : int
+    graph : Graph
+        Of the structure that the arcs were made from.
+    perfect : bool
+        Whether to find the distance between the ends of every arc, and let queries leave out those
+        that no shortest path needs.
+    threads : int
+
+    Returns
+    -------
+    Metric
+    """
+    edge_weights = graph.effective_weights
+    sides = 1 if _cpu.prepared_symmetric(view, edge_weights, threads) else 2
+    weights = np.empty(n_arcs * sides, dtype=value_dtype(graph))
+    _cpu.prepared_customize(view, edge_weights, weights, sides, threads)
+    positive = not graph.has_zero_weight and not graph.n_negative
+    return _with_queries(view, n_arcs, weights, sides, perfect, positive, threads)
+
+
+def renewed(
+    view: Any,
+    n_arcs: int,
+    metric: Metric,
+    graph: Graph,
+    labels: NDArray[np.int32],
+    perfect: bool,
+    threads: int,
+) -> tuple[Metric, int]:
+    """The metric after some edges changed their weight, and how many labels were recomputed.
+
+    Parameters
+    ----------
+    view : nearfar._cpu.PreparedArcs
+    n_arcs : int
+    metric : Metric
+        Of the weights before; it is left as it is.
+    graph : Graph
+        With the new weights.
+    labels : int32 array
+        The lower ends of the edges changed.
+    perfect : bool
+    threads : int
+
+    Returns
+    -------
+    Metric, int
+    """
+    fits = metric.weights.dtype == value_dtype(graph)
+    if not fits or (
+        metric.sides == 1 and not _cpu.prepared_symmetric(view, graph.effective_weights, threads)
+    ):
+        return customized(view, n_arcs, graph, perfect, threads), len(metric.up.first) - 1
+    weights = metric.weights.copy()
+    count = _cpu.prepared_update(view, graph.effective_weights, weights, labels)
+    positive = not graph.has_zero_weight and not graph.n_negative
+    made = _with_queries(view, n_arcs, weights, metric.sides, perfect, positive, threads)
+    return made, int(count)
+
+
+def _with_queries(
+    view: Any,
+    n_arcs: int,
+    weights: NDArray[Any],
+    sides: int,
+    perfect: bool,
+    positive: bool,
+    threads: int,
+) -> Metric:
+    flags = None
+    if perfect:
+        flags = np.empty(n_arcs, dtype=np.uint8)
+        _cpu.prepared_perfect(view, weights, np.empty_like(weights), flags, positive, threads)
+    up = _needed(view, weights, flags, 0, threads)
+    down = up if sides == 1 else _needed(view, weights, flags, 1, threads)
+    return Metric(weights, up, down, sides)
+
+
+def _needed(
+    view: Any, weights: NDArray[Any], flags: NDArray[np.uint8] | None, side: int, threads: int
+) -> QueryArcs:
+    first = np.empty(view.n_vertices + 1, dtype=np.int64)
+    count = _cpu.prepared_needed(view, weights, flags, side, first, None, None, threads)
+    depths = np.empty(count, dtype=np.int32)
+    values = np.empty(count, dtype=weights.dtype)
+    _cpu.prepared_needed(view, weights, flags, side, first, depths, values, threads)
+    return QueryArcs(first, depths, values)

@@ -1,0 +1,118 @@
+"""Steps of the pipe that differ for arrays on the host and on a device, each once for both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.cuda.predecessors import mask_above
+from nearfar.graph.dtypes import unreached_value
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = [
+    "cleared",
+    "entries",
+    "masked",
+    "module_of",
+    "narrowed",
+    "on_device",
+    "reach",
+    "to_host",
+    "widened",
+]
+
+_FEW = 16  # entries: fewer small copies from a device than one large one
+
+
+def on_device(array: Any) -> bool:
+    """Whether an array lies on a device."""
+    return type(array) is not np.ndarray and runtime.is_device_array(array)
+
+
+def module_of(array: Any) -> Any:
+    """NumPy, or CuPy for an array on a device."""
+    return runtime.cupy() if on_device(array) else np
+
+
+def to_host(array: Any) -> NDArray[Any]:
+    """The array on the host."""
+    return runtime.download(array) if on_device(array) else array
+
+
+def widened(values: Any, dtype: np.dtype[Any]) -> Any:
+    """The distances in another dtype, unreached staying unreached."""
+    if values.dtype == dtype:
+        return values
+    wide = values.astype(dtype)
+    wide[values == unreached_value(np.dtype(values.dtype))] = unreached_value(np.dtype(dtype))
+    return wide
+
+
+def narrowed(values: Any, dtype: np.dtype[Any]) -> Any:
+    """Integer distances in a shorter dtype, if every one fits it; else as they are."""
+    if values.dtype == dtype or dtype.kind != "i":
+        return values
+    bounds = np.iinfo(dtype)
+    reached = values != unreached_value(np.dtype(values.dtype))
+    if bool((reached & ((values < bounds.min) | (values >= bounds.max))).any()):
+        return values
+    return widened(values, dtype)
+
+
+def masked(graph: Graph, values: Any, bound: Any) -> Any:
+    """The distances, with what is above a bound (None for none) made unreached in place.
+
+    Host arrays that cannot be written to are copied.
+    """
+    if bound is None or values.size == 0:
+        return values
+    if on_device(values):
+        dtype = np.dtype(values.dtype)
+        if bound < unreached_value(dtype):  # else nothing can be farther
+            mask_above(graph, values, bound)
+        return values
+    if not (values.flags.writeable and values.flags.c_contiguous):
+        values = values.copy()
+    _cpu.mask_above(values, bound)
+    return values
+
+
+def cleared(before: Any, values: Any) -> Any:
+    """Predecessors without those of vertices that are not reached, in place."""
+    gone = values == unreached_value(np.dtype(values.dtype))
+    if on_device(before) != on_device(values):
+        gone = runtime.upload(gone) if on_device(before) else to_host(gone)
+    before[gone] = -1
+    return before
+
+
+def entries(values: Any, places: NDArray[np.int64]) -> NDArray[Any]:
+    """Some entries of a vector, on the host."""
+    if not on_device(values):
+        found: NDArray[Any] = values[places]
+        return found
+    if len(places) <= _FEW:
+        return np.concatenate([to_host(values[at : at + 1]) for at in places.tolist()])
+    return to_host(values)[places]
+
+
+def reach(rows: Any) -> tuple[list[int], list[Any]]:
+    """Of every row: how many entries are reached, and the greatest of them."""
+    if not on_device(rows):
+        counts, greatest = [], []
+        for row in rows:
+            count, at = _cpu.distance_summary(np.ascontiguousarray(row))
+            counts.append(int(count))
+            greatest.append(row[at].item())
+        return counts, greatest
+    none = unreached_value(np.dtype(rows.dtype))
+    reached = rows != none
+    nearer = runtime.cupy().where(reached, rows, -none).max(axis=1)
+    return to_host(reached.sum(axis=1)).tolist(), to_host(nearer).tolist()

@@ -1,0 +1,88 @@
+"""A map of how far everything is from one place: solved and drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from nearfar.answer.isochrone import draw_isochrones
+from nearfar.solve.one import sssp
+from nearfar.solve.request import as_graph
+
+if TYPE_CHECKING:
+    import os
+
+    from nearfar.answer.paths import Paths
+    from nearfar.graph.graph import Graph
+
+__all__ = ["isochrone", "shown_unit"]
+
+_SHOWN = {"s": (60.0, "minutes"), "ms": (60_000.0, "minutes"), "m": (1000.0, "km")}
+
+
+def shown_unit(graph: Graph) -> tuple[float, str]:
+    """What a map divides a graph's distances by, and the unit that it shows then."""
+    unit = graph.attributes.get("unit", "")
+    return _SHOWN.get(unit, (1.0, unit))
+
+
+def isochrone(
+    graph: Any,
+    source: Any,
+    file: str | os.PathLike[str],
+    *,
+    method: str = "auto",
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+    threads: int | None = None,
+    limit: float | None = None,
+    stats: dict[str, Any] | None = None,
+    title: str = "",
+    width: float = 8.0,
+    dpi: int = 160,
+    **options: Any,
+) -> Paths:
+    """Draw the edges of a graph with coordinates, coloured by distance from one source.
+
+    Parameters
+    ----------
+    graph : Graph
+        Has ``coordinates``. Where ``attributes["unit"]`` is seconds, milliseconds or metres, the
+        map shows minutes or kilometres. :func:`nearfar.answer.draw_isochrones` draws an answer that
+        is there already, in any unit.
+    source : int or vertex name
+    file : str or path
+        PNG, SVG or PDF, by suffix.
+    method, device, threads, limit, stats, **options
+        As for :func:`nearfar.sssp`.
+    title : str
+    width : float
+        Inches; the height follows from the extent.
+    dpi : int
+
+    Returns
+    -------
+    Paths
+        The answer that is drawn.
+
+    Raises
+    ------
+    GraphError, MissingDependencyError
+        As :func:`nearfar.answer.draw_isochrones`.
+
+    Notes
+    -----
+    As one search, plus O(n + m).
+    """
+    graph = as_graph(graph)
+    paths = sssp(
+        graph,
+        source,
+        method=method,
+        device=device,
+        threads=threads,
+        limit=limit,
+        stats=stats,
+        **options,
+    )
+    scale, shown = shown_unit(graph)
+    draw_isochrones(paths, file, title=title, scale=scale, unit=shown, width=width, dpi=dpi)
+    return paths

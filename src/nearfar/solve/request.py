@@ -1,0 +1,159 @@
+"""What a caller gives, checked: a graph, vertices, numbers, and the Request made of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from nearfar.errors import GraphError, OptionError
+from nearfar.graph.build import csr_arrays, default_threads
+from nearfar.graph.graph import Graph
+from nearfar.options import check_limit
+from nearfar.registry import Request, find
+from nearfar.solve.fresh import fresh_matrix
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from nearfar.registry import Problem
+
+__all__ = [
+    "as_graph",
+    "check_stats",
+    "check_targets",
+    "check_threads",
+    "make_request",
+    "vertex_indices",
+]
+
+
+def as_graph(graph: Any) -> Graph:
+    """A Graph from a Graph, a SciPy sparse matrix or a NetworkX graph.
+
+    Raises
+    ------
+    GraphError
+        For anything else.
+    """
+    if isinstance(graph, Graph):
+        return graph
+    if hasattr(graph, "tocsr"):
+        return _fresh(graph) or Graph.from_scipy(graph)
+    if hasattr(graph, "number_of_edges") and hasattr(graph, "is_directed"):
+        return Graph.from_networkx(graph)
+    raise GraphError(
+        f"{type(graph).__name__} is no graph: use nearfar.read or one of the Graph.from_* functions"
+    )
+
+
+def _fresh(matrix: Any) -> Graph | None:
+    """A graph over a CSR matrix that is checked later, if it is one of the usual dtypes."""
+    shape = matrix.shape
+    if getattr(matrix, "format", "") != "csr" or len(shape) != 2 or shape[0] != shape[1]:
+        return None
+    return fresh_matrix(csr_arrays(matrix), Graph.from_csr)
+
+
+def check_threads(threads: int | None) -> int:
+    """Number of workers, at least 1; None means all cores of this process.
+
+    Never more than 64, or four times the cores where that is more: workers meet after every step,
+    and a thousand on two cores would spend minutes on a solve of milliseconds.
+    """
+    if threads is None:
+        return default_threads()
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise OptionError(f"threads is {threads!r}: give a whole number of at least 1, or None")
+    return min(int(threads), max(64, 4 * default_threads()))
+
+
+def check_stats(stats: Any) -> None:
+    """Refuse what cannot be filled."""
+    if stats is not None and not isinstance(stats, dict):
+        raise OptionError(f"stats is {stats!r}: give a dict to fill, or None")
+
+
+def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int64] | None:
+    """Target indices, or None when no early stop is asked for."""
+    if targets is None:
+        return None
+    found = vertex_indices(graph, targets, "target")
+    if not len(found):
+        raise OptionError("targets is empty: name at least one vertex, or leave it out")
+    return np.unique(found)
+
+
+def vertex_indices(graph: Graph, vertices: Any, what: str) -> NDArray[np.int64]:
+    """Indices of vertices given in any sequence, set, array or iterator, or of a single one.
+
+    Raises
+    ------
+    VertexError
+        For the first that is no vertex of the graph.
+    """
+    if runtime.is_device_array(vertices):
+        vertices = runtime.download(vertices)
+    if isinstance(vertices, np.ndarray):
+        vertices = np.atleast_1d(vertices)
+    elif isinstance(vertices, (str, bytes)) or not hasattr(vertices, "__iter__"):
+        vertices = [vertices]
+    return graph.indices_of(vertices, what)
+
+
+def make_request(
+    graph: Graph,
+    problem: Problem,
+    sources: Any,
+    *,
+    method: str,
+    device: str,
+    threads: int | None,
+    limit: Any,
+    targets: NDArray[np.int64] | None,
+    predecessors: bool,
+    once: bool = False,
+    stats: Literal["basic", "full"] = "basic",
+    out: Any = None,
+) -> Request:
+    """The checked request; sources and targets are vertex indices already.
+
+    ``once`` says that the graph was made for this request alone.
+
+    Where the arrays are, the answer is: ``"auto"`` is ``"cuda"`` for a graph or an ``out`` on a
+    device, unless the method has no form there.
+
+    Raises
+    ------
+    OptionError
+    """
+    if device not in ("auto", "cpu", "cuda"):
+        raise OptionError(f"device is {device!r}: use 'auto', 'cpu' or 'cuda'")
+    if not isinstance(method, str):
+        raise OptionError(f"method is {method!r}: give a name, `nearfar methods` lists them all")
+    if device == "auto" and (
+        runtime.is_device_array(out) or (graph.on_device and _has_device_form(method))
+    ):
+        device = "cuda"
+    return Request(
+        problem=problem,
+        sources=(int(sources[0]),) if problem == "sssp" else (0,),
+        n_sources=len(sources),
+        device=device,
+        predecessors=bool(predecessors),
+        limit=check_limit(limit, graph.weight_dtype),
+        targets=targets,
+        threads=check_threads(threads),
+        stats=stats,
+        once=once,
+    )
+
+
+def _has_device_form(method: str) -> bool:
+    if method == "auto":
+        return True
+    found = find(method, allow_unsafe=True) if "@" not in method else []
+    return any(variant.device == "cuda" for variant in found)

@@ -1,0 +1,46 @@
+"""Names of a package that are imported on first use."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["lazy_names"]
+
+
+def lazy_names(
+    package: str, places: Mapping[str, str], modules: tuple[str, ...] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package whose names lie in modules below it.
+
+    Parameters
+    ----------
+    package : str
+        Its full name.
+    places : mapping of str to str
+        Module below the package, for each name.
+    modules : tuple of str
+        Modules below the package that are names of it themselves.
+
+    Returns
+    -------
+    getattr, dir : callable
+    """
+
+    def get(name: str) -> Any:
+        if name in modules:
+            return importlib.import_module(f"{package}.{name}")
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"{package}.{places[name]}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *places, *modules})
+
+    return get, names

@@ -1,0 +1,153 @@
+"""Prepared graphs in files: what comes back, and which files are refused."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph, GraphError, GraphFormatError, OptionError, Prepared
+from tests.prepared.test_queries import mesh, ready
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> tuple[Prepared, Path]:
+    prepared = ready(mesh(12))
+    prepared.save(tmp_path / "mesh.nfp")
+    return prepared, tmp_path / "mesh.nfp"
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("directed", [False, True])
+def test_comes_back_as_it_was(tmp_path: Path, dtype: str, directed: bool) -> None:
+    plain = mesh(10, dtype, directed)
+    graph = Graph(
+        plain.indptr,
+        plain.indices,
+        plain.weights,
+        directed=directed,
+        vertex_names=np.array([f"v{i}" for i in range(100)]),
+        coordinates=np.random.default_rng(0).random((100, 2)),
+        attributes={"unit": "m", "more": [1]},
+    )
+    prepared = ready(graph, order="inertial")
+    prepared.save(tmp_path / "a.nfp")
+    loaded = nearfar.load(tmp_path / "a.nfp")
+    assert isinstance(loaded, Prepared)
+    assert loaded.digest() == graph.digest()
+    assert loaded.vertex_names is not None
+    assert loaded.vertex_names.tolist() == graph.vertex_names.tolist()  # type: ignore[union-attr]
+    assert (loaded.coordinates == graph.coordinates).all()  # type: ignore[union-attr]
+    assert loaded.attributes == {"unit": "m"}
+    assert loaded.preparation.figures == prepared.preparation.figures
+    assert loaded.preparation.method == "inertial"
+    assert loaded.metric.sides == prepared.metric.sides == (2 if directed else 1)
+    assert not loaded.metric.weights.flags.writeable
+    assert loaded.distance("v0", "v99") == prepared.distance("v0", "v99")
+    again = loaded.reweight(plain.effective_weights + 1)
+    assert again.distance("v0", "v99") > loaded.distance("v0", "v99")
+    rows = nearfar.distances(loaded, ["v5"], method="elimination_tree_rows")
+    np.testing.assert_array_equal(rows, nearfar.distances(graph, ["v5"]))
+
+
+def test_unweighted_and_empty(tmp_path: Path) -> None:
+    for graph in (Graph.from_edges([0, 1], [1, 2]), Graph.from_edges([], [], n_vertices=3)):
+        ready(graph).save(tmp_path / "a.nfp")
+        loaded = nearfar.load(tmp_path / "a.nfp")
+        assert loaded.weights is None
+        assert loaded.n_vertices == 3
+
+
+def test_two_processes_map_one_file(saved: tuple[Prepared, Path]) -> None:
+    prepared, path = saved
+    code = f"import nearfar; print(nearfar.load({str(path)!r}).distance(0, 143))"
+    runs = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(2)
+    ]
+    for run in runs:
+        out, _ = run.communicate()
+        assert int(out) == prepared.distance(0, 143)
+
+
+def test_every_byte_of_the_arrays_is_guarded(saved: tuple[Prepared, Path]) -> None:
+    _, path = saved
+    whole = path.read_bytes()
+    length = struct.unpack_from("<Q", whole, 16)[0]
+    header = json.loads(whole[24 : 24 + length])
+    start = -(-(24 + length) // 64) * 64
+    for entry in header["arrays"]:
+        size = int(np.prod(entry["shape"])) * np.dtype(entry["dtype"]).itemsize
+        if not size:
+            continue
+        damaged = bytearray(whole)
+        damaged[start + entry["offset"] + size // 2] ^= 1
+        path.write_bytes(damaged)
+        with pytest.raises(GraphFormatError, match=rf"mesh.nfp: {entry['name']} is damaged"):
+            nearfar.load(path)
+
+
+@pytest.mark.parametrize("keep", [0, 7, 20, 100, 3000, -65])
+def test_cut_off(saved: tuple[Prepared, Path], keep: int) -> None:
+    _, path = saved
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(GraphFormatError, match=r"not a prepared graph|cut off"):
+        nearfar.load(path)
+
+
+def test_foreign_files_and_versions(saved: tuple[Prepared, Path], tmp_path: Path) -> None:
+    _, path = saved
+    whole = bytearray(path.read_bytes())
+    whole[8:12] = struct.pack("<I", 7)
+    path.write_bytes(whole)
+    with pytest.raises(GraphFormatError, match=r"format version 7.*prepare the graph again"):
+        nearfar.load(path)
+    other = tmp_path / "other.nfp"
+    other.write_bytes(b"PK\x03\x04" + b"\0" * 100)
+    with pytest.raises(GraphFormatError, match="not a prepared graph"):
+        nearfar.load(other)
+    with pytest.raises(FileNotFoundError):
+        nearfar.load(tmp_path / "missing.nfp")
+    for wrong in ("a.npz", "a"):
+        with pytest.raises(OptionError, match="nfp"):
+            nearfar.load(tmp_path / wrong)
+
+
+def test_damaged_header(saved: tuple[Prepared, Path]) -> None:
+    _, path = saved
+    whole = bytearray(path.read_bytes())
+    whole[30] ^= 1
+    path.write_bytes(whole)
+    with pytest.raises(GraphFormatError, match="header is damaged"):
+        nearfar.load(path)
+
+
+def test_arrays_that_do_not_belong_together(saved: tuple[Prepared, Path]) -> None:
+    _, path = saved
+    whole = path.read_bytes()
+    length = struct.unpack_from("<Q", whole, 16)[0]
+    start = -(-(24 + length) // 64) * 64
+    for change in ("arcs.first", "tree.vertex", "up.weight", "indptr"):
+        header = json.loads(whole[24 : 24 + length])
+        header["arrays"] = [e for e in header["arrays"] if e["name"] != change]
+        new = json.dumps(header).encode()
+        begin = -(-(24 + len(new)) // 64) * 64
+        prefix = struct.pack("<8sIIQ", b"nearfar\0", 1, zlib.crc32(new), len(new))
+        path.write_bytes((prefix + new).ljust(begin, b"\0") + whole[start:])
+        with pytest.raises(GraphFormatError, match="do not belong together"):
+            nearfar.load(path)
+
+
+def test_names_that_are_objects_are_refused(tmp_path: Path) -> None:
+    graph = Graph(
+        np.array([0, 1, 1]), np.array([1]), vertex_names=np.array([(1,), "b"], dtype=object)
+    )
+    with pytest.raises(GraphError, match="vertex_names has dtype object"):
+        ready(graph).save(tmp_path / "a.nfp")
+    assert not (tmp_path / "a.nfp").exists()

@@ -1,0 +1,204 @@
+"""Orders, the elimination tree and its counts, against elimination done by hand with sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from nearfar import Graph, GraphError, MissingDependencyError, OptionError, OutOfMemoryError
+from nearfar.prepared import order as orders
+from nearfar.prepared.order import elimination_order, structure_of
+from nearfar.prepared.tree import analyse, build_arcs, check_worth
+from tests import zoo
+from tests.strategies import graphs
+
+METHODS = ["metis", "levels", "inertial"]
+
+
+def by_hand(graph: Graph, order: np.ndarray) -> list[set[int]]:
+    """The later neighbours of each vertex when it is eliminated."""
+    near: list[set[int]] = [set() for _ in range(graph.n_vertices)]
+    for u, v in zip(graph.tails().tolist(), graph.indices.tolist(), strict=True):
+        if u != v:
+            near[u].add(v)
+            near[v].add(u)
+    upper: list[set[int]] = [set() for _ in range(graph.n_vertices)]
+    for v in order.tolist():
+        upper[v] = set(near[v])
+        for u in near[v]:
+            near[u] |= near[v] - {u}
+            near[u].discard(v)
+    return upper
+
+
+def check(graph: Graph, order: np.ndarray) -> None:
+    n = graph.n_vertices
+    assert sorted(order.tolist()) == list(range(n))
+    structure = structure_of(graph)
+    tree, figures = analyse(graph, structure, order)
+    arcs = build_arcs(graph, structure, tree)
+    upper = by_hand(graph, order)
+    assert figures.n_arcs == arcs.n_arcs == sum(map(len, upper))
+    assert figures.n_triangles == sum(len(u) * (len(u) - 1) // 2 for u in upper)
+    assert (tree.label[tree.vertex] == np.arange(n)).all()
+    lower: list[list[tuple[int, int]]] = [[] for _ in range(n)]
+    for v in range(n):
+        mine = slice(arcs.first[v], arcs.first[v + 1])
+        assert arcs.first[v + 1] - arcs.first[v] == tree.arcs[v]
+        above = []
+        a = int(tree.parent[v])
+        while a >= 0:
+            assert tree.low[a] <= tree.low[v]
+            assert a > v
+            above.append(a)
+            a = int(tree.parent[a])
+        above.reverse()
+        assert tree.depth[v] == len(above)
+        heads = [above[d] for d in arcs.head_depth[mine]]
+        assert heads == sorted(heads, reverse=True)
+        assert {int(tree.vertex[h]) for h in heads} == upper[tree.vertex[v]]
+        for j, h in zip(range(mine.start, mine.stop), heads, strict=True):
+            lower[h].append((j, v))
+    for v in range(n):
+        mine = slice(arcs.lower_first[v], arcs.lower_first[v + 1])
+        pairs = zip(arcs.lower_arc[mine].tolist(), arcs.lower_tail[mine].tolist(), strict=True)
+        assert list(pairs) == lower[v]
+    placed = {}
+    for v in range(n):
+        for i in range(int(arcs.edge_first[v]), int(arcs.edge_first[v + 1])):
+            placed[int(arcs.edge[i])] = (v, int(arcs.edge_place[i]))
+    tails = graph.tails()
+    for e in range(graph.n_edges):
+        x, y = int(tree.label[tails[e]]), int(tree.label[graph.indices[e]])
+        if x == y:
+            assert e not in placed
+        else:
+            assert placed[e] == (min(x, y), 2 * int(tree.depth[max(x, y)]) + (x > y))
+
+
+@given(graphs(max_vertices=40))
+def test_any_graph(graph: Graph) -> None:
+    order, _ = elimination_order(graph, structure_of(graph), "levels")
+    check(graph, order)
+    check(graph, np.arange(graph.n_vertices, dtype=np.int32)[::-1].copy())
+
+
+def grid(side: int) -> Graph:
+    at = np.arange(side * side).reshape(side, side)
+    tails = np.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
+    heads = np.concatenate([at[:, 1:].ravel(), at[1:].ravel()])
+    x, y = np.divmod(np.arange(side * side), side)
+    made = Graph.from_edges(tails, heads, n_vertices=side * side, directed=False)
+    return Graph(
+        made.indptr, made.indices, directed=False, coordinates=np.stack([x, y], 1).astype(float)
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_grid_has_small_separators(method: str) -> None:
+    graph = grid(40)
+    structure = structure_of(graph)
+    order, used = elimination_order(graph, structure, method)
+    assert used == method
+    check(graph, order)
+    _, figures = analyse(graph, structure, order)
+    # Row by row the tree is 1,600 high and each vertex has 40 arcs: 64,000.
+    assert figures.n_arcs < 28_000
+    assert figures.height < 160
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_same_seed_same_order(method: str) -> None:
+    graph = grid(20)
+    structure = structure_of(graph)
+    found = [elimination_order(graph, structure, method, seed)[0] for seed in (3, 3)]
+    assert (found[0] == found[1]).all()
+
+
+def test_several_components() -> None:
+    one = grid(12)
+    n = one.n_vertices
+    tails = np.concatenate([one.tails() + k * n for k in range(3)])
+    heads = np.concatenate([one.indices + k * n for k in range(3)])
+    graph = Graph.from_edges(tails, heads, n_vertices=3 * n + 5)
+    structure = structure_of(graph)
+    for method in ("levels", "metis"):
+        order, _ = elimination_order(graph, structure, method)
+        tree, figures = analyse(graph, structure, order)
+        assert (tree.parent < 0).sum() == 8
+        assert figures.height < 60
+        check(graph, order)
+
+
+def test_chain_makes_a_low_tree() -> None:
+    n = 5000
+    graph = Graph.from_edges(np.arange(n - 1), np.arange(1, n), n_vertices=n)
+    structure = structure_of(graph)
+    order, _ = elimination_order(graph, structure)
+    _, figures = analyse(graph, structure, order)
+    assert figures.height < 40
+    assert figures.n_arcs <= 2 * n
+
+
+@pytest.mark.parametrize("build", [zoo.self_loops, zoo.parallel_edges, zoo.no_edges])
+@pytest.mark.parametrize("method", ["metis", "levels"])
+def test_odd_graphs(build: object, method: str) -> None:
+    graph = build()  # type: ignore[operator]
+    check(graph, elimination_order(graph, structure_of(graph), method)[0])
+
+
+def test_star_eliminates_its_centre_last() -> None:
+    graph = Graph.from_edges(np.zeros(50, int), np.arange(1, 51))
+    order, _ = elimination_order(graph, structure_of(graph))
+    assert set(order[-2:].tolist()) >= {0}
+    _, figures = analyse(graph, structure_of(graph), order)
+    assert figures.n_shortcuts == 0
+
+
+def test_given_order() -> None:
+    graph = grid(5)
+    structure = structure_of(graph)
+    wanted = np.random.default_rng(1).permutation(25)
+    found, method = elimination_order(graph, structure, wanted)
+    assert method == "given"
+    assert (found == wanted).all()
+    for wrong in (wanted[:-1], np.zeros(25, int), wanted.astype(float), wanted + 1):
+        with pytest.raises(OptionError, match="order"):
+            elimination_order(graph, structure, wrong)
+
+
+def test_unknown_method() -> None:
+    graph = grid(3)
+    with pytest.raises(OptionError, match="did you mean 'metis'"):
+        elimination_order(graph, structure_of(graph), "metiss")
+    with pytest.raises(OptionError, match="seed"):
+        elimination_order(graph, structure_of(graph), "levels", -1)
+
+
+def test_without_metis(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(orders.importlib.util, "find_spec", lambda name: None)
+    graph = grid(8)
+    structure = structure_of(graph)
+    assert elimination_order(graph, structure)[1] == "inertial"
+    bare = Graph(graph.indptr, graph.indices, directed=False)
+    assert elimination_order(bare, structure)[1] == "levels"
+    with pytest.raises(MissingDependencyError, match="pymetis"):
+        elimination_order(bare, structure, "metis")
+    with pytest.raises(GraphError, match="coordinates"):
+        elimination_order(bare, structure, "inertial")
+
+
+def test_refusal_names_the_figures() -> None:
+    rng = np.random.default_rng(0)
+    n = 3000
+    graph = Graph.from_edges(rng.integers(0, n, 12 * n), rng.integers(0, n, 12 * n), n_vertices=n)
+    structure = structure_of(graph)
+    _, figures = analyse(graph, structure, elimination_order(graph, structure)[0])
+    with pytest.raises(GraphError, match=f"{figures.n_arcs} arcs.*force=True"):
+        check_worth(figures)
+    check_worth(figures, force=True)
+    with pytest.raises(OutOfMemoryError):
+        check_worth(figures, max_bytes=1000, force=True)
+    with pytest.raises(OptionError, match="max_bytes"):
+        check_worth(figures, max_bytes=-1)

@@ -1,0 +1,309 @@
+"""Every query of a prepared graph against searches."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nearfar
+from nearfar import (
+    DistanceOverflowError,
+    Graph,
+    NegativeCycleError,
+    OptionError,
+    OutOfMemoryError,
+    Prepared,
+    UnreachableError,
+    VertexError,
+)
+from nearfar.graph.dtypes import unreached_value
+from tests.strategies import graphs
+from tests.zoo import DTYPES, ZOO, as_dtype
+
+
+def ready(graph: Graph, **options: Any) -> Prepared:
+    return nearfar.prepare(graph, options.pop("order", "levels"), force=True, **options)
+
+
+def every_pair(n: int) -> np.ndarray:
+    return np.stack(np.meshgrid(np.arange(n), np.arange(n), indexing="ij"), -1).reshape(-1, 2)
+
+
+def check_path(graph: Graph, edges: np.ndarray, source: int, target: int, length: Any) -> None:
+    at, total = source, graph.weight_dtype.type(0)
+    tails = graph.tails()
+    for e in edges.tolist():
+        assert tails[e] == at
+        at = int(graph.indices[e])
+        total = graph.weight_dtype.type(total + graph.effective_weights[e])
+        mine = (tails == tails[e]) & (graph.indices == at)
+        assert e == np.flatnonzero(mine)[np.argmin(graph.effective_weights[mine])]
+    assert at == target
+    if graph.weight_dtype.kind == "i":
+        assert total == length
+
+
+def check_all(graph: Graph, prepared: Prepared) -> None:
+    """All pairs by every form of query."""
+    want = nearfar.all_pairs(graph, threads=1, method="worker_per_source")
+    n = graph.n_vertices
+    pairs = every_pair(n)
+    none = unreached_value(want.dtype)
+    exact = graph.weight_dtype.kind == "i"
+
+    def same(found: np.ndarray, wanted: np.ndarray) -> None:
+        if exact:
+            assert found.dtype == wanted.dtype or (wanted == unreached_value(wanted.dtype)).any()
+            far = wanted == unreached_value(wanted.dtype)
+            np.testing.assert_array_equal(found == unreached_value(found.dtype), far)
+            np.testing.assert_array_equal(found[~far], wanted[~far])
+        else:
+            np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+    same(prepared.distances_of_pairs(pairs, 1), want.ravel())
+    same(prepared.label(threads=2).distances_of_pairs(pairs, 1), want.ravel())
+    rows = nearfar.all_pairs(prepared, method="elimination_tree_rows@cpu", threads=2)
+    np.testing.assert_array_equal(rows, want)
+    targets = np.arange(n)[:: max(1, n // 3)]
+    table = nearfar.distances(
+        prepared, None, targets, method="elimination_tree_rows@cpu", threads=1
+    )
+    np.testing.assert_array_equal(table, want[:, targets])
+    for source in {0, n // 2}:
+        paths = nearfar.sssp(prepared, source, method="elimination_tree@cpu", predecessors=True)
+        assert paths.engine == "elimination_tree@cpu"
+        np.testing.assert_array_equal(paths.distances, want[source])
+        nearfar.verify(graph, paths)
+        for target in {0, n - 1, n // 3}:
+            if want[source, target] == none:
+                with pytest.raises(UnreachableError):
+                    prepared.path_edges(source, target)
+                assert prepared.distance(source, target) == float("inf")
+            else:
+                edges = prepared.path_edges(source, target)
+                check_path(graph, edges, source, target, want[source, target])
+                steps, _ = prepared.path(source, target)
+                assert steps[0] == source
+                assert steps[-1] == target
+
+
+@given(graphs(max_vertices=24), st.booleans())
+def test_any_graph(graph: Graph, perfect: bool) -> None:
+    check_all(graph, ready(graph, perfect=perfect))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", list(ZOO))
+def test_zoo(name: str, dtype: str) -> None:
+    graph = as_dtype(ZOO[name](), dtype)
+    if graph.n_vertices > 60:
+        prepared = ready(graph)
+        want = nearfar.sssp(graph, 0).distances
+        found = nearfar.sssp(prepared, 0, method="elimination_tree@cpu").distances
+        np.testing.assert_array_equal(found, want)
+    else:
+        check_all(graph, ready(graph))
+
+
+@given(graphs(max_vertices=16, negative=True))
+def test_negative_weights(graph: Graph) -> None:
+    try:
+        nearfar.all_pairs(graph, method="johnson", threads=1)
+        fits = True
+    except NegativeCycleError:
+        fits = False
+    if not fits:
+        with pytest.raises(NegativeCycleError) as raised:
+            ready(graph)
+        assert raised.value.total < 0
+        return
+    prepared = ready(graph)
+    want = nearfar.all_pairs(graph, method="johnson", threads=1)
+    rows = nearfar.all_pairs(prepared, method="elimination_tree_rows@cpu", threads=1)
+    np.testing.assert_array_equal(rows, want)
+    pairs = every_pair(graph.n_vertices)
+    if graph.weight_dtype.kind == "i":
+        np.testing.assert_array_equal(prepared.distances_of_pairs(pairs), want.ravel())
+        np.testing.assert_array_equal(prepared.label().distances_of_pairs(pairs), want.ravel())
+
+
+def mesh(side: int, dtype: str = "int32", directed: bool = True, seed: int = 0) -> Graph:
+    at = np.arange(side * side).reshape(side, side)
+    tails = np.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
+    heads = np.concatenate([at[:, 1:].ravel(), at[1:].ravel()])
+    if directed:
+        tails, heads = np.concatenate([tails, heads]), np.concatenate([heads, tails])
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 100, len(tails)).astype(dtype)
+    if np.dtype(dtype).kind == "f":
+        weights = (weights / 7).astype(dtype)
+    return Graph.from_edges(tails, heads, weights, n_vertices=side * side, directed=directed)
+
+
+@pytest.mark.parametrize("lanes", [0, 1, 2])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_lanes_of_every_width(dtype: str, lanes: int) -> None:
+    graph = mesh(23, dtype)
+    prepared = ready(graph)
+    narrow = 16 if np.dtype(dtype).itemsize == 4 else 8
+    sources = np.random.default_rng(1).integers(0, graph.n_vertices, 53)
+    want = nearfar.distances(graph, sources, method="worker_per_source")
+    found = nearfar.distances(
+        prepared, sources, method="elimination_tree_rows", lanes=lanes * narrow, threads=3
+    )
+    np.testing.assert_array_equal(found, want)
+    targets = sources[::5]
+    found = nearfar.distances(prepared, sources, targets, method="elimination_tree_rows", threads=3)
+    np.testing.assert_array_equal(found, want[:, targets])
+    with pytest.raises(OptionError, match="lanes is 3"):
+        nearfar.distances(prepared, sources, method="elimination_tree_rows", lanes=3)
+
+
+@pytest.mark.parametrize("order", ["metis", "levels"])
+def test_a_mesh_in_pairs_and_labels(order: str) -> None:
+    graph = mesh(30)
+    prepared = ready(graph, order=order)
+    rng = np.random.default_rng(2)
+    pairs = rng.integers(0, graph.n_vertices, (3000, 2))
+    want = nearfar.distances(graph, pairs=pairs)
+    np.testing.assert_array_equal(prepared.distances_of_pairs(pairs), want)
+    labels = prepared.label()
+    assert labels.nbytes >= prepared.label_bytes
+    np.testing.assert_array_equal(labels.distances_of_pairs(pairs), want)
+    assert [prepared.distance(s, t) for s, t in pairs[:20].tolist()] == want[:20].tolist()
+    for s, t in pairs[:50].tolist():
+        steps, length = prepared.path(s, t)
+        assert length == nearfar.sssp(graph, s).distance_to(t)
+        check_path(graph, prepared.path_edges(s, t), s, t, length)
+        assert len(steps) == len(set(steps))
+
+
+def test_float_answers_are_nearly_right_without_the_last_pass() -> None:
+    graph = mesh(25, "float64")
+    prepared = ready(graph)
+    want = nearfar.sssp(graph, 3).distances
+    near = nearfar.sssp(prepared, 3, method="elimination_tree", exact=False).distances
+    np.testing.assert_allclose(near, want, rtol=1e-12)
+    assert (nearfar.sssp(prepared, 3, method="elimination_tree").distances == want).all()
+    rows = nearfar.distances(prepared, [3, 4], method="elimination_tree_rows", exact=False)
+    np.testing.assert_allclose(rows[0], want, rtol=1e-12)
+
+
+def test_sums_beyond_32_bits_come_back_in_64() -> None:
+    n = 40
+    graph = Graph.from_edges(
+        np.arange(n - 1), np.arange(1, n), np.full(n - 1, 2**30, np.int32), n_vertices=n + 1
+    )
+    prepared = ready(graph)
+    assert prepared.distance(0, n - 1) == (n - 1) * 2**30
+    assert prepared.distance(0, 1) == 2**30
+    assert prepared.distance(0, n) == float("inf")
+    assert prepared.path(0, n - 1) == (list(range(n)), (n - 1) * 2**30)
+    found = prepared.distances_of_pairs([(0, n - 1), (0, 1), (1, 0)])
+    assert found.tolist() == [(n - 1) * 2**30, 2**30, 2**63 - 1]
+    labels = prepared.label().distances_of_pairs([(0, n - 1), (0, 1), (1, 0)])
+    assert labels.tolist() == found.tolist()
+    rows = nearfar.distances(prepared, [0], method="elimination_tree_rows")
+    assert rows.dtype == np.int64
+    assert rows[0, n - 1] == (n - 1) * 2**30
+    assert (
+        nearfar.sssp(prepared, 0, method="elimination_tree").distance_to(n - 1) == (n - 1) * 2**30
+    )
+
+
+def test_sums_beyond_64_bits_are_refused() -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], np.full(3, 2**62, np.int64), n_vertices=5)
+    prepared = ready(graph)
+    with pytest.raises(DistanceOverflowError):
+        prepared.distance(0, 3)
+    assert prepared.distance(0, 4) == float("inf")
+
+
+def test_vertex_names() -> None:
+    graph = Graph.from_csr(
+        np.array([0, 1, 2, 2]), np.array([1, 2]), np.array([5, 6]), vertex_names=["a", "b", "c"]
+    )
+    prepared = ready(graph)
+    assert prepared.distance("a", "c") == 11
+    assert prepared.path("a", "c") == (["a", "b", "c"], 11)
+    assert prepared.distances_of_pairs([("a", "b"), ("b", "c")]).tolist() == [5, 6]
+    with pytest.raises(VertexError):
+        prepared.distance("a", "d")
+    with pytest.raises(UnreachableError, match="'a' is not reached from 'c'"):
+        prepared.path("c", "a")
+
+
+def test_bad_pairs() -> None:
+    prepared = ready(mesh(4))
+    with pytest.raises(VertexError):
+        prepared.distances_of_pairs(np.array([[0, 99]]))
+    for wrong in (np.zeros((2, 3), int), [(1, 2, 3)], 5):
+        with pytest.raises(OptionError, match="pair"):
+            prepared.distances_of_pairs(wrong)
+    with pytest.raises(OptionError, match="threads"):
+        prepared.distances_of_pairs([(0, 1)], threads=0)
+    with pytest.raises(OutOfMemoryError):
+        prepared.label(max_bytes=10)
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_reweight_and_update(data: st.DataObject) -> None:
+    graph = data.draw(graphs(max_vertices=14, dtypes=("int32", "int64", "float64")))
+    prepared = ready(graph)
+    m = graph.n_edges
+    weights = np.array(
+        data.draw(st.lists(st.integers(0, 50), min_size=m, max_size=m)), dtype=graph.weight_dtype
+    )
+    fresh = Graph(graph.indptr, graph.indices, weights, directed=graph.directed)
+    check_all(fresh, prepared.reweight(weights))
+    for _ in range(2):
+        if not m:
+            return
+        some = data.draw(st.lists(st.integers(0, m - 1), min_size=1, max_size=3, unique=True))
+        new = data.draw(st.lists(st.integers(0, 80), min_size=len(some), max_size=len(some)))
+        weights = weights.copy()
+        weights[some] = new
+        prepared = prepared.reweight(prepared.weights).update(some, new)
+        before = Graph(graph.indptr, graph.indices, prepared.weights, directed=graph.directed)
+        check_all(before, prepared)
+
+
+def test_update_recomputes_little_and_refuses_nonsense() -> None:
+    graph = mesh(40)
+    prepared = ready(graph)
+    changed = prepared.update([5], [1000])
+    assert changed.weights[5] == 1000
+    assert prepared.weights[5] == graph.weights[5]
+    assert 0 < changed.n_updated < 200
+    want = nearfar.sssp(Graph(graph.indptr, graph.indices, changed.weights), 7).distances
+    np.testing.assert_array_equal(
+        nearfar.sssp(changed, 7, method="elimination_tree").distances, want
+    )
+    with pytest.raises(nearfar.GraphError, match="edge 99999 does not exist"):
+        prepared.update([99999], [1])
+    with pytest.raises(nearfar.GraphError, match="do not fit int32"):
+        prepared.update([1], [2**40])
+    with pytest.raises(nearfar.GraphError, match="one weight per edge"):
+        prepared.update([1, 2], [3])
+    with pytest.raises(NegativeCycleError):
+        prepared.update([1], [-(10**6)])
+
+
+def test_other_dtypes_and_copies_stay_prepared() -> None:
+    graph = mesh(9)
+    prepared = ready(graph)
+    wide = prepared.astype(np.int64)
+    assert isinstance(wide, Prepared)
+    assert wide is prepared.astype(np.int64)
+    assert wide.distance(0, 80) == prepared.distance(0, 80)
+    copied = pickle.loads(pickle.dumps(prepared))
+    assert isinstance(copied, Prepared)
+    assert copied.distance(0, 80) == prepared.distance(0, 80)
+    assert nearfar.prepare(prepared) is prepared
+    assert type(prepared.without_weights()) is Graph

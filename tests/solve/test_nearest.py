@@ -1,0 +1,138 @@
+"""The nearest of several places, maps in one call, and what the public functions share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph
+from nearfar.errors import OptionError, VertexError
+from tests import oracle
+from tests.zoo import ZOO
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64, None])
+@pytest.mark.parametrize("limit", [None, 0, 9])
+def test_nearest_is_the_minimum_of_many_searches(dtype: object, limit: float | None) -> None:
+    rng = np.random.default_rng(4)
+    weights = None if dtype is None else rng.integers(1, 20, 300).astype(dtype)
+    graph = Graph.from_edges(*rng.integers(0, 120, (2, 300)), weights, n_vertices=125)
+    sources = [7, 3, 99, 7]
+    rows = np.array([oracle.dijkstra(graph, s) for s in sources])
+    least = rows.min(axis=0)
+    none = np.inf if least.dtype.kind == "f" else np.iinfo(least.dtype).max
+    least[least > (none if limit is None else limit)] = none
+    stats: dict[str, object] = {}
+    found = nearfar.nearest(graph, sources, limit=limit, predecessors=True, stats=stats)
+    np.testing.assert_array_equal(found.distances, least)
+    assert found.distances.dtype == graph.weight_dtype
+    assert stats["engine"]
+    reached = np.flatnonzero(least != none)
+    for v in range(graph.n_vertices):
+        if v not in reached:
+            assert (found.sources[v], found.predecessors[v]) == (-1, -1)
+            continue
+        at, seen = v, 0
+        while found.predecessors[at] >= 0:
+            at, seen = found.predecessors[at], seen + 1
+            assert seen <= graph.n_vertices
+        assert at == found.sources[v]
+        assert rows[sources.index(at)][v] == least[v]
+    assert nearfar.nearest(graph, sources).predecessors is None
+
+
+def test_nearest_takes_names_and_gives_names() -> None:
+    graph = Graph.from_edges([0, 1, 3], [1, 2, 2], [4, 3, 5], vertex_names=list("abcd"))
+    found = nearfar.nearest(graph, ["a", "d"], limit=4)
+    assert found.distances.tolist()[:2] == [0, 4]
+    assert found.sources.tolist() == ["a", "a", None, "d"]
+    with pytest.raises(VertexError, match="'x' is not a vertex name"):
+        nearfar.nearest(graph, ["x"])
+    with pytest.raises(OptionError, match="sources is empty"):
+        nearfar.nearest(graph, [])
+
+
+def test_nearest_with_negative_weights_and_a_named_method() -> None:
+    graph = Graph.from_edges([0, 1, 3], [1, 2, 2], [4, -3, 5])
+    found = nearfar.nearest(graph, [0, 3], method="bellman_ford")
+    assert found.distances.tolist() == [0, 4, 1, 0]
+    assert found.sources.tolist() == [0, 0, 0, 3]
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_nearest_on_the_device_is_that_of_the_host() -> None:
+    rng = np.random.default_rng(4)
+    graph = Graph.from_edges(*rng.integers(0, 60, (2, 200)), rng.integers(0, 9, 200))
+    host = nearfar.nearest(graph, [5, 1], predecessors=True, device="cpu")
+    there = nearfar.nearest(graph, [5, 1], predecessors=True, method="near_far@cuda")
+    for a, b in zip(host, there, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_isochrone_solves_and_draws(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    graph = Graph.from_edges(
+        [0, 1, 2],
+        [1, 2, 3],
+        [60, 60, 600],
+        coordinates=[[0, 0], [1, 0], [1, 1], [2, 1]],
+        attributes={"unit": "s"},
+    )
+    file = tmp_path / "map.svg"
+    paths = nearfar.isochrone(graph, 0, file, limit=120, title="Town", threads=1)
+    assert paths.n_reached == 3
+    assert "minutes" in file.read_text(encoding="utf-8")
+
+
+def test_progress_counts_the_rows_that_are_done(tmp_path: Path) -> None:
+    graph = ZOO["grid"]()
+    n = graph.n_vertices
+    seen: list[tuple[float, float]] = []
+    nearfar.all_pairs(graph, block=7, reduce="count", progress=lambda *at: seen.append(at))
+    assert seen[-1] == (n, n)
+    assert [done for done, _ in seen] == [*range(7, n, 7), n]
+    seen.clear()
+    nearfar.distances(graph, pairs=[(0, 1), (2, 3)], progress=lambda *at: seen.append(at))
+    assert seen == [(2, 2)]
+
+
+def test_stats_are_filled_alike() -> None:
+    graph = ZOO["grid"]()
+    calls = (
+        lambda **kw: nearfar.sssp(graph, 0, **kw),
+        lambda **kw: nearfar.shortest_path(graph, 0, 1, **kw),
+        lambda **kw: nearfar.distances(graph, [0, 1], **kw),
+        lambda **kw: nearfar.all_pairs(graph, **kw),
+        lambda **kw: nearfar.nearest(graph, [0, 1], **kw),
+        lambda **kw: nearfar.k_shortest_paths(graph, 0, 1, 2, **kw),
+    )
+    for call in calls:
+        stats: dict[str, object] = {}
+        call(stats=stats)
+        assert {"engine", "reason", "seconds"} <= stats.keys()
+        with pytest.raises(OptionError, match="stats is 3: give a dict"):
+            call(stats=3)
+
+
+def test_k_shortest_paths_within_a_limit() -> None:
+    graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+    assert nearfar.k_shortest_paths(graph, 0, 2, 5, limit=7) == [([0, 1, 2], 7)]
+    assert len(nearfar.k_shortest_paths(graph, 0, 2, 5, limit=9)) == 2
+    with pytest.raises(OptionError, match="give at least 0"):
+        nearfar.k_shortest_paths(graph, 0, 2, 5, limit=-1)
+
+
+def test_all_but_the_first_parameters_go_by_keyword() -> None:
+    graph = ZOO["grid"]()
+    for call in (
+        lambda: nearfar.sssp(graph, 0, "auto"),
+        lambda: nearfar.distances(graph, [0], [1]),
+        lambda: nearfar.all_pairs(graph, "auto"),
+        lambda: nearfar.shortest_path(graph, 0, 1, "auto"),
+        lambda: nearfar.nearest(graph, [0], "auto"),
+    ):
+        with pytest.raises(TypeError, match="positional argument"):
+            call()
