@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import itertools
+import json
 import math
+import pickle
 import random
 import subprocess
 import sys
@@ -366,3 +369,64 @@ def test_networkxs_own_tests_pass_and_every_function_is_called() -> None:
     assert outcome.unexpected == []
     assert outcome.stale == []
     assert outcome.never_called == []
+
+
+@pytest.mark.parametrize("floats", [False, True])
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiDiGraph])
+def test_dictionaries_are_in_the_order_of_distances(kind: type, floats: bool) -> None:
+    graph = make(kind, 3, floats)
+    source = next(iter(graph))
+    for name in ("single_source_dijkstra_path_length", "single_source_shortest_path_length"):
+        weight = "weight" if "dijkstra" in name else None
+        got, want = ours(name, graph, source, weight=weight), theirs(name, graph, source)
+        assert list(got.values()) == list(want.values())
+        assert list(got.values()) == sorted(got.values())
+        assert got == want
+    lengths, paths = ours("single_source_dijkstra", graph, source)
+    assert list(lengths) == list(paths)
+    for vertex, row in ours("all_pairs_dijkstra_path_length", graph):
+        assert list(row.values()) == sorted(row.values())
+        assert row[vertex] == 0
+
+
+def test_paths_are_a_dict_for_json_and_pickle() -> None:
+    graph = nx.Graph()
+    graph.add_weighted_edges_from([(0, 1, 2), (1, 2, 2), (5, 6, 1)])
+    paths = ours("single_source_dijkstra_path", graph, 0)
+    plain = {0: [0], 1: [0, 1], 2: [0, 1, 2]}
+    told = '{"0": [0], "1": [0, 1], "2": [0, 1, 2]}'
+    assert isinstance(paths, dict)
+    assert json.dumps(paths) == told
+    assert json.loads(json.dumps({"a": [paths]}, indent=1)) == {"a": [json.loads(told)]}
+    assert json.dumps(ours("single_source_dijkstra_path_length", graph, 0))
+    assert json.dumps(ours("shortest_path", graph, 0, weight=None)) == told
+    for again in (
+        dict(paths),
+        {**paths},
+        paths.copy(),
+        copy.copy(paths),
+        copy.deepcopy(paths),
+        pickle.loads(pickle.dumps(paths)),
+        paths | {},
+        {} | paths,
+        dict(paths.items()),
+    ):
+        assert type(again) is dict
+        assert again == plain == paths
+        assert list(again) == list(paths) == [*reversed(paths)][::-1]
+    assert paths == plain
+    assert not paths != plain  # noqa: SIM202
+    assert (len(paths), 2 in paths, 5 in paths, "paths" in paths) == (3, True, False, False)
+    assert (paths.get(5), paths.get(1)) == (None, [0, 1])
+    assert list(paths.values()) == list(plain.values())
+    for change in (
+        lambda: paths.__setitem__(5, []),
+        lambda: paths.__delitem__(0),
+        lambda: paths.pop(0),
+        lambda: paths.update({5: []}),
+        lambda: paths.setdefault(5, []),
+        paths.clear,
+        paths.popitem,
+    ):
+        with pytest.raises(TypeError, match="change a copy"):
+            change()

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "cpu/bindings.hpp"
-#include "cpu/dict_values.hpp"
 #include "cpu/errors.hpp"
 
 namespace nearfar {
@@ -167,81 +166,48 @@ PyObject* number(T value) {
     return PyLong_FromLongLong(value);
 }
 
-// Where so many items would have to be deleted from a copy, the others are inserted instead.
-constexpr std::size_t kDeleteAtMost = 4;  // one in so many
-
 // Python gives its memory back to the system a megabyte at a time, once nothing in it is in use,
 // and a third of the time of a new dict is to get it again. So one number in so many stays alive
 // until the next dict of that graph: at least one a megabyte, at 32 bytes a number.
 constexpr std::size_t kKeepOneIn = 1 << 14;
 
-// A copy of the dict with the distances as values. `kept` holds some of the last copy's numbers.
 template <class T>
-nb::dict with_values(nb::dict like, const T* values, nb::list kept) {
-  nb::dict out = nb::steal<nb::dict>(PyDict_Copy(like.ptr()));
-  if (!out.is_valid()) throw nb::python_error();
+nb::dict in_order(nb::list names, const T* values, const Ids& order, nb::list kept) {
+  constexpr std::size_t ahead = 8;
+  PyObject** const first = PySequence_Fast_ITEMS(names.ptr());
+  const auto n = static_cast<std::size_t>(PyList_GET_SIZE(names.ptr()));
+  const std::size_t count = order.size();
+  for (std::size_t i = 0; i < count; ++i)
+    if (static_cast<uint64_t>(order.data()[i]) >= n) throw nb::index_error("order: no such vertex");
+  nb::dict out;
   nb::list keep;
-  const auto take = [&](std::size_t i) {
-    nb::object value = nb::steal(number(values[i]));
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + ahead < count) __builtin_prefetch(first[order.data()[i + ahead]], 1);
+    const int64_t v = order.data()[i];
+    nb::object value = nb::steal(number(values[v]));
     if (!value.is_valid()) throw nb::python_error();
     if (i % kKeepOneIn == kKeepOneIn - 1) keep.append(value);
-    return value;
-  };
-  if (auto slots = ValueSlots::of(out.ptr())) {
-    const std::size_t n = nb::len(like);
-    for (std::size_t i = 0; i < n; ++i) {
-      PyObject* old = std::exchange(slots->next(), take(i).release().ptr());
-      Py_DECREF(old);
-    }
-  } else {
-    PyObject *key, *old;
-    std::size_t i = 0;
-    for (Py_ssize_t at = 0; PyDict_Next(like.ptr(), &at, &key, &old); ++i)
-      if (PyDict_SetItem(out.ptr(), key, take(i).ptr()) != 0) throw nb::python_error();
+    if (PyDict_SetItem(out.ptr(), first[v], value.ptr()) != 0) throw nb::python_error();
   }
   if (PyList_SetSlice(kept.ptr(), 0, PyList_Size(kept.ptr()), keep.ptr()) != 0)
     throw nb::python_error();
   return out;
 }
 
-// {vertex: distance} of the reached vertices. `like` has every vertex as a key in the order of the
-// distances; its values are numbers, like those that take their place. `kept` is a list of
-// the same graph's own, for with_values.
-nb::typed<nb::dict, nb::any, nb::any> distance_dict(nb::dict like, const ConstArray& distances,
-                                                    nb::list kept) {
-  const auto fill = [&]<class T>(const T* values) -> nb::dict {
-    const std::size_t n = distances.size();
-    if (static_cast<std::size_t>(PyDict_Size(like.ptr())) != n)
-      throw nb::value_error("one distance a vertex, please");
-    std::size_t missing = 0;
-    for (std::size_t i = 0; i < n; ++i) missing += values[i] == unreached<T>();
-    const bool most = missing <= n / kDeleteAtMost;
-    nb::dict out = most ? with_values(like, values, kept) : nb::dict();
-    if (most && missing == 0) return out;
-    PyObject *key, *place;
-    std::size_t i = 0;
-    for (Py_ssize_t at = 0; PyDict_Next(like.ptr(), &at, &key, &place); ++i) {
-      const bool reached = values[i] != unreached<T>();
-      if (reached == most) continue;
-      int failed = 0;
-      if (most) {
-        failed = PyDict_DelItem(out.ptr(), key);
-      } else {
-        nb::object value = nb::steal(number(values[i]));
-        failed = value.is_valid() ? PyDict_SetItem(out.ptr(), key, value.ptr()) : -1;
-      }
-      if (failed != 0) throw nb::python_error();
-    }
-    return out;
-  };
+// {vertex: distance} of some vertices, in their order. `kept` is a list of the same graph's own,
+// for in_order. The names must hash and compare without running Python code that changes the list.
+nb::typed<nb::dict, nb::any, nb::any> distance_dict(nb::list names, const ConstArray& distances,
+                                                    const Ids& order, nb::list kept) {
+  if (static_cast<std::size_t>(PyList_GET_SIZE(names.ptr())) != distances.size())
+    throw nb::value_error("expected one distance per vertex");
   if (distances.dtype() == nb::dtype<int32_t>())
-    return fill(static_cast<const int32_t*>(distances.data()));
+    return in_order(names, static_cast<const int32_t*>(distances.data()), order, kept);
   if (distances.dtype() == nb::dtype<int64_t>())
-    return fill(static_cast<const int64_t*>(distances.data()));
+    return in_order(names, static_cast<const int64_t*>(distances.data()), order, kept);
   if (distances.dtype() == nb::dtype<float>())
-    return fill(static_cast<const float*>(distances.data()));
+    return in_order(names, static_cast<const float*>(distances.data()), order, kept);
   if (distances.dtype() == nb::dtype<double>())
-    return fill(static_cast<const double*>(distances.data()));
+    return in_order(names, static_cast<const double*>(distances.data()), order, kept);
   throw nb::type_error("distances: wrong dtype");
 }
 
@@ -251,10 +217,7 @@ NEARFAR_BIND(m) {
   using nb::arg;
   m.def("dicts_to_csr", &dicts_to_csr, arg("adjacency"), arg("places"), arg("weight").none(),
         arg("multigraph"));
-  m.def("distance_dict", &distance_dict, arg("like"), arg("distances"), arg("kept"));
-  m.def(
-      "dict_values_in_place", [](nb::dict dict) { return ValueSlots::of(dict.ptr()).has_value(); },
-      arg("dict"));
+  m.def("distance_dict", &distance_dict, arg("names"), arg("distances"), arg("order"), arg("kept"));
 }
 
 }  // namespace nearfar

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
 
@@ -27,8 +27,15 @@ __all__ = ["LazyPaths", "Search", "blocks", "search", "tight_lists", "to_dict"]
 BLOCK_ENTRIES = 1 << 22
 
 
-class LazyPaths(Mapping[Any, list[Any]]):
+class _NotSpelledOut:
+    """What C code finds that reads a dict without asking it: nothing that it can write."""
+
+
+class LazyPaths(Mapping[Any, list[Any]], dict[Any, list[Any]]):  # type: ignore[misc,metaclass]
     """Vertex -> path, nearest first; a path is spelled out when it is asked for.
+
+    It is a dict for :mod:`json` and for whoever asks, and cannot be changed; ``copy`` gives a plain
+    one. Its own storage has one entry, because :mod:`json` takes a dict without any for empty.
 
     Parameters
     ----------
@@ -50,6 +57,29 @@ class LazyPaths(Mapping[Any, list[Any]]):
         self._graph, self._distances, self._before = graph, distances, before
         self._towards = towards
         self._far = unreached_value(distances.dtype)
+        if len(self):
+            super(Mapping, self).__setitem__("paths", _NotSpelledOut())  # type: ignore[misc]
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError("these paths cannot be changed: change a copy of them, paths.copy()")
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    pop = popitem = clear = update = setdefault = _refuse
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        return dict, (self.copy(),)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __or__(self, other: Any) -> Any:
+        return self.copy() | dict(other)
+
+    def __ror__(self, other: Any) -> Any:
+        return dict(other) | self.copy()
+
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(list(self)[::-1])
 
     def __getitem__(self, target: Any) -> list[Any]:
         if not self._graph.has(target):
@@ -69,8 +99,7 @@ class LazyPaths(Mapping[Any, list[Any]]):
 
     def __iter__(self) -> Iterator[Any]:
         names = self._graph.names
-        order = np.argsort(self._distances, kind="stable")[: len(self)]
-        return (names[at] for at in order.tolist())
+        return (names[at] for at in nearest_first(self._distances).tolist())
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self._distances != self._far))
@@ -122,11 +151,17 @@ class Search:
 
 
 def to_dict(graph: BackendGraph, distances: NDArray[Any]) -> dict[Any, Any]:
-    """Vertex -> distance in Python numbers, reached vertices only, in the graph's order."""
+    """Vertex -> distance in Python numbers, reached vertices only, nearest first."""
     from nearfar import _cpu
 
     row = np.ascontiguousarray(distances)
-    return _cpu.distance_dict(graph.places, row, graph.kept)
+    return _cpu.distance_dict(graph.names, row, nearest_first(row), graph.kept)
+
+
+def nearest_first(distances: NDArray[Any]) -> NDArray[np.int64]:
+    """Places of the reached vertices by distance, those of one distance in the graph's order."""
+    reached = np.flatnonzero(distances != unreached_value(distances.dtype))
+    return reached[np.argsort(distances[reached], kind="stable")]
 
 
 def require_nonnegative(solved: Graph) -> None:
