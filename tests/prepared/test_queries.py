@@ -66,12 +66,13 @@ def check_all(graph: Graph, prepared: Prepared) -> None:
             np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
     same(prepared.distances_of_pairs(pairs, 1), want.ravel())
+    np.testing.assert_array_equal(nearfar.distances(prepared, pairs=pairs), want.ravel())
     same(prepared.label(threads=2).distances_of_pairs(pairs, 1), want.ravel())
     rows = nearfar.all_pairs(prepared, method="elimination_tree_rows@cpu", threads=2)
     np.testing.assert_array_equal(rows, want)
     targets = np.arange(n)[:: max(1, n // 3)]
     table = nearfar.distances(
-        prepared, None, targets, method="elimination_tree_rows@cpu", threads=1
+        prepared, None, targets=targets, method="elimination_tree_rows@cpu", threads=1
     )
     np.testing.assert_array_equal(table, want[:, targets])
     for source in {0, n // 2}:
@@ -158,7 +159,9 @@ def test_lanes_of_every_width(dtype: str, lanes: int) -> None:
     )
     np.testing.assert_array_equal(found, want)
     targets = sources[::5]
-    found = nearfar.distances(prepared, sources, targets, method="elimination_tree_rows", threads=3)
+    found = nearfar.distances(
+        prepared, sources, targets=targets, method="elimination_tree_rows", threads=3
+    )
     np.testing.assert_array_equal(found, want[:, targets])
     with pytest.raises(OptionError, match="lanes is 3"):
         nearfar.distances(prepared, sources, method="elimination_tree_rows", lanes=3)

@@ -34,7 +34,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Preparation", "Prepared", "TreeLabels", "load", "pair_indices", "prepare"]
+__all__ = [
+    "Preparation",
+    "Prepared",
+    "TreeLabels",
+    "foreseen",
+    "load",
+    "pair_indices",
+    "prepare",
+]
 
 _OTHER_DTYPE: Slot[Prepared] = Slot("prepared in another dtype")
 _HOPS: Slot[Prepared] = Slot("prepared without weights")
@@ -659,6 +667,30 @@ def prepare(
     preparation = Preparation(tree, arcs, figures, method, arcs_view(tree, arcs))
     clock.lap("arcs")
     return _weighed(graph, preparation, perfect, _threads(threads), clock.seconds)
+
+
+def foreseen(graph: Graph, order: Any = "auto", *, seed: int = 0, perfect: bool = True) -> Figures:
+    """What preparing a graph would cost, without doing it: the order and the symbolic analysis.
+
+    Parameters
+    ----------
+    graph : Graph
+    order, seed, perfect
+        As for :func:`prepare`.
+
+    Returns
+    -------
+    Figures
+        ``worth`` says whether :func:`prepare` would refuse.
+
+    Raises
+    ------
+    OptionError, MissingDependencyError
+        For an order that does not exist or cannot be used here.
+    """
+    structure = structure_of(graph)
+    found, _ = elimination_order(graph, structure, order, seed)
+    return analyse(graph, structure, found, perfect)[1]
 
 
 def load(path: str | os.PathLike[str], *, check: bool = True) -> Prepared:
