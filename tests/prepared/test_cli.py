@@ -35,7 +35,7 @@ def test_commands_read_a_prepared_graph(files: tuple[str, str]) -> None:
     for command in (
         ("path", "1", "140"),
         ("sssp", "1", "--method", "elimination_tree"),
-        ("distances", "--sources", "1,2", "--method", "elimination_tree_rows"),
+        ("distances", "--source", "1", "2", "--method", "elimination_tree_rows"),
     ):
         words = [command[0], files[1], *command[1:], "--json"]
         told = json.loads(succeed(*words))

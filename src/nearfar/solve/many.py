@@ -248,9 +248,7 @@ def pair_distances(
         For a graph made of device arrays a CuPy array whose entries never were on the host.
     """
     given = {name for name, value in arguments.items() if value not in (None, "auto")}
-    # Float sums over shortcuts would differ in the last digits from those of rows.
-    whole = graph.weight_dtype.kind == "i" and device != "cuda" and given <= {"threads", "stats"}
-    if isinstance(graph, Prepared) and whole:
+    if isinstance(graph, Prepared) and device != "cuda" and given <= {"threads", "stats"}:
         return _walked(graph, pairs, arguments.get("threads"), arguments.get("stats"))
     if not hasattr(pairs, "__iter__"):
         raise OptionError(f"pairs is {pairs!r}: give a list of (source, target)")
