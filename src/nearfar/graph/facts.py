@@ -104,6 +104,7 @@ def weight_spread(graph: Graph) -> float:
             return 1.0
         step = max(1, graph.n_edges // _SAMPLE)
         sample = np.abs(graph.weight_sample(step).astype(np.float64))
+        sample /= sample.max() or 1  # so that no sum overflows
         middle = float(np.median(sample))
         mean = float(sample.mean())
         return mean / middle if middle > 0 else (math.inf if mean > 0 else 1.0)
