@@ -234,6 +234,31 @@ def _answer(suffix: str, place: Path) -> Target:
     return Target(f"answer{suffix}", [whole.read_bytes()], parse, pack, unpack)
 
 
+def _prepared(place: Path) -> Target:
+    """A prepared graph; its header is damaged behind the right checksum, its arrays are not."""
+    whole = place / "prepared.nfp"
+    ends = np.arange(40)
+    graph = Graph.from_edges(
+        *(ends, (ends + 1) % 40, ends + 1), vertex_names=[f"v{end}" for end in ends]
+    )
+    nearfar.prepare(graph, order="levels", force=True).save(whole)
+
+    def pack(data: bytes) -> bytes:
+        if len(data) < 24:
+            return data
+        (length,) = struct.unpack_from("<Q", data, 16)
+        length = min(length, len(data) - 24)
+        crc = struct.pack("<I", zlib.crc32(data[24 : 24 + length]))
+        return data[:12] + crc + struct.pack("<Q", length) + data[24:]
+
+    def parse(rng: random.Random, data: bytes, folder: Path) -> None:
+        (folder / "case.nfp").write_bytes(data)
+        there = nearfar.load(folder / "case.nfp")
+        there.distance(there.name_of(0), there.name_of(there.n_vertices - 1))
+
+    return Target("prepared", [whole.read_bytes()], parse, pack)
+
+
 def targets(place: Path, *, only: str = "", solve: bool = True) -> list[Target]:
     """All kinds of input whose name begins with ``only``; seeds are written to ``place``."""
     found = [*_files(place, solve), *_compressed(place, solve)]
@@ -244,6 +269,7 @@ def targets(place: Path, *, only: str = "", solve: bool = True) -> list[Target]:
     if solve:
         found += [_resumed(suffix, place) for suffix in (".npy", ".parquet")]
         found.append(_saved_rows(place))
+        found.append(_prepared(place))
         found += [_answer(suffix, place) for suffix in SUFFIXES]
     return [target for target in found if target.name.startswith(only)]
 
