@@ -105,6 +105,7 @@ def weight_spread(graph: Graph) -> float:
         step = max(1, graph.n_edges // _SAMPLE)
         sample = np.abs(graph.weight_sample(step).astype(np.float64))
         sample.sort()
+        sample /= sample[-1] or 1  # so that no sum overflows
         # np.median and np.mean take longer than a solve of a small graph.
         middle = 0.5 * (float(sample[(len(sample) - 1) // 2]) + float(sample[len(sample) // 2]))
         mean = float(np.add.reduce(sample)) / len(sample)

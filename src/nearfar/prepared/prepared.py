@@ -807,7 +807,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Prepared:
     about, arrays = read_arrays(path, check)
     try:
         return _assembled(about, arrays)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
         raise GraphFormatError(f"the arrays do not belong together: {error}", path) from error
 
 
