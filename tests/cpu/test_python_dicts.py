@@ -102,7 +102,7 @@ def test_numbers_that_are_kept_are_few() -> None:
 
 
 def test_wrong_length_and_dtype_are_refused() -> None:
-    with pytest.raises(ValueError, match="one distance a vertex"):
+    with pytest.raises(ValueError, match="expected one distance per vertex, got 2 for 1"):
         _cpu.distance_dict({1: 1}, np.zeros(2, np.int32), [])
     with pytest.raises(TypeError, match="wrong dtype"):
         _cpu.distance_dict({1: 1}, np.zeros(1, np.uint8), [])

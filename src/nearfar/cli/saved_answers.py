@@ -47,7 +47,7 @@ class SavedAnswer:
         n = graph.n_vertices
         for name, column in columns.items():
             if not isinstance(column, list):
-                raise GraphFormatError(f"column {quoted(name)} is no list", path)
+                raise GraphFormatError(f"expected a list in column {quoted(name)}", path)
             if len(column) != n:
                 raise GraphFormatError(
                     f"{len(column):,} rows in column {quoted(name)}, but the graph has "
@@ -160,7 +160,7 @@ def load_answer(path: str, graph: Graph) -> SavedAnswer:
     saved = SavedAnswer(graph, path, columns)
     saved.source, saved.limit = facts.get("source"), facts.get("limit")
     if saved.limit is not None and not isinstance(saved.limit, (int, float)):
-        raise GraphFormatError(f"the limit is {quoted(saved.limit)}, which is no number", path)
+        raise GraphFormatError(f"expected a number as limit, got {quoted(saved.limit)}", path)
     return saved
 
 
@@ -171,7 +171,7 @@ def _facts(text: str | bytes, path: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise GraphFormatError(f"its facts are not JSON: {error}", path) from None
     if not isinstance(facts, dict):
-        raise GraphFormatError("its facts are no JSON object", path)
+        raise GraphFormatError("expected its facts as a JSON object", path)
     return facts
 
 
@@ -256,6 +256,6 @@ def _read_json(path: str) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise GraphFormatError(f"not JSON: {error}", path) from None
     if not isinstance(data, dict):
-        raise GraphFormatError("not a distance table: the top level is no object", path)
+        raise GraphFormatError("not a distance table: expected an object at the top level", path)
     columns = {k: data[k] for k in ("vertex", "distance", "predecessor") if k in data}
     return columns, data

@@ -32,7 +32,7 @@ class Weights {
       PyObject* whole = PyNumber_Index(value);
       if (whole == nullptr) {
         PyErr_Clear();
-        throw Unsupported("an edge weight is no number");
+        throw Unsupported("an edge weight is not a number");
       }
       int overflow = 0;
       const int64_t number = PyLong_AsLongLongAndOverflow(whole, &overflow);
@@ -96,7 +96,7 @@ class Reader {
           throw Unsupported("an edge leads to a vertex that is not in the graph");
         }
         const auto index = static_cast<Index>(PyLong_AsLongLong(place));
-        if (!PyDict_Check(data)) throw Unsupported("its edge data are no dicts");
+        if (!PyDict_Check(data)) throw Unsupported("its edge data are not dicts");
         if (!multigraph) {
           edge(index, data);
           continue;
@@ -104,7 +104,7 @@ class Reader {
         PyObject *key, *parallel;
         Py_ssize_t position = 0;
         while (PyDict_Next(data, &position, &key, &parallel)) {
-          if (!PyDict_Check(parallel)) throw Unsupported("its edge data are no dicts");
+          if (!PyDict_Check(parallel)) throw Unsupported("its edge data are not dicts");
           edge(index, parallel);
         }
       }
@@ -172,7 +172,7 @@ constexpr std::size_t kDeleteAtMost = 4;  // one in so many
 
 // Python gives its memory back to the system a megabyte at a time, once nothing in it is in use,
 // and a third of the time of a new dict is to get it again. So one number in so many stays alive
-// until the next dict of that graph: at least one a megabyte, at 32 bytes a number.
+// until the next dict of that graph: at least one per megabyte, at 32 bytes per number.
 constexpr std::size_t kKeepOneIn = 1 << 14;
 
 // A copy of the dict with the distances as values. `kept` holds some of the last copy's numbers.
@@ -211,8 +211,11 @@ nb::typed<nb::dict, nb::any, nb::any> distance_dict(nb::dict like, const ConstAr
                                                     nb::list kept) {
   const auto fill = [&]<class T>(const T* values) -> nb::dict {
     const std::size_t n = distances.size();
-    if (static_cast<std::size_t>(PyDict_Size(like.ptr())) != n)
-      throw nb::value_error("one distance a vertex, please");
+    const auto keys = static_cast<std::size_t>(PyDict_Size(like.ptr()));
+    if (keys != n)
+      throw nb::value_error(("expected one distance per vertex, got " + std::to_string(n) +
+                             " for " + std::to_string(keys) + " vertices")
+                                .c_str());
     std::size_t missing = 0;
     for (std::size_t i = 0; i < n; ++i) missing += values[i] == unreached<T>();
     const bool most = missing <= n / kDeleteAtMost;

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 __all__ = ["search_once"]
 
-#: With more edges than this, and fewer a vertex than DENSE, workers share the search.
+#: With more edges than this, and fewer per vertex than DENSE, workers share the search.
 SHARED = 1 << 18
 
-#: From so many edges a vertex on, searches from many sources share the reading of rows.
+#: From this many edges per vertex on, searches from many sources share the reading of rows.
 LONG_ROWS = 16
 
 
@@ -59,7 +59,7 @@ def _search(
 def _each(
     arrays: tuple[Any, Any, Any], sources: NDArray[np.int64], bound: float | None, threads: int
 ) -> NDArray[np.float64] | None:
-    """A row a source, each by a search of its own; None where the matrix is an unusual one."""
+    """A row per source, each by a search of its own; None where the matrix is an unusual one."""
     rows = empty_on_huge_pages((len(sources), len(arrays[0]) - 1), np.float64)
 
     def search(place: int) -> bool:

@@ -63,7 +63,7 @@ def solve_rows(
     predecessors: bool = False,
     anywhere: bool = False,
 ) -> Rows:
-    """One row a source.
+    """One row per source.
 
     Parameters
     ----------

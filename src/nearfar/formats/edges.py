@@ -1,8 +1,8 @@
 """Edge lists as SNAP, LDBC, KONECT-like collections and people's scripts write them.
 
-One edge a line: two ends and maybe a weight, between blanks, commas or semicolons; lines that start
-with ``#`` or ``%`` are comments; a header line is recognised. The first data line fixes how many
-fields a line has and whether ends are integers or names.
+One edge per line: two ends and maybe a weight, between blanks, commas or semicolons; lines that
+start with ``#`` or ``%`` are comments; a header line is recognised. The first data line fixes how
+many fields a line has and whether ends are integers or names.
 
 Integer ids are kept as they are while that wastes at most half of the vertices (``n`` is then the
 largest id plus one, or SNAP's ``# Nodes:`` if larger). Wider gaps, negative ids and names are
@@ -39,7 +39,7 @@ _NONE, _THIRD_IF_ANY = -1, -2  # columns of weights, as the parser has them
 
 
 def looks_like_edges(head: bytes) -> bool:
-    """Whether the first line that is no comment starts with two integers."""
+    """Whether the first line that is not a comment starts with two integers."""
     for line in head.split(b"\n"):
         if line.strip() and line.lstrip()[:1] not in (b"#", b"%"):
             return _LINE.match(line) is not None

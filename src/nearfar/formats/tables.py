@@ -1,6 +1,6 @@
 """Tables of edges: CSV and TSV with a header, Parquet, Arrow and Feather, through pyarrow.
 
-One row an edge. The columns are found by name (source/from/src/..., target/to/dst/...,
+One row per edge. The columns are found by name (source/from/src/..., target/to/dst/...,
 weight/length/distance/...), or named by ``columns=``. Ends may be integers or text; as in edge
 lists, integers are kept while that wastes at most half of the vertices and numbered otherwise. A
 CSV of bare numbers without a header is read as an edge list, without pyarrow.
