@@ -4,7 +4,7 @@ Every answer is proven too.
 
 The variants come from the registry, so a new one is tested without touching this file, and a
 variant that could run on no graph here fails. Variants that need a GPU run in
-tests/gpu/test_conformance.py from the same functions.
+tests/gpu/test_conformance_gpu.py from the same functions.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def solver_options(args: argparse.Namespace) -> dict[str, Any]:
     for name in options:
         if name in _OWN_FLAGS:
             raise OptionError(
-                f"--option {name}=...: {name} is no option of a method; it has a flag"
+                f"--option {name}=...: {name} is not an option of a method; it has a flag"
             )
     return {
         **options,
