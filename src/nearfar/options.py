@@ -106,7 +106,7 @@ class LaunchOptions:
             raise OptionError(f"carveout is {self.carveout}: give a percentage, 0 to 100, or -1")
 
 
-def check_limit(limit: Any, dtype: np.dtype[Any]) -> Any:
+def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
     """The inclusive limit as a Python int (integer distances) or float; None for none.
 
     The source has distance 0 and is in every answer, so no limit is below 0, with negative weights

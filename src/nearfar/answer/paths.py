@@ -79,7 +79,7 @@ class Paths:
     engine: str = ""
     reason: str = ""
     stats: dict[str, Any] = field(default_factory=dict)
-    limit: Any = None
+    limit: int | float | None = None
     _predecessors: Any = None
 
     @property

@@ -110,7 +110,7 @@ def certify(
 
 
 def _without_limit(
-    graph: Graph, start: int, values: NDArray[Any], trees: NDArray[Any] | None, limit: Any
+    graph: Graph, start: int, values: NDArray[Any], trees: NDArray[Any] | None, limit: float
 ) -> NDArray[Any]:
     """Distances along the whole tree, after checking that the limit makes ``values`` of them. O(m).
 
