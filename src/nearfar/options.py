@@ -159,6 +159,8 @@ def build_options(cls: type[Any], given: Mapping[str, Any], variant: str) -> Any
         For a name that the variant does not know; the message lists those that it does. For a
         value of another kind than the option's, or one that is out of its range.
     """
+    if not given:
+        return cls()
     fields = {field.name: str(field.type) for field in dataclasses.fields(cls)}
     known = list(fields)
     for name in given:

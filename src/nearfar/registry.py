@@ -34,6 +34,7 @@ __all__ = [
     "variants",
 ]
 
+_EVERY_DTYPE = frozenset({"int32", "int64", "float32", "float64"})
 Problem = Literal["sssp", "batch", "all_pairs"]
 WeightSupport = Literal["nonnegative", "any", "unweighted"]
 
@@ -206,7 +207,7 @@ class Variant:
     unsafe: bool = False
     requires: Callable[[Graph, Request], Literal[True] | str] | None = None
     predecessors: bool = False
-    dtypes: frozenset[str] = frozenset({"int32", "int64", "float32", "float64"})
+    dtypes: frozenset[str] = _EVERY_DTYPE
     complexity: str = ""
     cost: Cost | None = None
     scratch: Callable[[Graph, Request], int] | None = None
@@ -232,7 +233,7 @@ class Variant:
             return f"{self.id} solves {', '.join(sorted(self.problems))}, not {request.problem}"
         if self.weights == "unweighted" and graph.is_weighted:
             return f"{self.id} needs a graph without weights"
-        if graph.weight_dtype.name not in self.dtypes:
+        if self.dtypes != _EVERY_DTYPE and graph.weight_dtype.name not in self.dtypes:
             return f"{self.id} does not take {graph.weight_dtype} weights"
         if self.weights == "nonnegative" and graph.n_negative:
             return f"negative weight on edge {graph.first_negative}"
@@ -267,7 +268,7 @@ def variant(
     unsafe: bool = False,
     requires: Callable[[Graph, Request], Literal[True] | str] | None = None,
     predecessors: bool = False,
-    dtypes: set[str] | frozenset[str] = frozenset({"int32", "int64", "float32", "float64"}),
+    dtypes: set[str] | frozenset[str] = _EVERY_DTYPE,
     complexity: str = "",
     cost: Cost | None = None,
     scratch: Callable[[Graph, Request], int] | None = None,

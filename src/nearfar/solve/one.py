@@ -163,7 +163,7 @@ def solve_one(
     )
     if predecessors:
         _add_predecessors(paths)
-    if not graph.on_device:
+    if not graph.on_device and on_device(paths.distances):
         paths.bring_to_host()
     if stats is not None:
         stats.update(paths.stats, engine=paths.engine, reason=paths.reason)
