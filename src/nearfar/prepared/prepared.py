@@ -19,6 +19,7 @@ from nearfar.errors import (
     OutOfMemoryError,
     SolverError,
     UnreachableError,
+    quoted,
 )
 from nearfar.graph.build import default_threads
 from nearfar.graph.dtypes import unreached_value
@@ -399,7 +400,7 @@ class Prepared(Graph):
         if found is None and (wide := self._wider()) is not None:
             found = _cpu.prepared_path(wide.metric_view, wide._origins, begin, end)
         if found is None:
-            raise UnreachableError(f"vertex {target!r} is not reached from {source!r}")
+            raise UnreachableError(f"vertex {quoted(target)} is not reached from {quoted(source)}")
         return np.asarray(found)
 
     def distances_of_pairs(
@@ -829,7 +830,9 @@ def _threads(threads: int | None) -> int:
     if threads is None:
         return default_threads()
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise OptionError(f"threads is {threads!r}: give a whole number of at least 1, or None")
+        raise OptionError(
+            f"threads is {quoted(threads)}: give a whole number of at least 1, or None"
+        )
     return min(int(threads), max(64, 4 * default_threads()))
 
 
@@ -909,7 +912,7 @@ def pair_indices(graph: Graph, pairs: Iterable[Any]) -> tuple[NDArray[np.int64],
         return (np.ascontiguousarray(pairs[:, 0], dtype=np.int64),
                 np.ascontiguousarray(pairs[:, 1], dtype=np.int64))  # fmt: skip
     if not hasattr(pairs, "__iter__"):
-        raise OptionError(f"pairs is {pairs!r}: give a list of (source, target)")
+        raise OptionError(f"pairs is {quoted(pairs)}: give a list of (source, target)")
     listed = list(pairs)
     if any(not hasattr(pair, "__len__") or len(pair) != 2 for pair in listed):
         raise OptionError("pairs holds something that is not a (source, target) pair")
