@@ -121,6 +121,8 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
         return None
     if not isinstance(limit, (int, float, np.number)) or isinstance(limit, bool):
         raise OptionError(f"limit is {quoted(limit)}: give a number")
+    if isinstance(limit, int) and limit.bit_length() > 1000:  # more than a float holds
+        limit = math.inf if limit > 0 else -math.inf
     if math.isnan(limit):
         raise OptionError("limit is NaN: give a number, or None for no limit")
     if limit < 0:

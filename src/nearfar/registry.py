@@ -12,7 +12,7 @@ import pkgutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from nearfar.errors import OptionError, VariantUnavailable, did_you_mean
+from nearfar.errors import OptionError, VariantUnavailable, did_you_mean, quoted
 from nearfar.options import NoOptions
 
 if TYPE_CHECKING:
@@ -377,14 +377,16 @@ def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> li
     _discover()
     idea, _, at = method.partition("@")
     if at and device not in ("auto", at):
-        raise OptionError(f"method {method!r} names {at}, but device is {device!r}")
+        raise OptionError(f"method {quoted(method)} names {at}, but device is {quoted(device)}")
     wanted = at or (None if device == "auto" else device)
     found = [
         v for v in _registry.values() if v.idea == idea and (wanted is None or v.device == wanted)
     ]
     if not found:
         hint = did_you_mean(method, [*_registry, *ideas()], 3, 0.5)
-        raise OptionError(f"no method {method!r}{hint or ':'} `nearfar methods` lists them all")
+        raise OptionError(
+            f"no method {quoted(method)}{hint or ':'} `nearfar methods` lists them all"
+        )
     if not allow_unsafe and all(v.unsafe for v in found):
         raise VariantUnavailable(
             f"{found[0].id} is wrong by design ({found[0].summary}): "

@@ -19,6 +19,7 @@ from nearfar.errors import (
     OutOfMemoryError,
     SolverError,
     UnreachableError,
+    quoted,
 )
 from nearfar.graph.build import default_threads
 from nearfar.graph.dtypes import unreached_value
@@ -381,7 +382,7 @@ class Prepared(Graph):
         if found is None and (wide := self._wider()) is not None:
             found = _cpu.prepared_path(wide.metric_view, wide._origins, begin, end)
         if found is None:
-            raise UnreachableError(f"vertex {target!r} is not reached from {source!r}")
+            raise UnreachableError(f"vertex {quoted(target)} is not reached from {quoted(source)}")
         return np.asarray(found)
 
     def distances_of_pairs(
@@ -811,7 +812,9 @@ def _threads(threads: int | None) -> int:
     if threads is None:
         return default_threads()
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise OptionError(f"threads is {threads!r}: give a whole number of at least 1, or None")
+        raise OptionError(
+            f"threads is {quoted(threads)}: give a whole number of at least 1, or None"
+        )
     return min(int(threads), max(64, 4 * default_threads()))
 
 
@@ -887,7 +890,7 @@ def pair_indices(graph: Graph, pairs: Iterable[Any]) -> tuple[NDArray[np.int64],
             raise OptionError(f"pairs has shape {pairs.shape}: give (source, target) per row")
         return graph.indices_of(pairs[:, 0], "source"), graph.indices_of(pairs[:, 1], "target")
     if not hasattr(pairs, "__iter__"):
-        raise OptionError(f"pairs is {pairs!r}: give a list of (source, target)")
+        raise OptionError(f"pairs is {quoted(pairs)}: give a list of (source, target)")
     listed = list(pairs)
     if any(not hasattr(pair, "__len__") or len(pair) != 2 for pair in listed):
         raise OptionError("pairs holds something that is not a (source, target) pair")
