@@ -783,14 +783,11 @@ def pair_indices(graph: Graph, pairs: Iterable[Any]) -> tuple[NDArray[np.int64],
     VertexError
         If one of them is not a vertex.
     """
-    if isinstance(pairs, np.ndarray) and pairs.dtype.kind in "iu" and graph.vertex_names is None:
+    numbers = graph.vertex_numbers is not None
+    if isinstance(pairs, np.ndarray) and pairs.dtype.kind in "iu" and numbers:
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise OptionError(f"pairs has shape {pairs.shape}: give (source, target) per row")
-        wrong = (pairs < 0) | (pairs >= graph.n_vertices)
-        if wrong.any():
-            graph.index_of(int(pairs[wrong][0]), "vertex")
-        return (np.ascontiguousarray(pairs[:, 0], dtype=np.int64),
-                np.ascontiguousarray(pairs[:, 1], dtype=np.int64))  # fmt: skip
+        return graph.indices_of(pairs[:, 0]), graph.indices_of(pairs[:, 1])
     if not hasattr(pairs, "__iter__"):
         raise OptionError(f"pairs is {pairs!r}: give a list of (source, target)")
     listed = list(pairs)
@@ -803,7 +800,7 @@ def pair_indices(graph: Graph, pairs: Iterable[Any]) -> tuple[NDArray[np.int64],
 
 def _about(prepared: Prepared) -> dict[str, Any]:
     """What a file keeps besides arrays."""
-    plain = (str, int, float, bool)
+    plain, names = (str, int, float, bool), prepared.vertex_names
     return {
         "directed": prepared.directed,
         "perfect": prepared.perfect,
@@ -811,7 +808,14 @@ def _about(prepared: Prepared) -> dict[str, Any]:
         "method": prepared.preparation.method,
         "figures": asdict(prepared.preparation.figures),
         "attributes": {k: v for k, v in prepared.attributes.items() if isinstance(v, plain)},
+        "first_name": names.start if isinstance(names, range) else None,
     }
+
+
+def _table_of_names(prepared: Prepared) -> NDArray[Any] | None:
+    """Names that are not consecutive numbers."""
+    names = prepared.vertex_names
+    return None if isinstance(names, range) else names
 
 
 def _arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
@@ -820,7 +824,7 @@ def _arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
         "indptr": prepared.indptr,
         "indices": prepared.indices,
         "weights": prepared.weights,
-        "vertex_names": prepared.vertex_names,
+        "vertex_names": _table_of_names(prepared),
         "coordinates": prepared.coordinates,
     }
     preparation, metric = prepared.preparation, prepared.metric
@@ -834,12 +838,14 @@ def _arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
 
 
 def _assembled(found: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Prepared:
+    first = found.get("first_name")
+    names = None if first is None else range(first, first + len(arrays["indptr"]) - 1)
     graph = Graph(
         arrays["indptr"],
         arrays["indices"],
         arrays.get("weights"),
         directed=found["directed"],
-        vertex_names=arrays.get("vertex_names"),
+        vertex_names=arrays.get("vertex_names", names),
         coordinates=arrays.get("coordinates"),
         attributes=found["attributes"],
     )
