@@ -1,4 +1,4 @@
-"""The house keeps its order: who may import whom, what an import costs, what stands at the top."""
+"""The layout of the package: who may import whom, what an import costs, what stands at the top."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ CASES = {
     ),
     "crauser": Case("crauser_fused@cuda", fused, "ITERATIONS_BEYOND", 5 - N, {}),
     "bellman_ford": Case("bellman_ford_persistent@cuda", queue_cuda, "ROUNDS_BEYOND", 5 - N, {}),
-    "bellman_ford, a launch a round": Case(
+    "bellman_ford, a launch per round": Case(
         "bellman_ford_queue@cuda", queue_cuda, "ROUNDS_BEYOND", 5 - N, {}
     ),
     "breadth_first": Case(

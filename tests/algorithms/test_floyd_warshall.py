@@ -83,7 +83,7 @@ def test_columns_limit_and_options():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("negative", [False, True])
 def test_predecessors_are_those_of_single_searches(dtype, negative):
-    """The pass over tight edges serves every method: the same trees as a search a source gives."""
+    """The pass over tight edges serves every method: the same trees as one search per source."""
     rng = np.random.default_rng(9)
     for n, m in [(1, 1), (40, 100), (70, 1500)]:
         graph = random_graph(rng, n, m, dtype, negative)

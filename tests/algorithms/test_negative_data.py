@@ -102,7 +102,7 @@ def test_schedules_with_time_lags(name, count):
 
 @pytest.mark.data
 def test_all_pairs_of_schedules():
-    """Lags between any two jobs: Johnson and Floyd-Warshall agree with a search a job."""
+    """Lags between any two jobs: Johnson and Floyd-Warshall agree with a search per job."""
     jobs, arcs = next(projects("ubo100", 1))
     tails, heads, lag = arcs.T
     graph = Graph.from_edges(tails, heads, (-lag).astype(np.int64), n_vertices=jobs)

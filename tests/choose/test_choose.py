@@ -233,6 +233,8 @@ def test_statistics_of_graphs_with_nothing_in_them() -> None:
         assert weight_spread(graph) == 1
         assert degree_spread(graph) == 0
         assert choose.explain(graph, device="cpu").ranking
+    huge = Graph.from_edges([0, 1], [1, 0], [1e308, 1e308])  # their sum is infinite
+    assert weight_spread(huge) == 1
     zeros = Graph.from_edges([0, 1, 2], [1, 2, 0], [0, 0, 0])
     assert weight_spread(zeros) == 1
     assert degree_spread(generate("star", vertices=100)) > 40

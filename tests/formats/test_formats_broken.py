@@ -371,7 +371,7 @@ def test_scenario_faults(tmp_path: Path) -> None:
 
 
 def samples(tmp_path: Path) -> dict[str, Path]:
-    """One valid file a format."""
+    """One valid file per format."""
     rng = np.random.default_rng(4)
     ends = rng.integers(0, 30, (2, 120))
     directed = Graph.from_edges(*ends, rng.integers(1, 50, 120).astype(np.int32), n_vertices=30)

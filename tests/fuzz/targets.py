@@ -23,6 +23,8 @@ import numpy as np
 
 import nearfar
 from nearfar import Graph
+from nearfar.cli.answers import SUFFIXES, save_answer
+from nearfar.cli.saved_answers import load_answer
 from nearfar.errors import NearfarError
 from nearfar.formats import formats, native, read, write
 from nearfar.formats.movingai import read_scenarios
@@ -214,6 +216,49 @@ def _saved_rows(place: Path) -> Target:
     return Target("rows.parquet", [whole.read_bytes()], parse)
 
 
+def _answer(suffix: str, place: Path) -> Target:
+    """A saved distance table, as `nearfar verify` reads it."""
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 0], [4.0, 5.0, 6.5], vertex_names=["a", "b", "7"])
+    whole = place / f"answer{suffix}"
+    save_answer(str(whole), nearfar.sssp(graph, "a"), predecessors=True)
+    pack, unpack = {
+        ".csv.gz": (gzip.compress, gzip.decompress),
+        ".npz": (_zip, _unzip),
+    }.get(suffix, (bytes, bytes))
+
+    def parse(rng: random.Random, data: bytes, folder: Path) -> None:
+        (folder / whole.name).write_bytes(data)
+        saved = load_answer(str(folder / whole.name), graph)
+        assert saved.distances.shape == (3,)
+
+    return Target(f"answer{suffix}", [whole.read_bytes()], parse, pack, unpack)
+
+
+def _prepared(place: Path) -> Target:
+    """A prepared graph; its header is damaged behind the right checksum, its arrays are not."""
+    whole = place / "prepared.nfp"
+    ends = np.arange(40)
+    graph = Graph.from_edges(
+        *(ends, (ends + 1) % 40, ends + 1), vertex_names=[f"v{end}" for end in ends]
+    )
+    nearfar.prepare(graph, order="levels", force=True).save(whole)
+
+    def pack(data: bytes) -> bytes:
+        if len(data) < 24:
+            return data
+        (length,) = struct.unpack_from("<Q", data, 16)
+        length = min(length, len(data) - 24)
+        crc = struct.pack("<I", zlib.crc32(data[24 : 24 + length]))
+        return data[:12] + crc + struct.pack("<Q", length) + data[24:]
+
+    def parse(rng: random.Random, data: bytes, folder: Path) -> None:
+        (folder / "case.nfp").write_bytes(data)
+        there = nearfar.load(folder / "case.nfp")
+        there.distance(there.name_of(0), there.name_of(there.n_vertices - 1))
+
+    return Target("prepared", [whole.read_bytes()], parse, pack)
+
+
 def targets(place: Path, *, only: str = "", solve: bool = True) -> list[Target]:
     """All kinds of input whose name begins with ``only``; seeds are written to ``place``."""
     found = [*_files(place, solve), *_compressed(place, solve)]
@@ -224,6 +269,8 @@ def targets(place: Path, *, only: str = "", solve: bool = True) -> list[Target]:
     if solve:
         found += [_resumed(suffix, place) for suffix in (".npy", ".parquet")]
         found.append(_saved_rows(place))
+        found.append(_prepared(place))
+        found += [_answer(suffix, place) for suffix in SUFFIXES]
     return [target for target in found if target.name.startswith(only)]
 
 

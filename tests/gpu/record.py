@@ -109,7 +109,7 @@ def main() -> int:
     """Record a run; exit code 1 when something failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-o", "--output", type=Path, default=VALIDATION)
-    parser.add_argument("-k", dest="only", help="as in pytest; the file then is no full record")
+    parser.add_argument("-k", dest="only", help="as in pytest; the file then is not a full record")
     parser.add_argument("-n", dest="workers", type=int, default=min(8, os.cpu_count() or 1))
     parser.add_argument("--limit", type=int, default=420, help="seconds for all tests")
     parser.add_argument("--no-sanitizer", action="store_true")

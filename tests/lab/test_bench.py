@@ -1,4 +1,4 @@
-"""The measuring house: graphs, sources, fairness of the rounds, answers, reports, the command."""
+"""The benchmarks: graphs, sources, fairness of the rounds, answers, reports, the command."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_every_paper_without_any_result(name: str) -> None:
 
 
 def ortega(kind: dict[str, Any], seconds: dict[str, list[float]], **more: Any) -> Done:
-    """A result with one sample a source."""
+    """A result with one sample per source."""
     cases = {
         label: {
             "samples": [[0, source, value] for source, value in enumerate(values)],

@@ -1,4 +1,4 @@
-"""Inputs of experiments: made ahead in other processes, limited solves a method, drawn sources."""
+"""Inputs of experiments: made ahead in other processes, limits per method, drawn sources."""
 
 from __future__ import annotations
 

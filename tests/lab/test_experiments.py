@@ -279,7 +279,7 @@ def test_memory_of_a_solve_is_measured() -> None:
     graph = generate("martin", vertices=1 << 18, seed=1)
     grown = solve_bytes(case("heap", "dijkstra_relaxed_heap@cpu"), graph, 0)
     assert grown is not None
-    # At least the distances, and not as much as fifty words a vertex.
+    # At least the distances, and not as much as fifty words per vertex.
     assert graph.n_vertices * 4 <= grown <= graph.n_vertices * 400
 
 

@@ -83,7 +83,7 @@ def pytest_sessionfinish(session):
 
 @dataclass
 class Outcome:
-    """What happened: tests passed and failed, calls answered a function."""
+    """What happened: tests passed and failed, calls answered per function."""
 
     passed: int
     failed: list[str]

@@ -151,3 +151,29 @@ def test_names_that_are_objects_are_refused(tmp_path: Path) -> None:
     with pytest.raises(GraphError, match="vertex_names has dtype object"):
         ready(graph).save(tmp_path / "a.nfp")
     assert not (tmp_path / "a.nfp").exists()
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"[" * 100_000,
+        b"\xff",
+        b"[]",
+        b'{"arrays": {}}',
+        b'{"arrays": [1]}',
+        b'{"arrays": [{"name": "a", "dtype": "<i4", "shape": [2], "offset": Infinity, "crc": 0}]}',
+        b'{"arrays": [{"name": "a", "dtype": "<i4", "shape": [-2], "offset": 0, "crc": 0}]}',
+        b'{"arrays": [{"name": "a", "dtype": "|O", "shape": [2], "offset": 0, "crc": 0}]}',
+        b'{"arrays": [{"name": "a", "dtype": "<i4", "shape": 4, "offset": 0, "crc": 0}]}',
+        b'{"arrays": [{"name": "a", "dtype": "<i4", "shape": [4294967296, 4294967296, 2], '
+        b'"offset": 0, "crc": 0}]}',
+        b'{"arrays": []}',
+    ],
+)
+def test_a_crafted_header(header: bytes, tmp_path: Path) -> None:
+    """Behind the right checksum these were RecursionError, UnicodeDecodeError and more."""
+    path = tmp_path / "crafted.nfp"
+    prefix = struct.pack("<8sIIQ", b"nearfar\0", 1, zlib.crc32(header), len(header))
+    path.write_bytes(prefix + header)
+    with pytest.raises(GraphFormatError, match=r"header|cut off|do not belong together"):
+        nearfar.load(path)

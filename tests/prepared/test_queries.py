@@ -44,8 +44,7 @@ def check_path(graph: Graph, edges: np.ndarray, source: int, target: int, length
         mine = (tails == tails[e]) & (graph.indices == at)
         assert e == np.flatnonzero(mine)[np.argmin(graph.effective_weights[mine])]
     assert at == target
-    if graph.weight_dtype.kind == "i":
-        assert total == length
+    assert total == length
 
 
 def check_all(graph: Graph, prepared: Prepared) -> None:
@@ -66,12 +65,16 @@ def check_all(graph: Graph, prepared: Prepared) -> None:
             np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
     same(prepared.distances_of_pairs(pairs, 1), want.ravel())
-    same(prepared.label(threads=2).distances_of_pairs(pairs, 1), want.ravel())
+    same(prepared.distances_of_pairs(pairs, 1, exact=False), want.ravel())
+    np.testing.assert_array_equal(nearfar.distances(prepared, pairs=pairs), want.ravel())
+    labels = prepared.label(threads=2)
+    same(labels.distances_of_pairs(pairs, 1, exact=False), want.ravel())
+    np.testing.assert_array_equal(labels.distances_of_pairs(pairs, 2), want.ravel())
     rows = nearfar.all_pairs(prepared, method="elimination_tree_rows@cpu", threads=2)
     np.testing.assert_array_equal(rows, want)
     targets = np.arange(n)[:: max(1, n // 3)]
     table = nearfar.distances(
-        prepared, None, targets, method="elimination_tree_rows@cpu", threads=1
+        prepared, None, targets=targets, method="elimination_tree_rows@cpu", threads=1
     )
     np.testing.assert_array_equal(table, want[:, targets])
     for source in {0, n // 2}:
@@ -127,9 +130,8 @@ def test_negative_weights(graph: Graph) -> None:
     rows = nearfar.all_pairs(prepared, method="elimination_tree_rows@cpu", threads=1)
     np.testing.assert_array_equal(rows, want)
     pairs = every_pair(graph.n_vertices)
-    if graph.weight_dtype.kind == "i":
-        np.testing.assert_array_equal(prepared.distances_of_pairs(pairs), want.ravel())
-        np.testing.assert_array_equal(prepared.label().distances_of_pairs(pairs), want.ravel())
+    np.testing.assert_array_equal(prepared.distances_of_pairs(pairs), want.ravel())
+    np.testing.assert_array_equal(prepared.label().distances_of_pairs(pairs), want.ravel())
 
 
 def mesh(side: int, dtype: str = "int32", directed: bool = True, seed: int = 0) -> Graph:
@@ -158,7 +160,9 @@ def test_lanes_of_every_width(dtype: str, lanes: int) -> None:
     )
     np.testing.assert_array_equal(found, want)
     targets = sources[::5]
-    found = nearfar.distances(prepared, sources, targets, method="elimination_tree_rows", threads=3)
+    found = nearfar.distances(
+        prepared, sources, targets=targets, method="elimination_tree_rows", threads=3
+    )
     np.testing.assert_array_equal(found, want[:, targets])
     with pytest.raises(OptionError, match="lanes is 3"):
         nearfar.distances(prepared, sources, method="elimination_tree_rows", lanes=3)

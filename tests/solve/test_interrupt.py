@@ -78,7 +78,7 @@ def longest_silence(run: Callable[[], Any]) -> float:
 
 
 def watched(run: Callable[[], Any]) -> bool:
-    """Whether a run is never silent for long; what it prepares once a graph does not count."""
+    """Whether a run is never silent for long; what it prepares once per graph does not count."""
     return any(longest_silence(run) < LATEST for _ in range(3))
 
 

@@ -287,7 +287,7 @@ def test_a_stuck_row_is_an_error(method, monkeypatch):
 
 
 def single_trees(graph):
-    """Distances and predecessors of a search a source on the host."""
+    """Distances and predecessors of a search per source on the host."""
     method = "bellman_ford_queue@cpu"
     found = [nearfar.sssp(graph, s, method=method) for s in range(graph.n_vertices)]
     return np.array([p.distances for p in found]), np.array([p.predecessors for p in found])

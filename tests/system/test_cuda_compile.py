@@ -35,10 +35,10 @@ POLICIES = {
     "buckets": {"FAR": 1, "HYBRID": 0, "BUCKETS": 1, "OWNERS": 0, "GATHER": 1},
     "hybrid-owners": {"FAR": 1, "HYBRID": 1, "BUCKETS": 0, "OWNERS": 1, "GATHER": 1},
 }
-# Bytes of spills allowed an entry point: a few for convergence barriers in deep loops.
+# Bytes of spills allowed per entry point: a few for convergence barriers in deep loops.
 SPILLS = 96
-# Whole solves in blocks of 1024 threads, which leaves 64 registers a thread; what spills is outside
-# their innermost loops.
+# Whole solves in blocks of 1024 threads, which leaves 64 registers per thread; what spills is
+# outside their innermost loops.
 SPILLS_OF = {
     "near_far_one_launch": 640,
     "near_far_ranges": 640,
@@ -46,7 +46,7 @@ SPILLS_OF = {
     "breadth_first": 640,
 }
 REGISTERS = 128
-# A square of distances beside a square of sums; launched by one block a multiprocessor.
+# A square of distances beside a square of sums; launched by one block per multiprocessor.
 REGISTERS_OF = {"tight_stops": 255}
 Case = tuple[str, Mapping[str, "str | int"]]
 

@@ -1,10 +1,10 @@
-"""The command line: one file a command, found by :mod:`nearfar.cli.main`.
+"""The command line: one file per command, found by :mod:`nearfar.cli.main`.
 
 A command is a module of this package with
 
 - ``NAME``: the word typed after ``nearfar``;
 - ``HELP``: one line for the list of commands;
-- ``EXAMPLES``: command lines, one a line, shown at the end of its ``--help``;
+- ``EXAMPLES``: command lines, one per line, shown at the end of its ``--help``;
 - ``configure(parser)``: adds arguments to an ``argparse.ArgumentParser`` that already has
   ``--json``,
   ``--quiet`` and ``--debug``;

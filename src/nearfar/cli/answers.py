@@ -1,10 +1,10 @@
 """Distance tables in files: CSV, Parquet, NPZ, JSON; written whole or not at all.
 
-Columns are ``vertex``, ``distance`` and, where asked for, ``predecessor``, one row a vertex in the
-graph's order. An unreached vertex has no distance: an empty field, null, or in NPZ the value that
-:class:`nearfar.Paths` documents. Floats are written so that they read back exactly. Parquet, NPZ
-and JSON also carry the source and the limit; in CSV the source is the vertex at distance 0 without
-predecessor.
+Columns are ``vertex``, ``distance`` and, where asked for, ``predecessor``, one row per vertex in
+the graph's order. An unreached vertex has no distance: an empty field, null, or in NPZ the value
+that :class:`nearfar.Paths` documents. Floats are written so that they read back exactly. Parquet,
+NPZ and JSON also carry the source and the limit; in CSV the source is the vertex at distance 0
+without predecessor.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _named(graph: Graph, indices: NDArray[Any]) -> NDArray[Any]:
 
 
 def _texts(values: NDArray[Any]) -> list[str]:
-    """Shortest text that reads back exactly, one an entry; quoted where CSV needs it."""
+    """Shortest text that reads back exactly, one per entry; quoted where CSV needs it."""
     if values.dtype == np.float32:
         # The shortest text of the float32 itself, not of the double it widens to.
         return values.astype("U").tolist()  # type: ignore[no-any-return]

@@ -43,7 +43,7 @@ def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         "graph",
         metavar="GRAPH",
         nargs="?" if optional else None,
-        help="graph file, plain or .gz, .xz, .zst",
+        help="graph file, plain or .gz, .xz, .zst; or .nfp, as `nearfar prepare` writes it",
     )
     parser.add_argument(
         "--format",
@@ -169,7 +169,7 @@ def solver_options(args: argparse.Namespace) -> dict[str, Any]:
     for name in options:
         if name in _OWN_FLAGS:
             raise OptionError(
-                f"--option {name}=...: {name} is no option of a method; it has a flag"
+                f"--option {name}=...: {name} is not an option of a method; it has a flag"
             )
     return {
         **options,
@@ -181,11 +181,20 @@ def solver_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def read_graph(args: argparse.Namespace) -> tuple[Graph, float]:
-    """Read the graph named by :func:`add_graph`; returns it and the seconds it took."""
+    """Read the graph named by :func:`add_graph`; returns it and the seconds it took.
+
+    A file of ``nearfar prepare`` comes back as the prepared graph.
+    """
     from nearfar.formats import read
+    from nearfar.prepared.prepared import load
 
     began = time.perf_counter()
     options = reader_options(args)
+    if args.graph.endswith(".nfp") and args.format is None:
+        if options:
+            raise OptionError("--read-option is for formats of graphs: a prepared graph has none")
+        with Progress(f"reading {args.graph}", enabled=not args.quiet):
+            return load(args.graph), time.perf_counter() - began
     with Progress(f"reading {args.graph}", enabled=not args.quiet) as progress:
         graph = read(args.graph, format=args.format, progress=progress.stage, **options)
     return graph, time.perf_counter() - began

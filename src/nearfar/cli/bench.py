@@ -60,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--sources",
         type=at_least_one,
         default=3,
-        help="sources a graph, taken in turn (default: 3)",
+        help="sources per graph, taken in turn (default: 3)",
     )
     parser.add_argument(
         "--patience",

@@ -1,8 +1,8 @@
-"""Distances from many sources at once: to a file that resumes, or a number a row on the terminal.
+"""Distances from many sources at once: to a file that resumes, or a number per row on the terminal.
 
 Every vertex is a source unless some are named. With -o the rows are written block by block, and
 the same command after an interruption goes on where it stopped; --reduce prints a number (or a
-few) a row without keeping the matrix; --pair prints the distance of single pairs. inf (null with
+few) per row without keeping the matrix; --pair prints the distance of single pairs. inf (null with
 --json) says that a vertex is not reached, and nearest:K fills up with "-" (null).
 """
 

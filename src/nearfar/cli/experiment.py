@@ -43,9 +43,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="cuda measures the GPU's methods too (default: auto, where there is a GPU)",
     )
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="folder for results")
-    parser.add_argument("--rounds", type=int, metavar="N", help="timed solves a source")
-    parser.add_argument("--sources", type=int, metavar="N", help="sources a graph")
-    parser.add_argument("--graphs", type=int, metavar="N", help="graphs a size")
+    parser.add_argument("--rounds", type=int, metavar="N", help="timed solves per source")
+    parser.add_argument("--sources", type=int, metavar="N", help="sources per graph")
+    parser.add_argument("--graphs", type=int, metavar="N", help="graphs per size")
     parser.add_argument("--seed", type=int, metavar="N", help="seed of the first graph")
     parser.add_argument(
         "--per-method",

@@ -26,7 +26,7 @@ nearfar generate grid --help"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add one sub-command a family, its flags taken from the catalogue."""
+    """Add one sub-command per family, its flags taken from the catalogue."""
     from nearfar.generators import GENERATORS
 
     families = parser.add_subparsers(

@@ -1,4 +1,4 @@
-"""Describe a graph: what a person needs to choose a method.
+"""Describe a graph: what is needed to choose a method.
 
 Shows size, degrees, weights, components, how far a source reaches, and a lower bound of the
 diameter; then the method that 'auto' would take and why.

@@ -1,6 +1,6 @@
 """Find one shortest path.
 
-Prints the vertices from the source to the target with their distances, one a line, and the length
+Prints the vertices from the source to the target with their distances, one per line, and the length
 last.
 """
 

@@ -1,6 +1,6 @@
 """Find the k shortest paths between two vertices that visit no vertex twice.
 
-Prints one path a line, shortest first: its length, how many edges it has, and its vertices. Yen's
+Prints one path per line, shortest first: its length, how many edges it has, and its vertices. Yen's
 method; weights of either sign.
 """
 

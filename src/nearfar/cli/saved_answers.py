@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
+import io
 import json
-import zlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar.cli.answers import parquet, suffix_of
 from nearfar.errors import GraphFormatError, quoted
+from nearfar.formats.files import Source, library_errors
+from nearfar.formats.npz import archive_arrays
 from nearfar.graph.dtypes import unreached_value
 
 if TYPE_CHECKING:
@@ -150,14 +150,15 @@ def load_answer(path: str, graph: Graph) -> SavedAnswer:
     """
     suffix = suffix_of(path, "answer")
     facts: dict[str, Any] = {}
+    source = Source(path)
     if suffix in (".csv", ".csv.gz"):
-        columns = _read_csv(path, suffix)
+        columns = _read_csv(source)
     elif suffix == ".parquet":
-        columns, facts = _read_parquet(path)
+        columns, facts = _read_parquet(source)
     elif suffix == ".npz":
-        columns, facts = _read_npz(path, graph)
+        columns, facts = _read_npz(source, graph)
     else:
-        columns, facts = _read_json(path)
+        columns, facts = _read_json(source)
     saved = SavedAnswer(graph, path, columns)
     saved.source, saved.limit = facts.get("source"), facts.get("limit")
     if saved.limit is not None and not isinstance(saved.limit, (int, float)):
@@ -165,98 +166,80 @@ def load_answer(path: str, graph: Graph) -> SavedAnswer:
     return saved
 
 
-def _facts(text: str | bytes, path: str) -> dict[str, Any]:
+def _facts(text: str | bytes, source: Source) -> dict[str, Any]:
     """What the table says of itself."""
     try:
         facts = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise GraphFormatError(f"its facts are not JSON: {error}", path) from None
+        raise source.fail(f"its facts are not JSON: {error}") from None
     if not isinstance(facts, dict):
-        raise GraphFormatError("its facts are no JSON object", path)
+        raise source.fail("its facts are no JSON object")
     return facts
 
 
-def _read_csv(path: str, suffix: str) -> dict[str, list[Any]]:
+def _read_csv(source: Source) -> dict[str, list[Any]]:
     import csv
 
-    opened = gzip.open if suffix == ".csv.gz" else open
     try:
-        # "-sig": spreadsheets put a byte order mark in front
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-            lines = csv.reader(file)
-            header = next(lines, None)
-            if header is None:
-                raise GraphFormatError("the file is empty", path)
-            header = [name.strip() for name in header]
-            if len(set(header)) < len(header):
-                raise GraphFormatError("two columns have the same name", path, 1)
-            table = []
-            for row in lines:
-                if not row:  # a blank line
-                    continue
-                if len(row) != len(header):
-                    raise GraphFormatError(
-                        f"{len(row)} fields, but the header has {len(header)}", path, lines.line_num
-                    )
-                table.append(row)
-    except (UnicodeDecodeError, csv.Error, EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise GraphFormatError(f"not a CSV table: {error}", path) from None
+        text = source.data.tobytes().decode()
+        lines = csv.reader(io.StringIO(text, newline=""))
+        header = [name.strip() for name in next(lines, [])]
+        if len(set(header)) < len(header):
+            raise source.fail("two columns have the same name", 1)
+        table = []
+        for row in lines:
+            if not row:  # a blank line
+                continue
+            if len(row) != len(header):
+                raise source.fail(
+                    f"{len(row)} fields, but the header has {len(header)}", lines.line_num
+                )
+            table.append(row)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise source.fail(f"not a CSV table: {error}") from None
     transposed = [list(column) for column in zip(*table, strict=True)] or [[] for _ in header]
     return dict(zip(header, transposed, strict=True))
 
 
-def _read_parquet(path: str) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    import pyarrow
-
+def _read_parquet(source: Source) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     module = parquet()
-    try:
-        table = module.read_table(path)
+    with library_errors(source.path, "Parquet"):
+        import pyarrow
+
+        table = module.read_table(pyarrow.BufferReader(pyarrow.py_buffer(source.data)))
         columns = {name: table[name].to_pylist() for name in set(table.column_names)}
-    except (pyarrow.ArrowException, KeyError, OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise GraphFormatError(f"not a Parquet table: {error}", path) from None
-    return columns, _facts((table.schema.metadata or {}).get(b"nearfar", b"{}"), path)
+        said = (table.schema.metadata or {}).get(b"nearfar", b"{}")
+    return columns, _facts(said, source)
 
 
-def _read_npz(path: str, graph: Graph) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    import zipfile
-
-    try:
-        archive = np.load(path, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise ValueError("it is one array")
-        with archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise GraphFormatError(f"not an NPZ table: {error}", path) from None
-    facts = _facts(str(arrays.pop("facts", "{}")), path)
+def _read_npz(source: Source, graph: Graph) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    with library_errors(source.path, "NPZ"):
+        arrays = archive_arrays(source)
+        said = str(arrays.pop("facts", "{}"))
+        columns = {name: array.tolist() for name, array in arrays.items()}
     for name, array in arrays.items():
         if array.ndim != 1:
-            raise GraphFormatError(
-                f"column {quoted(name)} has {array.ndim} dimensions, not one", path
-            )
-    columns = {name: array.tolist() for name, array in arrays.items()}
+            raise source.fail(f"column {quoted(name)} has {array.ndim} dimensions, not one")
     if "distance" in arrays and arrays["distance"].dtype.kind in "if":
         distance = arrays["distance"]
         for i in np.flatnonzero(distance == unreached_value(distance.dtype)).tolist():
             columns["distance"][i] = None
-    if "predecessor" in arrays and arrays["predecessor"].dtype.kind not in "iu":
-        raise GraphFormatError("the predecessors of an NPZ table are integers", path)
     if "predecessor" in arrays:
+        if arrays["predecessor"].dtype.kind not in "iu":
+            raise source.fail("the predecessors of an NPZ table are integers")
         columns["predecessor"] = [
             None if i < 0 else graph.name_of(i) if i < graph.n_vertices else i
             for i in columns["predecessor"]
         ]
-    return columns, facts
+    return columns, _facts(said, source)
 
 
-def _read_json(path: str) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+def _read_json(source: Source) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise GraphFormatError(f"not JSON: {error}", path) from None
+        data = json.loads(source.data.tobytes())
+    except (ValueError, RecursionError) as error:
+        raise source.fail(f"not JSON: {error}") from None
     if not isinstance(data, dict):
-        raise GraphFormatError("not a distance table: the top level is no object", path)
+        raise source.fail("not a distance table: the top level is no object")
     columns = {k: data[k] for k in ("vertex", "distance", "predecessor") if k in data}
     return columns, data

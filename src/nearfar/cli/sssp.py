@@ -1,6 +1,6 @@
 """Compute exact shortest distances from one source.
 
-Without -o the command prints a summary. With -o it also writes a table with one row a vertex and
+Without -o the command prints a summary. With -o it also writes a table with one row per vertex and
 the columns vertex, distance and, with --predecessors, predecessor; '-o -' prints it on stdout as
 CSV. The suffix chooses the format: .csv, .csv.gz, .parquet, .npz or .json. A file appears whole or
 not at all.
@@ -64,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stats",
         choices=["basic", "full"],
-        help="print the run's counters; 'full' adds one entry an iteration where the method can",
+        help="print the run's counters; 'full' adds one entry per iteration where the method can",
     )
     parser.add_argument(
         "--profile",

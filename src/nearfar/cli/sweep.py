@@ -1,7 +1,7 @@
 """Try a bucketed method with many widths of the buckets.
 
 Solves from the same source with multiples of the paper's delta (32 times the mean weight over the
-mean degree) and reports edges touched over those of Dijkstra, vertices processed an iteration, and
+mean degree) and reports edges touched over those of Dijkstra, vertices processed per iteration, and
 time: Figure 7 of Davidson et al. (2014). 'nearfar plot profile' draws the file that -o writes.
 """
 

@@ -60,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         f"{', '.join(tunable())}",
     )
     parser.add_argument(
-        "--rounds", type=at_least_one, default=5, metavar="N", help="samples a shape"
+        "--rounds", type=at_least_one, default=5, metavar="N", help="samples per shape"
     )
     parser.add_argument(
         "--no-store", dest="store", action="store_false", help="measure, but keep nothing"

@@ -1,5 +1,5 @@
-// One bind function a part of the module; module.cpp calls them all. A family that adds a C++ file
-// adds a static Binder (see NEARFAR_BIND) there, so no list has to be kept anywhere.
+// One bind function per part of the module; module.cpp calls them all. A family that adds a C++
+// file adds a static Binder (see NEARFAR_BIND) there, so no list has to be kept anywhere.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -164,7 +164,7 @@ Fields weight_scan(ConstArray weights, int threads) {
 }
 
 // Stable counting sort of edges by source: row starts into indptr, targets and weights into place.
-// With `both`, each edge that is no self-loop is entered in both directions.
+// With `both`, each edge that is not a self-loop is entered in both directions.
 template <class I, class W>
 void counting_sort(const I* sources, const I* targets, const W* weights, std::size_t m, I n,
                    bool both, I* indptr, I* indices, W* out_weights) {

@@ -1,9 +1,9 @@
 // The k shortest simple paths between two vertices: Yen 1971 with Lawler's partition (1972).
 //
-// Every path found splits the rest of its part of the solution space: one part a vertex of it from
-// where it left its own parent on, "same beginning, another next vertex". The best path of each
-// part is one goal-directed search; a trie of the paths found knows which next vertices are taken.
-// Parts are disjoint, so no path is found twice.
+// Every path found splits the rest of its part of the solution space: one part per vertex of it
+// from where it left its own parent on, "same beginning, another next vertex". The best path of
+// each part is one goal-directed search; a trie of the paths found knows which next vertices are
+// taken. Parts are disjoint, so no path is found twice.
 //
 // A search orders vertices by g + h, with h the distance to the target in the whole graph.
 // Integers: h is consistent, a popped vertex is final. Floats: sums from the source round

@@ -5,7 +5,7 @@
 // Bellman-Ford's methods agree on are the least sums taken from the source on, which relaxing to
 // the end finds from any order. The nearly right distances give an almost perfect order: one scan
 // of each vertex in that order, then a queue for the few that improve after their scan. O(m + n log
-// n) a row and no heap.
+// n) per row and no heap.
 #pragma once
 
 #include <algorithm>

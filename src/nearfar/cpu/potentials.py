@@ -98,5 +98,7 @@ def negative_cycle_error(graph: Graph, cycle: Sequence[int]) -> NegativeCycleErr
     """
     total = cycle_total(graph, cycle)
     if not total < 0:
-        raise SolverError(f"a cycle reported as negative has weight {total}: please report this")
+        raise SolverError(
+            f"a cycle reported as negative has weight {total}: this is a bug in nearfar, report it"
+        )
     return NegativeCycleError(cycle, total)

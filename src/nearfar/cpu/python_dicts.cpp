@@ -168,7 +168,7 @@ PyObject* number(T value) {
 
 // Python gives its memory back to the system a megabyte at a time, once nothing in it is in use,
 // and a third of the time of a new dict is to get it again. So one number in so many stays alive
-// until the next dict of that graph: at least one a megabyte, at 32 bytes a number.
+// until the next dict of that graph: at least one per megabyte, at 32 bytes per number.
 constexpr std::size_t kKeepOneIn = 1 << 14;
 
 template <class T>

@@ -146,7 +146,7 @@ SettleRun settle_loop(SettleState<W> s, const Relax& relax, Policy policy, const
   return run;
 }
 
-// The statistics that Python sees. Not part of settle_run, which is compiled once a policy, relax
+// The statistics that Python sees. Not part of settle_run, which is compiled once per policy, relax
 // step and type: the bindings would be most of it.
 inline Fields settle_statistics(SettleRun&& run, std::size_t n, bool full) {
   nb::dict stats;

@@ -170,7 +170,7 @@ def bellman_ford(
 
     Notes
     -----
-    O(n m) at worst a source with negative weights; without, as :func:`dijkstra`.
+    O(n m) at worst per source with negative weights; without, as :func:`dijkstra`.
     """
     graph = adjacency(csgraph, directed, unweighted)
     return _answer(graph, indices, return_predecessors, Engine(device, threads, method_variant))

@@ -1,6 +1,6 @@
 """What SciPy's functions accept, brought to a Graph, to source indices and to a limit.
 
-The conventions are SciPy's: in a dense matrix 0, NaN, infinities and masked entries are no edges;
+The conventions are SciPy's: in a dense matrix 0, NaN, infinities and masked entries are not edges;
 in a sparse one a stored zero is an edge of weight 0, NaN and infinities are none, duplicates of a
 COO matrix are added up and those of a CSR matrix are parallel edges; ``unweighted`` counts every
 entry that is stored or not masked, whatever its value; ``directed=False`` takes the lighter of both
@@ -128,7 +128,7 @@ def whole_numbers(graph: Graph) -> Graph:
     """The graph in int32 where its float64 weights are whole numbers, for many searches.
 
     Every sum is below 2**53, so distances are the same numbers; a search over integers moves half
-    the memory or a quarter. O(m), and nearly nothing where a weight is no whole number.
+    the memory or a quarter. O(m), and nearly nothing where a weight is not a whole number.
     """
     if graph.on_device or graph.weight_dtype != np.float64 or graph.n_negative:
         return graph
@@ -198,7 +198,7 @@ def check_limit(limit: Any) -> float | None:
     Raises
     ------
     TypeError
-        If it is no number.
+        If it is not a number.
     OptionError
         If it is NaN or below 0.
     """

@@ -48,7 +48,7 @@ def yen(
     Raises
     ------
     ValueError
-        If source or sink is no vertex or a fraction, or K is negative.
+        If source or sink is not a vertex or is a fraction, or K is negative.
     NegativeCycleError
         If the graph has a negative cycle.
 

@@ -65,7 +65,7 @@ def solve_rows(
     predecessors: bool = False,
     anywhere: bool = False,
 ) -> Rows:
-    """One row a source.
+    """One row per source.
 
     Parameters
     ----------

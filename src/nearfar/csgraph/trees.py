@@ -65,24 +65,24 @@ def construct_dist_matrix(
     TypeError
         If predecessors are not int32, as SciPy does.
     OptionError
-        If their shape is wrong, one names no vertex, or they run in a circle (SciPy does not
+        If their shape is wrong, one is not a vertex, or they form a cycle (SciPy does not
         return).
 
     Notes
     -----
-    All paths advance together, one vectorised step a hop; O(n^2 * longest path).
+    All paths advance together, one vectorised step per hop; O(n^2 * longest path).
     """
     matrix = np.asarray(to_host(predecessors))
     if matrix.dtype != np.int32:
-        raise TypeError(f"predecessors have dtype {matrix.dtype}: they must be int32")
+        raise TypeError(f"expected int32 predecessors, got {matrix.dtype}")
     given = adjacency(graph, directed)
     n = given.n_vertices
     if matrix.shape != (n, n):
         raise OptionError(
-            f"predecessors have shape {matrix.shape}: graph and they must be ({n}, {n})"
+            f"expected predecessors of shape ({n}, {n}), as the graph's, got {matrix.shape}"
         )
     if matrix.size and int(matrix.max()) >= n:
-        raise OptionError(f"predecessors name vertex {int(matrix.max())} of {n}")
+        raise OptionError(f"predecessor {int(matrix.max())} is not a vertex: the graph has {n}")
     result = np.full((n, n), float(null_value))
     np.fill_diagonal(result, 0.0)
     rows, columns = np.nonzero(matrix >= 0)
@@ -106,7 +106,7 @@ def construct_dist_matrix(
         reached[open_[home]] = True
         open_ = open_[~home]
     if len(open_):
-        raise OptionError(f"predecessors of row {int(rows[open_[0]])} run in a circle")
+        raise OptionError(f"the predecessors of row {int(rows[open_[0]])} form a cycle")
     result[rows[reached], columns[reached]] = total[reached]
     return result
 
@@ -131,7 +131,7 @@ def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> 
     Raises
     ------
     GraphError
-        If a predecessor is no vertex, or no edge leads from it.
+        If a predecessor is not a vertex, or no edge leads from it.
     """
     from scipy.sparse import csr_array, csr_matrix, isspmatrix
 
@@ -139,9 +139,11 @@ def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> 
     graph = adjacency(csgraph, directed)
     n = graph.n_vertices
     if before.shape != (n,) or before.dtype.kind not in "iu":
-        raise GraphError(f"predecessors must be {n} integers, not {before.dtype} of {before.shape}")
+        raise GraphError(
+            f"expected predecessors as {n} integers, got {before.dtype} of shape {before.shape}"
+        )
     if before.size and int(before.max()) >= n:
-        raise GraphError(f"predecessors name vertex {int(before.max())} of {n}")
+        raise GraphError(f"predecessor {int(before.max())} is not a vertex: the graph has {n}")
     heads = np.flatnonzero(before >= 0)
     tails = before[heads]
     weights, known = _edge_weights(graph, tails, heads)

@@ -45,7 +45,7 @@ class DeviceGraph:
     weighted : bool
         Whether records hold weights.
     record : int
-        Bytes a record.
+        Bytes per record.
     """
 
     n: int
@@ -99,7 +99,7 @@ def at_hand(graph: Graph) -> bool:
 
 
 def _types(graph: Graph, wide: bool) -> tuple[np.dtype[Any], np.dtype[Any], int]:
-    """Dtypes of vertices and of edge positions on the device, and bytes a record."""
+    """Dtypes of vertices and of edge positions on the device, and bytes per record."""
     narrow, big = np.dtype(np.int32), np.dtype(np.int64)
     vertex = big if wide or graph.n_vertices > _LARGEST else narrow
     offset = big if wide or graph.n_edges > _LARGEST else narrow

@@ -1,6 +1,6 @@
 // Edge records: target and weight side by side, so that one load of 8 (or 16) bytes brings both.
 //
-// The array is built once a graph by pack.cuh. Without weights a record is the target alone.
+// The array is built once per graph by pack.cuh. Without weights a record is the target alone.
 // requires: cuda/types.cuh
 #pragma once
 

@@ -1,8 +1,8 @@
 // A barrier over all blocks of a cooperative launch.
 //
-// Cheaper than the library's grid group: one atomic a block on a counter that only grows, so nothing is
-// reset and no block can meet the next round's barrier in the state of the last one. The counter starts
-// at 0 and would wrap after 2^32 / blocks rounds, far beyond any watchdog.
+// Cheaper than the library's grid group: one atomic per block on a counter that only grows, so
+// nothing is reset and no block can meet the next round's barrier in the state of the last one. The
+// counter starts at 0 and would wrap after 2^32 / blocks rounds, far beyond any watchdog.
 // Every thread of every block must call it. Writes before it are seen by all after it.
 // requires: cuda/types.cuh
 #pragma once

@@ -1,8 +1,8 @@
 """Launch shapes of relax, minimum and update: asked for, tuned, or the default.
 
-``nearfar tune`` measures shapes and stores the best ones here, one entry a device, class of graph
+``nearfar tune`` measures shapes and stores the best ones here, one entry per device, class of graph
 and method, in a small JSON file in the user's cache. The default is the configuration of Martin et
-al. (2009) and of Ortega-Arranz et al. (2015) before tuning: 256 threads a block, no carve-out
+al. (2009) and of Ortega-Arranz et al. (2015) before tuning: 256 threads per block, no carve-out
 preference.
 """
 

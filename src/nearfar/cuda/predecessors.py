@@ -24,7 +24,7 @@ __all__ = ["device_predecessors", "mask_above"]
 _THREADS = 256
 _KERNELS = "cuda/tight_edges.cuh"
 _PASS: Slot[_Pass] = Slot("predecessors")
-_LEAST_SPAN, _TURNS = 512, 4  # edges a warp takes at a time; such turns a warp
+_LEAST_SPAN, _TURNS = 512, 4  # edges a warp takes at a time; such turns per warp
 _MOST_ROWS = 32_768  # of the grid's y
 ROUNDS_BEYOND = 2  # the watchdog: a round takes at least one vertex
 
@@ -111,7 +111,7 @@ def device_predecessors(
     graph : Graph
         With weights of the distances' dtype.
     sources : sequence of int
-        Vertex indices, one a row.
+        Vertex indices, one per row.
     distances : CuPy array, shape (n,) or (k, n)
         Exact distances, C-contiguous.
 

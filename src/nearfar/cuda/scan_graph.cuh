@@ -2,9 +2,9 @@
 // validation does for host arrays, in one pass.
 //
 // Arrays: indptr[n + 1] and indices[m] (SOURCE_T), weights[m] (weight_t, unused without weights), and
-// parts[gridDim.x] (GraphPart), one record a block, which the host joins in the order of the blocks: sums
-// come out the same on every run. Launch: any grid of kScanThreads threads, grid-stride.
-// No races: a block writes its own record.
+// parts[gridDim.x] (GraphPart), one record per block, which the host joins in the order of the
+// blocks: sums come out the same on every run. Launch: any grid of kScanThreads threads,
+// grid-stride. No races: a block writes its own record.
 // requires: cuda/types.cuh
 
 typedef SOURCE_T source_t;
@@ -27,7 +27,7 @@ struct WideOf<double> {
 };
 typedef WideOf<weight_t>::type wide_t;
 
-// Mirrored in device_arrays.py. Positions are the first of their kind, kNowhere for none.
+// Read by graph/on_device.py. Positions are the first of their kind, kNowhere for none.
 struct GraphPart {
   long long bad_row, bad_index;
   long long first_nonfinite, n_nonfinite;

@@ -56,7 +56,7 @@ __device__ __forceinline__ weight_t block_min(weight_t value, weight_t* scratch)
   return value;
 }
 
-// minimum1 of the paper: a block reduces two elements a thread; partial[k * gridDim.x + block]
+// minimum1 of the paper: a block reduces two elements per thread; partial[k * gridDim.x + block]
 // receives the k-th minimum of each block.
 template <class Policy>
 __device__ __forceinline__ void settle_minimum(const Policy& policy, long long n,

@@ -2,7 +2,7 @@
 
 It is cpu/settle_loop.hpp with each step a launch (or, in the hybrids, a host function) and the
 host in charge: Martin et al. (2009), Fig. 2; Ortega-Arranz et al. (2015), Alg. 1. The minimum
-kernel leaves one value a block, which the host reduces, as both papers do; that copy is the only
+kernel leaves one value per block, which the host reduces, as both papers do; that copy is the only
 wait in an iteration. A family gives a :class:`Criterion` (which kernels, which extra arrays) and a
 relax step; nothing here knows either. Iterations equal those of the CPU loop exactly, since every
 step is deterministic.
@@ -145,7 +145,7 @@ class Settle:
         return self._blocks(self.shape.relax) * self.shape.relax
 
     def minimum(self, criterion: Criterion) -> Callable[[], tuple[Any, ...]]:
-        """The criterion's minima: one value a block on the device, the rest on the host."""
+        """The criterion's minima: one value per block on the device, the rest on the host."""
         cp = runtime.cupy()
         threads = self.shape.minimum
         blocks = self._blocks(threads, 2)

@@ -7,7 +7,7 @@
 // come as one record (edges.cuh), sums saturate, work is counted.
 //
 // Arrays: offsets[n + 1], edges[m], the state of settle.cuh.
-// Launch: one thread a vertex, whole warps.
+// Launch: one thread per vertex, whole warps.
 // Races: in relax_successors threads lower one distance together, by atomics, and no thread
 // reads it: they read distances of frontier vertices, which are settled and no longer change.
 // In relax_predecessors a thread writes its own distance and reads settled ones.

@@ -1,4 +1,4 @@
-"""Rows sorted by weight on the device: done once a graph, in place, and kept with it."""
+"""Rows sorted by weight on the device: done once per graph, in place, and kept with it."""
 
 from __future__ import annotations
 

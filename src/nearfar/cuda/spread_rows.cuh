@@ -4,7 +4,7 @@
 #pragma once
 
 // Each lane brings one row: first edge, number of edges (0 for none) and a value of its vertex, such as
-// the distance. Calls look(edge, value) once an edge. Called by whole warps; returns this lane's own
+// the distance. Calls look(edge, value) once per edge. Called by whole warps; returns this lane's own
 // number of edges.
 // Loops: `look` has loops of its own. What diverges in them would stay apart for the rest of the rows, so
 // the lanes meet after each look.
@@ -13,7 +13,7 @@ __device__ __forceinline__ uint32 spread_rows(const Edge* edges, offset_t begin,
                                               const Look& look) {
   const int lane = lane_id();
   const uint32 mine = degree;
-  // Long rows: the warp together, 4 edges a lane in flight before the first is used.
+  // Long rows: the warp together, 4 edges per lane in flight before the first is used.
   uint32 large = __ballot_sync(kAllLanes, degree > 48);
   while (large) {
     const int owner = __ffs(large) - 1;

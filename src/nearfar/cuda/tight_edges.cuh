@@ -21,7 +21,7 @@
 //
 // Arrays: offsets[n + 1], edges[m], distance[rows][n], predecessor[rows][n] (unsigned: its maximum
 // is -1, "none"), tallies[rows] (zeroed). tight_levels: also level[n], queue[n], control (zeroed).
-// Launch: tight_start and tight_edges: whole warps, one row of the grid's y a row of distances;
+// Launch: tight_start and tight_edges: whole warps, one row of the grid's y per row of distances;
 // tight_levels: cooperative, whole warps. Races: predecessors fall by atomic minimum in any order;
 // in tight_levels a level is read while others store the present round there, and both values of it
 // mean "not taken before this round".
@@ -313,7 +313,7 @@ __device__ __forceinline__ void offer(const Levels& s, long long x, weight_t d, 
   if (fresh) s.queue[atomicAdd(s.found, uint64(1))] = v;
 }
 
-// The edges of 32 vertices, one a lane (x < 0 for none): a lane takes 32 of its own, and what is
+// The edges of 32 vertices, one per lane (x < 0 for none): a lane takes 32 of its own, and what is
 // left of longer rows is taken by the whole warp.
 __device__ __forceinline__ void offer_rows(const Levels& s, long long x) {
   offset_t at = 0, end = 0;

@@ -42,7 +42,7 @@ _MARGIN = 0.01  # a shape must be 1% faster than the best so far to replace it
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One launch shape: device seconds of each round, every round one solve a source."""
+    """One launch shape: device seconds of each round, every round one solve per source."""
 
     shape: LaunchShape
     seconds: tuple[float, ...]
@@ -128,7 +128,7 @@ def tune(
     sources : sequence of int or None
         Vertices to solve from in every round; None draws three with out-edges, by a fixed seed.
     rounds : int
-        Solves from every source a shape, at least 1, after one that is not counted.
+        Solves from every source per shape, at least 1, after one that is not counted.
     threads, carveouts : sequence of int
         What to try, as in :class:`nearfar.options.LaunchOptions`.
     store : bool

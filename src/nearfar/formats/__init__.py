@@ -1,7 +1,7 @@
 """Reading and writing graphs: :func:`read`, :func:`write`, :func:`detect`.
 
-One file a format; each registers itself in :mod:`nearfar.formats.specs`. Text that no library reads
-is parsed in C++ over one buffer. A file that does not follow its format raises
+One file per format; each registers itself in :mod:`nearfar.formats.specs`. Text that no library
+reads is parsed in C++ over one buffer. A file that does not follow its format raises
 :class:`nearfar.errors.GraphFormatError` with the file and, where there are lines, the line; nothing
 is read by half.
 """

@@ -1,4 +1,4 @@
-// Edge lists: one edge a line, two ends and maybe a weight, separated by blanks, commas or
+// Edge lists: one edge per line, two ends and maybe a weight, separated by blanks, commas or
 // semicolons.
 //
 // The first data line decides the shape of the file: which character separates fields, how many

@@ -1,6 +1,6 @@
 """Edge lists as SNAP, LDBC, KONECT-like collections and people's scripts write them.
 
-One edge a line: two ends and maybe a weight, between blanks, commas or semicolons; lines that start
+One edge per line: two ends and maybe a weight, between blanks, commas or semicolons; lines that start
 with ``#`` or ``%`` are comments; a header line is recognised. The first data line fixes how many
 fields a line has and whether ends are integers or names. Without a header the third field is the
 weight; with one, weights are found as everywhere: by name, ``weight`` if nothing is said.

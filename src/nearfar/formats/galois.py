@@ -42,7 +42,7 @@ def read(source: Source, *, data: Literal["int", "uint", "float"] = "int") -> Gr
     Parameters
     ----------
     data : {"int", "uint", "float"}
-        What the 4 or 8 bytes an edge mean.
+        What the 4 or 8 bytes per edge mean.
     """
     from nearfar.graph.graph import Graph
 
@@ -54,7 +54,7 @@ def read(source: Source, *, data: Literal["int", "uint", "float"] = "int") -> Gr
     version, size, n, m = _HEADER.unpack(source.head[: _HEADER.size])
     if version not in (1, 2) or size not in (0, 4, 8):
         raise source.fail(
-            f"version {version} with {size} bytes an edge: expected 1 or 2 with 0, 4 or 8"
+            f"version {version} with {size} bytes per edge: expected 1 or 2 with 0, 4 or 8"
         )
     target = 4 if version == 1 else 8
     padding = 4 * (m % 2) if version == 1 else 0

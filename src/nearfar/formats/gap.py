@@ -1,6 +1,6 @@
 """The GAP benchmark suite's files: text `.el` and `.wel`, serialised `.sg` and `.wsg`.
 
-Text: ``u v`` or ``u v w`` a line, 0-based, no comments. Serialised (little-endian): one byte
+Text: ``u v`` or ``u v w`` per line, 0-based, no comments. Serialised (little-endian): one byte
 "directed", int64 number of stored edges, int64 number of vertices, int64 row starts, int32
 neighbours (with an int32 weight after each in `.wsg`), and for directed graphs the same again for
 incoming edges.

@@ -3,7 +3,7 @@
 Entry (i, j) is the edge from i to j; vertices are numbered from 1 and keep these numbers as names.
 A symmetric matrix is an undirected graph, a pattern an unweighted one; of a skew-symmetric matrix
 both triangles are arcs, one with the sign turned. Stored zeros are edges of weight 0; in a dense
-(``array``) file zeros are no edges.
+(``array``) file zeros are not edges.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// METIS `.graph`: a header, then one line a vertex with its 1-based neighbours, each followed by
+// METIS `.graph`: a header, then one line per vertex with its 1-based neighbours, each followed by
 // the weight of the edge when the header says so. The result is CSR as it stands in the file.
 //
 // Format: METIS 5 manual, section 4.1.1. Whether both directions of every edge are there with the
@@ -46,7 +46,7 @@ void parse_header(Cursor& cursor, Metis& graph, size_t bytes) {
   if (graph.n < 0 || static_cast<uint64_t>(graph.n) > bytes ||
       graph.n > std::numeric_limits<int32_t>::max() - 1)
     cursor.fail("the header promises " + std::to_string(graph.n) +
-                " vertices, one a line, but the whole file has only " + std::to_string(bytes) +
+                " vertices, one per line, but the whole file has only " + std::to_string(bytes) +
                 " bytes");
   int64_t format = 0, constraints = 1;
   const bool has_format = !cursor.at_line_end();

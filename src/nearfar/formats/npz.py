@@ -37,7 +37,7 @@ def read(source: Source, *, directed: bool = True) -> Graph:
     from nearfar.graph.graph import Graph
 
     with library_errors(source.path, "SciPy .npz"):
-        parts = _arrays(source)
+        parts = archive_arrays(source)
         if "format" not in parts or "shape" not in parts:
             raise source.fail("the archive holds no sparse matrix: save_npz writes one")
         layout = parts["format"].item()
@@ -74,10 +74,17 @@ def read(source: Source, *, directed: bool = True) -> Graph:
     return both
 
 
-def _arrays(source: Source) -> dict[str, NDArray[Any]]:
+def archive_arrays(source: Source) -> dict[str, NDArray[Any]]:
     """The arrays of the archive, none larger than the bytes that are there for it.
 
     ``numpy.load`` allocates what the header of an array promises.
+
+    Raises
+    ------
+    GraphFormatError
+        If the archive unpacks to more than it may.
+    Exception
+        Whatever a damaged archive raises in the libraries; see :func:`library_errors`.
     """
     found: dict[str, NDArray[Any]] = {}
     with zipfile.ZipFile(io.BytesIO(source.data.data)) as archive:

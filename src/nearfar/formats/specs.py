@@ -1,6 +1,6 @@
 """The table of file formats: what each can do, and how a file is matched to one.
 
-One file a format registers itself here; the documentation's table, ``nearfar convert`` and the
+One file per format registers itself here; the documentation's table, ``nearfar convert`` and the
 tests iterate over it. Adding a format is adding a file.
 """
 

@@ -197,7 +197,7 @@ inline const char* parse_whole(std::string_view token, int64_t& value) {
   return error == std::errc() ? nullptr : "does not fit 64 bits";
 }
 
-// One weight an edge: 64-bit integers until the first token that is no integer, 64-bit floats
+// One weight per edge: 64-bit integers until the first token that is not an integer, 64-bit floats
 // after.
 class WeightColumn {
  public:

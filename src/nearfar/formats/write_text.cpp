@@ -88,7 +88,7 @@ nb::bytes format_rows(const GraphView& view, int64_t first, int64_t last, const 
   return sink.take();
 }
 
-// METIS: one line a vertex, its 1-based neighbours, each followed by the weight of the edge.
+// METIS: one line per vertex, its 1-based neighbours, each followed by the weight of the edge.
 nb::bytes format_adjacency(const GraphView& view, int64_t first, int64_t last, bool weights) {
   Sink sink;
   {

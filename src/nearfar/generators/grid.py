@@ -1,4 +1,4 @@
-"""Rectangular grids, with a fraction of the edges missing: many steps, few vertices a step."""
+"""Rectangular grids, with a fraction of the edges missing: many steps, few vertices per step."""
 
 from __future__ import annotations
 

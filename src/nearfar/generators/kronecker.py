@@ -45,7 +45,7 @@ def kronecker(
     scale : int
         Base-2 logarithm of the number of vertices, 0 .. 36.
     edge_factor : int
-        Edges generated a vertex; symmetrised graphs store twice as many.
+        Edges generated per vertex; symmetrised graphs store twice as many.
     a, b, c : float
         Quadrant probabilities; the fourth is 1 - a - b - c.
     symmetrize : bool

@@ -13,7 +13,7 @@ from nearfar.graph.graph import Graph
 __all__ = ["uniform_random"]
 
 
-@generator("uniform_random", "k random successors a vertex (Ortega-Arranz et al. 2015)")
+@generator("uniform_random", "k random successors per vertex (Ortega-Arranz et al. 2015)")
 def uniform_random(
     vertices: int = 98_304,
     degree: int = 200,
@@ -22,7 +22,7 @@ def uniform_random(
     weight_dtype: str | None = "int32",
     seed: int = 1,
 ) -> Graph:
-    """Make the graph of Ortega-Arranz et al. (2015), section 4.3: k distinct successors a vertex.
+    """Make the graph of Ortega-Arranz et al. (2015), section 4.3: k distinct successors per vertex.
 
     Out-degree is ``degree`` everywhere; in-degree is binomial with the same mean. O(n degree) time.
 

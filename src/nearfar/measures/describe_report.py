@@ -157,9 +157,9 @@ class GraphStatistics:
 
 SHAPES = {
     "empty": "no edges",
-    "long": "few vertices a step and many steps, like roads and grids",
+    "long": "few vertices per step and many steps, like roads and grids",
     "skewed": "a few vertices have most of the edges, like social networks",
-    "dense": "more than a hundred edges a vertex",
+    "dense": "more than a hundred edges per vertex",
     "random": "low degrees and a small diameter",
 }
 

@@ -1,4 +1,4 @@
-"""What a person needs to know of a graph to choose a method.
+"""What has to be known of a graph to choose a method.
 
 Degrees and weights come from one pass over the edges. Components come from SciPy. How far the
 graph reaches is measured, not derived: two breadth-first and two weighted sweeps, the second of
@@ -49,7 +49,7 @@ def describe(graph: Graph, source: int | None = None, *, seed: int = 1) -> Graph
     Raises
     ------
     OptionError
-        If the seed is no integer.
+        If the seed is not an integer.
     VertexError
         If the source is not a vertex of the graph.
 

@@ -1,4 +1,4 @@
-"""NetworkX's functions over all pairs: Floyd-Warshall, and measures that need one number a vertex.
+"""NetworkX's functions over all pairs: Floyd-Warshall, and measures of one number per vertex.
 
 Parameters, results and exceptions are those of the NetworkX functions of the same name. The
 measures solve a block of rows at a time and keep the count, the sum and the maximum of each row,

@@ -21,7 +21,7 @@ __all__ = ["BackendGraph", "convert_from_nx", "convert_to_nx"]
 
 
 class BackendGraph:
-    """Vertices, their places, and a :class:`nearfar.Graph` a weight attribute.
+    """Vertices, their places, and a :class:`nearfar.Graph` per weight attribute.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class BackendGraph:
         Raises
         ------
         NotImplementedError
-            If the weights are no plain numbers, or a path's length may not fit 64 bits, which
+            If the weights are not plain numbers, or a path's length may not fit 64 bits, which
             leaves the call to NetworkX.
         """
         if callable(weight):
@@ -152,7 +152,7 @@ def convert_from_nx(
     Raises
     ------
     NotImplementedError
-        If the weights are no plain numbers.
+        If the weights are not plain numbers.
     """
     if isinstance(graph, BackendGraph):
         return graph

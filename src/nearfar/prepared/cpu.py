@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.cpu.potentials import potentials
-from nearfar.errors import OptionError, SolverError
-from nearfar.prepared.prepared import Prepared
+from nearfar.errors import OptionError
+from nearfar.prepared.prepared import Prepared, restored_rows
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 
 if TYPE_CHECKING:
@@ -97,17 +96,6 @@ def _lane_bytes(graph: Graph, request: Request) -> int:
     return sweeps + (2**29 if graph.weight_dtype.kind == "f" else 0)
 
 
-def _restore_sums(
-    graph: Graph, sources: NDArray[np.int64], rows: NDArray[Any], threads: int
-) -> int:
-    """Left-to-right sums in whole rows of floats; how many rows could not be made exact."""
-    shift = potentials(graph) if graph.n_negative else None
-    left = int(_cpu.polish_rows(graph.view, sources, rows, shift, threads))
-    if left and not graph.n_negative:
-        raise SolverError(f"{left} rows could not be made exact: please report this")
-    return left
-
-
 @variant(
     "elimination_tree",
     device="cpu",
@@ -127,10 +115,11 @@ def elimination_tree(
     assert isinstance(graph, Prepared)
     out = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
     start = np.array([source], dtype=np.int64)
-    _cpu.prepared_distances(graph.metric_view, start, None, out, 0, 1)
-    stats: dict[str, Any] = {"edges_relaxed": len(graph.metric.down.weight)}
     if graph.weight_dtype.kind == "f" and options.exact:
-        stats["inexact_rows"] = _restore_sums(graph, start, out.reshape(1, -1), 1)
+        restored_rows(graph, start, 1, out=out.reshape(1, -1))
+    else:
+        _cpu.prepared_distances(graph.metric_view, start, None, out, 0, 1)
+    stats: dict[str, Any] = {"edges_relaxed": len(graph.metric.down.weight)}
     return Answer(out, stats)
 
 
@@ -164,18 +153,14 @@ def elimination_tree_rows(
     fits = given is not None and given.shape == shape and given.dtype == graph.weight_dtype
     out = given if fits else np.empty(shape, dtype=graph.weight_dtype)
     stats: dict[str, Any] = {"sweeps": -(-len(sources) // (options.lanes or narrow))}
-    if exact and columns is not None:
+    if exact and columns is None:
+        restored_rows(graph, sources, threads, options.lanes, out)
+    elif exact:
         # The sums are restored in whole rows, a few at a time.
-        stats["inexact_rows"] = 0
         step = max(1, min(len(sources), 2**26 // max(graph.n_vertices, 1)))
         for first in range(0, len(sources), step):
-            part = sources[first : first + step]
-            rows = np.empty((len(part), graph.n_vertices), dtype=graph.weight_dtype)
-            _cpu.prepared_distances(graph.metric_view, part, None, rows, options.lanes, threads)
-            stats["inexact_rows"] += _restore_sums(graph, part, rows, threads)
-            out[first : first + step] = rows[:, columns]
-        return Answer(out, stats)
-    _cpu.prepared_distances(graph.metric_view, sources, columns, out, options.lanes, threads)
-    if exact:
-        stats["inexact_rows"] = _restore_sums(graph, sources, out, threads)
+            part = slice(first, first + step)
+            out[part] = restored_rows(graph, sources[part], threads, options.lanes)[:, columns]
+    else:
+        _cpu.prepared_distances(graph.metric_view, sources, columns, out, options.lanes, threads)
     return Answer(out, stats)

@@ -18,7 +18,9 @@ bytes                 what
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import struct
 import sys
 import zlib
@@ -26,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import GraphError, GraphFormatError, OptionError
+from nearfar.errors import GraphError, GraphFormatError, OptionError, listed, quoted
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ _VERSION = 1
 _PREFIX = struct.Struct("<8sIIQ")
 _LINE = 64  # bytes that arrays are aligned to
 _MOST_HEADER = 2**26
+_DTYPE = re.compile(r"(\|b1|\|u1|\|i1|<[iuf][248]|<U[1-9]\d{0,6}|\|S[1-9]\d{0,6})\Z")
 
 
 def write_arrays(
@@ -135,11 +138,27 @@ def read_arrays(
         header = source.read(min(length, _MOST_HEADER))
     if length > _MOST_HEADER or len(header) != length or zlib.crc32(header) != crc:
         raise GraphFormatError("the header is damaged or cut off", path)
-    found = json.loads(header)
+    try:
+        found = json.loads(header)
+    except (ValueError, RecursionError) as error:
+        raise GraphFormatError(f"the header cannot be read as JSON: {error}", path) from None
+    if not isinstance(found, dict) or not isinstance(found.get("arrays"), list):
+        raise GraphFormatError("the header has no list of arrays", path)
+    for entry in found["arrays"]:
+        if not isinstance(entry, dict) or not _is_entry(entry):
+            raise GraphFormatError(f"the header describes an array as {quoted(entry)}", path)
     start = _start(length)
     mapped = np.memmap(path, dtype=np.uint8, mode="r")
     arrays = {e["name"]: _array(path, mapped, start, e, check) for e in found["arrays"]}
     return found, arrays
+
+
+def _is_entry(entry: dict[str, Any]) -> bool:
+    """Whether an array is described by values of the right kinds; none of them is believed yet."""
+    shape, name, kind = entry.get("shape"), entry.get("name"), entry.get("dtype")
+    numbers = [entry.get("offset"), entry.get("crc"), *(shape if isinstance(shape, list) else [""])]
+    whole = all(type(number) is int and number >= 0 for number in numbers)
+    return whole and isinstance(name, str) and isinstance(kind, str) and bool(_DTYPE.match(kind))
 
 
 def _start(header: int) -> int:
@@ -164,11 +183,11 @@ def _array(
     check: bool,
 ) -> NDArray[Any]:
     dtype = np.dtype(entry["dtype"])
-    size = int(np.prod(entry["shape"], dtype=np.int64)) * dtype.itemsize
-    begin = start + int(entry["offset"])
-    if begin + size > len(mapped):
-        raise GraphFormatError(f"the file is cut off in {entry['name']}", path)
+    size = math.prod(entry["shape"]) * dtype.itemsize
+    begin = start + entry["offset"]
+    if begin + size > len(mapped) or begin % _LINE:
+        raise GraphFormatError(f"the file is cut off in {listed([entry['name']])}", path)
     part = mapped[begin : begin + size]
     if check and size and zlib.crc32(part.data) != entry["crc"]:
-        raise GraphFormatError(f"{entry['name']} is damaged: its checksum differs", path)
+        raise GraphFormatError(f"{listed([entry['name']])} is damaged: its checksum differs", path)
     return np.ndarray(entry["shape"], dtype, buffer=part.data)

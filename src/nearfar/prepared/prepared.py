@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.cpu.potentials import potentials
 from nearfar.errors import (
     DistanceOverflowError,
     GraphError,
     GraphFormatError,
     OptionError,
     OutOfMemoryError,
+    SolverError,
     UnreachableError,
 )
 from nearfar.graph.build import default_threads
@@ -34,7 +36,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Preparation", "Prepared", "TreeLabels", "load", "pair_indices", "prepare"]
+__all__ = [
+    "Preparation",
+    "Prepared",
+    "TreeLabels",
+    "foreseen",
+    "load",
+    "pair_indices",
+    "prepare",
+    "restored_rows",
+]
 
 _OTHER_DTYPE: Slot[Prepared] = Slot("prepared in another dtype")
 _HOPS: Slot[Prepared] = Slot("prepared without weights")
@@ -286,12 +297,16 @@ class Prepared(Graph):
 
     # ---- queries -------------------------------------------------------------------------------
 
-    def distance(self, source: Any, target: Any) -> Any:
+    def distance(self, source: Any, target: Any, *, exact: bool = True) -> Any:
         """The distance between two vertices.
 
         Parameters
         ----------
         source, target : int or vertex name
+        exact : bool
+            For floats: the very number that a search returns. Without, it may differ in the last
+            digits, since sums over shortcuts are added in another order, and takes a fraction of
+            the time. Integers are exact either way.
 
         Returns
         -------
@@ -313,6 +328,7 @@ class Prepared(Graph):
             np.array([self.index_of(source, "source")]),
             np.array([self.index_of(target, "target")]),
             1,
+            exact,
         )[0]
         return float("inf") if found == unreached_value(found.dtype) else found.item()
 
@@ -374,14 +390,21 @@ class Prepared(Graph):
             If there is no path.
         """
         begin, end = self.index_of(source, "source"), self.index_of(target, "target")
-        found = _cpu.prepared_path(self.metric_view, self._origins, begin, end)
+        if self.weight_dtype.kind == "f" and not self.n_negative:
+            least = float(self.min_weight)
+            weights, view = self.effective_weights, self.metric_view
+            found = _cpu.prepared_exact_path(view, weights, least, begin, end)
+        else:
+            found = _cpu.prepared_path(self.metric_view, self._origins, begin, end)
         if found is None and (wide := self._wider()) is not None:
             found = _cpu.prepared_path(wide.metric_view, wide._origins, begin, end)
         if found is None:
             raise UnreachableError(f"vertex {target!r} is not reached from {source!r}")
         return np.asarray(found)
 
-    def distances_of_pairs(self, pairs: Any, threads: int | None = None) -> NDArray[Any]:
+    def distances_of_pairs(
+        self, pairs: Any, threads: int | None = None, *, exact: bool = True
+    ) -> NDArray[Any]:
         """Distances of many pairs, each by a walk of its own, on all cores.
 
         Parameters
@@ -389,6 +412,8 @@ class Prepared(Graph):
         pairs : list of (source, target), or int array of shape (k, 2)
         threads : int or None
             None uses all cores of this process.
+        exact : bool
+            As for :meth:`distance`.
 
         Returns
         -------
@@ -404,7 +429,7 @@ class Prepared(Graph):
             If ``pairs`` has another shape.
         """
         starts, ends = pair_indices(self, pairs)
-        return self._pairs(starts, ends, _threads(threads))
+        return self._pairs(starts, ends, _threads(threads), exact)
 
     def label(self, max_bytes: int | None = None, threads: int | None = None) -> TreeLabels:
         """Every vertex's search space written down, for many point queries.
@@ -450,11 +475,33 @@ class Prepared(Graph):
         return values * self.metric.weights.dtype.itemsize * self.metric.sides
 
     def _pairs(
-        self, starts: NDArray[np.int64], ends: NDArray[np.int64], threads: int
+        self,
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        threads: int,
+        exact: bool = True,
     ) -> NDArray[Any]:
+        if exact and self.weight_dtype.kind == "f":
+            return self._exact_pairs(starts, ends, threads)
         out = np.empty(len(starts), dtype=self.weight_dtype)
         _cpu.prepared_pairs(self.metric_view, starts, ends, out, threads)
         return self._widened(out, starts, ends, lambda p, s, t: p._pairs(s, t, threads))
+
+    def _exact_pairs(
+        self, starts: NDArray[np.int64], ends: NDArray[np.int64], threads: int
+    ) -> NDArray[Any]:
+        """Left-to-right sums of floats; with negative weights from whole rows."""
+        out = np.empty(len(starts), dtype=self.weight_dtype)
+        if not self.n_negative:
+            least, weights = float(self.min_weight), self.effective_weights
+            view = self.metric_view
+            _cpu.prepared_exact_pairs(view, weights, least, starts, ends, out, threads)
+            return out
+        for source in np.unique(starts):
+            row = restored_rows(self, np.array([source]), threads)[0]
+            mine = starts == source
+            out[mine] = row[ends[mine]]
+        return out
 
     def _widened(
         self, found: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64], ask: Any
@@ -540,7 +587,9 @@ class TreeLabels:
         both = self.up.nbytes + (0 if self.down is self.up else self.down.nbytes)
         return both + self.offset.nbytes + self.top.nbytes
 
-    def distances_of_pairs(self, pairs: Any, threads: int | None = None) -> NDArray[Any]:
+    def distances_of_pairs(
+        self, pairs: Any, threads: int | None = None, *, exact: bool = True
+    ) -> NDArray[Any]:
         """Distances of many pairs.
 
         Parameters
@@ -548,6 +597,10 @@ class TreeLabels:
         pairs : list of (source, target), or int array of shape (k, 2)
         threads : int or None
             None uses all cores of this process.
+        exact : bool
+            For floats: the very numbers that a search returns, for which labels are of no use: each
+            pair is a walk then. Without, they may differ in the last digits. Integers are exact
+            either way.
 
         Returns
         -------
@@ -562,6 +615,8 @@ class TreeLabels:
             If ``pairs`` has another shape.
         """
         starts, ends = pair_indices(self.prepared, pairs)
+        if exact and self.prepared.weight_dtype.kind == "f":
+            return self.prepared._pairs(starts, ends, _threads(threads))
         out = np.empty(len(starts), dtype=self.prepared.weight_dtype)
         _cpu.prepared_label_pairs(
             self.prepared.metric_view,
@@ -661,6 +716,70 @@ def prepare(
     return _weighed(graph, preparation, perfect, _threads(threads), clock.seconds)
 
 
+def restored_rows(
+    prepared: Prepared,
+    sources: NDArray[np.int64],
+    threads: int,
+    lanes: int = 0,
+    out: NDArray[Any] | None = None,
+) -> NDArray[Any]:
+    """Whole rows of floats with the sums that a search makes, from left to right.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        With float weights.
+    sources : int64 array, shape (k,)
+    threads : int
+    lanes : int
+        Sources per sweep; 0 chooses.
+    out : array, shape (k, n), or None
+        Where to write.
+
+    Returns
+    -------
+    array, shape (k, n)
+
+    Raises
+    ------
+    SolverError
+        If a row could not be made exact, which would be a mistake of this package.
+    """
+    rows = out
+    if rows is None:
+        rows = np.empty((len(sources), prepared.n_vertices), dtype=prepared.weight_dtype)
+    _cpu.prepared_distances(prepared.metric_view, sources, None, rows, lanes, threads)
+    shift = potentials(prepared) if prepared.n_negative else None
+    left = int(_cpu.polish_rows(prepared.view, sources, rows, shift, threads))
+    if left and not prepared.n_negative:
+        raise SolverError(f"{left} rows could not be made exact: please report this")
+    return rows
+
+
+def foreseen(graph: Graph, order: Any = "auto", *, seed: int = 0, perfect: bool = True) -> Figures:
+    """What preparing a graph would cost, without doing it: the order and the symbolic analysis.
+
+    Parameters
+    ----------
+    graph : Graph
+    order, seed, perfect
+        As for :func:`prepare`.
+
+    Returns
+    -------
+    Figures
+        ``worth`` says whether :func:`prepare` would refuse.
+
+    Raises
+    ------
+    OptionError, MissingDependencyError
+        For an order that does not exist or cannot be used here.
+    """
+    structure = structure_of(graph)
+    found, _ = elimination_order(graph, structure, order, seed)
+    return analyse(graph, structure, found, perfect)[1]
+
+
 def load(path: str | os.PathLike[str], *, check: bool = True) -> Prepared:
     """Read a prepared graph; its arrays stay in the file and are mapped into memory.
 
@@ -688,7 +807,7 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Prepared:
     about, arrays = read_arrays(path, check)
     try:
         return _assembled(about, arrays)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
         raise GraphFormatError(f"the arrays do not belong together: {error}", path) from error
 
 
@@ -738,8 +857,6 @@ def _refuse_negative_cycle(prepared: Prepared) -> None:
         if not (both[:, 0] + both[:, -1] < 0).any() and not (loops < 0).any():
             return
     # Names the cycle; for floats, where sums in another order may differ in sign, it also decides.
-    from nearfar.cpu.potentials import potentials
-
     potentials(prepared)
 
 

@@ -17,6 +17,7 @@ from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.options import check_kind
+from nearfar.prepared.prepared import Prepared
 from nearfar.solve.arrays import widened
 from nearfar.solve.request import as_graph, check_stats, make_request, vertex_indices
 from nearfar.solve.run import Run
@@ -246,6 +247,9 @@ def pair_distances(
     array, shape (len(pairs),)
         For a graph made of device arrays a CuPy array whose entries never were on the host.
     """
+    given = {name for name, value in arguments.items() if value not in (None, "auto")}
+    if isinstance(graph, Prepared) and device != "cuda" and given <= {"threads", "stats"}:
+        return _walked(graph, pairs, arguments.get("threads"), arguments.get("stats"))
     if not hasattr(pairs, "__iter__"):
         raise OptionError(f"pairs is {pairs!r}: give a list of (source, target)")
     if runtime.is_device_array(pairs):
@@ -285,6 +289,18 @@ def pair_distances(
         found[here.asarray(mine)] = matrix[places]
         if progress is not None:
             progress(min(first + step, len(rows)), len(rows))
+    return found
+
+
+def _walked(
+    graph: Prepared, pairs: Any, threads: int | None, stats: dict[str, Any] | None
+) -> NDArray[Any]:
+    """Distances of pairs in a prepared graph, each by a walk of its own."""
+    began = time.perf_counter()
+    found = graph.distances_of_pairs(pairs, threads)
+    if stats is not None:
+        stats["seconds"] = time.perf_counter() - began
+        stats["reason"] = "prepared: a walk to the root for each pair"
     return found
 
 

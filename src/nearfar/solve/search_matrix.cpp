@@ -27,12 +27,12 @@ SearchStats solve(const C& csr, int32_t source, typename C::Weight* distances,
                   Interrupt& interrupt) {
   if (threads == 1) {
     const DeltaPlan plan = plan_for(csr, std::nullopt);
-    return NEARFAR_PICK_ISA(delta_sequential<C>)(csr, source, distances, stop, plan, interrupt,
-                                                 nullptr);
+    return NEARFAR_PICK_FOR(C, delta_sequential<C>)(csr, source, distances, stop, plan, interrupt,
+                                                    nullptr);
   }
   const DeltaPlan plan = shared_plan_for(csr, std::nullopt, greatest);
-  return NEARFAR_PICK_ISA(delta_parallel<C>)(csr, source, distances, stop, plan,
-                                             WorkerPool::shared(), threads, interrupt);
+  return NEARFAR_PICK_FOR(C, delta_parallel<C>)(csr, source, distances, stop, plan,
+                                                WorkerPool::shared(), threads, interrupt);
 }
 
 // The search in weights of a byte or two, where all are whole and fit; else nothing.

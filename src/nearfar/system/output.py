@@ -1,8 +1,8 @@
 """Files that appear whole or not at all: written under a temporary name, then renamed.
 
-What is no regular file (a device such as ``/dev/null``, a pipe) is written to where it is: renaming
-would put a plain file in its place. A symbolic link stays, and the file that it names is replaced.
-A file that is replaced hands its permissions on.
+What is not a regular file (a device such as ``/dev/null``, a pipe) is written to where it is:
+renaming would put a plain file in its place. A symbolic link stays, and the file that it names is
+replaced. A file that is replaced hands its permissions on.
 """
 
 from __future__ import annotations

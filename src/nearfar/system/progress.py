@@ -25,7 +25,7 @@ def time_left(seconds: float) -> str:
 
 
 class Progress:
-    """A bar on stderr for long work; silent when stderr is no terminal, or with ``--quiet``.
+    """A bar on stderr for long work; silent when stderr is not a terminal, or with ``--quiet``.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Progress:
     enabled : bool
         False keeps it silent.
     always : bool
-        Report where stderr is no terminal too: a line every ten seconds in place of a bar.
+        Report where stderr is not a terminal too: a line every ten seconds in place of a bar.
 
     Notes
     -----

@@ -2,10 +2,10 @@
 
 Two ideas, on either kind of device::
 
-    one source a worker:
+    one source per worker:
         each worker (CPU core, thread block) takes the next source and solves it alone, in memory
         that it keeps
-    one source a lane:
+    one source per lane:
         each edge is read once for 8 to 64 sources, whose distances to one vertex lie side by side
         while some vertex waits:
             v = a vertex whose least improved lane is nearest
@@ -16,7 +16,7 @@ Two ideas, on either kind of device::
 
 The first does the least work an answer needs and wins where searches have little in common, as on
 road networks. The second does some edges again, but all lanes for one memory access, and wins on
-graphs of small diameter: its working set is one graph's, not one a worker.
+graphs of small diameter: its working set is one graph's, not one per worker.
 
 Rows are independent: a row is the same bits whatever batch it was solved in.
 """

@@ -1,5 +1,5 @@
-// What both kernels of a block a source share: distances of 16, 32 or 64 bits that order like the number, the
-// rows that a block takes, and what it counts.
+// What both kernels of a block per source share: distances of 16, 32 or 64 bits that order like the
+// number, the rows that a block takes, and what it counts.
 //
 // Macros: SLOT_BITS (16, 32 or 64), FLOATING (1: WEIGHT_T is a float of SLOT_BITS and a slot holds its bits).
 // A distance of `cap` or more counts as unreached; the array starts at cap, so no sum that reaches it ever

@@ -7,11 +7,11 @@
 // the edges. 227 KiB hold 97,000 vertices of 16 bits, 52,000 of 32 or 27,000 of 64.
 //
 // A warp takes THICK_WORDS words of the near bitmap at a turn when the last step was busy, else 32. Each
-// lane has an equal share of their bits and gives one vertex a round, so that up to 32 rows are under way
-// however thin the words are. Long rows go over all lanes with 4 edges in flight; short ones of up to 32
-// vertices share the lanes by a prefix sum. LISTS: a turn's vertices are listed in shared memory first, so
-// that 32 rows are under way at a time however the bits lie, and the next turn comes from a counter,
-// because one long row can keep a warp for many turns of the others.
+// lane has an equal share of their bits and gives one vertex per round, so that up to 32 rows are
+// under way however thin the words are. Long rows go over all lanes with 4 edges in flight; short
+// ones of up to 32 vertices share the lanes by a prefix sum. LISTS: a turn's vertices are listed in
+// shared memory first, so that 32 rows are under way at a time however the bits lie, and the next
+// turn comes from a counter, because one long row can keep a warp for many turns of the others.
 //
 // A target with the sign bit set is a dead end (essential.py): its distance is lowered, and it is never
 // pushed, because its edges improve nothing.
@@ -23,8 +23,9 @@
 // took more.
 // Races: a distance read from a slot may be lowered by another warp in the same step; that warp then sets
 // the vertex's bit in the next bitmap, and the vertex is worked off again.
-// Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH a multiprocessor); dynamic shared
-// memory: slots rounded up to 4 bytes, then 3 bitmaps of (n + 31) / 32 words, and with LISTS 8 bytes a thread.
+// Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH per multiprocessor);
+// dynamic shared memory: slots rounded up to 4 bytes, then 3 bitmaps of (n + 31) / 32 words, and
+// with LISTS 8 bytes per thread.
 // requires: algorithms/batched/block_distance.cuh
 // requires: cuda/spread_rows.cuh
 
@@ -50,7 +51,7 @@ struct Step {
     atomicOr(bitmap + (target >> 5), 1u << (target & 31));
   }
 
-  // One vertex a lane, -1 for none; called by whole warps. Returns this lane's edges.
+  // One vertex per lane, -1 for none; called by whole warps. Returns this lane's edges.
   __device__ __forceinline__ uint32 relax_vertices(int v) const {
     value_t d = 0;
     offset_t begin = 0;
@@ -118,7 +119,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       ++steps;
       int active = 0;
       const Step step{offsets, edges, distance, next, far, threshold};
-      const int span = thick ? THICK_WORDS : 32, share = 32 / span;  // words a turn, lanes a word
+      const int span = thick ? THICK_WORDS : 32, share = 32 / span;  // words per turn, lanes per word
 #if LISTS
       if (threadIdx.x == 0) turns[(here + 1) & 1] = warps;  // of the next step; nobody reads it in this one
 #endif

@@ -1,4 +1,4 @@
-"""Many sources on CPU cores: one source a worker, and one source a lane of vector registers."""
+"""Many sources on CPU cores: one source per worker, and one source per lane of vector registers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _searches(facts: Facts, request: Request) -> Estimate:
 def worker_per_source(
     graph: Graph, sources: NDArray[np.int64], options: WorkerOptions, workspace: Workspace
 ) -> Answer:
-    """One source a worker; with columns, only those, and each search stops at the last."""
+    """One source per worker; with columns, only those, and each search stops at the last."""
     out = answer_rows(graph, sources, workspace)
     stats = _cpu.per_source(
         graph.view,
@@ -116,14 +116,14 @@ def _lane_bytes(graph: Graph, request: Request) -> int:
     requires=_fits_lanes,
     summary="8 to 64 sources in the lanes of vector registers, an edge read once for all",
     paper="dial-1969",
-    complexity="O(k n m / width) in the worst case, a few scans a vertex in practice",
+    complexity="O(k n m / width) in the worst case, a few scans per vertex in practice",
     cost=_sweeps,
     scratch=_lane_bytes,
 )
 def lanes(
     graph: Graph, sources: NDArray[np.int64], options: LaneOptions, workspace: Workspace
 ) -> Answer:
-    """One source a lane; 16-bit lanes first for integers, repeated wider where they do not fit."""
+    """One source per lane; integers in 16-bit lanes first, repeated wider where they do not fit."""
     out = answer_rows(graph, sources, workspace)
     delta = options.delta if options.delta is not None else graph.mean_weight / 4
     stats = _cpu.lanes(

@@ -27,9 +27,9 @@ __all__ = ["block_per_source", "block_per_source_global", "lanes"]
 BATCH = frozenset({"batch", "all_pairs"})
 MOST_ENTRIES = 8192  # of each queue in shared memory
 MOST_BLOCKS, LEAST_THREADS = 8, 128  # of a multiprocessor and of a block in shared memory
-RESIDENT = 1024  # threads a multiprocessor that 64 registers a thread leave room for
+RESIDENT = 1024  # threads per multiprocessor that 64 registers per thread leave room for
 LISTS_FROM = 20_000  # vertices; smaller graphs have few words to share out
-_LIST = 8  # bytes of lists a thread, where there are lists
+_LIST = 8  # bytes of lists per thread, where there are lists
 _SHARED_STATIC = 1024  # what a block takes besides its dynamic shared memory, at most
 
 
@@ -62,7 +62,7 @@ def _fits_shared(graph: Graph, request: Request) -> Literal[True] | str:
     bits = 16 if graph.weight_dtype.kind == "i" else 8 * graph.weight_dtype.itemsize
     needed, room = _shared(graph.n_vertices, bits), _room(runtime.device())
     if needed > room:
-        return f"{needed} bytes of shared memory a block needed, {room} there: too many vertices"
+        return f"{needed} bytes of shared memory per block needed, {room} there: too many vertices"
     return _fits_narrow(graph, request)
 
 
@@ -108,8 +108,8 @@ def _in_lanes(facts: Facts, request: Request) -> Estimate:
     requires=_fits_shared,
     summary="a thread block solves one source with everything in shared memory",
     paper="davidson-2014",
-    section="V.C, one block a source (beyond the paper)",
-    complexity="O(k n m) at worst, a few looks an edge in practice",
+    section="V.C, one block per source (beyond the paper)",
+    complexity="O(k n m) at worst, a few looks per edge in practice",
     cost=_in_shared,
 )
 def block_per_source(
@@ -204,7 +204,7 @@ class _SharedSearch:
     def _launch(
         self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, bits: int, out: Any
     ) -> Any:
-        """One launch; a flag a source on the device says which rows did not fit, or None."""
+        """One launch; a flag per source on the device says which rows did not fit, or None."""
         cp = runtime.cupy()
         rows, edges = self.rows, self.edges
         values = Values(self.graph, self.workspace.limit, self.delta, bits)
@@ -251,8 +251,8 @@ class _SharedSearch:
     requires=_fits_narrow,
     summary="a thread block solves one source, distances in global memory, queue in shared",
     paper="davidson-2014",
-    section="V.C, one block a source (beyond the paper)",
-    complexity="O(k n m) at worst, a few looks an edge in practice",
+    section="V.C, one block per source (beyond the paper)",
+    complexity="O(k n m) at worst, a few looks per edge in practice",
     cost=_in_global,
 )
 def block_per_source_global(
@@ -267,7 +267,7 @@ def block_per_source_global(
     n, size = rows.n, graph.weight_dtype.itemsize
     delta = options.delta if options.delta is not None else 16.0 * graph.mean_weight
     values = Values(graph, workspace.limit, delta, 8 * size)
-    entry = 4 * size  # bytes of both queues an entry
+    entry = 4 * size  # bytes of both queues per entry
     threads = options.block_threads or 512
     room = here.shared_per_block - 2 * _SHARED_STATIC
     bitmap = _bitmaps(n, 1)
@@ -321,14 +321,14 @@ def block_per_source_global(
     options=NoOptions,
     summary="32 sources in the lanes of each warp: an edge is read once for all of them",
     paper="then-2014",
-    section="multi-source traversal with one lane a source",
+    section="multi-source traversal with one lane per source",
     complexity="O(k n m / 32)",
     cost=_in_lanes,
 )
 def lanes(
     graph: Graph, sources: NDArray[np.int64], options: NoOptions, workspace: Workspace
 ) -> Answer:
-    """Rounds over a queue of vertices with masks of improved lanes; 32 sources a launch."""
+    """Rounds over a queue of vertices with masks of improved lanes; 32 sources per launch."""
     cp = runtime.cupy()
     rows = Rows(graph, sources, workspace)
     if rows.nothing is not None:

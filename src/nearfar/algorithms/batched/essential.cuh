@@ -3,8 +3,8 @@
 // An edge of a solved source stays when its weight is at most the distance of its target in the source's row
 // (Karger, Koller and Phillips 1993). place[v]: the row of vertex v, or -1 while v is not solved; rows: n
 // distances each. counts[v]: edges of v that stay; fresh: their prefix sums, n + 1 entries.
-// Launch: grid-stride, a thread an edge (mark_dead_ends) or a warp a vertex. No races: every element is written
-// by one thread.
+// Launch: grid-stride, a thread per edge (mark_dead_ends) or a warp per vertex. No races: every
+// element is written by one thread.
 // requires: cuda/edges.cuh
 // requires: cuda/warp.cuh
 

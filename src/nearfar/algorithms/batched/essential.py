@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Essential", "dead_ends", "sparse", "stages"]
 
 _SHARES = (0.3, 0.5, 0.7, 0.9)  # of the edges whose sources are solved when edges are dropped
-_SPARSE = 4.0  # edges a vertex below which nearly all are essential
+_SPARSE = 4.0  # edges per vertex below which nearly all are essential
 _FEWEST = 1024  # sources that repay dropping edges
 _DEAD_ENDS: Slot[NDArray[np.bool_]] = Slot("dead ends")
 _MARKED: Slot[Any] = Slot("edges with dead ends marked")
@@ -58,14 +58,14 @@ def dead_ends(graph: Graph) -> NDArray[np.bool_]:
 
 
 def sparse(graph: Graph) -> bool:
-    """Whether the graph has so few edges a vertex that frontiers stay thin."""
+    """Whether the graph has so few edges per vertex that frontiers stay thin."""
     return graph.mean_degree < _SPARSE
 
 
 def stages(graph: Graph, sources: NDArray[np.int64]) -> tuple[NDArray[np.int64] | None, list[int]]:
     """Order of the sources by falling degree, and the bounds of the launches between drops.
 
-    None and one launch where dropping would not pay: few sources, or few edges a vertex, of which
+    None and one launch where dropping would not pay: few sources, or few edges per vertex, of which
     most are essential.
     """
     k = len(sources)

@@ -1,4 +1,4 @@
-// 8 to 64 sources a sweep, one a lane: an edge is read once for all of them.
+// 8 to 64 sources per sweep, one per lane: an edge is read once for all of them.
 //
 // distance[v][lane] of one vertex is one or two cache lines. Scanning v adds each edge's weight to
 // all lanes of v and takes the minimum with the lanes of the target: a handful of instructions for

@@ -24,9 +24,9 @@ class LaneOptions:
     Parameters
     ----------
     width : {8, 16, 32, 64} or None
-        Sources a sweep. None takes two cache lines a vertex: 64 lanes of 16 bits, 32 of 32 or 16
-        of 64. A width that the type of the lanes does not have is replaced by the nearest that it
-        has.
+        Sources per sweep. None takes two cache lines per vertex: 64 lanes of 16 bits, 32 of 32 or
+        16 of 64. A width that the type of the lanes does not have is replaced by the nearest that
+        it has.
     delta : float or None
         Width of a bucket in units of the weights, greater than 0; None takes a quarter of the mean
         weight.
@@ -76,17 +76,17 @@ class BlockOptions(DeltaOptions):
     ----------
     delta : float or None
         Step of the threshold in units of the weights; None takes the mean weight in the shared
-        layout (4 times it below 4 edges a vertex) and 16 times it in the global one, whose steps
+        layout (4 times it below 4 edges per vertex) and 16 times it in the global one, whose steps
         cost more than repeated work.
     slot_bits : {16, 32, 64} or None
         Bits of a distance in shared memory; None tries 16 for integers where more blocks fit then.
         Rows that do not fit are repeated with the bits of the weights. Floats have the bits of the
         weights.
     block_threads : {128, 256, 512, 1024} or None
-        Threads a block; None fills the multiprocessor with as many blocks as their memory allows.
+        Threads per block; None fills the multiprocessor with as many blocks as their memory allows.
     lists : bool or None
         Whether a warp lists the vertices of its words before it relaxes them, so that all lanes
-        have one; takes 8 bytes a thread of shared memory. Shared layout only, and left out where
+        have one; takes 8 bytes per thread of shared memory. Shared layout only, and left out where
         the memory does not allow it. None: for int32 weights and 20,000 vertices or more.
     """
 

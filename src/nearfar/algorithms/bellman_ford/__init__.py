@@ -16,8 +16,8 @@ order::
   targets of out-degree 0 treated apart (johnson-cuda 4.1, Algorithm 1)
 - ``tarjan_subtree``: the queue, without scanning vertices below an improved one
 - ``goldberg_radzik``: the improved vertices in topological order of the edges that can improve
-- ``bellman_ford_child_launches``: CUDA: the queue with a child launch a vertex (johnson-cuda 5.1)
-- ``bellman_ford_warps``: CUDA: the queue with a warp a vertex, in place of child launches
+- ``bellman_ford_child_launches``: CUDA: the queue with a child launch per vertex (johnson-cuda 5.1)
+- ``bellman_ford_warps``: CUDA: the queue with a warp per vertex, in place of child launches
 - ``bellman_ford_persistent``: CUDA: the same with all rounds in one launch, the default there
 
 **When a cycle counts as negative.** Only if the exact sum of its weights, not the rounded one, is

@@ -25,7 +25,7 @@ struct Outcome {
   bool saturated = false;  // a sum fell below the range of the weights
   bool undecided = false;  // only rounding or saturation can explain the run: repeat by subtrees
   std::vector<int64_t> cycle;  // vertices in order of the edges; empty when there is none
-  bool full = false;           // whether to fill the two arrays below, one entry an iteration
+  bool full = false;           // whether to fill the two arrays below, one entry per iteration
   std::vector<int64_t> frontier;
   std::vector<int64_t> edges;
 

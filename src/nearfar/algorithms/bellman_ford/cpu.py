@@ -84,7 +84,7 @@ def queue(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -
     complexity="O(n m)",
 )
 def edge_classes(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """The queue with the paper's four edge classes, built once a graph in O(n + m)."""
+    """The queue with the paper's four edge classes, built once per graph in O(n + m)."""
     classes = _EDGE_CLASSES.of(graph, lambda: _cpu.EdgeClasses(graph.view))
 
     def form(view: Any, start: int, distances: NDArray[Any], full: bool) -> dict[str, Any]:

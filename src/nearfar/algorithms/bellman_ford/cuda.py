@@ -26,7 +26,7 @@ _LOOK_EVERY = 4  # iterations between two looks at the state
 @variant(
     "bellman_ford",
     device="cuda",
-    summary="every edge of every reached vertex in every round, one thread a vertex",
+    summary="every edge of every reached vertex in every round, one thread per vertex",
     options=NoOptions,
     paper="davidson-2014",
     section="II.B, as in LonestarGPU",

@@ -116,7 +116,7 @@ class _Run:
             self.parts = (cp.asarray(once), cp.asarray(sinks))
         macros = {**self.device.macros, "LANES_EACH": lanes, "CLASSES": int(classes is not None)}
         self.program = runtime.program(kernels, macros)
-        # A limit below zero is no early stop where later edges may be negative.
+        # A limit below zero is not an early stop where later edges may be negative.
         limit = workspace.limit if graph.n_negative == 0 else None
         self.limit = _limit(limit, weight)
         self.grid = runtime.device().multiprocessors * 8
@@ -141,7 +141,7 @@ class _Run:
         return min(graph.n_vertices + ROUNDS_BEYOND, 2**31 - 2)
 
     def rounds(self, most: int) -> bool:
-        """A launch a round, the host in between; whether the queue ran empty."""
+        """A launch per round, the host in between; whether the queue ran empty."""
         kernel = self.program.kernel("relax_active")
         launch = runtime.Launch(kernel, self.grid, _BLOCK, (*self.arguments, np.uint32(0)))
         place = len(self.arguments)
@@ -155,7 +155,7 @@ class _Run:
         return False
 
     def child_rounds(self, most: int, least: int) -> bool:
-        """A child launch a vertex, so many vertices at a time; whether the queue ran empty."""
+        """A child launch per vertex, so many vertices at a time; whether the queue ran empty."""
         kernel, place = self.program.kernel("relax_by_children"), len(self.arguments)
         arguments = (*self.arguments, *(np.uint32(x) for x in (0, least, 0, 0)))
         launch = runtime.Launch(kernel, _PENDING // _BLOCK, _BLOCK, arguments)
@@ -281,7 +281,7 @@ def one_launch(graph: Graph, source: int, options: NoOptions, workspace: Workspa
     "bellman_ford_queue",
     device="cuda",
     weights="any",
-    summary="a queue of active vertices filled by atomics, a thread each, a launch a round",
+    summary="a queue of active vertices filled by atomics, a thread each, a launch per round",
     paper="johnson-cuda",
     section="5.1, Algorithms 2 and 4",
     complexity="O(n m)",
@@ -309,7 +309,7 @@ def edge_classes(graph: Graph, source: int, options: NoOptions, workspace: Works
     "bellman_ford_warps",
     device="cuda",
     weights="any",
-    summary="the queue with a warp a vertex, for the balance that child launches would give",
+    summary="the queue with a warp per vertex, for the balance that child launches would give",
     paper="johnson-cuda",
     section="5.1, dynamic parallelism replaced",
     complexity="O(n m)",
@@ -349,7 +349,7 @@ def _links(graph: Graph, request: Request) -> Literal[True] | str:
     weights="any",
     options=ChildOptions,
     requires=_links,
-    summary="the queue with a child launch a vertex: the paper's dynamic parallelism",
+    summary="the queue with a child launch per vertex: the paper's dynamic parallelism",
     paper="johnson-cuda",
     section="5.1, dynamic parallelism",
     complexity="O(n m)",
@@ -357,7 +357,7 @@ def _links(graph: Graph, request: Request) -> Literal[True] | str:
 def child_launches(
     graph: Graph, source: int, options: ChildOptions, workspace: Workspace
 ) -> Answer:
-    """The paper's form; measured beside the others to show what a launch a vertex costs."""
+    """The paper's form; measured beside the others to show what a launch per vertex costs."""
     run = _Run(graph, source, workspace, 1, None, _CHILDREN)
     finished = run.child_rounds(run.most_rounds(graph), options.child_edges)
     launched = int(run.stats.get()[3])

@@ -1,4 +1,5 @@
-// Bellman-Ford, one thread a vertex: relax every edge of every reached vertex until nothing changes.
+// Bellman-Ford, one thread per vertex: relax every edge of every reached vertex until nothing
+// changes.
 //
 // The baseline of the near-far paper (section II.B and V), there LonestarGPU's code: no queue, no ordering,
 // O(n m) work at worst. *last is the number of iterations up to and including the last one that improved a

@@ -102,9 +102,9 @@ void queue(const Graph& graph, typename Graph::Index source, typename Graph::Wei
   }
 }
 
-// The edges of a graph put in order of class within each row, once a graph:
+// The edges of a graph put in order of class within each row, once per graph:
 //   [begin, once)   target with in-degree 1: only this edge ever reaches it, so it is queued at
-//                   most once a round and needs no flag (on a GPU: no atomic),
+//                   most once per round and needs no flag (on a GPU: no atomic),
 //   [once, sink)    every other target,
 //   [sink, end)     target with out-degree 0: written once, after the rounds.
 // Self-loops are dropped: they improve nothing, unless negative, and then they are a cycle by

@@ -9,11 +9,12 @@
 //
 // A round is one trip to memory: the lists hold edges (target and the distance that it would get), and
 // rows[n][ROW_WIDTH] holds the first targets of every vertex at a place that the vertex itself gives.
-// So the row of a target is read while the atomic on its distance is under way, one edge a thread.
-// Rows that do not fit have kLonger in their last slot and are read from the edge array; beyond
-// kThinDegree edges the vertex goes to the global queue. A frontier too large for the lists, or with
-// such a vertex, takes a step over the whole device (relax_step), which reads rows as pushing does. When a queue overflows, all
-// reached vertices are relaxed (the queue's entries are a subset of them).
+// So the row of a target is read while the atomic on its distance is under way, one edge per
+// thread. Rows that do not fit have kLonger in their last slot and are read from the edge array;
+// beyond kThinDegree edges the vertex goes to the global queue. A frontier too large for the lists,
+// or with such a vertex, takes a step over the whole device (relax_step), which reads rows as
+// pushing does. When a queue overflows, all reached vertices are relaxed (the queue's entries are a
+// subset of them).
 //
 // Races, harmless: distances are read relaxed and may be old: then the atomic answers.
 //

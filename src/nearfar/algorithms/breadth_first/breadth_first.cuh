@@ -12,7 +12,7 @@
 // Arrays: offsets[n + 1], edges[m], in_offsets[n + 1], in_edges[m] (null without, equal for
 // undirected graphs), distance[n] (int), queue[n], visited[2][(n + 31) / 32], chunks[m / kChunk + m
 // / kHeavy + 1], control (zeroed), records[most_records] or null. Launch: cooperative, whole warps,
-// dynamic shared memory for a stage a warp and for two lists of thin_capacity entries. Races,
+// dynamic shared memory for a stage per warp and for two lists of thin_capacity entries. Races,
 // harmless: a vertex's bit is read before the atomic that claims it and may be old; then the atomic
 // answers. Decisions are taken from counters that nobody writes in the step that reads them.
 //

@@ -1,4 +1,4 @@
-"""Breadth-first search on a GPU, one launch a search; see breadth_first.cuh."""
+"""Breadth-first search on a GPU, one launch per search; see breadth_first.cuh."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _STAGE, _HEAVY, _CHUNK = 128, 2048, 1024  # of that file
 _THIN = "algorithms/breadth_first/thin.cuh"
 # Counters of struct Control that a solve reports.
 _REPORTED = ("steps", "pushes", "pulls", "thin_levels", "ahead_steps", "rescans", "sweeps")
-_THIN_CAPACITY = 2048  # entries of a thin step's list, a block
-_MOST_SHARED = 200 << 10  # bytes a block
+_THIN_CAPACITY = 2048  # entries of a thin step's list, per block
+_MOST_SHARED = 200 << 10  # bytes per block
 _SPARE = 4096  # entries
 _ROAD_LIKE = 5.0  # mean degree
 _SWEPT_FROM, _SWEPT_DEGREE = 1 << 20, 32.0  # vertices, mean degree
-_AHEAD_SHARE = 256  # entries of the queue a block, at most
+_AHEAD_SHARE = 256  # entries of the queue per block, at most
 _AHEAD_LEAVE = 1024  # kAheadLeave of ahead.cuh
 STEPS_BEYOND = 2  # the watchdog: a step finds at least one vertex
 QUEUE_SHARE = 2  # vertices over the entries of a queue when running ahead
@@ -59,7 +59,7 @@ class BreadthFirstOptions:
         kept with the graph: worth it for many searches, not for one.
     thin_limit : int or None
         Frontiers of up to so many vertices are advanced by a few blocks, many levels at a time.
-        None means 64 a multiprocessor on graphs of mean degree 5 or less, else 0: never.
+        None means 64 per multiprocessor on graphs of mean degree 5 or less, else 0: never.
     ahead_rounds : int
         On graphs of mean degree 5 or less, once 16 levels were thin: so many levels that blocks run
         ahead of each other before the frontier is dealt anew; 0 never runs ahead.

@@ -74,7 +74,7 @@ struct Search {
   const Edge* in_edges;
   int* distance;
   vertex_t* queue;
-  uint32* visited[2];  // a bit a vertex
+  uint32* visited[2];  // a bit per vertex
   Chunk* chunks;
   Control* control;
   long long chunk_capacity;

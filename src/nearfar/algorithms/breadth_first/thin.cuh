@@ -8,8 +8,9 @@
 // when blocks are too many for what is left, or at a row that wants more than row_lanes lanes.
 //
 // The barrier is one atomic on a word that counts arrivals (bits 24 and up), blocks that want to
-// end (16 to 23) and entries (0 to 15, at most kThinLeave a block): so the decision comes with the
-// barrier and needs no further read. Four words rotate; a word is reset two rounds after its use.
+// end (16 to 23) and entries (0 to 15, at most kThinLeave per block): so the decision comes with
+// the barrier and needs no further read. Four words rotate; a word is reset two rounds after its
+// use.
 //
 // requires: algorithms/breadth_first/search_state.cuh
 // requires: cuda/grid_barrier.cuh

@@ -4,7 +4,7 @@ Ortega-Arranz, Torres, Gonzalez-Escribano and Llanos (2015) put the out-criterio
 Mehlhorn, Meyer and Sanders, "A Parallelization of Dijkstra's Shortest Path Algorithm" (1998), on
 the GPU. It is the loop of the frontier family with a wider minimum::
 
-    lightest_out[v] = min(w(v, z))                          once a graph
+    lightest_out[v] = min(w(v, z))                          once per graph
     repeat
         relax      as in the frontier family, successors or predecessors
         minimum    threshold = min(distance[u] + lightest_out[u] for u in unsettled)

@@ -1,11 +1,11 @@
 // Kernels of Crauser's criteria: the lightest edges, minimum and update for each criterion.
 //
 // Ortega-Arranz et al. (2015), section 3: the precomputation of the lightest out-edges, the
-// minimum with one addition a thread before the reduction, and Alg. 2 right. settle_relax.cuh
+// minimum with one addition per thread before the reduction, and Alg. 2 right. settle_relax.cuh
 // holds the relax kernels, which are those of the frontier family. The in-criterion and the
 // union are Crauser et al. (1998).
 //
-// Launch: minimum_* with ceil(n / 2b) blocks of b threads, the others with one thread a vertex.
+// Launch: minimum_* with ceil(n / 2b) blocks of b threads, the others with one thread per vertex.
 // Races: none (settle.cuh).
 //
 // requires: cuda/settle_relax.cuh

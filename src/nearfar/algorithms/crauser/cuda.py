@@ -61,7 +61,7 @@ def _run(
     tune=True,
 )
 def crauser_successors(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
-    """GPU Crauser, the successors variant: Alg. 1 with three kernels an iteration."""
+    """GPU Crauser, the successors variant: Alg. 1 with three kernels per iteration."""
     return _run(graph, source, options, workspace, "crauser_successors", out=True)
 
 

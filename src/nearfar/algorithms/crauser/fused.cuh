@@ -2,8 +2,8 @@
 // device.
 //
 // The steps and their results are those of crauser.cuh, so iterations and distances are the
-// same; what goes is the host: three launches, a copy and a wait an iteration become three grid
-// barriers. Beyond Ortega-Arranz et al. (2015). Departures inside the steps: one byte a vertex
+// same; what goes is the host: three launches, a copy and a wait per iteration become three grid
+// barriers. Beyond Ortega-Arranz et al. (2015). Departures inside the steps: one byte per vertex
 // holds all flags and only its own thread touches it; relaxing asks no unsettled flag (a
 // settled distance cannot improve) but reads the distance before the atomic; a row of 32 edges
 // or more is shared by its warp; the minimum ends in an atomic. The third barrier keeps update

@@ -93,7 +93,7 @@ def solve_fused(graph: Graph, source: int, options: FusedOptions, workspace: Wor
     }
     if trace is not None:
         rows = trace[:, :iterations].get().astype(np.int64)
-        # A thread that walks over several vertices counts once a vertex, as if each had its own.
+        # A thread that walks over several vertices counts once per vertex, as if each had its own.
         grid = blocks * options.block_threads
         total = -(-n // grid) * grid * iterations
         stats |= {

@@ -1,4 +1,4 @@
-"""The lightest out-edge and in-edge of every vertex (paper section 3.1), once a graph."""
+"""The lightest out-edge and in-edge of every vertex (paper section 3.1), once per graph."""
 
 from __future__ import annotations
 

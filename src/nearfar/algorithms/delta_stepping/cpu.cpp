@@ -21,8 +21,8 @@ Fields sequential(View& view, int64_t source, const Array& distances, std::optio
                   [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
                     using C = std::decay_t<decltype(csr)>;
                     const DeltaPlan plan = plan_for(csr, delta);
-                    return NEARFAR_PICK_ISA(delta_sequential<C>)(csr, from, out, stop, plan, poll,
-                                                                 full ? &log : nullptr);
+                    return NEARFAR_PICK_FOR(C, delta_sequential<C>)(csr, from, out, stop, plan,
+                                                                    poll, full ? &log : nullptr);
                   });
   if (full) std::move(log).write_to(stats);
   return stats;
@@ -36,7 +36,7 @@ Fields parallel(View& view, int64_t source, const Array& distances, int threads,
                      [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
                        using C = std::decay_t<decltype(csr)>;
                        const DeltaPlan plan = shared_plan_for(csr, delta, max_weight);
-                       return NEARFAR_PICK_ISA(delta_parallel<C>)(
+                       return NEARFAR_PICK_FOR(C, delta_parallel<C>)(
                            csr, from, out, stop, plan, WorkerPool::shared(), threads, poll);
                      });
 }

@@ -102,7 +102,7 @@ def delta_stepping(
 @variant(
     "delta_stepping_parallel",
     device="cpu",
-    summary="Delta-stepping on several cores: a bucket ring a worker, shared segments, one barrier",
+    summary="Delta-stepping on several cores: one bucket ring per worker, shared segments",
     options=DeltaOptions,
     paper="meyer-sanders-2003",
     section="parallel delta-stepping",

@@ -137,10 +137,13 @@ class Relaxer {
   // there.
   template <class How = Update>
   void relax(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
-    if (C::packed && csr_.has_dead_ends)
-      relax_rows<How, true>(from, begin, end, fresh);
-    else
-      relax_rows<How, false>(from, begin, end, fresh);
+    // Reading the mark where there is none is right too: with 64-bit indices it is always read, for
+    // one form less to compile.
+    constexpr bool kWide = sizeof(Index) == 8;
+    if constexpr (C::packed) {
+      if (kWide || csr_.has_dead_ends) return relax_rows<How, true>(from, begin, end, fresh);
+    }
+    if constexpr (!C::packed || !kWide) relax_rows<How, false>(from, begin, end, fresh);
   }
 
   // Once every vertex is reached, an edge of a dense graph that leads beyond the greatest distance

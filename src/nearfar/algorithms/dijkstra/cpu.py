@@ -101,7 +101,7 @@ def dijkstra_binary_heap(
 @variant(
     "dijkstra_dary_heap",
     device="cpu",
-    summary="Dijkstra with a lazy heap of packed (distance, vertex) keys, four children a place",
+    summary="Dijkstra with a lazy heap of packed (distance, vertex) keys, four children per place",
     options=DaryOptions,
     paper="dijkstra-1959",
     section="lazy d-ary heap",

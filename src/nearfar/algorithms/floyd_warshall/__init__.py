@@ -13,6 +13,6 @@ and min for plus, so it runs at the speed of arithmetic and not of memory.
 
 O(n^3) whatever the number of edges. A negative cycle is looked for first, because it would make the
 entries fall without bound. Integers are exact. Floats are added in another order than along the
-path: with ``exact=True`` (the default) one more sweep a row makes them the bits that every other
+path: with ``exact=True`` (the default) one more sweep per row makes them the bits that every other
 method returns; without, they are off by a few roundings and the sweep is saved.
 """

@@ -1,4 +1,4 @@
-// floyd_warshall@cpu: the matrix in tiles, three phases a step, workers that meet between phases.
+// floyd_warshall@cpu: the matrix in tiles, three phases per step, workers that meet between phases.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>

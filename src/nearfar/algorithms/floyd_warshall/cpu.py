@@ -163,7 +163,9 @@ def floyd_warshall(
         shift = h if graph.n_negative else None
         left = _cpu.polish_rows(graph.view, every, out, shift, workspace.threads)
         if left and not graph.n_negative:
-            raise SolverError(f"{left} rows could not be made exact: please report this")
+            raise SolverError(
+                f"{left} rows could not be made exact: this is a bug in nearfar, report it"
+            )
         stats["inexact_rows"] = left
     before = None
     if keeps_predecessors(graph, options, workspace, overflow):

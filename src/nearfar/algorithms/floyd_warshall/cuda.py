@@ -115,7 +115,7 @@ def tight_stops(closed: Any, direct: Any, before: Any) -> None:
 
 
 def add_min_ceiling(dtype: np.dtype[Any], turns: int = 20_000) -> float:
-    """Additions with minimum a second that the device reaches with nothing else to do."""
+    """Additions with minimum per second that the device reaches with nothing else to do."""
     cp = runtime.cupy()
     kernel = _program(dtype).kernel("add_min_ceiling")
     blocks = runtime.device().multiprocessors * 8

@@ -5,8 +5,8 @@
 // negative weights (cpu/proof.cpp); vertices that only edges which add nothing reach are left to the host.
 //
 // A place has a tight edge in few slices of stops. So a slice is gone through with add_min, which is one
-// instruction a place and stop, and a stop is looked for only where the least sum met the distance. Slices
-// come in falling order: the smallest stop is written last.
+// instruction per place and stop, and a stop is looked for only where the least sum met the
+// distance. Slices come in falling order: the smallest stop is written last.
 //
 // closed, direct: side x side values row-major, side a multiple of 128, FAR where there is no path (no edge);
 // direct has FAR on its diagonal. before: n x n ids.

@@ -1,5 +1,5 @@
-// Blocked Floyd-Warshall: three phases a step of 64 stops (Venkataraman et al. 2003; Lund and Smith 2010), the
-// third one for two steps at a time.
+// Blocked Floyd-Warshall: three phases per step of 64 stops (Venkataraman et al. 2003; Lund and
+// Smith 2010), the third one for two steps at a time.
 //
 // matrix: side x side values row-major, side a multiple of 128, padded with FAR. FAR is more than any path and
 // FAR + FAR fits the type (integers: a quarter of the unsigned range; floats: infinity), so nothing is tested
@@ -9,10 +9,10 @@
 // close_diagonal: one block of 1024, the 64 x 64 tile in shared memory, 64 steps. update_strips: grid
 // (side / 64, 2), blocks of 256: a row and a column of tiles through the stops of one tile. update_rest: grid
 // (side / 128, side / 128), blocks of 256: each thread keeps 8 x 8 values in registers while 128 stops pass
-// through shared memory in slices of 16, the next slice on its way while one is used. 128 stops a pass and not
-// 64, because the matrix is read and written once a pass. (Values of 8 bytes:
-// 4 x 4 a thread, and a grid of 64 a side.) It covers the step's own rows and columns too: they are final, so
-// their minimum with the same sums changes nothing, and no block has to be left out.
+// through shared memory in slices of 16, the next slice on its way while one is used. 128 stops per
+// pass and not 64, because the matrix is read and written once per pass. (Values of 8 bytes:
+// 4 x 4 per thread, and a grid of 64 per side.) It covers the step's own rows and columns too: they
+// are final, so their minimum with the same sums changes nothing, and no block has to be left out.
 // requires: algorithms/floyd_warshall/square.cuh
 
 // matrix[i][j] = FAR, 0 on the diagonal.
@@ -27,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     close_diagonal(value_t* matrix, long long side, long long step) {
   __shared__ value_t tile[kTile][kTile + 1];
   value_t* corner = matrix + step * kTile * side + step * kTile;
-  const int x = threadIdx.x % kTile, y = threadIdx.x / kTile;  // 16 rows a pass
+  const int x = threadIdx.x % kTile, y = threadIdx.x / kTile;  // 16 rows per pass
   for (int r = y; r < kTile; r += 16) tile[r][x] = corner[r * side + x];
   __syncthreads();
   for (int k = 0; k < kTile; ++k) {
@@ -119,7 +119,8 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     }
 }
 
-// Speed of add_min alone, to measure against: `turns` x 16 chains a thread. Launch: any grid, blocks of 256.
+// Speed of add_min alone, to measure against: `turns` x 16 chains per thread. Launch: any grid,
+// blocks of 256.
 extern "C" __global__ void __launch_bounds__(256) add_min_ceiling(value_t* out, int turns, value_t weight) {
   value_t chain[16];
 #pragma unroll

@@ -1,7 +1,7 @@
 """Compound frontiers: settle every vertex whose tentative distance equals the minimum.
 
 Martin, Torres and Gavilanes, "CUDA Solutions for the SSSP Problem" (2009). Dijkstra's algorithm
-settles one vertex an iteration even when several share the least tentative distance; all of them
+settles one vertex per iteration even when several share the least tentative distance; all of them
 are final, so all can settle at once (DA2CF, Fig. 2)::
 
     distance[:] = infinity; distance[source] = 0

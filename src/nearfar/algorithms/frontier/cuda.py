@@ -46,7 +46,7 @@ def _lists(
     """Run with a relax kernel on lists; its name says whether it wants successors."""
     run, device = _settle(graph, source, options, idea, transposed="predecessors" in kernel)
     criterion = Criterion(passes=passes)
-    # U-GPU-PLUS stages its rows' bounds: one a thread and one more.
+    # U-GPU-PLUS stages its rows' bounds: one per thread and one more.
     item = device.offset_dtype.itemsize if kernel.endswith("plus") else 0
     relax = run.relax(kernel, device.offsets, device.edges, shared_per_thread=item, shared=item)
     steps = Steps(relax, run.minimum(criterion), run.update(criterion))

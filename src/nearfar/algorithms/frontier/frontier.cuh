@@ -8,7 +8,7 @@
 // (ld.global.nc) is its heir.
 //
 // Launch: minimum with ceil(n / 2b) blocks of b threads, minimum_again with ceil(count / 2b),
-// the others with one thread a vertex. relax_predecessors_plus wants (b + 1) * sizeof(offset_t)
+// the others with one thread per vertex. relax_predecessors_plus wants (b + 1) * sizeof(offset_t)
 // bytes of shared memory.
 // Races: relax_successors_no_atomics has a write-after-write race between frontier vertices
 // that share a successor, on purpose. The others have none (settle.cuh, settle_relax.cuh).

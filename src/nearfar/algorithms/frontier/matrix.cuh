@@ -8,7 +8,7 @@
 // without an edge is skipped before the atomic (its sum could not improve anything), sums
 // saturate, work is counted.
 //
-// Launch: one thread a vertex. Shared memory: relax_columns b * (sizeof(weight_t) + 1) bytes,
+// Launch: one thread per vertex. Shared memory: relax_columns b * (sizeof(weight_t) + 1) bytes,
 // the two relax_rows b bytes.
 // Races: relax_columns stages distances that their own threads may be lowering, but uses only
 // those of frontier vertices, which no longer change. relax_rows_no_atomics races on purpose

@@ -11,7 +11,7 @@
 //
 // Arrays: distance[n], updated[n] (weight_t), marked[n] (one byte), *any: set to 1 when a
 // vertex was marked.
-// Launch: one thread a vertex.
+// Launch: one thread per vertex.
 //
 // requires: cuda/edges.cuh
 // requires: cuda/settle.cuh

@@ -69,7 +69,7 @@ class Shifted:
 
 
 def shifted(graph: Graph) -> Shifted:
-    """Potentials and the reweighted graph, computed once a graph and cached on it.
+    """Potentials and the reweighted graph, computed once per graph and cached on it.
 
     Raises
     ------

@@ -156,8 +156,8 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
     requires=fits_shifted,
     paper="johnson-cuda",
     section="4, with a block per source inside (beyond the paper)",
-    summary="potentials and reweighting, then a thread block a source on the reweighted graph",
-    complexity="O(n m + k n m) at worst, a few looks an edge in practice",
+    summary="potentials and reweighting, then a thread block per source on the reweighted graph",
+    complexity="O(n m + k n m) at worst, a few looks per edge in practice",
     cost=_cost,
 )
 def johnson(

@@ -11,7 +11,7 @@
 // state[0]: delta. count[0]: length of the queue.
 // Departure: Algorithm 6 relaxes only unsettled targets; the test is kept, it saves the atomic.
 // Races: relax reads distances of settled vertices only, which nobody writes.
-// Launch: blocks of 256, any grid, one thread a vertex, grid-stride.
+// Launch: blocks of 256, any grid, one thread per vertex, grid-stride.
 // requires: cuda/edges.cuh
 // requires: cuda/distance.cuh
 // requires: cuda/warp.cuh

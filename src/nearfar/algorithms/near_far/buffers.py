@@ -122,7 +122,7 @@ class Buffers:
         self._drained = iterations
 
     def records(self) -> dict[str, Any]:
-        """Arrays with one entry an iteration.
+        """Arrays with one entry per iteration.
 
         ``frontier`` processed vertices, ``near`` and ``far`` the sizes of near set and far pile
         after it, ``edges`` touched, ``labelled`` vertices reached for the first time, ``final``

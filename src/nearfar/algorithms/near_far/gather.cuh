@@ -2,9 +2,9 @@
 //
 // queue0 (raw) -> queue1 (compacted) and starts. An entry is dropped when another slot owns its vertex
 // (OWNERS), when its vertex has no edges, and put off to the far pile when its distance is not below the
-// threshold (HYBRID, after the threshold fell). One 64-bit atomic a block reserves both slots and edge
-// numbers, so the starts ascend with the slots whatever order the blocks come in. Paper: Davidson et al.
-// 2014, section IV.C, "Workfront Sweep", and IV.B. Launch: blocks of 256, any grid.
+// threshold (HYBRID, after the threshold fell). One 64-bit atomic per block reserves both slots and
+// edge numbers, so the starts ascend with the slots whatever order the blocks come in. Paper:
+// Davidson et al. 2014, section IV.C, "Workfront Sweep", and IV.B. Launch: blocks of 256, any grid.
 // requires: algorithms/near_far/relax.cuh
 
 extern "C" __global__ void __launch_bounds__(kBlock) gather(Frame f, uint32 iteration) {

@@ -3,16 +3,18 @@
 // Davidson et al. (2014), section IV.D, gives the near set and the far pile. Departures: no host in the
 // loop, queue entries carry the distance they were pushed with (an entry whose distance is no longer the
 // vertex's is stale and dropped, so no flags and no compaction pass), delta follows the size of the near
-// set, and a thin frontier is not advanced one step a barrier but by each block for several rounds on
-// its own, in shared memory.
+// set, and a thin frontier is not advanced one step per barrier but by each block for several
+// rounds on its own, in shared memory.
 //
 // A step is one of
 //   split   the near set is empty: the far pile, or with FAR_BY_SCAN all vertices, is divided by a new
 //           threshold;
 //   grid    the near set is large: all warps take entries, rows share lanes by a scan of their degrees
-//           (rows.cuh), long rows are cut into chunks that all warps take after a barrier;
+//           (one_launch_rows.cuh), long rows are cut into chunks that all warps take after a
+//           barrier;
 //   local   the near set is small: each block takes a share into shared memory and advances it up to
-//           local_rounds times with block barriers only (local.cuh); what is left goes back;
+//           local_rounds times with block barriers only (one_launch_local.cuh); what is left goes
+//           back;
 //   rescan  a queue overflowed: every vertex that may be pending is found again from the distances.
 // All blocks read the same counters after a barrier and take the same step. A counter is written in one
 // step, read in the next and reset in the one after, so four of each rotate.
@@ -21,8 +23,8 @@
 // (one_launch_distances.cuh), near_queue and far_pile[2][capacity] (capacity >= n, so that a rescan
 // always fits; with FAR_BY_SCAN there is no far pile), heavy[heavy_capacity], control; with packed
 // distances answer[n], written at the end.
-// Launch: cooperative, one block a multiprocessor, whole warps, dynamic shared memory for two local lists
-// and the local far list of local_capacity entries each, and for two stages a warp.
+// Launch: cooperative, one block per multiprocessor, whole warps, dynamic shared memory for two
+// local lists and the local far list of local_capacity entries each, and for two stages per warp.
 // Races, all harmless: distances fall by atomic minimum in any order and are read with relaxed loads; a
 // reader that misses a fall does work that the later reader of the queued entry repeats.
 // requires: cuda/grid_barrier.cuh
@@ -89,8 +91,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
                         long long local_limit, long long target_near, long long max_steps,
                         Record* records, long long most_records) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
-  // One copy a block of what all threads read: parameters passed on by reference would lie on every
-  // thread's stack, which together do not fit L1.
+  // One copy per block of what all threads read: parameters passed on by reference would lie on
+  // every thread's stack, which together do not fit L1.
   __shared__ Solve solve;
   __shared__ Targets out;
   if (threadIdx.x == 0) solve = given;

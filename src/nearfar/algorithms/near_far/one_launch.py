@@ -61,10 +61,10 @@ class OneLaunchOptions(DeltaOptions):
         While the near set is thin, delta grows up to so many times the first step, at least 1. None
         means 16 on road-like graphs (mean degree at most 5) and 1 on others.
     target_near : int or None
-        Entries of the near set that delta aims at; None means 32 a multiprocessor.
+        Entries of the near set towards which delta adapts; None means 32 per multiprocessor.
     local_limit : int or None
-        Up to so many entries, blocks advance on their own; 0 never. None means 256 a multiprocessor
-        on graphs of mean degree 8 or less, and 0 on others.
+        Up to so many entries, blocks advance on their own; 0 never. None means 256 per
+        multiprocessor on graphs of mean degree 8 or less, and 0 on others.
     local_rounds : int
         Rounds that a block advances on its own.
     local_leave : int
@@ -72,9 +72,9 @@ class OneLaunchOptions(DeltaOptions):
     queue_factor : float
         Capacity of each queue over the number of vertices, at least 1.
     sort_rows : bool or None
-        Sort the edges of each vertex by weight on the device, once a graph, so that an edge is
+        Sort the edges of each vertex by weight on the device, once per graph, so that an edge is
         looked at only when its sum is due. Needs weights. None sorts the rows of graphs with many
-        edges a vertex once their solves have together taken as long as the sort will.
+        edges per vertex once their solves have together taken as long as the sort will.
     distance_bits : int or None
         8 or 16: keep distances in so many bits while solving, and look at all vertices in a split
         instead of a far pile; a solve whose distances do not fit is repeated without. 0 does not.

@@ -1,4 +1,4 @@
-// Edges as the one-launch engines read them: records of edges.cuh, or 4 bytes an edge.
+// Edges as the one-launch engines read them: records of edges.cuh, or 4 bytes per edge.
 //
 // With EDGE_BITS the target lies in the low EDGE_BITS bits of a word and the weight above it: half
 // the bytes, where a vertex and the greatest weight fit 32 bits together.

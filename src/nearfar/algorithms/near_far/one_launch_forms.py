@@ -5,7 +5,7 @@ it took, how far it reached and how often it divided what was left; with that th
 same graph may take a form that pays only when a graph is solved again
 (docs/explanation/gpu-engine.md has the measurements):
 
-- *sorted*: rows sorted by weight once, for graphs with many edges a vertex. The sort is done when
+- *sorted*: rows sorted by weight once, for graphs with many edges per vertex. The sort is done when
   the plain solves have together taken as long as it will, so it never doubles the time spent;
 - *packed*: distances in 8 or 16 bits while solving, for large sparse graphs whose distances fit.
 
@@ -46,7 +46,7 @@ class Form:
     kind : str
         "plain", "sorted" or "packed".
     bits : int
-        Bits a distance in the packed form, else 0.
+        Bits per distance in the packed form, else 0.
     scan : bool
         Whether a split looks at all vertices instead of keeping a far pile.
     """

@@ -56,7 +56,7 @@ class Shape:
     capacity, heavy_capacity : int
         Entries of a queue, and chunks of long rows.
     bits : int
-        Bits a distance while solving; 0 keeps it whole.
+        Bits per distance while solving; 0 keeps it whole.
     """
 
     queues: int
@@ -77,7 +77,7 @@ class Engine:
     macros : mapping
         Beside those of the graph; ``BLOCK_THREADS`` and ``BLOCKS_EACH`` give the launch shape.
     shared_entries : int
-        Entries of dynamic shared memory a warp; or all in all, where that is more.
+        Entries of dynamic shared memory per warp; or all in all, where that is more.
     own : sequence
         The kernel's own parameters, for their types.
     edges : SmallEdges or None

@@ -9,8 +9,9 @@
 // at once: an exploding frontier wants the whole device.
 //
 // The chain of a round is as short as we could make it: an entry brings its row bounds along, so its edges
-// are read at once, row_lanes lanes a row, together with the check that it is not stale; the atomic goes
-// out without reading the distance first; and the row bounds of its target are read while it is under way.
+// are read at once, row_lanes lanes per row, together with the check that it is not stale; the
+// atomic goes out without reading the distance first; and the row bounds of its target are read
+// while it is under way.
 // requires: algorithms/near_far/one_launch_rows.cuh
 #pragma once
 

@@ -15,10 +15,10 @@
 // pull, scan (eager: find the vertices between two thresholds), rescan (a queue overflowed: the
 // same, with the present thresholds).
 //
-// Arrays: offsets[n + 1], edges[m] sorted by weight in pieces of kChunk a row, distance[n],
+// Arrays: offsets[n + 1], edges[m] sorted by weight in pieces of kChunk per row, distance[n],
 // near_queue[2][capacity], heavy[heavy_capacity], entered[n], control, tallies[4]. far_pile is not
 // used.
-// Launch: cooperative, whole warps, dynamic shared memory for a stage a warp.
+// Launch: cooperative, whole warps, dynamic shared memory for a stage per warp.
 // Races, all harmless: distances fall by atomic minimum in any order and are read with relaxed
 // loads.
 // requires: cuda/grid_barrier.cuh

@@ -3,7 +3,8 @@
 // A warp collects what it pushes in shared memory and reserves queue space for 64 entries at a time: one
 // atomic on a shared counter for every 32 edges would serialise the whole device.
 // Three degree classes: rows up to kMiddle edges share the warp's lanes, longer ones are taken by the
-// whole warp with eight edges in flight a lane, and beyond kHeavy they are cut into chunks for all warps.
+// whole warp with eight edges in flight per lane, and beyond kHeavy they are cut into chunks for
+// all warps.
 // requires: algorithms/near_far/one_launch_edges.cuh
 // requires: cuda/deal.cuh
 // requires: cuda/walk_rows.cuh
@@ -279,8 +280,8 @@ __device__ __forceinline__ offset_t set_heavy_aside(const Solve& solve, const Ta
   return size;
 }
 
-// The rows of the queue's entries, one a lane, handed to `take` with the distance; none (degree 0) for an
-// entry that is stale.
+// The rows of the queue's entries, one per lane, handed to `take` with the distance; none (degree
+// 0) for an entry that is stale.
 template <class Take>
 __device__ __forceinline__ void take_queue(const Solve& solve, const Entry* queue, count_t size,
                                            const Take& take) {

@@ -42,7 +42,7 @@ class SweepOptions:
         ``load_balanced``.
     duplicates : str
         ``owners``: queue freely, then keep the entry that a lookup table names as the vertex's
-        owner (the paper's way). ``claim``: a vertex enters the queue only once an iteration, by
+        owner (the paper's way). ``claim``: a vertex enters the queue only once per iteration, by
         an atomic.
     """
 

@@ -23,7 +23,8 @@ __device__ __forceinline__ Sweep begin_sweep(const Frame& f, uint32 iteration) {
   return {iteration, c.threshold, c.limit, static_cast<int>(c.side), unreached(), unreached(), 0, 0};
 }
 
-// Append this lane's targets whose bit is set in `near_bits` and `far_bits`; one reservation a warp.
+// Append this lane's targets whose bit is set in `near_bits` and `far_bits`; one reservation per
+// warp.
 template <int U>
 __device__ __forceinline__ void append(const Frame& f, const Sweep& s, const vertex_t (&target)[U],
                                        uint32 near_bits, uint32 far_bits) {

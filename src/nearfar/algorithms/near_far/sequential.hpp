@@ -21,7 +21,7 @@
 
 namespace nearfar {
 
-// One entry an iteration, when asked for.
+// One entry per iteration, when asked for.
 struct SweepRecords {
   std::vector<int64_t> frontier, near, far, edges, labelled, final;
   std::vector<double> seconds;

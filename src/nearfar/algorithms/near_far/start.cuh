@@ -1,6 +1,6 @@
 // The beginning of a run: distances, marks, control block, and the source in the near set.
 //
-// Launch: any grid, grid-stride. No races: one thread a vertex.
+// Launch: any grid, grid-stride. No races: one thread per vertex.
 // requires: algorithms/near_far/state.cuh
 
 extern "C" __global__ void start(Frame f, long long source, weight_t delta, weight_t threshold,

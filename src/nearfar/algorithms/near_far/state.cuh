@@ -5,14 +5,15 @@
 // reads the control block only now and then. Paper: Davidson, Baxter, Garland, Owens 2014, section IV.C.
 //
 // Macros: FAR (keep a far pile), HYBRID (switch between sweep and near-far), OWNERS (duplicates removed by a
-// lookup table of owners; else a vertex claims its place once an iteration), GATHER (compact the near set
-// before it is traversed), BUCKETS (the host decides what comes next, see bucketing.cuh), STATS (record every iteration).
+// lookup table of owners; else a vertex claims its place once per iteration), GATHER (compact the
+// near set before it is traversed), BUCKETS (the host decides what comes next, see bucketing.cuh),
+// STATS (record every iteration).
 // requires: cuda/edges.cuh
 // requires: cuda/distance.cuh
 // requires: cuda/warp.cuh
 #pragma once
 
-constexpr int kBlock = 256;         // threads a block, in every kernel of the family
+constexpr int kBlock = 256;         // threads per block, in every kernel of the family
 constexpr int kRecords = 4096;      // iterations that the ring of records holds
 constexpr int kEdgeBits = sizeof(offset_t) == 4 ? 32 : 36;  // low part of a packed (vertices, edges) count
 

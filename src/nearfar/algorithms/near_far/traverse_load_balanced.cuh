@@ -42,8 +42,8 @@ extern "C" __global__ void __launch_bounds__(kBlock) traverse(Frame f, uint32 it
     uint64 list = list_of(f.starts, count, begin);
     for (offset_t e0 = begin; e0 < end; e0 += kTile) {
       const offset_t e1 = end - e0 < kTile ? end : e0 + kTile;
-      // Lists of the tile, 256 a round. Each has an edge, so at most kTile of them start inside it, and
-      // one before it.
+      // Lists of the tile, 256 per round. Each has an edge, so at most kTile of them start inside
+      // it, and one before it.
       int lists = 0;
       while (true) {
         const uint64 i = list + lists + threadIdx.x;

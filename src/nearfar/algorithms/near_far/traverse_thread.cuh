@@ -1,4 +1,4 @@
-// Traversal "thread": one adjacency list a thread, as in plain GPU Bellman-Ford.
+// Traversal "thread": one adjacency list per thread, as in plain GPU Bellman-Ford.
 //
 // Short code and no sharing; a warp takes as long as its longest list, so it suits graphs of low and even
 // degree. Paper: Davidson et al. 2014, section IV.B, first paragraph. Launch: blocks of 256, any grid.

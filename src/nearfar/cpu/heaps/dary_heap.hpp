@@ -1,7 +1,7 @@
 // D-ary heap of packed (distance, vertex) keys, lazy: a vertex that improves is pushed again and
 // the driver drops the older entry when it surfaces.
 //
-// Why lazy and packed: one integer comparison a step, no position table to keep in cache, and on
+// Why lazy and packed: one integer comparison per step, no position table to keep in cache, and on
 // sparse graphs few entries go stale. Pop moves a hole down along least children to a leaf and then
 // sifts the last key up from there ("bottom-up", Wegener 1993): the last key nearly always belongs
 // near the leaves.

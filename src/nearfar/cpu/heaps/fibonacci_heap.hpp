@@ -3,8 +3,8 @@
 // A circular list of heap-ordered trees. Insert adds a root in O(1); decrease-key cuts the vertex
 // off and cascades through marked vertices above it, O(1) amortised; pop adds the children of the
 // least root to the list and links roots of equal rank until all ranks differ, O(log n) amortised.
-// Links are vertex ids in one record a vertex, not pointers to separately allocated ones, which is
-// the one liberty taken.
+// Links are vertex ids in one record per vertex, not pointers to separately allocated ones, which
+// is the one liberty taken.
 #pragma once
 
 #include <memory>

@@ -3,7 +3,7 @@
 // A heap-ordered tree in which a vertex knows its first child, its next sibling, and the one before
 // it (sibling, or the vertex above for a first child). Insert and decrease-key link two trees; pop
 // pairs the root's children left to right and links the pairs right to left. All links live in one
-// record a vertex.
+// record per vertex.
 #pragma once
 
 #include <memory>

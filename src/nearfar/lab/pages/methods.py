@@ -81,7 +81,7 @@ def page() -> str:
         "Keys of papers are those of `CITATION.cff`.",
     ]
     for family, members in families().items():
-        package = importlib.import_module(f"nearfar.algorithms.{family}")
+        package = importlib.import_module(members[0].run.__module__.rpartition(".")[0])
         parts += [
             "",
             f"## {family.replace('_', ' ').capitalize()}",

@@ -6,7 +6,7 @@ every file once, dependencies first. So the assembled text is all that a kernel 
 the cache key is the SHA-256 of that text, the options and NVRTC's version: nothing has to be
 invalidated by hand.
 
-Many processes may start at once (a cluster job, a test runner). One file lock a key lets one of
+Many processes may start at once (a cluster job, a test runner). One file lock per key lets one of
 them compile while the others wait and then read; the result appears under its name by a rename,
 and carries a digest, so a half-written or damaged file is noticed and compiled again.
 """
@@ -72,7 +72,7 @@ def assemble(files: Sequence[str]) -> str:
     Raises
     ------
     KernelCompileError
-        When a file or a requirement is missing, or requirements form a circle.
+        When a file or a requirement is missing, or requirements form a cycle.
     """
     done: dict[str, str] = {}
     open_files: list[str] = []
@@ -171,7 +171,7 @@ def _compile(backend: nvrtc.Compiler, name: str, source: str, options: Sequence[
 
 
 class Resources(NamedTuple):
-    """What the assembler reports of one entry point, in registers a thread and bytes a thread."""
+    """What the assembler reports of one entry point, in registers and bytes per thread."""
 
     registers: int
     stack: int
@@ -210,7 +210,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _write(path: Path, code: bytes) -> None:
-    """Put a payload in the cache by rename; a cache that cannot be written is no error."""
+    """Put a payload in the cache by rename; a cache that cannot be written is not an error."""
     with contextlib.suppress(OSError):
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem[:16], suffix=".tmp")
         try:

@@ -20,7 +20,7 @@ _observer: Callable[[str, Callable[[], None]], None] | None = None
 def set_observer(
     observer: Callable[[str, Callable[[], None]], None] | None,
 ) -> Callable[[str, Callable[[], None]], None] | None:
-    """Hand every launch to ``observer(kernel's name, launch)``, which has to make it; None: nobody.
+    """Hand every launch to ``observer(kernel's name, launch)``, which has to make it; None: no one.
 
     Returns the one before. :mod:`nearfar.cuda.kernel_times` measures launches this way.
     """

@@ -157,7 +157,7 @@ def filled(kind: np.dtype[Any], **values: Any) -> NDArray[Any]:
     """
     if set(values) != set(kind.names or ()):
         odd = sorted(set(values) ^ set(kind.names or ()))
-        raise TypeError(f"fields of the struct that were not given, or not asked for: {odd}")
+        raise TypeError(f"fields of the struct that are missing, or that it does not have: {odd}")
     out = np.zeros((), dtype=kind)
     for name, value in values.items():
         several = isinstance(value, (list, tuple))

@@ -1,0 +1,106 @@
+"""Prepare a graph for many queries and write it to a file that the other commands read as a graph.
+
+Takes seconds once; queries on the file then take microseconds. Pays for roads, grids, meshes and
+most planar or geometric graphs; others are refused with the figures.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from typing import TYPE_CHECKING
+
+from nearfar.cli.answers import check_folder
+from nearfar.cli.arguments import add_graph, read_graph
+from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.errors import OptionError
+
+if TYPE_CHECKING:
+    import argparse
+
+NAME = "prepare"
+HELP = "prepare a graph for many queries"
+EXAMPLES = """\
+nearfar prepare roads.gr.gz -o roads.nfp
+nearfar prepare roads.gr.gz --dry-run
+nearfar prepare roads.gr.gz -o roads.nfp --order levels"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add arguments."""
+    add_graph(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="file to write; ends in .nfp")
+    parser.add_argument(
+        "--order",
+        default="auto",
+        choices=["auto", "metis", "inertial", "levels"],
+        help="how to find the elimination order (default: the best that is here)",
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the order")
+    parser.add_argument(
+        "--keep-all",
+        action="store_true",
+        help="keep arcs that no shortest path needs: prepares faster, answers slower",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="prepare even where searches will be faster"
+    )
+    parser.add_argument("--max-bytes", type=float, metavar="N", help="memory that it may take")
+    parser.add_argument("--threads", type=int, metavar="N", help="CPU workers (default: all cores)")
+    parser.add_argument("--dry-run", action="store_true", help="only say what preparing would take")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prepare, write, report."""
+    import nearfar
+    from nearfar.prepared.prepared import foreseen
+
+    if not args.dry_run and args.output is None:
+        raise OptionError("prepare needs -o FILE.nfp, or --dry-run")
+    if args.output is not None:
+        if not args.output.endswith(".nfp"):
+            raise OptionError(f"-o {args.output}: the name of a prepared graph's file ends in .nfp")
+        check_folder(args.output)
+    graph, read_seconds = read_graph(args)
+    if args.dry_run:
+        began = time.perf_counter()
+        figures = foreseen(graph, args.order, seed=args.seed, perfect=not args.keep_all)
+        seconds = {"order and analysis": time.perf_counter() - began}
+    else:
+        prepared = nearfar.prepare(
+            graph,
+            args.order,
+            seed=args.seed,
+            perfect=not args.keep_all,
+            force=args.force,
+            max_bytes=None if args.max_bytes is None else int(args.max_bytes),
+            threads=args.threads,
+        )
+        figures, seconds = prepared.preparation.figures, dict(prepared.seconds)
+        began = time.perf_counter()
+        prepared.save(args.output)
+        seconds["writing"] = time.perf_counter() - began
+    facts = {
+        **dataclasses.asdict(figures),
+        "shortcuts": figures.n_shortcuts,
+        "worth_preparing": figures.worth,
+        "read_seconds": read_seconds,
+        "seconds": seconds,
+        "output": args.output,
+    }
+    lines: list[tuple[str, object]] = [
+        ("vertices", f"{figures.n_vertices:,}"),
+        ("edges", f"{figures.n_edges:,} (each once)"),
+        ("shortcuts", f"{figures.n_shortcuts:,}"),
+        ("triangles", f"{figures.n_triangles:,}"),
+        ("tree height", f"{figures.height:,}"),
+        ("memory", f"{figures.nbytes / 2**20:,.1f} MiB at most"),
+        ("worth it", "yes" if figures.worth else "no: there are no small separators"),
+    ]
+    lines += [(name, duration(value)) for name, value in seconds.items()]
+    if not args.dry_run:
+        size = os.path.getsize(args.output) / 2**20
+        lines.append(("written", f"{args.output} ({size:,.1f} MiB)"))
+    emit(args, facts, rows(lines))
+    return Exit.OK

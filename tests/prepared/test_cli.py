@@ -1,0 +1,58 @@
+"""`nearfar prepare`, and prepared graphs where a command reads a graph."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import nearfar
+from nearfar.cli.console import Exit
+from tests.prepared.test_queries import mesh
+from tests.program import fail, succeed
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    nearfar.write(mesh(12), tmp_path / "mesh.gr")
+    succeed("prepare", str(tmp_path / "mesh.gr"), "-o", str(tmp_path / "mesh.nfp"), "--quiet")
+    return str(tmp_path / "mesh.gr"), str(tmp_path / "mesh.nfp")
+
+
+def test_says_what_it_takes(files: tuple[str, str]) -> None:
+    told = json.loads(succeed("prepare", files[0], "--dry-run", "--json"))
+    assert told["n_vertices"] == 144
+    assert told["n_edges"] == 264
+    assert told["shortcuts"] == told["n_arcs"] - 264 > 0
+    assert told["worth_preparing"] is True
+    text = succeed("prepare", files[0], "--dry-run", "--order", "levels")
+    assert "shortcuts" in text
+    assert "worth it            yes" in text
+
+
+def test_commands_read_a_prepared_graph(files: tuple[str, str]) -> None:
+    for command in (
+        ("path", "1", "140"),
+        ("sssp", "1", "--method", "elimination_tree"),
+        ("distances", "--source", "1", "2", "--method", "elimination_tree_rows"),
+    ):
+        words = [command[0], files[1], *command[1:], "--json"]
+        told = json.loads(succeed(*words))
+        assert told
+    plain = json.loads(succeed("path", files[0], "1", "140", "--json"))
+    ready = json.loads(succeed("path", files[1], "1", "140", "--json", "--prove"))
+    assert ready["length"] == plain["length"]
+    assert ready["vertices"] == plain["vertices"]
+
+
+def test_mistakes(files: tuple[str, str], tmp_path: Path) -> None:
+    assert "needs -o FILE.nfp" in fail(Exit.USAGE, "prepare", files[0])
+    assert "ends in .nfp" in fail(Exit.USAGE, "prepare", files[0], "-o", str(tmp_path / "a.gr"))
+    assert "--read-option" in fail(
+        Exit.USAGE, "path", files[1], "0", "1", "--read-option", "directed=false"
+    )
+    (tmp_path / "bad.nfp").write_bytes(b"nonsense")
+    assert "not a prepared graph" in fail(
+        Exit.BAD_INPUT, "path", str(tmp_path / "bad.nfp"), "0", "1"
+    )
