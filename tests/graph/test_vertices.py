@@ -172,3 +172,20 @@ def test_matrix_functions_count_places() -> None:
     graph = Graph.from_edges([0, 1], [1, 2], [4.0, 3.0], vertex_names=range(1, 4))
     assert nearfar.csgraph.dijkstra(graph, indices=0).tolist() == [0, 4, 7]
     assert nearfar.distances(graph, pairs=[(1, 3), (2, 3)]).tolist() == [7, 3]
+
+
+def test_consecutive_names_in_every_room(tmp_path) -> None:
+    """Prepared graphs and the nearest of several places answer in the file's numbers."""
+    grid = nearfar.generate("grid", rows=6, columns=7, missing=0, seed=4)
+    graph = Graph.from_csr(
+        grid.indptr, grid.indices, grid.weights, directed=False, vertex_names=range(1, 43)
+    )
+    want = nearfar.distances(grid, [0, 5, 9], targets=[7, 41])
+    np.testing.assert_array_equal(nearfar.distances(graph, [1, 6, 10], targets=[8, 42]), want)
+    near = nearfar.nearest(graph, [1, 42])
+    assert set(near.sources.tolist()) == {1, 42}
+    prepared = nearfar.prepare(graph)
+    pairs = np.array([[1, 8], [6, 42], [10, 42]])
+    np.testing.assert_array_equal(prepared.distances_of_pairs(pairs), np.diag(want[:, [0, 1, 1]]))
+    prepared.save(tmp_path / "p.nfp")
+    assert nearfar.load(tmp_path / "p.nfp").vertex_names == range(1, 43)

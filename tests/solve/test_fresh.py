@@ -232,5 +232,5 @@ def test_a_matrix_that_was_searched_is_a_graph_like_others() -> None:
     twin = copy.deepcopy(graph)
     assert type(twin) is nearfar.Graph
     assert twin.digest() == graph.digest()
-    with pytest.raises(AttributeError, match="MatrixGraph has no attribute 'colour'"):
+    with pytest.raises(AttributeError, match="'MatrixGraph' object has no attribute 'colour'"):
         _ = graph.colour

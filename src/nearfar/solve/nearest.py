@@ -112,7 +112,7 @@ def nearest(
     names = found.sources
     if graph.vertex_names is not None:
         places = to_host(names)
-        names = graph.vertex_names.astype(object)[places]
+        names = graph.name_of(np.maximum(places, 0)).astype(object)
         names[places < 0] = None
     return Nearest(found.distances, names, found.predecessors if predecessors else None)
 

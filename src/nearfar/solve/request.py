@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.errors import GraphError, OptionError, quoted
+from nearfar.errors import OptionError, quoted
 from nearfar.graph.build import csr_arrays, default_threads
 from nearfar.graph.graph import Graph
 from nearfar.options import check_limit
@@ -31,23 +31,22 @@ __all__ = [
 ]
 
 
-def as_graph(graph: Any) -> Graph:
+def as_graph(graph: Any, weight: Any = "weight") -> Graph:
     """A Graph from a Graph, a SciPy sparse matrix or a NetworkX graph.
+
+    Parameters
+    ----------
+    graph, weight
+        As for :meth:`nearfar.Graph.from_any`.
 
     Raises
     ------
     GraphError
-        For anything else.
+        For anything else, and for a weight that is not there.
     """
-    if isinstance(graph, Graph):
-        return graph
-    if hasattr(graph, "tocsr"):
+    if weight == "weight" and hasattr(graph, "tocsr") and not isinstance(graph, Graph):
         return _fresh(graph) or Graph.from_scipy(graph)
-    if hasattr(graph, "number_of_edges") and hasattr(graph, "is_directed"):
-        return Graph.from_networkx(graph)
-    raise GraphError(
-        f"{type(graph).__name__} is no graph: use nearfar.read or one of the Graph.from_* functions"
-    )
+    return Graph.from_any(graph, weight)
 
 
 def _fresh(matrix: Any) -> Graph | None:

@@ -30,8 +30,9 @@ def page() -> str:
     lines += [
         "Results go to stdout, progress and remarks to stderr. `--json` prints every result as",
         "JSON. A progress bar shows only on a terminal; `NO_COLOR` turns its colour off. Vertices",
-        "are the names that the file gives; where it gives none, numbers from 0, even if the file",
-        "counts from 1 (DIMACS, METIS, Matrix Market). `nearfar --version` prints the version;",
+        "are the names or numbers that the file gives (from 1 in DIMACS, METIS, Matrix Market and",
+        "Graphs.jl files); where it gives none, numbers from 0. `nearfar --version` prints the",
+        "version;",
         "[environment variables](environment.md) have a page of their own.",
         "",
         "## Options of every command",
