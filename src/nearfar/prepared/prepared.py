@@ -870,7 +870,7 @@ def _restored(
     perfect: bool,
 ) -> Prepared:
     make, arguments = plain
-    graph = make(Graph, *arguments[1:])
+    graph = make(*arguments)
     preparation = Preparation(tree, arcs, figures, method, arcs_view(tree, arcs))
     return Prepared(graph, preparation, metric, perfect)
 
