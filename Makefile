@@ -1,7 +1,8 @@
 # Everything that needs set-up does it: `make demo` and `make test` work in a fresh clone.
 #
 #   make demo        install and run the example on a real street network (about two minutes)
-#   make test        install for development and run the test suite
+#   make test        install for development and run the test suite; build/durations.tsv says what
+#                    each file and test cost
 #   make test-slow   the tests that need minutes or gigabytes
 #   make test-peers  SciPy's and NetworkX's own tests against nearfar, calls counted
 #   make browser     Chromium from Debian for the report's test, where we may install; else a warning
@@ -31,6 +32,8 @@ PIP := $(BIN)/pip --quiet --disable-pip-version-check
 INSTALL = PATH="$(CURDIR)/$(BIN):$$PATH" CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) \
           $(PIP) install --no-deps --no-build-isolation --editable .
 NEEDS = $(BIN)/python scripts/list_requirements.py
+# Tests start hundreds of Python processes: they find the package compiled, whatever is set outside.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 .PHONY: demo dev test test-slow test-peers browser lint format docs-tables wheel clean distclean
 
@@ -40,10 +43,10 @@ demo: $(VENV)/demo.stamp
 dev: $(VENV)/dev.stamp
 
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist worksteal --durations 10 $(PYTEST_ARGS)
+	$(PYTEST) -m "not slow" -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
 
 test-slow: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+	$(PYTEST) -m slow $(PYTEST_ARGS)
 
 test-peers: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.peers.scipy_suite

@@ -4,7 +4,9 @@
 
 A DIR is the ``src`` folder of a checkout with its C++ module built in place. Writes
 between_commits.json. Each build runs in a process of its own that holds the benchmark graphs; the
-two take turns, solve by solve, through the public ``sssp`` alone. Both must give the same bits.
+two take turns, solve by solve, through one public call: ``sssp`` of a Graph that is kept, ``sssp``
+of a SciPy matrix, or SciPy's ``dijkstra`` of :mod:`nearfar.csgraph` on such a matrix, both of which
+start anew with every call. Both builds must give the same bits.
 The ratio of a graph is that of the medians of its rounds, each the mean of a stretch of solves.
 """
 
@@ -36,19 +38,37 @@ import hashlib, json, sys, time
 import numpy as np
 import nearfar
 
+def of_graph(graph, source, threads):
+    return nearfar.sssp(graph, source, device="cpu", threads=threads).distances
+
+def of_matrix(matrix, source, threads):
+    return nearfar.sssp(matrix, source, device="cpu", threads=threads).distances
+
+def of_csgraph(matrix, source, threads):
+    from nearfar.csgraph import dijkstra
+    return dijkstra(matrix, indices=source, threads=threads)
+
+call = globals()["of_" + sys.argv[2]]
 graphs = {{}}
 for line in sys.stdin:
     order = json.loads(line)
     name, source, threads = order["graph"], order["source"], order["threads"]
     if name not in graphs:
         held = np.load(sys.argv[1] + "/" + name + ".npz")
-        graphs[name] = nearfar.Graph(held["indptr"], held["indices"], held["weights"])
+        arrays = held["indptr"], held["indices"], held["weights"]
+        if call is of_graph:
+            graphs[name] = nearfar.Graph(*arrays)
+        else:
+            from scipy.sparse import csr_array
+            n = len(arrays[0]) - 1
+            weights = arrays[2].astype(np.float64)
+            graphs[name] = csr_array((weights, arrays[1], arrays[0]), shape=(n, n))
     began, calls = time.perf_counter(), 0
     while calls == 0 or time.perf_counter() - began < {_STRETCH}:
-        paths = nearfar.sssp(graphs[name], source, device="cpu", threads=threads)
+        distances = call(graphs[name], source, threads)
         calls += 1
     seconds = (time.perf_counter() - began) / calls
-    digest = hashlib.sha256(np.ascontiguousarray(paths.distances).tobytes()).hexdigest()
+    digest = hashlib.sha256(np.ascontiguousarray(distances).tobytes()).hexdigest()
     print(json.dumps({{"seconds": seconds, "digest": digest}}), flush=True)
 """
 
@@ -56,10 +76,10 @@ for line in sys.stdin:
 class Build:
     """The process of one build."""
 
-    def __init__(self, source: str, graphs: Path) -> None:
+    def __init__(self, source: str, graphs: Path, call: str) -> None:
         variables = {**os.environ, "PYTHONPATH": str(Path(source).resolve())}
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _SERVER, str(graphs)],
+            [sys.executable, "-c", _SERVER, str(graphs), call],
             env=variables,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -99,7 +119,10 @@ def keep(name: str, shrink: int, folder: Path) -> list[int]:
 def measure(given: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     """All rounds of all graphs."""
     rows = []
-    builds = {"before": Build(given.before[0], folder), "after": Build(given.after[0], folder)}
+    builds = {
+        "before": Build(given.before[0], folder, given.call),
+        "after": Build(given.after[0], folder, given.call),
+    }
     for name in given.graphs:
         sources = keep(name, given.shrink, folder)
         for threads in given.threads:
@@ -130,6 +153,7 @@ def main() -> None:
     parser.add_argument("--before", nargs=2, metavar=("DIR", "COMMIT"), required=True)
     parser.add_argument("--after", nargs=2, metavar=("DIR", "COMMIT"), required=True)
     parser.add_argument("--graphs", nargs="+", default=list(SUITE), choices=list(SUITE))
+    parser.add_argument("--call", default="graph", choices=["graph", "matrix", "csgraph"])
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--shrink", type=int, default=1)
@@ -147,6 +171,7 @@ def main() -> None:
     if given.output is not None:
         result = {
             "environment": environment(),
+            "call": given.call,
             "before": given.before[1],
             "after": given.after[1],
             "rows": rows,

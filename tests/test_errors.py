@@ -6,11 +6,13 @@ import copy
 import inspect
 import multiprocessing
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+import nearfar
 from nearfar import errors
 from nearfar.csgraph.rows import NegativeCycleError as ScipyLikeNegativeCycleError
 from nearfar.errors import NearfarError, quoted
@@ -82,3 +84,44 @@ class Unprintable:
 )
 def test_quoted(token: object, shown: str) -> None:
     assert quoted(token) == shown
+
+
+BIG = "x" * 5000
+GRAPH = nearfar.Graph.from_edges([0], [1], [2.0])
+NAMED = nearfar.Graph.from_edges([0], [1], [2.0], vertex_names=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: nearfar.sssp(GRAPH, 10**5000),
+        lambda: nearfar.sssp(GRAPH, BIG),
+        lambda: nearfar.sssp(GRAPH, [0] * 3000),
+        lambda: nearfar.sssp(NAMED, BIG),
+        lambda: nearfar.sssp(NAMED, "a", targets=[BIG]),
+        lambda: nearfar.sssp(GRAPH, 0, method=BIG),
+        lambda: nearfar.sssp(GRAPH, 0, device=BIG),
+        lambda: nearfar.sssp(GRAPH, 0, threads=BIG),
+        lambda: nearfar.sssp(GRAPH, 0, limit=BIG),
+        lambda: nearfar.sssp(GRAPH, 0, limit=-(10**5000)),
+        lambda: nearfar.sssp(GRAPH, 0, **{BIG: 1}),
+        lambda: nearfar.sssp(GRAPH, 0, method="delta_stepping@cpu", delta=BIG),
+        lambda: nearfar.distances(GRAPH, [0], reduce=BIG),
+        lambda: nearfar.distances(NAMED, [BIG]),
+        lambda: nearfar.distances(GRAPH, [0], out=BIG),
+        lambda: nearfar.k_shortest_paths(GRAPH, 0, 1, 10**5000),
+        lambda: nearfar.shortest_path(NAMED, "a", BIG),
+        lambda: nearfar.read("x.gr", format=BIG),
+        lambda: nearfar.generate(BIG),
+        lambda: nearfar.generate("grid", **{BIG: 1}),
+    ],
+)
+def test_messages_quote_little(call: Callable[[], object]) -> None:
+    """A name of a megabyte made a message of a megabyte; 10**5000 cannot even be printed."""
+    with pytest.raises(NearfarError) as found:
+        call()
+    assert len(str(found.value)) < 450
+
+
+def test_a_limit_beyond_every_number() -> None:
+    assert nearfar.sssp(GRAPH, 0, limit=10**5000).distances.tolist() == [0, 2]

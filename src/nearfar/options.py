@@ -106,7 +106,7 @@ class LaunchOptions:
             raise OptionError(f"carveout is {self.carveout}: give a percentage, 0 to 100, or -1")
 
 
-def check_limit(limit: Any, dtype: np.dtype[Any]) -> Any:
+def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
     """The inclusive limit as a Python int (integer distances) or float; None for none.
 
     The source has distance 0 and is in every answer, so no limit is below 0, with negative weights
@@ -121,6 +121,8 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> Any:
         return None
     if not isinstance(limit, (int, float, np.number)) or isinstance(limit, bool):
         raise OptionError(f"limit is {quoted(limit)}: give a number")
+    if isinstance(limit, int) and limit.bit_length() > 1000:  # more than a float holds
+        limit = math.inf if limit > 0 else -math.inf
     if math.isnan(limit):
         raise OptionError("limit is NaN: give a number, or None for no limit")
     if limit < 0:
@@ -159,6 +161,8 @@ def build_options(cls: type[Any], given: Mapping[str, Any], variant: str) -> Any
         For a name that the variant does not know; the message lists those that it does. For a
         value of another kind than the option's, or one that is out of its range.
     """
+    if not given:
+        return cls()
     fields = {field.name: str(field.type) for field in dataclasses.fields(cls)}
     known = list(fields)
     for name in given:

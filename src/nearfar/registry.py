@@ -12,7 +12,7 @@ import pkgutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from nearfar.errors import OptionError, VariantUnavailable, did_you_mean
+from nearfar.errors import OptionError, VariantUnavailable, did_you_mean, quoted
 from nearfar.options import NoOptions
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ __all__ = [
     "variants",
 ]
 
+_EVERY_DTYPE = frozenset({"int32", "int64", "float32", "float64"})
 Problem = Literal["sssp", "batch", "all_pairs"]
 WeightSupport = Literal["nonnegative", "any", "unweighted"]
 
@@ -206,7 +207,7 @@ class Variant:
     unsafe: bool = False
     requires: Callable[[Graph, Request], Literal[True] | str] | None = None
     predecessors: bool = False
-    dtypes: frozenset[str] = frozenset({"int32", "int64", "float32", "float64"})
+    dtypes: frozenset[str] = _EVERY_DTYPE
     complexity: str = ""
     cost: Cost | None = None
     scratch: Callable[[Graph, Request], int] | None = None
@@ -232,7 +233,7 @@ class Variant:
             return f"{self.id} solves {', '.join(sorted(self.problems))}, not {request.problem}"
         if self.weights == "unweighted" and graph.is_weighted:
             return f"{self.id} needs a graph without weights"
-        if graph.weight_dtype.name not in self.dtypes:
+        if self.dtypes != _EVERY_DTYPE and graph.weight_dtype.name not in self.dtypes:
             return f"{self.id} does not take {graph.weight_dtype} weights"
         if self.weights == "nonnegative" and graph.n_negative:
             return f"negative weight on edge {graph.first_negative}"
@@ -267,7 +268,7 @@ def variant(
     unsafe: bool = False,
     requires: Callable[[Graph, Request], Literal[True] | str] | None = None,
     predecessors: bool = False,
-    dtypes: set[str] | frozenset[str] = frozenset({"int32", "int64", "float32", "float64"}),
+    dtypes: set[str] | frozenset[str] = _EVERY_DTYPE,
     complexity: str = "",
     cost: Cost | None = None,
     scratch: Callable[[Graph, Request], int] | None = None,
@@ -376,14 +377,16 @@ def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> li
     _discover()
     idea, _, at = method.partition("@")
     if at and device not in ("auto", at):
-        raise OptionError(f"method {method!r} names {at}, but device is {device!r}")
+        raise OptionError(f"method {quoted(method)} names {at}, but device is {quoted(device)}")
     wanted = at or (None if device == "auto" else device)
     found = [
         v for v in _registry.values() if v.idea == idea and (wanted is None or v.device == wanted)
     ]
     if not found:
         hint = did_you_mean(method, [*_registry, *ideas()], 3, 0.5)
-        raise OptionError(f"no method {method!r}{hint or ':'} `nearfar methods` lists them all")
+        raise OptionError(
+            f"no method {quoted(method)}{hint or ':'} `nearfar methods` lists them all"
+        )
     if not allow_unsafe and all(v.unsafe for v in found):
         raise VariantUnavailable(
             f"{found[0].id} is wrong by design ({found[0].summary}): "

@@ -124,12 +124,6 @@ def test_garbage_tables(graph_file: Path, tmp_path: Path, suffix: str) -> None:
     fail(Exit.BAD_INPUT, "verify", graph_file, table)
 
 
-def test_debug_shows_the_traceback(tmp_path: Path) -> None:
-    done = run("sssp", tmp_path / "none.gr", 0, "--debug")
-    assert done.returncode == 1
-    assert "Traceback" in done.stderr
-
-
 # ---- being a good citizen of a terminal ---------------------------------------------------------
 
 

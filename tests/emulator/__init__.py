@@ -64,25 +64,35 @@ def _build(command: list[str], made: Path, what: str) -> None:
         fresh.replace(made)
 
 
-def _header() -> Path:
-    """The header in the cache with its precompiled form beside it: most of a compilation's time."""
-    parts = ("cuda_emulation.hpp", "cuda_intrinsics.hpp")
-    text = b"".join((HERE / part).read_bytes() for part in parts)
-    header = CACHE / f"emulation-{hashlib.sha256(text).hexdigest()[:16]}.hpp"
+def _emulation() -> tuple[Path, Path]:
+    """What every kernel is compiled after, and what it is linked with.
+
+    A header in the cache with its precompiled form beside it, and the scheduler's library.
+    """
+    header_text, scheduler = (
+        b"".join((HERE / part).read_bytes() for part in parts)
+        for parts in (("cuda_emulation.hpp", "cuda_intrinsics.hpp"), ("cuda_scheduler.cpp",))
+    )
+    key = hashlib.sha256(b"\0".join([header_text, scheduler, *map(str.encode, FLAGS)]))
+    header = CACHE / f"emulation-{key.hexdigest()[:16]}.hpp"
     if not header.exists():
         CACHE.mkdir(exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=CACHE, delete=False) as file:
-            file.write(text)
+            file.write(header_text)
         Path(file.name).replace(header)
     precompiled = header.with_suffix(".hpp.gch")
     if not precompiled.exists():
         _build(["g++", *FLAGS, "-x", "c++-header", str(header)], precompiled, header.name)
-    return header
+    library = header.with_suffix(".so")
+    if not library.exists():
+        source = HERE / "cuda_scheduler.cpp"
+        _build(["g++", *FLAGS, "-O2", "-shared", str(source)], library, source.name)
+    return header, library
 
 
 def compile_for_host(name: str, source: str, options: Sequence[str]) -> bytes:
     """Stand in for the compiler: the path of a shared library, as bytes."""
-    header = _header()
+    header, scheduler = _emulation()
     text = f'#include "{header}"\n{translate(source)}'
     defines = [option for option in options if option.startswith("-D")]
     key = hashlib.sha256("\0".join([text, *FLAGS, *defines]).encode()).hexdigest()[:32]
@@ -92,7 +102,8 @@ def compile_for_host(name: str, source: str, options: Sequence[str]) -> bytes:
         with tempfile.NamedTemporaryFile("w", dir=CACHE, delete=False) as file:
             file.write(text)
         Path(file.name).replace(cpp)
-        _build(["g++", *FLAGS, *defines, "-shared", str(cpp)], library, name)
+        command = ["g++", *FLAGS, *defines, "-shared", str(cpp), str(scheduler)]
+        _build(command, library, name)
     return str(library).encode()
 
 

@@ -23,11 +23,11 @@ T atomicCAS(T* p, emulation_same<T> old, emulation_same<T> v) {
 }
 
 inline void __syncthreads() { emulation::block_meet(false); }
-inline int __syncthreads_or(int p) { return emulation::block_meet(p != 0).first > 0; }
-inline int __syncthreads_and(int p) { return emulation::block_meet(p != 0).second; }
-inline int __syncthreads_count(int p) { return emulation::block_meet(p != 0).first; }
+inline int __syncthreads_or(int p) { return emulation::block_meet(p != 0).count > 0; }
+inline int __syncthreads_and(int p) { return emulation::block_meet(p != 0).all; }
+inline int __syncthreads_count(int p) { return emulation::block_meet(p != 0).count; }
 inline void __syncwarp(unsigned mask = ~0u) { emulation::meet(mask, 0, [](auto, auto) { return 0; }); }
-inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() { __threadfence(); }
 inline void __nanosleep(unsigned) { emulation::spin(); }
 inline unsigned __activemask() { return 1u << emulation::lane(); }
@@ -136,7 +136,7 @@ template <class T>
 T load_acquire(const T* p) {
   T value;
   __atomic_load(p, &value, __ATOMIC_ACQUIRE);
-  if (emulation::block.current) emulation::spin();
+  emulation::spin();
   return value;
 }
 template <class T>

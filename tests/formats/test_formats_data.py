@@ -43,7 +43,17 @@ FAMILIES = {
     "CSV": "table",
 }
 # No graph files: answers, coordinates, tables of something else, archives.
-OTHER = {"MovingAI .scen", "TSV", "vertex", "LDBC", "ProGen", "CSV (", "DIMACS .co", "OSM PBF"}
+OTHER = {
+    "MovingAI .scen",
+    "TNTP",
+    "TSV",
+    "vertex",
+    "LDBC",
+    "ProGen",
+    "CSV (",
+    "DIMACS .co",
+    "OSM PBF",
+}
 
 
 def rows() -> Iterator[Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import gc
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -48,33 +50,83 @@ def forgotten() -> Iterator[None]:
     lists.cache_clear()
 
 
+def stopped(run: Callable[[], Any], look: Callable[[], bool], first: float) -> bool:
+    """Whether a run was stopped by ``look``, which runs from time to time and says when to stop.
+
+    Python drops what a handler raises while a finalizer or a callback of the garbage collector
+    runs: then the next look raises again.
+    """
+    over = False
+
+    def handle(*_: object) -> None:
+        nonlocal over
+        if not over and look():
+            over = True
+            raise EnoughSeen
+
+    def dropped(lost: Any) -> None:
+        nonlocal over
+        if not isinstance(lost.exc_value, EnoughSeen):
+            hook(lost)
+        over = False
+
+    hook, sys.unraisablehook = sys.unraisablehook, dropped
+    before = signal.signal(signal.SIGVTALRM, handle)
+    signal.setitimer(signal.ITIMER_VIRTUAL, first, 0.01)
+    try:
+        run()
+        over = True  # a look that comes now, as the run has ended by itself, raises no more
+        return False
+    except EnoughSeen:
+        return True
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+        sys.unraisablehook = hook
+
+
 def longest_silence(run: Callable[[], Any]) -> float:
     """The longest time in which a run did not look for signals; it is stopped after a while.
 
     In processor time of this thread, so that a busy machine does not count.
     """
     looks = [time.thread_time()]
-    over = False
 
-    def look(*_: object) -> None:
-        nonlocal over
+    def look() -> bool:
         looks.append(time.thread_time())
-        if len(looks) > ENOUGH and not over:
-            over = True
-            raise EnoughSeen
+        return len(looks) > ENOUGH
 
-    before = signal.signal(signal.SIGVTALRM, look)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 0.01, 0.01)
-    try:
-        run()
-        over = True  # a look that comes now, as the run has ended by itself, raises no more
-    except EnoughSeen:
-        pass
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
+    stopped(run, look, first=0.01)
     looks.append(time.thread_time())
     return float(np.diff(looks).max())
+
+
+def test_an_exception_that_was_dropped_is_raised_again() -> None:
+    looks = 0
+
+    def spin(seconds: float) -> None:
+        end = time.thread_time() + seconds
+        while time.thread_time() < end:
+            pass
+
+    def look() -> bool:
+        nonlocal looks
+        looks += 1
+        return True
+
+    def callback(*_: object) -> None:
+        spin(0.02)
+
+    def run() -> None:
+        gc.collect()  # the first look comes in the callback
+        spin(10.0)
+
+    gc.callbacks.append(callback)
+    try:
+        assert stopped(run, look, first=0.005)
+    finally:
+        gc.callbacks.remove(callback)
+    assert looks > 1
 
 
 def watched(run: Callable[[], Any]) -> bool:
@@ -122,18 +174,11 @@ def test_other_threads_leave_their_search_in_the_middle(method: str) -> None:
     def interrupted() -> float:
         told: list[float] = []
 
-        def tell(*_: object) -> None:
+        def look() -> bool:
             told.append(time.process_time())
-            raise EnoughSeen
+            return True
 
-        before = signal.signal(signal.SIGVTALRM, tell)
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0.4)
-        try:
-            with pytest.raises(EnoughSeen):
-                run(threads=2)
-        finally:
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-            signal.signal(signal.SIGVTALRM, before)
+        assert stopped(lambda: run(threads=2), look, first=0.4)
         return time.process_time() - told[0]
 
     assert any(interrupted() < 2 * LATEST for _ in range(3))

@@ -1,5 +1,10 @@
 """Every kernel compiles for every supported architecture, without a GPU, and keeps its registers.
 
+A push compiles every form for one architecture with the narrowest and the widest types, each
+program once with the types between, and once for the oldest architecture; ``make test-slow`` every
+form with all types and each program for all architectures. The emulated device compiles and runs
+further pairs of form and types (tests/algorithms, tests/solve).
+
 NVRTC comes from its wheel. :func:`cases` names the programs as the Python side asks for them; a
 kernel file with an entry point that it does not name is compiled with the macros of the types
 alone.
@@ -19,6 +24,7 @@ from nearfar.system.devices import compiler, cupy_module, nvrtc
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
 FULL = "sm_90"  # every form of every program is compiled for this one
+OLDEST = "sm_75"  # has the fewest instructions
 NEAR_FAR = "algorithms/near_far/"
 # (index, position, weight, weighted): the narrow forms, the wide one, and none without weights.
 TYPES = {
@@ -28,6 +34,9 @@ TYPES = {
     "float64-wide": ("long long", "long long", "double", 1),
     "unweighted": ("int", "int", "int", 0),
 }
+# Fewest and most registers: what compiles with both compiles with the types between.
+ENDS = ("int32", "float64-wide")
+BETWEEN = tuple(kind for kind in TYPES if kind not in ENDS)
 # The one with the most code comes last.
 POLICIES = {
     "sweep-owners": {"FAR": 0, "HYBRID": 0, "BUCKETS": 0, "OWNERS": 1, "GATHER": 1},
@@ -49,6 +58,7 @@ REGISTERS = 128
 # A square of distances beside a square of sums; launched by one block per multiprocessor.
 REGISTERS_OF = {"tight_stops": 255}
 Case = tuple[str, Mapping[str, "str | int"]]
+Table = dict[str, compiler.Resources]
 
 
 def types(name: str) -> dict[str, str | int]:
@@ -155,9 +165,15 @@ def library() -> nvrtc.Compiler:
         pytest.fail(f"{error} (the dev extra brings it)")
 
 
-def compile_case(arch: str, file: str, macros: Mapping[str, str | int]) -> None:
+@functools.cache
+def resources(arch: str, file: str, macros: tuple[tuple[str, str | int], ...]) -> Table:
+    """Compile it, once: some programs are the same for several types."""
     source = compiler.assemble([file])
-    table = compiler.resources(file, source, compiler.options_for(arch, macros, source))
+    return compiler.resources(file, source, compiler.options_for(arch, dict(macros), source))
+
+
+def compile_case(arch: str, file: str, macros: Mapping[str, str | int]) -> None:
+    table = resources(arch, file, tuple(sorted(macros.items())))
     assert table, f"{file} has no entry point"
     for entry, used in table.items():
         spilled = used.spill_stores + used.spill_loads
@@ -180,23 +196,41 @@ def cases_of(room: str, kind: str) -> list[Case]:
     return [(file, macros) for file, macros in cases(kind) if str(Path(file).parent) == room]
 
 
-@pytest.mark.parametrize("kind", TYPES)
+def later(kind: str) -> object:
+    """A parameter that waits for ``make test-slow``."""
+    return pytest.param(kind, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("kind", [*ENDS, *map(later, BETWEEN)])
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_form_compiles(room: str, kind: str) -> None:
     for file, macros in cases_of(room, kind):
         compile_case(FULL, file, macros)
 
 
-@pytest.mark.parametrize("arch", [arch for arch in ARCHITECTURES if arch != FULL])
-@pytest.mark.parametrize("kind", ["int32", "float64-wide"])
+def largest_forms(room: str, kind: str) -> list[Case]:
+    """Each program in the last form listed, the one with the most code."""
+    return list(dict(cases_of(room, kind)).items())
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_program_compiles_with_every_type(room: str) -> None:
+    for kind in BETWEEN:
+        for file, macros in largest_forms(room, kind):
+            compile_case(FULL, file, macros)
+
+
+@pytest.mark.parametrize(
+    "arch", [OLDEST, *(later(arch) for arch in ARCHITECTURES if arch not in (FULL, OLDEST))]
+)
+@pytest.mark.parametrize("kind", [ENDS[0], later(ENDS[1])])
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_program_compiles(room: str, kind: str, arch: str) -> None:
-    """Other architectures: each program in the last form listed, the one with the most code.
+    """Other architectures: what differs is instructions, registers and shared memory.
 
-    What differs between architectures is instructions, registers and shared memory, and these
-    depend on the widths, not on which of its branches a policy takes.
+    These depend on the widths, not on which of its branches a policy takes.
     """
-    for file, macros in dict(cases_of(room, kind)).items():
+    for file, macros in largest_forms(room, kind):
         compile_case(arch, file, macros)
 
 

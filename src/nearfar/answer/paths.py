@@ -10,7 +10,7 @@ import numpy as np
 
 from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.cuda.device_graph import DEVICE_GRAPH
-from nearfar.errors import OutOfMemoryError, UnreachableError
+from nearfar.errors import OutOfMemoryError, UnreachableError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.system.devices.runtime import download, is_device_array, upload
 
@@ -79,7 +79,7 @@ class Paths:
     engine: str = ""
     reason: str = ""
     stats: dict[str, Any] = field(default_factory=dict)
-    limit: Any = None
+    limit: int | float | None = None
     _predecessors: Any = None
 
     @property
@@ -178,7 +178,8 @@ class Paths:
         if self._host_distances[end] == unreached_value(self._host_distances.dtype):
             beyond = "" if self.limit is None else f" within the limit {self.limit}"
             raise UnreachableError(
-                f"vertex {target!r} is not reached from {self.graph.name_of(self.source)!r}{beyond}"
+                f"vertex {quoted(target)} is not reached from "
+                f"{quoted(self.graph.name_of(self.source))}{beyond}"
             )
         steps = self.paths_to([target])[0]
         return [self.graph.name_of(v) for v in steps]

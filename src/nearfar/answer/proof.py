@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar._cpu import Flaw
-from nearfar.errors import GraphError, OptionError, ProofError, VertexError
+from nearfar.errors import GraphError, OptionError, ProofError, VertexError, quoted
 from nearfar.graph.build import as_numpy
 from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value
 from nearfar.options import check_limit
@@ -110,7 +110,7 @@ def certify(
 
 
 def _without_limit(
-    graph: Graph, start: int, values: NDArray[Any], trees: NDArray[Any] | None, limit: Any
+    graph: Graph, start: int, values: NDArray[Any], trees: NDArray[Any] | None, limit: float
 ) -> NDArray[Any]:
     """Distances along the whole tree, after checking that the limit makes ``values`` of them. O(m).
 
@@ -159,9 +159,11 @@ def _without_limit(
 
 def _vertex(graph: Graph, source: Any) -> int:
     if isinstance(source, (bool, np.bool_)) or not isinstance(source, (int, np.integer)):
-        raise VertexError(f"source {source!r} is not an integer: give the index of a vertex")
+        raise VertexError(f"source {quoted(source)} is not an integer: give the index of a vertex")
     if not 0 <= source < graph.n_vertices:
-        raise VertexError(f"source {source} is outside the graph of {graph.n_vertices} vertices")
+        raise VertexError(
+            f"source {quoted(source)} is outside the graph of {graph.n_vertices} vertices"
+        )
     return int(source)
 
 

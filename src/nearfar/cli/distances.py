@@ -31,6 +31,8 @@ from nearfar.system.output import replacing
 if TYPE_CHECKING:
     import argparse
 
+    from nearfar.graph.graph import Graph
+
 NAME = "distances"
 HELP = "distances from many sources, all pairs, reductions"
 EXAMPLES = """\
@@ -74,7 +76,9 @@ def _reduction(text: str | None) -> Any:
         raise OptionError(f"--reduce {text}: give edges as in histogram:0,10,20") from None
 
 
-def _with_predecessors(args: argparse.Namespace, graph: Any, sources: Any, call: Any) -> Any:
+def _with_predecessors(
+    args: argparse.Namespace, graph: Graph, sources: Any, call: dict[str, Any]
+) -> Any:
     """Distances, after both matrices were written."""
     from nearfar.solve.many import distances
 
@@ -106,7 +110,7 @@ def _check_files(args: argparse.Namespace) -> None:
         raise OptionError(f"-o and --predecessors are both {args.out}: give two files")
 
 
-def _named(found: Any, graph: Any) -> list[Any]:
+def _named(found: Any, graph: Graph) -> list[Any]:
     """The answer as lists: inf for what is not reached, names for vertices, None for no vertex."""
     if isinstance(found, tuple):  # the nearest: vertices and their distances
         vertices, nearest = found

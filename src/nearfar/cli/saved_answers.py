@@ -47,7 +47,7 @@ class SavedAnswer:
         n = graph.n_vertices
         for name, column in columns.items():
             if not isinstance(column, list):
-                raise GraphFormatError(f"column {quoted(name)} is no list", path)
+                raise GraphFormatError(f"expected a list in column {quoted(name)}", path)
             if len(column) != n:
                 raise GraphFormatError(
                     f"{len(column):,} rows in column {quoted(name)}, but the graph has "
@@ -162,7 +162,7 @@ def load_answer(path: str, graph: Graph) -> SavedAnswer:
     saved = SavedAnswer(graph, path, columns)
     saved.source, saved.limit = facts.get("source"), facts.get("limit")
     if saved.limit is not None and not isinstance(saved.limit, (int, float)):
-        raise GraphFormatError(f"the limit is {quoted(saved.limit)}, which is no number", path)
+        raise GraphFormatError(f"expected a number as limit, got {quoted(saved.limit)}", path)
     return saved
 
 
@@ -173,7 +173,7 @@ def _facts(text: str | bytes, source: Source) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise source.fail(f"its facts are not JSON: {error}") from None
     if not isinstance(facts, dict):
-        raise source.fail("its facts are no JSON object")
+        raise source.fail("expected its facts as a JSON object")
     return facts
 
 
@@ -240,6 +240,6 @@ def _read_json(source: Source) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     except (ValueError, RecursionError) as error:
         raise source.fail(f"not JSON: {error}") from None
     if not isinstance(data, dict):
-        raise source.fail("not a distance table: the top level is no object")
+        raise source.fail("not a distance table: expected an object at the top level")
     columns = {k: data[k] for k in ("vertex", "distance", "predecessor") if k in data}
     return columns, data

@@ -9,7 +9,7 @@ import numpy as np
 from nearfar import errors
 from nearfar.csgraph.inputs import adjacency
 from nearfar.csgraph.rows import NO_VERTEX, NegativeCycleError
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, quoted
 from nearfar.solve.k_shortest import k_shortest_paths
 
 __all__ = ["yen"]
@@ -60,7 +60,7 @@ def yen(
     n = graph.n_vertices
     for name, value in (("source", source), ("sink", sink), ("K", K)):
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-            raise OptionError(f"{name} is {value!r}: give a whole number")
+            raise OptionError(f"{name} is {quoted(value)}: give a whole number")
     if not (0 <= source < n and 0 <= sink < n):
         raise OptionError(
             "For csgraph with shape (N, N), must have 0 <= source < N and 0 <= sink < N. "

@@ -20,7 +20,7 @@ import numpy as np
 
 from nearfar.cuda import launch_shapes
 from nearfar.cuda.launch_shapes import DEFAULT, LaunchShape
-from nearfar.errors import GraphError, OptionError, SolverError, VariantUnavailable
+from nearfar.errors import GraphError, OptionError, SolverError, VariantUnavailable, quoted
 from nearfar.options import LaunchOptions
 from nearfar.registry import Request, Variant, Workspace, variants
 from nearfar.system.devices import runtime
@@ -199,7 +199,7 @@ def _variant(method: str) -> Variant:
     for variant in variants(device="cuda", problem="sssp"):
         if variant.idea == method.removesuffix("@cuda") and variant.options is LaunchOptions:
             return variant
-    raise OptionError(f"method {method!r} cannot be tuned: use one of {', '.join(tunable())}")
+    raise OptionError(f"method {quoted(method)} cannot be tuned: use one of {', '.join(tunable())}")
 
 
 def _sources(graph: Graph) -> list[int]:

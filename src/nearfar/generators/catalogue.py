@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nearfar.errors import OptionError, did_you_mean
+from nearfar.errors import OptionError, did_you_mean, quoted
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
@@ -127,10 +127,10 @@ def generate(name: str, **parameters: Any) -> Graph:
     found = GENERATORS.get(name)
     if found is None:
         hint = did_you_mean(name, GENERATORS) or f": there are {', '.join(GENERATORS)}"
-        raise OptionError(f"no generator {name!r}{hint}")
+        raise OptionError(f"no generator {quoted(name)}{hint}")
     known = [p.name for p in found.parameters]
     for given in parameters:
         if given not in known:
             has = f"it has: {', '.join(known)}{did_you_mean(given, known)}"
-            raise OptionError(f"{name} has no parameter {given!r}; {has}")
+            raise OptionError(f"{name} has no parameter {quoted(given)}; {has}")
     return found.function(**parameters)

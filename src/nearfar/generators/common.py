@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, quoted
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
 
@@ -34,7 +34,7 @@ _MAX_VERTICES = 2**40
 def check_int(name: str, value: object, low: int, high: int = _MAX_VERTICES) -> int:
     """Return the value as an int in ``low .. high``, or OptionError."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise OptionError(f"{name} is {value!r}: give an integer")
+        raise OptionError(f"{name} is {quoted(value)}: give an integer")
     if not low <= value <= high:
         raise OptionError(f"{name} is {value}: give {low} .. {high}")
     return int(value)
@@ -43,7 +43,7 @@ def check_int(name: str, value: object, low: int, high: int = _MAX_VERTICES) -> 
 def check_fraction(name: str, value: object, low: float = 0.0, high: float = 1.0) -> float:
     """Return the value as a float in ``[low, high]``, or OptionError."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-        raise OptionError(f"{name} is {value!r}: give a number")
+        raise OptionError(f"{name} is {quoted(value)}: give a number")
     number = float(value)
     if not (math.isfinite(number) and low <= number <= high):
         raise OptionError(f"{name} is {number}: give {low:g} .. {high:g}")
@@ -53,7 +53,7 @@ def check_fraction(name: str, value: object, low: float = 0.0, high: float = 1.0
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> str:
     """Return the value if it is one of the choices, or OptionError."""
     if value not in choices:
-        raise OptionError(f"{name} is {value!r}: give one of {', '.join(choices)}")
+        raise OptionError(f"{name} is {quoted(value)}: give one of {', '.join(choices)}")
     return value
 
 
@@ -67,7 +67,7 @@ def weight_type(weight_dtype: object) -> np.dtype[Any] | None:
         dtype = None
     if dtype is None or dtype.name not in ("int32", "int64", "float32", "float64"):
         raise OptionError(
-            f"weight_dtype is {weight_dtype!r}: give int32, int64, float32, float64 or None"
+            f"weight_dtype is {quoted(weight_dtype)}: give int32, int64, float32, float64 or None"
         )
     return dtype  # type: ignore[no-any-return]
 
@@ -78,7 +78,7 @@ def check_range(dtype: np.dtype[Any] | None, low: float, high: float, *, negativ
         return
     for name, value in (("low", low), ("high", high)):
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-            raise OptionError(f"{name} is {value!r}: give a number")
+            raise OptionError(f"{name} is {quoted(value)}: give a number")
         if not math.isfinite(value):
             raise OptionError(f"{name} is {value}: give a finite number")
         if dtype.kind == "i" and value != int(value):

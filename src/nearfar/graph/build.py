@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from nearfar.errors import GraphError, OutOfMemoryError
+from nearfar.errors import GraphError, OutOfMemoryError, quoted
 from nearfar.graph.dtypes import WEIGHT_DTYPES
 from nearfar.system.memory import free_memory
 
@@ -379,7 +379,7 @@ def _count_vertices(source: NDArray[Any], target: NDArray[Any], n_vertices: int 
         try:
             n_vertices = operator.index(n_vertices)
         except TypeError:
-            raise GraphError(f"n_vertices is {n_vertices!r}: give a whole number") from None
+            raise GraphError(f"n_vertices is {quoted(n_vertices)}: give a whole number") from None
         if n_vertices < 0:
             raise GraphError(f"n_vertices is {n_vertices}: give 0 or more")
     largest = -1

@@ -79,7 +79,7 @@ def _attribute(graph: Any, place: dict[Any, int], weight: str | None) -> tuple[A
             found = found or weight in data
             values.append(data.get(weight, 1))
     if found:
-        return ends, _as_numbers(values, f"edge attribute {weight!r}")
+        return ends, _as_numbers(values, f"edge attribute {quoted(weight)}")
     if weight is not None and k:
         kinds: dict[Any, bool] = {}
         for _, _, data in graph.edges(data=True):
@@ -143,7 +143,7 @@ def from_dataframe(
         if name not in columns:
             near = did_you_mean(str(name), list(map(str, columns)))
             has = near or f": the table has {', '.join(map(str, columns))}"
-            raise GraphError(f"no column {name!r}{has}")
+            raise GraphError(f"no column {quoted(name)}{has}")
         values = table[name]
         array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
         empty = np.zeros(len(array), dtype=bool)
@@ -152,7 +152,7 @@ def from_dataframe(
         elif array.dtype == object:
             empty = np.array([item is None or item != item for item in array], dtype=bool)
         if empty.any():
-            raise GraphError(f"column {name!r} is empty in row {int(np.argmax(empty))}")
+            raise GraphError(f"column {quoted(name)} is empty in row {int(np.argmax(empty))}")
         return np.asarray(array)
 
     ends = [column(source), column(target)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from nearfar.errors import GraphError, VertexError
+from nearfar.errors import GraphError, VertexError, quoted
 from nearfar.graph import build, convert, on_device
 from nearfar.graph.dtypes import WEIGHT_DTYPES
 from nearfar.graph.slots import Slot
@@ -408,8 +408,8 @@ class Graph:
             made = cls.from_scipy(graph)
         if weight is not None and weight != "weight":
             raise GraphError(
-                f"weight is {weight!r}: a Graph or a matrix has one weight per edge; leave it out, "
-                "or give None to count edges"
+                f"weight is {quoted(weight)}: a Graph or a matrix has one weight per edge; leave "
+                "it out, or give None to count edges"
             )
         return made.without_weights() if weight is None else made
 
@@ -775,14 +775,16 @@ class Graph:
             try:
                 return self._index_by_name[key]
             except (KeyError, TypeError):
-                raise VertexError(f"{what} {vertex!r} is not a vertex name of this graph") from None
+                raise VertexError(
+                    f"{what} {quoted(vertex)} is not a vertex name of this graph"
+                ) from None
         if isinstance(vertex, (bool, np.bool_)) or not isinstance(vertex, (int, np.integer)):
             valid = f"give {numbers.start} to {numbers.stop - 1}"
-            raise VertexError(f"{what} {vertex!r} is not an integer: {valid}")
+            raise VertexError(f"{what} {quoted(vertex)} is not an integer: {valid}")
         if not numbers.start <= vertex < numbers.stop:
             valid = f"give {numbers.start} to {numbers.stop - 1}"
             valid = valid if numbers else "the graph is empty"
-            raise VertexError(f"{what} {vertex} is outside the graph: {valid}")
+            raise VertexError(f"{what} {quoted(vertex)} is outside the graph: {valid}")
         return int(vertex) - numbers.start
 
     @cached_property

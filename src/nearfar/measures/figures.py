@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, VertexError
+from nearfar.errors import OptionError, VertexError, quoted
 from nearfar.measures.describe_report import GraphStatistics, Reach
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def describe(graph: Graph, source: int | None = None, *, seed: int = 1) -> Graph
     from nearfar import _cpu
 
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise OptionError(f"seed is {seed!r}: give an integer")
+        raise OptionError(f"seed is {quoted(seed)}: give an integer")
     n, m = graph.n_vertices, graph.n_edges
     nbytes = graph.nbytes  # before the sweeps pack edges
     degrees = graph.degrees
@@ -192,9 +192,13 @@ def _draw(graph: Graph, strong: tuple[int, int, Any], seed: int) -> int:
 
 def _index(graph: Graph, source: int) -> int:
     if isinstance(source, bool) or not isinstance(source, (int, np.integer)):
-        raise VertexError(f"source {source!r} is not an integer: give 0 to {graph.n_vertices - 1}")
+        raise VertexError(
+            f"source {quoted(source)} is not an integer: give 0 to {graph.n_vertices - 1}"
+        )
     if not 0 <= source < graph.n_vertices:
-        raise VertexError(f"source {source} is outside the graph: give 0 to {graph.n_vertices - 1}")
+        raise VertexError(
+            f"source {quoted(source)} is outside the graph: give 0 to {graph.n_vertices - 1}"
+        )
     return int(source)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.errors import GraphError, MissingDependencyError, OptionError, did_you_mean
+from nearfar.errors import GraphError, MissingDependencyError, OptionError, did_you_mean, quoted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,7 +112,7 @@ def elimination_order(
     if not isinstance(order, str):
         return _checked(order, structure.n_vertices), "given"
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**31:
-        raise OptionError(f"seed is {seed!r}: give a whole number from 0 to 2147483647")
+        raise OptionError(f"seed is {quoted(seed)}: give a whole number from 0 to 2147483647")
     method = _method(graph, order)
     first, kept, begin, neighbour = _cpu.prepared_reduce(structure.first, structure.neighbour)
     if len(kept) == 0:
@@ -130,7 +130,9 @@ def elimination_order(
 def _method(graph: Graph, order: str) -> str:
     if order not in ORDERS:
         hint = did_you_mean(order, ORDERS)
-        raise OptionError(f"order is {order!r}: use one of {', '.join(ORDERS)}, or an array{hint}")
+        raise OptionError(
+            f"order is {quoted(order)}: use one of {', '.join(ORDERS)}, or an array{hint}"
+        )
     found = importlib.util.find_spec("pymetis") is not None
     if order == "auto":
         if found:

@@ -19,6 +19,7 @@ from nearfar.errors import (
     OutOfMemoryError,
     SolverError,
     UnreachableError,
+    quoted,
 )
 from nearfar.graph.build import default_threads
 from nearfar.graph.dtypes import unreached_value
@@ -103,10 +104,8 @@ class Prepared(Graph):
         perfect: bool,
         seconds: dict[str, float] | None = None,
     ) -> None:
-        # The graph's arrays were checked when it was made; what was derived from them stays there.
-        derived = ("metric_view", "_origins", "_may_saturate")
-        self.__dict__.update({k: v for k, v in vars(graph).items() if k not in derived})
-        self._kept = {}
+        # The graph's arrays were checked when it was made.
+        self._fill(graph._arrays, graph.on_device, copy=False, **graph._besides())
         self.preparation, self.metric, self.perfect = preparation, metric, perfect
         self.seconds = dict(seconds or {})
         self.n_updated = 0
@@ -162,15 +161,7 @@ class Prepared(Graph):
         O(triangles), spread over the cores: milliseconds for a city.
         """
         given = None if weights is None else np.asarray(weights)
-        graph = Graph(
-            self.indptr,
-            self.indices,
-            given,
-            directed=self.directed,
-            vertex_names=self.vertex_names,
-            coordinates=self.coordinates,
-            attributes=self.attributes,
-        )
+        graph = Graph(self.indptr, self.indices, given, **self._besides())
         return _weighed(graph, self.preparation, self.perfect, _threads(threads), {})
 
     def update(self, edges: ArrayLike, weights: ArrayLike, threads: int | None = None) -> Prepared:
@@ -217,15 +208,7 @@ class Prepared(Graph):
             raise GraphError(
                 f"the new weights do not fit {self.weight_dtype} exactly: use reweight"
             )
-        graph = Graph(
-            self.indptr,
-            self.indices,
-            changed,
-            directed=self.directed,
-            vertex_names=self.vertex_names,
-            coordinates=self.coordinates,
-            attributes=self.attributes,
-        )
+        graph = Graph(self.indptr, self.indices, changed, copy=False, **self._besides())
         label = self.preparation.tree.label
         tails = np.searchsorted(self.indptr, at, side="right") - 1
         low = np.minimum(label[tails], label[self.indices[at]])
@@ -367,7 +350,7 @@ class Prepared(Graph):
             # From left to right, as a search adds.
             total = np.cumsum(weights)[-1].item() if len(weights) else 0.0
         steps = [begin, *self.indices[edges].tolist()]
-        return steps if self.vertex_names is None else [self.name_of(v) for v in steps], total
+        return self.name_of(steps).tolist(), total
 
     def path_edges(self, source: Any, target: Any) -> NDArray[np.int32]:
         """The edges of a shortest path.
@@ -399,7 +382,7 @@ class Prepared(Graph):
         if found is None and (wide := self._wider()) is not None:
             found = _cpu.prepared_path(wide.metric_view, wide._origins, begin, end)
         if found is None:
-            raise UnreachableError(f"vertex {target!r} is not reached from {source!r}")
+            raise UnreachableError(f"vertex {quoted(target)} is not reached from {quoted(source)}")
         return np.asarray(found)
 
     def distances_of_pairs(
@@ -829,7 +812,9 @@ def _threads(threads: int | None) -> int:
     if threads is None:
         return default_threads()
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise OptionError(f"threads is {threads!r}: give a whole number of at least 1, or None")
+        raise OptionError(
+            f"threads is {quoted(threads)}: give a whole number of at least 1, or None"
+        )
     return min(int(threads), max(64, 4 * default_threads()))
 
 
@@ -900,39 +885,36 @@ def pair_indices(graph: Graph, pairs: Iterable[Any]) -> tuple[NDArray[np.int64],
     VertexError
         If one of them is not a vertex.
     """
-    numbers = graph.vertex_numbers is not None
-    if isinstance(pairs, np.ndarray) and pairs.dtype.kind in "iu" and numbers:
+    if isinstance(pairs, np.ndarray) and pairs.dtype.kind in "iu":
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise OptionError(f"pairs has shape {pairs.shape}: give (source, target) per row")
-        return graph.indices_of(pairs[:, 0]), graph.indices_of(pairs[:, 1])
+        return graph.indices_of(pairs[:, 0], "source"), graph.indices_of(pairs[:, 1], "target")
     if not hasattr(pairs, "__iter__"):
-        raise OptionError(f"pairs is {pairs!r}: give a list of (source, target)")
+        raise OptionError(f"pairs is {quoted(pairs)}: give a list of (source, target)")
     listed = list(pairs)
     if any(not hasattr(pair, "__len__") or len(pair) != 2 for pair in listed):
         raise OptionError("pairs holds something that is not a (source, target) pair")
-    starts = [graph.index_of(s, "source") for s, _ in listed]
-    ends = [graph.index_of(t, "target") for _, t in listed]
-    return np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
+    starts = graph.indices_of([s for s, _ in listed], "source")
+    return starts, graph.indices_of([t for _, t in listed], "target")
 
 
 def _about(prepared: Prepared) -> dict[str, Any]:
     """What a file keeps besides arrays."""
-    plain, names = (str, int, float, bool), prepared.vertex_names
+    plain = (str, int, float, bool)
     return {
         "directed": prepared.directed,
+        "first_number": None if prepared.vertex_names is None else _first_number(prepared),
         "perfect": prepared.perfect,
         "sides": prepared.metric.sides,
         "method": prepared.preparation.method,
         "figures": asdict(prepared.preparation.figures),
         "attributes": {k: v for k, v in prepared.attributes.items() if isinstance(v, plain)},
-        "first_name": names.start if isinstance(names, range) else None,
     }
 
 
-def _table_of_names(prepared: Prepared) -> NDArray[Any] | None:
-    """Names that are not consecutive numbers."""
-    names = prepared.vertex_names
-    return None if isinstance(names, range) else names
+def _first_number(prepared: Prepared) -> int | None:
+    """The name of the first vertex where names are consecutive numbers."""
+    return None if prepared.vertex_numbers is None else prepared.vertex_numbers.start
 
 
 def _arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
@@ -941,7 +923,7 @@ def _arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
         "indptr": prepared.indptr,
         "indices": prepared.indices,
         "weights": prepared.weights,
-        "vertex_names": _table_of_names(prepared),
+        "vertex_names": None if prepared.vertex_numbers is not None else prepared.vertex_names,
         "coordinates": prepared.coordinates,
     }
     preparation, metric = prepared.preparation, prepared.metric
@@ -955,16 +937,19 @@ def _arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
 
 
 def _assembled(found: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Prepared:
-    first = found.get("first_name")
-    names = None if first is None else range(first, first + len(arrays["indptr"]) - 1)
+    names: Any = arrays.get("vertex_names")
+    if found["first_number"] is not None:
+        start = int(found["first_number"])
+        names = range(start, start + len(arrays["indptr"]) - 1)
     graph = Graph(
         arrays["indptr"],
         arrays["indices"],
         arrays.get("weights"),
         directed=found["directed"],
-        vertex_names=arrays.get("vertex_names", names),
+        vertex_names=names,
         coordinates=arrays.get("coordinates"),
         attributes=found["attributes"],
+        copy=False,
     )
     tree = Tree(**{f.name: arrays[f"tree.{f.name}"] for f in fields(Tree)})
     arcs = Arcs(**{f.name: arrays[f"arcs.{f.name}"] for f in fields(Arcs)})

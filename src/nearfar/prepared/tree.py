@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.errors import GraphError, OptionError, OutOfMemoryError
+from nearfar.errors import GraphError, OptionError, OutOfMemoryError, quoted
 from nearfar.system.memory import free_memory
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def check_worth(figures: Figures, max_bytes: int | None = None, force: bool = Fa
         or not isinstance(max_bytes, (int, float, np.integer))
         or max_bytes < 0
     ):
-        raise OptionError(f"max_bytes is {max_bytes!r}: give a number of bytes, or None")
+        raise OptionError(f"max_bytes is {quoted(max_bytes)}: give a number of bytes, or None")
     if figures.n_arcs >= 2**31:
         raise GraphError(f"{figures}: a prepared graph has fewer than 2^31 arcs")
     free = free_memory() if max_bytes is None else int(max_bytes)

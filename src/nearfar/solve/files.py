@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from nearfar.errors import DistanceOverflowError, MissingDependencyError, OptionError
+from nearfar.errors import DistanceOverflowError, MissingDependencyError, OptionError, quoted
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ class FileSink:
         self.manifest = self.path.with_name(self.path.name + ".manifest.json")
         self.blocks: dict[int, int] = {}
         if self.path.suffix not in (".npy", ".zarr", ".parquet"):
-            raise OptionError(f"out is {path!r}: end it in .npy, .zarr or .parquet")
+            raise OptionError(f"out is {quoted(path)}: end it in .npy, .zarr or .parquet")
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Open the data, and keep of an interrupted run what its checksums confirm."""

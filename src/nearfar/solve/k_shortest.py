@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, quoted
 from nearfar.options import check_limit
 from nearfar.solve.arrays import widened
 from nearfar.solve.one import sssp
@@ -78,8 +78,8 @@ def k_shortest_paths(
 
     graph = as_graph(graph)
     start, end = graph.index_of(source, "source"), graph.index_of(target, "target")
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 0:
-        raise OptionError(f"k is {k!r}: give a whole number, 0 or more")
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < 2**63:
+        raise OptionError(f"k is {quoted(k)}: give a whole number, 0 or more")
     bound = check_limit(limit, graph.weight_dtype)
     if cycles_anywhere and graph.n_negative:
         from nearfar.cpu.potentials import potentials

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.errors import OptionError, OutOfMemoryError
+from nearfar.errors import OptionError, OutOfMemoryError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.options import check_kind
@@ -251,7 +251,7 @@ def pair_distances(
     if isinstance(graph, Prepared) and device != "cuda" and given <= {"threads", "stats"}:
         return _walked(graph, pairs, arguments.get("threads"), arguments.get("stats"))
     if not hasattr(pairs, "__iter__"):
-        raise OptionError(f"pairs is {pairs!r}: give a list of (source, target)")
+        raise OptionError(f"pairs is {quoted(pairs)}: give a list of (source, target)")
     if runtime.is_device_array(pairs):
         pairs = runtime.download(pairs)
     shape = getattr(pairs, "shape", (0, 2))
@@ -319,7 +319,7 @@ def _sink(
     reduction = None if reduce is None else Reduction.parse(reduce)
     to_file = isinstance(out, (str, os.PathLike)) and out != "csr"
     if to_file and not os.path.basename(os.fspath(out)):
-        raise OptionError(f"out is {os.fspath(out)!r}: give the name of a file")
+        raise OptionError(f"out is {quoted(os.fspath(out))}: give the name of a file")
     whole = out is None and reduction is None
     stay = run.on_device and (run.graph.on_device or runtime.is_device_array(out))
     if runtime.is_device_array(out) and not run.on_device:

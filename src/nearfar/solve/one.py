@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from nearfar.answer.paths import Paths
 from nearfar.cuda.predecessors import device_predecessors
-from nearfar.errors import VertexError
+from nearfar.errors import VertexError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.solve.arrays import on_device
 from nearfar.solve.request import as_graph, check_stats, check_targets, make_request
@@ -134,7 +134,7 @@ def solve_one(
     """As :func:`sssp`; ``once`` says that the graph was made for this search alone."""
     check_stats(stats)
     if graph.n_vertices == 0:
-        raise VertexError(f"source {source!r} is not in the graph: it has no vertices")
+        raise VertexError(f"source {quoted(source)} is not in the graph: it has no vertices")
     start = graph.index_of(source, "source")
     request = make_request(
         graph,
@@ -163,7 +163,7 @@ def solve_one(
     )
     if predecessors:
         _add_predecessors(paths)
-    if not graph.on_device:
+    if not graph.on_device and on_device(paths.distances):
         paths.bring_to_host()
     if stats is not None:
         stats.update(paths.stats, engine=paths.engine, reason=paths.reason)

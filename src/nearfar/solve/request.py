@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, quoted
 from nearfar.graph.build import csr_arrays, default_threads
 from nearfar.graph.graph import Graph
 from nearfar.options import check_limit
@@ -66,14 +66,16 @@ def check_threads(threads: int | None) -> int:
     if threads is None:
         return default_threads()
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise OptionError(f"threads is {threads!r}: give a whole number of at least 1, or None")
+        raise OptionError(
+            f"threads is {quoted(threads)}: give a whole number of at least 1, or None"
+        )
     return min(int(threads), max(64, 4 * default_threads()))
 
 
 def check_stats(stats: Any) -> None:
     """Refuse what cannot be filled."""
     if stats is not None and not isinstance(stats, dict):
-        raise OptionError(f"stats is {stats!r}: give a dict to fill, or None")
+        raise OptionError(f"stats is {quoted(stats)}: give a dict to fill, or None")
 
 
 def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int64] | None:
@@ -130,9 +132,11 @@ def make_request(
     OptionError
     """
     if device not in ("auto", "cpu", "cuda"):
-        raise OptionError(f"device is {device!r}: use 'auto', 'cpu' or 'cuda'")
+        raise OptionError(f"device is {quoted(device)}: use 'auto', 'cpu' or 'cuda'")
     if not isinstance(method, str):
-        raise OptionError(f"method is {method!r}: give a name, `nearfar methods` lists them all")
+        raise OptionError(
+            f"method is {quoted(method)}: give a name, `nearfar methods` lists them all"
+        )
     if device == "auto" and (
         runtime.is_device_array(out) or (graph.on_device and _has_device_form(method))
     ):

@@ -17,7 +17,7 @@ import numpy as np
 from nearfar.algorithms.delta_stepping.bare import UnusualMatrix
 from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.cuda.predecessors import device_predecessors
-from nearfar.errors import DistanceOverflowError, NegativeWeightError, VariantUnavailable
+from nearfar.errors import DistanceOverflowError, NegativeWeightError, VariantUnavailable, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.options import build_options
 from nearfar.registry import Request, Variant, Workspace, find
@@ -183,7 +183,7 @@ class Run:
             if lost and graph.weight_dtype.itemsize == 8:
                 if flagged is not True or "sssp" in self.variant.problems:
                     raise DistanceOverflowError(
-                        f"a distance from {graph.name_of(int(rows[lost[0]]))!r} does not fit "
+                        f"a distance from {quoted(graph.name_of(int(rows[lost[0]])))} does not fit "
                         f"{graph.weight_dtype}: scale the weights down"
                     )
                 # The batch method has less than 64 bits for a sum; searches use all of them.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from nearfar.errors import DistanceOverflowError, OptionError
+from nearfar.errors import DistanceOverflowError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.solve.arrays import module_of, widened
@@ -243,7 +243,7 @@ class Reduction:
             if len(edges) >= 2 and all(a < b for a, b in pairwise(edges)):
                 return Reduction("histogram", edges=edges)
         raise OptionError(
-            f"reduce is {given!r}: use 'count', 'sum', 'mean', 'max', 'nearest:k' or "
+            f"reduce is {quoted(given)}: use 'count', 'sum', 'mean', 'max', 'nearest:k' or "
             "('histogram', ascending edges)"
         )
 

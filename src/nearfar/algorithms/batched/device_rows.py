@@ -27,7 +27,7 @@ def steps_allowed(n: int) -> int:
 class Values:
     """Delta, cap and heaviest weight as the kernels' slots of 16, 32 or 64 bits have them."""
 
-    def __init__(self, graph: Graph, limit: Any, delta: float, bits: int) -> None:
+    def __init__(self, graph: Graph, limit: float | None, delta: float, bits: int) -> None:
         dtype = graph.weight_dtype
         self.floating = dtype.kind == "f"
         self.scalar = np.uint64 if bits == 64 else np.uint32  # the kernels' value_t

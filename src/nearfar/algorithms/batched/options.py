@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, quoted
 from nearfar.options import DeltaOptions
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class LaneOptions:
 
     def __post_init__(self) -> None:
         if self.width not in (None, 8, 16, 32, 64):
-            raise OptionError(f"width is {self.width!r}: give 8, 16, 32 or 64, or None")
+            raise OptionError(f"width is {quoted(self.width)}: give 8, 16, 32 or 64, or None")
         if self.delta is not None and not self.delta > 0:
             raise OptionError(f"delta is {self.delta}: give a number greater than 0, or None")
 
@@ -58,7 +58,7 @@ class WorkerOptions:
 
     def __post_init__(self) -> None:
         if self.queue not in (None, "heap", "buckets"):
-            raise OptionError(f"queue is {self.queue!r}: use 'heap', 'buckets' or None")
+            raise OptionError(f"queue is {quoted(self.queue)}: use 'heap', 'buckets' or None")
 
     def buckets(self, graph: Graph) -> bool:
         """Whether searches of this graph order their vertices in buckets."""
@@ -97,8 +97,9 @@ class BlockOptions(DeltaOptions):
     def __post_init__(self) -> None:
         DeltaOptions.__post_init__(self)
         if self.slot_bits not in (None, 16, 32, 64):
-            raise OptionError(f"slot_bits is {self.slot_bits!r}: give 16, 32 or 64, or None")
+            raise OptionError(f"slot_bits is {quoted(self.slot_bits)}: give 16, 32 or 64, or None")
         if self.block_threads not in (None, 128, 256, 512, 1024):
             raise OptionError(
-                f"block_threads is {self.block_threads!r}: give 128, 256, 512 or 1024, or None"
+                f"block_threads is {quoted(self.block_threads)}: give 128, 256, 512 or 1024, or "
+                "None"
             )

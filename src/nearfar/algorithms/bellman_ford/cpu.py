@@ -30,7 +30,7 @@ def _solve(
     graph: Graph,
     source: int,
     workspace: Workspace,
-    form: Callable[[Any, int, NDArray[Any], bool], dict[str, Any]],
+    form: Callable[[_cpu.GraphView, int, NDArray[Any], bool], dict[str, Any]],
 ) -> Answer:
     """Run one form; where only rounding explains its find, let the subtree method decide."""
     distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
@@ -87,7 +87,9 @@ def edge_classes(graph: Graph, source: int, options: NoOptions, workspace: Works
     """The queue with the paper's four edge classes, built once per graph in O(n + m)."""
     classes = _EDGE_CLASSES.of(graph, lambda: _cpu.EdgeClasses(graph.view))
 
-    def form(view: Any, start: int, distances: NDArray[Any], full: bool) -> dict[str, Any]:
+    def form(
+        view: _cpu.GraphView, start: int, distances: NDArray[Any], full: bool
+    ) -> dict[str, Any]:
         stats: dict[str, Any] = _cpu.bellman_ford_edge_classes(
             view, classes, start, distances, full
         )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
+    from nearfar.options import NoOptions
 
 
 def _run(
@@ -43,7 +44,9 @@ def _run(
     section="3.2, Successors variant",
     complexity="O(n * iterations + m)",
 )
-def crauser_successors(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+def crauser_successors(
+    graph: Graph, source: int, options: NoOptions, workspace: Workspace
+) -> Answer:
     """Crauser's out-criterion; settled vertices relax their successors."""
     return _run(graph, source, workspace, out=lightest_out(graph))
 
@@ -56,7 +59,9 @@ def crauser_successors(graph: Graph, source: int, options: Any, workspace: Works
     section="3.3, Predecessors variant",
     complexity="O((n + m) * iterations)",
 )
-def crauser_predecessors(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+def crauser_predecessors(
+    graph: Graph, source: int, options: NoOptions, workspace: Workspace
+) -> Answer:
     """Crauser's out-criterion; every unsettled vertex looks for frontier predecessors."""
     return _run(graph, source, workspace, out=lightest_out(graph), predecessors=True)
 
@@ -69,7 +74,7 @@ def crauser_predecessors(graph: Graph, source: int, options: Any, workspace: Wor
     section="IN-criterion",
     complexity="O(n * iterations + m)",
 )
-def crauser_in(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+def crauser_in(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
     """Crauser's in-criterion; settled vertices relax their successors."""
     return _run(graph, source, workspace, into=lightest_in(graph))
 
@@ -82,6 +87,6 @@ def crauser_in(graph: Graph, source: int, options: Any, workspace: Workspace) ->
     section="OUT- and IN-criterion",
     complexity="O(n * iterations + m)",
 )
-def crauser_in_out(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+def crauser_in_out(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
     """The union of both criteria; settled vertices relax their successors."""
     return _run(graph, source, workspace, out=lightest_out(graph), into=lightest_in(graph))

@@ -6,7 +6,7 @@ of kernels and the arrays of lightest edges that they read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nearfar.algorithms.crauser.fused import FusedOptions, solve_fused
 from nearfar.algorithms.crauser.lightest import KERNELS, device_lightest
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def _run(
     graph: Graph,
     source: int,
-    options: Any,
+    options: LaunchOptions,
     workspace: Workspace,
     idea: str,
     *,
@@ -60,7 +60,9 @@ def _run(
     complexity="O(n * iterations + m)",
     tune=True,
 )
-def crauser_successors(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+def crauser_successors(
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
+) -> Answer:
     """GPU Crauser, the successors variant: Alg. 1 with three kernels per iteration."""
     return _run(graph, source, options, workspace, "crauser_successors", out=True)
 
@@ -74,7 +76,9 @@ def crauser_successors(graph: Graph, source: int, options: Any, workspace: Works
     section="3.3, GPU Crauser Predecessors",
     complexity="O((n + m) * iterations)",
 )
-def crauser_predecessors(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+def crauser_predecessors(
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
+) -> Answer:
     """GPU Crauser, the predecessors variant."""
     return _run(
         graph, source, options, workspace, "crauser_predecessors", out=True, predecessors=True
@@ -90,7 +94,7 @@ def crauser_predecessors(graph: Graph, source: int, options: Any, workspace: Wor
     section="IN-criterion",
     complexity="O(n * iterations + m)",
 )
-def crauser_in(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+def crauser_in(graph: Graph, source: int, options: LaunchOptions, workspace: Workspace) -> Answer:
     """The in-criterion in the same three kernels."""
     return _run(graph, source, options, workspace, "crauser_in", into=True)
 
@@ -104,7 +108,9 @@ def crauser_in(graph: Graph, source: int, options: Any, workspace: Workspace) ->
     section="OUT- and IN-criterion",
     complexity="O(n * iterations + m)",
 )
-def crauser_in_out(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+def crauser_in_out(
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
+) -> Answer:
     """The union of both criteria in the same three kernels."""
     return _run(graph, source, options, workspace, "crauser_in_out", out=True, into=True)
 
@@ -118,6 +124,6 @@ def crauser_in_out(graph: Graph, source: int, options: Any, workspace: Workspace
     section="3.2, in one launch (beyond the paper)",
     complexity="O(n * iterations + m)",
 )
-def crauser_fused(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+def crauser_fused(graph: Graph, source: int, options: FusedOptions, workspace: Workspace) -> Answer:
     """Same iterations as crauser_successors (criterion "out") or crauser_in_out ("in_out")."""
     return solve_fused(graph, source, options, workspace)

@@ -9,7 +9,7 @@ import numpy as np
 
 from nearfar.algorithms.crauser.lightest import device_lightest
 from nearfar.cuda.device_graph import device_graph
-from nearfar.errors import OptionError, SolverError
+from nearfar.errors import OptionError, SolverError, quoted
 from nearfar.graph.dtypes import limit_in_dtype
 from nearfar.registry import Answer
 from nearfar.system.devices import runtime
@@ -40,7 +40,7 @@ class FusedOptions:
 
     def __post_init__(self) -> None:
         if self.criterion not in ("out", "in_out"):
-            raise OptionError(f"criterion is {self.criterion!r}: use 'out' or 'in_out'")
+            raise OptionError(f"criterion is {quoted(self.criterion)}: use 'out' or 'in_out'")
         if self.block_threads % 32 or not 32 <= self.block_threads <= 1024:
             raise OptionError(
                 f"block_threads is {self.block_threads}: give a multiple of 32 from 32 to 1024"

@@ -11,6 +11,7 @@ from nearfar.registry import Answer, Workspace, variant
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
+    from nearfar.options import NoOptions
 
 
 def _lists(graph: Graph, source: int, workspace: Workspace, predecessors: bool) -> Answer:
@@ -43,7 +44,9 @@ def _stop(workspace: Workspace) -> tuple[float | None, Any, bool]:
     section="3, relax_F; F-CPU",
     complexity="O(n * iterations + m)",
 )
-def frontier_successors(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+def frontier_successors(
+    graph: Graph, source: int, options: NoOptions, workspace: Workspace
+) -> Answer:
     """Settle all vertices at the minimum, then relax their successors."""
     return _lists(graph, source, workspace, predecessors=False)
 
@@ -56,7 +59,9 @@ def frontier_successors(graph: Graph, source: int, options: Any, workspace: Work
     section="3, relax_U; U-CPU",
     complexity="O((n + m) * iterations)",
 )
-def frontier_predecessors(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+def frontier_predecessors(
+    graph: Graph, source: int, options: NoOptions, workspace: Workspace
+) -> Answer:
     """Settle all vertices at the minimum; unsettled vertices look for frontier predecessors."""
     return _lists(graph, source, workspace, predecessors=True)
 
@@ -71,7 +76,7 @@ def frontier_predecessors(graph: Graph, source: int, options: Any, workspace: Wo
     complexity="O(n**2 + n * iterations)",
 )
 def frontier_matrix_successors(
-    graph: Graph, source: int, options: Any, workspace: Workspace
+    graph: Graph, source: int, options: NoOptions, workspace: Workspace
 ) -> Answer:
     """Settle all vertices at the minimum, then walk their matrix rows."""
     return _matrix(graph, source, workspace, predecessors=False)
@@ -87,7 +92,7 @@ def frontier_matrix_successors(
     complexity="O(n**2 * iterations)",
 )
 def frontier_matrix_predecessors(
-    graph: Graph, source: int, options: Any, workspace: Workspace
+    graph: Graph, source: int, options: NoOptions, workspace: Workspace
 ) -> Answer:
     """Settle all vertices at the minimum; every unsettled vertex walks its matrix column."""
     return _matrix(graph, source, workspace, predecessors=True)

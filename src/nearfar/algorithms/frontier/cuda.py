@@ -26,7 +26,7 @@ _DEVICE_MATRIX: Slot[Any] = Slot("matrix on the device")
 
 
 def _settle(
-    graph: Graph, source: int, options: Any, idea: str, *, transposed: bool
+    graph: Graph, source: int, options: LaunchOptions, idea: str, *, transposed: bool
 ) -> tuple[Settle, DeviceGraph]:
     device = device_graph(graph.transpose() if transposed else graph)
     program = runtime.program(_LISTS, device.macros)
@@ -36,7 +36,7 @@ def _settle(
 def _lists(
     graph: Graph,
     source: int,
-    options: Any,
+    options: LaunchOptions,
     workspace: Workspace,
     kernel: str,
     *,
@@ -53,14 +53,16 @@ def _lists(
     return settle_loop(run, steps, workspace)
 
 
-def _hybrid(graph: Graph, source: int, options: Any, workspace: Workspace, which: int) -> Answer:
+def _hybrid(
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace, which: int
+) -> Answer:
     idea = f"frontier_predecessors_h{which}"
     run, device = _settle(graph, source, options, idea, transposed=True)
     return settle_loop(run, hybrid_steps(run, graph, device, which), workspace)
 
 
 def _matrix(
-    graph: Graph, source: int, options: Any, workspace: Workspace, kernel: str, idea: str
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace, kernel: str, idea: str
 ) -> Answer:
     matrix = _device_matrix(graph)
     dtype = graph.weight_dtype
@@ -96,7 +98,7 @@ def _device_matrix(graph: Graph) -> Any:
     complexity="O((n + m) * iterations)",
 )
 def frontier_predecessors_h1(
-    graph: Graph, source: int, options: Any, workspace: Workspace
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
     """U-H1: only the update runs on the GPU."""
     return _hybrid(graph, source, options, workspace, 1)
@@ -112,7 +114,7 @@ def frontier_predecessors_h1(
     complexity="O((n + m) * iterations)",
 )
 def frontier_predecessors_h2(
-    graph: Graph, source: int, options: Any, workspace: Workspace
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
     """U-H2: only the relax step runs on the GPU."""
     return _hybrid(graph, source, options, workspace, 2)
@@ -128,7 +130,7 @@ def frontier_predecessors_h2(
     complexity="O((n + m) * iterations)",
 )
 def frontier_predecessors_h3(
-    graph: Graph, source: int, options: Any, workspace: Workspace
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
     """U-H3: only the minimum runs on the CPU."""
     return _hybrid(graph, source, options, workspace, 3)
@@ -143,7 +145,9 @@ def frontier_predecessors_h3(
     section="4.1, U-GPU",
     complexity="O((n + m) * iterations)",
 )
-def frontier_predecessors(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+def frontier_predecessors(
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
+) -> Answer:
     """U-GPU: all steps on the GPU, one minimum pass."""
     return _lists(
         graph, source, options, workspace, "relax_predecessors", idea="frontier_predecessors"
@@ -160,7 +164,7 @@ def frontier_predecessors(graph: Graph, source: int, options: Any, workspace: Wo
     complexity="O((n + m) * iterations)",
 )
 def frontier_predecessors_2min(
-    graph: Graph, source: int, options: Any, workspace: Workspace
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
     """U-GPU+2min: a second reduction on the GPU before the host's."""
     return _lists(
@@ -179,7 +183,7 @@ def frontier_predecessors_2min(
     complexity="O((n + m) * iterations)",
 )
 def frontier_predecessors_plus(
-    graph: Graph, source: int, options: Any, workspace: Workspace
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
     """U-GPU-PLUS: row bounds through shared memory, frontier flags through the read-only path."""
     return _lists(
@@ -198,7 +202,9 @@ def frontier_predecessors_plus(
     complexity="O(n * iterations + m)",
     tune=True,
 )
-def frontier_successors(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+def frontier_successors(
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
+) -> Answer:
     """F-GPU: all steps on the GPU, concurrent minima by atomics."""
     return _lists(graph, source, options, workspace, "relax_successors", idea="frontier_successors")
 
@@ -214,7 +220,7 @@ def frontier_successors(graph: Graph, source: int, options: Any, workspace: Work
     complexity="O(n * iterations + m)",
 )
 def frontier_successors_no_atomics(
-    graph: Graph, source: int, options: Any, workspace: Workspace
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
     """F-GPU with a plain minimum, to measure what the atomics cost; its answers may be wrong."""
     return _lists(
@@ -234,7 +240,7 @@ def frontier_successors_no_atomics(
     complexity="O(n**2 * iterations)",
 )
 def frontier_matrix_predecessors(
-    graph: Graph, source: int, options: Any, workspace: Workspace
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
     """U-GPU on a matrix: frontier flags and distances staged in shared memory."""
     return _matrix(
@@ -253,7 +259,7 @@ def frontier_matrix_predecessors(
     complexity="O(n**2 + n * iterations)",
 )
 def frontier_matrix_successors(
-    graph: Graph, source: int, options: Any, workspace: Workspace
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
     """F-GPU on a matrix: unsettled flags staged in shared memory."""
     return _matrix(graph, source, options, workspace, "relax_rows", "frontier_matrix_successors")
@@ -271,7 +277,7 @@ def frontier_matrix_successors(
     complexity="O(n**2 + n * iterations)",
 )
 def frontier_matrix_successors_no_atomics(
-    graph: Graph, source: int, options: Any, workspace: Workspace
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
     """F-GPU on a matrix with a plain minimum; its answers may be wrong."""
     return _matrix(
@@ -290,6 +296,8 @@ def frontier_matrix_successors_no_atomics(
     unsafe=True,
     complexity="O(n * m)",
 )
-def two_cost_arrays(graph: Graph, source: int, options: Any, workspace: Workspace) -> Answer:
+def two_cost_arrays(
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
+) -> Answer:
     """The flawed predecessor: concurrent plain stores to the second array lose minima."""
     return solve_two_cost_arrays(graph, source, options, workspace)

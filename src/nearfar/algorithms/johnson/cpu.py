@@ -10,7 +10,7 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.cpu.potentials import potentials
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.registry import Answer, Estimate, Request, Variant, Workspace, find, variant
@@ -47,7 +47,7 @@ class JohnsonOptions:
 
     def __post_init__(self) -> None:
         if self.inner not in ("lanes", "worker_per_source"):
-            raise OptionError(f"inner is {self.inner!r}: use 'lanes' or 'worker_per_source'")
+            raise OptionError(f"inner is {quoted(self.inner)}: use 'lanes' or 'worker_per_source'")
 
 
 @dataclass(frozen=True, slots=True)

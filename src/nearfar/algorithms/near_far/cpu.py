@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nearfar.algorithms.near_far.options import paper_delta
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, quoted
 from nearfar.options import DeltaOptions, NoOptions
 from nearfar.registry import Answer, variant
 
@@ -38,7 +38,9 @@ class BucketCount(DeltaOptions):
     def __post_init__(self) -> None:
         DeltaOptions.__post_init__(self)
         if isinstance(self.buckets, bool) or not 2 <= self.buckets <= 10**6:
-            raise OptionError(f"buckets is {self.buckets!r}: give a whole number from 2 to 1000000")
+            raise OptionError(
+                f"buckets is {quoted(self.buckets)}: give a whole number from 2 to 1000000"
+            )
 
 
 def _run(

@@ -23,6 +23,7 @@ from nearfar.registry import Answer
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
+    from nearfar.algorithms.near_far.options import NearFarOptions, SweepOptions
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
@@ -52,7 +53,13 @@ class Policy:
     buckets: int = 0
 
 
-def run(graph: Graph, source: int, options: Any, workspace: Workspace, policy: Policy) -> Answer:
+def run(
+    graph: Graph,
+    source: int,
+    options: SweepOptions | NearFarOptions,
+    workspace: Workspace,
+    policy: Policy,
+) -> Answer:
     """Solve one source with a policy and the traversal that the options name.
 
     Returns
@@ -74,7 +81,7 @@ class Run:
         graph: Graph,
         on_device: DeviceGraph,
         source: int,
-        options: Any,
+        options: SweepOptions | NearFarOptions,
         workspace: Workspace,
         policy: Policy,
     ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, quoted
 from nearfar.options import DeltaOptions
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ DUPLICATES = ("owners", "claim")
 
 def _check(what: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
-        raise OptionError(f"{what} is {value!r}: use one of {', '.join(known)}")
+        raise OptionError(f"{what} is {quoted(value)}: use one of {', '.join(known)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,9 @@ class BucketOptions(NearFarOptions):
     def __post_init__(self) -> None:
         NearFarOptions.__post_init__(self)
         if isinstance(self.buckets, bool) or self.buckets not in range(2, 16):
-            raise OptionError(f"buckets is {self.buckets!r}: give a whole number from 2 to 15")
+            raise OptionError(
+                f"buckets is {quoted(self.buckets)}: give a whole number from 2 to 15"
+            )
 
 
 def paper_delta(graph: Graph, delta: float | None = None) -> float | int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, did_you_mean
+from nearfar.errors import OptionError, did_you_mean, quoted
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
 
@@ -192,7 +192,7 @@ def named(name: str) -> SuiteGraph:
     """
     if name not in SUITE:
         hint = did_you_mean(name, SUITE) or f": there are {', '.join(SUITE)}"
-        raise OptionError(f"no benchmark graph {name!r}{hint}")
+        raise OptionError(f"no benchmark graph {quoted(name)}{hint}")
     here = SUITE[name].available()
     if here is not True:
         raise OptionError(f"benchmark graph {name}: {here}")

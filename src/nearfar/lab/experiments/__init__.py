@@ -48,7 +48,7 @@ import pkgutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearfar.errors import OptionError, VariantUnavailable, did_you_mean
+from nearfar.errors import OptionError, VariantUnavailable, did_you_mean, quoted
 from nearfar.system.progress import Progress
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def find(name: str) -> Experiment:
     known = experiments()
     if name not in known:
         hint = did_you_mean(name, known) or f": there are {', '.join(known)}"
-        raise OptionError(f"no experiment {name!r}{hint}")
+        raise OptionError(f"no experiment {quoted(name)}{hint}")
     return known[name]
 
 
@@ -111,7 +111,7 @@ def device_of(device: str) -> str:
     from nearfar.system.devices import runtime
 
     if device not in ("auto", "cpu", "cuda"):
-        raise OptionError(f"device is {device!r}: use 'auto', 'cpu' or 'cuda'")
+        raise OptionError(f"device is {quoted(device)}: use 'auto', 'cpu' or 'cuda'")
     if device == "cpu":
         return "cpu"
     here = runtime.available()

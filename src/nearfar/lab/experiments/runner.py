@@ -19,6 +19,7 @@ from nearfar.errors import (
     OptionError,
     OutOfMemoryError,
     VariantUnavailable,
+    quoted,
 )
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
@@ -184,7 +185,7 @@ def execute(
     for pattern in only:
         if not fnmatch.filter((t.key for t in tasks), pattern):
             shown = ", ".join(t.key for t in tasks[:6])
-            raise OptionError(f"no task matches {pattern!r}; there are {shown}, ...")
+            raise OptionError(f"no task matches {quoted(pattern)}; there are {shown}, ...")
     manifest, index = _open(experiment, settings, folder, restart)
     chosen = [t for t in tasks if not only or any(fnmatch.fnmatch(t.key, p) for p in only)]
     kept = {t.key for t in chosen if _read(folder / "samples" / f"{t.key}.json", SAMPLE_SCHEMA)}

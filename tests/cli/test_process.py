@@ -1,0 +1,49 @@
+"""The program as a process: what other tests of the command line see in theirs, holds there too."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nearfar.cli.console import Exit
+from tests.program import run, run_process
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["sssp", "GRAPH", "0", "--quiet", "--predecessors", "-o", "-"], Exit.OK),
+        (["path", "GRAPH", "0", "3", "--quiet"], Exit.OK),
+        (["methods", "--json"], Exit.OK),
+        (["convert", "--help"], Exit.OK),
+        (["path", "GRAPH", "0", "5"], Exit.NO_PATH),
+        (["info", "none.gr"], Exit.BAD_INPUT),
+        (["dijkstra"], Exit.USAGE),
+        ([], Exit.USAGE),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) and value else None,
+)
+def test_a_process_says_and_returns_the_same(
+    words: list[str], code: Exit, graph_file: Path
+) -> None:
+    given = [str(graph_file) if word == "GRAPH" else word for word in words]
+    there, here = run_process(*given), run(*given)
+    assert there.returncode == here.returncode == code
+    assert there.stdout == here.stdout
+    assert there.stderr == here.stderr
+
+
+def test_an_unexpected_error_shows_its_traceback_on_request(tmp_path: Path) -> None:
+    done = run_process("sssp", tmp_path / "none.gr", 0, "--debug")
+    assert done.returncode == Exit.UNEXPECTED
+    assert "Traceback" in done.stderr
+
+
+def test_the_installed_program_is_this_one() -> None:
+    program = Path(sys.executable).with_name("nearfar")
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == run("--version").stdout

@@ -1,0 +1,263 @@
+// The scheduler of cuda_emulation.hpp: blocks as threads, CUDA threads as fibers, and where they meet.
+#include "cuda_emulation.hpp"
+
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+__thread uint3 threadIdx, blockIdx;
+__thread dim3 blockDim, gridDim;
+
+namespace emulation {
+namespace {
+
+extern "C" void emulation_switch(void** save, void* load);
+asm(R"(
+.text
+.type emulation_switch, @function
+emulation_switch:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+)");
+
+struct Meeting {  // one barrier or collective; two buffers, so that the next one may begin at once
+  unsigned mask = 0, generation = 0;
+  unsigned long long arrived[2] = {0, 0};  // lanes (a warp) or a count (the block)
+  uint64_t value[2][32] = {};
+  int sum[2] = {0, 0};
+  bool all[2] = {true, true};
+};
+
+struct Fiber {
+  void* stack_pointer = nullptr;
+  std::unique_ptr<char[]> stack;
+  unsigned thread = 0;
+  uint3 place{};  // threadIdx
+  bool done = false, spinning = false;
+  const unsigned* waits_on = nullptr;
+  unsigned waits_while = 0;
+};
+
+struct Block {
+  std::vector<Fiber> fibers;
+  std::vector<std::vector<std::unique_ptr<Meeting>>> warps;
+  std::vector<unsigned> live;  // lanes of each warp
+  Meeting all;
+  unsigned live_threads = 0;
+  void* scheduler = nullptr;
+  Fiber* current = nullptr;
+  void (*body)(void*) = nullptr;
+  void* given = nullptr;
+  std::vector<char> dynamic;
+  uint32_t random = 1;
+};
+
+__thread Block* running = nullptr;  // by this thread
+constexpr size_t kStack = 64 * 1024;
+
+[[noreturn]] void fail(const char* what) {
+  std::fprintf(stderr, "CUDA emulation: %s\n", what);
+  std::abort();
+}
+
+void yield(Block& block) { emulation_switch(&block.current->stack_pointer, block.scheduler); }
+void wait_on(Block& block, const unsigned* generation, unsigned value) {
+  block.current->waits_on = generation;
+  block.current->waits_while = value;
+  yield(block);
+}
+
+void release_warp(Meeting& m, unsigned live) {
+  const unsigned now = m.generation & 1;
+  if ((m.arrived[now] & m.mask & live) == (m.mask & live) && m.arrived[now]) {
+    m.arrived[now ^ 1] = 0;
+    std::memset(m.value[now ^ 1], 0, sizeof m.value[0]);
+    ++m.generation;
+  }
+}
+
+void release_block(Block& block) {
+  Meeting& m = block.all;
+  const unsigned now = m.generation & 1;
+  if (m.arrived[now] && m.arrived[now] == block.live_threads) {
+    m.arrived[now ^ 1] = 0;
+    m.sum[now ^ 1] = 0;
+    m.all[now ^ 1] = true;
+    ++m.generation;
+  }
+}
+
+void fiber_main() {
+  Block& block = *running;
+  block.body(block.given);
+  Fiber* me = block.current;
+  me->done = true;
+  const unsigned warp = me->thread >> 5;
+  block.live[warp] &= ~(1u << (me->thread & 31));
+  --block.live_threads;
+  for (auto& m : block.warps[warp]) release_warp(*m, block.live[warp]);
+  release_block(block);
+  yield(block);
+  fail("a finished fiber runs on");
+}
+
+void run_block(Block& block, unsigned index, dim3 grid, dim3 threads, size_t shared) {
+  const unsigned count = threads.x * threads.y * threads.z;
+  block.dynamic.assign(shared + 64, char(0xA5));
+  block.random = index * 2654435761u + 12345u;
+  if (block.fibers.size() < count) block.fibers.resize(count);
+  block.warps.clear();
+  block.warps.resize((count + 31) / 32);
+  block.live.assign((count + 31) / 32, 0);
+  block.live_threads = count;
+  block.all = Meeting{};
+  blockDim = threads;
+  gridDim = grid;
+  blockIdx = {index % grid.x, index / grid.x % grid.y, index / grid.x / grid.y};
+  for (unsigned t = 0; t < count; ++t) {
+    Fiber& f = block.fibers[t];
+    if (!f.stack) f.stack.reset(new char[kStack]);
+    f.thread = t;
+    f.place = {t % threads.x, t / threads.x % threads.y, t / threads.x / threads.y};
+    f.done = f.spinning = false;
+    f.waits_on = nullptr;
+    block.live[t >> 5] |= 1u << (t & 31);
+    char* top = f.stack.get() + kStack;
+    top -= reinterpret_cast<uintptr_t>(top) & 15;
+    void** frame = reinterpret_cast<void**>(top) - 8;  // six registers, the entry, a null return
+    std::memset(frame, 0, 8 * sizeof(void*));
+    frame[6] = reinterpret_cast<void*>(&fiber_main);
+    f.stack_pointer = frame;
+  }
+  unsigned left = count, idle_rounds = 0;
+  while (left) {
+    bool progress = false, spins = false;
+    block.random = block.random * 1664525u + 1013904223u;
+    const unsigned step = block.random >> 31 ? 1 : count - 1;
+    unsigned at = (block.random >> 8) % count;
+    for (unsigned k = 0; k < count; ++k, at += step) {
+      if (at >= count) at -= count;
+      Fiber& f = block.fibers[at];
+      if (f.done || (f.waits_on && *f.waits_on == f.waits_while)) continue;
+      f.waits_on = nullptr;
+      f.spinning = false;
+      block.current = &f;
+      threadIdx = f.place;
+      emulation_switch(&block.scheduler, f.stack_pointer);
+      left -= f.done;
+      progress |= !f.spinning;
+      spins |= f.spinning;
+    }
+    if (!progress && !spins && left) fail("deadlock: not all threads reach a barrier or a collective");
+    // It waits for another block, whose thread may want this core.
+    idle_rounds = progress ? 0 : idle_rounds + 1;
+    if (idle_rounds > 50)
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    else if (idle_rounds)
+      sched_yield();
+  }
+}
+
+// Blocks that have run: their stacks serve the next launch.
+std::mutex idle_lock;
+std::vector<std::unique_ptr<Block>> idle;
+
+std::unique_ptr<Block> take_block() {
+  const std::lock_guard lock(idle_lock);
+  if (idle.empty()) return std::make_unique<Block>();
+  std::unique_ptr<Block> block = std::move(idle.back());
+  idle.pop_back();
+  return block;
+}
+void give_back(std::unique_ptr<Block> block) {
+  const std::lock_guard lock(idle_lock);
+  idle.push_back(std::move(block));
+}
+
+}  // namespace
+
+unsigned lane() { return running->current->thread & 31; }
+
+void spin() {
+  if (!running) return;
+  running->current->spinning = true;
+  yield(*running);
+}
+
+void* dynamic_shared() {
+  char* const data = running->dynamic.data();
+  return data + 63 - (reinterpret_cast<uintptr_t>(data) + 63) % 64;
+}
+
+Met meet(unsigned mask, uint64_t value) {
+  Block& block = *running;
+  const unsigned warp = block.current->thread >> 5, bit = 1u << lane();
+  if (!(mask & bit)) fail("a lane outside its own mask calls a warp collective");
+  Meeting* m = nullptr;
+  for (auto& known : block.warps[warp])
+    if (known->mask == mask) m = known.get();
+  if (!m) {
+    block.warps[warp].push_back(std::make_unique<Meeting>());
+    m = block.warps[warp].back().get();
+    m->mask = mask;
+  }
+  const unsigned generation = m->generation, now = generation & 1;
+  m->arrived[now] |= bit;
+  m->value[now][lane()] = value;
+  release_warp(*m, block.live[warp]);
+  if (m->generation == generation) wait_on(block, &m->generation, generation);
+  return {m->value[now], static_cast<unsigned>(m->arrived[now])};
+}
+
+Voted block_meet(bool value) {
+  Block& block = *running;
+  Meeting& m = block.all;
+  const unsigned generation = m.generation, now = generation & 1;
+  ++m.arrived[now];
+  m.sum[now] += value;
+  m.all[now] = m.all[now] && value;
+  release_block(block);
+  if (m.generation == generation) wait_on(block, &m.generation, generation);
+  return {m.sum[now], m.all[now]};
+}
+
+void run(const unsigned* shape, unsigned shared, bool cooperative, void (*body)(void*), void* given) {
+  const dim3 grid{shape[0], shape[1], shape[2]}, threads{shape[3], shape[4], shape[5]};
+  const unsigned blocks = grid.x * grid.y * grid.z;
+  const unsigned workers = cooperative ? blocks : blocks < 3 ? blocks : 3;
+  std::atomic<unsigned> next{0};
+  std::vector<std::thread> pool;
+  for (unsigned w = 0; w < workers; ++w)
+    pool.emplace_back([&] {
+      std::unique_ptr<Block> block = take_block();
+      block->body = body;
+      block->given = given;
+      running = block.get();
+      for (unsigned b; (b = next++) < blocks;) run_block(*block, b, grid, threads, shared);
+      running = nullptr;
+      give_back(std::move(block));
+    });
+  for (auto& worker : pool) worker.join();
+}
+
+}  // namespace emulation
