@@ -1,9 +1,9 @@
 """Edge lists as SNAP, LDBC, KONECT-like collections and people's scripts write them.
 
-One edge per line: two ends and maybe a weight, between blanks, commas or semicolons; lines that start
-with ``#`` or ``%`` are comments; a header line is recognised. The first data line fixes how many
-fields a line has and whether ends are integers or names. Without a header the third field is the
-weight; with one, weights are found as everywhere: by name, ``weight`` if nothing is said.
+One edge per line: two ends and maybe a weight, between blanks, commas or semicolons; lines that
+start with ``#`` or ``%`` are comments; a header line is recognised. The first data line fixes how
+many fields a line has and whether ends are integers or names. Without a header the third field is
+the weight; with one, weights are found as everywhere: by name, ``weight`` if nothing is said.
 
 Integer ids are kept as they are while that wastes at most half of the vertices (``n`` is then the
 largest id plus one, or SNAP's ``# Nodes:`` if larger). Wider gaps, negative ids and names are
