@@ -9,14 +9,17 @@ import nearfar
 from nearfar import Graph
 from nearfar.errors import DistanceOverflowError, OptionError, VertexError
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.saturation import may_saturate
 from nearfar.registry import Request, variants
 from nearfar.solve.arrays import narrowed
-from nearfar.solve.saturation import may_saturate
 
 TOP32, TOP64 = np.iinfo(np.int32).max, np.iinfo(np.int64).max
 HALF = 2**30
 
-WEIGHTED = [v for v in variants() if v.weights != "unweighted"]
+# Not those that take no weights, or answer from a prepared graph alone.
+WEIGHTED = [
+    v for v in variants() if v.weights != "unweighted" and "prepared" not in v.run.__module__
+]
 ONE = [v.id for v in WEIGHTED if v.device == "cpu" and "sssp" in v.problems]
 MANY = [v.id for v in WEIGHTED if v.device == "cpu"]
 DEVICE = [v.id for v in WEIGHTED if v.device == "cuda" and "sssp" not in v.problems]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.graph.graph import Graph
-from nearfar.solve.saturation import may_saturate
+from nearfar.graph.saturation import may_saturate
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

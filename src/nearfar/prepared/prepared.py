@@ -24,6 +24,7 @@ from nearfar.errors import (
 from nearfar.graph.build import default_threads
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
+from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
 from nearfar.prepared.file import read_arrays, write_arrays
 from nearfar.prepared.metric import Metric, QueryArcs, arcs_view, customized, renewed
@@ -524,9 +525,7 @@ class Prepared(Graph):
     def _may_saturate(self) -> bool:
         if self.weight_dtype.kind == "f":
             return False
-        heaviest = max(abs(int(self.max_weight)), abs(int(self.min_weight)))
-        top = int(np.iinfo(self.weight_dtype).max)
-        return heaviest * max(self.n_vertices - 1, 1) >= top
+        return may_saturate(self)
 
     def _wider(self) -> Prepared | None:
         """The same in 64 bits, for 32-bit integers whose sums may be too large."""

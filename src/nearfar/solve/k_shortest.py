@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from nearfar.errors import OptionError, quoted
+from nearfar.graph.saturation import widest
 from nearfar.options import check_limit
 from nearfar.solve.arrays import widened
 from nearfar.solve.one import sssp
 from nearfar.solve.request import as_graph
-from nearfar.solve.saturation import widest
 
 __all__ = ["k_shortest_paths"]
 

@@ -204,8 +204,11 @@ def all_pairs(
     Raises
     ------
     OptionError
-        As :func:`distances`.
+        For ``sources`` or ``pairs``, and as :func:`distances`.
     """
+    for name in ("sources", "pairs"):
+        if name in options:
+            raise OptionError(f"all_pairs has every vertex as a source: use distances for {name}")
     return distances(
         graph,
         None,

@@ -19,6 +19,7 @@ from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.cuda.predecessors import device_predecessors
 from nearfar.errors import DistanceOverflowError, NegativeWeightError, VariantUnavailable, quoted
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.saturation import widest
 from nearfar.options import build_options
 from nearfar.registry import Request, Variant, Workspace, find
 from nearfar.solve.arrays import (
@@ -32,7 +33,7 @@ from nearfar.solve.arrays import (
     widened,
 )
 from nearfar.solve.fresh import UNCHECKED, MatrixGraph, takes
-from nearfar.solve.saturation import lost_rows, widest
+from nearfar.solve.saturation import lost_rows
 from nearfar.solve.select import select
 from nearfar.system.devices import runtime
 from nearfar.system.threads import on_threads

@@ -1,4 +1,4 @@
-"""Sums that do not fit the dtype of the weights: where they may occur, and where they did.
+"""Sums that did not fit the dtype of the weights.
 
 Variants add with saturation: a sum beyond the dtype becomes "unreached". The one rule of the
 pipe is that an answer has the dtype of the weights if every distance in it fits, and 64 bits
@@ -15,49 +15,19 @@ import numpy as np
 from nearfar import _cpu
 from nearfar.choose.ranking import best
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.saturation import FARTHEST, may_saturate
 from nearfar.registry import Request, Workspace
 from nearfar.solve.arrays import on_device, reach, to_host
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["lost_rows", "may_saturate", "widest"]
+__all__ = ["lost_rows"]
 
 
 def widest(graph: Graph) -> Graph:
     """The graph in the 64-bit dtype of its kind."""
     return graph.astype(np.float64 if graph.weight_dtype.kind == "f" else np.int64)
-
-
-#: The greatest distance that a dtype can hold, as a number of Python.
-_FARTHEST: dict[np.dtype[Any], int | float] = {
-    np.dtype(np.int32): 2**31 - 2,
-    np.dtype(np.int64): 2**63 - 2,
-    np.dtype(np.float32): float(np.finfo(np.float32).max),
-    np.dtype(np.float64): float(np.finfo(np.float64).max),
-}
-
-
-def may_saturate(graph: Graph, dtype: np.dtype[Any] | None = None) -> bool:
-    """Whether a path may be too long for a dtype: a cheap bound, never wrong when it says no.
-
-    A simple path has fewer than n edges, and no edge twice.
-
-    Parameters
-    ----------
-    graph : Graph
-    dtype : dtype or None
-        None is that of the weights.
-    """
-    dtype = graph.weight_dtype if dtype is None else dtype
-    top = _FARTHEST[dtype]
-    if dtype.kind == "f":
-        top /= 4  # sums round up
-    heaviest = max(graph.max_weight, -graph.min_weight)
-    if heaviest * graph.n_vertices <= top:
-        return False
-    # The mean is rounded.
-    return graph.n_negative > 0 or graph.mean_weight * graph.n_edges * 1.01 >= top
 
 
 def lost_rows(graph: Graph, sources: Any, found: Any, limit: Any, columns: Any = None) -> list[int]:
@@ -86,7 +56,7 @@ def lost_rows(graph: Graph, sources: Any, found: Any, limit: Any, columns: Any =
     if found.size == 0 or not may_saturate(graph):
         return []
     dtype, signed = graph.weight_dtype, graph.n_negative > 0
-    if limit is not None and not signed and limit <= _FARTHEST[dtype]:
+    if limit is not None and not signed and limit <= FARTHEST[dtype]:
         return []
     rows = found.reshape(len(sources), -1)
     if columns is not None:
@@ -97,7 +67,7 @@ def lost_rows(graph: Graph, sources: Any, found: Any, limit: Any, columns: Any =
         hops = graph.without_weights()
         return [i for i in short if _walks_to(hops, int(sources[i]), columns[missing[i]])]
     counts, farthest = reach(rows)
-    n, heaviest, top = graph.n_vertices, graph.max_weight, _FARTHEST[dtype]
+    n, heaviest, top = graph.n_vertices, graph.max_weight, FARTHEST[dtype]
     lost = []
     for i, (count, far) in enumerate(zip(counts, farthest, strict=True)):
         if count == n or (far + heaviest <= top and not signed):

@@ -1,0 +1,47 @@
+"""Whether the sums of a graph's paths fit a dtype: the one bound for every part of the code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from nearfar.graph.graph import Graph
+
+__all__ = ["FARTHEST", "may_saturate", "widest"]
+
+#: The greatest distance that a dtype can hold, as a number of Python.
+FARTHEST: dict[np.dtype[Any], int | float] = {
+    np.dtype(np.int32): 2**31 - 2,
+    np.dtype(np.int64): 2**63 - 2,
+    np.dtype(np.float32): float(np.finfo(np.float32).max),
+    np.dtype(np.float64): float(np.finfo(np.float64).max),
+}
+
+
+def widest(graph: Graph) -> Graph:
+    """The graph in the 64-bit dtype of its kind."""
+    return graph.astype(np.float64 if graph.weight_dtype.kind == "f" else np.int64)
+
+
+def may_saturate(graph: Graph, dtype: np.dtype[Any] | None = None) -> bool:
+    """Whether a path may be too long for a dtype: a cheap bound, never wrong when it says no.
+
+    A simple path has fewer than n edges, and no edge twice.
+
+    Parameters
+    ----------
+    graph : Graph
+    dtype : dtype or None
+        None is that of the weights.
+    """
+    dtype = graph.weight_dtype if dtype is None else dtype
+    top = FARTHEST[dtype]
+    if dtype.kind == "f":
+        top /= 4  # sums round up
+    heaviest = max(graph.max_weight, -graph.min_weight)
+    if heaviest * graph.n_vertices <= top:
+        return False
+    # The mean is rounded.
+    return graph.n_negative > 0 or graph.mean_weight * graph.n_edges * 1.01 >= top
