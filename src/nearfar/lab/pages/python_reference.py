@@ -55,6 +55,14 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "[File formats](file-formats.md) lists\nthe formats and their options.",
         ["Graph", "read", "write", "generate", "formats.formats", "formats.detect"],
     ),
+    (
+        "Prepared graphs",
+        "[Prepare a graph](../how-to/prepare-a-graph.md) shows them at work.",
+        [
+            *("prepare", "load", "Prepared", "prepared.prepared.TreeLabels"),
+            *("prepared.prepared.foreseen", "prepared.tree.Figures"),
+        ],
+    ),
     ("Answers", "", ["Paths", "answer.FlatPaths"]),
     (
         "SciPy's functions",
