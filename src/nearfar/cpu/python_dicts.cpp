@@ -31,7 +31,7 @@ class Weights {
       PyObject* whole = PyNumber_Index(value);
       if (whole == nullptr) {
         PyErr_Clear();
-        throw Unsupported("an edge weight is no number");
+        throw Unsupported("an edge weight is not a number");
       }
       int overflow = 0;
       const int64_t number = PyLong_AsLongLongAndOverflow(whole, &overflow);
@@ -95,7 +95,7 @@ class Reader {
           throw Unsupported("an edge leads to a vertex that is not in the graph");
         }
         const auto index = static_cast<Index>(PyLong_AsLongLong(place));
-        if (!PyDict_Check(data)) throw Unsupported("its edge data are no dicts");
+        if (!PyDict_Check(data)) throw Unsupported("its edge data are not dicts");
         if (!multigraph) {
           edge(index, data);
           continue;
@@ -103,7 +103,7 @@ class Reader {
         PyObject *key, *parallel;
         Py_ssize_t position = 0;
         while (PyDict_Next(data, &position, &key, &parallel)) {
-          if (!PyDict_Check(parallel)) throw Unsupported("its edge data are no dicts");
+          if (!PyDict_Check(parallel)) throw Unsupported("its edge data are not dicts");
           edge(index, parallel);
         }
       }

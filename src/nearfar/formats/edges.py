@@ -44,7 +44,7 @@ _NONE, _THIRD_IF_ANY = -1, -2  # columns of weights, as the parser has them
 
 
 def looks_like_edges(head: bytes) -> bool:
-    """Whether the first line that is no comment starts with two integers."""
+    """Whether the first line that is not a comment starts with two integers."""
     for line in head.split(b"\n"):
         if line.strip() and line.lstrip()[:1] not in (b"#", b"%"):
             return _LINE.match(line) is not None
