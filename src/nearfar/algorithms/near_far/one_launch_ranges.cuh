@@ -31,50 +31,23 @@
 constexpr int kSearch = SEARCH_DEGREE;  // rows up to this length are read whole
 constexpr int kProbes = 7;
 
-// What a step does with edges in flight (walk_rows.cuh): those whose sums lie in the range are relaxed.
-struct RelaxBetween {
-  const Solve& solve;
+// Edges whose sums lie in the range; the least sum beyond it waits for a later step.
+struct DueBetween {
   const Targets& out;
   Stage& near;
   Found& found;
   Range range;
-
-  template <int N>
-  __device__ __forceinline__ void operator()(const bool (&valid)[N], const offset_t (&at)[N],
-                                             const weight_t (&from)[N]) const {
-    Edge edge[N];
-    Seen seen[N];
-    weight_t sum[N];
-    slot_t before[N];
-    bool improved[N];
-#pragma unroll
-    for (int u = 0; u < N; ++u)
-      if (valid[u]) edge[u] = load_streamed(solve.edges, at[u]);
-#pragma unroll
-    for (int u = 0; u < N; ++u) {
-      sum[u] = valid[u] ? add_saturating(from[u], edge_weight(edge[u])) : unreached();
-      if (!(sum[u] < range.high)) found.waits(sum[u]);
-      const bool due = sum[u] < range.high && !(sum[u] < range.low);
-      found.edges += due;
-      improved[u] = due;
-      if (due) seen[u] = solve.distance.seen(edge[u].target);
-    }
-#pragma unroll
-    for (int u = 0; u < N; ++u) {
-      improved[u] = improved[u] && sum[u] < seen[u].value;
-      if (improved[u]) before[u] = solve.distance.try_lower(edge[u].target, seen[u], sum[u]);
-    }
-#pragma unroll
-    for (int u = 0; u < N; ++u) {
-      if (improved[u]) {
-        const weight_t was = solve.distance.lowered(edge[u].target, seen[u], before[u], sum[u]);
-        improved[u] = sum[u] < was;
-        found.reached += !(was < unreached());
-        if (improved[u] && !(sum[u] < out.threshold)) found.waits(sum[u]);
-      }
-      push(near, out.near, improved[u] && sum[u] < out.threshold,
-           improved[u] ? edge[u].target : vertex_t(0), sum[u]);
-    }
+  __device__ __forceinline__ bool counts(bool, weight_t sum) const {
+    if (!(sum < range.high)) found.waits(sum);
+    const bool due = sum < range.high && !(sum < range.low);
+    found.edges += due;
+    return due;
+  }
+  __device__ __forceinline__ void lowered(bool improved, vertex_t v, weight_t sum,
+                                          weight_t was) const {
+    found.reached += improved && !(was < unreached());
+    if (improved && !(sum < out.threshold)) found.waits(sum);
+    push(near, out.near, improved && sum < out.threshold, v, sum);
   }
 };
 
@@ -118,7 +91,7 @@ __device__ __forceinline__ void take_rows(const Solve& solve, const Targets& out
     begin += low;
     size = (high < size ? high + 1 : size) - low;
   }
-  const RelaxBetween relax{solve, out, near, found, range};
+  const Relax<DueBetween> relax{solve, {out, near, found, range}};
   walk_by_length<kMiddle, kLongInFlight, kRowsInFlight>(relax, begin, size, d);
 }
 
@@ -151,6 +124,7 @@ __device__ __noinline__ void advance_step(const Solve& solve, const Targets& out
 
 __device__ __noinline__ void pieces_step(const Solve& solve, const Targets& out, Range range,
                                          count_t chunks, Stage near, Found& found) {
+  const Relax<DueBetween> relax{solve, {out, near, found, range}};
   for (count_t c = grid_warp<count_t>(); c < chunks; c += grid_warps<count_t>()) {
     const Chunk chunk = load_chunk(solve.heavy + c);
     if (chunk.size == 0) continue;
@@ -163,8 +137,7 @@ __device__ __noinline__ void pieces_step(const Solve& solve, const Targets& out,
     const int high = (__popc(__ballot_sync(kAllLanes, sum < range.high)) + 1) * stride;
     const int end = high < chunk.size ? high : chunk.size;
     if (low < end)
-      walk_long<kLongInFlight>(RelaxBetween{solve, out, near, found, range}, chunk.begin + low,
-                               end - low, chunk.distance);
+      walk_long<kLongInFlight>(relax, chunk.begin + low, end - low, chunk.distance);
   }
   flush(near, out.near);
 }

@@ -210,12 +210,12 @@ struct WarpStages {
   }
 };
 
-// What a step does with edges in flight (walk_rows.cuh): loads first, then the atomics that may win, then
-// what these found.
+// What a step does with edges in flight (walk_rows.cuh): loads first, then the atomics that may win,
+// then what these found. Due says which edges count now and takes the distances that they lower.
+template <class Due>
 struct Relax {
   const Solve& solve;
-  const Targets& out;
-  WarpStages& stages;
+  Due due;
 
   template <int N>
   __device__ __forceinline__ void operator()(const bool (&valid)[N], const offset_t (&at)[N],
@@ -223,31 +223,45 @@ struct Relax {
     Edge edge[N];
     Seen seen[N];
     weight_t sum[N];
-    slot_t found[N];
+    slot_t before[N];
     bool improved[N];
 #pragma unroll
     for (int u = 0; u < N; ++u)
       if (valid[u]) edge[u] = load_streamed(solve.edges, at[u]);
 #pragma unroll
-    for (int u = 0; u < N; ++u)
-      if (valid[u]) seen[u] = solve.distance.seen(edge[u].target);
-#pragma unroll
     for (int u = 0; u < N; ++u) {
       sum[u] = valid[u] ? add_saturating(from[u], edge_weight(edge[u])) : unreached();
-      improved[u] = valid[u] && sum[u] < seen[u].value;
+      improved[u] = due.counts(valid[u], sum[u]);
+      if (improved[u]) seen[u] = solve.distance.seen(edge[u].target);
+    }
+#pragma unroll
+    for (int u = 0; u < N; ++u) {
+      improved[u] = improved[u] && sum[u] < seen[u].value;
       if (improved[u] && !Distances::fits(sum[u])) {
         solve.control->status = kTooNarrow;
         improved[u] = false;
       }
-      if (improved[u]) found[u] = solve.distance.try_lower(edge[u].target, seen[u], sum[u]);
+      if (improved[u]) before[u] = solve.distance.try_lower(edge[u].target, seen[u], sum[u]);
     }
 #pragma unroll
     for (int u = 0; u < N; ++u) {
-      if (improved[u])
-        improved[u] =
-            sum[u] < solve.distance.lowered(edge[u].target, seen[u], found[u], sum[u]);
-      stages.offer(out, improved[u], improved[u] ? edge[u].target : vertex_t(0), sum[u]);
+      weight_t was = unreached();
+      if (improved[u]) {
+        was = solve.distance.lowered(edge[u].target, seen[u], before[u], sum[u]);
+        improved[u] = sum[u] < was;
+      }
+      due.lowered(improved[u], improved[u] ? edge[u].target : vertex_t(0), sum[u], was);
     }
+  }
+};
+
+// Every edge, whatever its sum; targets go to the near set or the far pile.
+struct AllDue {
+  const Targets& out;
+  WarpStages& stages;
+  __device__ __forceinline__ bool counts(bool valid, weight_t) const { return valid; }
+  __device__ __forceinline__ void lowered(bool improved, vertex_t v, weight_t sum, weight_t) const {
+    stages.offer(out, improved, v, sum);
   }
 };
 
@@ -306,7 +320,7 @@ __device__ __forceinline__ void take_queue(const Solve& solve, const Entry* queu
 __device__ __noinline__ void grid_step(const Solve& solve, const Targets& out, const Entry* queue,
                                           count_t size, Entry* shared, uint64* edges_seen) {
   WarpStages stages(shared);
-  const Relax relax{solve, out, stages};
+  const Relax<AllDue> relax{solve, {out, stages}};
   take_queue(solve, queue, size, [&](offset_t begin, offset_t degree, weight_t d) {
     *edges_seen += static_cast<uint64>(degree);
     degree = set_heavy_aside(solve, out, begin, degree, d);
@@ -318,9 +332,10 @@ __device__ __noinline__ void grid_step(const Solve& solve, const Targets& out, c
 __device__ __noinline__ void heavy_step(const Solve& solve, const Targets& out, count_t chunks,
                                            Entry* shared) {
   WarpStages stages(shared);
+  const Relax<AllDue> relax{solve, {out, stages}};
   for (count_t c = grid_warp<count_t>(); c < chunks; c += grid_warps<count_t>()) {
     const Chunk chunk = load_chunk(solve.heavy + c);
-    walk_long<kLongInFlight>(Relax{solve, out, stages}, chunk.begin, chunk.size, chunk.distance);
+    walk_long<kLongInFlight>(relax, chunk.begin, chunk.size, chunk.distance);
   }
   stages.finish(out);
 }
