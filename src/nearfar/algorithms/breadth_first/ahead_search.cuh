@@ -1,105 +1,78 @@
 // The loop of a breadth-first search that runs ahead, and its step over the whole device; see ahead.cuh.
 //
 // requires: algorithms/breadth_first/ahead.cuh
+// requires: cuda/deal.cuh
+// requires: cuda/walk_rows.cuh
 #pragma once
 
-// The edges begin .. end of a vertex at distance d - 1, `step` threads at a time from `j` on.
-__device__ __forceinline__ uint32 relax_row(const Search& s, const AheadOut& out, offset_t begin,
-                                            offset_t end, offset_t j, offset_t step, int d,
-                                            int* deepest) {
-  uint32 seen = 0;
-  for (offset_t base = begin + j - lane_id(); base < end; base += step) {
-    const offset_t at = base + lane_id();
+// What a step over the whole device does with edges (walk_rows.cuh): targets that they bring nearer
+// are queued. `reach` is the distance that the edge gives.
+struct RelaxAhead {
+  const Search& s;
+  const AheadOut& out;
+  uint32& seen;
+  int* deepest;
+
+  __device__ __forceinline__ void operator()(const bool (&valid)[1], const offset_t (&at)[1],
+                                             const int (&reach)[1]) const {
+    const int d = reach[0];
     vertex_t t = 0;
     bool improved = false;
-    if (at < end) {
-      t = load_edge(s.edges, at).target;
+    if (valid[0]) {
+      t = load_edge(s.edges, at[0]).target;
       improved = d < load_relaxed(s.distance + t) && d < atomicMin(s.distance + t, d);
       ++seen;
     }
     if (improved && d > *deepest) *deepest = d;
     enqueue(out, improved, t, d);
   }
-  return seen;
-}
+};
 
-// The lanes' vertices at distance d (`take`). The whole warp calls it.
-__device__ __forceinline__ uint32 relax_vertices(const Search& s, const AheadOut& out, bool take,
-                                                 vertex_t v, int d, int* deepest) {
-  offset_t begin = 0, size = 0;
-  if (take) {
-    begin = __ldg(s.offsets + v);
-    size = __ldg(s.offsets + v + 1) - begin;
-  }
-  if (size > kHeavy) {
-    out.heavy[atomicAdd(out.heavy_counter, 1u)] = AheadEntry{v, d};
-    size = 0;
-  }
-  uint32 seen = 0;
-  uint32 longer = __ballot_sync(kAllLanes, size > kMiddle);
-  while (longer) {
-    const int lane = __ffs(longer) - 1;
-    longer &= longer - 1;
-    const offset_t first = __shfl_sync(kAllLanes, begin, lane);
-    const offset_t last = first + __shfl_sync(kAllLanes, size, lane);
-    seen += relax_row(s, out, first, last, lane_id(), 32, __shfl_sync(kAllLanes, d, lane) + 1,
-                      deepest);
-    if (lane_id() == lane) size = 0;
-  }
-  const int upto = warp_inclusive_sum(static_cast<int>(size));
-  const int total = __shfl_sync(kAllLanes, upto, 31);
-  const int before = upto - static_cast<int>(size);
-  const offset_t shift = begin - before;
-  for (int first = 0; first < total; first += 32) {
-    const int i = first + lane_id();
-    const int owner = lane_of(i, before);
-    const offset_t at = __shfl_sync(kAllLanes, shift, owner) + i;
-    const int reach = __shfl_sync(kAllLanes, d, owner) + 1;
-    vertex_t t = 0;
-    bool improved = false;
-    if (i < total) {
-      t = load_edge(s.edges, at).target;
-      improved = reach < load_relaxed(s.distance + t) && reach < atomicMin(s.distance + t, reach);
-      ++seen;
-    }
-    if (improved && reach > *deepest) *deepest = reach;
-    enqueue(out, improved, t, reach);
-  }
-  return seen;
-}
-
-// The queue's entries, or (queue null) all vertices that are reached.
+// The queue's entries, or (queue null) all vertices that are reached. Rows beyond kHeavy are left to
+// heavy_step.
 __device__ __noinline__ void relax_step(const Search& s, const AheadOut& out,
                                         const AheadEntry* queue, long long size, int limit,
                                         uint64* edges_seen, int* deepest) {
-  const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
-  const long long warps = stride / 32;
-  const long long warp = (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x) / 32;
-  const long long even = (size + warps - 1) / warps;  // a thin frontier is spread over all warps
-  const long long share = even < 1 ? 1 : even > 32 ? 32 : even;
+  uint32 seen = 0;
+  const RelaxAhead relax{s, out, seen, deepest};
+  const long long warps = grid_warps<long long>(), warp = grid_warp<long long>();
+  const long long share = warp_share(size, warps);
   for (long long base = warp * share; base < size; base += warps * share) {
     const long long i = base + lane_id();
     AheadEntry entry{0, 0};
-    bool take = false;
+    offset_t begin = 0, degree = 0;
     if (i < size && lane_id() < share) {
       entry.vertex = queue ? __ldcg(&queue[i].vertex) : static_cast<vertex_t>(i);
       entry.distance = load_relaxed(s.distance + entry.vertex);
-      take = entry.distance < limit && (!queue || entry.distance == __ldcg(&queue[i].distance));
+      if (entry.distance < limit && (!queue || entry.distance == __ldcg(&queue[i].distance))) {
+        begin = __ldg(s.offsets + entry.vertex);
+        degree = __ldg(s.offsets + entry.vertex + 1) - begin;
+      }
     }
-    *edges_seen += relax_vertices(s, out, take, entry.vertex, entry.distance, deepest);
+    if (degree > kHeavy) {
+      out.heavy[atomicAdd(out.heavy_counter, 1u)] = entry;
+      degree = 0;
+    }
+    walk_by_length<kMiddle, 1, 1>(relax, begin, degree, entry.distance + 1);
   }
+  *edges_seen += seen;
 }
 
 __device__ __noinline__ void heavy_step(const Search& s, const AheadOut& out, uint32 count,
                                         uint64* edges_seen, int* deepest) {
-  const offset_t stride = static_cast<offset_t>(gridDim.x) * blockDim.x;
-  const offset_t thread = static_cast<offset_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  uint32 seen = 0;
+  const RelaxAhead relax{s, out, seen, deepest};
   for (uint32 h = 0; h < count; ++h) {
     const vertex_t v = __ldcg(&s.heavy[h].vertex);
     const int d = __ldcg(&s.heavy[h].distance) + 1;
-    *edges_seen += relax_row(s, out, __ldg(s.offsets + v), __ldg(s.offsets + v + 1), thread, stride,
-                             d, deepest);
+    const offset_t begin = __ldg(s.offsets + v), degree = __ldg(s.offsets + v + 1) - begin;
+    for (offset_t first = 32 * grid_warp<offset_t>(); first < degree;
+         first += 32 * grid_warps<offset_t>()) {
+      const offset_t left = degree - first;
+      walk_long<1>(relax, begin + first, left < 32 ? static_cast<int>(left) : 32, d);
+    }
   }
+  *edges_seen += seen;
 }
 
 struct Ahead {
