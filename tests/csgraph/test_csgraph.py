@@ -322,7 +322,7 @@ def test_construct_dist_matrix_refuses_circles_and_strangers() -> None:
     with pytest.raises(ValueError, match="cycle"):
         ours.construct_dist_matrix(matrix, circle)
     circle[0, 1] = 7
-    with pytest.raises(ValueError, match="vertex 7"):
+    with pytest.raises(ValueError, match="predecessor 7 is not a vertex"):
         ours.construct_dist_matrix(matrix, circle)
     with pytest.raises(TypeError, match="int32"):
         ours.construct_dist_matrix(matrix, circle.astype(np.int64))
