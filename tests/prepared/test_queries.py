@@ -198,6 +198,20 @@ def test_float_answers_are_nearly_right_without_the_last_pass() -> None:
     np.testing.assert_allclose(rows[0], want, rtol=1e-12)
 
 
+def test_pairs_of_floats_with_too_many_nearly_shortest_ways() -> None:
+    """In float32 the rounding bound of a long way leaves much of a mesh open: rows answer then."""
+    side = 120
+    plain = mesh(side, "int32", seed=3)
+    graph = Graph(plain.indptr, plain.indices, np.ones(plain.n_edges, np.float32))
+    prepared = ready(graph)
+    n = graph.n_vertices
+    pairs = np.array([[0, n - 1], [5, n - 7], [0, 1]])
+    want = nearfar.distances(graph, pairs=pairs)
+    np.testing.assert_array_equal(prepared.distances_of_pairs(pairs), want)
+    check_path(graph, prepared.path_edges(0, n - 1), 0, n - 1, want[0])
+    assert prepared.path_edges(0, 1).shape == (1,)
+
+
 def test_sums_beyond_32_bits_come_back_in_64() -> None:
     n = 40
     graph = Graph.from_edges(

@@ -46,7 +46,8 @@ class ExactWalk {
     path_[1].resize(at(arcs_.height));
   }
 
-  // The exact distance; the edges of a path with it, if wanted.
+  // The exact distance; the edges of a path with it, if wanted. NaN where too many ways are nearly
+  // as long as the least (in float32 on large graphs): the caller then searches.
   Value find(int32_t source, int32_t target, std::vector<int32_t>* edges) {
     if (edges != nullptr) edges->clear();
     if (source == target) return 0;
@@ -67,6 +68,7 @@ class ExactWalk {
     gather(source, false, forward_, rest_forward_, path_[0]);
     gather(target, true, backward_, rest_backward_, path_[1]);
     while (!waiting_.empty()) {
+      if (opened_.size() > kMostParts) return std::numeric_limits<Value>::quiet_NaN();
       const Part part = waiting_.back();
       waiting_.pop_back();
       open(part);
@@ -75,6 +77,8 @@ class ExactWalk {
   }
 
  private:
+  static constexpr std::size_t kMostParts = 20000;
+
   // An arc in one direction and how long a way over it may be that replaces it.
   struct Part {
     int64_t arc;
@@ -264,11 +268,11 @@ void exact_pairs(const MetricView& view, const ConstArray& edge_weights, double 
   });
 }
 
-// The edges of a path of the exact distance, or None.
+// The edges of a path of the exact distance; None where there is none, False where it was given up.
 nb::object exact_path(const MetricView& view, const ConstArray& edge_weights, double least,
                       int64_t source, int64_t target) {
   std::vector<int32_t> edges;
-  bool found = false;
+  bool found = false, given_up = false;
   with_floats(view, edge_weights, [&](const auto& metric, const auto* weights) {
     using Value = typename std::decay_t<decltype(metric)>::Value;
     const int64_t ends[2] = {source, target};
@@ -276,8 +280,11 @@ nb::object exact_path(const MetricView& view, const ConstArray& edge_weights, do
     nb::gil_scoped_release release;
     Interrupt interrupt;
     ExactWalk<Value> walk(metric, weights, static_cast<Value>(least), interrupt);
-    found = !is_far(walk.find(labels[0], labels[1], &edges));
+    const Value length = walk.find(labels[0], labels[1], &edges);
+    given_up = std::isnan(length);
+    found = !is_far(length);
   });
+  if (given_up) return nb::cast(false);
   if (!found) return nb::none();
   return nb::cast(as_numpy(std::move(edges)));
 }

@@ -11,6 +11,7 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.cpu.potentials import potentials
+from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.errors import (
     DistanceOverflowError,
     GraphError,
@@ -378,6 +379,8 @@ class Prepared(Graph):
             least = float(self.min_weight)
             weights, view = self.effective_weights, self.metric_view
             found = _cpu.prepared_exact_path(view, weights, least, begin, end)
+            if found is False:
+                found = self._path_in_row(begin, end)
         else:
             found = _cpu.prepared_path(self.metric_view, self._origins, begin, end)
         if found is None and (wide := self._wider()) is not None:
@@ -475,17 +478,33 @@ class Prepared(Graph):
         self, starts: NDArray[np.int64], ends: NDArray[np.int64], threads: int
     ) -> NDArray[Any]:
         """Left-to-right sums of floats; with negative weights from whole rows."""
-        out = np.empty(len(starts), dtype=self.weight_dtype)
+        out = np.full(len(starts), np.nan, dtype=self.weight_dtype)
         if not self.n_negative:
             least, weights = float(self.min_weight), self.effective_weights
             view = self.metric_view
             _cpu.prepared_exact_pairs(view, weights, least, starts, ends, out, threads)
-            return out
-        for source in np.unique(starts):
+        left = np.isnan(out)
+        for source in np.unique(starts[left]):
             row = restored_rows(self, np.array([source]), threads)[0]
-            mine = starts == source
+            mine = left & (starts == source)
             out[mine] = row[ends[mine]]
         return out
+
+    def _path_in_row(self, source: int, target: int) -> NDArray[np.int32] | None:
+        """The edges of a path by the predecessors of a whole row, or None."""
+        row = restored_rows(self, np.array([source]), 1)[0]
+        if row[target] == np.inf:
+            return None
+        before = tight_predecessors(self, source, row)
+        edges = []
+        at = target
+        while at != source:
+            u = int(before[at])
+            mine = np.arange(self.indptr[u], self.indptr[u + 1])
+            mine = mine[self.indices[mine] == at]
+            edges.append(int(mine[np.argmin(self.effective_weights[mine])]))
+            at = u
+        return np.array(edges[::-1], dtype=np.int32)
 
     def _widened(
         self, found: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64], ask: Any
