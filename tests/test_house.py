@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -70,7 +71,10 @@ def imports(path: Path) -> set[str]:
     return {name for name in found if name.split(".")[0] == "nearfar"}
 
 
-ARROWS = {module_of(path): imports(path) - {module_of(path)} for path in FILES}
+@functools.cache
+def all_imports() -> dict[str, set[str]]:
+    """Who imports whom."""
+    return {module_of(path): imports(path) - {module_of(path)} for path in FILES}
 
 
 def circles(arrows: dict[str, set[str]]) -> list[list[str]]:
@@ -99,12 +103,12 @@ def room_of(module: str) -> str:
 
 def test_imports_never_run_in_a_circle() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == [["b", "c", "b"]]
-    assert [" -> ".join(circle) for circle in circles(ARROWS)] == []
+    assert [" -> ".join(circle) for circle in circles(all_imports())] == []
 
 
 def test_a_room_imports_only_lower_rooms() -> None:
     wrong = []
-    for module, others in ARROWS.items():
+    for module, others in all_imports().items():
         here = room_of(module)
         if not here:
             continue  # the package's own file imports names lazily
