@@ -10,7 +10,7 @@ least processor time of the rounds with one thread, by the least wall time with 
 "nothing" is a second process with the same code and shows the noise.
 
 Attendance is about cores that other programs use, too, so it is measured once more with two threads
-on two cores beside two busy loops; values of dicts in calls through NetworkX. Writes ablation.json.
+on two cores beside two busy loops. Writes ablation.json.
 Needs a C++ compiler, CMake, Ninja and nanobind; about 5 minutes on 16 cores.
 """
 
@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
-import importlib.util
 import json
 import os
 import statistics
@@ -33,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import nearfar
-from ablation_tricks import ATTENDANCE, DICT_VALUES, TRICKS, Builds, Trick
+from ablation_tricks import ATTENDANCE, TRICKS, Builds, Trick
 from nearfar import _cpu
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import table, write_json
@@ -88,27 +87,6 @@ def solve(source, threads, least_ms):
         last[:] = [nearfar.sssp(graph, source, device="cpu", method=method, threads=threads)]
     wall, processor = clocked(once, least_ms)
     digest = hashlib.sha256(np.ascontiguousarray(last[0].distances)).hexdigest()
-    return {"wall": wall, "processor": processor, "digest": digest}
-
-def to_networkx(names):
-    global network, keys
-    import networkx as nx
-    nx.config.warnings_to_ignore.add("cache")
-    n = graph.n_vertices
-    keys = [f"vertex {v}" for v in range(n)] if names == "strings" else list(range(n))
-    network = nx.DiGraph()
-    network.add_nodes_from(keys)
-    tails, heads, weights = (x.tolist() for x in (graph.tails(), graph.indices, graph.weights))
-    network.add_weighted_edges_from((keys[a], keys[b], w) for a, b, w in zip(tails, heads, weights))
-    return n
-
-def solve_networkx(source, least_ms):
-    import networkx as nx
-    last = []
-    def once():
-        last[:] = [nx.single_source_dijkstra_path_length(network, keys[source], backend="nearfar")]
-    wall, processor = clocked(once, least_ms)
-    digest = hashlib.sha256(repr(list(last[0].items())).encode()).hexdigest()
     return {"wall": wall, "processor": processor, "digest": digest}
 
 for line in sys.stdin:
@@ -302,28 +280,6 @@ def beside_busy_loops(
     return {"graph": name, "n_vertices": graph.n_vertices, "tricks": found}
 
 
-def through_networkx(
-    trees: dict[str, Path], args: argparse.Namespace, at: Path
-) -> dict[str, Any] | None:
-    """Distance dicts of NetworkX, two kinds of names; None without NetworkX."""
-    if importlib.util.find_spec("networkx") is None:
-        return None
-    from nearfar.generators import generate
-
-    graph = generate("road_like", vertices=130_000 // args.shrink, seed=1)
-    file = save(graph, at / "graph.npz")
-    found = {}
-    with processes(trees, [DICT_VALUES]) as started:
-        for names in ("integers", "strings"):
-            for one in started.values():
-                one.call("load", str(file))
-                one.call("to_networkx", names)
-            request = ("solve_networkx", 0, LEAST_MS)
-            samples = take_turns(started, 3 * args.rounds, request, None)
-            found[names] = summary(samples, "processor")
-    return {"graph": "road_like", "n_vertices": graph.n_vertices, "names": found}
-
-
 def lines(data: dict[str, Any]) -> list[str]:
     """The tables: a row per trick, a column per graph, how many times as long it takes without."""
     said: list[str] = []
@@ -341,10 +297,6 @@ def lines(data: dict[str, Any]) -> list[str]:
     if data["busy"]:
         ratio = data["busy"]["tricks"][ATTENDANCE.name]["ratio"]
         said.append(f"attendance beside busy loops, {data['busy']['graph']}: {ratio:.2f}")
-    if data["networkx"]:
-        for names, found in data["networkx"]["names"].items():
-            ratio = found[DICT_VALUES.name]["ratio"]
-            said.append(f"{DICT_VALUES.name}, NetworkX, names are {names}: {ratio:.2f}")
     idle = not_paying(data)
     said.append(f"below {PAYS:g} everywhere: {', '.join(idle) or 'none'}")
     return said
@@ -359,7 +311,6 @@ def not_paying(data: dict[str, Any]) -> list[str]:
     best: dict[str, float] = {}
     parts = [part for graph in data["graphs"].values() for part in graph["threads"].values()]
     parts += [data["busy"]["tricks"]] if data["busy"] else []
-    parts += data["networkx"]["names"].values() if data["networkx"] else []
     for part in parts:
         for name, found in part.items():
             sure = min(found["ratio"], found["ratio_of_medians"])
@@ -382,7 +333,7 @@ def main() -> int:
     around = environment()
     tricks = [
         trick
-        for trick in (*TRICKS, DICT_VALUES)
+        for trick in TRICKS
         if not args.tricks or any(trick.name.startswith(one) for one in args.tricks)
     ]
     everything = Trick(WITH_ALL, "")
@@ -398,20 +349,16 @@ def main() -> int:
             "tricks": {trick.name: trick.without for trick in tricks},
             "graphs": {},
             "busy": None,
-            "networkx": None,
         }
-        searched = [trick for trick in tricks if trick is not DICT_VALUES]
-        with processes(trees, searched) as started:
+        with processes(trees, tricks) as started:
             for name in args.graphs:
                 if SUITE[name].available() is not True:
                     print(f"{name} left out: {SUITE[name].available()}")
                     continue
-                data["graphs"][name] = solves(started, searched, name, args, folder)
+                data["graphs"][name] = solves(started, tricks, name, args, folder)
                 print(f"{name} done, {time.perf_counter() - began:.0f} s", flush=True)
         if ATTENDANCE in tricks:
             data["busy"] = beside_busy_loops(trees, args, folder)
-        if DICT_VALUES in tricks:
-            data["networkx"] = through_networkx(trees, args, folder)
     print("\n".join(lines(data)))
     if args.output:
         args.output.mkdir(parents=True, exist_ok=True)

@@ -68,17 +68,6 @@ ATTENDANCE = Trick(
     several=True,
 )
 
-DICT_VALUES = Trick(
-    "dict values in place",
-    "every key is looked up again",
-    (
-        (
-            "if (auto slots = ValueSlots::of(out.ptr())) {",
-            "if (auto slots = std::optional<ValueSlots>{}) {",
-        ),
-    ),
-)
-
 TRICKS = (
     NOTHING,
     Trick(
@@ -94,7 +83,7 @@ TRICKS = (
     Trick(
         "narrow view",
         "long rows are packed edges, too",
-        (("\n_LONG_ROWS = 16\n", "\n_LONG_ROWS = 1 << 40\n"),),
+        (("if graph.mean_degree < _LONG_ROWS or", "if True or"),),
     ),
     Trick(
         "full buckets in order",

@@ -16,7 +16,7 @@ from .loading import load_program
 ROOT = Path(__file__).resolve().parents[1]
 script = load_program("benchmarks", "ablation")
 builds = load_program("benchmarks", "ablation_tricks")
-EVERY = (*builds.TRICKS, builds.DICT_VALUES)
+EVERY = builds.TRICKS
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def part(**ratios: float) -> dict[str, Any]:
 
 
 def data(**more: Any) -> dict[str, Any]:
-    names = ("a", "b", "attendance", "dict values in place")
+    names = ("a", "b", "attendance")
     threads = [
         {"1": part(a=1.01, b=1.5), "2": part(a=0.9, b=1.0, attendance=1.0)},
         {"1": part(a=1.04, b=0.7), "2": part(a=1.049, b=1.0, attendance=1.02)},
@@ -97,7 +97,6 @@ def data(**more: Any) -> dict[str, Any]:
         "tricks": dict.fromkeys(names, ""),
         "graphs": graphs,
         "busy": None,
-        "networkx": None,
     } | more
 
 
@@ -105,9 +104,6 @@ def test_tricks_that_do_not_pay_anywhere() -> None:
     assert script.not_paying(data()) == ["a", "attendance"]
     crowded = {"graph": "small", "tricks": part(attendance=1.9)}
     assert script.not_paying(data(busy=crowded)) == ["a"]
-    names = {"integers": part(**{"dict values in place": 1.0})}
-    networkx = {"names": names}
-    assert script.not_paying(data(busy=crowded, networkx=networkx)) == ["a", "dict values in place"]
 
 
 def test_a_trick_pays_where_least_and_median_times_agree() -> None:

@@ -10,6 +10,7 @@ from nearfar import Graph
 from nearfar.algorithms.near_far.options import TRAVERSALS, paper_delta
 from nearfar.cuda.device_graph import DEVICE_GRAPH
 from nearfar.errors import OptionError
+from nearfar.graph.build import HostArrays
 from nearfar.registry import Request, registered
 from tests import oracle
 from tests.zoo import ZOO, as_dtype
@@ -192,12 +193,11 @@ def test_counts_beyond_their_bits_are_refused_in_words(method: str) -> None:
     assert variant is not None
 
     def shape(n: int, m: int, dtype: type) -> Graph:
-        graph = Graph.from_edges([0], [1], np.array([1], dtype=np.int32))
         indptr = np.broadcast_to(np.zeros(1, dtype), n + 1)
         indices = np.broadcast_to(np.zeros(1, dtype), m)
-        graph.indptr = indptr
-        graph.indices = indices
-        return graph
+        weights = np.broadcast_to(np.ones(1, np.int32), m)
+        one = Graph.from_edges([0], [1], np.array([1], dtype=np.int32))
+        return Graph.from_checked(HostArrays(indptr, indices, weights, one._scan))
 
     fits = [variant.fits(shape(n, 2**31, np.int64), Request()) for n in (2**28 - 1, 2**28)]
     assert fits[0] is True

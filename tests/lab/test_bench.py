@@ -21,7 +21,7 @@ from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.measure import measure
 from nearfar.lab.bench.peers import Nearfar, Peer
 from nearfar.lab.bench.result import Result, Run, Sample
-from nearfar.registry import variants
+from nearfar.registry import Request, variants
 from tests.loading import load_program
 
 SIZES = {"grid": (1500 // 10) ** 2, "martin": (1 << 20) // 100, "random": 983, "mesh": 5_000}
@@ -348,8 +348,10 @@ def test_command_json_and_refusals() -> None:
 
 def test_choice_is_judged_against_every_variant() -> None:
     judge = load_program("benchmarks", "choose_quality").judge
-    found = judge("grid", suite.load("grid", 10_000), 1, 2, 0.2)
-    expected = {v.id for v in variants(device="cpu", problem="sssp") if v.weights != "unweighted"}
+    graph = suite.load("grid", 10_000)
+    found = judge("grid", graph, 1, 2, 0.2)
+    every = variants(device="cpu", problem="sssp")
+    expected = {v.id for v in every if v.can_run(graph, Request(device="cpu")) is True}
     assert set(found["tried"]) == expected
     assert {"delta_stepping@cpu", "dijkstra_binary_heap@cpu"} <= set(found["tried"])
     assert found["best_seconds"] == min(found["finalists"].values())

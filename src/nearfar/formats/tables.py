@@ -47,6 +47,8 @@ _TARGETS = (
     "tonodeid",
     "target_id",
 )
+#: Where a file notes the number of the first vertex, for numbers that do not start at 0.
+_FIRST = b"nearfar.first_vertex"
 _ARROW = {".arrow", ".feather", ".ipc"}
 _TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 
@@ -108,10 +110,20 @@ def read(
     if all(end.dtype == np.int64 for end in ends):
         from nearfar.formats.edges import settle_ids
 
+        noted = (table.schema.metadata or {}).get(_FIRST, b"") if base is None else b""
+        first = int(noted) if noted.isdigit() else None
+        names: NDArray[Any] | range | None
         (sources, targets), n, names = settle_ids(
-            ends[0], ends[1], base=base, renumber=renumber, at_least=None, source=source
+            ends[0],
+            ends[1],
+            base=base if first is None else first,
+            renumber=renumber,
+            at_least=None,
+            source=source,
         )
         n = n if names is None else len(names)
+        if first is not None and names is None and n is not None:
+            names = range(first, first + n)
     else:
         (sources, targets), names = _factorised(ends)
         n = len(names)
@@ -333,7 +345,11 @@ def _pieces(graph: Graph) -> Any:
         }
         if graph.weights is not None:
             columns["weight"] = graph.weights[begin:end]
-        yield pyarrow.table(columns)
+        table = pyarrow.table(columns)
+        numbers = graph.vertex_numbers
+        if numbers:
+            table = table.replace_schema_metadata({_FIRST: str(numbers.start)})
+        yield table
 
 
 register(

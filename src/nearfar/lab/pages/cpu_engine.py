@@ -206,15 +206,6 @@ def ablation() -> str:
             f"Two threads on two cores beside two busy loops, {document['busy']['graph']}: "
             f"{found:.2f} without attendance."
         )
-    if document["networkx"]:
-        names = document["networkx"]["names"]
-        found = ", ".join(
-            f"{one['dict values in place']['ratio']:.2f} ({name})" for name, one in names.items()
-        )
-        said.append(
-            "A NetworkX call for a dict of distances, values not exchanged in place but each key "
-            f"looked up again: {found}."
-        )
     samples = next(iter(graphs.values()))["threads"][counts[0]]["with all"]["samples_ms"]
     return (
         f"{table(['trick (without it)', *graphs], rows)}\n\nTime without the trick / "
