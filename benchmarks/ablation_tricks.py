@@ -361,10 +361,11 @@ class Builds:
         """The module of the base with some objects exchanged."""
         build = self.base / "build"
         last = run(["ninja", "-t", "commands", "_cpu"], build).splitlines()[-1]
-        # CMake puts ": && " before a link command and " && :" behind it.
+        # CMake puts ": && " before a link command, and behind it what follows, such as stubs.
+        link = last.removeprefix(": && ").partition(" && ")[0]
         words = [
             str(self._object(tree, units[word])) if word in units else word
-            for word in shlex.split(re.sub(r"^: && | && :$", "", last))
+            for word in shlex.split(link)
         ]
         target = tree / "src" / "nearfar" / self._module().name
         words[words.index("-o") + 1] = str(target)

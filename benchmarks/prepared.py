@@ -178,9 +178,11 @@ def measure(name: str, rounds: int, threads: int) -> dict[str, Any]:
     prepared = nearfar.prepare(graph, threads=threads)
     preparation = prepared.preparation
     rng = np.random.default_rng(0)
-    pairs = rng.integers(0, n, (PAIRS, 2))
-    sources, targets = rng.integers(0, n, TABLE), rng.integers(0, n, TABLE)
-    many = rng.integers(0, n, ROWS)
+    # Of what the widest vertex reaches, so that every pair has a path.
+    reached = np.flatnonzero(nearfar.sssp(graph, graph.widest_vertex, threads=1).reachable)
+    pairs = rng.choice(reached, (PAIRS, 2))
+    sources, targets = rng.choice(reached, TABLE), rng.choice(reached, TABLE)
+    many = rng.choice(reached, ROWS)
     rows = np.empty((ROWS, n), np.int32)
     table, one = np.empty((TABLE, TABLE), np.int32), np.empty(n, np.int32)
     view, n_arcs = prepared.metric_view, preparation.arcs.n_arcs
