@@ -102,7 +102,7 @@ def travel_times(extract: Path, mode: str, place: tuple[float, float] | None) ->
     began = time.perf_counter()
     nearfar.verify(graph, paths)
     proof_seconds = time.perf_counter() - began
-    farthest = graph.name_of(paths.farthest)
+    farthest = paths.farthest
     minutes = paths.distance_to(farthest) / 60
     hops = len(paths.path_to(farthest)) - 1
     say(f"{mode}: {graph.n_vertices:,} vertices, {graph.n_edges:,} edges")

@@ -180,15 +180,17 @@ class NegativeCycleError(NearfarError, ValueError):
 
     Parameters
     ----------
-    cycle : sequence of int
-        The cycle's vertices in order; the edge from the last to the first closes it.
+    cycle : sequence
+        External names of its vertices in order; the edge from the last to the first closes it.
     total : int or float
         Sum of its weights.
     """
 
-    def __init__(self, cycle: Sequence[int], total: float) -> None:
+    def __init__(self, cycle: Sequence[Any], total: float) -> None:
         self.cycle, self.total = list(cycle), total
-        shown = " -> ".join(map(str, self.cycle[:8])) + (" ..." if len(self.cycle) > 8 else "")
+        shown = " -> ".join(str(v)[:_QUOTED] for v in self.cycle[:8]) + (
+            " ..." if len(self.cycle) > 8 else ""
+        )
         super().__init__(
             f"negative cycle of {len(self.cycle)} vertices and total weight {total}: {shown}"
         )

@@ -41,8 +41,8 @@ def test_unreached_target(named: Graph) -> None:
 def test_flat_paths(named: Graph) -> None:
     flat = nearfar.sssp(named, "a").paths_to(["c", "d", "a", "b"])
     assert flat.offsets.tolist() == [0, 3, 3, 4, 6]
-    assert [p.tolist() for p in flat] == [[0, 1, 2], [], [0], [0, 1]]
-    assert flat[-1].tolist() == [0, 1]
+    assert [p.tolist() for p in flat] == [["a", "b", "c"], [], ["a"], ["a", "b"]]
+    assert flat[-1].tolist() == ["a", "b"]
     with pytest.raises(IndexError):
         flat[4]
 

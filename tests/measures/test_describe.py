@@ -119,15 +119,16 @@ def test_without_edges(n: int) -> None:
 
 def test_names_are_not_mistaken_for_positions() -> None:
     graph = Graph.from_edges([0, 1], [1, 2], [4, 5], vertex_names=np.array(["c", "b", "a"]))
-    found = describe(graph, source=0)
+    found = describe(graph, source="c")
     assert found.reach is not None
-    assert (found.reach.source, found.reach.distance) == (0, 9)
+    assert (found.reach.source, found.reach.distance) == ("c", 9)
+    assert ("reach from c", "3 vertices") in [(name, text[:10]) for name, text in found.rows()]
 
 
 @pytest.mark.parametrize("source", [-1, 5, 1.0, True, "0"])
 def test_bad_source(source: object) -> None:
     with pytest.raises(VertexError, match="give 0 to 4"):
-        describe(hand_made(), source=source)  # type: ignore[arg-type]
+        describe(hand_made(), source=source)
 
 
 def test_bad_seed() -> None:

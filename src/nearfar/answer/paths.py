@@ -32,8 +32,8 @@ class FlatPaths:
     ----------
     offsets : int64 array, shape (k + 1,)
         Path ``i`` is ``vertices[offsets[i]:offsets[i + 1]]``; empty for an unreachable target.
-    vertices : int array
-        Vertex indices, each path from the source to its target.
+    vertices : array
+        External names, each path from the source to its target.
     """
 
     offsets: NDArray[np.int64]
@@ -57,8 +57,6 @@ class Paths:
     ----------
     graph : Graph
         The graph it belongs to.
-    source : int
-        Vertex index of the source.
     distances : array, shape (n,)
         Dtype of the weights (int32 without weights; int64 when a 32-bit sum would not fit).
         Unreached is inf, or the maximum of an integer dtype; :attr:`reachable` says so without
@@ -74,7 +72,7 @@ class Paths:
     """
 
     graph: Graph
-    source: int
+    _source: int
     distances: Any
     engine: str = ""
     reason: str = ""
@@ -83,8 +81,16 @@ class Paths:
     _predecessors: Any = None
 
     @property
+    def source(self) -> Any:
+        """The source, in its external name."""
+        return self.graph.name_of(self._source)
+
+    @property
     def predecessors(self) -> Any:
         """Predecessor of every vertex on a shortest path, -1 for none; made on first use.
+
+        Places in :attr:`distances`, as every array of one entry per vertex has: give them to
+        :meth:`nearfar.Graph.name_of` for names.
 
         Lies where the distances lie: a CuPy array for an answer that was asked for on the GPU.
         """
@@ -97,10 +103,12 @@ class Paths:
         if on_host and self.engine.endswith("@cuda") and DEVICE_GRAPH.filled_anywhere(self.graph):
             # The edges lie on the device already: there and back costs less than a pass here.
             try:
-                return download(tight_predecessors(self.graph, self.source, upload(self.distances)))
+                return download(
+                    tight_predecessors(self.graph, self._source, upload(self.distances))
+                )
             except OutOfMemoryError:
                 pass
-        return tight_predecessors(self.graph, self.source, self.distances)
+        return tight_predecessors(self.graph, self._source, self.distances)
 
     @property
     def _host_predecessors(self) -> NDArray[Any]:
@@ -138,9 +146,9 @@ class Paths:
         return self._summary[0]
 
     @property
-    def farthest(self) -> int:
-        """Index of a reached vertex of greatest distance (the smallest such index)."""
-        return self._summary[1]
+    def farthest(self) -> Any:
+        """A reached vertex of greatest distance (the first of those), in its external name."""
+        return self.graph.name_of(self._summary[1])
 
     def distance_to(self, target: Any) -> Any:
         """Distance of one vertex.
@@ -178,14 +186,13 @@ class Paths:
         if self._host_distances[end] == unreached_value(self._host_distances.dtype):
             beyond = "" if self.limit is None else f" within the limit {self.limit}"
             raise UnreachableError(
-                f"vertex {quoted(target)} is not reached from "
-                f"{quoted(self.graph.name_of(self.source))}{beyond}"
+                f"vertex {quoted(target)} is not reached from {quoted(self.source)}{beyond}"
             )
-        steps = self.paths_to([target])[0]
+        steps = self._flat_paths(self.graph.indices_of([target], "target")).vertices
         return [self.graph.name_of(v) for v in steps]
 
     def paths_to(self, targets: Iterable[Any]) -> FlatPaths:
-        """Shortest paths to many targets as flat arrays of vertex indices.
+        """Shortest paths to many targets as flat arrays.
 
         All paths advance together, so the cost is the sum of their lengths with one vectorised step
         a hop.
@@ -199,7 +206,13 @@ class Paths:
         FlatPaths
             One path a target, in their order; empty for one that was not reached.
         """
-        ends = np.array([self.graph.index_of(t, "target") for t in targets], dtype=np.int64)
+        flat = self._flat_paths(self.graph.indices_of(targets, "target"))
+        if self.graph.vertex_names is None:
+            return flat
+        return FlatPaths(flat.offsets, self.graph.name_of(flat.vertices))
+
+    def _flat_paths(self, ends: NDArray[np.int64]) -> FlatPaths:
+        """The paths as vertex indices, in the graph's index dtype."""
         predecessors = self._host_predecessors
         reached = self._host_distances[ends] != unreached_value(self._host_distances.dtype)
         lengths = reached.astype(np.int64)
@@ -244,11 +257,10 @@ class Paths:
     def __repr__(self) -> str:
         seconds = self.stats.get("seconds")
         time = "" if seconds is None else f", {seconds * 1e3:.3g} ms"
-        name = self.graph.name_of(self.source)
-        farthest = self.distance_to(self.graph.name_of(self.farthest))
+        farthest = self.distance_to(self.farthest)
         shown = f"{farthest:.6g}" if isinstance(farthest, float) else farthest
         return (
-            f"Paths(source={name!r}, reached {self.n_reached:,} of {self.graph.n_vertices:,}, "
-            f"farthest {shown}, "
+            f"Paths(source={self.source!r}, reached {self.n_reached:,} of "
+            f"{self.graph.n_vertices:,}, farthest {shown}, "
             f"{self.distances.dtype}, {self.engine}{time})"
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar._cpu import Flaw
-from nearfar.errors import GraphError, OptionError, ProofError, VertexError, quoted
+from nearfar.errors import GraphError, OptionError, ProofError
 from nearfar.graph.build import as_numpy
 from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value
 from nearfar.options import check_limit
@@ -50,7 +50,7 @@ _BROKEN = {
 
 def certify(
     graph: Graph,
-    source: int,
+    source: Any,
     distances: Any,
     predecessors: Any = None,
     limit: Any = None,
@@ -65,14 +65,14 @@ def certify(
     Parameters
     ----------
     graph : Graph
-    source : int
-        Vertex index.
+    source : int or vertex name
     distances : array, shape (n,)
         Dtype of the weights, or int64 for an int32 graph. Where only one of them is a float, or
         they are floats of two lengths, both are taken as float64.
     predecessors : int array, shape (n,), or None
-        None derives them from tight edges; that fails where no tree exists. With negative weights
-        and a limit they are needed, also of what lies beyond the limit: paths may lead over it.
+        Vertex indices, as :attr:`nearfar.Paths.predecessors` has them. None derives them from tight
+        edges; that fails where no tree exists. With negative weights and a limit they are needed,
+        also of what lies beyond the limit: paths may lead over it.
     limit : number or None
         The inclusive limit the run was given.
 
@@ -85,7 +85,7 @@ def certify(
     """
     from nearfar import _cpu
 
-    start = _vertex(graph, source)
+    start = graph.index_of(source, "source")
     values = _distances(graph, distances)
     limit = check_limit(limit, values.dtype)
     if values.shape != (graph.n_vertices,):
@@ -106,7 +106,7 @@ def certify(
     flaw, u, v = _cpu.verify(solved.view, start, values, trees, bool(graph.n_negative), limit)
     if flaw is not None:
         du = values[u] if 0 <= u < len(values) else "none"
-        raise ProofError(_BROKEN[flaw].format(u=u, v=v, du=du, dv=values[v], limit=limit))
+        raise _broken(graph, flaw, u, v, du=du, dv=values[v], limit=limit)
 
 
 def _without_limit(
@@ -126,7 +126,7 @@ def _without_limit(
     wrong = (trees < -1) | (trees >= n)
     if wrong.any():
         at = int(np.argmax(wrong))
-        raise ProofError(_BROKEN[Flaw.no_vertex].format(u=trees[at], v=at))
+        raise _broken(graph, Flaw.no_vertex, trees[at], at)
     rows = graph.tails(np.int64)
     on_tree = trees[graph.indices] == rows
     none = unreached_value(values.dtype)
@@ -141,9 +141,7 @@ def _without_limit(
         u = open_.pop()
         for v in children[first[u] : first[u + 1]].tolist():
             if step[v] == none:
-                raise ProofError(
-                    _BROKEN[Flaw.not_tight].format(u=u, v=v, du=whole[u], dv=values[v])
-                )
+                raise _broken(graph, Flaw.not_tight, u, v, du=whole[u], dv=values[v])
             if whole[v] == none:  # all but the source
                 whole[v] = whole[u] + step[v]
                 open_.append(v)
@@ -151,20 +149,16 @@ def _without_limit(
     if not np.array_equal(kept, values):
         v = int(np.argmax(kept != values))
         raise ProofError(
-            f"vertex {v} has distance {values[v]}, but its path has length {whole[v]} and the "
-            f"limit is {limit}"
+            f"vertex {graph.name_of(v)} has distance {values[v]}, but its path has length "
+            f"{whole[v]} and the limit is {limit}"
         )
     return whole
 
 
-def _vertex(graph: Graph, source: Any) -> int:
-    if isinstance(source, (bool, np.bool_)) or not isinstance(source, (int, np.integer)):
-        raise VertexError(f"source {quoted(source)} is not an integer: give the index of a vertex")
-    if not 0 <= source < graph.n_vertices:
-        raise VertexError(
-            f"source {quoted(source)} is outside the graph of {graph.n_vertices} vertices"
-        )
-    return int(source)
+def _broken(graph: Graph, flaw: Flaw, u: int, v: int, **values: Any) -> ProofError:
+    """The error for what breaks the proof, with external names for vertices."""
+    names = [graph.name_of(int(at)) if 0 <= at < graph.n_vertices else at for at in (u, v)]
+    return ProofError(_BROKEN[flaw].format(u=names[0], v=names[1], **values))
 
 
 def _distances(graph: Graph, given: Any) -> NDArray[Any]:
@@ -190,7 +184,7 @@ def _predecessors(graph: Graph, given: Any) -> NDArray[Any]:
     outside = (trees < bounds.min) | (trees > bounds.max)
     if outside.any():
         at = int(np.argmax(outside))
-        raise ProofError(_BROKEN[Flaw.no_vertex].format(u=trees.flat[at], v=at))
+        raise _broken(graph, Flaw.no_vertex, trees.flat[at], at)
     return np.ascontiguousarray(trees, dtype=graph.index_dtype)
 
 

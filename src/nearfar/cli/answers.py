@@ -186,7 +186,7 @@ def _facts(paths: Paths) -> dict[str, Any]:
     from nearfar.cli.console import plain
 
     return {
-        "source": paths.graph.name_of(paths.source),
+        "source": paths.source,
         "limit": plain(paths.stats.get("proof_limit", paths.limit)),
         "engine": paths.engine,
     }

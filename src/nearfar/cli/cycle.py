@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     if found is None:
         emit(args, {"cycle": None, "total": None}, ["no negative cycle"])
         return Exit.OK
-    names = [graph.name_of(v) for v in found.vertices]
+    names = found.vertices
     text = " -> ".join(str(name) for name in [*names, names[0]])
     emit(args, {"cycle": names, "total": found.total}, [text, f"total {found.total}"])
     return Exit.NEGATIVE_CYCLE

@@ -114,7 +114,9 @@ def _named(found: Any, graph: Graph) -> list[Any]:
     """The answer as lists: inf for what is not reached, names for vertices, None for no vertex."""
     if isinstance(found, tuple):  # the nearest: vertices and their distances
         vertices, nearest = found
-        names = [[graph.name_of(v) if v >= 0 else None for v in row] for row in vertices.tolist()]
+        names = vertices.tolist()
+        if graph.vertex_names is None:
+            names = [[None if v < 0 else v for v in row] for row in names]
         return [names, _named(nearest, graph)[0]]
     values = found.tolist()
     if found.dtype.kind == "i":

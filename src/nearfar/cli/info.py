@@ -54,16 +54,11 @@ def describe(graph: Graph, source: Any = None) -> tuple[dict[str, Any], list[tup
     from nearfar.registry import Request
     from nearfar.solve.select import select
 
-    found = measure(graph, None if source is None else graph.index_of(source))
+    found = measure(graph, source)
     facts: dict[str, Any] = found.to_dict()
     lines = found.rows()
-    if found.reach is not None and graph.vertex_names is not None:
-        name = graph.name_of(found.reach.source)
-        facts["reach"]["source"] = name
-        index, told = next(line for line in enumerate(lines) if line[1][0].startswith("reach"))
-        lines[index] = (f"reach from {name}", told[1])
     if graph.n_vertices:
-        start = found.reach.source if found.reach is not None else 0
+        start = 0 if found.reach is None else graph.index_of(found.reach.source)
         request = Request(sources=(start,), threads=default_threads())
         method, reason = select(graph, request, "auto")
         facts["auto"] = {"method": method.id, "reason": reason}

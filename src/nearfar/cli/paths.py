@@ -48,16 +48,15 @@ def run(args: argparse.Namespace) -> int:
     if not found:
         raise UnreachableError(f"vertex {quoted(target)} is not reached from {quoted(source)}")
     unit = graph.attributes.get("unit")
-    named = [([graph.name_of(v) for v in path], length) for path, length in found]
     facts = {
         "source": source,
         "target": target,
         "k": args.k,
         "unit": unit,
-        "paths": [{"length": length, "vertices": path} for path, length in named],
+        "paths": [{"length": length, "vertices": path} for path, length in found],
         "seconds": seconds,
     }
-    lines = [f"{length}\t{len(path) - 1}\t{' '.join(map(str, path))}" for path, length in named]
+    lines = [f"{length}\t{len(path) - 1}\t{' '.join(map(str, path))}" for path, length in found]
     emit(args, facts, lines)
     shortest, longest = (distance_text(found[at][1], unit) for at in (0, -1))
     count = f"{len(found)} path{'s' * (len(found) > 1)}"

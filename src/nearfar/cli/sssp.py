@@ -179,13 +179,13 @@ def kernels(graph: Graph, source: Any, engine: str, given: dict[str, Any]) -> di
 def summary(paths: Paths) -> dict[str, Any]:
     """What is worth saying about an answer, as plain data."""
     graph = paths.graph
-    farthest = graph.name_of(paths.farthest)
+    farthest = paths.farthest
     return {
         "vertices": graph.n_vertices,
         "edges": graph.n_edges,
         "weights": str(graph.weights.dtype) if graph.weights is not None else None,
         "unit": graph.attributes.get("unit"),
-        "source": graph.name_of(paths.source),
+        "source": paths.source,
         "reached": paths.n_reached,
         "farthest": farthest,
         "farthest_distance": paths.distance_to(farthest),

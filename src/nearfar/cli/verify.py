@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     graph, _ = read_graph(args)
     saved = load_answer(args.answer, graph)
     if args.source is not None:
-        source = graph.index_of(read_vertex(graph, args.source, "source"))
+        source = read_vertex(graph, args.source, "source")
     else:
         source = _source_of(saved, graph)
     limit = args.limit if args.limit is not None else saved.limit
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     reached = int((saved.distances != unreached_value(saved.distances.dtype)).sum())
     facts: dict[str, Any] = {
         "proved": True,
-        "source": graph.name_of(source),
+        "source": source,
         "limit": limit,
         "vertices": graph.n_vertices,
         "edges": graph.n_edges,
@@ -92,11 +92,10 @@ def run(args: argparse.Namespace) -> int:
     return Exit.OK
 
 
-def _source_of(saved: SavedAnswer, graph: Graph) -> int:
+def _source_of(saved: SavedAnswer, graph: Graph) -> Any:
     """The source that the table names, or the one vertex that can be it."""
     if saved.source is not None:
-        source: int = graph.index_of(read_vertex(graph, str(saved.source), "source"))
-        return source
+        return read_vertex(graph, str(saved.source), "source")
     at_zero = saved.distances == 0
     if saved.predecessors is not None:
         at_zero &= saved.predecessors < 0
@@ -107,4 +106,4 @@ def _source_of(saved: SavedAnswer, graph: Graph) -> int:
             f"cannot tell the source: {count} at distance 0 without predecessor; give --source",
             saved.path,
         )
-    return int(found[0])
+    return graph.name_of(int(found[0]))

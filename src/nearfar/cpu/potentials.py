@@ -89,7 +89,9 @@ def cycle_total(graph: Graph, cycle: Sequence[int]) -> int | float:
 
 
 def negative_cycle_error(graph: Graph, cycle: Sequence[int]) -> NegativeCycleError:
-    """The error for a cycle that a solver found, after summing its edges.
+    """The error for a cycle of indices that a solver found, after summing its edges.
+
+    It carries external names: what a solver knows as an index stays inside.
 
     Raises
     ------
@@ -101,4 +103,4 @@ def negative_cycle_error(graph: Graph, cycle: Sequence[int]) -> NegativeCycleErr
         raise SolverError(
             f"a cycle reported as negative has weight {total}: this is a bug in nearfar, report it"
         )
-    return NegativeCycleError(cycle, total)
+    return NegativeCycleError([graph.name_of(v) for v in cycle], total)

@@ -100,7 +100,7 @@ def profile(graph: Graph, paths: Paths) -> dict[str, Any]:
     return {
         "format": _FORMAT,
         "engine": paths.engine,
-        "source": int(paths.source),
+        "source": paths.source,
         "n_vertices": graph.n_vertices,
         "n_edges": graph.n_edges,
         "reached": paths.n_reached,

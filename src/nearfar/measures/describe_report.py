@@ -16,8 +16,8 @@ class Reach:
 
     Attributes
     ----------
-    source : int
-        Vertex index of the first sweep.
+    source : int or vertex name
+        External name of the vertex where the first sweep starts.
     reached : int
         Vertices it reaches, itself included.
     hops : int
@@ -28,7 +28,7 @@ class Reach:
         The greater of both sweeps: lower bounds of the diameter.
     """
 
-    source: int
+    source: Any
     reached: int
     hops: int
     distance: Any

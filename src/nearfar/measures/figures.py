@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, VertexError, quoted
+from nearfar.errors import OptionError, quoted
 from nearfar.measures.describe_report import GraphStatistics, Reach
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["GraphStatistics", "Reach", "describe"]
 
 
-def describe(graph: Graph, source: int | None = None, *, seed: int = 1) -> GraphStatistics:
+def describe(graph: Graph, source: Any = None, *, seed: int = 1) -> GraphStatistics:
     """Measure a graph: degrees, weights, components, and how far it reaches.
 
     ``shape`` is ``"dense"`` from a mean out-degree of 100; else ``"long"`` if the diameter bound
@@ -35,10 +35,10 @@ def describe(graph: Graph, source: int | None = None, *, seed: int = 1) -> Graph
     Parameters
     ----------
     graph : Graph
-    source : int or None
-        Vertex index of the first sweep. None takes the graph's ``attributes["source_vertex"]``
-        if there is one, else draws from the largest strongly connected part, or takes the vertex of
-        greatest out-degree where that part is below a hundredth of the graph.
+    source : int, vertex name or None
+        Where the first sweep starts. None takes the graph's ``attributes["source_vertex"]``, an
+        index, if there is one, else draws from the largest strongly connected part, or takes the
+        vertex of greatest out-degree where that part is below a hundredth of the graph.
     seed : int
         For that draw.
 
@@ -74,7 +74,7 @@ def describe(graph: Graph, source: int | None = None, *, seed: int = 1) -> Graph
     weak, strong = _components(graph)
     reach = None
     if n:
-        start = _draw(graph, strong, seed) if source is None else _index(graph, source)
+        start = _draw(graph, strong, seed) if source is None else graph.index_of(source, "source")
         reach = _sweeps(graph, start)
     return GraphStatistics(
         n_vertices=n,
@@ -190,18 +190,6 @@ def _draw(graph: Graph, strong: tuple[int, int, Any], seed: int) -> int:
     return int(candidates[int(drawn[0])])
 
 
-def _index(graph: Graph, source: int) -> int:
-    if isinstance(source, bool) or not isinstance(source, (int, np.integer)):
-        raise VertexError(
-            f"source {quoted(source)} is not an integer: give 0 to {graph.n_vertices - 1}"
-        )
-    if not 0 <= source < graph.n_vertices:
-        raise VertexError(
-            f"source {quoted(source)} is outside the graph: give 0 to {graph.n_vertices - 1}"
-        )
-    return int(source)
-
-
 def _sweeps(graph: Graph, source: int) -> Reach:
     """Two sweeps by edges and, without negative weights, two by weight."""
     plain = graph.without_weights()
@@ -214,7 +202,7 @@ def _sweeps(graph: Graph, source: int) -> Reach:
         _, distance, far = _sweep(graph, source)
         _, again, _ = _sweep(graph, far)
         widest = max(distance, again)
-    return Reach(source, reached, hops, distance, max(hops, back), widest)
+    return Reach(graph.name_of(source), reached, hops, distance, max(hops, back), widest)
 
 
 def _sweep(graph: Graph, source: int) -> tuple[int, Any, int]:

@@ -21,6 +21,7 @@ __all__ = [
     "entries",
     "masked",
     "module_of",
+    "named",
     "narrowed",
     "on_device",
     "reach",
@@ -44,6 +45,18 @@ def module_of(array: Any) -> Any:
 def to_host(array: Any) -> NDArray[Any]:
     """The array on the host."""
     return runtime.download(array) if on_device(array) else array
+
+
+def named(graph: Graph, places: Any) -> Any:
+    """External names of vertices and None for -1, on the host; of no names the indices as given."""
+    if graph.vertex_names is None:
+        return places
+    places = to_host(places)
+    if not graph.n_vertices:
+        return np.full(places.shape, None, dtype=object)
+    names = graph.name_of(np.maximum(places, 0)).astype(object)
+    names[places < 0] = None
+    return names
 
 
 def widened(values: Any, dtype: np.dtype[Any]) -> Any:

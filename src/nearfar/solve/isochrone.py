@@ -10,6 +10,7 @@ from nearfar.solve.request import as_graph
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
 
     from nearfar.answer.paths import Paths
     from nearfar.graph.graph import Graph
@@ -30,6 +31,7 @@ def isochrone(
     source: Any,
     file: str | os.PathLike[str],
     *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     method: str = "auto",
     device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
@@ -51,7 +53,7 @@ def isochrone(
     source : int or vertex name
     file : str or path
         PNG, SVG or PDF, by suffix.
-    method, device, threads, limit, stats, **options
+    weight, method, device, threads, limit, stats, **options
         As for :func:`nearfar.sssp`.
     title : str
     width : float
@@ -72,7 +74,7 @@ def isochrone(
     -----
     As one search, plus O(n + m).
     """
-    graph = as_graph(graph)
+    graph = as_graph(graph, weight)
     paths = sssp(
         graph,
         source,

@@ -11,16 +11,19 @@ step non-negative. The loop is in ``cpu/k_shortest.cpp``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import NegativeCycleError, OptionError, quoted
 from nearfar.graph.saturation import widest
 from nearfar.options import check_limit
 from nearfar.solve.arrays import widened
 from nearfar.solve.one import sssp
 from nearfar.solve.request import as_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["k_shortest_paths"]
 
@@ -31,10 +34,11 @@ def k_shortest_paths(
     target: Any,
     k: int,
     *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     limit: float | None = None,
     stats: dict[str, Any] | None = None,
     cycles_anywhere: bool = False,
-) -> list[tuple[list[int], Any]]:
+) -> list[tuple[list[Any], Any]]:
     """The k shortest simple paths, shortest first.
 
     Parameters
@@ -44,6 +48,9 @@ def k_shortest_paths(
     source, target : int or vertex name
     k : int
         At most so many, at least 0.
+    weight : str, callable or None
+        As for :meth:`nearfar.Graph.from_any`: the edge attribute of a NetworkX graph; None counts
+        edges.
     limit : number or None
         Inclusive, at least 0; longer paths are left out.
     stats : dict or None
@@ -54,9 +61,9 @@ def k_shortest_paths(
     Returns
     -------
     list of (path, length)
-        ``path`` holds vertex indices, source first; ``length`` is the sum of its weights in this
-        order. Two paths differ in their vertices: parallel edges count once, by the lightest.
-        Paths of one length come in an order that is the same on every run.
+        ``path`` holds vertices in external names, source first; ``length`` is the sum of its
+        weights in this order. Two paths differ in their vertices: parallel edges count once, by
+        the lightest. Paths of one length come in an order that is the same on every run.
 
     Raises
     ------
@@ -76,7 +83,7 @@ def k_shortest_paths(
     """
     from nearfar import _cpu
 
-    graph = as_graph(graph)
+    graph = as_graph(graph, weight)
     start, end = graph.index_of(source, "source"), graph.index_of(target, "target")
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < 2**63:
         raise OptionError(f"k is {quoted(k)}: give a whole number, 0 or more")
@@ -88,7 +95,14 @@ def k_shortest_paths(
     solved = widest(graph)  # a path of n edges may be longer than the longest shortest path
     # Shorter floats would round what remains; integers that do not fit are repeated by sssp.
     back = (solved if graph.weight_dtype.kind == "f" else graph).transpose()
-    distances = sssp(back, back.name_of(end), device="cpu", stats=stats)._host_distances
+    try:
+        distances = sssp(back, back.name_of(end), device="cpu", stats=stats)._host_distances
+    except NegativeCycleError as error:  # found along the edges turned around
+        raise NegativeCycleError(error.cycle[::-1], error.total) from None
     remaining = widened(distances, solved.weight_dtype)
     found = _cpu.k_shortest_paths(solved.view, remaining, start, end, int(k))
-    return [(list(path), length) for path, length in found if bound is None or length <= bound]
+    return [
+        ([graph.name_of(v) for v in path], length)
+        for path, length in found
+        if bound is None or length <= bound
+    ]

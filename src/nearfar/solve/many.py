@@ -39,6 +39,7 @@ def distances(
     graph: Any,
     sources: Iterable[Any] | None = None,
     *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     method: str = "auto",
     device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
@@ -61,6 +62,9 @@ def distances(
     graph : Graph, SciPy sparse matrix or NetworkX graph
     sources : vertices or None
         One row each, in this order; None means every vertex.
+    weight : str, callable or None
+        As for :meth:`nearfar.Graph.from_any`: the edge attribute of a NetworkX graph; None counts
+        edges.
     method : str
         ``"auto"``, a batch variant (``"lanes"``, ``"worker_per_source"``, ``"johnson"``, ...) or
         any single-source method, which workers then run source by source.
@@ -128,7 +132,7 @@ def distances(
     >>> nearfar.distances(g, pairs=[(0, 1), (1, 2)])
     array([4, 3], dtype=int32)
     """
-    graph = as_graph(graph)
+    graph = as_graph(graph, weight)
     for name, value, kind in (("memory", memory, "float | None"), ("block", block, "int | None")):
         check_kind("distances", name, value, kind)
     check_stats(stats)
@@ -173,6 +177,7 @@ def _is_every(rows: NDArray[np.int64], n: int) -> bool:
 def all_pairs(
     graph: Any,
     *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     method: str = "auto",
     device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
@@ -192,7 +197,7 @@ def all_pairs(
     Parameters
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
-    method, device, threads, limit, targets, predecessors, stats, progress
+    weight, method, device, threads, limit, targets, predecessors, stats, progress
         As for :func:`distances`.
     reduce, out, memory, block, **options
         As for :func:`distances`.
@@ -212,6 +217,7 @@ def all_pairs(
     return distances(
         graph,
         None,
+        weight=weight,
         method=method,
         device=device,
         threads=threads,

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from nearfar.errors import OptionError
+from nearfar.errors import NegativeCycleError, OptionError
 from nearfar.graph.graph import Graph
-from nearfar.solve.arrays import cleared, module_of, to_host
+from nearfar.solve.arrays import cleared, module_of, named
 from nearfar.solve.one import solve_one
 from nearfar.solve.request import as_graph, vertex_indices
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -33,8 +33,8 @@ class Nearest(NamedTuple):
     distances : array, shape (n,)
         From the nearest source, as of :func:`nearfar.sssp`.
     sources : array, shape (n,)
-        Which source that is: vertex indices, -1 for unreached vertices; names and None for a graph
-        with names.
+        Which source that is, -1 for unreached vertices; names (a NumPy array of objects) and None
+        for a graph with names.
     predecessors : int array, shape (n,), or None
         Vertex indices, -1 for sources and unreached vertices; only if they were wanted.
     """
@@ -48,6 +48,7 @@ def nearest(
     graph: Any,
     sources: Iterable[Any],
     *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     method: str = "auto",
     device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
@@ -65,7 +66,7 @@ def nearest(
     graph : Graph, SciPy sparse matrix or NetworkX graph
     sources : vertices
         At least one.
-    method, device, threads, limit, stats, **options
+    weight, method, device, threads, limit, stats, **options
         As for :func:`nearfar.sssp`.
     predecessors : bool
         Return the forest of shortest paths too.
@@ -95,26 +96,26 @@ def nearest(
     >>> found.distances.tolist(), found.sources.tolist()
     ([0, 4, 5, 0], [0, 0, 3, 3])
     """
-    graph = as_graph(graph)
+    graph = as_graph(graph, weight)
     rows = vertex_indices(graph, sources, "source")
     if not len(rows):
         raise OptionError("sources is empty: name at least one vertex")
-    found = nearest_indices(
-        graph,
-        rows,
-        method=method,
-        device=device,
-        threads=threads,
-        limit=limit,
-        stats=stats,
-        options=options,
+    try:
+        found = nearest_indices(
+            graph,
+            rows,
+            method=method,
+            device=device,
+            threads=threads,
+            limit=limit,
+            stats=stats,
+            options=options,
+        )
+    except NegativeCycleError as error:  # of the joined graph, which has no names
+        raise NegativeCycleError([graph.name_of(v) for v in error.cycle], error.total) from None
+    return Nearest(
+        found.distances, named(graph, found.sources), found.predecessors if predecessors else None
     )
-    names = found.sources
-    if graph.vertex_names is not None:
-        places = to_host(names)
-        names = graph.name_of(np.maximum(places, 0)).astype(object)
-        names[places < 0] = None
-    return Nearest(found.distances, names, found.predecessors if predecessors else None)
 
 
 def nearest_indices(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Nearest:

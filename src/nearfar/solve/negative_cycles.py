@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nearfar.cpu.potentials import potentials
 from nearfar.errors import NegativeCycleError
+from nearfar.solve.request import as_graph
 
 if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
+    from collections.abc import Callable
 
 __all__ = ["NegativeCycle", "find_negative_cycle", "potentials"]
 
@@ -18,28 +19,38 @@ class NegativeCycle(NamedTuple):
 
     Attributes
     ----------
-    vertices : list of int
-        Vertex indices in order; the edge from the last to the first closes the cycle.
+    vertices : list
+        External names in order; the edge from the last to the first closes the cycle.
     total : int or float
         Sum of the weights, exact for integers and rounded once for floats.
     """
 
-    vertices: list[int]
+    vertices: list[Any]
     total: int | float
 
 
-def find_negative_cycle(graph: Graph) -> NegativeCycle | None:
+def find_negative_cycle(
+    graph: Any, *, weight: str | Callable[[Any, Any, Any], Any] | None = "weight"
+) -> NegativeCycle | None:
     """Find one cycle of negative total weight, wherever it is.
 
     Parameters
     ----------
-    graph : Graph
+    graph : Graph, SciPy sparse matrix or NetworkX graph
         Any weights. An undirected graph with a negative edge always has one: back and forth.
+    weight : str, callable or None
+        As for :meth:`nearfar.Graph.from_any`: the edge attribute of a NetworkX graph; None counts
+        edges.
 
     Returns
     -------
     NegativeCycle or None
         A simple cycle, or None when the graph has no negative cycle.
+
+    Raises
+    ------
+    GraphError
+        For anything else, and for a weight that is not there.
 
     Notes
     -----
@@ -56,7 +67,7 @@ def find_negative_cycle(graph: Graph) -> NegativeCycle | None:
     NegativeCycle(vertices=[0, 1, 2], total=-1)
     """
     try:
-        potentials(graph)
+        potentials(as_graph(graph, weight))
     except NegativeCycleError as found:
         return NegativeCycle(found.cycle, found.total)
     return None

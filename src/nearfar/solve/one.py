@@ -14,7 +14,7 @@ from nearfar.solve.request import as_graph, check_stats, check_targets, make_req
 from nearfar.solve.run import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 __all__ = ["shortest_path", "solve_one", "sssp"]
 
@@ -23,6 +23,7 @@ def sssp(
     graph: Any,
     source: Any,
     *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     method: str = "auto",
     device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
@@ -40,6 +41,9 @@ def sssp(
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
     source : int or vertex name
+    weight : str, callable or None
+        As for :meth:`nearfar.Graph.from_any`: the edge attribute of a NetworkX graph; None counts
+        edges.
     method : str
         ``"auto"``, an idea (``"delta_stepping"``) or a variant id (``"near_far@cuda"``);
         ``nearfar methods`` lists them.
@@ -73,6 +77,8 @@ def sssp(
 
     Raises
     ------
+    GraphError
+        If there is no such weight, with the attributes that hold numbers.
     VertexError, OptionError
         For a bad source, target or option.
     NegativeWeightError
@@ -99,7 +105,7 @@ def sssp(
     [0, 1, 2]
     """
     return solve_one(
-        as_graph(graph),
+        as_graph(graph, weight),
         source,
         once=not isinstance(graph, Graph),
         method=method,
@@ -176,7 +182,7 @@ def _add_predecessors(paths: Paths) -> None:
     if paths._predecessors is None and on_device(paths.distances):
         solved, dtype = paths.graph, paths.distances.dtype
         solved = solved if dtype == solved.weight_dtype else solved.astype(dtype)
-        found, stats = device_predecessors(solved, [paths.source], paths.distances)
+        found, stats = device_predecessors(solved, [paths._source], paths.distances)
         paths._predecessors = found
         paths.stats["predecessor_device_seconds"] = stats["device_seconds"]
     else:
@@ -189,6 +195,7 @@ def shortest_path(
     source: Any,
     target: Any,
     *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     method: str = "auto",
     device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
@@ -202,7 +209,7 @@ def shortest_path(
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
     source, target : int or vertex name
-    method, device, threads, limit, stats, **options
+    weight, method, device, threads, limit, stats, **options
         As for :func:`sssp`.
 
     Returns
@@ -219,6 +226,7 @@ def shortest_path(
     paths = sssp(
         graph,
         source,
+        weight=weight,
         method=method,
         device=device,
         threads=threads,

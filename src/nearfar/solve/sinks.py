@@ -12,7 +12,7 @@ import numpy as np
 from nearfar.errors import DistanceOverflowError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.solve.arrays import module_of, widened
+from nearfar.solve.arrays import module_of, named, widened
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -207,8 +207,9 @@ class Reduction:
         float64 by halves: entry i and entry i + half, until one is left, so the sum is the same
         bits on every device. ``max``: the greatest distance
         (eccentricity), ``-1`` when there are none. ``nearest``: the ``k`` nearest as ``(vertices,
-        distances)``, both of shape ``(rows, k)``; equal distances in order of the vertex; -1 and
-        unreached fill up. ``histogram``: how many per half-open bin of the edges, shape ``(rows,
+        distances)``, both of shape ``(rows, k)``; equal distances in order of the vertex's
+        index; -1 and unreached fill up. A graph with names gives them as a NumPy array of objects,
+        with None for -1. ``histogram``: how many per half-open bin of the edges, shape ``(rows,
         len(edges) - 1)``.
     k : int
         For ``nearest``.
@@ -359,7 +360,7 @@ class ReducingSink:
         wide = np.result_type(*(values.dtype for _, values in self.parts))
         vertices = xp.concatenate([vertices for vertices, _ in self.parts])
         near = xp.concatenate([widened(values, wide) for _, values in self.parts])
-        return self._home(vertices), self._home(near)
+        return self._home(named(self.graph, vertices)), self._home(near)
 
     def _home(self, found: Any) -> Any:
         """On the device when the graph came from there, else on the host."""

@@ -119,7 +119,7 @@ SOLVERS = (
 )
 #: What they share, by keyword only, in this order; then come the parameters of each alone.
 SHARED = (
-    *("method", "device", "threads", "limit"),
+    *("weight", "method", "device", "threads", "limit"),
     *("targets", "predecessors", "stats", "progress"),
 )
 #: Modules all of whose names are public, besides nearfar itself.
