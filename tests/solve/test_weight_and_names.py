@@ -13,9 +13,9 @@ import pytest
 import nearfar
 import networkx as nx
 from nearfar import Graph, NegativeCycleError
-from nearfar.errors import GraphError, NearfarError, ProofError
+from nearfar.errors import GraphError, NearfarError, OptionError, ProofError
 from nearfar.measures import describe
-from nearfar.solve import potentials
+from nearfar.solve import potentials, read_rows
 
 #: From "a" to "c": 4 by length over "b", one edge directly.
 LENGTHS = [("a", "b", 3), ("b", "c", 1), ("a", "c", 9)]
@@ -239,3 +239,21 @@ def test_messages_tell_names() -> None:
     assert repr(nearfar.sssp(graph, 702)).startswith("Paths(source=702, reached 2 of 4")
     with pytest.raises(NearfarError, match="704 is not reached from 701"):
         nearfar.shortest_path(graph, 701, 704)
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_a_parquet_folder_holds_names(kind: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    graph = Graph.from_edges(*ENDS, [4, 3, 2, 9, 1], n_vertices=SIZE, vertex_names=NAMES[kind])
+    wanted = [graph.name_of(v) for v in (4, 0, 2)]
+    folder = tmp_path / "rows.parquet"
+    if kind == "objects":
+        with pytest.raises(OptionError, match="cannot hold the names of these sources"):
+            nearfar.distances(graph, wanted, out=str(folder))
+        assert list(tmp_path.iterdir()) == []
+        return
+    for _ in range(2):  # written, then found to be there
+        nearfar.distances(graph, wanted, out=str(folder), block=2)
+        sources, rows = read_rows(folder)
+        assert sources.tolist() == wanted
+        assert rows.tolist() == nearfar.distances(graph, wanted).tolist()

@@ -154,9 +154,9 @@ class _Zarr:
 
 
 class _Parquet:
-    """A folder with one file a block; a row holds its source and the list of its distances."""
+    """A folder with one file a block; a row holds its source's name and the list of distances."""
 
-    def __init__(self, path: Path, sources: NDArray[np.int64]) -> None:
+    def __init__(self, path: Path, sources: NDArray[Any]) -> None:
         try:
             import pyarrow
             import pyarrow.parquet
@@ -164,7 +164,17 @@ class _Parquet:
             raise MissingDependencyError(
                 "writing .parquet needs pyarrow: pip install 'nearfar[tables]'"
             ) from None
-        self.arrow, self.path, self.sources = pyarrow, path, sources
+        self.arrow, self.path = pyarrow, path
+        try:
+            self.sources = pyarrow.array(sources.tolist() if sources.dtype.kind == "O" else sources)
+            plain = not pyarrow.types.is_nested(self.sources.type)
+        except pyarrow.ArrowException:
+            plain = False
+        if not plain:
+            raise OptionError(
+                "a .parquet column cannot hold the names of these sources: give "
+                "graph.without_names(), or out='name.npy'"
+            )
 
     def open(self, fresh: bool) -> None:
         self.path.mkdir(exist_ok=True)
@@ -277,7 +287,7 @@ class FileSink:
             return _Npy(self.path, self.shape, self.dtype)
         if self.path.suffix == ".zarr":
             return _Zarr(self.path, self.shape, self.dtype, self.run.block)
-        return _Parquet(self.path, self.run.rows)
+        return _Parquet(self.path, self.run.graph.name_of(self.run.rows))
 
     def _load(self) -> dict[str, Any] | None:
         try:
@@ -353,7 +363,7 @@ class FileSink:
         return self.data.result()
 
 
-def read_rows(folder: str | os.PathLike[str]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def read_rows(folder: str | os.PathLike[str]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Sources and distances from a ``.parquet`` folder that :func:`nearfar.distances` wrote.
 
     Parameters
@@ -362,7 +372,8 @@ def read_rows(folder: str | os.PathLike[str]) -> tuple[NDArray[np.int64], NDArra
 
     Returns
     -------
-    sources : int64 array, shape (k,)
+    sources : array, shape (k,)
+        External names; objects where they are texts.
     distances : array, shape (k, columns)
 
     Raises
