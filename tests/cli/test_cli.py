@@ -334,3 +334,17 @@ def test_distances_from_many_sources(tmp_path, capsys):
     np.testing.assert_array_equal(np.load(plain), np.load(rows))
     for wrong in (["--target", "b"], ["--reduce", "count"], ["--out", str(tmp_path / "x.zarr")]):
         assert main([*trees, *wrong]) == 2
+
+
+def test_weight_names_the_column_of_every_command(tmp_path: Path) -> None:
+    """A table with `km` was read as unweighted, exit code 0."""
+    table = tmp_path / "flights.csv"
+    table.write_text("from,to,km\nHel,Arn,400\nArn,Osl,386\nHel,Osl,790\n", encoding="utf-8")
+    for command, *ends in (["path", "Hel", "Osl"], ["sssp", "Hel"], ["paths", "Hel", "Osl"]):
+        message = fail(Exit.BAD_INPUT, command, table, *ends)
+        assert "numbers in km: choose with weight='km' (--weight km)" in message
+        message = fail(Exit.BAD_INPUT, command, table, *ends, "--weight", "kms")
+        assert "no column 'kms'; did you mean 'km'?" in message
+    for weight, length in (("km", 786), ("none", 1)):
+        told = succeed("path", table, "Hel", "Osl", "--weight", weight, "--json")
+        assert json.loads(told)["length"] == length

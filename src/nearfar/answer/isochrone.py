@@ -109,7 +109,7 @@ def draw_isochrones(
     axes.set_axis_off()
 
     lines = _draw_edges(axes, segments, values, faint, len(segments))
-    _draw_source(axes, xy[paths._source])
+    _draw_source(axes, xy[paths._source_index])
     if geographic:
         _draw_scale_bar(figure, axes, _METRES_A_DEGREE / aspect, bottom)
     _draw_legend(figure, lines, unit, bottom)

@@ -72,7 +72,7 @@ class Paths:
     """
 
     graph: Graph
-    _source: int
+    _source_index: int
     distances: Any
     engine: str = ""
     reason: str = ""
@@ -83,7 +83,7 @@ class Paths:
     @property
     def source(self) -> Any:
         """The source, in its external name."""
-        return self.graph.name_of(self._source)
+        return self.graph.name_of(self._source_index)
 
     @property
     def predecessors(self) -> Any:
@@ -104,11 +104,11 @@ class Paths:
             # The edges lie on the device already: there and back costs less than a pass here.
             try:
                 return download(
-                    tight_predecessors(self.graph, self._source, upload(self.distances))
+                    tight_predecessors(self.graph, self._source_index, upload(self.distances))
                 )
             except OutOfMemoryError:
                 pass
-        return tight_predecessors(self.graph, self._source, self.distances)
+        return tight_predecessors(self.graph, self._source_index, self.distances)
 
     @property
     def _host_predecessors(self) -> NDArray[Any]:

@@ -125,7 +125,7 @@ class Search:
         """Predecessors, -1 for none."""
         n = len(self.graph)
         found = self._paths.predecessors[:n]
-        return np.where(found == n, -1, found) if self._paths._source == n else found
+        return np.where(found == n, -1, found) if self._paths._source_index == n else found
 
     def lengths(self) -> dict[Any, Any]:
         """Vertex -> distance, reached vertices only."""

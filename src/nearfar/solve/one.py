@@ -182,7 +182,7 @@ def _add_predecessors(paths: Paths) -> None:
     if paths._predecessors is None and on_device(paths.distances):
         solved, dtype = paths.graph, paths.distances.dtype
         solved = solved if dtype == solved.weight_dtype else solved.astype(dtype)
-        found, stats = device_predecessors(solved, [paths._source], paths.distances)
+        found, stats = device_predecessors(solved, [paths._source_index], paths.distances)
         paths._predecessors = found
         paths.stats["predecessor_device_seconds"] = stats["device_seconds"]
     else:
