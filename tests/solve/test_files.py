@@ -215,6 +215,7 @@ KILLS = {
     "before the first manifest has its name": ("pathlib.Path", "replace", 1, "before"),
     "after the second name": ("pathlib.Path", "replace", 2, "after"),
     "before the third name": ("pathlib.Path", "replace", 3, "before"),
+    "before the fourth name": ("pathlib.Path", "replace", 4, "before"),
     "before the disk space is taken": ("store", "_reserve", 1, "before"),
     "after the disk space was taken": ("store", "_reserve", 1, "after"),
     "before a later block": ("DATA", "write", 4, "before"),
