@@ -21,7 +21,7 @@ from nearfar.prepared.prepared import Prepared
 from nearfar.solve.arrays import widened
 from nearfar.solve.request import as_graph, check_stats, make_request, vertex_indices
 from nearfar.solve.run import Run
-from nearfar.solve.sinks import ArraySink, CsrSink, DeviceArraySink, Reduction, Sink
+from nearfar.solve.sinks import ArraySink, CsrSink, DeviceArraySink, Reduction, Sink, result_bytes
 from nearfar.system.devices import runtime
 from nearfar.system.memory import free_memory
 
@@ -338,7 +338,7 @@ def _sink(
     held = k * width * (item + (8 if predecessors else 0)) if whole and not stay else 0
     kept, less = 0, ""
     if reduction is not None:
-        kept = 2 * reduction.result_bytes(k)  # of the blocks, and joined
+        kept = 2 * result_bytes(reduction, k)  # of the blocks, and joined
         less = f"what reduce keeps takes {kept / 2**30:.2f} GiB: use fewer sources"
         if reduction.kind == "nearest":
             most = f"nearest:{width} (a row has no more columns)"

@@ -18,7 +18,7 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ArraySink", "CsrSink", "DeviceArraySink", "Reduction", "Sink"]
+__all__ = ["ArraySink", "CsrSink", "DeviceArraySink", "Reduction", "Sink", "result_bytes"]
 
 
 class Sink(Protocol):
@@ -250,11 +250,6 @@ class Reduction:
             "('histogram', ascending edges)"
         )
 
-    def result_bytes(self, rows: int) -> int:
-        """Bytes of the result for so many rows, if its values have 64 bits."""
-        each = {"nearest": 2 * self.k, "histogram": len(self.edges) - 1}.get(self.kind, 1)
-        return 8 * rows * each
-
     def sink(
         self,
         rows: NDArray[np.int64],
@@ -264,6 +259,12 @@ class Reduction:
     ) -> ReducingSink:
         """A sink that keeps this of each row; with ``stay`` on the device that solves."""
         return ReducingSink(self, rows, columns, graph, stay)
+
+
+def result_bytes(reduction: Reduction, rows: int) -> int:
+    """Bytes of a reduction of so many rows, if its values have 64 bits."""
+    each = {"nearest": 2 * reduction.k, "histogram": len(reduction.edges) - 1}
+    return 8 * rows * each.get(reduction.kind, 1)
 
 
 class ReducingSink(_InMemory):
