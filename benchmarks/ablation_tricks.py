@@ -153,11 +153,6 @@ TRICKS = (
         (("if (bytes < 2 * kHuge) {", "if (bytes != 0) {"),),
     ),
     Trick(
-        "huge pages: distances",
-        "numpy.empty",
-        (('if size < _HUGE_PAGE or not hasattr(mmap, "MADV_HUGEPAGE"):', "if size >= 0:"),),
-    ),
-    Trick(
         "delta adapts",
         "the first width stays",
         (

@@ -6,6 +6,7 @@ import gzip
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -134,6 +135,29 @@ def test_broken_pipe_is_silent(tmp_path: Path) -> None:
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert done.stdout == "vertex,distance\n0,0\n"
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["argparse", "numpy", "json", "nearfar.errors", "nearfar.cli.console", "nearfar.cli.tune"],
+)
+def test_interrupted_while_importing(module: str) -> None:
+    """Ctrl-C before the program has begun its work gave a traceback of imports."""
+    program = f"""
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+from nearfar.cli.main import main
+sys.exit(main(["methods"]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (Exit.INTERRUPTED, "")
+    assert done.stderr == "nearfar: interrupted\n"
 
 
 def test_interrupt_leaves_no_file(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -144,8 +145,8 @@ def test_nothing_to_write(tmp_path):
     assert got.shape == (0, 90)
 
 
-CHILD = """
-import sys, time
+GRAPH = """
+import os, pathlib, signal, sys, time
 import numpy as np
 from nearfar.graph.graph import Graph
 from nearfar.solve.many import all_pairs
@@ -153,6 +154,10 @@ import nearfar.solve.files as store
 rng = np.random.default_rng(1)
 w = rng.integers(1, 60, 400).astype(np.int32)
 g = Graph.from_edges(rng.integers(0, 90, 400), rng.integers(0, 90, 400), w, n_vertices=90)
+"""
+CHILD = (
+    GRAPH
+    + """
 put = store.FileSink.put
 def slow(self, number, first, rows):
     put(self, number, first, rows)
@@ -161,28 +166,38 @@ store.FileSink.put = slow
 print("ready", flush=True)
 all_pairs(g, out=sys.argv[1], block=3)
 """
+)
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(nearfar.__file__).parents[1])}
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_resume_after_kill_at_a_random_block(path, seed):
-    """SIGKILL after a random number of blocks; the next run keeps them and finishes the rest."""
-    package = str(Path(nearfar.__file__).parents[1])
-    env = {**os.environ, "PYTHONPATH": package}
+def slow_writer(path):
+    """A process that writes blocks of 3 rows, and takes its time after each."""
     child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(path)], env=env, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", CHILD, str(path)], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
     )
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
-    wanted = int(np.random.default_rng(seed).integers(1, 20))
+    child.stdout.close()
+    return child
+
+
+def wait_for_blocks(path, child, wanted):
     file = path.with_name(path.name + ".manifest.json")
     deadline = time.monotonic() + 60
     while not file.exists() or len(manifest(path)["blocks"]) < wanted:
         assert time.monotonic() < deadline
         assert child.poll() is None
         time.sleep(0.005)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_resume_after_kill_at_a_random_block(path, seed):
+    """SIGKILL after a random number of blocks; the next run keeps them and finishes the rest."""
+    child = slow_writer(path)
+    wanted = int(np.random.default_rng(seed).integers(1, 20))
+    wait_for_blocks(path, child, wanted)
     child.send_signal(signal.SIGKILL)
     child.wait()
-    child.stdout.close()
     done = len(manifest(path)["blocks"])
     assert wanted <= done < 30
     assert manifest(path)["complete"] is False
@@ -191,6 +206,123 @@ def test_resume_after_kill_at_a_random_block(path, seed):
     assert stats["iterations"] == 90 - 3 * done
     assert manifest(path)["complete"] is True
     np.testing.assert_array_equal(contents(path), all_pairs(graph))
+
+
+#: Places at which a kill is one that nothing prepared for: function, which call, before or after.
+KILLS = {
+    "before the data": ("DATA", "open", 1, "before"),
+    "after the data appeared": ("DATA", "open", 1, "after"),
+    "before the first manifest has its name": ("pathlib.Path", "replace", 1, "before"),
+    "after the second name": ("pathlib.Path", "replace", 2, "after"),
+    "before the third name": ("pathlib.Path", "replace", 3, "before"),
+    "before the fourth name": ("pathlib.Path", "replace", 4, "before"),
+    "before the disk space is taken": ("store", "_reserve", 1, "before"),
+    "after the disk space was taken": ("store", "_reserve", 1, "after"),
+    "before a later block": ("DATA", "write", 4, "before"),
+    "after a later block": ("DATA", "write", 4, "after"),
+    "before a later manifest": ("store.FileSink", "_save", 5, "before"),
+    "in a later manifest": ("store.json", "dumps", 5, "after"),
+}
+KILLED = (
+    GRAPH
+    + """
+owner, name, nth, when = eval(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5]
+function, calls = getattr(owner, name), 0
+def hooked(*args, **kwargs):
+    global calls
+    calls += 1
+    if calls == nth and when == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    result = function(*args, **kwargs)
+    if calls == nth:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return result
+setattr(owner, name, hooked)
+all_pairs(g, out=sys.argv[1], block=13)
+"""
+)
+
+
+def places():
+    """A form of output and a place; only a file that is mapped takes its disk space first."""
+    for form in FORMATS:
+        for place, (_, name, _, _) in KILLS.items():
+            if name != "_reserve" or form == ".npy":
+                yield pytest.param(form, place, id=f"{form[1:]}, {place}")
+
+
+@pytest.mark.parametrize(("path", "place"), list(places()), indirect=["path"])
+def test_resume_after_a_kill_at_the_worst_places(path, place):
+    """No kill blocks the next run, and that leaves nothing but the data and its manifest."""
+    owner, name, nth, when = KILLS[place]
+    form = {".npy": "store._Npy", ".zarr": "store._Zarr", ".parquet": "store._Parquet"}
+    words = [str(path), owner.replace("DATA", form[path.suffix]), name, str(nth), when]
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, *words], env=ENVIRONMENT, capture_output=True, check=False
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    all_pairs(graph_of(), out=path, block=13)
+    np.testing.assert_array_equal(contents(path), all_pairs(graph_of()))
+    assert manifest(path)["complete"] is True
+    found = sorted(file.name for file in path.parent.iterdir())
+    assert found == [path.name, path.name + ".manifest.json"]
+    if path.is_dir():
+        undisturbed = path.with_name("other" + path.suffix)
+        all_pairs(graph_of(), out=undisturbed, block=13)
+        names = [file.relative_to(path) for file in files_of(path)]
+        assert names == [file.relative_to(undisturbed) for file in files_of(undisturbed)]
+
+
+def test_a_second_writer_is_told_of_the_first(path):
+    """Two writers left 2,000 rows of 1,500 in parquet, and zarr that could not be read."""
+    child = slow_writer(path)
+    wait_for_blocks(path, child, 2)
+    want = rf"process {child.pid} on {socket.gethostname()} since 2\d\d\d-.*wait for its end"
+    with pytest.raises(OptionError, match=want):
+        all_pairs(graph_of(), out=path, block=20)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    all_pairs(graph_of(), out=path, block=20)
+    assert manifest(path)["block"] == 3
+    np.testing.assert_array_equal(contents(path), all_pairs(graph_of()))
+
+
+def test_a_writer_lets_go_after_an_error_too(path):
+    def second(done, of):
+        with pytest.raises(OptionError, match=f"being written by process {os.getpid()} on"):
+            all_pairs(graph_of(), out=path)
+        raise EOFError
+
+    with pytest.raises(EOFError):
+        all_pairs(graph_of(), out=path, block=13, progress=second)
+    all_pairs(graph_of(), out=path)
+    np.testing.assert_array_equal(contents(path), all_pairs(graph_of()))
+    assert len(list(path.parent.iterdir())) == 2
+
+
+def test_a_file_that_cannot_be_mapped_leaves_nothing(tmp_path):
+    """The map is refused after the file has its size: a sparse file of 3.2 GB stayed."""
+    program = """
+import resource, sys
+from nearfar import Graph, all_pairs
+graph = Graph.from_edges([0], [1], [1], n_vertices=20_000)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**29,) * 2)
+try:
+    all_pairs(graph, out=sys.argv[1], threads=1)
+except (MemoryError, OSError) as error:
+    print(type(error).__name__, error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "rows.npy")],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert list(tmp_path.iterdir()) == []
+    assert done.stdout.startswith("MemoryError 3,200,000,128 bytes of ")
+    assert "rows.npy cannot be mapped: raise the limit" in done.stdout
 
 
 def test_matrix_larger_than_the_memory_allowed(tmp_path):

@@ -234,6 +234,22 @@ def test_nearest_of_targets_breaks_ties_by_vertex(k: int) -> None:
     assert near.tolist() == [[0, *[1] * (k - 1)]]
 
 
+def test_more_nearest_than_memory_holds() -> None:
+    """It was NumPy's MemoryError, after all rows had been solved."""
+    graph = Graph.from_edges(np.zeros(39, int), np.arange(1, 40), np.ones(39, int))
+    with pytest.raises(nearfar.OutOfMemoryError, match=r"or nearest:40 \(a row has no more col"):
+        nearfar.distances(graph, [0, 1], reduce="nearest:1000000000000")
+    with pytest.raises(nearfar.OutOfMemoryError, match=r"use fewer sources, or a smaller k$"):
+        nearfar.distances(graph, reduce="nearest:40", memory=2000)
+    with pytest.raises(
+        nearfar.OutOfMemoryError, match=r"what reduce keeps takes .* fewer sources$"
+    ):
+        nearfar.distances(graph, reduce=("histogram", range(9999)), memory=2**20)
+    with pytest.raises(nearfar.OptionError, match=r"nearest:k"):
+        nearfar.distances(graph, reduce=f"nearest:{'9' * 5000}")
+    assert nearfar.distances(graph, [0], reduce="nearest:50")[0].shape == (1, 50)
+
+
 @pytest.mark.parametrize("method", ["auto", "bellman_ford", "johnson", "floyd_warshall"])
 def test_trees_with_negative_weights_and_a_limit_are_those_of_one_source(method: str) -> None:
     graph = Graph.from_edges([0, 1, 0, 2, 3], [1, 2, 2, 3, 0], [10, -8, 5, 1, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 import threading
@@ -13,10 +14,10 @@ import pytest
 
 from nearfar import Graph
 from nearfar.cli.main import main
-from nearfar.errors import GraphFormatError
+from nearfar.errors import GraphFormatError, OptionError
 from nearfar.formats import read, write
 from nearfar.formats.files import Sink
-from nearfar.system.output import replacing
+from nearfar.system.output import only_writer, replacing
 
 
 @pytest.fixture
@@ -140,3 +141,50 @@ def test_a_sink_hands_over_small_slices() -> None:
     Sink("x.gr.xz", Slow(), None).write(whole)  # type: ignore[arg-type]
     assert b"".join(taken) == whole
     assert max(map(len, taken)) <= 1 << 18
+
+
+def test_never_two_writers(tmp_path: Path) -> None:
+    """The lock's file goes with its writer, and the next may hold the file that has just gone."""
+    inside: list[int] = []
+    most: list[int] = []
+
+    def work(me: int) -> None:
+        for _ in range(300):
+            try:
+                with only_writer(tmp_path / "rows.npy"):
+                    inside.append(me)
+                    most.append(len(inside))
+                    inside.remove(me)
+            except OptionError:
+                pass
+
+    threads = [threading.Thread(target=work, args=(me,)) for me in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert max(most) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    with only_writer(tmp_path / "rows.npy"), only_writer(tmp_path / "rows.npy"):
+        pass
+    monkeypatch.undo()
+    missing = tmp_path / "none" / "rows.npy"
+    with pytest.raises(FileNotFoundError) as caught, only_writer(missing):
+        pass
+    assert caught.value.filename == str(missing)
+
+
+def test_a_sole_writer_replaces_what_a_killed_one_left(tmp_path: Path) -> None:
+    left = tmp_path / ".tmp.rows.json"
+    left.write_text("half")
+    with replacing(tmp_path / "rows.json", sole=True) as place:
+        assert place == left
+        place.write_text("whole")
+    assert [p.name for p in tmp_path.iterdir()] == ["rows.json"]

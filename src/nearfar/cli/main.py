@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
-import importlib
-import os
-import pkgutil
 import sys
-from typing import TYPE_CHECKING, Any
 
-import nearfar
-from nearfar.cli.console import Exit, add_output, epilog, exit_code
+try:
+    import argparse
+    import importlib
+    import os
+    import pkgutil
+    from typing import TYPE_CHECKING, Any
+
+    import nearfar
+    from nearfar.cli.console import Exit, add_output, epilog, exit_code
+except KeyboardInterrupt:  # imports take most of a short run: Ctrl-C is likely to come here
+    sys.stderr.write("nearfar: interrupted\n")
+    raise SystemExit(130) from None
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,9 +106,6 @@ def _sentence(error: BaseException) -> str:
 def _run(args: argparse.Namespace) -> int:
     try:
         return int(args.run(args))
-    except KeyboardInterrupt:
-        print("nearfar: interrupted", file=sys.stderr)
-        return Exit.INTERRUPTED
     except BrokenPipeError:
         # The reader of our output has gone, as in `nearfar ... | head`: leave without a word, and
         # keep the interpreter from flushing into the closed pipe at exit.
@@ -124,13 +126,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv : list of str or None
         Arguments after the program's name; None takes those of the process.
     """
-    given = list(sys.argv[1:] if argv is None else argv)
-    parser = build_parser(next((word for word in given if not word.startswith("-")), ""))
-    args = parser.parse_args(given)
-    if args.command is None:
-        parser.print_help(sys.stderr)
-        return Exit.USAGE
-    return int(_run(args))
+    try:
+        given = list(sys.argv[1:] if argv is None else argv)
+        parser = build_parser(next((word for word in given if not word.startswith("-")), ""))
+        args = parser.parse_args(given)
+        if args.command is None:
+            parser.print_help(sys.stderr)
+            return Exit.USAGE
+        return _run(args)
+    except KeyboardInterrupt:
+        print("nearfar: interrupted", file=sys.stderr)
+        return Exit.INTERRUPTED
 
 
 if __name__ == "__main__":

@@ -1,16 +1,21 @@
 """Distances written to disk block by block, and continued after an interruption.
 
 A run leaves two things: the data (an ``.npy`` that can be memory-mapped, a ``.zarr`` folder, or a
-``.parquet`` folder with one file a block) and a manifest ``<name>.manifest.json`` that says what
-the data belongs to - digest of the graph, sources, targets, limit, dtype, rows a block - and for
+``.parquet`` folder with one file per block) and a manifest ``<name>.manifest.json`` that says what
+the data belongs to - digest of the graph, sources, targets, limit, dtype, rows per block - and for
 each finished block its CRC-32. A block's data is flushed before the manifest names it, and the
 manifest is replaced by a rename, so after a kill every block it names is whole. The same call then
 checks the blocks that are named, solves the others, and gives the bytes that an undisturbed run
 would have given.
+
+The manifest comes first, before any data, so a kill at any point leaves what the next run can go
+on from. One process writes at a time (:func:`nearfar.system.output.only_writer`), and what is not
+whole yet has one fixed name, so the next run replaces what a killed one left.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
@@ -22,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from nearfar.errors import DistanceOverflowError, MissingDependencyError, OptionError, quoted
-from nearfar.system.output import replacing
+from nearfar.system.output import only_writer, replacing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,27 +90,42 @@ class _Format(Protocol):
 class _Npy:
     """One ``.npy`` file, memory-mapped."""
 
+    map: Any
+
     def __init__(self, path: Path, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         self.path, self.shape, self.dtype = path, shape, dtype
 
     def open(self, fresh: bool) -> None:
-        if self.shape[0] * self.shape[1] == 0:
-            np.save(self.path, np.empty(self.shape, self.dtype))
-            self.map: Any = np.load(self.path)
-            return
-        mode: Any = "w+" if fresh else "r+"
-        self.map = np.lib.format.open_memmap(
-            self.path, mode=mode, dtype=self.dtype, shape=self.shape
-        )
+        if fresh:
+            self._create()
+        elif self.shape[0] * self.shape[1] == 0:
+            self.map = np.load(self.path)
+        else:
+            self.map = np.lib.format.open_memmap(self.path, mode="r+")
         if self.map.shape != self.shape or self.map.dtype != self.dtype:
             raise ValueError("another matrix")
-        if fresh:
+
+    def _create(self) -> None:
+        """The file takes its name once it has its disk space; until then nothing is kept of it."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.realpath(self.path))  # so that both need not fit on the disk
+        with replacing(self.path, sole=True) as place:
+            if self.shape[0] * self.shape[1] == 0:
+                self.map = np.empty(self.shape, self.dtype)
+                np.save(place, self.map)
+                return
             try:
-                _reserve(self.path)
-            except OSError:
-                del self.map
-                self.path.unlink(missing_ok=True)
-                raise
+                self.map = np.lib.format.open_memmap(
+                    place, mode="w+", dtype=self.dtype, shape=self.shape
+                )
+            except OSError as error:
+                if error.errno != errno.ENOMEM:
+                    raise
+                raise MemoryError(
+                    f"{place.stat().st_size:,} bytes of {self.path} cannot be mapped: raise the "
+                    "limit of address space (ulimit -v), or write .zarr or .parquet"
+                ) from None
+            _reserve(place)
 
     def write(self, number: int, first: int, rows: NDArray[Any]) -> None:
         self.map[first : first + len(rows)] = rows
@@ -137,6 +157,8 @@ class _Zarr:
         self.array: Any
         if not fresh:
             self.array = self.zarr.open(str(self.path), mode="r+")
+            for left in self.path.rglob("*.partial"):  # chunks that zarr was at when it was killed
+                left.unlink()
             return
         chunks = (max(self.block, 1), max(self.shape[1], 1))
         self.array = self.zarr.open(
@@ -179,8 +201,9 @@ class _Parquet:
     def open(self, fresh: bool) -> None:
         self.path.mkdir(exist_ok=True)
         if fresh:
-            for old in self.path.glob("block-*.parquet"):
-                old.unlink()
+            for name in ("block-*.parquet", ".tmp.block-*.parquet"):  # the latter from a kill
+                for old in self.path.glob(name):
+                    old.unlink()
 
     def _file(self, number: int) -> Path:
         return self.path / f"block-{number:06d}.parquet"
@@ -193,12 +216,11 @@ class _Parquet:
                 "distances": self.arrow.FixedSizeListArray.from_arrays(flat, rows.shape[1]),
             }
         )
-        file = self._file(number)
-        temporary = file.with_suffix(".tmp")
-        self.arrow.parquet.write_table(table, temporary)
-        with open(temporary, "rb") as handle:
-            os.fsync(handle.fileno())
-        os.replace(temporary, file)
+        with replacing(self._file(number), sole=True) as place:
+            self.arrow.parquet.write_table(table, place)
+            with open(place, "rb") as handle:
+                os.fsync(handle.fileno())
+        _sync_folder(self.path)
 
     def read(self, number: int, first: int, count: int) -> NDArray[Any]:
         lists = self.arrow.parquet.read_table(self._file(number)).column("distances")
@@ -240,11 +262,21 @@ class FileSink:
         self.path, self.run = Path(path), run
         self.manifest = self.path.with_name(self.path.name + ".manifest.json")
         self.blocks: dict[int, int] = {}
+        self._held = contextlib.ExitStack()
         if self.path.suffix not in (".npy", ".zarr", ".parquet"):
             raise OptionError(f"out is {quoted(path)}: end it in .npy, .zarr or .parquet")
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-        """Open the data, and keep of an interrupted run what its checksums confirm."""
+        """Open the data, and keep of an interrupted run what its checksums confirm.
+
+        Raises
+        ------
+        OptionError
+            If another writer is at work, or the manifest belongs to other data.
+        OSError
+            If there is no room; nothing is left of a file that did not fit.
+        """
+        self._held.enter_context(only_writer(self.path))
         self.shape, self.dtype = shape, dtype
         run = self.run
         self.identity = {
@@ -264,13 +296,19 @@ class FileSink:
         self.data = self._format()
         fresh = fresh or not self._reopened()
         if fresh:
-            self.data.open(fresh)
-        if known is not None and not fresh:
+            self._save()
+            try:
+                self.data.open(True)
+            except BaseException:
+                if not self.path.exists():
+                    self.manifest.unlink()
+                raise
+        elif known is not None:
             for name, checksum in known["blocks"].items():
                 number = int(name)
                 if self._checksum(number) == checksum:
                     self.blocks[number] = checksum
-        self._save()
+            self._save()
 
     def _reopened(self) -> bool:
         """Whether the data beside the manifest could be opened; if not, it is written anew."""
@@ -323,7 +361,10 @@ class FileSink:
             },
             indent=1,
         )
-        with replacing(self.manifest) as place, place.open("w", encoding="utf-8") as file:
+        with (
+            replacing(self.manifest, sole=True) as place,
+            place.open("w", encoding="utf-8") as file,
+        ):
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
@@ -361,6 +402,10 @@ class FileSink:
     def finish(self) -> Any:
         """A read-only memory map, the Zarr array, or the folder of Parquet files."""
         return self.data.result()
+
+    def close(self) -> None:
+        """Let the next writer in."""
+        self._held.close()
 
 
 def read_rows(folder: str | os.PathLike[str]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -21,7 +21,7 @@ from nearfar.prepared.prepared import Prepared
 from nearfar.solve.arrays import widened
 from nearfar.solve.request import as_graph, check_stats, make_request, vertex_indices
 from nearfar.solve.run import Run
-from nearfar.solve.sinks import ArraySink, CsrSink, DeviceArraySink, Reduction, Sink
+from nearfar.solve.sinks import ArraySink, CsrSink, DeviceArraySink, Reduction, Sink, result_bytes
 from nearfar.system.devices import runtime
 from nearfar.system.memory import free_memory
 
@@ -342,14 +342,23 @@ def _sink(
             "use out='name.npy' (or .zarr, .parquet), reduce=..., or fewer sources or targets",
         )
     held = k * width * (item + (8 if predecessors else 0)) if whole and not stay else 0
+    kept, less = 0, ""
+    if reduction is not None:
+        kept = 2 * result_bytes(reduction, k)  # of the blocks, and joined
+        less = f"what reduce keeps takes {kept / 2**30:.2f} GiB: use fewer sources"
+        if reduction.kind == "nearest":
+            most = f"nearest:{width} (a row has no more columns)"
+            less += f", or {most if reduction.k > width > 0 else 'a smaller k'}"
     scratch = run.scratch_bytes()
-    needed = held + scratch
+    needed = held + (0 if stay else kept) + scratch
     whole = whole or runtime.is_device_array(out)
     # What is free takes as long to find out as a small run takes.
     free = int(memory) if memory is not None else _ALWAYS_FREE
     if memory is None and (needed > _ALWAYS_FREE or not whole):
         free = free_memory()
     if needed > free:
+        if kept > scratch and not stay:
+            raise OutOfMemoryError(needed, free, less)
         advice = [f"the matrix alone takes {k * width * item / 2**30:.2f} GiB: use"]
         if out is None and reduction is None:
             advice.append("out='name.npy' (or .zarr, .parquet), reduce=..., limit= with out='csr',")
@@ -363,6 +372,7 @@ def _sink(
     room = max((free - scratch) // 4, 1)
     fitting = int(min(room, 2**30) // max(width * item, 1))
     if reduction is not None and run.on_device:
+        runtime.require_memory(kept, less)
         # Rows of a block and what reducing them takes lie on the device together.
         fitting = int(runtime.memory()[0] // 8 // max(width * 8, 1))
     run.block = block or max(1, min(max(fitting, 1), max(k, 1)))

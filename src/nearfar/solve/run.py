@@ -345,18 +345,21 @@ class Run:
     def into(self, sink: Sink, progress: Callable[[float, float], None] | None = None) -> Any:
         """Run block by block into the sink and return what it makes."""
         self.keep = sink.on_device and self.on_device
-        sink.start(self.shape, self._narrow)
-        count = len(self.rows)
-        blocks = range(0, max(count, 1), self.block)  # start may have changed the block
-        for number, self._first in enumerate(blocks):
-            if not sink.has(number):
-                part = self.rows[self._first : self._first + self.block]
-                found, tree = self.solve(part, sink.memory(self._first, len(part)))
-                self._trees.append(tree)
-                sink.put(number, self._first, found)
-            if progress is not None:
-                progress(min(self._first + self.block, count), count)
-        return sink.finish()
+        try:
+            sink.start(self.shape, self._narrow)
+            count = len(self.rows)
+            blocks = range(0, max(count, 1), self.block)  # start may have changed the block
+            for number, self._first in enumerate(blocks):
+                if not sink.has(number):
+                    part = self.rows[self._first : self._first + self.block]
+                    found, tree = self.solve(part, sink.memory(self._first, len(part)))
+                    self._trees.append(tree)
+                    sink.put(number, self._first, found)
+                if progress is not None:
+                    progress(min(self._first + self.block, count), count)
+            return sink.finish()
+        finally:
+            sink.close()
 
     # ---- predecessors -------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ArraySink", "CsrSink", "DeviceArraySink", "Reduction", "Sink"]
+__all__ = ["ArraySink", "CsrSink", "DeviceArraySink", "Reduction", "Sink", "result_bytes"]
 
 
 class Sink(Protocol):
@@ -47,8 +47,22 @@ class Sink(Protocol):
     def finish(self) -> Any:
         """The result for the caller."""
 
+    def close(self) -> None:
+        """Let go of what the sink holds apart from the result; after an error, too."""
 
-class DeviceArraySink:
+
+class _InMemory:
+    """What the sinks share that keep their rows in memory."""
+
+    def has(self, number: int) -> bool:
+        """Nothing is there before the run."""
+        return False
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class DeviceArraySink(_InMemory):
     """A new array on the device, or the caller's there; nothing is copied to the host."""
 
     on_device = True
@@ -61,10 +75,6 @@ class DeviceArraySink:
         if self.given is not None:
             _check_out(self.given, shape, dtype)
             self.dtype = self.given.dtype
-
-    def has(self, number: int) -> bool:
-        """Nothing is there before the run."""
-        return False
 
     def memory(self, first: int, count: int) -> Any:
         """The caller's rows themselves, if they lie one after the other."""
@@ -101,7 +111,7 @@ def _check_out(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None
         )
 
 
-class ArraySink:
+class ArraySink(_InMemory):
     """A new array, or the caller's."""
 
     on_device = False
@@ -120,10 +130,6 @@ class ArraySink:
         _check_out(self.given, shape, dtype)
         if not self.given.flags.writeable:
             raise OptionError("out is read-only: give an array that can be written to")
-
-    def has(self, number: int) -> bool:
-        """Nothing is there before the run."""
-        return False
 
     def memory(self, first: int, count: int) -> NDArray[Any] | None:
         """The rows themselves, if they lie one after the other."""
@@ -151,7 +157,7 @@ class ArraySink:
         return self.array
 
 
-class CsrSink:
+class CsrSink(_InMemory):
     """A sparse matrix of the pairs that are reached, zeros included."""
 
     on_device = False
@@ -165,10 +171,6 @@ class CsrSink:
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Remember the shape."""
         self.shape, self.dtype = shape, dtype
-
-    def has(self, number: int) -> bool:
-        """Nothing is there before the run."""
-        return False
 
     def memory(self, first: int, count: int) -> NDArray[Any] | None:
         """Rows are solved into memory of their own."""
@@ -232,7 +234,8 @@ class Reduction:
         """
         if isinstance(given, str):
             kind, _, rest = given.partition(":")
-            if kind == "nearest" and rest.isdecimal() and int(rest) > 0:
+            # More digits than memory has bytes are no number to convert, or to divide.
+            if kind == "nearest" and rest.isdecimal() and len(rest) < 20 and int(rest) > 0:
                 return Reduction("nearest", k=int(rest))
             if kind in ("count", "sum", "mean", "max") and not rest:
                 return Reduction(kind)
@@ -259,7 +262,13 @@ class Reduction:
         return ReducingSink(self, rows, columns, graph, stay)
 
 
-class ReducingSink:
+def result_bytes(reduction: Reduction, rows: int) -> int:
+    """Bytes of a reduction of so many rows, if its values have 64 bits."""
+    each = {"nearest": 2 * reduction.k, "histogram": len(reduction.edges) - 1}
+    return 8 * rows * each.get(reduction.kind, 1)
+
+
+class ReducingSink(_InMemory):
     """Reduces each block as it comes, where it is: rows on a device are never copied to the host.
 
     With ``stay`` the result is left on the device, else its few numbers a row are fetched.
@@ -281,10 +290,6 @@ class ReducingSink:
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Remember the dtype."""
         self.dtype = dtype
-
-    def has(self, number: int) -> bool:
-        """Nothing is there before the run."""
-        return False
 
     def memory(self, first: int, count: int) -> NDArray[Any] | None:
         """Rows are solved into memory of their own."""

@@ -1,51 +1,14 @@
-"""Main memory: how much of it a run can get, and arrays on huge pages."""
+"""Main memory: how much of it a run can get."""
 
 from __future__ import annotations
 
-import math
-import mmap
 import os
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
+    pass
 
-__all__ = ["empty_on_huge_pages", "free_memory"]
-
-_HUGE_PAGE = 1 << 21
-
-
-def empty_on_huge_pages(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """An array for values that are visited in no order, such as distances.
-
-    Memory that a process has used before comes back in pages of 4 KiB; with those, nearly every
-    visit to a large array misses the processor's table of address translations. So a large array
-    gets fresh memory, on huge pages where the system grants them.
-
-    Parameters
-    ----------
-    shape : int or tuple of int
-    dtype : dtype
-
-    Returns
-    -------
-    array
-        Content undefined.
-    """
-    dtype = np.dtype(dtype)
-    size = math.prod(shape if isinstance(shape, tuple) else (shape,)) * dtype.itemsize
-    if size < _HUGE_PAGE or not hasattr(mmap, "MADV_HUGEPAGE"):
-        return np.empty(shape, dtype)
-    try:
-        block = mmap.mmap(-1, size + _HUGE_PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        block.madvise(mmap.MADV_HUGEPAGE)
-    except (OSError, OverflowError):  # no memory, which NumPy reports, or no huge pages
-        return np.empty(shape, dtype)
-    everything = np.frombuffer(block, np.uint8)  # it keeps the block
-    begin = -everything.ctypes.data % _HUGE_PAGE
-    return everything[begin : begin + size].view(dtype).reshape(shape)
+__all__ = ["free_memory"]
 
 
 def free_memory() -> int:

@@ -11,14 +11,18 @@ import contextlib
 import errno
 import itertools
 import os
+import socket
 import stat
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from nearfar.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["replacing"]
+__all__ = ["only_writer", "replacing"]
 
 _serial = itertools.count()
 
@@ -26,15 +30,21 @@ _serial = itertools.count()
 #: choose a format by those, and a long name must not become too long.
 _KEPT = 40
 
+#: What a file system without locks says.
+_NO_LOCKS = (errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+
 
 @contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], *, sole: bool = False) -> Iterator[Path]:
     """Give a path to write to; the file takes the name ``path`` if the block ends without an error.
 
     Parameters
     ----------
     path : str or path
         The final name.
+    sole : bool
+        Nobody else writes to ``path`` now (see :func:`only_writer`). The temporary name is then
+        always the same, so the next writer replaces what a killed one left.
 
     Yields
     ------
@@ -60,6 +70,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield final
         return
     name = f".{os.getpid()}-{next(_serial)}.tmp.{final.name[-_KEPT:]}"
+    if sole:
+        name = f".tmp.{final.name}"
     temporary = final.with_name(name)
     try:
         yield temporary
@@ -73,3 +85,62 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def only_writer(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Be the only writer of an output that takes a while, as long as the block lasts.
+
+    The lock is one of the operating system's (``flock``) on ``<path>.lock``, so it ends with the
+    process, however that ends. Network file systems keep it among hosts if they have locks (NFS
+    does); where there are none, nothing is locked.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Raises
+    ------
+    OptionError
+        If another writer, in this process or another, is at work; names it.
+    OSError
+        If the lock's file cannot be made, with the name of the output.
+    """
+    import fcntl
+
+    final = os.path.realpath(path)
+    lock = f"{final}.lock"
+    while True:
+        try:
+            file = open(lock, "a+", encoding="utf-8")  # noqa: SIM115 - it outlives the loop
+        except OSError as error:
+            error.filename = os.fspath(path)
+            raise
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            with file:
+                file.seek(0)
+                holder = file.read().strip() or "another process"
+            raise OptionError(
+                f"{os.fspath(path)} is being written by {holder}: wait for its end, or choose "
+                "another name"
+            ) from None
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                file.close()
+                raise
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(lock)):
+                break
+        file.close()  # the writer before has just removed it
+    with file:
+        try:
+            file.truncate(0)
+            since = time.strftime("%Y-%m-%d %H:%M:%S %z")
+            file.write(f"process {os.getpid()} on {socket.gethostname()} since {since}")
+            file.flush()
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(lock)

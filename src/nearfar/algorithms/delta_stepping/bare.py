@@ -17,7 +17,6 @@ import numpy as np
 from nearfar import _cpu
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Variant
-from nearfar.system.memory import empty_on_huge_pages
 
 if TYPE_CHECKING:
     from nearfar.registry import Workspace
@@ -41,7 +40,7 @@ def _search(graph: Any, source: int, options: Any, workspace: Workspace) -> Answ
         with np.errstate(all="ignore"):
             if not math.isfinite(weights.sum()):
                 raise UnusualMatrix  # NaN weights improve nothing and would go unseen
-    distances = empty_on_huge_pages(n, np.float64)
+    distances = np.empty(n, np.float64)
     workers = workspace.threads if _SHARED < m < _DENSE * n else 1
     limit = None if workspace.limit is None else float(workspace.limit)
     stats = _cpu.search_matrix(indptr, indices, weights, source, distances, limit, workers)

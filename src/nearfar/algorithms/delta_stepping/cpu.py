@@ -11,7 +11,6 @@ from nearfar.cpu.costs import UNEVEN, bucket_search
 from nearfar.graph.graph import NARROW_VIEW
 from nearfar.options import DeltaOptions
 from nearfar.registry import Answer, Estimate, variant
-from nearfar.system.memory import empty_on_huge_pages
 
 if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
@@ -86,7 +85,7 @@ def delta_stepping(
     graph: Graph, source: int, options: DeltaOptions, workspace: Workspace
 ) -> Answer:
     """Buckets in place of a heap, so that memory can be read ahead of time."""
-    distances = empty_on_huge_pages(graph.n_vertices, graph.weight_dtype)
+    distances = np.empty(graph.n_vertices, graph.weight_dtype)
     stats = _cpu.delta_stepping(
         _view(graph),
         source,
@@ -114,7 +113,7 @@ def delta_stepping_parallel(
     graph: Graph, source: int, options: DeltaOptions, workspace: Workspace
 ) -> Answer:
     """Workers share every bucket; with one thread it is the same loop without company."""
-    distances = empty_on_huge_pages(graph.n_vertices, graph.weight_dtype)
+    distances = np.empty(graph.n_vertices, graph.weight_dtype)
     stats = _cpu.delta_stepping_parallel(
         _view(graph),
         source,

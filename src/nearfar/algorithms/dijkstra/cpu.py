@@ -10,7 +10,6 @@ from nearfar import _cpu
 from nearfar.cpu.costs import heap_search
 from nearfar.errors import OptionError
 from nearfar.registry import Answer, Estimate, variant
-from nearfar.system.memory import empty_on_huge_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +42,7 @@ class DaryOptions:
 def _run(
     solver: Callable[..., dict[str, Any]], graph: Graph, source: int, workspace: Workspace
 ) -> Answer:
-    distances = empty_on_huge_pages(graph.n_vertices, graph.weight_dtype)
+    distances = np.empty(graph.n_vertices, graph.weight_dtype)
     stats = solver(graph.view, source, distances, workspace.limit, workspace.targets)
     return Answer(distances, stats)
 
