@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from nearfar import _cpu
 from nearfar.cpu.costs import heap_search
 from nearfar.errors import OptionError
