@@ -23,6 +23,7 @@ from nearfar.lab.pages import (
     many_sources,
     methods,
     near_far,
+    prepared_graphs,
     python_reference,
     readme,
     reproduction,
@@ -62,6 +63,7 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
         "busy-cores": cpu_engine.busy_cores,
         "overheads": cpu_engine.overheads,
     },
+    "docs/explanation/prepared-graphs.md": {"prepared": prepared_graphs.prepared_graphs},
     "docs/reference/formats.md": {"parse-speed": formats.parse_speed},
     "docs/explanation/choosing.md": {
         "choice-on-cpu": choosing.choice_on_cpu,
