@@ -2,7 +2,7 @@
 
     NEARFAR_DATA=... python benchmarks/busy_cores.py -o benchmarks/results
 
-Writes busy_cores.json. Delta-stepping with one thread and with one a core take turns: beside
+Writes busy_cores.json. Delta-stepping with one thread and with one per core take turns: beside
 nothing, beside one busy loop, and beside as many as there are cores; the loops are processes that
 this script starts and ends. A sample is a stretch of solves one after the other, so that the bad
 ones count; the worst solve of each is kept as well. Every answer is compared with one that was

@@ -50,7 +50,7 @@ class Answer:
         there are none); unreached is inf or the dtype's maximum. Sums saturate at that value.
     stats : dict
         Counters of the run (``iterations``, ``edges_relaxed``, ``delta``, ...) and, with
-        ``stats="full"``, arrays with one entry an iteration.
+        ``stats="full"``, arrays with one entry per iteration.
     predecessors : array or None
         Only from variants whose registration says ``predecessors=True``; the others leave it to the
         one pass over tight edges in :mod:`nearfar.answer.paths`.
@@ -94,7 +94,7 @@ class Workspace:
     targets : int array or None
         The run may stop once all of these are settled; the caller masks what is farther.
     stats : {"basic", "full"}
-        Whether to record arrays with one entry an iteration.
+        Whether to record arrays with one entry per iteration.
     columns : int64 array or None
         Only for ``batch`` and ``all_pairs``: the answer has these columns, in this order, instead
         of one for every vertex; a search may stop once all of them are settled.

@@ -204,7 +204,7 @@ class Paths:
         Returns
         -------
         FlatPaths
-            One path a target, in their order; empty for one that was not reached.
+            One path per target, in their order; empty for one that was not reached.
         """
         flat = self._flat_paths(self.graph.indices_of(targets, "target"))
         if self.graph.vertex_names is None:

@@ -290,7 +290,7 @@ def csr_arrays(matrix: Any) -> tuple[Any, Any, Any]:
     Raises
     ------
     GraphError
-        If the row starts are not one a row and one: they were changed by hand.
+        If the row starts are not one per row and one: they were changed by hand.
     """
     csr = matrix.tocsr()
     n, starts = csr.shape[0], len(csr.indptr)

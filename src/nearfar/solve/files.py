@@ -140,7 +140,7 @@ class _Npy:
 
 
 class _Zarr:
-    """A Zarr array with one chunk a block."""
+    """A Zarr array with one chunk per block."""
 
     def __init__(
         self, path: Path, shape: tuple[int, int], dtype: np.dtype[Any], block: int
@@ -176,7 +176,7 @@ class _Zarr:
 
 
 class _Parquet:
-    """A folder with one file a block; a row holds its source's name and the list of distances."""
+    """A folder with one file per block; a row holds its source's name and the list of distances."""
 
     def __init__(self, path: Path, sources: NDArray[Any]) -> None:
         try:

@@ -271,7 +271,7 @@ def result_bytes(reduction: Reduction, rows: int) -> int:
 class ReducingSink(_InMemory):
     """Reduces each block as it comes, where it is: rows on a device are never copied to the host.
 
-    With ``stay`` the result is left on the device, else its few numbers a row are fetched.
+    With ``stay`` the result is left on the device, else its few numbers per row are fetched.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Dijkstra's method on one core, one variant a queue."""
+"""Dijkstra's method on one core, one variant per queue."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def _amount(value: float, unit: str) -> str:
 
 
 def busy_cores() -> str:
-    """One worker and one a core, beside busy loops of other programs."""
+    """One worker and one per core, beside busy loops of other programs."""
     document = results("busy_cores.json")
     if document is None:
         return "Not measured yet: `python benchmarks/busy_cores.py -o benchmarks/results`."

@@ -44,7 +44,7 @@ def _cells(line: str) -> list[str]:
 
 
 class Renderer:
-    """Turns Markdown into HTML; one a page, so that identifiers do not repeat.
+    """Turns Markdown into HTML; one per page, so that identifiers do not repeat.
 
     Parameters
     ----------
