@@ -423,9 +423,9 @@ class Graph:
         ----------
         matrix : array or masked array, shape (n, n)
             Entry (i, j) is the weight of the edge from i to j. NaN, infinities, None, masked
-            entries and entries equal to ``missing`` stand for a missing edge; a zero is an edge of weight 0,
-            except on the diagonal, where it would be a self-loop that changes nothing and is left
-            out.
+            entries and entries equal to ``missing`` stand for a missing edge; a zero is an edge of
+            weight 0, except on the diagonal, where it would be a self-loop that changes nothing
+            and is left out.
         missing : number or None
             A further value that stands for no edge, for integer matrices.
         directed : bool
