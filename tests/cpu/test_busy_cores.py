@@ -6,6 +6,9 @@ import itertools
 import subprocess
 import sys
 
+import numpy as np
+
+import nearfar
 from nearfar import _cpu
 
 MS = 1_000_000  # ns
@@ -155,3 +158,14 @@ def test_eight_workers_on_one_busy_core_cost_little_more_than_one() -> None:
     assert ratio < 20
     assert let_go > 0
     assert stopped == 8
+
+
+def test_an_offer_that_was_taken_back_and_stands_again_is_seen() -> None:
+    """Helpers that a search did not need meet at barriers in the next call, round after round."""
+    grid = nearfar.generate("grid", rows=12, columns=12)
+    small = nearfar.generate("uniform_random", vertices=64, degree=4)
+    want = nearfar.all_pairs(small, method="floyd_warshall@cpu", threads=1)
+    for _ in range(400):
+        nearfar.sssp(grid, 0, method="delta_stepping_parallel@cpu", threads=2)
+        found = nearfar.all_pairs(small, method="floyd_warshall@cpu", threads=2)
+        np.testing.assert_array_equal(found, want)

@@ -40,11 +40,12 @@ struct WorkerPool::State {
   const std::function<void(int)>* work = nullptr;
 
   void serve(int worker, Signal& door) {
-    for (uint32_t now = door.read();; now = door.wait_change(now)) {
-      if (now != kOffered || !door.replace(kOffered, kInside)) continue;
+    for (;;) {
+      // Only ever asleep on kFree: an offer that was taken back may stand again by now, and who
+      // waited for it to change would wait for ever.
+      if (door.wait_change(kFree) != kOffered || !door.replace(kOffered, kInside)) continue;
       (*work)(worker);
-      now = kFree;
-      door.set(now);
+      door.set(kFree);
     }
   }
 
