@@ -81,7 +81,7 @@ def certify(
     ProofError
         Naming the first vertex or edge that breaks the proof.
     VertexError, OptionError, GraphError
-        For a source that is no vertex, a limit that is no number, arrays of another kind.
+        For a source that is not a vertex, a limit that is not a number, arrays of another kind.
     """
     from nearfar import _cpu
 

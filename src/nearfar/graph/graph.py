@@ -809,7 +809,7 @@ class Graph:
         Raises
         ------
         VertexError
-            For the first that is no vertex.
+            For the first that is not a vertex.
         """
         given: Any = vertices
         if not isinstance(given, np.ndarray):

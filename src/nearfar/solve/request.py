@@ -94,7 +94,7 @@ def vertex_indices(graph: Graph, vertices: Any, what: str) -> NDArray[np.int64]:
     Raises
     ------
     VertexError
-        For the first that is no vertex of the graph.
+        For the first that is not a vertex of the graph.
     """
     if runtime.is_device_array(vertices):
         vertices = runtime.download(vertices)
