@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from nearfar.formats import read, write
     from nearfar.generators import generate
     from nearfar.graph.graph import Graph
-    from nearfar.prepared.prepared import Prepared, load, prepare
+    from nearfar.prepared.prepare import load, prepare
+    from nearfar.prepared.prepared import Prepared
     from nearfar.solve.isochrone import isochrone
     from nearfar.solve.k_shortest import k_shortest_paths
     from nearfar.solve.many import all_pairs, distances
@@ -49,8 +50,8 @@ _WHERE = {
     "Graph": "graph.graph",
     "Paths": "answer.paths",
     "Prepared": "prepared.prepared",
-    "prepare": "prepared.prepared",
-    "load": "prepared.prepared",
+    "prepare": "prepared.prepare",
+    "load": "prepared.prepare",
     "sssp": "solve.one",
     "shortest_path": "solve.one",
     "distances": "solve.many",

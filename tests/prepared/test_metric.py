@@ -11,17 +11,19 @@ from hypothesis import strategies as st
 
 from nearfar import Graph, _cpu, all_pairs, find_negative_cycle
 from nearfar.graph.dtypes import unreached_value
-from nearfar.prepared.metric import Metric, arcs_view, customized, renewed
+from nearfar.prepared.metric import Metric, customized, renewed
 from nearfar.prepared.order import elimination_order, structure_of
+from nearfar.prepared.preparation import Preparation
 from nearfar.prepared.tree import Arcs, Tree, analyse, build_arcs
 from tests.strategies import graphs
 
 
 def made(graph: Graph, order: Any = "levels") -> tuple[Tree, Arcs, Any]:
     structure = structure_of(graph)
-    tree, _ = analyse(graph, structure, elimination_order(graph, structure, order)[0])
+    found, method = elimination_order(graph, structure, order)
+    tree, figures = analyse(graph, structure, found)
     arcs = build_arcs(graph, structure, tree)
-    return tree, arcs, arcs_view(tree, arcs)
+    return tree, arcs, Preparation(tree, arcs, figures, method).view
 
 
 def ends(tree: Tree, arcs: Arcs) -> list[tuple[int, int]]:
@@ -48,7 +50,7 @@ def as_distance(graph: Graph, values: np.ndarray) -> np.ndarray:
     return values.astype(graph.weight_dtype)
 
 
-def check(graph: Graph, metric: Metric, tree: Tree, arcs: Arcs) -> None:
+def check(graph: Graph, metric: Metric, tree: Tree, arcs: Arcs, view: Any) -> None:
     """The arcs' weights against elimination with Python's numbers; tightness against searches."""
     none = unreached_value(graph.weight_dtype)
     near: dict[tuple[int, int], Any] = {}
@@ -80,7 +82,7 @@ def check(graph: Graph, metric: Metric, tree: Tree, arcs: Arcs) -> None:
     exact = all_pairs(graph)
     distances = np.empty_like(metric.weights)
     flags = np.empty(arcs.n_arcs, dtype=np.uint8)
-    _cpu.prepared_perfect(arcs_view(tree, arcs), metric.weights, distances, flags, False, 1)
+    _cpu.prepared_perfect(view, metric.weights, distances, flags, False, 1)
     found = as_distance(graph, distances).reshape(-1, sides)
     for (x, y), row, bits, between in zip(pairs, values, flags, found, strict=True):
         assert between[0] == exact[x, y]
@@ -92,7 +94,7 @@ def check(graph: Graph, metric: Metric, tree: Tree, arcs: Arcs) -> None:
 @given(graphs(max_vertices=20), st.integers(1, 3), st.booleans())
 def test_against_elimination_by_hand(graph: Graph, threads: int, perfect: bool) -> None:
     tree, arcs, view = made(graph)
-    check(graph, customized(view, arcs.n_arcs, graph, perfect, threads), tree, arcs)
+    check(graph, customized(view, arcs.n_arcs, graph, perfect, threads), tree, arcs, view)
 
 
 @given(graphs(max_vertices=20, negative=True, dtypes=("int32", "int64")))
@@ -106,7 +108,7 @@ def test_negative_weights(graph: Graph) -> None:
         find_negative_cycle(graph) is not None
     )
     if not found:
-        check(graph, metric, tree, arcs)
+        check(graph, metric, tree, arcs, view)
 
 
 @given(graphs(max_vertices=20, dtypes=("int32", "float64")), st.data())

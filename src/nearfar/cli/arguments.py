@@ -186,7 +186,7 @@ def read_graph(args: argparse.Namespace) -> tuple[Graph, float]:
     A file of ``nearfar prepare`` comes back as the prepared graph.
     """
     from nearfar.formats import read
-    from nearfar.prepared.prepared import load
+    from nearfar.prepared.prepare import load
 
     began = time.perf_counter()
     options = reader_options(args)

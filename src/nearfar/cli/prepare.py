@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prepare, write, report."""
     import nearfar
-    from nearfar.prepared.prepared import foreseen
+    from nearfar.prepared.prepare import foreseen
 
     if not args.dry_run and args.output is None:
         raise OptionError("prepare needs -o FILE.nfp, or --dry-run")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from nearfar.errors import GraphError, OutOfMemoryError, quoted
+from nearfar.errors import GraphError, OptionError, OutOfMemoryError, quoted
 from nearfar.graph.dtypes import WEIGHT_DTYPES
 from nearfar.system.memory import free_memory
 
@@ -32,6 +32,21 @@ _MANY = 1 << 28
 def default_threads() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_threads(threads: int | None) -> int:
+    """Number of workers, at least 1; None means all cores of this process.
+
+    Never more than 64, or four times the cores where that is more: workers meet after every step,
+    and a thousand on two cores would spend minutes on a solve of milliseconds.
+    """
+    if threads is None:
+        return default_threads()
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise OptionError(
+            f"threads is {quoted(threads)}: give a whole number of at least 1, or None"
+        )
+    return min(int(threads), max(64, 4 * default_threads()))
 
 
 def index_dtype(n: int, m: int) -> np.dtype[Any]:

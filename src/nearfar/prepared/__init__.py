@@ -6,8 +6,9 @@ tree (Dibbelt, Strasser and Wagner 2016, "Customizable contraction hierarchies";
 min-plus Cholesky factor).
 
 ``order`` finds in which order to eliminate (``reduce.cpp``, ``dissect.cpp``), ``tree`` what that
-makes of the graph, before any shortcut is built (``symbolic.cpp``), ``metric`` gives the arcs their
-weights (``customize``), and ``prepared`` asks: point queries (``walk``, ``unpack``, ``labels``),
-rows and tables (``sweep``). ``cpu`` registers variants, so that ``sssp``, ``distances`` and
-``all_pairs`` take a prepared graph as any other, and ``file`` keeps it on disk.
+makes of the graph, before any shortcut is built (``symbolic.cpp``); both are the ``preparation``.
+``metric`` gives the arcs their weights (``customize``), and ``prepared`` holds it all: made by
+``prepare``, asked point queries by ``pairs`` (``walk``, ``unpack``) and ``labels``; ``exact`` is
+for the sums of floats. ``cpu`` registers variants (``sweep``), so that ``sssp``, ``distances`` and
+``all_pairs`` take a prepared graph as any other; ``stored`` and ``file`` keep it on disk.
 """

@@ -9,7 +9,8 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.errors import OptionError
-from nearfar.prepared.prepared import Prepared, restored_rows
+from nearfar.prepared.exact import restored_rows
+from nearfar.prepared.prepared import Prepared
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 
 if TYPE_CHECKING:

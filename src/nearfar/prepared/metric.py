@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
-    from nearfar.prepared.tree import Arcs, Tree
 
-__all__ = ["Metric", "QueryArcs", "arcs_view", "customized", "renewed", "value_dtype"]
+__all__ = ["Metric", "QueryArcs", "customized", "renewed", "value_dtype"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,35 +61,6 @@ class Metric:
         if self.down is not self.up:
             held += [self.down.first, self.down.head_depth, self.down.weight]
         return sum(array.nbytes for array in held)
-
-
-def arcs_view(tree: Tree, arcs: Arcs) -> Any:
-    """The C++ side's typed pointers into the arrays of a tree and its arcs.
-
-    Parameters
-    ----------
-    tree : Tree
-    arcs : Arcs
-
-    Returns
-    -------
-    nearfar._cpu.PreparedArcs
-    """
-    return _cpu.PreparedArcs(
-        tree.vertex,
-        tree.label,
-        tree.parent,
-        tree.depth,
-        tree.low,
-        arcs.first,
-        arcs.head_depth,
-        arcs.lower_first,
-        arcs.lower_arc,
-        arcs.lower_tail,
-        arcs.edge_first,
-        arcs.edge,
-        arcs.edge_place,
-    )
 
 
 def value_dtype(graph: Graph) -> np.dtype[Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar.errors import OptionError, quoted
-from nearfar.graph.build import csr_arrays, default_threads
+from nearfar.graph.build import check_threads, csr_arrays
 from nearfar.graph.graph import Graph
 from nearfar.options import check_limit
 from nearfar.registry import Request, find
@@ -25,7 +25,6 @@ __all__ = [
     "as_graph",
     "check_stats",
     "check_targets",
-    "check_threads",
     "make_request",
     "vertex_indices",
 ]
@@ -55,21 +54,6 @@ def _fresh(matrix: Any) -> Graph | None:
     if getattr(matrix, "format", "") != "csr" or len(shape) != 2 or shape[0] != shape[1]:
         return None
     return fresh_matrix(csr_arrays(matrix), Graph.from_csr)
-
-
-def check_threads(threads: int | None) -> int:
-    """Number of workers, at least 1; None means all cores of this process.
-
-    Never more than 64, or four times the cores where that is more: workers meet after every step,
-    and a thousand on two cores would spend minutes on a solve of milliseconds.
-    """
-    if threads is None:
-        return default_threads()
-    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise OptionError(
-            f"threads is {quoted(threads)}: give a whole number of at least 1, or None"
-        )
-    return min(int(threads), max(64, 4 * default_threads()))
 
 
 def check_stats(stats: Any) -> None:

@@ -59,8 +59,8 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "Prepared graphs",
         "[Prepare a graph](../how-to/prepare-a-graph.md) shows them at work.",
         [
-            *("prepare", "load", "Prepared", "prepared.prepared.TreeLabels"),
-            *("prepared.prepared.foreseen", "prepared.tree.Figures"),
+            *("prepare", "load", "Prepared", "prepared.labels.TreeLabels"),
+            *("prepared.prepare.foreseen", "prepared.tree.Figures"),
         ],
     ),
     ("Answers", "", ["Paths", "answer.FlatPaths"]),

@@ -1,0 +1,157 @@
+"""Tree labels: every vertex's search space written down, for point queries in batches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.errors import OutOfMemoryError
+from nearfar.graph.build import check_threads
+from nearfar.prepared.pairs import pair_distances, pair_indices, widened
+from nearfar.system.memory import free_memory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.prepared.prepared import Prepared
+    from nearfar.prepared.tree import Tree
+
+__all__ = ["TreeLabels", "label_bytes", "tree_labels"]
+
+
+class TreeLabels:
+    """Every vertex's distances to and from its ancestors in the elimination tree.
+
+    Made by :meth:`Prepared.label`; answers point queries in batches.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    offset : int64 array, shape (n + 1,)
+        Row ``v`` of a label begins at ``offset[v]`` and has one value per ancestor, by depth.
+    top : int32 array, shape (n,)
+        The highest label of each label's heavy path.
+    up, down : arrays, shape (offset[n],)
+        The same array where every edge weighs the same in both directions.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        offset: NDArray[np.int64],
+        top: NDArray[np.int32],
+        up: NDArray[Any],
+        down: NDArray[Any],
+    ) -> None:
+        self.prepared = prepared
+        self.offset, self.top, self.up, self.down = offset, top, up, down
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        both = self.up.nbytes + (0 if self.down is self.up else self.down.nbytes)
+        return both + self.offset.nbytes + self.top.nbytes
+
+    def distances_of_pairs(
+        self, pairs: Any, threads: int | None = None, *, exact: bool = True
+    ) -> NDArray[Any]:
+        """Distances of many pairs.
+
+        Parameters
+        ----------
+        pairs : list of (source, target), or int array of shape (k, 2)
+        threads : int or None
+            None uses all cores of this process.
+        exact : bool
+            For floats: the very numbers that a search returns, for which labels are of no use: each
+            pair is a walk then. Without, they may differ in the last digits. Integers are exact
+            either way.
+
+        Returns
+        -------
+        array, shape (k,)
+            As of :meth:`Prepared.distances_of_pairs`.
+
+        Raises
+        ------
+        VertexError
+            If one of them is not a vertex.
+        OptionError
+            If ``pairs`` has another shape.
+        """
+        starts, ends = pair_indices(self.prepared, pairs)
+        workers = check_threads(threads)
+        if exact and self.prepared.weight_dtype.kind == "f":
+            return pair_distances(self.prepared, starts, ends, workers)
+        out = np.empty(len(starts), dtype=self.prepared.weight_dtype)
+        _cpu.prepared_label_pairs(
+            self.prepared.metric_view,
+            self.offset,
+            self.top,
+            self.up,
+            self.down,
+            starts,
+            ends,
+            out,
+            workers,
+        )
+        return widened(
+            self.prepared, out, starts, ends, lambda p, s, t: pair_distances(p, s, t, workers)
+        )
+
+
+def label_bytes(prepared: Prepared) -> int:
+    """Bytes of the values of all labels: one per vertex and ancestor, in each direction.
+
+    Parameters
+    ----------
+    prepared : Prepared
+
+    Returns
+    -------
+    int
+    """
+    values = int(_offsets(prepared.preparation.tree)[-1])
+    return values * prepared.metric.weights.dtype.itemsize * prepared.metric.sides
+
+
+def tree_labels(prepared: Prepared, max_bytes: int | None, threads: int | None) -> TreeLabels:
+    """As :meth:`Prepared.label`.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    max_bytes : int or None
+    threads : int or None
+
+    Returns
+    -------
+    TreeLabels
+
+    Raises
+    ------
+    OutOfMemoryError
+        If they take more memory than they may.
+    """
+    needed = label_bytes(prepared)
+    free = free_memory() if max_bytes is None else int(max_bytes)
+    if needed > free:
+        raise OutOfMemoryError(needed, free, "query without labels instead")
+    workers = check_threads(threads)
+    offset = _offsets(prepared.preparation.tree)
+    rows = [np.empty(int(offset[-1]), dtype=prepared.metric.weights.dtype)]
+    _cpu.prepared_label_rows(prepared.metric_view, False, offset, rows[0], workers)
+    if prepared.metric.sides == 2:
+        rows.append(np.empty_like(rows[0]))
+        _cpu.prepared_label_rows(prepared.metric_view, True, offset, rows[1], workers)
+    tops = _cpu.prepared_heavy_tops(prepared.preparation.view)
+    return TreeLabels(prepared, offset, tops, rows[0], rows[-1])
+
+
+def _offsets(tree: Tree) -> NDArray[np.int64]:
+    """Where each label's row begins; rows are padded to whole registers."""
+    offset = np.zeros(tree.n_vertices + 1, dtype=np.int64)
+    np.cumsum((tree.depth.astype(np.int64) + 8) & ~7, out=offset[1:])
+    return offset

@@ -1,0 +1,170 @@
+"""Point queries: a walk from both ends to the root of the elimination tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.errors import DistanceOverflowError, OptionError, quoted
+from nearfar.graph.dtypes import unreached_value
+from nearfar.prepared.exact import exact_pairs, path_in_row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+    from nearfar.prepared.prepared import Prepared
+
+__all__ = ["edges_of_path", "pair_distances", "pair_indices", "widened"]
+
+
+def pair_indices(graph: Graph, pairs: Iterable[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Indices of the sources and of the targets of pairs.
+
+    Parameters
+    ----------
+    graph : Graph
+    pairs : list of (source, target), or array of shape (k, 2)
+
+    Returns
+    -------
+    sources, targets : int64 arrays, shape (k,)
+
+    Raises
+    ------
+    OptionError
+        If something is not a pair.
+    VertexError
+        If one of them is not a vertex.
+    """
+    if isinstance(pairs, np.ndarray) and pairs.dtype.kind in "iu":
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise OptionError(f"pairs has shape {pairs.shape}: give (source, target) per row")
+        return graph.indices_of(pairs[:, 0], "source"), graph.indices_of(pairs[:, 1], "target")
+    if not hasattr(pairs, "__iter__"):
+        raise OptionError(f"pairs is {quoted(pairs)}: give a list of (source, target)")
+    listed = list(pairs)
+    if any(not hasattr(pair, "__len__") or len(pair) != 2 for pair in listed):
+        raise OptionError("pairs holds something that is not a (source, target) pair")
+    starts = graph.indices_of([s for s, _ in listed], "source")
+    return starts, graph.indices_of([t for _, t in listed], "target")
+
+
+def pair_distances(
+    prepared: Prepared,
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    threads: int,
+    exact: bool = True,
+) -> NDArray[Any]:
+    """Distances of pairs, each by a walk of its own.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    starts, ends : int64 arrays, shape (k,)
+        Vertex indices.
+    threads : int
+    exact : bool
+        For floats: the very numbers that a search returns.
+
+    Returns
+    -------
+    array, shape (k,)
+        Of 64 bits where a 32-bit sum does not fit.
+
+    Raises
+    ------
+    DistanceOverflowError
+        If a distance does not fit 64 bits.
+    """
+    if exact and prepared.weight_dtype.kind == "f":
+        return exact_pairs(prepared, starts, ends, threads)
+    out = np.empty(len(starts), dtype=prepared.weight_dtype)
+    _cpu.prepared_pairs(prepared.metric_view, starts, ends, out, threads)
+    return widened(prepared, out, starts, ends, lambda p, s, t: pair_distances(p, s, t, threads))
+
+
+def edges_of_path(prepared: Prepared, source: int, target: int) -> NDArray[np.int32] | None:
+    """The edges of a shortest path, or None where there is no path.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    source, target : int
+        Vertex indices.
+
+    Returns
+    -------
+    int32 array or None
+        Positions in :attr:`Graph.indices`, from the source on.
+    """
+    if prepared.weight_dtype.kind == "f" and not prepared.n_negative:
+        least = float(prepared.min_weight)
+        weights, view = prepared.effective_weights, prepared.metric_view
+        found = _cpu.prepared_exact_path(view, weights, least, source, target)
+        if found is False:
+            found = path_in_row(prepared, source, target)
+    else:
+        found = _cpu.prepared_path(prepared.metric_view, prepared._origins, source, target)
+    if found is None and (wide := prepared._wider()) is not None:
+        found = _cpu.prepared_path(wide.metric_view, wide._origins, source, target)
+    return None if found is None else np.asarray(found)
+
+
+def widened(
+    prepared: Prepared,
+    found: NDArray[Any],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    ask: Callable[[Prepared, NDArray[np.int64], NDArray[np.int64]], NDArray[Any]],
+) -> NDArray[Any]:
+    """The distances, those that do not fit 32 bits asked for again in 64.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    found : array, shape (k,)
+        Distances in the dtype of the weights.
+    starts, ends : int64 arrays, shape (k,)
+        Vertex indices.
+    ask : callable
+        Answers ``(prepared, starts, ends)`` in another dtype.
+
+    Returns
+    -------
+    array, shape (k,)
+
+    Raises
+    ------
+    DistanceOverflowError
+        If a distance does not fit 64 bits.
+    """
+    missing = found == unreached_value(found.dtype)
+    if not missing.any() or not prepared._may_saturate:
+        return found
+    wide = prepared._wider()
+    if wide is None:
+        if prepared.weight_dtype.kind == "i":
+            _check_reach(prepared, starts[missing], ends[missing])
+        return found
+    again = ask(wide, starts[missing], ends[missing])
+    if (again == unreached_value(again.dtype)).all():
+        return found
+    out = np.full(len(found), unreached_value(again.dtype), dtype=again.dtype)
+    out[~missing] = found[~missing]
+    out[missing] = again
+    return out
+
+
+def _check_reach(prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+    """Refuse distances beyond 64 bits: pairs that are joined although no sum fits."""
+    there = pair_distances(prepared._hops(), starts, ends, 1)
+    if (there != unreached_value(there.dtype)).any():
+        raise DistanceOverflowError(
+            f"a distance does not fit {prepared.weight_dtype}: scale the weights down"
+        )

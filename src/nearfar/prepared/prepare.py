@@ -1,0 +1,174 @@
+"""How a prepared graph is made: from a graph, or from a file."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from nearfar.errors import GraphError, GraphFormatError
+from nearfar.graph.build import check_threads
+from nearfar.graph.graph import Graph
+from nearfar.prepared.file import read_arrays
+from nearfar.prepared.order import elimination_order, structure_of
+from nearfar.prepared.preparation import Preparation
+from nearfar.prepared.prepared import Prepared, weighed
+from nearfar.prepared.stored import assembled
+from nearfar.prepared.tree import Figures, analyse, build_arcs, check_worth
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["foreseen", "load", "prepare"]
+
+
+def prepare(
+    graph: Graph,
+    order: Any = "auto",
+    *,
+    seed: int = 0,
+    perfect: bool = True,
+    force: bool = False,
+    max_bytes: int | None = None,
+    threads: int | None = None,
+) -> Prepared:
+    """Prepare a graph for many queries: find an order, build the arcs, give them their weights.
+
+    Pays for graphs with small separators: roads, grids, meshes, power grids and most planar or
+    geometric graphs. Others are refused with the figures before anything large is built.
+
+    Parameters
+    ----------
+    graph : Graph
+    order : {"auto", "metis", "inertial", "levels"} or int array, shape (n,)
+        How to find the elimination order, or the order itself: the first vertex is eliminated
+        first. ``"metis"`` needs ``pip install 'nearfar[prepare]'`` and gives the fastest queries;
+        ``"auto"`` takes it where it is installed, else ``"inertial"`` for a graph with
+        coordinates, else ``"levels"``.
+    seed : int
+        The same seed gives the same order.
+    perfect : bool
+        Find the distance between the ends of every arc and leave those out of queries that no
+        shortest path needs. Costs about twice the customization.
+    force : bool
+        Prepare even where queries will be slower than searches.
+    max_bytes : int or None
+        Memory that it may take besides the graph; None asks the system what is free.
+    threads : int or None
+        None uses all cores of this process.
+
+    Returns
+    -------
+    Prepared
+
+    Raises
+    ------
+    GraphError
+        If the graph has no small separators, with the figures.
+    OutOfMemoryError
+        If the arcs take more memory than they may.
+    NegativeCycleError
+        If the graph has a negative cycle.
+    OptionError, MissingDependencyError
+        For an order that does not exist or cannot be used here.
+
+    Notes
+    -----
+    The order takes O(m log n) or so, the rest O(triangles). Seconds for a city; what it took is
+    in :attr:`Prepared.seconds`.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> g = nearfar.Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+    >>> p = nearfar.prepare(g)
+    >>> p.distance(0, 2)
+    7
+    >>> p.path(0, 2)
+    ([0, 1, 2], 7)
+    """
+    if not isinstance(graph, Graph):
+        raise GraphError(f"{type(graph).__name__} is not a Graph: use Graph.from_scipy or the like")
+    if isinstance(graph, Prepared) and isinstance(order, str) and order == "auto":
+        return graph
+    clock = _Clock()
+    structure = structure_of(graph)
+    found, method = elimination_order(graph, structure, order, seed)
+    clock.lap("order")
+    tree, figures = analyse(graph, structure, found, perfect)
+    clock.lap("analysis")
+    check_worth(figures, max_bytes, force)
+    arcs = build_arcs(graph, structure, tree)
+    preparation = Preparation(tree, arcs, figures, method)
+    clock.lap("arcs")
+    return weighed(graph, preparation, perfect, check_threads(threads), clock.seconds)
+
+
+def foreseen(graph: Graph, order: Any = "auto", *, seed: int = 0, perfect: bool = True) -> Figures:
+    """What preparing a graph would cost, without doing it: the order and the symbolic analysis.
+
+    Parameters
+    ----------
+    graph : Graph
+    order, seed, perfect
+        As for :func:`prepare`.
+
+    Returns
+    -------
+    Figures
+        ``worth`` says whether :func:`prepare` would refuse.
+
+    Raises
+    ------
+    OptionError, MissingDependencyError
+        For an order that does not exist or cannot be used here.
+    """
+    structure = structure_of(graph)
+    found, _ = elimination_order(graph, structure, order, seed)
+    return analyse(graph, structure, found, perfect)[1]
+
+
+def load(path: str | os.PathLike[str], *, check: bool = True) -> Prepared:
+    """Read a prepared graph; its arrays stay in the file and are mapped into memory.
+
+    Parameters
+    ----------
+    path : str or path
+        As :meth:`Prepared.save` wrote it.
+    check : bool
+        Compare the checksums of all arrays, which reads the whole file once. Without it a damaged
+        array is not noticed.
+
+    Returns
+    -------
+    Prepared
+
+    Raises
+    ------
+    GraphFormatError
+        If it is not such a file, of another version, cut off or damaged; says which.
+    OptionError
+        If the name does not end in ``.nfp``.
+    OSError
+        If the file cannot be read.
+    """
+    about, arrays = read_arrays(path, check)
+    try:
+        made = Prepared(*assembled(about, arrays))
+        _ = made.metric_view  # checks the sizes of the arrays against each other
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
+        raise GraphFormatError(f"the arrays do not belong together: {error}", path) from error
+    return made
+
+
+class _Clock:
+    """Seconds of each step."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        """The step that ends now."""
+        now = time.perf_counter()
+        self.seconds[name] = now - self._last
+        self._last = now
