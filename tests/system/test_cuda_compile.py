@@ -133,8 +133,10 @@ def batch_cases(kind: str) -> Iterator[Case]:
 
 
 def prepared_cases(kind: str) -> Iterator[Case]:
-    """Prepared graphs: climbs, sweeps over cells, rows."""
+    """Prepared graphs: climbs, sweeps over cells, rows, exact floats."""
     out = TYPES[kind][2]
+    if out in ("float", "double"):
+        yield "prepared/left_to_right.cuh", {**types(kind), "THREADS": 256}
     values = {"int": "unsigned int", "long long": "unsigned long long"}.get(str(out), str(out))
     columns = 2 if out in ("long long", "double") else 4
     for value in (values, "long long")[: 2 if "int" in kind else 1]:
@@ -171,6 +173,7 @@ def cases(kind: str) -> Iterator[Case]:
     listed += [(search, {**plain, **whole}), (search, {**plain, **roads})]
     known = {file for file, _ in listed}
     known |= {file for other in TYPES for file, _ in batch_cases(other)}
+    known |= {file for other in TYPES for file, _ in prepared_cases(other)}
     known |= {file for other in TYPES for file, _ in one_launch_cases(other)}
     others = [file for file in programs() if file not in known]
     yield from listed

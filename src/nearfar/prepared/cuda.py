@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar.prepared.cells import PassShape
+from nearfar.prepared.device_exact import Restoration
 from nearfar.prepared.device_sweep import Sweep, padded
 from nearfar.prepared.exact import polish
 from nearfar.prepared.prepared import Prepared
@@ -88,6 +89,8 @@ def elimination_tree_rows(
     exact = dtype.kind == "f" and options.exact
     direct = (columns is None or exact) and sweep.can_gather and gathers(sweep)
     needed = sweep.scratch_bytes(each) + sweep.values_bytes(each, direct)
+    # With negative weights the sums are restored on the host, which knows potentials.
+    on_host = exact and graph.n_negative > 0
     row = width * dtype.itemsize
     given = workspace.out
     fits = given is not None and given.shape == (len(sources), width) and given.dtype == dtype
@@ -98,6 +101,7 @@ def elimination_tree_rows(
     if exact:
         held += n * dtype.itemsize * each
     runtime.require_memory(needed + held, advice)
+    restore = Restoration(graph, each) if exact and not on_host else None
     out: Any = given if fits else None
     if out is None:
         out = (cp if whole else np).empty((len(sources), width), dtype=dtype)
@@ -106,19 +110,26 @@ def elimination_tree_rows(
     place = labels if columns is None or exact else labels[cp.asarray(columns)]
     count = 0
     for first in range(0, len(sources), each):
+        count += 1
         some = sources[first : first + each]
         mine = out[first : first + len(some)]
-        in_place = whole and not exact
+        in_place = whole and not on_host and (columns is None or not exact)
         rows = mine if in_place else cp.empty((len(some), len(place)), dtype)
         plan = sweep.gathered(rows) if direct else sweep.transposed(values, place, rows)
         plan(some)
-        if not in_place:
-            found = runtime.download(rows)
-            if exact:
-                polish(graph, some, found, workspace.threads)
-                found = found if columns is None else found[:, columns]
-            mine[...] = cp.asarray(found) if whole else found
-        count += 1
+        if restore is not None:
+            restore(some, rows)
+            rows = rows if columns is None else rows[:, cp.asarray(columns)]
+        if in_place:
+            continue
+        if whole and not on_host:
+            mine[...] = rows
+            continue
+        found = runtime.download(rows)
+        if on_host:
+            polish(graph, some, found, workspace.threads)
+            found = found if columns is None else found[:, columns]
+        mine[...] = cp.asarray(found) if whole else found
     timer.stop()
     stats = {"sweeps": count, "device_seconds": timer.seconds}
     return Answer(out, stats)
