@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from nearfar import _cpu
 from nearfar.cpu.potentials import potentials
-from nearfar.errors import GraphError, UnreachableError, quoted
+from nearfar.errors import GraphError, OptionError, UnreachableError, quoted
 from nearfar.graph.build import check_threads, default_threads
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
+from nearfar.prepared.device_pairs import DeviceLabels, device_labels, device_pair_distances
 from nearfar.prepared.file import write_arrays
 from nearfar.prepared.labels import TreeLabels, label_bytes, tree_labels
 from nearfar.prepared.metric import Metric, customized, renewed
@@ -23,6 +24,7 @@ from nearfar.prepared.pairs import edges_of_path, pair_distances, pair_indices
 from nearfar.prepared.preparation import Preparation
 from nearfar.prepared.stored import kept_arrays, kept_values
 from nearfar.prepared.tree import Arcs, Figures, Tree
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     import os
@@ -342,23 +344,32 @@ class Prepared(Graph):
         return found
 
     def distances_of_pairs(
-        self, pairs: Any, threads: int | None = None, *, exact: bool = True
-    ) -> NDArray[Any]:
-        """Distances of many pairs, each by a walk of its own, on all cores.
+        self,
+        pairs: Any,
+        threads: int | None = None,
+        *,
+        exact: bool = True,
+        device: Literal["auto", "cpu", "cuda"] = "auto",
+    ) -> Any:
+        """Distances of many pairs, each by a walk of its own, on all cores or on a GPU.
 
         Parameters
         ----------
         pairs : list of (source, target), or int array of shape (k, 2)
+            On the host or on a CUDA device.
         threads : int or None
             None uses all cores of this process.
         exact : bool
-            As for :meth:`distance`.
+            As for :meth:`distance`. On a GPU exact floats are walked for on the CPU.
+        device : {"auto", "cpu", "cuda"}
+            Where to walk; ``"auto"`` is where ``pairs`` are.
 
         Returns
         -------
         array, shape (k,)
             Dtype of the weights, 64 bits where a 32-bit sum does not fit; no path is inf or the
-            maximum of an integer dtype.
+            maximum of an integer dtype. A CuPy array where ``pairs`` are on a device and
+            ``device`` is not ``"cpu"``.
 
         Raises
         ------
@@ -367,10 +378,34 @@ class Prepared(Graph):
         OptionError
             If ``pairs`` has another shape.
         """
+        if _is_cuda(device, pairs):
+            return device_pair_distances(self, pairs, check_threads(threads), exact)
+        if runtime.is_device_array(pairs):
+            pairs = runtime.download(runtime.upload(pairs))
         starts, ends = pair_indices(self, pairs)
         return pair_distances(self, starts, ends, check_threads(threads), exact)
 
-    def label(self, max_bytes: int | None = None, threads: int | None = None) -> TreeLabels:
+    @overload
+    def label(
+        self,
+        max_bytes: int | None = ...,
+        threads: int | None = ...,
+        *,
+        device: Literal["cpu"] = ...,
+    ) -> TreeLabels: ...
+
+    @overload
+    def label(
+        self, max_bytes: int | None = ..., threads: int | None = ..., *, device: Literal["cuda"]
+    ) -> DeviceLabels: ...
+
+    def label(
+        self,
+        max_bytes: int | None = None,
+        threads: int | None = None,
+        *,
+        device: Literal["cpu", "cuda"] = "cpu",
+    ) -> TreeLabels | DeviceLabels:
         """Every vertex's search space written down, for many point queries.
 
         Parameters
@@ -379,10 +414,12 @@ class Prepared(Graph):
             Memory that they may take; None asks the system what is free.
         threads : int or None
             None uses all cores of this process.
+        device : {"cpu", "cuda"}
+            Where they lie and are read.
 
         Returns
         -------
-        TreeLabels
+        TreeLabels or DeviceLabels
 
         Raises
         ------
@@ -394,6 +431,8 @@ class Prepared(Graph):
         One value per vertex and ancestor in the elimination tree, in each direction unless both
         are the same: :attr:`label_bytes`.
         """
+        if _is_cuda(device, None):
+            return device_labels(self, max_bytes)
         return tree_labels(self, max_bytes, threads)
 
     @property
@@ -466,6 +505,13 @@ def _refuse_negative_cycle(prepared: Prepared) -> None:
             return
     # Names the cycle; for floats, where sums in another order may differ in sign, it also decides.
     potentials(prepared)
+
+
+def _is_cuda(device: str, given: Any) -> bool:
+    """Whether to work on a GPU: asked for, or the device array given is there."""
+    if device not in ("auto", "cpu", "cuda"):
+        raise OptionError(f'device is {quoted(device)}: use "auto", "cpu" or "cuda"')
+    return device == "cuda" or (device == "auto" and runtime.is_device_array(given))
 
 
 def _restored(

@@ -254,11 +254,12 @@ def pair_distances(
     Returns
     -------
     array, shape (len(pairs),)
-        For a graph made of device arrays a CuPy array whose entries never were on the host.
+        For a graph made of device arrays a CuPy array whose entries never were on the host; for
+        a prepared graph one where ``pairs`` are on a device.
     """
     given = {name for name, value in arguments.items() if value not in (None, "auto")}
-    if isinstance(graph, Prepared) and device != "cuda" and given <= {"threads", "stats"}:
-        return _walked(graph, pairs, arguments.get("threads"), arguments.get("stats"))
+    if isinstance(graph, Prepared) and given <= {"threads", "stats"}:
+        return _walked(graph, pairs, device, arguments.get("threads"), arguments.get("stats"))
     if not hasattr(pairs, "__iter__"):
         raise OptionError(f"pairs is {quoted(pairs)}: give a list of (source, target)")
     if runtime.is_device_array(pairs):
@@ -302,11 +303,15 @@ def pair_distances(
 
 
 def _walked(
-    graph: Prepared, pairs: Any, threads: int | None, stats: dict[str, Any] | None
-) -> NDArray[Any]:
+    graph: Prepared,
+    pairs: Any,
+    device: Literal["auto", "cpu", "cuda"],
+    threads: int | None,
+    stats: dict[str, Any] | None,
+) -> Any:
     """Distances of pairs in a prepared graph, each by a walk of its own."""
     began = time.perf_counter()
-    found = graph.distances_of_pairs(pairs, threads)
+    found = graph.distances_of_pairs(pairs, threads, device=device)
     if stats is not None:
         stats["seconds"] = time.perf_counter() - began
         stats["reason"] = "prepared: a walk to the root for each pair"
