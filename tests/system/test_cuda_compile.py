@@ -133,7 +133,7 @@ def batch_cases(kind: str) -> Iterator[Case]:
 
 
 def prepared_cases(kind: str) -> Iterator[Case]:
-    """Prepared graphs: climbs, sweeps over cells, rows, pairs, exact floats."""
+    """Prepared graphs: climbs, sweeps over cells, rows, pairs, customization, exact floats."""
     out = TYPES[kind][2]
     if out in ("float", "double"):
         yield "prepared/left_to_right.cuh", {**types(kind), "THREADS": 256}
@@ -143,6 +143,10 @@ def prepared_cases(kind: str) -> Iterator[Case]:
         base = {"VALUE_T": value, "OUT_T": out, "SIGNED_VALUES": int(value == "long long")}
         yield "prepared/climb.cuh", {**base, "WARPS": 4}
         yield "prepared/rows.cuh", base
+        weigh = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHT_T": out, "WEIGHTED": 1}
+        for sides in (1, 2):
+            form = {**base, **weigh, "THREADS": 1024, "SIDES": sides}
+            yield "prepared/customize.cuh", form
         yield "prepared/pairs.cuh", {**base, "PRUNES": int(value == values)}
         per_thread = columns if value == values else 2
         for lanes, each, row_kind, over, last, rows in (

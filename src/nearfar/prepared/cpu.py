@@ -67,7 +67,7 @@ def _polish_seconds(facts: Facts) -> float:
 def _one(facts: Facts, request: Request) -> Estimate | None:
     if not isinstance(facts.graph, Prepared):
         return None
-    seconds = 1e-5 + _ARC * len(facts.graph.metric.down.weight) + _polish_seconds(facts)
+    seconds = 1e-5 + _ARC * facts.graph.metric.n_swept + _polish_seconds(facts)
     return Estimate(seconds, "prepared: one pass over the arcs, whatever the source")
 
 
@@ -75,7 +75,7 @@ def _many(facts: Facts, request: Request) -> Estimate | None:
     if not isinstance(facts.graph, Prepared):
         return None
     prepared = facts.graph
-    arcs = len(prepared.metric.down.weight)
+    arcs = prepared.metric.n_swept
     floats = _polish_seconds(facts)
     if request.targets is not None and not floats:
         # A target needs its ancestors, and many share theirs: a few dozen of their own each.
@@ -143,7 +143,7 @@ def elimination_tree_rows(
 ) -> Answer:
     """Rows, or a table where there are columns: then only what the columns need is looked at."""
     assert isinstance(graph, Prepared)
-    narrow = 16 if graph.metric.weights.dtype.itemsize == 4 else 8
+    narrow = 16 if graph.metric.dtype.itemsize == 4 else 8
     if options.lanes not in (0, narrow, 2 * narrow):
         raise OptionError(f"lanes is {options.lanes}: use {narrow} or {2 * narrow} here")
     columns, threads = workspace.columns, workspace.threads

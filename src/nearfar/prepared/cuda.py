@@ -49,7 +49,7 @@ def _many(facts: Facts, request: Request) -> Estimate | None:
     if not isinstance(facts.graph, Prepared):
         return None
     prepared = facts.graph
-    arcs, height = len(prepared.metric.down.weight), prepared.preparation.figures.height
+    arcs, height = prepared.metric.n_swept, prepared.preparation.figures.height
     seconds = request.n_sources * (_ARC * arcs + _VERTEX * facts.n) + 1e-4 + _LEVEL * height
     return Estimate(seconds, "prepared: sources in the lanes of warps, cells in shared memory")
 

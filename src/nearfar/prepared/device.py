@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["C_VALUES", "DeviceCells", "DeviceTree", "device_cells", "device_tree"]
+__all__ = ["C_VALUES", "DeviceCells", "DeviceTree", "device_cells", "device_tree", "plain"]
 
 _TREE: Slot[DeviceTree] = Slot("elimination tree on the device")
 _CELLS: Slot[DeviceCells] = Slot("cells on the device")
@@ -133,11 +133,13 @@ def device_cells(
     if active is not None:
         return _cells(prepared, shapes, active)
     key = (runtime.device().ordinal, shapes)
-    return _CELLS.of(prepared, lambda: _cells(prepared, shapes, None), key)
+    return _CELLS.of(
+        prepared, lambda: prepared.metric.cells(key, lambda: _cells(prepared, shapes, None)), key
+    )
 
 
 def _tree(prepared: Prepared) -> DeviceTree:
-    tree, up = prepared.preparation.tree, prepared.metric.up
+    tree, up = prepared.preparation.tree, prepared.metric.swept[0]
     n = tree.n_vertices
     node = np.empty((n, 4), dtype=np.int32)
     node[:, 0] = up.first[:-1]
@@ -153,7 +155,7 @@ def _tree(prepared: Prepared) -> DeviceTree:
         "SIGNED_VALUES": int(values.name == "int64"),
     }
     node_, head_depth, weight, depth, low, vertex, label = (
-        runtime.upload(_plain(part)) for part in parts
+        runtime.upload(plain(part)) for part in parts
     )
     return DeviceTree(node_, head_depth, weight, depth, low, vertex, label, tree.height, macros)
 
@@ -162,18 +164,18 @@ def _cells(
     prepared: Prepared, shapes: tuple[PassShape, ...], active: NDArray[np.uint8] | None
 ) -> DeviceCells:
     cp = runtime.cupy()
-    arcs = prepared.metric.down
+    arcs = prepared.metric.swept[1]
     found = cut(prepared.preparation.view, arcs, shapes, active)
     staging = found.weight_at.nbytes + found.far_at.nbytes + arcs.weight.nbytes
     runtime.require_memory(found.nbytes + staging, _ADVICE)
     stream = runtime.upload(found.stream)
     values = stream.view(arcs.weight.dtype)
-    weights, places = arcs.weight, found.weight_at
+    weights, places = runtime.upload(plain(arcs.weight)), cp.asarray(found.weight_at)
     if active is not None:
         used = places >= 0
         weights, places = weights[used], places[used]
     if len(places):
-        values[cp.asarray(places)] = runtime.upload(_plain(weights))
+        values[places] = weights
     if len(found.far_at):
         values[cp.asarray(found.far_at)] = far_value(arcs.weight.dtype)
     place = np.full(prepared.n_vertices, -1, dtype=np.int32)
@@ -198,6 +200,15 @@ def far_value(dtype: np.dtype[Any]) -> Any:
     return dtype.type(np.iinfo(dtype).max // 2)
 
 
-def _plain(array: NDArray[Any]) -> NDArray[Any]:
-    """An array in memory; of one mapped from a file a copy that the driver can read."""
+def plain(array: NDArray[Any]) -> NDArray[Any]:
+    """An array in memory; of one mapped from a file a copy that the driver can read.
+
+    Parameters
+    ----------
+    array : array
+
+    Returns
+    -------
+    array
+    """
     return np.array(array) if isinstance(array, np.memmap) else array

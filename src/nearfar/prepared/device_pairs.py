@@ -11,7 +11,7 @@ from nearfar import _cpu
 from nearfar.errors import OptionError, OutOfMemoryError, VariantUnavailable, VertexError
 from nearfar.graph.build import check_threads
 from nearfar.graph.slots import Slot
-from nearfar.prepared.device import DeviceTree, device_tree
+from nearfar.prepared.device import DeviceTree, device_tree, plain
 from nearfar.prepared.exact import exact_pairs
 from nearfar.prepared.labels import label_bytes, label_offsets
 from nearfar.prepared.pairs import pair_indices, widened
@@ -273,17 +273,17 @@ def _made(prepared: Prepared) -> _Walks:
     spine[:, 0], spine[:, 1], spine[:, 2] = top, tree.parent[top], tree.depth
     spine[:, 3] = offset[:-1] // 8
     up = (there.node, there.head_depth, there.weight)
-    down, arcs = up, prepared.metric.down
+    down, arcs = up, prepared.metric.swept[1]
     node = None
     needed = spine.nbytes
-    if arcs is not prepared.metric.up:
+    if prepared.metric.sides == 2:
         node = np.empty((n, 4), dtype=np.int32)
         node[:, 0], node[:, 1] = arcs.first[:-1], np.diff(arcs.first)
         node[:, 2], node[:, 3] = tree.parent, tree.depth
         needed += node.nbytes + arcs.head_depth.nbytes + arcs.weight.nbytes
     runtime.require_memory(needed, "use device='cpu', or a GPU with more memory")
     if node is not None:
-        parts = (node, np.array(arcs.head_depth), np.array(arcs.weight))
+        parts = (node, *(plain(part) for part in (arcs.head_depth, arcs.weight)))
         down = tuple(runtime.upload(part) for part in parts)
     macros = {**there.macros, "PRUNES": int(prepared.n_negative == 0)}
     program = runtime.program("prepared/pairs.cuh", macros)

@@ -68,7 +68,7 @@ class Sweep:
         active: NDArray[np.uint8] | None = None,
     ) -> None:
         self.n = prepared.n_vertices
-        self.dtype = prepared.metric.weights.dtype
+        self.dtype = prepared.metric.dtype
         self.shapes = shapes or default_shapes(self.dtype.itemsize, sources)
         for shape in self.shapes:
             if shape.columns * self.dtype.itemsize not in (4, 8, 16) or _UNIT % shape.lanes:

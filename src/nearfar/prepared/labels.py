@@ -114,7 +114,7 @@ def label_bytes(prepared: Prepared) -> int:
     int
     """
     values = int(label_offsets(prepared.preparation.tree)[-1])
-    return values * prepared.metric.weights.dtype.itemsize * prepared.metric.sides
+    return values * prepared.metric.dtype.itemsize * prepared.metric.sides
 
 
 def tree_labels(prepared: Prepared, max_bytes: int | None, threads: int | None) -> TreeLabels:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from nearfar import _cpu
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Metric", "QueryArcs", "customized", "renewed", "value_dtype"]
+__all__ = ["Metric", "QueryArcs", "customized", "needed", "renewed", "value_dtype"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,40 @@ class Metric:
     up: QueryArcs
     down: QueryArcs
     sides: int
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of the weights."""
+        return self.weights.dtype
+
+    @property
+    def swept(self) -> tuple[QueryArcs, QueryArcs]:
+        """The arcs up and down that a GPU follows."""
+        return self.up, self.down
+
+    @property
+    def n_swept(self) -> int:
+        """How many arcs a pass down follows."""
+        return len(self.down.head_depth)
+
+    def on_host(self) -> Metric:
+        """Itself: it is in host memory."""
+        return self
+
+    def cells(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Cells of a GPU with these weights: nothing is shared with other metrics.
+
+        Parameters
+        ----------
+        key : hashable
+        make : callable
+
+        Returns
+        -------
+        object
+            What ``make`` makes.
+        """
+        return make()
 
     @property
     def nbytes(self) -> int:
@@ -159,14 +197,30 @@ def _with_queries(
     if perfect:
         flags = np.empty(n_arcs, dtype=np.uint8)
         _cpu.prepared_perfect(view, weights, np.empty_like(weights), flags, positive, threads)
-    up = _needed(view, weights, flags, 0, threads)
-    down = up if sides == 1 else _needed(view, weights, flags, 1, threads)
+    up = needed(view, weights, flags, 0, threads)
+    down = up if sides == 1 else needed(view, weights, flags, 1, threads)
     return Metric(weights, up, down, sides)
 
 
-def _needed(
+def needed(
     view: Any, weights: NDArray[Any], flags: NDArray[np.uint8] | None, side: int, threads: int
 ) -> QueryArcs:
+    """The arcs that queries follow in one direction.
+
+    Parameters
+    ----------
+    view : nearfar._cpu.PreparedArcs
+    weights : array, shape (n_arcs * sides,)
+    flags : uint8 array, shape (n_arcs,), or None
+        What perfect customization found out; without, all arcs that carry a path.
+    side : int
+        0 for up, 1 for down.
+    threads : int
+
+    Returns
+    -------
+    QueryArcs
+    """
     first = np.empty(view.n_vertices + 1, dtype=np.int64)
     count = _cpu.prepared_needed(view, weights, flags, side, first, None, None, threads)
     depths = np.empty(count, dtype=np.int32)

@@ -16,6 +16,12 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
+from nearfar.prepared.device_metric import (
+    DeviceMetric,
+    customized_there,
+    device_arcs,
+    share_arcs,
+)
 from nearfar.prepared.device_pairs import DeviceLabels, device_labels, device_pair_distances
 from nearfar.prepared.file import write_arrays
 from nearfar.prepared.labels import TreeLabels, label_bytes, tree_labels
@@ -48,7 +54,7 @@ class Prepared(Graph):
     ----------
     preparation : Preparation
         Order, elimination tree and arcs.
-    metric : Metric
+    metric : Metric or DeviceMetric
         Weights of the arcs.
     perfect : bool
         Whether arcs that no shortest path needs are left out of queries.
@@ -64,7 +70,7 @@ class Prepared(Graph):
         self,
         graph: Graph,
         preparation: Preparation,
-        metric: Metric,
+        metric: Metric | DeviceMetric,
         perfect: bool,
         seconds: dict[str, float] | None = None,
     ) -> None:
@@ -101,11 +107,14 @@ class Prepared(Graph):
     def reweight(self, weights: ArrayLike | None, threads: int | None = None) -> Prepared:
         """The same order and arcs for other weights of the edges.
 
+        Weights on a CUDA device are customized there, and what is returned is made of device
+        arrays; :meth:`reweight_each` does several at once.
+
         Parameters
         ----------
         weights : array, shape (m,), or None
             One weight per edge, in the order of :attr:`indices`; of any dtype that a graph takes.
-            None means that every edge counts 1.
+            None means that every edge counts 1. On the host or on a device.
         threads : int or None
             None uses all cores of this process.
 
@@ -116,17 +125,75 @@ class Prepared(Graph):
         Raises
         ------
         GraphError
-            If there is not one weight per edge, or one is not finite.
+            If there is not one weight per edge, or one is not finite; if float weights on a device
+            are negative, which only the host customizes.
         NegativeCycleError
             If the weights have a negative cycle.
+        OutOfMemoryError
+            If the device has no room, before anything is allocated.
 
         Notes
         -----
         O(triangles), spread over the cores: milliseconds for a city.
         """
+        if runtime.is_device_array(weights):
+            return self._reweighted_there([weights])[0]
         given = None if weights is None else np.asarray(weights)
         graph = Graph(self.indptr, self.indices, given, **self._besides())
         return weighed(graph, self.preparation, self.perfect, check_threads(threads), {})
+
+    def reweight_each(self, weights: ArrayLike, threads: int | None = None) -> list[Prepared]:
+        """The same order and arcs for several metrics, such as one per hour of the day.
+
+        Parameters
+        ----------
+        weights : array, shape (k, m)
+            One row per metric. On a CUDA device all are customized at once.
+        threads : int or None
+            As for :meth:`reweight`.
+
+        Returns
+        -------
+        list of Prepared
+            One per row.
+
+        Raises
+        ------
+        GraphError
+            If a row is refused by :meth:`reweight`, or there are no rows.
+        NegativeCycleError
+            If the weights of a row have a negative cycle.
+        OutOfMemoryError
+            If the device has no room, before anything is allocated.
+        """
+        there = runtime.is_device_array(weights)
+        rows: Any = runtime.upload(weights) if there else np.asarray(weights)
+        if rows.ndim != 2:
+            raise GraphError(f"weights has shape {rows.shape}: give one row per metric")
+        if there and len(rows):
+            return self._reweighted_there(list(rows))
+        return [self.reweight(row, threads) for row in rows]
+
+    def _reweighted_there(self, weights: list[Any]) -> list[Prepared]:
+        structure = device_arcs(self)
+        graphs = [
+            Graph(structure.indptr, structure.indices, one, copy=False, **self._besides())
+            for one in weights
+        ]
+        for graph in graphs:
+            if graph.n_negative and graph.weight_dtype.kind == "f":
+                raise GraphError(
+                    f"edge {graph.first_negative} has a negative float weight: give the weights "
+                    "on the host, which customizes those"
+                )
+        metrics = customized_there(structure, graphs, self.perfect)
+        made = []
+        for graph, metric in zip(graphs, metrics, strict=True):
+            one = Prepared(graph, self.preparation, metric, self.perfect)
+            share_arcs(one, structure)
+            _refuse_negative_cycle(one)
+            made.append(one)
+        return made
 
     def update(self, edges: ArrayLike, weights: ArrayLike, threads: int | None = None) -> Prepared:
         """The same order and arcs after some edges changed their weight.
@@ -180,7 +247,7 @@ class Prepared(Graph):
         metric, count = renewed(
             self.preparation.view,
             self.preparation.arcs.n_arcs,
-            self.metric,
+            self.metric.on_host(),
             graph,
             np.unique(low).astype(np.int32),
             self.perfect,
@@ -520,7 +587,7 @@ def _restored(
     arcs: Arcs,
     figures: Figures,
     method: str,
-    metric: Metric,
+    metric: Metric | DeviceMetric,
     perfect: bool,
 ) -> Prepared:
     make, arguments = plain
