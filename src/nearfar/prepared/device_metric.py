@@ -169,12 +169,13 @@ class DeviceMetric:
         return replace(base, stream=stream)
 
 
-def device_arcs(prepared: Prepared) -> DeviceArcs:
-    """What customization on the current device reads of a prepared graph; kept with it.
+def device_arcs(graph: Graph, preparation: Preparation) -> DeviceArcs:
+    """What customization on the current device reads of a structure; kept with the graph.
 
     Parameters
     ----------
-    prepared : Prepared
+    graph : Graph
+    preparation : Preparation
 
     Returns
     -------
@@ -185,7 +186,7 @@ def device_arcs(prepared: Prepared) -> DeviceArcs:
     OutOfMemoryError
         Before anything is allocated.
     """
-    return _ARCS.of(prepared, lambda: _made(prepared), runtime.device().ordinal)
+    return _ARCS.of(graph, lambda: _made(graph, preparation), runtime.device().ordinal)
 
 
 def share_arcs(prepared: Prepared, structure: DeviceArcs) -> None:
@@ -208,7 +209,7 @@ def customized_there(
     ----------
     structure : DeviceArcs
     graphs : list of Graph
-        Of device arrays and that structure, with weights of one dtype; floats not negative.
+        Of that structure, with weights of one dtype; floats not negative.
     perfect : bool
         As for :func:`nearfar.prepare`.
 
@@ -230,9 +231,9 @@ def customized_there(
     dtypes = {value_dtype(graph) for graph in graphs}
     values = dtypes.pop() if len(dtypes) == 1 else np.dtype(np.int64)
     m = graphs[0].n_edges
-    of_edges = [graph.device_arrays[2] for graph in graphs]
     each = n_arcs * values.itemsize * (2 + 2 * perfect + 1) + n_arcs
     runtime.require_memory(count * each, _ADVICE)
+    of_edges = [_weights_there(graph) for graph in graphs]
     flat = of_edges[0] if count == 1 else cp.concatenate(of_edges)
     far = np.inf if values.kind == "f" else np.iinfo(values).max // 2
     weights = cp.full(count * n_arcs * 2, far, dtype=values)
@@ -259,6 +260,12 @@ def customized_there(
         )
         for i in range(count)
     ]
+
+
+def _weights_there(graph: Graph) -> Any:
+    if graph.device_arrays and graph.device_arrays[2] is not None:
+        return graph.device_arrays[2]
+    return runtime.upload(plain(graph.effective_weights))
 
 
 class _Calls:
@@ -317,11 +324,11 @@ class _Calls:
             self._kernel("mark_arcs", sides)(self._blocks(count), 256, arguments)
 
 
-def _made(prepared: Prepared) -> DeviceArcs:
-    tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
+def _made(graph: Graph, preparation: Preparation) -> DeviceArcs:
+    tree, arcs = preparation.tree, preparation.arcs
     n, n_arcs = tree.n_vertices, arcs.n_arcs
     runtime.require_memory(
-        n_arcs * 20 + len(arcs.edge) * 8 + (n + prepared.n_edges) * 8,
+        n_arcs * 20 + len(arcs.edge) * 8 + (n + graph.n_edges) * 8,
         _ADVICE,
     )
     counts = np.diff(arcs.first)
@@ -343,9 +350,9 @@ def _made(prepared: Prepared) -> DeviceArcs:
     wanted = entry_tails * height + (arcs.edge_place >> 1)
     at = np.searchsorted(tails * height + arcs.head_depth, wanted)
     place = (2 * at + (arcs.edge_place & 1)).astype(np.int32)
-    there = prepared.device_arrays or (prepared.indptr, prepared.indices)
+    there = graph.device_arrays or (graph.indptr, graph.indices)
     return DeviceArcs(
-        prepared.preparation,
+        preparation,
         runtime.upload(plain(there[0])),
         runtime.upload(plain(there[1])),
         runtime.upload(records[several]),

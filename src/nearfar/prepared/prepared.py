@@ -17,6 +17,7 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
 from nearfar.prepared.device_metric import (
+    DeviceArcs,
     DeviceMetric,
     customized_there,
     device_arcs,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Prepared", "weighed"]
+__all__ = ["Prepared", "weighed", "weighed_there"]
 
 _OTHER_DTYPE: Slot[Prepared] = Slot("prepared in another dtype")
 _HOPS: Slot[Prepared] = Slot("prepared without weights")
@@ -175,25 +176,12 @@ class Prepared(Graph):
         return [self.reweight(row, threads) for row in rows]
 
     def _reweighted_there(self, weights: list[Any]) -> list[Prepared]:
-        structure = device_arcs(self)
+        structure = device_arcs(self, self.preparation)
         graphs = [
             Graph(structure.indptr, structure.indices, one, copy=False, **self._besides())
             for one in weights
         ]
-        for graph in graphs:
-            if graph.n_negative and graph.weight_dtype.kind == "f":
-                raise GraphError(
-                    f"edge {graph.first_negative} has a negative float weight: give the weights "
-                    "on the host, which customizes those"
-                )
-        metrics = customized_there(structure, graphs, self.perfect)
-        made = []
-        for graph, metric in zip(graphs, metrics, strict=True):
-            one = Prepared(graph, self.preparation, metric, self.perfect)
-            share_arcs(one, structure)
-            _refuse_negative_cycle(one)
-            made.append(one)
-        return made
+        return weighed_there(graphs, structure, self.perfect, {})
 
     def update(self, edges: ArrayLike, weights: ArrayLike, threads: int | None = None) -> Prepared:
         """The same order and arcs after some edges changed their weight.
@@ -557,6 +545,52 @@ def weighed(
     seconds = {**seconds, "customization": time.perf_counter() - began}
     made = Prepared(graph, preparation, metric, perfect, seconds)
     _refuse_negative_cycle(made)
+    return made
+
+
+def weighed_there(
+    graphs: list[Graph], structure: DeviceArcs, perfect: bool, seconds: dict[str, float]
+) -> list[Prepared]:
+    """Graphs of one structure with their weights on the arcs, all at once on the current device.
+
+    Parameters
+    ----------
+    graphs : list of Graph
+        With weights of one dtype.
+    structure : DeviceArcs
+    perfect : bool
+    seconds : dict
+        What the steps before took.
+
+    Returns
+    -------
+    list of Prepared
+
+    Raises
+    ------
+    GraphError
+        If floats are negative, which only the host customizes.
+    NegativeCycleError
+        If the weights have a negative cycle.
+    OutOfMemoryError
+        Before anything is allocated.
+    """
+    for graph in graphs:
+        if graph.n_negative and graph.weight_dtype.kind == "f":
+            raise GraphError(
+                f"edge {graph.first_negative} has a negative float weight, which only the CPU "
+                "customizes: give weights on the host, without device='cuda'"
+            )
+    began = time.perf_counter()
+    metrics = customized_there(structure, graphs, perfect)
+    runtime.synchronize()
+    seconds = {**seconds, "customization": time.perf_counter() - began}
+    made = []
+    for graph, metric in zip(graphs, metrics, strict=True):
+        one = Prepared(graph, structure.preparation, metric, perfect, seconds)
+        share_arcs(one, structure)
+        _refuse_negative_cycle(one)
+        made.append(one)
     return made
 
 
