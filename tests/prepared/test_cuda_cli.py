@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import nearfar
+from nearfar.cli.console import Exit
 from nearfar.cli.doctor import _self_test
 from nearfar.errors import GraphError, OptionError
 from nearfar.graph.graph import Graph
@@ -75,7 +76,7 @@ def test_devices_from_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     found = json.loads(succeed(*words, *method, "--option", "devices=0,1"))
     wanted = json.loads(succeed(*words, "--device", "cpu"))
     assert found["values"] == wanted["values"]
-    assert "there are 2" in fail(*words, *method, "--option", "devices=2")
+    assert "there are 2" in fail(Exit.USAGE, *words, *method, "--option", "devices=2")
 
 
 def test_doctor_prepares_a_graph_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
 """Say what this installation can do, and why something does not work.
 
 Shows versions, processor, memory, the GPU with its driver and compiler, and optional packages; then
-solves a small graph on each device, as it is and prepared, and proves the answers. Exits with 0 when the CPU methods work.
+solves a small graph on each device, as it is and prepared, and proves the answers. Exits with 0
+when the CPU methods work.
 """
 
 from __future__ import annotations
