@@ -1,27 +1,60 @@
-"""Prepared graphs as variants: what ``sssp``, ``distances`` and ``all_pairs`` run on one."""
+"""Prepared graphs as variants: what ``sssp``, ``distances`` and ``all_pairs`` run on one.
+
+``prepare_first`` takes a plain graph: where the sources are many enough to repay it, a call
+prepares the graph, answers from that, and keeps it with the graph for the next call.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.errors import OptionError
+from nearfar.cpu.costs import bucket_search
+from nearfar.errors import GraphError, OptionError, OutOfMemoryError
+from nearfar.graph.facts import Facts
+from nearfar.graph.saturation import may_saturate, widest
+from nearfar.graph.slots import Slot
 from nearfar.prepared.exact import restored_rows
-from nearfar.prepared.prepared import Prepared
-from nearfar.registry import Answer, Estimate, Request, Workspace, variant
+from nearfar.prepared.guess import guess
+from nearfar.prepared.prepare import prepare
+from nearfar.prepared.prepared import Prepared, weighed
+from nearfar.prepared.tree import arc_bytes
+from nearfar.registry import (
+    CHOICES,
+    Answer,
+    Declined,
+    Estimate,
+    Request,
+    Workspace,
+    variant,
+)
 
 if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
 
-    from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
+    from nearfar.prepared.preparation import Preparation
 
-__all__ = ["TreeOptions", "TreeRowsOptions", "elimination_tree", "elimination_tree_rows"]
+__all__ = [
+    "FirstOptions",
+    "TreeOptions",
+    "TreeRowsOptions",
+    "elimination_tree",
+    "elimination_tree_rows",
+    "prepare_first",
+]
+
+#: What a call prepared for itself, and the structure alone for the graph in another dtype.
+_READY: Slot[Prepared] = Slot("prepared")
+_STRUCTURE: Slot[Preparation] = Slot("preparation")
+#: Why preparing a graph does not pay, once the exact figures are known.
+_UNFIT: Slot[str] = Slot("not worth preparing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +88,26 @@ class TreeRowsOptions:
     lanes: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class FirstOptions:
+    """Options of ``prepare_first@cpu``.
+
+    Parameters
+    ----------
+    exact : bool
+        As for ``elimination_tree@cpu``.
+    force : bool
+        Prepare even a graph without small separators, on which this takes far longer than
+        searches.
+    """
+
+    exact: bool = True
+    force: bool = False
+
+
 _ARC = 2.3e-9  # seconds per arc of a pass for one source
 _ARC_OF_LANE = 3.3e-10  # and for one of many
+_WRITTEN = 1.5e-9  # seconds per distance that is written
 _POLISH = 1.1e-7  # seconds per vertex for the left-to-right sums of a row of floats
 
 
@@ -74,21 +125,81 @@ def _one(facts: Facts, request: Request) -> Estimate | None:
 def _many(facts: Facts, request: Request) -> Estimate | None:
     if not isinstance(facts.graph, Prepared):
         return None
-    prepared = facts.graph
+    reason = "prepared: sources in vector lanes, one pass over the arcs"
+    return Estimate(_rows_seconds(facts, request, facts.graph), reason)
+
+
+def _rows_seconds(facts: Facts, request: Request, prepared: Prepared) -> float:
     arcs = len(prepared.metric.down.weight)
-    floats = _polish_seconds(facts)
-    if request.targets is not None and not floats:
+    if request.targets is not None and facts.dtype.kind != "f":
         # A target needs its ancestors, and many share theirs: a few dozen of their own each.
         arcs = min(arcs, 200 * len(request.targets) + 20 * prepared.preparation.figures.height)
-    gain = 1 + (request.threads - 1) * (facts.gain - 1)
-    seconds = 1e-5 + request.n_sources * (_ARC_OF_LANE * arcs + floats) / gain
-    return Estimate(seconds, "prepared: sources in vector lanes, one pass over the arcs")
+    return 1e-5 + _sweeps_seconds(facts, request, arcs)
+
+
+def _sweeps_seconds(facts: Facts, request: Request, arcs: float) -> float:
+    written = facts.n if request.targets is None else len(request.targets)
+    each = _ARC_OF_LANE * arcs + _WRITTEN * written + _polish_seconds(facts)
+    return request.n_sources * each / _gain(facts, request)
+
+
+def _gain(facts: Facts, request: Request) -> float:
+    return 1 + (request.threads - 1) * (facts.gain - 1)
+
+
+#: The guess may be wrong by a third before a call that prepares takes longer than searches.
+_MARGIN = 1.5
+
+
+def _first(facts: Facts, request: Request) -> Estimate | None:
+    graph, k = facts.graph, request.n_sources
+    if isinstance(graph, Prepared) or graph.on_device:
+        return None
+    ready = _READY.get(graph)
+    if ready is not None:
+        return Estimate(_rows_seconds(facts, request, ready), "prepared by an earlier call")
+    if (why := _UNFIT.get(graph)) is not None:
+        return Estimate(math.inf, why)
+    # A search takes at least so long: what even an order alone would not repay is out at once.
+    searches = k * bucket_search(facts) / _gain(facts, request)
+    if searches < max(2e-3, 1e-6 * facts.n):
+        return Estimate(math.inf, f"too few sources ({k:,}) to repay preparing the graph")
+    found = guess(facts)
+    if isinstance(found, str):
+        return Estimate(math.inf, found)
+    weights = found.customization / _gain(facts, request)
+    rows = _sweeps_seconds(facts, request, found.n_arcs)
+    before = 2e-3 + found.order + found.analysis + weights
+    return Estimate(
+        _MARGIN * (before + rows),
+        f"an order {found.order:.2g} s, about {found.n_arcs:,.0f} arcs with their weights "
+        f"{found.analysis + weights:.2g} s, then {rows / k * 1e3:.2g} ms per source; "
+        f"times {_MARGIN} since this is a guess",
+    )
 
 
 def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
     if not isinstance(graph, Prepared):
         return "the graph is not prepared: nearfar.prepare(graph) makes one that is"
     return True
+
+
+def _can_be_prepared(graph: Graph, request: Request) -> Literal[True] | str:
+    if isinstance(graph, Prepared):
+        return True
+    if max(graph.n_vertices, graph.n_edges) >= 2**31:
+        return "a prepared graph has fewer than 2^31 vertices and edges"
+    return True
+
+
+def _first_bytes(graph: Graph, request: Request) -> int:
+    """Arcs and their weights where they are not there yet, and what rows take."""
+    rows = _lane_bytes(graph, request)
+    if isinstance(graph, Prepared) or _READY.filled(graph):
+        return rows
+    found = guess(Facts(graph))
+    arcs = 0.0 if isinstance(found, str) else found.n_arcs
+    return rows + arc_bytes(graph, arcs)
 
 
 def _lane_bytes(graph: Graph, request: Request) -> int:
@@ -165,3 +276,50 @@ def elimination_tree_rows(
     else:
         _cpu.prepared_distances(graph.metric_view, sources, columns, out, options.lanes, threads)
     return Answer(out, stats)
+
+
+@variant(
+    "prepare_first",
+    device="cpu",
+    problems={"batch", "all_pairs"},
+    options=FirstOptions,
+    requires=_can_be_prepared,
+    paper="dibbelt-2016",
+    section="customizable contraction hierarchies; sources in vector lanes",
+    summary="prepares the graph within the call, for sources that are many enough to repay it",
+    complexity="O(m log n + triangles + k arcs)",
+    cost=_first,
+    scratch=_first_bytes,
+)
+def prepare_first(
+    graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
+) -> Answer:
+    """Rows, after preparing a plain graph; what was prepared stays with it."""
+    seconds: dict[str, float] = {}
+
+    def make() -> Prepared:
+        CHOICES.drop(graph)  # what comes out here speaks for or against preparing from now on
+        made = _made(graph, options.force, workspace.threads)
+        seconds.update(made.seconds)
+        return made
+
+    prepared = graph if isinstance(graph, Prepared) else _READY.of(graph, make)
+    answer = elimination_tree_rows(prepared, sources, TreeRowsOptions(options.exact), workspace)
+    if seconds:
+        answer.stats["prepare_seconds"] = sum(seconds.values())
+    return answer
+
+
+def _made(graph: Graph, force: bool, threads: int) -> Prepared:
+    """The graph prepared, unless the exact figures speak against it."""
+    structure = _STRUCTURE.get(graph)
+    if structure is not None:
+        return weighed(graph, structure, True, threads, {})
+    try:
+        made = prepare(graph, force=force, threads=threads)
+    except (GraphError, OutOfMemoryError) as error:
+        _UNFIT.put(graph, str(error))
+        raise Declined(str(error)) from error
+    if may_saturate(graph) and (wide := widest(graph)) is not graph:
+        _STRUCTURE.put(wide, made.preparation)  # what does not fit will be asked for in 64 bits
+    return made
