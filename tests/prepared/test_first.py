@@ -108,7 +108,7 @@ def test_graphs_without_small_separators_pay_nothing(
 
 def test_exact_figures_that_speak_against_it_are_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = nearfar.generate("uniform_random", vertices=3000, degree=8)
-    cheap = Guess(n_arcs=1, n_triangles=1, order=0, analysis=0, customization=0)
+    cheap = Guess(n_arcs=1, n_triangles=1, order=0, weights=0)
     monkeypatch.setattr(prepared_cpu, "guess", lambda facts: cheap)
     want = nearfar.distances(graph, method="worker_per_source", reduce="sum")
     assert not foreseen(graph, "levels").worth

@@ -19,7 +19,7 @@ from nearfar.graph.facts import Facts
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.slots import Slot
 from nearfar.prepared.exact import restored_rows
-from nearfar.prepared.guess import guess
+from nearfar.prepared.guess import POLISH, guess, row_seconds
 from nearfar.prepared.prepare import prepare
 from nearfar.prepared.prepared import Prepared, weighed
 from nearfar.prepared.tree import arc_bytes
@@ -106,19 +106,14 @@ class FirstOptions:
 
 
 _ARC = 2.3e-9  # seconds per arc of a pass for one source
-_ARC_OF_LANE = 3.3e-10  # and for one of many
-_WRITTEN = 1.5e-9  # seconds per distance that is written
-_POLISH = 1.1e-7  # seconds per vertex for the left-to-right sums of a row of floats
-
-
-def _polish_seconds(facts: Facts) -> float:
-    return _POLISH * facts.n if facts.dtype.kind == "f" else 0.0
 
 
 def _one(facts: Facts, request: Request) -> Estimate | None:
     if not isinstance(facts.graph, Prepared):
         return None
-    seconds = 1e-5 + _ARC * len(facts.graph.metric.down.weight) + _polish_seconds(facts)
+    seconds = 1e-5 + _ARC * len(facts.graph.metric.down.weight)
+    if facts.dtype.kind == "f":
+        seconds += POLISH * facts.n
     return Estimate(seconds, "prepared: one pass over the arcs, whatever the source")
 
 
@@ -138,9 +133,8 @@ def _rows_seconds(facts: Facts, request: Request, prepared: Prepared) -> float:
 
 
 def _sweeps_seconds(facts: Facts, request: Request, arcs: float) -> float:
-    written = facts.n if request.targets is None else len(request.targets)
-    each = _ARC_OF_LANE * arcs + _WRITTEN * written + _polish_seconds(facts)
-    return request.n_sources * each / _gain(facts, request)
+    width = None if request.targets is None else len(request.targets)
+    return request.n_sources * row_seconds(facts, arcs, width) / _gain(facts, request)
 
 
 def _gain(facts: Facts, request: Request) -> float:
@@ -167,13 +161,13 @@ def _first(facts: Facts, request: Request) -> Estimate | None:
     found = guess(facts)
     if isinstance(found, str):
         return Estimate(math.inf, found)
-    weights = found.customization / _gain(facts, request)
+    weights = found.weights / _gain(facts, request)
     rows = _sweeps_seconds(facts, request, found.n_arcs)
-    before = 2e-3 + found.order + found.analysis + weights
+    before = 2e-3 + found.order + weights
     return Estimate(
         _MARGIN * (before + rows),
         f"an order {found.order:.2g} s, about {found.n_arcs:,.0f} arcs with their weights "
-        f"{found.analysis + weights:.2g} s, then {rows / k * 1e3:.2g} ms per source; "
+        f"{weights:.2g} s, then {rows / k * 1e3:.2g} ms per source; "
         f"times {_MARGIN} since this is a guess",
     )
 

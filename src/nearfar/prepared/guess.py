@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
-__all__ = ["Guess", "guess"]
+__all__ = ["POLISH", "Guess", "guess", "row_seconds", "weighing_seconds"]
 
+_ARC = 3.3e-10  # seconds per arc and source, in vector lanes
+_WRITTEN = 1.5e-9  # seconds per distance that is written
+#: Seconds per vertex for the left-to-right sums of a row of floats.
+POLISH = 1.1e-7
 _MOST_DEGREE = 8  # a triangulation has 6
 _SAMPLE = 64  # vertices whose edges are looked up in the other direction
 _ROW = 64  # edges of each that are looked at
@@ -38,17 +42,14 @@ class Guess:
         Edges and shortcuts together; steps of a customization.
     order : float
         Seconds for the order, on one core whatever the number of workers.
-    analysis : float
-        Seconds for analysis and arcs.
-    customization : float
-        Seconds for the weights of the arcs, pruning included, on one core.
+    weights : float
+        Seconds on one core for all that follows: analysis, arcs, and their weights with pruning.
     """
 
     n_arcs: float
     n_triangles: float
     order: float
-    analysis: float
-    customization: float
+    weights: float
 
 
 def guess(facts: Facts) -> Guess | str:
@@ -71,15 +72,49 @@ def guess(facts: Facts) -> Guess | str:
         return f"no small separators: about {hops:.0f} hops lead everywhere"
     beyond = max(degree - 2, 0.0)  # what a path has is taken away before the order
     metis = has_metis()
-    arcs = n * (1.5 + 0.5 * min(beyond, 2) * math.log2(n + 2)) * (1 if metis else 1.3)
+    arcs = n * (1.5 + 0.5 * min(beyond, 2) ** 1.4 * math.log2(n + 2)) * (1 if metis else 1.3)
     triangles = 2 * arcs * arcs / max(n, 1) * (1 if metis else 1.8)
     return Guess(
         n_arcs=arcs,
         n_triangles=triangles,
         order=n * (1e-5 if metis else 6e-6) * min(1.0, beyond / 1.6) + facts.m * 5e-8,
-        analysis=1.5e-7 * n + 5e-8 * arcs,
-        customization=4.5e-9 * triangles + 3.5e-8 * arcs,
+        weights=weighing_seconds(n, arcs, triangles),
     )
+
+
+def weighing_seconds(n: int, n_arcs: float, n_triangles: float) -> float:
+    """Seconds on one core for what follows an order: analysis, arcs, and their weights.
+
+    Parameters
+    ----------
+    n : int
+        Vertices.
+    n_arcs, n_triangles : float
+
+    Returns
+    -------
+    float
+    """
+    return 1.5e-7 * n + 8.5e-8 * n_arcs + 4.5e-9 * n_triangles
+
+
+def row_seconds(facts: Facts, n_arcs: float, width: int | None = None) -> float:
+    """Seconds on one core for the row of one source among many.
+
+    Parameters
+    ----------
+    facts : Facts
+    n_arcs : float
+        That a sweep reads.
+    width : int or None
+        Distances written; None is one per vertex.
+
+    Returns
+    -------
+    float
+    """
+    exact = POLISH * facts.n if facts.dtype.kind == "f" else 0.0
+    return _ARC * n_arcs + _WRITTEN * (facts.n if width is None else width) + exact
 
 
 def _undirected_degree(graph: Graph) -> float:
