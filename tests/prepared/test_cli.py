@@ -41,6 +41,11 @@ def test_commands_read_a_prepared_graph(files: tuple[str, str]) -> None:
         told = json.loads(succeed(*words))
         assert told
     plain = json.loads(succeed("path", files[0], "1", "140", "--json"))
+    walked = json.loads(succeed("path", files[1], "1", "140", "--json"))
+    assert walked["length"] == plain["length"] == walked["distances"][-1]
+    assert walked["vertices"][0] == 1
+    assert walked["vertices"][-1] == 140
+    assert walked["engine"] == "prepared"
     ready = json.loads(succeed("path", files[1], "1", "140", "--json", "--prove"))
     assert ready["length"] == plain["length"]
     assert ready["vertices"] == plain["vertices"]

@@ -325,3 +325,50 @@ def test_other_dtypes_and_copies_stay_prepared() -> None:
     assert copied.distance(0, 80) == prepared.distance(0, 80)
     assert nearfar.prepare(prepared) is prepared
     assert type(prepared.without_weights()) is Graph
+
+
+@given(graphs(max_vertices=16), st.integers(0, 60))
+def test_pairs_and_paths_within_a_limit(graph: Graph, limit: int) -> None:
+    prepared = ready(graph)
+    n = graph.n_vertices
+    pairs = every_pair(n)
+    want = nearfar.distances(graph, pairs=pairs, limit=limit)
+    found = nearfar.distances(prepared, pairs=pairs, limit=limit)
+    assert found.dtype == want.dtype
+    np.testing.assert_array_equal(found, want)
+    for source, target in [(0, n - 1), (n - 1, n // 2)]:
+        length = want[source * n + target]
+        if length == unreached_value(want.dtype):
+            with pytest.raises(UnreachableError, match="is not reached from"):
+                nearfar.shortest_path(prepared, source, target, limit=limit)
+        else:
+            stats: dict[str, Any] = {}
+            path, total = nearfar.shortest_path(prepared, source, target, limit=limit, stats=stats)
+            assert total == length
+            assert path[0] == source
+            assert path[-1] == target
+            assert stats["reason"].startswith("prepared: a walk")
+
+
+def test_a_named_method_gives_a_search_s_path() -> None:
+    graph = as_dtype(ZOO["grid"](), "int32")  # many shortest paths
+    flat = Graph(graph.indptr, graph.indices, np.ones(graph.n_edges, np.int32))
+    prepared = ready(flat)
+    last = flat.n_vertices - 1
+    want = nearfar.shortest_path(flat, 0, last)
+    assert nearfar.shortest_path(prepared, 0, last)[1] == want[1]
+    assert nearfar.shortest_path(prepared, 0, last, method="elimination_tree") == want
+    assert nearfar.shortest_path(prepared, 0, last, weight=None) == want
+    with pytest.raises(OptionError, match="limit is -1"):
+        nearfar.shortest_path(prepared, 0, 1, limit=-1)
+
+
+def test_lengths_along_a_path() -> None:
+    for dtype in ("int32", "float32"):
+        graph = mesh(12, dtype)
+        prepared = ready(graph)
+        steps, length = prepared.path(0, 143)
+        lengths = prepared.lengths(prepared.path_edges(0, 143))
+        assert lengths == nearfar.sssp(graph, 0).distances[steps].tolist()
+        assert lengths[-1] == length
+        assert prepared.lengths(prepared.path_edges(5, 5)) == [0]

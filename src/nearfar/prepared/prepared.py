@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -281,7 +282,8 @@ class Prepared(Graph):
     def path(self, source: Any, target: Any) -> tuple[list[Any], Any]:
         """A shortest path and its length.
 
-        Where there are several, it need not be the one that :func:`nearfar.shortest_path` gives.
+        Where there are several it is always the same one, but need not be the one of a search,
+        where the smallest predecessors decide: here the elimination tree does.
 
         Parameters
         ----------
@@ -301,19 +303,32 @@ class Prepared(Graph):
         UnreachableError
             If there is no path.
         """
-        begin = self.index_of(source, "source")
         edges = self.path_edges(source, target)
+        steps = np.empty(len(edges) + 1, dtype=np.int64)
+        steps[0] = self.index_of(source, "source")
+        steps[1:] = self.indices[edges]
+        return self.name_of(steps).tolist(), self.lengths(edges)[-1]
+
+    def lengths(self, edges: NDArray[Any]) -> list[Any]:
+        """The distance from the source of every vertex of a path.
+
+        Parameters
+        ----------
+        edges : int array, shape (k,)
+            As of :meth:`path_edges`.
+
+        Returns
+        -------
+        list of int or float, length k + 1
+            Sums from left to right, as a search adds, the source's 0 first; whole numbers have no
+            end.
+        """
         weights = self.effective_weights[edges]
-        total: Any
-        if self.weight_dtype.kind == "i":
-            total = (
-                sum(weights.tolist()) if self._may_saturate else int(weights.sum(dtype=np.int64))
-            )
-        else:
-            # From left to right, as a search adds.
-            total = np.cumsum(weights)[-1].item() if len(weights) else 0.0
-        steps = [begin, *self.indices[edges].tolist()]
-        return self.name_of(steps).tolist(), total
+        if self.weight_dtype.kind == "f":
+            return [0.0, *np.cumsum(weights, dtype=weights.dtype).tolist()]
+        if self._may_saturate:
+            return [0, *itertools.accumulate(weights.tolist())]
+        return [0, *np.cumsum(weights, dtype=np.int64).tolist()]
 
     def path_edges(self, source: Any, target: Any) -> NDArray[np.int32]:
         """The edges of a shortest path.
