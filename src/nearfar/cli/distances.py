@@ -110,14 +110,14 @@ def _check_files(args: argparse.Namespace) -> None:
         raise OptionError(f"-o and --predecessors are both {args.out}: give two files")
 
 
-def _named(found: Any, graph: Graph) -> list[Any]:
+def plain_values(found: Any, graph: Graph) -> list[Any]:
     """The answer as lists: inf for what is not reached, names for vertices, None for no vertex."""
     if isinstance(found, tuple):  # the nearest: vertices and their distances
         vertices, nearest = found
         names = vertices.tolist()
         if graph.vertex_names is None:
             names = [[None if v < 0 else v for v in row] for row in names]
-        return [names, _named(nearest, graph)[0]]
+        return [names, plain_values(nearest, graph)[0]]
     values = found.tolist()
     if found.dtype.kind == "i":
         for place in np.argwhere(found == unreached_value(found.dtype)).tolist():
@@ -144,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
             )
         pairs = [(read_vertex(graph, s), read_vertex(graph, t)) for s, t in args.pair]
         found = distances(graph, pairs=pairs, limit=args.limit, **options)
-        (values,) = _named(found, graph)
+        (values,) = plain_values(found, graph)
         lines = [f"{s}\t{t}\t{d}" for (s, t), d in zip(pairs, values, strict=True)]
         emit(args, {"pairs": [list(p) for p in pairs], "distances": values}, lines)
         return Exit.OK
@@ -172,7 +172,7 @@ def run(args: argparse.Namespace) -> int:
         emit(args, facts, [f"{count:,} rows in {args.out}"])
         return Exit.OK
     names = [graph.name_of(v) for v in range(count)] if sources is None else sources
-    values = _named(found, graph)
+    values = plain_values(found, graph)
     lines = []
     for i, name in enumerate(names):
         rows = [value[i] if isinstance(value[i], list) else [value[i]] for value in values]

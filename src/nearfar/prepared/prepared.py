@@ -429,6 +429,19 @@ class Prepared(Graph):
         assert isinstance(made, Prepared)
         return made
 
+    def fitting(self) -> Prepared | None:
+        """The same in a dtype that every sum of its weights fits, or None where there is none.
+
+        Returns
+        -------
+        Prepared or None
+            Itself, or in 64 bits.
+        """
+        if not self._may_saturate:
+            return self
+        wide = self._wider()
+        return None if wide is None or wide._may_saturate else wide
+
     def _hops(self) -> Prepared:
         """The same order and arcs where every edge counts 1."""
         return _HOPS.of(
