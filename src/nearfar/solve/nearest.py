@@ -30,7 +30,6 @@ def nearest(
     graph: Any,
     sources: Iterable[Any],
     *,
-    k: int | None = None,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     method: str = "auto",
     device: Literal["auto", "cpu", "cuda"] = "auto",
@@ -38,6 +37,7 @@ def nearest(
     limit: float | None = None,
     predecessors: bool = False,
     stats: dict[str, Any] | None = None,
+    k: int | None = None,
     **options: Any,
 ) -> Nearest:
     """The nearest of several sources for every vertex, or the k nearest, by one search.
@@ -49,13 +49,13 @@ def nearest(
     graph : Graph, SciPy sparse matrix or NetworkX graph
     sources : vertices
         At least one. Directed edges lead away from them.
-    k : int or None
-        How many sources to name per vertex; each counts once, however often it is given. A prepared
-        graph moves lists of k along its arcs, in the same time for ten sources and for a million.
     weight, method, device, threads, limit, stats, **options
         As for :func:`nearfar.sssp`.
     predecessors : bool
         Return the forest of shortest paths too; not with ``k``.
+    k : int or None
+        How many sources to name per vertex; each counts once, however often it is given. A prepared
+        graph moves lists of k along its arcs, in the same time for ten sources and for a million.
 
     Returns
     -------
