@@ -212,6 +212,15 @@ def test_pairs_of_floats_with_too_many_nearly_shortest_ways() -> None:
     assert prepared.path_edges(0, 1).shape == (1,)
 
 
+def test_the_lightest_parallel_edge_where_rounding_hides_the_difference() -> None:
+    """1 + 2e-9 is 1 in float32, and so is 1 + 1e-9: the path names the lighter edge."""
+    weights = np.array([1, 2e-9, 1e-9, 1e-9], np.float32)
+    graph = Graph.from_edges([0, 1, 1, 1], [1, 2, 2, 2], weights)
+    prepared = ready(graph)
+    assert prepared.path_edges(0, 2).tolist() == [0, 2]
+    check_path(graph, prepared.path_edges(0, 2), 0, 2, np.float32(1))
+
+
 def test_sums_beyond_32_bits_come_back_in_64() -> None:
     n = 40
     graph = Graph.from_edges(
@@ -278,18 +287,21 @@ def test_reweight_and_update(data: st.DataObject) -> None:
     weights = np.array(
         data.draw(st.lists(st.integers(0, 50), min_size=m, max_size=m)), dtype=graph.weight_dtype
     )
-    fresh = Graph(graph.indptr, graph.indices, weights, directed=graph.directed)
-    check_all(fresh, prepared.reweight(weights))
-    for _ in range(2):
-        if not m:
-            return
+    prepared = prepared.reweight(weights, perfect=data.draw(st.sampled_from([None, True, False])))
+    check_all(Graph(graph.indptr, graph.indices, weights, directed=graph.directed), prepared)
+    if not m:
+        return
+    for _ in range(data.draw(st.integers(1, 5))):
         some = data.draw(st.lists(st.integers(0, m - 1), min_size=1, max_size=3, unique=True))
         new = data.draw(st.lists(st.integers(0, 80), min_size=len(some), max_size=len(some)))
         weights = weights.copy()
         weights[some] = new
-        prepared = prepared.reweight(prepared.weights).update(some, new)
-        before = Graph(graph.indptr, graph.indices, prepared.weights, directed=graph.directed)
-        check_all(before, prepared)
+        perfect = data.draw(st.sampled_from([None, True, False]))
+        before = prepared.perfect
+        prepared = prepared.update(some, new, perfect=perfect)
+        assert prepared.perfect == (before if perfect is None else perfect)
+        np.testing.assert_array_equal(prepared.weights, weights)
+    check_all(Graph(graph.indptr, graph.indices, weights, directed=graph.directed), prepared)
 
 
 def test_update_recomputes_little_and_refuses_nonsense() -> None:
@@ -299,6 +311,19 @@ def test_update_recomputes_little_and_refuses_nonsense() -> None:
     assert changed.weights[5] == 1000
     assert prepared.weights[5] == graph.weights[5]
     assert 0 < changed.n_updated < 200
+    # One direction of a graph that was the same both ways: no more is computed again.
+    alike = ready(Graph(graph.indptr, graph.indices, np.full(graph.n_edges, 9, np.int32)))
+    assert alike.metric.sides == 1
+    one_way = alike.update([5], [1])
+    assert one_way.metric.sides == 2
+    assert 0 < one_way.n_updated < 200
+    for s, t in ((0, 1599), (1599, 0)):
+        searched = Graph(graph.indptr, graph.indices, one_way.weights)
+        assert one_way.distance(s, t) == nearfar.sssp(searched, s).distance_to(t)
+    plain = prepared.update([5], [1000], perfect=False)
+    assert not plain.perfect
+    assert plain.n_updated == changed.n_updated
+    assert len(plain.metric.up.weight) > len(changed.metric.up.weight)
     want = nearfar.sssp(Graph(graph.indptr, graph.indices, changed.weights), 7).distances
     np.testing.assert_array_equal(
         nearfar.sssp(changed, 7, method="elimination_tree").distances, want

@@ -97,7 +97,13 @@ class Prepared(Graph):
         _cpu.prepared_origins(self.metric_view, self.effective_weights, found, default_threads())
         return found
 
-    def reweight(self, weights: ArrayLike | None, threads: int | None = None) -> Prepared:
+    def reweight(
+        self,
+        weights: ArrayLike | None,
+        threads: int | None = None,
+        *,
+        perfect: bool | None = None,
+    ) -> Prepared:
         """The same order and arcs for other weights of the edges.
 
         Parameters
@@ -107,6 +113,9 @@ class Prepared(Graph):
             None means that every edge counts 1.
         threads : int or None
             None uses all cores of this process.
+        perfect : bool or None
+            As for :func:`nearfar.prepare`; None is as here. False takes a third of the time and
+            makes queries slower by as much as arcs are kept that no shortest path needs.
 
         Returns
         -------
@@ -125,22 +134,34 @@ class Prepared(Graph):
         """
         given = None if weights is None else np.asarray(weights)
         graph = Graph(self.indptr, self.indices, given, **self._besides())
-        return weighed(graph, self.preparation, self.perfect, check_threads(threads), {})
+        perfect = self.perfect if perfect is None else bool(perfect)
+        return weighed(graph, self.preparation, perfect, check_threads(threads), {})
 
-    def update(self, edges: ArrayLike, weights: ArrayLike, threads: int | None = None) -> Prepared:
+    def update(
+        self,
+        edges: ArrayLike,
+        weights: ArrayLike,
+        threads: int | None = None,
+        *,
+        perfect: bool | None = None,
+    ) -> Prepared:
         """The same order and arcs after some edges changed their weight.
 
-        Only arcs above a changed edge whose weight changes with it are computed again; what
-        queries leave out is then found anew.
+        Only arcs above a changed edge whose weight changes with it are computed again. What queries
+        leave out is then found anew for all arcs, since one edge may shorten the way between the
+        ends of any arc below; for one change after another leave that out by ``perfect=False``.
 
         Parameters
         ----------
         edges : int array, shape (k,)
             Positions of the edges.
         weights : array, shape (k,)
-            Their new weights, which the dtype of the weights must hold.
+            Their new weights, which the dtype of the weights must hold. Of an edge that is named
+            twice the last counts.
         threads : int or None
             None uses all cores of this process.
+        perfect : bool or None
+            As for :meth:`reweight`.
 
         Returns
         -------
@@ -175,6 +196,7 @@ class Prepared(Graph):
         label = self.preparation.tree.label
         tails = np.searchsorted(self.indptr, at, side="right") - 1
         low = np.minimum(label[tails], label[self.indices[at]])
+        perfect = self.perfect if perfect is None else bool(perfect)
         began = time.perf_counter()
         metric, count = renewed(
             self.preparation.view,
@@ -182,11 +204,11 @@ class Prepared(Graph):
             self.metric,
             graph,
             np.unique(low).astype(np.int32),
-            self.perfect,
+            perfect,
             check_threads(threads),
         )
         seconds = {"update": time.perf_counter() - began}
-        made = Prepared(graph, self.preparation, metric, self.perfect, seconds)
+        made = Prepared(graph, self.preparation, metric, perfect, seconds)
         made.n_updated = count
         _refuse_negative_cycle(made)
         return made
