@@ -16,6 +16,7 @@ from nearfar.choose import machine as choose_machine
 from nearfar.cuda.device_graph import at_hand
 from nearfar.errors import VariantUnavailable
 from nearfar.graph.facts import Facts, degree_spread
+from nearfar.prepared.prepared import Prepared
 from nearfar.registry import CHOICES, Request, Variant, priced, variants
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Explanation:
     others : dict of str to str
         The other variants, each with the reason why it is out.
     statistics : dict
-        What the models looked at.
+        What the models looked at; of a prepared graph also what it is made of.
     machines : dict
         ``cpu`` and, where there is one, ``cuda``: ``"defaults"``, or when it was measured.
     """
@@ -71,12 +72,28 @@ class Explanation:
     statistics: dict[str, Any]
     machines: dict[str, str]
 
+    @property
+    def made_of(self) -> str | None:
+        """What a prepared graph is made of, in words; None for another graph."""
+        made = self.statistics.get("prepared")
+        if made is None:
+            return None
+        up, down = made["n_query_arcs"]
+        graph = made["nbytes"]["graph"]
+        besides = sum(made["nbytes"].values()) - graph
+        return (
+            f"prepared by order {made['order']!r}: {made['n_arcs']:,} arcs, of which queries "
+            f"follow {up:,} up and {down:,} down, height {made['height']:,}, "
+            f"{besides / 2**20:,.1f} MiB besides the graph's {graph / 2**20:,.1f}"
+        )
+
     def __str__(self) -> str:
         width = max((len(c.variant.id) for c in self.ranking), default=0)
-        return "\n".join(
+        lines = [
             f"{place:3}. {c.variant.id:<{width}}  {c.seconds * 1e3:10.3f} ms  {c.reason}"
             for place, c in enumerate(self.ranking, start=1)
-        )
+        ]
+        return "\n".join(lines if self.made_of is None else [*lines, self.made_of])
 
 
 def estimates(graph: Graph, request: Request, device: str) -> list[Choice]:
@@ -268,7 +285,9 @@ def _without_device(graph: Graph, request: Request, names: set[str]) -> dict[str
 def _statistics(graph: Graph) -> dict[str, Any]:
     """All that the costs look at, as plain data."""
     facts = Facts(graph)
+    made = {"prepared": graph.describe_preparation()} if isinstance(graph, Prepared) else {}
     return {
+        **made,
         "vertices": facts.n,
         "edges": facts.m,
         "mean_degree": facts.degree,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,57 @@ class Prepared(Graph):
         self.preparation, self.metric, self.perfect = preparation, metric, perfect
         self.seconds = dict(seconds or {})
         self.n_updated = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the graph's arrays and of what was prepared, paths' help included once made."""
+        return sum(self.parts().values())
+
+    def parts(self) -> dict[str, int]:
+        """What it takes, in bytes, part by part.
+
+        Returns
+        -------
+        dict of str to int
+            ``graph``, its arrays; ``tree``; ``arcs``, without weights; ``edges``, which arcs they
+            weigh; ``metric``, the weights of the arcs and the arcs that queries follow;
+            ``origins``, what paths are unpacked by, 0 until the first path is asked for.
+
+        Notes
+        -----
+        With w bytes per weight: 12 + w per arc and 4 + w per arc that queries follow, the latter
+        two in each direction unless every edge weighs the same both ways; 56 to 64 per vertex, and
+        8 per edge.
+        """
+        arcs, made = self.preparation.arcs, self.__dict__.get("_origins")
+        edges = arcs.edge_first.nbytes + arcs.edge.nbytes + arcs.edge_place.nbytes
+        return {
+            "graph": super().nbytes,
+            "tree": self.preparation.tree.nbytes,
+            "arcs": arcs.nbytes - edges,
+            "edges": edges,
+            "metric": self.metric.nbytes,
+            "origins": 0 if made is None else made.nbytes,
+        }
+
+    def describe_preparation(self) -> dict[str, Any]:
+        """What it is made of, as plain data.
+
+        Returns
+        -------
+        dict
+            ``order`` (the method), the :class:`Figures` of the structure, ``n_query_arcs`` (arcs
+            that queries follow up and down), ``perfect``, and ``nbytes`` by part.
+        """
+        figures = asdict(self.preparation.figures)
+        return {
+            "order": self.preparation.method,
+            **{name: figures[name] for name in ("n_arcs", "n_triangles", "height")},
+            "n_shortcuts": self.preparation.figures.n_shortcuts,
+            "n_query_arcs": (len(self.metric.up.weight), len(self.metric.down.weight)),
+            "perfect": self.perfect,
+            "nbytes": self.parts(),
+        }
 
     @cached_property
     def metric_view(self) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +55,11 @@ class Tree:
     def n_vertices(self) -> int:
         """Number of vertices."""
         return len(self.vertex)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(getattr(self, field.name).nbytes for field in fields(self))
 
     @property
     def height(self) -> int:
@@ -145,6 +150,11 @@ class Arcs:
     def n_arcs(self) -> int:
         """Number of arcs."""
         return len(self.head_depth)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(getattr(self, field.name).nbytes for field in fields(self))
 
 
 def analyse(
