@@ -20,6 +20,7 @@ from nearfar import (
     Prepared,
     UnreachableError,
     VertexError,
+    _cpu,
 )
 from nearfar.graph.dtypes import unreached_value
 from tests.strategies import graphs
@@ -397,3 +398,35 @@ def test_lengths_along_a_path() -> None:
         assert lengths == nearfar.sssp(graph, 0).distances[steps].tolist()
         assert lengths[-1] == length
         assert prepared.lengths(prepared.path_edges(5, 5)) == [0]
+
+
+@pytest.mark.parametrize("limit", [0, 60, 200, 1000, 10**6])
+@pytest.mark.parametrize("directed", [False, True])
+def test_rows_within_a_limit(limit: int, directed: bool) -> None:
+    graph = mesh(60, directed=directed)
+    prepared = nearfar.prepare(graph)
+    sources = np.random.default_rng(0).integers(0, graph.n_vertices, 20)
+    want = nearfar.distances(graph, sources, limit=limit)
+    found = nearfar.distances(prepared, sources, limit=limit, method="elimination_tree_rows")
+    np.testing.assert_array_equal(found, want)
+    for source, row in zip(sources[:5].tolist(), want, strict=False):
+        paths = nearfar.sssp(prepared, source, limit=limit, method="elimination_tree")
+        np.testing.assert_array_equal(paths.distances, row)
+        nearfar.verify(graph, paths)
+
+
+def test_a_limit_leaves_out_subtrees() -> None:
+    graph = mesh(60)
+    prepared = nearfar.prepare(graph)
+    out = np.empty((1, graph.n_vertices), dtype=np.int32)
+    start = np.array([1830])
+
+    def looks_at_most(limit: int, most: int) -> bool:
+        return _cpu.prepared_rows_within(prepared.metric_view, start, limit, most, out, 1)
+
+    near = int(np.count_nonzero(nearfar.sssp(graph, 1830, limit=60).reachable))
+    assert near < 60
+    assert looks_at_most(60, 900)
+    assert np.count_nonzero(out != 2**31 - 1) == near
+    assert not looks_at_most(10**6, 900)
+    assert looks_at_most(10**6, 3600)

@@ -223,10 +223,23 @@ def elimination_tree(
     start = np.array([source], dtype=np.int64)
     if graph.weight_dtype.kind == "f" and options.exact:
         restored_rows(graph, start, 1, out=out.reshape(1, -1))
-    else:
+    elif not _near(graph, start, workspace, out):
         _cpu.prepared_distances(graph.metric_view, start, None, out, 0, 1)
     stats: dict[str, Any] = {"edges_relaxed": len(graph.metric.down.weight)}
     return Answer(out, stats)
+
+
+def _near(
+    graph: Prepared, sources: NDArray[np.int64], workspace: Workspace, out: NDArray[Any]
+) -> bool:
+    """Fill whole rows within a limit, where there is one that leaves out most of the graph."""
+    limit = workspace.limit
+    if limit is None or graph.weight_dtype.kind == "f" or graph.n_negative:
+        return False
+    bound = min(int(limit), 2**63 - 1)
+    most = graph.n_vertices // 8 + 2 * graph.preparation.figures.height
+    view, threads = graph.metric_view, workspace.threads
+    return bool(_cpu.prepared_rows_within(view, sources, bound, most, out, threads))
 
 
 @variant(
@@ -261,6 +274,8 @@ def elimination_tree_rows(
     stats: dict[str, Any] = {"sweeps": -(-len(sources) // (options.lanes or narrow))}
     if exact and columns is None:
         restored_rows(graph, sources, threads, options.lanes, out)
+    elif columns is None and _near(graph, sources, workspace, out):
+        stats["sweeps"] = len(sources)
     elif exact:
         # The sums are restored in whole rows, a few at a time.
         step = max(1, min(len(sources), 2**26 // max(graph.n_vertices, 1)))
