@@ -175,7 +175,7 @@ def test_explain_ranks_methods(graph_file: Path) -> None:
 
 
 def test_a_reason_that_many_methods_share_is_said_once() -> None:
-    from nearfar.cli.sssp import not_ranked
+    from nearfar.cli.explanation import not_ranked
 
     others = {"a@cuda": "no GPU - 3 ms", "b@cuda": "no GPU", "c@cuda": "no GPU", "d@cpu": "too big"}
     assert list(not_ranked(others, 6)) == [

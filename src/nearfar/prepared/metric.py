@@ -134,15 +134,15 @@ def renewed(
     -------
     Metric, int
     """
-    fits = metric.weights.dtype == value_dtype(graph)
-    if not fits or (
-        metric.sides == 1 and not _cpu.prepared_symmetric(view, graph.effective_weights, threads)
-    ):
+    if metric.weights.dtype != value_dtype(graph):  # the first negative weight, or the last gone
         return customized(view, n_arcs, graph, perfect, threads), len(metric.up.first) - 1
+    edge_weights, sides = graph.effective_weights, metric.sides
     weights = metric.weights.copy()
-    count = _cpu.prepared_update(view, graph.effective_weights, weights, labels)
+    if sides == 1 and not _cpu.prepared_symmetric(view, edge_weights, threads):
+        weights, sides = np.repeat(weights, 2), 2  # both directions were alike up to now
+    count = _cpu.prepared_update(view, edge_weights, weights, labels)
     positive = not graph.has_zero_weight and not graph.n_negative
-    made = _with_queries(view, n_arcs, weights, metric.sides, perfect, positive, threads)
+    made = _with_queries(view, n_arcs, weights, sides, perfect, positive, threads)
     return made, int(count)
 
 

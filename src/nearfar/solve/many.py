@@ -16,9 +16,10 @@ import numpy as np
 from nearfar.errors import OptionError, OutOfMemoryError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.options import check_kind
+from nearfar.options import check_kind, check_limit
 from nearfar.prepared.prepared import Prepared
-from nearfar.solve.arrays import widened
+from nearfar.solve.arrays import masked, narrowed, widened
+from nearfar.solve.one import WALKED
 from nearfar.solve.request import as_graph, check_stats, make_request, vertex_indices
 from nearfar.solve.run import Run
 from nearfar.solve.sinks import ArraySink, CsrSink, DeviceArraySink, Reduction, Sink, result_bytes
@@ -257,8 +258,9 @@ def pair_distances(
         For a graph made of device arrays a CuPy array whose entries never were on the host.
     """
     given = {name for name, value in arguments.items() if value not in (None, "auto")}
-    if isinstance(graph, Prepared) and device != "cuda" and given <= {"threads", "stats"}:
-        return _walked(graph, pairs, arguments.get("threads"), arguments.get("stats"))
+    if isinstance(graph, Prepared) and device != "cuda" and given <= {"threads", "stats", "limit"}:
+        walk = (arguments.get(name) for name in ("threads", "limit", "stats"))
+        return _walked(graph, pairs, *walk)
     if not hasattr(pairs, "__iter__"):
         raise OptionError(f"pairs is {quoted(pairs)}: give a list of (source, target)")
     if runtime.is_device_array(pairs):
@@ -302,14 +304,16 @@ def pair_distances(
 
 
 def _walked(
-    graph: Prepared, pairs: Any, threads: int | None, stats: dict[str, Any] | None
-) -> NDArray[Any]:
+    graph: Prepared, pairs: Any, threads: int | None, limit: Any, stats: dict[str, Any] | None
+) -> Any:
     """Distances of pairs in a prepared graph, each by a walk of its own."""
+    bound = check_limit(limit, graph.weight_dtype)
     began = time.perf_counter()
-    found = graph.distances_of_pairs(pairs, threads)
+    found = masked(graph, graph.distances_of_pairs(pairs, threads), bound)
+    found = narrowed(found, graph.weight_dtype)
     if stats is not None:
         stats["seconds"] = time.perf_counter() - began
-        stats["reason"] = "prepared: a walk to the root for each pair"
+        stats["reason"] = WALKED
     return found
 
 

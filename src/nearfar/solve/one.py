@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from nearfar.answer.paths import Paths
 from nearfar.cuda.predecessors import device_predecessors
-from nearfar.errors import VertexError, quoted
+from nearfar.errors import UnreachableError, VertexError, quoted
 from nearfar.graph.graph import Graph
+from nearfar.options import check_limit
+from nearfar.prepared.prepared import Prepared
 from nearfar.solve.arrays import on_device
 from nearfar.solve.request import as_graph, check_stats, check_targets, make_request
 from nearfar.solve.run import Run
@@ -16,7 +18,10 @@ from nearfar.solve.run import Run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["shortest_path", "solve_one", "sssp"]
+__all__ = ["WALKED", "shortest_path", "solve_one", "sssp"]
+
+#: What stands as the reason where a prepared graph answers a point query.
+WALKED = "prepared: a walk to the root of the elimination tree from both ends"
 
 
 def sssp(
@@ -222,7 +227,17 @@ def shortest_path(
     ------
     UnreachableError
         If the target cannot be reached, or lies beyond the limit.
+
+    Notes
+    -----
+    Of several shortest paths a search gives the one whose vertices have the smallest predecessors,
+    whatever the method. A prepared graph answers by :meth:`nearfar.Prepared.path` in microseconds:
+    the length is the same, the path may be another of them. Name a method to have a search's.
     """
+    if isinstance(graph, Prepared):
+        graph = as_graph(graph, weight)
+    if isinstance(graph, Prepared) and method == "auto" and device != "cuda" and not options:
+        return _walked(graph, source, target, limit, stats)
     paths = sssp(
         graph,
         source,
@@ -236,3 +251,21 @@ def shortest_path(
         **options,
     )
     return paths.path_to(target), paths.distance_to(target)
+
+
+def _walked(
+    graph: Prepared, source: Any, target: Any, limit: Any, stats: dict[str, Any] | None
+) -> tuple[list[Any], Any]:
+    """A path in a prepared graph by walks to the root and unpacking, and its length."""
+    check_stats(stats)
+    bound = check_limit(limit, graph.weight_dtype)
+    began = time.perf_counter()
+    path, length = graph.path(source, target)
+    if bound is not None and length > bound:
+        raise UnreachableError(
+            f"vertex {quoted(target)} is not reached from {quoted(source)} within the limit {bound}"
+        )
+    if stats is not None:
+        stats["seconds"] = time.perf_counter() - began
+        stats["reason"] = WALKED
+    return path, length
