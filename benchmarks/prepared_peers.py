@@ -2,9 +2,9 @@
 
 RoutingKit through ``pyroutingkit`` (its own order along coordinates) and through ``routingkit-cch``
 (the order used here), and pandana (contraction hierarchies, coordinates wanted). Building is not
-timed with the queries, only stated; pandana takes minutes for a million vertices and is left out
-there. Their tables are too slow to be taken whole in every round:
-``PART`` of the sources are, and the time is per source.
+timed with the queries, only stated; pandana takes minutes for more than a million edges, an order
+along coordinates one, and both are left out there. Their tables are too slow to be taken whole in
+every round: ``PART`` of the sources are, and the time is per source.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["PART", "PEERS", "Clock", "build_peers", "installed", "measure_peers"
 
 PEERS = ("scipy", "routingkit_cch", "pyroutingkit", "pandana")
 PART = 50
-LARGEST = {"pandana": 400_000}  # vertices
+LARGEST = {"pandana": 1_000_000, "pyroutingkit": 1_000_000}  # edges
 
 
 def installed(name: str) -> bool:
@@ -66,7 +66,7 @@ def build_peers(graph: Graph, prepared: Prepared, wanted: set[str]) -> dict[str,
     xy = graph.coordinates
 
     def keep(name: str, needs_places: bool, build: Callable[[], Any]) -> None:
-        fits = graph.n_vertices <= LARGEST.get(name, graph.n_vertices)
+        fits = graph.n_edges <= LARGEST.get(name, graph.n_edges)
         if name in wanted and fits and installed(name) and not (needs_places and xy is None):
             began = time.perf_counter()
             made[name] = build()

@@ -124,7 +124,7 @@ def draw(graph: nearfar.Graph, found: list[Piece], file: Path) -> None:
             f"{len(at)} vertices cut the map" if level == 0 else f"{len(at)} in {len(cut)} parts"
         )
         side = 60 / (1 + level) + 3
-        axes.scatter(at[:, 0], at[:, 1], s=side, c=colour, linewidths=0, label=names, zorder=9)
+        axes.scatter(at[:, 0], at[:, 1], s=side, c=colour, linewidths=0, label=names, zorder=3)
     handles, labels = axes.get_legend_handles_labels()
     axes.legend(handles[::-1], labels[::-1], loc="lower right", framealpha=1.0, fontsize=9)
     axes.set_xlim(low[0], high[0])
