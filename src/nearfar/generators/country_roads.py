@@ -1,14 +1,13 @@
 """The roads of a country: settlements, few crossings over rivers and ridges, long highways.
 
-A lattice of junctions is cut in two again and again, down to pieces of a few hundred junctions,
-as rivers, ridges and railways cut a country at every scale. Only few roads cross a cut: about two
-thirds of the fourth root of the piece's vertices. The separators of real maps grow like that:
-those of the 9th DIMACS challenge have 8 to 11 vertices for pieces of 4,000 to 8,000 and 35 for
-Florida's million.
-Motorways and arterials cross first. Wide cuts are water: their junctions are gone and each
+A lattice of junctions is cut in two again and again, down to pieces of a few hundred junctions, as
+rivers, ridges and railways cut a country at every scale. Only few roads cross a cut: about two
+thirds of the fourth root of the piece's vertices. The separators of real maps grow like that: those
+of the 9th DIMACS challenge have 8 to 11 vertices for pieces of 4,000 to 8,000 and 35 for Florida's
+million. Motorways and arterials cross first. Wide cuts are water: their junctions are gone and each
 crossing is a bridge. Between the cuts a smooth random field says where people live: streets are
-dense in settlements, and sparse elsewhere, where what is left are through roads with side roads
-and dead ends. Junctions are drawn towards the settlements, each along the gradient of the field.
+dense in settlements, and sparse elsewhere, where what is left are through roads with side roads and
+dead ends. Junctions are drawn towards the settlements, each along the gradient of the field.
 
 Prepared graphs, partitions and hierarchies feel all this. ``road_like`` has none of it: its
 separators grow with the square root of the vertices, to ten times those of a map.
@@ -39,7 +38,7 @@ _ACCESS = 0.3  # the same factor for streets that end at a motorway
 _DEAD_ENDS = 0.4  # share of the bends that are a turning into a dead end
 _BLOCK = 4  # junctions along a side of the field's cells
 _LEAST_PIECE = 300  # junctions of a piece that is not cut
-_WATER = 1 / 150  # width of the water on either side of a cut, of the cut's length
+_WATER, _WIDEST = 1 / 150, 4  # junctions under water on either side: of the cut's length; at most
 _PULL = 0.15  # how far settlements draw: a tenth of the streets are half as long as the mean
 _VERTICES_PER_JUNCTION = 0.86  # measured with the shares above; sizes the lattice
 
@@ -55,7 +54,7 @@ def country_roads(
 ) -> Graph:
     """Make a network that looks like roads to a prepared graph too.
 
-    Mean degree about 2.5; a fifth of the vertices are dead ends, a quarter have degree two.
+    Mean degree about 2.6; a fifth of the vertices are dead ends, a sixth have degree two.
     Separators, elimination tree and shortcuts are like those of real maps of the same size.
     O(n log n) time.
 
@@ -260,12 +259,12 @@ def _cut(
         start = np.where(upright, pieces.top, pieces.left)
         near = np.where(upright, pieces.left, pieces.top)
         middle = near + np.rint(extent * (0.46 + 0.08 * draw[:k])).astype(np.int64)
-        water = np.rint(length * _WATER).astype(np.int64)
+        water = np.minimum(np.rint(length * _WATER).astype(np.int64), _WIDEST)
         # Root of the root: correctly rounded everywhere, unlike a power.
         root = np.sqrt(np.sqrt(width * height * _VERTICES_PER_JUNCTION))
         allowed = 2 + (root * (0.25 + 0.8 * draw[k:])).astype(np.int64)
 
-        # All steps over all cuts, from bank to bank: 2 water + 1 streets each.
+        # Every line over every cut, from its near bank; the far one is 2 water + 1 steps on.
         step, along = np.where(upright, 1, columns), np.where(upright, columns, 1)
         piece = np.repeat(np.arange(k), length)
         position = np.arange(len(piece)) - np.repeat(np.cumsum(length) - length, length)
