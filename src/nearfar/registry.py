@@ -339,7 +339,8 @@ def _discover() -> None:
         for device in ("cpu", "cuda"):
             if device in inside:
                 importlib.import_module(f"nearfar.algorithms.{family}.{device}")
-    importlib.import_module("nearfar.prepared.cpu")
+    for device in ("cpu", "cuda"):
+        importlib.import_module(f"nearfar.prepared.{device}")
     _discovered = True
 
 
