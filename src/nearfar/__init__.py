@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         UnreachableError,
         VariantUnavailable,
         VertexError,
+        ZeroCycleError,
     )
     from nearfar.formats import read, write
     from nearfar.generators import generate
@@ -79,6 +80,7 @@ _WHERE = {
     "UnreachableError": "errors",
     "VariantUnavailable": "errors",
     "VertexError": "errors",
+    "ZeroCycleError": "errors",
 }
 
 __all__ = [
@@ -101,6 +103,7 @@ __all__ = [
     "UnreachableError",
     "VariantUnavailable",
     "VertexError",
+    "ZeroCycleError",
     "all_pairs",
     "distances",
     "find_negative_cycle",

@@ -49,6 +49,13 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         ],
     ),
     (
+        "Measures",
+        "[What flows along shortest paths](../explanation/measures.md) says how they work.",
+        [
+            *("measures.betweenness",),
+        ],
+    ),
+    (
         "Graphs",
         "`nearfar.generators` also has every family as a function of its name; `nearfar generate` "
         "in\n[Command line](command-line.md#nearfar-generate) lists their parameters. "

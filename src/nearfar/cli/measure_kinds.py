@@ -1,0 +1,136 @@
+"""The measures that ``nearfar measure`` has: the arguments of each, and how it is printed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nearfar.cli.arguments import at_least_one, number, vertex_list
+from nearfar.cli.console import emit
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["KINDS", "Kind"]
+
+
+class Kind(NamedTuple):
+    """One measure.
+
+    Attributes
+    ----------
+    summary : str
+        What it is, in a line.
+    example : str
+        A call.
+    configure : callable
+        Adds its arguments to a parser.
+    run : callable
+        Computes it for ``(args, graph)`` and prints it.
+    """
+
+    summary: str
+    example: str
+    configure: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace, Graph], None]
+
+
+def _add_top(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--top", type=at_least_one, metavar="N", help="only the N largest values, largest first"
+    )
+
+
+def _add_ends(parser: argparse.ArgumentParser, *, targets: bool = False) -> None:
+    parser.add_argument(
+        "--source", nargs="+", metavar="VERTEX", help="only paths from these (default: all)"
+    )
+    if targets:
+        parser.add_argument(
+            "--target", nargs="+", metavar="VERTEX", help="only paths to these (default: all)"
+        )
+
+
+def _places(values: NDArray[Any], top: int | None) -> NDArray[np.int64]:
+    """Which entries to show: all in order, or the largest, lowest place first among equals."""
+    if top is None:
+        return np.arange(len(values))
+    return np.argsort(-values, kind="stable")[:top]
+
+
+def print_vertices(
+    args: argparse.Namespace, graph: Graph, values: NDArray[Any], vertices: Any = None
+) -> None:
+    """One line per vertex: name and value."""
+    places = _places(values, args.top)
+    names = graph.name_of(places if vertices is None else vertices[places]).tolist()
+    shown = values[places].tolist()
+    emit(
+        args,
+        {"vertices": names, "values": shown},
+        (f"{name}\t{value}" for name, value in zip(names, shown, strict=True)),
+    )
+
+
+def print_edges(args: argparse.Namespace, graph: Graph, values: NDArray[Any]) -> None:
+    """One line per edge: both ends and value."""
+    places = _places(values, args.top)
+    tails = graph.name_of(graph.tails(np.int64)[places]).tolist()
+    heads = graph.name_of(graph.indices[places].astype(np.int64)).tolist()
+    shown = values[places].tolist()
+    emit(
+        args,
+        {"edges": places, "tails": tails, "heads": heads, "values": shown},
+        (f"{u}\t{v}\t{value}" for u, v, value in zip(tails, heads, shown, strict=True)),
+    )
+
+
+def _betweenness_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_ends(parser, targets=True)
+    parser.add_argument("--edges", action="store_true", help="of edges instead of vertices")
+    parser.add_argument(
+        "--raw", action="store_true", help="numbers of paths, not divided by the pairs"
+    )
+    parser.add_argument("--endpoints", action="store_true", help="a path counts for its ends too")
+    parser.add_argument("--limit", type=number, metavar="D", help="only pairs so far apart")
+    parser.add_argument("--samples", type=int, metavar="K", help="estimate from K random sources")
+    parser.add_argument("--seed", type=int, metavar="N", help="of the draw")
+    parser.add_argument(
+        "--tolerance", type=float, metavar="X", help="relative, for ties of float weights"
+    )
+    _add_top(parser)
+
+
+def _betweenness(args: argparse.Namespace, graph: Graph) -> None:
+    from nearfar.measures import betweenness
+
+    found = betweenness(
+        graph,
+        vertex_list(graph, args.source, "source"),
+        targets=vertex_list(graph, args.target),
+        edges=args.edges,
+        normalized=not args.raw,
+        endpoints=args.endpoints,
+        limit=args.limit,
+        samples=args.samples,
+        seed=args.seed,
+        tolerance=args.tolerance,
+        threads=args.threads,
+    )
+    (print_edges if args.edges else print_vertices)(args, graph, found)
+
+
+KINDS: dict[str, Kind] = {
+    "betweenness": Kind(
+        "share of all shortest paths that lead through each vertex or edge",
+        "nearfar measure betweenness roads.gr.gz --samples 256 --top 10",
+        _betweenness_arguments,
+        _betweenness,
+    ),
+}

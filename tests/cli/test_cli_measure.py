@@ -1,0 +1,54 @@
+"""``nearfar measure``: one sub-command per measure."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import nearfar
+from nearfar.cli.console import Exit
+from nearfar.cli.measure_kinds import KINDS
+from tests.program import fail, run, succeed
+
+
+def values(text: str) -> dict[str, float]:
+    return {line.split("\t")[0]: float(line.split("\t")[-1]) for line in text.splitlines()}
+
+
+def test_betweenness(graph_file: Path, named_file: Path) -> None:
+    graph = nearfar.read(graph_file)
+    want = nearfar.measures.betweenness(graph, normalized=False)
+    found = values(succeed("measure", "betweenness", graph_file, "--raw"))
+    assert found == dict(zip(map(str, range(graph.n_vertices)), want.tolist(), strict=True))
+    top = succeed("measure", "betweenness", graph_file, "--raw", "--top", 1).splitlines()
+    assert top == [f"{want.argmax()}\t{want.max()}"]
+    edges = json.loads(succeed("measure", "betweenness", named_file, "--edges", "--json"))
+    named = nearfar.read(named_file)
+    assert edges["values"] == nearfar.measures.betweenness(named, edges=True).tolist()
+    assert set(edges["tails"]) <= set(named.vertex_names)
+    one = values(succeed("measure", "betweenness", named_file, "--source", "Bern", "--raw"))
+    assert (
+        one["Basel"]
+        == nearfar.measures.betweenness(named, ["Bern"], normalized=False)[named.index_of("Basel")]
+    )
+
+
+def test_errors(graph_file: Path, cycle_file: Path) -> None:
+    assert "MEASURE" in run("measure").stderr
+    assert "sources or samples" in fail(
+        Exit.USAGE, "measure", "betweenness", graph_file, "--source", 1, "--samples", 2
+    )
+    assert "negative" in fail(Exit.BAD_INPUT, "measure", "betweenness", cycle_file)
+
+
+def test_a_zero_cycle_is_bad_input(tmp_path: Path) -> None:
+    path = tmp_path / "zeros.wel"
+    path.write_text("0 1 0\n1 0 0\n")
+    assert "weight zero" in fail(Exit.BAD_INPUT, "measure", "betweenness", path)
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_help_of_each(name: str) -> None:
+    assert f"nearfar measure {name}" in succeed("measure", name, "--help")
