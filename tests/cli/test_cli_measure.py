@@ -35,6 +35,19 @@ def test_betweenness(graph_file: Path, named_file: Path) -> None:
     )
 
 
+def test_path_counts_and_all_shortest_paths(tmp_path: Path) -> None:
+    path = tmp_path / "diamond.el"
+    path.write_text("0 1\n0 2\n1 3\n2 3\n")
+    assert values(succeed("measure", "path-counts", path, 0)) == {"0": 1, "1": 1, "2": 1, "3": 2}
+    assert values(succeed("measure", "path-counts", path, 0, "--log2", "--top", 1)) == {"3": 1}
+    done = run("measure", "all-shortest-paths", path, 0, 3)
+    assert done.stdout.splitlines() == ["0 1 3", "0 2 3"]
+    assert "2 shortest paths of length 2" in done.stderr
+    one = json.loads(succeed("measure", "all-shortest-paths", path, 0, 3, "--most", 1, "--json"))
+    assert one == {"count": 2, "length": 2, "paths": [[0, 1, 3]]}
+    assert "not reached" in fail(Exit.NO_PATH, "measure", "all-shortest-paths", path, 3, 0)
+
+
 def test_errors(graph_file: Path, cycle_file: Path) -> None:
     assert "MEASURE" in run("measure").stderr
     assert "sources or samples" in fail(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nearfar.cli.arguments import at_least_one, number, vertex_list
-from nearfar.cli.console import emit
+from nearfar.cli.arguments import at_least_one, number, read_vertex, vertex_list
+from nearfar.cli.console import emit, note
+from nearfar.errors import quoted
 
 if TYPE_CHECKING:
     import argparse
@@ -126,7 +128,57 @@ def _betweenness(args: argparse.Namespace, graph: Graph) -> None:
     (print_edges if args.edges else print_vertices)(args, graph, found)
 
 
+def _counts_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
+    parser.add_argument("--limit", type=number, metavar="D", help="leave out what is farther")
+    parser.add_argument("--log2", action="store_true", help="logarithms to base 2, of any size")
+    _add_top(parser)
+
+
+def _counts(args: argparse.Namespace, graph: Graph) -> None:
+    from nearfar.measures import path_counts
+
+    source = read_vertex(graph, args.source, "source")
+    found = path_counts(graph, source, limit=args.limit, threads=args.threads)
+    print_vertices(args, graph, found.log2() if args.log2 else found.values())
+
+
+def _paths_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
+    parser.add_argument("target", metavar="TARGET", help="vertex name, or its number")
+    parser.add_argument(
+        "--most", type=at_least_one, default=100, metavar="N", help="paths to print (default: 100)"
+    )
+
+
+def _paths(args: argparse.Namespace, graph: Graph) -> None:
+    from nearfar.measures import all_shortest_paths
+
+    found = all_shortest_paths(
+        graph,
+        read_vertex(graph, args.source, "source"),
+        read_vertex(graph, args.target, "target"),
+        threads=args.threads,
+    )
+    paths = list(itertools.islice(found, args.most))
+    facts = {"count": found.count, "length": found.length, "paths": paths}
+    emit(args, facts, (" ".join(map(str, path)) for path in paths))
+    note(args, f"{quoted(found.count)} shortest paths of length {found.length}")
+
+
 KINDS: dict[str, Kind] = {
+    "all-shortest-paths": Kind(
+        "every shortest path between two vertices, and their number",
+        "nearfar measure all-shortest-paths graph.gr 1 42 --most 10",
+        _paths_arguments,
+        _paths,
+    ),
+    "path-counts": Kind(
+        "number of shortest paths from one source to every vertex",
+        "nearfar measure path-counts graph.gr 1 --top 10",
+        _counts_arguments,
+        _counts,
+    ),
     "betweenness": Kind(
         "share of all shortest paths that lead through each vertex or edge",
         "nearfar measure betweenness roads.gr.gz --samples 256 --top 10",

@@ -52,7 +52,9 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "Measures",
         "[What flows along shortest paths](../explanation/measures.md) says how they work.",
         [
-            *("measures.betweenness",),
+            *("measures.betweenness", "measures.path_counts", "measures.PathCounts"),
+            *("measures.shortest_path_dag", "measures.ShortestPathDag"),
+            *("measures.all_shortest_paths", "measures.AllShortestPaths"),
         ],
     ),
     (
