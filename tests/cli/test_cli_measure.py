@@ -48,11 +48,42 @@ def test_path_counts_and_all_shortest_paths(tmp_path: Path) -> None:
     assert "not reached" in fail(Exit.NO_PATH, "measure", "all-shortest-paths", path, 3, 0)
 
 
+def test_one_number_per_vertex(named_file: Path) -> None:
+    graph = nearfar.read(named_file)
+    names = graph.vertex_names.tolist()
+    for name in ("closeness", "harmonic"):
+        for flags, more in (((), {}), (("--outward", "--limit", 2), {"outward": True, "limit": 2})):
+            want = getattr(nearfar.measures, name)(graph, **more).tolist()
+            found = values(succeed("measure", name, named_file, *flags))
+            assert found == dict(zip(names, want, strict=True))
+    one = succeed("measure", "closeness", named_file, "--vertex", "Chur", "--device", "cpu")
+    assert list(values(one)) == ["Chur"]
+
+
+def test_measures_of_a_graph(tmp_path: Path) -> None:
+    path = tmp_path / "path.wel"
+    path.write_text("0 1 2\n1 0 2\n1 2 3\n2 1 3\n")
+    found = {
+        name: succeed("measure", name, path).split()
+        for name in ("diameter", "radius", "center", "periphery", "average-length", "efficiency")
+    }
+    assert found["diameter"] == ["5"]
+    assert found["radius"] == ["3"]
+    assert found["center"] == ["1"]
+    assert found["periphery"] == ["0", "2"]
+    assert float(found["average-length"][0]) == pytest.approx(20 / 6)
+    assert float(found["efficiency"][0]) == pytest.approx((1 / 2 + 1 / 3 + 1 / 5) / 3)
+    assert json.loads(succeed("measure", "center", path, "--json")) == {"center": [1]}
+    far = values(succeed("measure", "eccentricity", path, "--top", 2))
+    assert far == {"0": 5, "2": 5}
+
+
 def test_errors(graph_file: Path, cycle_file: Path) -> None:
     assert "MEASURE" in run("measure").stderr
     assert "sources or samples" in fail(
         Exit.USAGE, "measure", "betweenness", graph_file, "--source", 1, "--samples", 2
     )
+    assert "component" in fail(Exit.NO_PATH, "measure", "diameter", graph_file)
     assert "negative" in fail(Exit.BAD_INPUT, "measure", "betweenness", cycle_file)
 
 

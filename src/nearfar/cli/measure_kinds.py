@@ -49,6 +49,12 @@ def _add_top(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_device(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--device", default="auto", choices=["auto", "cpu", "cuda"], help="where to run"
+    )
+
+
 def _add_ends(parser: argparse.ArgumentParser, *, targets: bool = False) -> None:
     parser.add_argument(
         "--source", nargs="+", metavar="VERTEX", help="only paths from these (default: all)"
@@ -128,6 +134,66 @@ def _betweenness(args: argparse.Namespace, graph: Graph) -> None:
     (print_edges if args.edges else print_vertices)(args, graph, found)
 
 
+def _per_vertex(name: str, *, facing: bool) -> Kind:
+    """A measure of one number per vertex; ``facing``: it has a direction and a limit."""
+
+    def configure(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--vertex", nargs="+", metavar="VERTEX", help="of these alone (default: all)"
+        )
+        if facing:
+            parser.add_argument(
+                "--outward", action="store_true", help="distances from the vertex, not to it"
+            )
+            parser.add_argument("--limit", type=number, metavar="D", help="within this distance")
+        _add_device(parser)
+        _add_top(parser)
+
+    def compute(args: argparse.Namespace, graph: Graph) -> None:
+        from nearfar import measures
+
+        chosen = vertex_list(graph, args.vertex, "vertex")
+        more = {"outward": args.outward, "limit": args.limit} if facing else {}
+        found = getattr(measures, name)(
+            graph, chosen, device=args.device, threads=args.threads, **more
+        )
+        print_vertices(args, graph, found, None if chosen is None else graph.indices_of(chosen))
+
+    return Kind(_SUMMARIES[name], f"nearfar measure {name} graph.gr --top 10", configure, compute)
+
+
+def _of_the_graph(name: str, *, streamed: bool) -> Kind:
+    """A measure of the whole graph; ``streamed``: from all rows, which a GPU may solve."""
+    shown = name.replace("_", "-")
+
+    def configure(parser: argparse.ArgumentParser) -> None:
+        if streamed:
+            _add_device(parser)
+
+    def compute(args: argparse.Namespace, graph: Graph) -> None:
+        from nearfar import measures
+
+        more = {"device": args.device} if streamed else {}
+        found = getattr(measures, name)(graph, threads=args.threads, **more)
+        lines = found if isinstance(found, list) else [found]
+        emit(args, {shown: found}, map(str, lines))
+
+    return Kind(_SUMMARIES[name], f"nearfar measure {shown} graph.gr", configure, compute)
+
+
+_SUMMARIES = {
+    "average_length": "mean distance of all pairs of vertices",
+    "center": "vertices whose farthest vertex is as near as for any",
+    "closeness": "reciprocal of the mean distance to each vertex",
+    "diameter": "greatest distance between two vertices, exact",
+    "eccentricity": "distance of each vertex to the vertex farthest from it",
+    "efficiency": "mean of 1 / distance of all pairs of vertices",
+    "harmonic": "sum of 1 / distance to each vertex",
+    "periphery": "vertices at the greatest distance that there is",
+    "radius": "least eccentricity",
+}
+
+
 def _counts_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
     parser.add_argument("--limit", type=number, metavar="D", help="leave out what is farther")
@@ -173,6 +239,16 @@ KINDS: dict[str, Kind] = {
         _paths_arguments,
         _paths,
     ),
+    **{
+        name.replace("_", "-"): _of_the_graph(name, streamed=streamed)
+        for name, streamed in (
+            *(("average_length", True), ("efficiency", True), ("diameter", False)),
+            *(("radius", False), ("center", False), ("periphery", False)),
+        )
+    },
+    "closeness": _per_vertex("closeness", facing=True),
+    "harmonic": _per_vertex("harmonic", facing=True),
+    "eccentricity": _per_vertex("eccentricity", facing=False),
     "path-counts": Kind(
         "number of shortest paths from one source to every vertex",
         "nearfar measure path-counts graph.gr 1 --top 10",

@@ -55,6 +55,9 @@ GROUPS: list[tuple[str, str, list[str]]] = [
             *("measures.betweenness", "measures.path_counts", "measures.PathCounts"),
             *("measures.shortest_path_dag", "measures.ShortestPathDag"),
             *("measures.all_shortest_paths", "measures.AllShortestPaths"),
+            *("measures.closeness", "measures.harmonic", "measures.average_length"),
+            *("measures.efficiency", "measures.eccentricity", "measures.diameter"),
+            *("measures.radius", "measures.center", "measures.periphery"),
         ],
     ),
     (
