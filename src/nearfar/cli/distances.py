@@ -56,7 +56,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     rows.add_argument("--limit", type=number, help="leave out what is farther")
     rows.add_argument(
-        "--reduce", metavar="KIND", help="count, sum, mean, max, nearest:K or histogram:E0,E1,..."
+        "--reduce",
+        metavar="KIND",
+        help="count, sum, mean, max, summary, harmonic, nearest:K or histogram:E0,E1,...",
     )
     parser.add_argument("-o", "--out", metavar="FILE", help=".npy, .zarr or .parquet, resumable")
     parser.add_argument(
@@ -142,6 +144,8 @@ def _explain(
 
 def plain_values(found: Any, graph: Graph) -> list[Any]:
     """The answer as lists: inf for what is not reached, names for vertices, None for no vertex."""
+    if isinstance(found, tuple) and len(found) == 3:  # the summary
+        return [column.tolist() for column in found]
     if isinstance(found, tuple):  # the nearest: vertices and their distances
         vertices, nearest = found
         names = vertices.tolist()

@@ -86,7 +86,7 @@ def distances(
         Instead of ``sources`` and ``targets``: one distance per pair, as a vector.
     reduce : str, tuple or None
         One number (or few) per row without the matrix: ``"count"``, ``"sum"``, ``"mean"``,
-        ``"max"``, ``"nearest:k"`` or ``("histogram", edges)``; see
+        ``"max"``, ``"summary"``, ``"harmonic"``, ``"nearest:k"`` or ``("histogram", edges)``; see
         :class:`nearfar.solve.Reduction`.
     out : array, "csr", path or None
         Where the rows go. None: a new array. An array (also memory-mapped, or a

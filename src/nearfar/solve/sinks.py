@@ -203,12 +203,14 @@ class Reduction:
 
     Attributes
     ----------
-    kind : {"count", "sum", "mean", "max", "nearest", "histogram"}
+    kind : {"count", "sum", "mean", "max", "summary", "harmonic", "nearest", "histogram"}
         ``count``: how many, int64. ``sum`` and ``mean``: of their distances, float64 (mean is NaN
         when there are none; closeness is ``1 / mean``). Integers are added exactly; floats in
         float64 by halves: entry i and entry i + half, until one is left, so the sum is the same
         bits on every device. ``max``: the greatest distance
-        (eccentricity), ``-1`` when there are none. ``nearest``: the ``k`` nearest as ``(vertices,
+        (eccentricity), ``-1`` when there are none. ``summary``: count, sum and max of one pass, as
+        three arrays. ``harmonic``: the sum of ``1 / distance``, float64, added like a sum of
+        floats; distances of 0 do not count. ``nearest``: the ``k`` nearest as ``(vertices,
         distances)``, both of shape ``(rows, k)``; equal distances in order of the vertex's
         index; -1 and unreached fill up. A graph with names gives them as a NumPy array of objects,
         with None for -1. ``histogram``: how many per half-open bin of the edges, shape ``(rows,
@@ -237,7 +239,7 @@ class Reduction:
             # More digits than memory has bytes are no number to convert, or to divide.
             if kind == "nearest" and rest.isdecimal() and len(rest) < 20 and int(rest) > 0:
                 return Reduction("nearest", k=int(rest))
-            if kind in ("count", "sum", "mean", "max") and not rest:
+            if kind in ("count", "sum", "mean", "max", "summary", "harmonic") and not rest:
                 return Reduction(kind)
         elif isinstance(given, tuple) and len(given) == 2 and given[0] == "histogram":
             try:
@@ -247,8 +249,8 @@ class Reduction:
             if len(edges) >= 2 and all(a < b for a, b in pairwise(edges)):
                 return Reduction("histogram", edges=edges)
         raise OptionError(
-            f"reduce is {quoted(given)}: use 'count', 'sum', 'mean', 'max', 'nearest:k' or "
-            "('histogram', ascending edges)"
+            f"reduce is {quoted(given)}: use 'count', 'sum', 'mean', 'max', 'summary', "
+            "'harmonic', 'nearest:k' or ('histogram', ascending edges)"
         )
 
     def sink(
@@ -264,7 +266,7 @@ class Reduction:
 
 def result_bytes(reduction: Reduction, rows: int) -> int:
     """Bytes of a reduction of so many rows, if its values have 64 bits."""
-    each = {"nearest": 2 * reduction.k, "histogram": len(reduction.edges) - 1}
+    each = {"nearest": 2 * reduction.k, "summary": 3, "histogram": len(reduction.edges) - 1}
     return 8 * rows * each.get(reduction.kind, 1)
 
 
@@ -308,8 +310,16 @@ class ReducingSink(_InMemory):
             self.parts.append(self._histogram(xp, rows, none))
             return
         reached = rows != none
+        if kind == "harmonic":
+            with np.errstate(divide="ignore", over="ignore"):
+                inverse = xp.where(reached & (rows != 0), 1 / rows.astype(np.float64), 0.0)
+            self.parts.append(_row_sums(xp, inverse, reached))
+            return
         count = xp.count_nonzero(reached, axis=1)
-        if kind == "count":
+        if kind == "summary":
+            total = _row_sums(xp, rows, reached)
+            self.parts.append((count, total, self._farthest(xp, rows, reached, none)))
+        elif kind == "count":
             self.parts.append(count)
         elif kind in ("sum", "mean"):
             total = _row_sums(xp, rows, reached)
@@ -317,10 +327,14 @@ class ReducingSink(_InMemory):
                 total = xp.where(count > 0, total / xp.maximum(count, 1), np.nan)
             self.parts.append(total)
         else:
-            least = rows.dtype.type(-1 if self.graph.n_negative == 0 else -none)
-            some = xp.where(reached, rows, least)
-            most = some.max(axis=1) if rows.shape[1] else xp.full(len(rows), least, rows.dtype)
-            self.parts.append(xp.where(count > 0, most, rows.dtype.type(-1)))
+            self.parts.append(self._farthest(xp, rows, reached, none))
+
+    def _farthest(self, xp: Any, rows: Any, reached: Any, none: Any) -> Any:
+        """Greatest distance of each row, -1 where there is none."""
+        least = rows.dtype.type(-1 if self.graph.n_negative == 0 else -none)
+        some = xp.where(reached, rows, least)
+        most = some.max(axis=1) if rows.shape[1] else xp.full(len(rows), least, rows.dtype)
+        return xp.where(reached.any(axis=1), most, rows.dtype.type(-1))
 
     def _histogram(self, xp: Any, rows: Any, none: Any) -> Any:
         """Differences of how many entries are below each edge."""
@@ -358,7 +372,11 @@ class ReducingSink(_InMemory):
         return vertices, values
 
     def finish(self) -> Any:
-        """One array, or the two of ``nearest``."""
+        """One array, the two of ``nearest``, or the three of ``summary``."""
+        if self.reduction.kind == "summary":
+            xp = module_of(self.parts[0][0])
+            columns = zip(*self.parts, strict=True)
+            return tuple(self._home(xp.concatenate(column)) for column in columns)
         if self.reduction.kind != "nearest":
             return self._home(module_of(self.parts[0]).concatenate(self.parts))
         xp = module_of(self.parts[0][0])

@@ -49,6 +49,18 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         ],
     ),
     (
+        "Measures",
+        "[What flows along shortest paths](../explanation/measures.md) says how they work.",
+        [
+            *("measures.betweenness", "measures.path_counts", "measures.PathCounts"),
+            *("measures.shortest_path_dag", "measures.ShortestPathDag"),
+            *("measures.all_shortest_paths", "measures.AllShortestPaths"),
+            *("measures.closeness", "measures.harmonic", "measures.average_length"),
+            *("measures.efficiency", "measures.eccentricity", "measures.diameter"),
+            *("measures.radius", "measures.center", "measures.periphery"),
+        ],
+    ),
+    (
         "Graphs",
         "`nearfar.generators` also has every family as a function of its name; `nearfar generate` "
         "in\n[Command line](command-line.md#nearfar-generate) lists their parameters. "
