@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import inspect
 import sys
 import time
 from functools import partial
@@ -140,11 +139,10 @@ class Contest:
                 nearfar.distances, prepared, asked.sources, targets=asked.targets, **shared
             )
             clock.time(f"table, {lanes} lanes, {w}", partial(table, out=self.table))
-        if "k" in inspect.signature(nearfar.nearest).parameters:
-            several: dict[str, Any] = {"k": NEAREST}
+        for said, asked_of in (("", prepared), (" by searches", self.graph)):
             clock.time(
-                f"{NEAREST} nearest of {PLACES}, {w}",
-                lambda: nearfar.nearest(prepared, asked.places, threads=w, **several),
+                f"{NEAREST} nearest of {PLACES}{said}, {w}",
+                partial(nearfar.nearest, asked_of, asked.places, k=NEAREST, threads=w),
             )
 
     def _single(self) -> None:
@@ -194,6 +192,10 @@ class Contest:
         exact = nearfar.distances(self.plain_floats, asked.many[:1], device="cpu")
         row = nearfar.distances(self.floats, asked.many[:1], method=ROWS_METHOD)
         found.append(np.array_equal(row, exact))
+        near = [
+            nearfar.nearest(of, asked.places, k=NEAREST).distances for of in (prepared, self.graph)
+        ]
+        found.append(np.array_equal(*near))
         return all(found)
 
     def float_difference(self) -> float:

@@ -1,7 +1,7 @@
 """Prepared graphs on a GPU: rows, columns, few sources, and where the time of a sweep goes.
 
 ``python benchmarks/prepared_cuda.py -o benchmarks/results/prepared_cuda.json`` prepares the graphs
-of ``benchmarks/prepared.py`` (or reads ``NAME.nfp`` from ``--data``, and keeps there what it made)
+of ``prepared_graphs.py`` (or reads ``NAME.nfp`` from ``--data``, and keeps there what it made)
 and measures with everything on the device: distances as ``[source][vertex]`` and as
 ``[vertex][source]``, for many sources and for few. ``--explore`` tries shapes of cells and prints
 the time of every launch. All samples are kept. Answers are compared with searches, and
@@ -26,7 +26,7 @@ from nearfar.lab.bench.report import write_json
 from nearfar.prepared.cells import PassShape
 from nearfar.prepared.device_sweep import Sweep, SweepPlan, default_shapes, padded
 from nearfar.system.devices import launching, runtime
-from prepared import GRAPHS, scaled
+from prepared_graphs import GRAPHS, scaled
 
 Shapes = tuple[PassShape, ...]
 

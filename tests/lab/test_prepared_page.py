@@ -60,7 +60,7 @@ def test_every_answer_is_right_and_every_round_is_kept(document: dict[str, Any])
 def test_every_row_of_the_page_is_measured(kept: dict[str, Any]) -> None:
     text = prepared_graphs.prepared_graphs()
     for label, said, _ in prepared_graphs._ROWS:
-        if label.split(":")[0] not in ("routingkit_cch", "pandana") and "nearest" not in label:
+        if label.split(":")[0] not in ("routingkit_cch", "pandana"):
             assert f"| {said.replace('W workers', '2 workers')} |" in text, label
     assert "Medians of 2 rounds" in text
     assert "Every answer is that of a search" in text

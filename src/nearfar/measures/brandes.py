@@ -12,6 +12,7 @@ import numpy as np
 
 from nearfar.errors import DistanceOverflowError, GraphError, OptionError, quoted
 from nearfar.generators.random import Stream
+from nearfar.graph.build import check_threads
 from nearfar.graph.saturation import widest
 from nearfar.measures.simple import (
     Simple,
@@ -22,7 +23,6 @@ from nearfar.measures.simple import (
     source_indices,
 )
 from nearfar.options import check_limit
-from nearfar.solve.request import check_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
