@@ -2,11 +2,11 @@
 
 ``python benchmarks/soak.py --seconds 3600 -o benchmarks/results/soak.json`` draws graphs from a
 seed (``soak_graphs.py``), asks every door of the package about them with random arguments
-(``soak_doors.py``: every variant of the device, batches, files, SciPy's and NetworkX's functions,
-the command line, prepared graphs), and compares with distances computed apart from the package
-(``soak_oracle.py``). The output keeps the counts by door, variant and dtype, one part per device;
-a run on the other device adds its part to the same file. Ctrl-C ends a run early and keeps its
-counts.
+(``soak_solves.py``, ``soak_doors.py``: every variant of the device, batches, files, SciPy's and
+NetworkX's functions, the command line, prepared graphs), and compares with distances computed
+apart from the package (``soak_oracle.py``). The output keeps the counts by door, variant and dtype,
+one part per device; a run on the other device adds its part to the same file. Ctrl-C ends a run
+early and keeps its counts.
 
 Each process is started by this one and takes its share of the numbers of cases. One that dies or
 hangs counts as a wrong answer, and another goes on with the next case. A wrong answer leaves a
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -38,8 +39,9 @@ from nearfar.errors import quoted
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.registry import variants
-from soak_doors import DOORS, Soak, Trial, folder
+from soak_doors import DOORS, folder
 from soak_graphs import Case
+from soak_trial import Soak, Trial
 
 QUIET = 300.0  # seconds without a word after which a process counts as hung
 Emit = Callable[[dict[str, Any]], None]
@@ -52,15 +54,16 @@ def wrong_with(trial: Trial) -> str | None:
     """Make the call of a trial; what is wrong with it, or None."""
     try:
         found = trial.call()
-    except KeyboardInterrupt:
-        raise
     except Exception as error:  # every error but the one that must come is a finding
         if trial.error and isinstance(error, trial.error):
             return None
         return "".join(traceback.format_exception(error)[-3:])
     if trial.error:
         return f"an answer instead of {' or '.join(e.__name__ for e in trial.error)}"
-    return trial.judge(found)
+    try:
+        return trial.judge(found)
+    except Exception as error:  # an answer of another kind
+        return f"{str(found)[:500]}: {''.join(traceback.format_exception(error)[-3:])}"
 
 
 def trials(soak: Soak) -> Iterator[tuple[str, Trial]]:
@@ -123,7 +126,7 @@ def reproducer(case: Case, about: dict[str, Any], place: Path) -> Path:
     arrays = {"tails": tails, "heads": heads} | ({} if weights is None else {"weights": weights})
     np.savez_compressed(
         file,
-        **arrays,  # type: ignore[arg-type]
+        **arrays,
         n_vertices=case.edges.n,
         directed=case.directed,
         about=json.dumps({"seed": case.seed, "number": case.number, **about}),
@@ -191,10 +194,11 @@ class Worker(threading.Thread):
             reader = threading.Thread(target=self._keep_errors, args=(errors,), daemon=True)
             reader.start()
             for line in self.process.stdout:
-                self._take(json.loads(line))
+                if line.endswith("\n"):  # else it died as it wrote
+                    self._take(json.loads(line))
             code = self.process.wait()
             reader.join()
-            if code in (0, 130, -2):
+            if code in (0, 130, -signal.SIGINT) or not self.end:
                 return
             # The oracle's part of a case takes seconds, so silence is the package's.
             about = {"call": "(process)", "found": f"exit code {code}: {''.join(errors)[-2000:]}"}
@@ -243,6 +247,7 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
         worker.start()
     shown, interrupted = began, False
     try:
+        print(f"seed {given.seed}, {given.processes} processes on {given.device}", flush=True)
         while any(worker.is_alive() for worker in workers):
             time.sleep(0.1)
             for worker in workers:
@@ -255,7 +260,7 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
         for worker in workers:
             worker.end = 0.0
             if worker.process is not None and worker.process.poll() is None:
-                worker.process.terminate()
+                worker.process.send_signal(signal.SIGINT)
         for worker in workers:
             worker.join(10)
     took = time.monotonic() - began

@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -154,7 +155,7 @@ def _with_python_numbers(edges: Edges, sources: NDArray[np.int64]) -> Rows:
 
 
 def heap_search(edges: Edges, source: int) -> dict[int, Any]:
-    """A textbook search with a heap over Python's integers or NumPy's scalars; no weight below 0."""
+    """A textbook search with a heap of Python's integers or NumPy's scalars, for weights from 0."""
     number = int if edges.kind.kind == "i" else edges.kind.type
     out: list[list[tuple[int, Any]]] = [[] for _ in range(edges.n)]
     ends = zip(edges.tails.tolist(), edges.heads.tolist(), edges.weights, strict=True)
@@ -262,7 +263,7 @@ def lightest(edges: Edges) -> dict[tuple[int, int], Any]:
 def length_of(weights: dict[tuple[int, int], Any], path: list[int]) -> Any:
     """The sum along a path, from its first vertex on; None where an edge does not exist."""
     total = None
-    for pair in zip(path[:-1], path[1:], strict=True):
+    for pair in pairwise(path):
         if pair not in weights:
             return None
         total = weights[pair] if total is None else total + weights[pair]
