@@ -165,12 +165,12 @@ def test_threads_find_the_same(threads: int, dtype: str, directed: bool) -> None
 def test_arcs_that_are_each_others_detour_up_to_rounding_are_not_both_left_out(dtype: str) -> None:
     """An edge that sums round away made the two arcs beside it look needless: no path was left."""
     heavy, light = (1e12, 1e-12) if dtype == "float32" else (1e18, 1e-12)
-    weights = np.array([heavy, heavy, light], dtype=dtype)
-    graph = Graph.from_edges([0, 0, 1], [1, 2, 2], weights, directed=False)
-    prepared = nearfar.prepare(graph, np.arange(3), force=True)
+    weights = np.array([heavy, heavy, light, heavy], dtype=dtype)
+    graph = Graph.from_edges([0, 0, 1, 1], [1, 2, 2, 3], weights, directed=False)
+    prepared = nearfar.prepare(graph, np.arange(4), force=True)
     again = prepared.update([0], [prepared.effective_weights[0]])
     for ready in (prepared, again):
-        for source in range(3):
+        for source in range(4):
             want = nearfar.sssp(graph, source, method="dijkstra_array").distances
             found = nearfar.sssp(ready, source, method="elimination_tree").distances
             np.testing.assert_array_equal(found, want)

@@ -140,9 +140,7 @@ def renewed(
         return customized(view, n_arcs, graph, perfect, threads), len(metric.up.first) - 1
     weights = metric.weights.copy()
     count = _cpu.prepared_update(view, graph.effective_weights, weights, labels)
-    made = _with_queries(
-        view, n_arcs, weights, metric.sides, graph if perfect else None, threads
-    )
+    made = _with_queries(view, n_arcs, weights, metric.sides, graph if perfect else None, threads)
     return made, int(count)
 
 
