@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import nearfar
 from nearfar import Graph, _cpu, all_pairs, find_negative_cycle
 from nearfar.graph.dtypes import unreached_value
 from nearfar.prepared.metric import Metric, customized, renewed
@@ -158,3 +159,19 @@ def test_threads_find_the_same(threads: int, dtype: str, directed: bool) -> None
     assert (one.up.weight == many.up.weight).all()
     assert (one.down.head_depth == many.down.head_depth).all()
     assert len(one.up.weight) < arcs.n_arcs
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_arcs_that_are_each_others_detour_up_to_rounding_are_not_both_left_out(dtype: str) -> None:
+    """An edge that sums round away made the two arcs beside it look needless: no path was left."""
+    heavy, light = (1e12, 1e-12) if dtype == "float32" else (1e18, 1e-12)
+    weights = np.array([heavy, heavy, light, heavy], dtype=dtype)
+    graph = Graph.from_edges([0, 0, 1, 1], [1, 2, 2, 3], weights, directed=False)
+    prepared = nearfar.prepare(graph, np.arange(4), force=True)
+    again = prepared.update([0], [prepared.effective_weights[0]])
+    for ready in (prepared, again):
+        for source in range(4):
+            want = nearfar.sssp(graph, source, method="dijkstra_array").distances
+            found = nearfar.sssp(ready, source, method="elimination_tree").distances
+            np.testing.assert_array_equal(found, want)
+            assert ready.distance(source, 1) == want[1]

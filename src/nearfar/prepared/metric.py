@@ -102,8 +102,7 @@ def customized(view: Any, n_arcs: int, graph: Graph, perfect: bool, threads: int
     sides = 1 if _cpu.prepared_symmetric(view, edge_weights, threads) else 2
     weights = np.empty(n_arcs * sides, dtype=value_dtype(graph))
     _cpu.prepared_customize(view, edge_weights, weights, sides, threads)
-    positive = not graph.has_zero_weight and not graph.n_negative
-    return _with_queries(view, n_arcs, weights, sides, perfect, positive, threads)
+    return _with_queries(view, n_arcs, weights, sides, graph if perfect else None, threads)
 
 
 def renewed(
@@ -141,8 +140,7 @@ def renewed(
     if sides == 1 and not _cpu.prepared_symmetric(view, edge_weights, threads):
         weights, sides = np.repeat(weights, 2), 2  # both directions were alike up to now
     count = _cpu.prepared_update(view, edge_weights, weights, labels)
-    positive = not graph.has_zero_weight and not graph.n_negative
-    made = _with_queries(view, n_arcs, weights, sides, perfect, positive, threads)
+    made = _with_queries(view, n_arcs, weights, sides, graph if perfect else None, threads)
     return made, int(count)
 
 
@@ -151,17 +149,31 @@ def _with_queries(
     n_arcs: int,
     weights: NDArray[Any],
     sides: int,
-    perfect: bool,
-    positive: bool,
+    perfect: Graph | None,
     threads: int,
 ) -> Metric:
     flags = None
-    if perfect:
+    if perfect is not None:
         flags = np.empty(n_arcs, dtype=np.uint8)
-        _cpu.prepared_perfect(view, weights, np.empty_like(weights), flags, positive, threads)
+        ties = _detours_are_longer(perfect, weights)
+        _cpu.prepared_perfect(view, weights, np.empty_like(weights), flags, ties, threads)
     up = _needed(view, weights, flags, 0, threads)
     down = up if sides == 1 else _needed(view, weights, flags, 1, threads)
     return Metric(weights, up, down, sides)
+
+
+def _detours_are_longer(graph: Graph, weights: NDArray[Any]) -> bool:
+    """Whether two arcs in a row always weigh more than either, so that equal detours may replace.
+
+    Where an edge weighs 0, or so little beside an arc that a sum rounds it away, two arcs may each
+    be the detour of the other, and queries must not leave out both.
+    """
+    least = 0 if graph.n_edges == 0 else float(graph.min_weight)
+    if least <= 0 or weights.dtype.kind != "f":
+        return least > 0
+    finite = np.isfinite(weights)
+    heaviest = float(weights.max(where=finite, initial=0.0))
+    return least > heaviest * float(np.finfo(weights.dtype).eps)
 
 
 def _needed(
