@@ -4,6 +4,9 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <queue>
 #include <stdexcept>
 #include <vector>
@@ -30,6 +33,53 @@ struct Scratch {
   std::vector<Value> values_;
 };
 
+// Path rows of one worker, made when it first needs them.
+template <class Value>
+class WorkerRows {
+ public:
+  // Rows of depths [from, to], far() where no arc was.
+  PathRows<Value> of(const std::vector<int64_t>& start, int32_t from, int32_t to) {
+    const PathRows<Value> rows = any(start);
+    if (from_ == to_) from_ = to_ = from;
+    if (from < from_) {
+      std::fill(value_.get() + start[at(from)], value_.get() + start[at(from_)], far<Value>());
+      from_ = from;
+    }
+    if (to >= to_) {
+      std::fill(value_.get() + start[at(to_)], value_.get() + start[at(to + 1)], far<Value>());
+      to_ = to + 1;
+    }
+    return rows;
+  }
+  // Rows that hold anything.
+  PathRows<Value> any(const std::vector<int64_t>& start) {
+    if (!block_) {
+      block_ = std::make_unique_for_overwrite<int32_t[]>(start.size() + 1);
+      void* memory = nullptr;
+      if (posix_memalign(&memory, 64, at(start.back()) * sizeof(Value) + 64) != 0)
+        throw std::bad_alloc();
+      value_.reset(static_cast<Value*>(memory));
+    }
+    return {value_.get(), start.data(), block_.get()};
+  }
+
+ private:
+  struct Free {
+    void operator()(Value* values) const { std::free(values); }
+  };
+  std::unique_ptr<Value[], Free> value_;
+  std::unique_ptr<int32_t[]> block_;
+  int32_t from_ = 0, to_ = 0;  // depths whose rows are ready
+};
+
+template <class Value>
+std::vector<int64_t> row_starts(int32_t height, int sides) {
+  std::vector<int64_t> start(at(height) + 1, 0);
+  for (int32_t d = 0; d < height; ++d)
+    start[at(d) + 1] = start[at(d)] + path_row_size<Value>(d, sides);
+  return start;
+}
+
 // Basic customization: a chain's labels gather at once what comes from below the chain.
 template <class Value, class Weight, int kSides>
 class Lower : public LevelWork {
@@ -38,29 +88,35 @@ class Lower : public LevelWork {
       : arcs_(arcs),
         edge_weights_(edge_weights),
         weights_(weights),
+        start_(row_starts<Value>(arcs.height, kSides)),
+        rows_(at(threads)),
         scratch_(threads, at(kSides * arcs.height)) {}
 
-  void subtree(int worker, int32_t from, int32_t to) override {
-    for (int32_t x = from; x <= to; ++x) run(worker, x, 0, x, true);
-  }
+  void subtree(int worker, int32_t from, int32_t to) override { pass(worker, from, to, true); }
   void alone(int worker, int32_t x, const Levels::Chain& chain) override {
-    run(worker, x, 0, chain.from, true);
+    step_(arcs_, edge_weights_, weights_, x, 0, chain.from, true, scratch_.of(worker));
   }
   void chain(int worker, const Levels::Chain& chain) override {
-    for (int32_t x = chain.from + 1; x <= chain.to; ++x) run(worker, x, chain.from, x, false);
+    pass(worker, chain.from, chain.to, false);
   }
 
  private:
-  void run(int worker, int32_t x, int32_t from, int32_t to, bool fresh) {
-    step_(arcs_, edge_weights_, weights_, x, from, to, fresh, scratch_.of(worker));
+  void pass(int worker, int32_t from, int32_t to, bool fresh) {
+    const int32_t deepest = *std::max_element(arcs_.depth + from, arcs_.depth + to + 1);
+    pass_(arcs_, edge_weights_, weights_, from, to, fresh,
+          rows_[at(worker)].of(start_, arcs_.depth[to], deepest));
   }
 
   const Arcs& arcs_;
   const Weight* edge_weights_;
   Value* weights_;
+  const std::vector<int64_t> start_;
+  std::vector<WorkerRows<Value>> rows_;
   Scratch<Value> scratch_;
   bool (*step_)(const Arcs&, const Weight*, Value*, int32_t, int32_t, int32_t, bool,
                 Value*) = NEARFAR_PICK_ISA(lower_triangles<Value, Weight, kSides>);
+  void (*pass_)(const Arcs&, const Weight*, Value*, int32_t, int32_t, bool,
+                const PathRows<Value>&) = NEARFAR_PICK_ISA(lower_pass<Value, Weight, kSides>);
 };
 
 // Perfect customization, from the roots down.
@@ -74,18 +130,15 @@ class Upper : public LevelWork {
         distances_(distances),
         flags_(flags),
         ties_(ties),
-        scratch_(threads, at(2 * kSides * arcs.height)),
-        ancestors_(at(threads) * at(arcs.height + 16)) {}
+        start_(row_starts<Value>(arcs.height, kSides)),
+        rows_(at(threads)),
+        scratch_(threads, at(3 * (kSides * arcs.height + 64))) {}
 
   bool any_alone() const override { return false; }
   void alone(int, int32_t, const Levels::Chain&) override {}
   void subtree(int worker, int32_t from, int32_t to) override {
-    int32_t* ancestor = ancestors_.data() + at(worker) * at(arcs_.height + 16);
-    for (int32_t a = arcs_.parent[to]; a >= 0; a = arcs_.parent[a]) ancestor[arcs_.depth[a]] = a;
-    for (int32_t x = to; x >= from; --x) {
-      ancestor[arcs_.depth[x]] = x;
-      step_(arcs_, weights_, distances_, flags_, x, ancestor, ties_, scratch_.of(worker));
-    }
+    pass_(arcs_, weights_, distances_, flags_, from, to, ties_, rows_[at(worker)].any(start_),
+          scratch_.of(worker));
   }
   void chain(int worker, const Levels::Chain& chain) override {
     subtree(worker, chain.from, chain.to);
@@ -97,10 +150,11 @@ class Upper : public LevelWork {
   Value* distances_;
   uint8_t* flags_;
   const bool ties_;
+  const std::vector<int64_t> start_;
+  std::vector<WorkerRows<Value>> rows_;
   Scratch<Value> scratch_;
-  std::vector<int32_t> ancestors_;
-  void (*step_)(const Arcs&, const Value*, Value*, uint8_t*, int32_t, const int32_t*, bool,
-                Value*) = NEARFAR_PICK_ISA(upper_triangles<Value, kSides>);
+  void (*pass_)(const Arcs&, const Value*, Value*, uint8_t*, int32_t, int32_t, bool,
+                const PathRows<Value>&, Value*) = NEARFAR_PICK_ISA(upper_pass<Value, kSides>);
 };
 
 int sides_of(const Arcs& arcs, std::size_t size) {
