@@ -81,6 +81,8 @@ namespace {
 
 // Up to so many arcs a label's triangles are gone through one by one.
 constexpr int64_t kFew = 12;
+// Weights of edges are fetched so many edges before they are read: they lie in the graph's order.
+constexpr int64_t kAhead = 32;
 
 // The registers of a path row in which arcs with these depths lie, by rising depth.
 template <class Value, int kSides>
@@ -114,6 +116,7 @@ void lower_pass(const Arcs& arcs, const Weight* edge_weights, Value* weights, in
     Value* row = rows.value + rows.start[arcs.depth[x]];
     if (fresh)
       for (int64_t i = arcs.edge_first[x]; i < arcs.edge_first[x + 1]; ++i) {
+        __builtin_prefetch(edge_weights + arcs.edge[lesser(i + kAhead, arcs.n_edges - 1)]);
         Value& slot = row[kSides == 2 ? arcs.edge_place[i] : arcs.edge_place[i] >> 1];
         slot = lesser(slot, static_cast<Value>(edge_weights[arcs.edge[i]]));
       }
@@ -156,7 +159,8 @@ void lower_pass(const Arcs& arcs, const Weight* edge_weights, Value* weights, in
 
 template <class Value, int kSides>
 void upper_pass(const Arcs& arcs, const Value* weights, Value* distances, uint8_t* flags,
-                int32_t from, int32_t to, bool ties, const PathRows<Value>& rows, Value* scratch) {
+                int64_t* first, int32_t from, int32_t to, bool ties, const PathRows<Value>& rows,
+                Value* scratch) {
   using L = Lanes<Value>;
   using Vector = typename L::Vector;
   constexpr int kBlock = L::kCount / kSides;
@@ -233,6 +237,7 @@ void upper_pass(const Arcs& arcs, const Value* weights, Value* distances, uint8_
     if (x > from)
       for (int64_t i = 0; i < (int64_t{arcs.depth[x]} + 1) * kSides; i += L::kCount)
         L::store(row + i, nothing);
+    int64_t kept[kSides] = {};
     for (int64_t j = 0; j < count; ++j) {
       uint8_t known = 0;
       for (int s = 0; s < kSides; ++s) {
@@ -243,9 +248,11 @@ void upper_pass(const Arcs& arcs, const Value* weights, Value* distances, uint8_
         const bool tight = !is_far(weight) && !(way < weight);
         const bool needed = tight && (!ties || weight < way);
         known = static_cast<uint8_t>(known | (kTight * tight | kNeeded * needed) << s);
+        kept[s] += needed;
       }
       flags[begin + j] = known;
     }
+    for (int s = 0; s < kSides; ++s) first[s * (int64_t{arcs.n} + 1) + x + 1] = kept[s];
   }
 }
 
@@ -257,11 +264,11 @@ void upper_pass(const Arcs& arcs, const Value* weights, Value* distances, uint8_
 #define NEARFAR_CUSTOMIZE_BOTH(Value, Weight) \
   NEARFAR_CUSTOMIZE(Value, Weight, 1)         \
   NEARFAR_CUSTOMIZE(Value, Weight, 2)
-#define NEARFAR_PERFECT(Value)                                                             \
-  template void upper_pass<Value, 1>(const Arcs&, const Value*, Value*, uint8_t*, int32_t, \
-                                     int32_t, bool, const PathRows<Value>&, Value*);       \
-  template void upper_pass<Value, 2>(const Arcs&, const Value*, Value*, uint8_t*, int32_t, \
-                                     int32_t, bool, const PathRows<Value>&, Value*);
+#define NEARFAR_PERFECT(Value)                                                                \
+  template void upper_pass<Value, 1>(const Arcs&, const Value*, Value*, uint8_t*, int64_t*,   \
+                                     int32_t, int32_t, bool, const PathRows<Value>&, Value*); \
+  template void upper_pass<Value, 2>(const Arcs&, const Value*, Value*, uint8_t*, int64_t*,   \
+                                     int32_t, int32_t, bool, const PathRows<Value>&, Value*);
 NEARFAR_CUSTOMIZE_BOTH(uint32_t, int32_t)
 NEARFAR_CUSTOMIZE_BOTH(uint64_t, int64_t)
 NEARFAR_CUSTOMIZE_BOTH(int64_t, int32_t)
