@@ -48,7 +48,7 @@ constexpr int64_t path_row_size(int32_t depth, int sides) {
                   int32_t to, bool fresh, const PathRows<Value>& rows);                            \
   /* The distances between the ends of the arcs of all labels of [from, to], from the roots' side  \
      down, what is known of each arc then, and in first[side * (n + 1) + x + 1] how many arcs of x \
-     queries need. `ties`: an arc that only equals a detour is not needed. scratch: 3 * (sides *                                                                     \
+     queries need. `ties`: an arc that only equals a detour is not needed. scratch: 3 * (sides *   \
      height + 64) values. */                                                                       \
   template <class Value, int kSides>                                                               \
   void upper_pass(const Arcs& arcs, const Value* weights, Value* distances, uint8_t* flags,        \
