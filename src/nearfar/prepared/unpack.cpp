@@ -11,7 +11,6 @@
 // memory. A list keeps the edges in the order of the path.
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -93,7 +92,8 @@ void find_origins(const Metric<Value>& metric, const Weight* edge_weights, Origi
 
 struct Step {
   int64_t arc;
-  bool down;  // from its upper to its lower end
+  bool down;          // from its upper to its lower end
+  int32_t place = 0;  // on the path
 };
 
 template <class Value>
@@ -106,75 +106,86 @@ class Unpacker {
   bool find(int32_t source, int32_t target, std::vector<int32_t>& edges) {
     edges.clear();
     if (source == target) return true;
-    const auto height = at(arcs_.height) + 64;  // whole registers may be read
-    std::vector<Value> forward(height), backward(height);
-    std::vector<DepthBeside<Value>> forward_from(height), backward_from(height);
-    const auto walk = NEARFAR_PICK_ISA(traced_distance<Value>);
-    walk(metric_, source, target, forward.data(), backward.data(), forward_from.data(),
-         backward_from.data(), meeting_);
-    if (meeting_ < 0) return false;
-    trace(source, forward_from, false);
+    std::vector<Value> forward(at(arcs_.height) + 64), backward(forward.size());
+    int32_t meeting;
+    NEARFAR_PICK_ISA(distance<Value>)
+    (metric_, source, target, forward.data(), backward.data(), meeting);
+    if (meeting < 0) return false;
+    trace(metric_.up, source, forward.data(), meeting, false);
     std::reverse(steps_.begin(), steps_.end());
-    trace(target, backward_from, true);
+    trace(metric_.down, target, backward.data(), meeting, true);
     open(edges);
     return true;
   }
 
  private:
-  // The arcs from the meeting label down to `v`, in this order.
-  void trace(int32_t v, const std::vector<DepthBeside<Value>>& from, bool down) {
+  // The arcs from the meeting label down to `v`, in this order. What led where, the walk did not
+  // write down: nearly none of it is on the path. An arc that can have led to a label explains its
+  // distance to the last bit.
+  void trace(const Upward<Value>& up, int32_t v, const Value* space, int32_t meeting, bool down) {
     path_.clear();  // labels by falling depth
-    for (int32_t a = v; arcs_.depth[a] > meeting_; a = arcs_.parent[a]) path_.push_back(a);
-    const int32_t depth = arcs_.depth[v];
-    for (auto d = static_cast<int32_t>(meeting_); from[at(d)] >= 0;) {
-      const auto below = static_cast<int32_t>(from[at(d)]);
-      const int32_t x = path_[at(depth - below)];
-      const auto* begin = arcs_.head_depth + arcs_.first[x];
-      const auto* end = arcs_.head_depth + arcs_.first[x + 1];
-      steps_.push_back({std::lower_bound(begin, end, d) - arcs_.head_depth, down});
-      d = below;
+    for (int32_t a = v; arcs_.depth[a] > meeting; a = arcs_.parent[a]) path_.push_back(a);
+    int32_t to = meeting;
+    for (std::size_t i = path_.size(); i-- > 0;) {
+      const int32_t x = path_[i], depth = meeting + static_cast<int32_t>(path_.size() - i);
+      if (is_far(space[depth]) || (metric_.prunes && space[depth] > space[to])) continue;
+      const int64_t j = arc(up.head_depth, up.first[x], up.first[x + 1], to);
+      if (j < 0 || space[depth] + up.weight[j] != space[to]) continue;
+      steps_.push_back({arc(arcs_.head_depth, arcs_.first[x], arcs_.first[x + 1], to), down});
+      to = depth;
     }
+  }
+
+  // Which of the arcs [from, end) leads to `depth`; -1 if none does.
+  static int64_t arc(const int32_t* depths, int64_t from, int64_t end, int32_t depth) {
+    int64_t length = end - from;
+    if (length == 0) return -1;
+    while (length > 1) {
+      const int64_t half = length / 2;
+      from += depths[from + half] <= depth ? half : 0;
+      length -= half;
+    }
+    return depths[from] == depth ? from : -1;
   }
 
   const Origin& origin_of(const Step& step) const {
     return origin_[metric_.sides == 1 ? step.arc : 2 * step.arc + step.down];
   }
 
-  // From steps over arcs to edges. Entry i of `next` follows the place of step i on the path.
+  // From steps over arcs to edges.
   void open(std::vector<int32_t>& edges) {
+    struct Place {
+      int32_t next, edge;
+    };
     constexpr int32_t kEnd = -1;
-    std::vector<int32_t> next, edge;
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-      next.push_back(static_cast<int32_t>(i) + 1);
-      prefetch(&origin_of(steps_[i]));
+    std::vector<Place> list;  // of the path as far as it is known, not in its order
+    list.reserve(1024);
+    steps_.reserve(2048);
+    for (Step& step : steps_) {
+      step.place = static_cast<int32_t>(list.size());
+      list.push_back({step.place + 1, -1});
+      prefetch(&origin_of(step));
     }
-    next.back() = kEnd;
-    edge.resize(next.size());
-    // What is still to be opened: a step, and its place in the list.
-    std::vector<int32_t> place(next.size());
-    std::iota(place.begin(), place.end(), 0);
+    list.back().next = kEnd;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const Step step = steps_[i];
       Origin from = origin_of(step);
       if (metric_.sides == 1 && step.down) std::swap(from.down, from.up);
-      const int32_t mine = place[i];
+      Place& place = list[at(step.place)];
       if (from.down < 0) {
-        edge[at(mine)] = ~from.down;
+        place.edge = ~from.down;
         continue;
       }
-      const auto second = static_cast<int32_t>(next.size());
-      next.push_back(next[at(mine)]);
-      next[at(mine)] = second;
-      edge.push_back(0);
-      place.push_back(mine);
-      place.push_back(second);
-      steps_.push_back({from.down, true});
-      prefetch(&origin_of(steps_.back()));
-      steps_.push_back({from.up, false});
-      prefetch(&origin_of(steps_.back()));
+      const auto second = static_cast<int32_t>(list.size());
+      const int32_t next = std::exchange(place.next, second);
+      list.push_back({next, -1});
+      for (const Step& part : {Step{from.down, true, step.place}, Step{from.up, false, second}}) {
+        prefetch(&origin_of(part));
+        steps_.push_back(part);
+      }
     }
-    edges.reserve(next.size());
-    for (int32_t i = 0; i != kEnd; i = next[at(i)]) edges.push_back(edge[at(i)]);
+    edges.reserve(list.size());
+    for (int32_t i = 0; i != kEnd; i = list[at(i)].next) edges.push_back(list[at(i)].edge);
   }
 
   const Metric<Value>& metric_;
@@ -182,7 +193,6 @@ class Unpacker {
   const Origin* origin_;
   std::vector<int32_t> path_;
   std::vector<Step> steps_;
-  int32_t meeting_ = -1;
 };
 
 void origins(const MetricView& view, const ConstArray& edge_weights, const Array& out,

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "cpu/isa.hpp"
 #include "prepared/metric.hpp"
@@ -17,27 +16,17 @@ inline int32_t common_ancestor(const Arcs& arcs, int32_t a, int32_t b) {
   return v;
 }
 
-// As wide as the value whose place it belongs to.
-template <class Value>
-using DepthBeside = std::conditional_t<sizeof(Value) == 4, int32_t, int64_t>;
-
-#define NEARFAR_DECLARE_WALK(level)                                                               \
-  namespace level {                                                                               \
-  /* space[d]: the least way over rising labels from `from` to its ancestor at depth d, for all   \
-     depths up to that of `from`. */                                                              \
-  template <class Value>                                                                          \
-  void upward_space(const Arcs& arcs, const Upward<Value>& up, int32_t from, Value* space);       \
-  /* The distance between two labels, and the depth at which the two ways meet (-1: none).        \
-     forward, backward: height values each, filled as far as the walk went. */                    \
-  template <class Value>                                                                          \
-  Value distance(const Metric<Value>& metric, int32_t source, int32_t target, Value* forward,     \
-                 Value* backward, int32_t& meeting);                                              \
-  /* The same; forward_from[d] and backward_from[d]: depth of the label whose arc led to depth d, \
-     -1 at the ends themselves. */                                                                \
-  template <class Value>                                                                          \
-  Value traced_distance(const Metric<Value>& metric, int32_t source, int32_t target,              \
-                        Value* forward, Value* backward, DepthBeside<Value>* forward_from,        \
-                        DepthBeside<Value>* backward_from, int32_t& meeting);                     \
+#define NEARFAR_DECLARE_WALK(level)                                                             \
+  namespace level {                                                                             \
+  /* space[d]: the least way over rising labels from `from` to its ancestor at depth d, for all \
+     depths up to that of `from`. */                                                            \
+  template <class Value>                                                                        \
+  void upward_space(const Arcs& arcs, const Upward<Value>& up, int32_t from, Value* space);     \
+  /* The distance between two labels, and the depth at which the two ways meet (-1: none).      \
+     forward, backward: height values each, filled as far as the walk went. */                  \
+  template <class Value>                                                                        \
+  Value distance(const Metric<Value>& metric, int32_t source, int32_t target, Value* forward,   \
+                 Value* backward, int32_t& meeting);                                            \
   }
 NEARFAR_FOR_EACH_ISA(NEARFAR_DECLARE_WALK)
 #undef NEARFAR_DECLARE_WALK

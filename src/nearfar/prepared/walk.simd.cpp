@@ -13,107 +13,73 @@
 namespace nearfar::prepared::NEARFAR_ISA {
 namespace {
 
-// One source's distances by depth and, where a path is wanted, the depth that each came from.
-template <class Value, bool kTraced>
-struct Space {
-  Value* distance;
-  DepthBeside<Value>* from = nullptr;
+template <class Value>
+NEARFAR_INLINE void relax(const Upward<Value>& arcs, int32_t v, Value d, Value* space) {
+  using L = Lanes<Value>;
+  const int64_t from = arcs.first[v];
+  const Value* weight = arcs.weight + from;
+  const typename L::Vector wide = L::template spread<1>(&d);
+  for_arcs<Value, 1>(
+      arcs.head_depth + from, arcs.first[v + 1] - from,
+      [&](int64_t j, int32_t slot) {
+        L::store(space + slot,
+                 lesser<typename L::Vector>(L::load(space + slot), L::load(weight + j) + wide));
+      },
+      [&](int64_t j, int32_t slot) { space[slot] = lesser<Value>(space[slot], d + weight[j]); });
+}
 
-  NEARFAR_INLINE void start(int32_t depth) const {
-    for (int32_t i = 0; i < depth; ++i) distance[i] = far<Value>();
-    distance[depth] = 0;
-    if constexpr (kTraced) from[depth] = -1;
-  }
+template <class Value>
+NEARFAR_INLINE void start(const Arcs& arcs, int32_t from, Value* space) {
+  const int32_t depth = arcs.depth[from];
+  for (int32_t i = 0; i < depth; ++i) space[i] = far<Value>();
+  space[depth] = 0;
+}
 
-  // Over the arcs of v, which lies at `depth`.
-  NEARFAR_INLINE void relax(const Upward<Value>& arcs, int32_t v, int32_t depth) const {
-    using L = Lanes<Value>;
-    using Before = Lanes<DepthBeside<Value>>;
-    using Vector = typename L::Vector;
-    const Value d = distance[depth];
-    const int64_t first = arcs.first[v];
-    const Value* weight = arcs.weight + first;
-    const Vector wide = L::template spread<1>(&d);
-    const auto here = typename Before::Vector{} + depth;
-    for_arcs<Value, 1>(
-        arcs.head_depth + first, arcs.first[v + 1] - first,
-        [&](int64_t j, int32_t slot) {
-          const Vector old = L::load(distance + slot), sum = L::load(weight + j) + wide;
-          L::store(distance + slot, lesser<Vector>(old, sum));
-          if constexpr (kTraced)
-            Before::store(from + slot, old <= sum ? Before::load(from + slot) : here);
-        },
-        [&](int64_t j, int32_t slot) {
-          const Value sum = d + weight[j];
-          if constexpr (kTraced) from[slot] = sum < distance[slot] ? depth : from[slot];
-          distance[slot] = lesser<Value>(distance[slot], sum);
-        });
-  }
-
-  // From v up to `stop`, which is not relaxed.
-  NEARFAR_INLINE void climb(const Arcs& arcs, const Upward<Value>& up, int32_t v,
-                            int32_t stop) const {
-    for (int32_t depth = arcs.depth[v]; v != stop; v = arcs.parent[v], --depth)
-      if (!is_far(distance[depth])) relax(up, v, depth);
-  }
-};
-
-template <class Value, bool kTraced>
-NEARFAR_INLINE Value walk(const Metric<Value>& metric, int32_t source, int32_t target,
-                          const Space<Value, kTraced>& forward,
-                          const Space<Value, kTraced>& backward, int32_t& meeting) {
-  const Arcs& arcs = metric.arcs;
-  meeting = -1;
-  const int32_t common = common_ancestor(arcs, source, target);
-  if (common < 0) return far<Value>();
-  forward.start(arcs.depth[source]);
-  backward.start(arcs.depth[target]);
-  forward.climb(arcs, metric.up, source, common);
-  backward.climb(arcs, metric.down, target, common);
-  Value best = far<Value>();
-  int32_t depth = arcs.depth[common];
-  for (int32_t v = common; v >= 0; v = arcs.parent[v], --depth) {
-    const Value f = forward.distance[depth], b = backward.distance[depth];
-    const bool f_there = !is_far(f), b_there = !is_far(b);
-    if (f_there && b_there && f + b < best) {
-      best = f + b;
-      meeting = depth;
-    }
-    if (f_there && (!metric.prunes || f < best)) forward.relax(metric.up, v, depth);
-    if (b_there && (!metric.prunes || b < best)) backward.relax(metric.down, v, depth);
-  }
-  return best;
+// From v up to `stop`, which is not relaxed.
+template <class Value>
+NEARFAR_INLINE void climb(const Arcs& arcs, const Upward<Value>& up, int32_t v, int32_t stop,
+                          Value* space) {
+  for (int32_t depth = arcs.depth[v]; v != stop; v = arcs.parent[v], --depth)
+    if (!is_far(space[depth])) relax(up, v, space[depth], space);
 }
 
 }  // namespace
 
 template <class Value>
 void upward_space(const Arcs& arcs, const Upward<Value>& up, int32_t from, Value* space) {
-  const Space<Value, false> all{space};
-  all.start(arcs.depth[from]);
-  all.climb(arcs, up, from, -1);
+  start(arcs, from, space);
+  climb(arcs, up, from, -1, space);
 }
 
 template <class Value>
 Value distance(const Metric<Value>& metric, int32_t source, int32_t target, Value* forward,
                Value* backward, int32_t& meeting) {
-  return walk<Value, false>(metric, source, target, {forward}, {backward}, meeting);
+  const Arcs& arcs = metric.arcs;
+  meeting = -1;
+  const int32_t common = common_ancestor(arcs, source, target);
+  if (common < 0) return far<Value>();
+  start(arcs, source, forward);
+  start(arcs, target, backward);
+  climb(arcs, metric.up, source, common, forward);
+  climb(arcs, metric.down, target, common, backward);
+  Value best = far<Value>();
+  int32_t depth = arcs.depth[common];
+  for (int32_t v = common; v >= 0; v = arcs.parent[v], --depth) {
+    const Value f = forward[depth], b = backward[depth];
+    const bool f_there = !is_far(f), b_there = !is_far(b);
+    if (f_there && b_there && f + b < best) {
+      best = f + b;
+      meeting = depth;
+    }
+    if (f_there && (!metric.prunes || f < best)) relax(metric.up, v, f, forward);
+    if (b_there && (!metric.prunes || b < best)) relax(metric.down, v, b, backward);
+  }
+  return best;
 }
 
-template <class Value>
-Value traced_distance(const Metric<Value>& metric, int32_t source, int32_t target, Value* forward,
-                      Value* backward, DepthBeside<Value>* forward_from,
-                      DepthBeside<Value>* backward_from, int32_t& meeting) {
-  return walk<Value, true>(metric, source, target, {forward, forward_from},
-                           {backward, backward_from}, meeting);
-}
-
-#define NEARFAR_WALK(Value)                                                                     \
-  template void upward_space<Value>(const Arcs&, const Upward<Value>&, int32_t, Value*);        \
-  template Value distance<Value>(const Metric<Value>&, int32_t, int32_t, Value*, Value*,        \
-                                 int32_t&);                                                     \
-  template Value traced_distance<Value>(const Metric<Value>&, int32_t, int32_t, Value*, Value*, \
-                                        DepthBeside<Value>*, DepthBeside<Value>*, int32_t&);
+#define NEARFAR_WALK(Value)                                                              \
+  template void upward_space<Value>(const Arcs&, const Upward<Value>&, int32_t, Value*); \
+  template Value distance<Value>(const Metric<Value>&, int32_t, int32_t, Value*, Value*, int32_t&);
 NEARFAR_WALK(uint32_t)
 NEARFAR_WALK(uint64_t)
 NEARFAR_WALK(int64_t)
