@@ -83,7 +83,8 @@ def check(graph: Graph, metric: Metric, tree: Tree, arcs: Arcs, view: Any) -> No
     exact = all_pairs(graph)
     distances = np.empty_like(metric.weights)
     flags = np.empty(arcs.n_arcs, dtype=np.uint8)
-    _cpu.prepared_perfect(view, metric.weights, distances, flags, False, 1)
+    first = np.empty((sides, len(tree.vertex) + 1), dtype=np.int64)
+    _cpu.prepared_perfect(view, metric.weights, distances, flags, first, False, 1)
     found = as_distance(graph, distances).reshape(-1, sides)
     for (x, y), row, bits, between in zip(pairs, values, flags, found, strict=True):
         assert between[0] == exact[x, y]

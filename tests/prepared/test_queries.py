@@ -430,3 +430,13 @@ def test_a_limit_leaves_out_subtrees() -> None:
     assert np.count_nonzero(out != 2**31 - 1) == near
     assert not looks_at_most(10**6, 900)
     assert looks_at_most(10**6, 3600)
+
+
+def test_lightest_of_parallel_edges_where_the_sums_are_equal() -> None:
+    """In float32 both sums are 1, and only the weights tell the edges apart."""
+    weights = np.array([1, 2e-10, 1e-10], dtype=np.float32)
+    for order in ([0, 1, 2], [0, 2, 1]):
+        heads = np.array([1, 2, 2], dtype=np.int32)
+        graph = Graph(np.array([0, 1, 3, 3]), heads, weights[order])
+        path = ready(graph).path_edges(0, 2)
+        assert graph.effective_weights[path].tolist() == weights[[0, 2]].tolist()

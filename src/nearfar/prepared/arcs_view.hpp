@@ -33,6 +33,9 @@ class ArcsView {
            Ints edge_place);
 
   const Arcs& arcs() const { return arcs_; }
+  // The arrays themselves, for metrics that share them.
+  Longs first() const { return longs_[0]; }
+  Ints head_depth() const { return ints_[5]; }
   // For so many workers; made once for each number.
   const Levels& levels(int threads) const;
 

@@ -81,7 +81,8 @@ class TreeRowsOptions:
     exact : bool
         As for ``elimination_tree@cpu``.
     lanes : int
-        Sources per sweep: 16 or 32 for weights of 32 bits, 8 or 16 for 64; 0 takes the smaller.
+        Sources per sweep: 16 or 32 for weights of 32 bits, 8 or 16 for 64; 0 takes the larger for
+        tables of many sources, else the smaller.
     """
 
     exact: bool = True
@@ -283,7 +284,9 @@ def elimination_tree_rows(
             part = slice(first, first + step)
             out[part] = restored_rows(graph, sources[part], threads, options.lanes)[:, columns]
     else:
-        _cpu.prepared_distances(graph.metric_view, sources, columns, out, options.lanes, threads)
+        lanes = options.lanes
+        used = _cpu.prepared_distances(graph.metric_view, sources, columns, out, lanes, threads)
+        stats["sweeps"] = -(-len(sources) // used)
     return Answer(out, stats)
 
 

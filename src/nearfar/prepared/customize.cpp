@@ -1,9 +1,10 @@
 // Customization on several workers, and what queries read afterwards.
 #include "prepared/customize.hpp"
 
-#include <nanobind/stl/optional.h>
-
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <queue>
 #include <stdexcept>
 #include <vector>
@@ -30,6 +31,53 @@ struct Scratch {
   std::vector<Value> values_;
 };
 
+// Path rows of one worker, made when it first needs them.
+template <class Value>
+class WorkerRows {
+ public:
+  // Rows of depths [from, to], far() where no arc was.
+  PathRows<Value> of(const std::vector<int64_t>& start, int32_t from, int32_t to) {
+    const PathRows<Value> rows = any(start);
+    if (from_ == to_) from_ = to_ = from;
+    if (from < from_) {
+      std::fill(value_.get() + start[at(from)], value_.get() + start[at(from_)], far<Value>());
+      from_ = from;
+    }
+    if (to >= to_) {
+      std::fill(value_.get() + start[at(to_)], value_.get() + start[at(to + 1)], far<Value>());
+      to_ = to + 1;
+    }
+    return rows;
+  }
+  // Rows that hold anything.
+  PathRows<Value> any(const std::vector<int64_t>& start) {
+    if (!block_) {
+      block_ = std::make_unique_for_overwrite<int32_t[]>(start.size() + 1);
+      void* memory = nullptr;
+      if (posix_memalign(&memory, 64, at(start.back()) * sizeof(Value) + 64) != 0)
+        throw std::bad_alloc();
+      value_.reset(static_cast<Value*>(memory));
+    }
+    return {value_.get(), start.data(), block_.get()};
+  }
+
+ private:
+  struct Free {
+    void operator()(Value* values) const { std::free(values); }
+  };
+  std::unique_ptr<Value[], Free> value_;
+  std::unique_ptr<int32_t[]> block_;
+  int32_t from_ = 0, to_ = 0;  // depths whose rows are ready
+};
+
+template <class Value>
+std::vector<int64_t> row_starts(int32_t height, int sides) {
+  std::vector<int64_t> start(at(height) + 1, 0);
+  for (int32_t d = 0; d < height; ++d)
+    start[at(d) + 1] = start[at(d)] + path_row_size<Value>(d, sides);
+  return start;
+}
+
 // Basic customization: a chain's labels gather at once what comes from below the chain.
 template <class Value, class Weight, int kSides>
 class Lower : public LevelWork {
@@ -38,54 +86,58 @@ class Lower : public LevelWork {
       : arcs_(arcs),
         edge_weights_(edge_weights),
         weights_(weights),
+        start_(row_starts<Value>(arcs.height, kSides)),
+        rows_(at(threads)),
         scratch_(threads, at(kSides * arcs.height)) {}
 
-  void subtree(int worker, int32_t from, int32_t to) override {
-    for (int32_t x = from; x <= to; ++x) run(worker, x, 0, x, true);
-  }
+  void subtree(int worker, int32_t from, int32_t to) override { pass(worker, from, to, true); }
   void alone(int worker, int32_t x, const Levels::Chain& chain) override {
-    run(worker, x, 0, chain.from, true);
+    step_(arcs_, edge_weights_, weights_, x, 0, chain.from, true, scratch_.of(worker));
   }
   void chain(int worker, const Levels::Chain& chain) override {
-    for (int32_t x = chain.from + 1; x <= chain.to; ++x) run(worker, x, chain.from, x, false);
+    pass(worker, chain.from, chain.to, false);
   }
 
  private:
-  void run(int worker, int32_t x, int32_t from, int32_t to, bool fresh) {
-    step_(arcs_, edge_weights_, weights_, x, from, to, fresh, scratch_.of(worker));
+  void pass(int worker, int32_t from, int32_t to, bool fresh) {
+    const int32_t deepest = *std::max_element(arcs_.depth + from, arcs_.depth + to + 1);
+    pass_(arcs_, edge_weights_, weights_, from, to, fresh,
+          rows_[at(worker)].of(start_, arcs_.depth[to], deepest));
   }
 
   const Arcs& arcs_;
   const Weight* edge_weights_;
   Value* weights_;
+  const std::vector<int64_t> start_;
+  std::vector<WorkerRows<Value>> rows_;
   Scratch<Value> scratch_;
   bool (*step_)(const Arcs&, const Weight*, Value*, int32_t, int32_t, int32_t, bool,
                 Value*) = NEARFAR_PICK_ISA(lower_triangles<Value, Weight, kSides>);
+  void (*pass_)(const Arcs&, const Weight*, Value*, int32_t, int32_t, bool,
+                const PathRows<Value>&) = NEARFAR_PICK_ISA(lower_pass<Value, Weight, kSides>);
 };
 
 // Perfect customization, from the roots down.
 template <class Value, int kSides>
 class Upper : public LevelWork {
  public:
-  Upper(const Arcs& arcs, const Value* weights, Value* distances, uint8_t* flags, bool ties,
-        int threads)
+  Upper(const Arcs& arcs, const Value* weights, Value* distances, uint8_t* flags, int64_t* first,
+        bool ties, int threads)
       : arcs_(arcs),
         weights_(weights),
         distances_(distances),
         flags_(flags),
+        first_(first),
         ties_(ties),
-        scratch_(threads, at(2 * kSides * arcs.height)),
-        ancestors_(at(threads) * at(arcs.height + 16)) {}
+        start_(row_starts<Value>(arcs.height, kSides)),
+        rows_(at(threads)),
+        scratch_(threads, at(3 * (kSides * arcs.height + 64))) {}
 
   bool any_alone() const override { return false; }
   void alone(int, int32_t, const Levels::Chain&) override {}
   void subtree(int worker, int32_t from, int32_t to) override {
-    int32_t* ancestor = ancestors_.data() + at(worker) * at(arcs_.height + 16);
-    for (int32_t a = arcs_.parent[to]; a >= 0; a = arcs_.parent[a]) ancestor[arcs_.depth[a]] = a;
-    for (int32_t x = to; x >= from; --x) {
-      ancestor[arcs_.depth[x]] = x;
-      step_(arcs_, weights_, distances_, flags_, x, ancestor, ties_, scratch_.of(worker));
-    }
+    pass_(arcs_, weights_, distances_, flags_, first_, from, to, ties_,
+          rows_[at(worker)].any(start_), scratch_.of(worker));
   }
   void chain(int worker, const Levels::Chain& chain) override {
     subtree(worker, chain.from, chain.to);
@@ -96,11 +148,13 @@ class Upper : public LevelWork {
   const Value* weights_;
   Value* distances_;
   uint8_t* flags_;
+  int64_t* first_;
   const bool ties_;
+  const std::vector<int64_t> start_;
+  std::vector<WorkerRows<Value>> rows_;
   Scratch<Value> scratch_;
-  std::vector<int32_t> ancestors_;
-  void (*step_)(const Arcs&, const Value*, Value*, uint8_t*, int32_t, const int32_t*, bool,
-                Value*) = NEARFAR_PICK_ISA(upper_triangles<Value, kSides>);
+  void (*pass_)(const Arcs&, const Value*, Value*, uint8_t*, int64_t*, int32_t, int32_t, bool,
+                const PathRows<Value>&, Value*) = NEARFAR_PICK_ISA(upper_pass<Value, kSides>);
 };
 
 int sides_of(const Arcs& arcs, std::size_t size) {
@@ -222,76 +276,61 @@ int64_t update(const ArcsView& view, const ConstArray& edge_weights, const Array
   return count;
 }
 
-// Distances between the ends of the arcs, and flags per arc (see customize.hpp).
+// Distances between the ends of the arcs, flags per arc (see customize.hpp), and where the arcs of
+// each label begin that queries need: a row of `first` per side.
 void perfect(const ArcsView& view, const ConstArray& weights, const Array& distances,
-             const Array& flags, bool ties, int threads) {
+             const Array& flags, const Array& first, bool ties, int threads) {
   const Arcs& arcs = view.arcs();
   const int sides = sides_of(arcs, weights.size());
   auto* known = checked<uint8_t>(flags, at(arcs.n_arcs), "flags");
+  auto* starts = checked<int64_t>(first, at(sides) * (at(arcs.n) + 1), "first");
   with_value(weights.dtype(), [&](auto value) {
     using Value = decltype(value);
     const auto* from = static_cast<const Value*>(weights.data());
     Value* to = checked<Value>(distances, weights.size(), "distances");
     nb::gil_scoped_release release;
     with_sides(sides, [&](auto count) {
-      Upper<Value, count> work(arcs, from, to, known, ties, threads);
+      Upper<Value, count> work(arcs, from, to, known, starts, ties, threads);
       top_down(view, threads, work);
     });
+    for (int s = 0; s < sides; ++s) {
+      int64_t* row = starts + at(s) * (at(arcs.n) + 1);
+      row[0] = 0;
+      for (int32_t x = 0; x < arcs.n; ++x) row[x + 1] += row[x];
+    }
   });
 }
 
-// The arcs that queries follow in one direction, copied out: those needed, or all that carry a path
-// where nothing is known. Called twice: to count, and with the arrays to fill.
-int64_t needed(const ArcsView& view, const ConstArray& weights,
-               const std::optional<ConstArray>& flags, int side, const Array& first,
-               const std::optional<Array>& depths, const std::optional<Array>& values,
-               int threads) {
+// The arcs that queries need in one direction, copied out; `first` as perfect() counted them.
+void needed(const ArcsView& view, const ConstArray& weights, const ConstArray& flags, int side,
+            const ArcsView::Longs& first, const Array& depths, const Array& values, int threads) {
   const Arcs& arcs = view.arcs();
   const int sides = sides_of(arcs, weights.size());
-  auto* starts = checked<int64_t>(first, at(arcs.n) + 1, "first");
-  const uint8_t* known = flags ? static_cast<const uint8_t*>(flags->data()) : nullptr;
-  if (flags && flags->size() != at(arcs.n_arcs)) throw nb::type_error("flags: wrong size");
+  const auto* known = static_cast<const uint8_t*>(flags.data());
+  if (flags.size() != at(arcs.n_arcs)) throw nb::type_error("flags: wrong size");
+  if (first.size() != at(arcs.n) + 1) throw nb::type_error("first: wrong size");
+  const int64_t* starts = first.data();
   with_value(weights.dtype(), [&](auto value) {
     using Value = decltype(value);
     const auto* from = static_cast<const Value*>(weights.data());
-    int32_t* to_depth = nullptr;
-    Value* to_value = nullptr;
-    if (depths && values) {
-      to_depth = checked<int32_t>(*depths, at(starts[arcs.n]), "depths");
-      to_value = checked<Value>(*values, at(starts[arcs.n]), "values");
-    }
+    auto* to_depth = checked<int32_t>(depths, at(starts[arcs.n]), "depths");
+    Value* to_value = checked<Value>(values, at(starts[arcs.n]), "values");
     nb::gil_scoped_release release;
-    const auto mask = static_cast<uint8_t>(kNeeded << side);
-    auto wanted = [&](int64_t j) {
-      return known != nullptr ? (known[j] & mask) != 0 : !is_far(from[sides * j + side]);
-    };
-    constexpr int64_t block = 16384;
+    constexpr int64_t block = 4096;
     spread((arcs.n + block - 1) / block, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
       for (int64_t b; (b = counter.take()) >= 0;) {
         interrupt.poll(block * 4);
-        const int64_t last = std::min<int64_t>(arcs.n, (b + 1) * block);
-        if (to_depth == nullptr) {
-          for (int64_t x = b * block; x < last; ++x) {
-            int64_t count = 0;
-            for (int64_t j = arcs.first[x]; j < arcs.first[x + 1]; ++j) count += wanted(j);
-            starts[x + 1] = count;
-          }
-        } else {
-          int64_t place = starts[b * block];
-          for (int64_t j = arcs.first[b * block]; j < arcs.first[last]; ++j) {
-            if (!wanted(j)) continue;
-            to_depth[place] = arcs.head_depth[j];
-            to_value[place++] = from[sides * j + side];
-          }
+        const int64_t end = starts[std::min<int64_t>(arcs.n, (b + 1) * block)];
+        int64_t place = starts[b * block];
+        // Written whether needed or not, and written over if not: a branch would be a guess.
+        for (int64_t j = arcs.first[b * block]; place < end; ++j) {
+          to_depth[place] = arcs.head_depth[j];
+          to_value[place] = from[sides * j + side];
+          place += (known[j] & kNeeded << side) != 0;
         }
       }
     });
-    if (to_depth == nullptr) {
-      starts[0] = 0;
-      for (int32_t x = 0; x < arcs.n; ++x) starts[x + 1] += starts[x];
-    }
   });
-  return starts[arcs.n];
 }
 
 }  // namespace
@@ -307,8 +346,8 @@ NEARFAR_BIND(m) {
   m.def("prepared_update", &prepared::update, arg("arcs"), arg("edge_weights"), arg("weights"),
         arg("labels"));
   m.def("prepared_perfect", &prepared::perfect, arg("arcs"), arg("weights"), arg("distances"),
-        arg("flags"), arg("ties"), arg("threads"));
-  m.def("prepared_needed", &prepared::needed, arg("arcs"), arg("weights"), arg("flags").none(),
-        arg("side"), arg("first"), arg("depths").none(), arg("values").none(), arg("threads"));
+        arg("flags"), arg("first"), arg("ties"), arg("threads"));
+  m.def("prepared_needed", &prepared::needed, arg("arcs"), arg("weights"), arg("flags"),
+        arg("side"), arg("first"), arg("depths"), arg("values"), arg("threads"));
 }
 }  // namespace nearfar

@@ -193,6 +193,8 @@ NEARFAR_BIND(m) {
            arg("vertex"), arg("label"), arg("parent"), arg("depth"), arg("low"), arg("first"),
            arg("head_depth"), arg("lower_first"), arg("lower_arc"), arg("lower_tail"),
            arg("edge_first"), arg("edge"), arg("edge_place"))
-      .def_prop_ro("n_vertices", [](const ArcsView& view) { return view.arcs().n; });
+      .def_prop_ro("n_vertices", [](const ArcsView& view) { return view.arcs().n; })
+      .def_prop_ro("first", &ArcsView::first)
+      .def_prop_ro("head_depth", &ArcsView::head_depth);
 }
 }  // namespace nearfar

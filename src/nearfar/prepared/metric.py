@@ -152,13 +152,21 @@ def _with_queries(
     perfect: Graph | None,
     threads: int,
 ) -> Metric:
-    flags = None
     if perfect is not None:
         flags = np.empty(n_arcs, dtype=np.uint8)
+        first = np.empty((sides, view.n_vertices + 1), dtype=np.int64)
+        distances = np.empty_like(weights)
         ties = _detours_are_longer(perfect, weights)
-        _cpu.prepared_perfect(view, weights, np.empty_like(weights), flags, ties, threads)
-    up = _needed(view, weights, flags, 0, threads)
-    down = up if sides == 1 else _needed(view, weights, flags, 1, threads)
+        _cpu.prepared_perfect(view, weights, distances, flags, first, ties, threads)
+        up = _needed(view, weights, flags, first, 0, threads)
+        down = up if sides == 1 else _needed(view, weights, flags, first, 1, threads)
+    else:
+        # All of them; the arrays of the structure serve as they are.
+        both = weights.reshape(-1, sides)
+        up = QueryArcs(view.first, view.head_depth, np.ascontiguousarray(both[:, 0]))
+        down = up
+        if sides == 2:
+            down = QueryArcs(view.first, view.head_depth, np.ascontiguousarray(both[:, 1]))
     return Metric(weights, up, down, sides)
 
 
@@ -177,11 +185,15 @@ def _detours_are_longer(graph: Graph, weights: NDArray[Any]) -> bool:
 
 
 def _needed(
-    view: Any, weights: NDArray[Any], flags: NDArray[np.uint8] | None, side: int, threads: int
+    view: Any,
+    weights: NDArray[Any],
+    flags: NDArray[np.uint8],
+    first: NDArray[np.int64],
+    side: int,
+    threads: int,
 ) -> QueryArcs:
-    first = np.empty(view.n_vertices + 1, dtype=np.int64)
-    count = _cpu.prepared_needed(view, weights, flags, side, first, None, None, threads)
+    count = int(first[side, -1])
     depths = np.empty(count, dtype=np.int32)
     values = np.empty(count, dtype=weights.dtype)
-    _cpu.prepared_needed(view, weights, flags, side, first, depths, values, threads)
-    return QueryArcs(first, depths, values)
+    _cpu.prepared_needed(view, weights, flags, side, first[side], depths, values, threads)
+    return QueryArcs(first[side], depths, values)

@@ -144,8 +144,8 @@ class Prepared(Graph):
 
     @cached_property
     def _origins(self) -> NDArray[np.int32]:
-        """What each arc has its weight from, in both directions; 16 bytes per arc."""
-        found = np.empty(4 * self.preparation.arcs.n_arcs, dtype=np.int32)
+        """What each arc has its weight from; 8 bytes per arc and value of it."""
+        found = np.empty(2 * len(self.metric.weights), dtype=np.int32)
         _cpu.prepared_origins(self.metric_view, self.effective_weights, found, default_threads())
         return found
 
