@@ -265,3 +265,16 @@ def test_a_vertex_of_another_graph_is_refused_before_anything_runs() -> None:
     with pytest.raises(VertexError, match="source 9 is outside the graph"):
         nearfar.distances(fits(), [0, 9])
     assert unreached_value(np.dtype(np.int32)) == TOP32
+
+
+def test_pairs_answer_for_the_pairs_alone() -> None:
+    """Of the rows and columns that pairs are solved in, other entries need more bits."""
+    big = 2**30
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([big, big, big], dtype=np.int32))
+    found = nearfar.distances(graph, pairs=[(0, 1), (2, 3)])
+    assert (found.dtype, found.tolist()) == (np.int32, [big, big])
+    assert nearfar.distances(graph, pairs=[(0, 3), (2, 3)]).dtype == np.int64
+    huge = Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([2**62, 2**62, 2**62]))
+    assert nearfar.distances(huge, pairs=[(0, 1), (2, 3)]).tolist() == [2**62, 2**62]
+    with pytest.raises(DistanceOverflowError):
+        nearfar.distances(huge, pairs=[(0, 3)])
