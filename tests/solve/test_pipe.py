@@ -7,7 +7,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.errors import DistanceOverflowError, OptionError, VertexError
+from nearfar.errors import DistanceOverflowError, NegativeCycleError, OptionError, VertexError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import may_saturate
 from nearfar.registry import Request, variants
@@ -278,3 +278,21 @@ def test_pairs_answer_for_the_pairs_alone() -> None:
     assert nearfar.distances(huge, pairs=[(0, 1), (2, 3)]).tolist() == [2**62, 2**62]
     with pytest.raises(DistanceOverflowError):
         nearfar.distances(huge, pairs=[(0, 3)])
+
+
+def test_a_negative_cycle_that_no_source_reaches() -> None:
+    """`auto` took a method that refuses one anywhere, where sssp answers from the same source."""
+    n = 30
+    ring = np.arange(n)
+    ends = np.append(ring, [n, n + 1]), np.append((ring + 1) % n, [n + 1, n])
+    weights = np.append(np.where(ring % 2, 5, -2), [1, -3]).astype(np.int32)
+    graph = Graph.from_edges(*ends, weights)
+    stats: dict[str, object] = {}
+    found = nearfar.distances(graph, [0, 3, 4], stats=stats)
+    assert found.tolist() == [nearfar.sssp(graph, s).distances.tolist() for s in (0, 3, 4)]
+    with pytest.raises(NegativeCycleError):
+        nearfar.distances(graph, [0, n])
+    with pytest.raises(NegativeCycleError):
+        nearfar.all_pairs(graph)
+    with pytest.raises(NegativeCycleError):  # the method named looks for one anywhere
+        nearfar.distances(graph, [0], method="johnson@cpu")
