@@ -337,6 +337,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     """The command line."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # in the background of a shell too
+        signal.signal(number, signal.default_int_handler)
     parser = _parser()
     given = parser.parse_args()
     if given.worker:

@@ -7,7 +7,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.errors import DistanceOverflowError, OptionError, VertexError
+from nearfar.errors import DistanceOverflowError, NegativeCycleError, OptionError, VertexError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import may_saturate
 from nearfar.registry import Request, variants
@@ -265,3 +265,34 @@ def test_a_vertex_of_another_graph_is_refused_before_anything_runs() -> None:
     with pytest.raises(VertexError, match="source 9 is outside the graph"):
         nearfar.distances(fits(), [0, 9])
     assert unreached_value(np.dtype(np.int32)) == TOP32
+
+
+def test_pairs_answer_for_the_pairs_alone() -> None:
+    """Of the rows and columns that pairs are solved in, other entries need more bits."""
+    big = 2**30
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([big, big, big], dtype=np.int32))
+    found = nearfar.distances(graph, pairs=[(0, 1), (2, 3)])
+    assert (found.dtype, found.tolist()) == (np.int32, [big, big])
+    assert nearfar.distances(graph, pairs=[(0, 3), (2, 3)]).dtype == np.int64
+    huge = Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([2**62, 2**62, 2**62]))
+    assert nearfar.distances(huge, pairs=[(0, 1), (2, 3)]).tolist() == [2**62, 2**62]
+    with pytest.raises(DistanceOverflowError):
+        nearfar.distances(huge, pairs=[(0, 3)])
+
+
+def test_a_negative_cycle_that_no_source_reaches() -> None:
+    """`auto` took a method that refuses one anywhere, where sssp answers from the same source."""
+    n = 30
+    ring = np.arange(n)
+    ends = np.append(ring, [n, n + 1]), np.append((ring + 1) % n, [n + 1, n])
+    weights = np.append(np.where(ring % 2, 5, -2), [1, -3]).astype(np.int32)
+    graph = Graph.from_edges(*ends, weights)
+    stats: dict[str, object] = {}
+    found = nearfar.distances(graph, [0, 3, 4], stats=stats)
+    assert found.tolist() == [nearfar.sssp(graph, s).distances.tolist() for s in (0, 3, 4)]
+    with pytest.raises(NegativeCycleError):
+        nearfar.distances(graph, [0, n])
+    with pytest.raises(NegativeCycleError):
+        nearfar.all_pairs(graph)
+    with pytest.raises(NegativeCycleError):  # the method named looks for one anywhere
+        nearfar.distances(graph, [0], method="johnson@cpu")

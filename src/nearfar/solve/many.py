@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.errors import OptionError, OutOfMemoryError, quoted
+from nearfar.errors import DistanceOverflowError, OptionError, OutOfMemoryError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.options import check_kind, check_limit
@@ -279,28 +279,35 @@ def pair_distances(
     rows, row_of = np.unique(starts, return_inverse=True)
     order = np.argsort(row_of, kind="stable")
     # Few sources share a block, so that a block's columns are about the targets of its own rows.
-    step = 256
-    for first in range(0, len(rows), step):
+    step, first = 256, 0
+    while first < len(rows):
         low, high = np.searchsorted(row_of[order], [first, first + step])
         mine = order[low:high]
         columns, column_of = np.unique(ends[mine], return_inverse=True)
         part = rows[first : first + step]
-        matrix = distances(
-            graph,
-            graph.name_of(part),
-            targets=graph.name_of(columns),
-            device=device,
-            **arguments,
-        )
+        try:
+            matrix = distances(
+                graph,
+                graph.name_of(part),
+                targets=graph.name_of(columns),
+                device=device,
+                **arguments,
+            )
+        except DistanceOverflowError:
+            if step == 1:
+                raise
+            step = 1  # what does not fit may be no pair that was asked for
+            continue
         matrix = runtime.upload(matrix) if stay else matrix
         if matrix.dtype != found.dtype:
             wide = np.promote_types(matrix.dtype, found.dtype)
             matrix, found = widened(matrix, wide), widened(found, wide)
         places = here.asarray(row_of[mine] - first), here.asarray(column_of)
         found[here.asarray(mine)] = matrix[places]
+        first += step
         if progress is not None:
-            progress(min(first + step, len(rows)), len(rows))
-    return found
+            progress(min(first, len(rows)), len(rows))
+    return narrowed(found, graph.weight_dtype)
 
 
 def _walked(

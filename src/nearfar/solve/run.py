@@ -16,7 +16,13 @@ import numpy as np
 
 from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.cuda.predecessors import device_predecessors
-from nearfar.errors import DistanceOverflowError, NegativeWeightError, VariantUnavailable, quoted
+from nearfar.errors import (
+    DistanceOverflowError,
+    NegativeCycleError,
+    NegativeWeightError,
+    VariantUnavailable,
+    quoted,
+)
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import widest
 from nearfar.options import build_options
@@ -227,6 +233,15 @@ class Run:
             if isinstance(graph, MatrixGraph):
                 graph.check()  # says what is wrong with it, if anything is
             self._use(*self._choose())
+            return self._attempt(graph, rows, out)
+        except NegativeCycleError:
+            if self._method != "auto" or self.single or "sssp" in self.variant.problems:
+                raise
+            # Methods for batches refuse a cycle anywhere; it spoils only rows that reach it.
+            single = replace(self.request, problem="sssp")
+            chosen, why = select(graph, single, "auto")
+            self._options = {}
+            self._use(chosen, f"{self.reason}; a negative cycle somewhere: {why}")
             return self._attempt(graph, rows, out)
 
     def _search(self, graph: Graph, rows: Any) -> tuple[Any, Any, Any]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ArraySink", "CsrSink", "DeviceArraySink", "Reduction", "Sink", "result_bytes"]
 
+_AT_ONCE = 1 << 18  # entries reduced at once, which stay in the cache
+
 
 class Sink(Protocol):
     """Takes blocks of rows in order of their numbers, each number once.
@@ -298,7 +300,14 @@ class ReducingSink(_InMemory):
         return None
 
     def put(self, number: int, first: int, rows: Any) -> None:
-        """Reduce the block."""
+        """Reduce the block, on the host a few rows at a time: a signal is seen between them."""
+        step = len(rows)
+        if module_of(rows) is np:
+            step = _AT_ONCE // max(rows.shape[1], 1)
+        for low in range(0, max(len(rows), 1), max(step, 1)):
+            self._reduce(first + low, rows[low : low + max(step, 1)])
+
+    def _reduce(self, first: int, rows: Any) -> None:
         xp, none = module_of(rows), unreached_value(np.dtype(rows.dtype))
         if self.columns is None:  # the source does not count
             rows[xp.arange(len(rows)), xp.asarray(self.rows[first : first + len(rows)])] = none
@@ -378,11 +387,10 @@ class ReducingSink(_InMemory):
             columns = zip(*self.parts, strict=True)
             return tuple(self._home(xp.concatenate(column)) for column in columns)
         if self.reduction.kind != "nearest":
-            return self._home(module_of(self.parts[0]).concatenate(self.parts))
-        xp = module_of(self.parts[0][0])
+            return self._home(_joined(self.parts))
         wide = np.result_type(*(values.dtype for _, values in self.parts))
-        vertices = xp.concatenate([vertices for vertices, _ in self.parts])
-        near = xp.concatenate([widened(values, wide) for _, values in self.parts])
+        vertices = _joined([vertices for vertices, _ in self.parts])
+        near = _joined([widened(values, wide) for _, values in self.parts])
         return self._home(named(self.graph, vertices)), self._home(near)
 
     def _home(self, found: Any) -> Any:
@@ -390,6 +398,20 @@ class ReducingSink(_InMemory):
         if self.stay or not runtime.is_device_array(found):
             return found
         return runtime.download(found)
+
+
+def _joined(parts: list[Any]) -> Any:
+    """The rows of all parts; on the host copied part by part, so that a signal is seen between."""
+    xp = module_of(parts[0])
+    if xp is not np:
+        return xp.concatenate(parts)
+    dtype = np.result_type(*{part.dtype for part in parts})
+    out = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), dtype=dtype)
+    at = 0
+    for part in parts:
+        out[at : at + len(part)] = part
+        at += len(part)
+    return out
 
 
 def _row_sums(xp: Any, rows: Any, reached: Any) -> Any:
