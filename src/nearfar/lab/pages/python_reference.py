@@ -58,6 +58,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
             *("measures.closeness", "measures.harmonic", "measures.average_length"),
             *("measures.efficiency", "measures.eccentricity", "measures.diameter"),
             *("measures.radius", "measures.center", "measures.periphery"),
+            *("measures.edge_loads", "measures.EdgeLoads", "measures.skims", "measures.Skims"),
         ],
     ),
     (
@@ -76,6 +77,11 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         ],
     ),
     ("Answers", "", ["Paths", "answer.FlatPaths"]),
+    (
+        "Turn costs",
+        "`Graph.with_turns` makes them; `sssp`, `shortest_path` and `distances` take them.",
+        ["graph.turns.TurnGraph", "answer.turn_paths.TurnPaths"],
+    ),
     (
         "SciPy's functions",
         "The same calls as in `scipy.sparse.csgraph` "
