@@ -274,7 +274,8 @@ def _loads(args: argparse.Namespace, graph: Graph) -> None:
         shown = ", ".join(f"{s} to {t}" for s, t in lost)
         note(
             args,
-            f"demand of {found.unreached} has no path, pairs: {len(found.unreached_amounts)}; {shown}"
+            f"demand of {found.unreached} has no path, pairs: {len(found.unreached_amounts)}; "
+            + shown
             + (" ..." if len(found.unreached_amounts) > 3 else ""),
         )
     more = {

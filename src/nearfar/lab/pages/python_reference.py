@@ -66,7 +66,11 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "`nearfar.generators` also has every family as a function of its name; `nearfar generate` "
         "in\n[Command line](command-line.md#nearfar-generate) lists their parameters. "
         "[File formats](file-formats.md) lists\nthe formats and their options.",
-        ["Graph", "read", "write", "generate", "formats.formats", "formats.detect"],
+        [
+            *("Graph", "read", "write", "generate", "formats.formats", "formats.detect"),
+            *("formats.read_traffic", "formats.Traffic", "formats.read_trips"),
+            "formats.read_flows",
+        ],
     ),
     (
         "Prepared graphs",
