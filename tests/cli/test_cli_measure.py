@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import nearfar
@@ -76,6 +77,66 @@ def test_measures_of_a_graph(tmp_path: Path) -> None:
     assert json.loads(succeed("measure", "center", path, "--json")) == {"center": [1]}
     far = values(succeed("measure", "eccentricity", path, "--top", 2))
     assert far == {"0": 5, "2": 5}
+
+
+def test_edge_loads(named_file: Path, tmp_path: Path) -> None:
+    graph = nearfar.read(named_file)
+    trips = tmp_path / "trips.csv"
+    trips.write_text("source,target,demand\nBern,Chur,4\nChur,Bern,2\nBern,Basel,1.5\n")
+    found = nearfar.measures.edge_loads(
+        graph, [("Bern", "Chur", 4.0), ("Chur", "Bern", 2.0), ("Bern", "Basel", 1.5)]
+    )
+    got = json.loads(succeed("measure", "edge-loads", named_file, "--demand", trips, "--json"))
+    assert got["values"] == found.loads.tolist()
+    assert got["carried"] == found.carried
+    done = run("measure", "edge-loads", named_file, "--demand", trips, "--top", 1)
+    assert "carried" in done.stderr
+    assert ("no path" in done.stderr) == bool(found.unreached)
+    closed = run(
+        "measure", "edge-loads", named_file, "--demand", trips, "--closed", "Basel", "--json"
+    )
+    shut = nearfar.measures.edge_loads(
+        graph.with_turns(closed=["Basel"]),
+        [("Bern", "Chur", 4.0), ("Chur", "Bern", 2.0), ("Bern", "Basel", 1.5)],
+    )
+    assert json.loads(closed.stdout)["values"] == shut.loads.tolist()
+    trips.write_text("source,target,demand\nBern,Chur,x\n")
+    assert "line 2" in fail(Exit.BAD_INPUT, "measure", "edge-loads", named_file, "--demand", trips)
+    trips.write_text("source,target\nBern,Chur\n")
+    assert "no column 'demand'" in fail(
+        Exit.BAD_INPUT, "measure", "edge-loads", named_file, "--demand", trips
+    )
+    assert ".csv or .parquet" in fail(
+        Exit.USAGE, "measure", "edge-loads", named_file, "--demand", "trips.txt"
+    )
+
+
+def test_edge_loads_from_parquet_and_lost_demand(graph_file: Path, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    trips = tmp_path / "trips.parquet"
+    pandas.DataFrame({"source": [0, 0], "target": [3, 5], "demand": [4, 2]}).to_parquet(trips)
+    done = run("measure", "edge-loads", graph_file, "--demand", trips, "--json")
+    assert json.loads(done.stdout)["unreached_pairs"] == [[0, 5, 2]]
+    assert "demand of 2 has no path, pairs: 1; 0 to 5" in done.stderr
+
+
+def test_skims(graph_file: Path, tmp_path: Path) -> None:
+    graph = nearfar.read(graph_file)
+    numbers, text = tmp_path / "metres.npy", tmp_path / "tolls.txt"
+    np.save(numbers, np.arange(graph.n_edges) * 0.5)
+    text.write_text("\n".join(["3"] * graph.n_edges))
+    flags = ("--source", 0, "--target", 3, 5, "--quantity", numbers, "--quantity", text)
+    got = succeed("measure", "skims", graph_file, *flags).splitlines()
+    want = nearfar.measures.skims(
+        graph, [0], [3], quantities=[np.arange(graph.n_edges) * 0.5, [3] * graph.n_edges]
+    )
+    first = [0, 3, want.distances[0, 0], *(total[0, 0] for total in want.totals)]
+    assert got[0].split("\t") == [str(value) for value in first]
+    assert got[1].split("\t") == ["0", "5", "inf", "inf", "inf"]
+    text.write_text("3\nx\n")
+    assert "line 2" in fail(Exit.BAD_INPUT, "measure", "skims", graph_file, *flags)
+    numbers.write_text("no array")
+    assert "not a .npy" in fail(Exit.BAD_INPUT, "measure", "skims", graph_file, *flags)
 
 
 def test_errors(graph_file: Path, cycle_file: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from nearfar.cli.arguments import at_least_one, number, read_vertex, vertex_list
 from nearfar.cli.console import emit, note
+from nearfar.cli.tables import read_numbers, read_table, unreached_as_inf, vertices_of
 from nearfar.errors import quoted
 
 if TYPE_CHECKING:
@@ -49,6 +50,18 @@ def _add_top(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_closed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--closed", nargs="+", metavar="VERTEX", help="paths do not pass through these"
+    )
+
+
+def _closed(args: argparse.Namespace, graph: Graph) -> Any:
+    """The graph, with turns where vertices are closed."""
+    closed = vertex_list(graph, args.closed)
+    return graph if closed is None else graph.with_turns(closed=closed)
+
+
 def _add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", default="auto", choices=["auto", "cpu", "cuda"], help="where to run"
@@ -86,15 +99,20 @@ def print_vertices(
     )
 
 
-def print_edges(args: argparse.Namespace, graph: Graph, values: NDArray[Any]) -> None:
-    """One line per edge: both ends and value."""
+def print_edges(
+    args: argparse.Namespace,
+    graph: Graph,
+    values: NDArray[Any],
+    more: dict[str, Any] | None = None,
+) -> None:
+    """One line per edge: both ends and value; ``more`` stands in the JSON."""
     places = _places(values, args.top)
     tails = graph.name_of(graph.tails(np.int64)[places]).tolist()
     heads = graph.name_of(graph.indices[places].astype(np.int64)).tolist()
     shown = values[places].tolist()
     emit(
         args,
-        {"edges": places, "tails": tails, "heads": heads, "values": shown},
+        {"edges": places, "tails": tails, "heads": heads, "values": shown, **(more or {})},
         (f"{u}\t{v}\t{value}" for u, v, value in zip(tails, heads, shown, strict=True)),
     )
 
@@ -181,6 +199,7 @@ def _of_the_graph(name: str, *, streamed: bool) -> Kind:
     return Kind(_SUMMARIES[name], f"nearfar measure {shown} graph.gr", configure, compute)
 
 
+_ENDS = ("source", "target")
 _SUMMARIES = {
     "average_length": "mean distance of all pairs of vertices",
     "center": "vertices whose farthest vertex is as near as for any",
@@ -232,7 +251,99 @@ def _paths(args: argparse.Namespace, graph: Graph) -> None:
     note(args, f"{quoted(found.count)} shortest paths of length {found.length}")
 
 
+def _loads_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--demand",
+        required=True,
+        metavar="FILE",
+        help="table with columns source, target and demand: .csv or .parquet",
+    )
+    _add_closed(parser)
+    _add_top(parser)
+
+
+def _loads(args: argparse.Namespace, graph: Graph) -> None:
+    from nearfar.measures import edge_loads
+
+    rows = read_table(args.demand, ("source", "target", "demand"))
+    ends = [vertices_of(graph, column, what) for column, what in zip(rows, _ENDS, strict=False)]
+    found = edge_loads(_closed(args, graph), (*ends, rows[2]), threads=args.threads)
+    note(args, f"{found.carried} carried, total length {found.total_length:.10g}")
+    if len(found.unreached_amounts):
+        lost = zip(found.unreached_sources[:3], found.unreached_targets[:3], strict=True)
+        shown = ", ".join(f"{s} to {t}" for s, t in lost)
+        note(
+            args,
+            f"demand of {found.unreached} has no path, pairs: {len(found.unreached_amounts)}; "
+            + shown
+            + (" ..." if len(found.unreached_amounts) > 3 else ""),
+        )
+    more = {
+        "carried": found.carried,
+        "total_length": found.total_length,
+        "unreached": found.unreached,
+        "unreached_pairs": [
+            list(row)
+            for row in zip(
+                found.unreached_sources.tolist(),
+                found.unreached_targets.tolist(),
+                found.unreached_amounts.tolist(),
+                strict=True,
+            )
+        ],
+    }
+    print_edges(args, graph, found.loads, more)
+
+
+def _skims_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--source", nargs="+", required=True, metavar="VERTEX", help="rows")
+    parser.add_argument("--target", nargs="+", required=True, metavar="VERTEX", help="columns")
+    parser.add_argument(
+        "--quantity",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a number per edge in the graph's order: .npy, or text with one per line; repeatable",
+    )
+    _add_closed(parser)
+
+
+def _skims(args: argparse.Namespace, graph: Graph) -> None:
+    from nearfar.measures import skims
+
+    sources = vertex_list(graph, args.source, "source") or []
+    targets = vertex_list(graph, args.target) or []
+    values = {path: read_numbers(path) for path in args.quantity}
+    found = skims(_closed(args, graph), sources, targets, quantities=values, threads=args.threads)
+    tables = [found.distances, *found.totals.values()]
+    lists = [unreached_as_inf(table) for table in tables]
+    facts = {
+        "sources": sources,
+        "targets": targets,
+        "distances": lists[0],
+        "totals": dict(zip(values, lists[1:], strict=True)),
+    }
+    lines = (
+        "\t".join(map(str, [s, t, *(rows[i][j] for rows in lists)]))
+        for i, s in enumerate(sources)
+        for j, t in enumerate(targets)
+    )
+    emit(args, facts, lines)
+
+
 KINDS: dict[str, Kind] = {
+    "edge-loads": Kind(
+        "what each edge carries when demand takes shortest paths",
+        "nearfar measure edge-loads roads.gr --demand trips.csv --top 10",
+        _loads_arguments,
+        _loads,
+    ),
+    "skims": Kind(
+        "totals of further quantities of edges along shortest paths",
+        "nearfar measure skims roads.gr --source 1 2 --target 8 9 --quantity metres.npy",
+        _skims_arguments,
+        _skims,
+    ),
     "all-shortest-paths": Kind(
         "every shortest path between two vertices, and their number",
         "nearfar measure all-shortest-paths graph.gr 1 42 --most 10",

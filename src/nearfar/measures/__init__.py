@@ -20,13 +20,16 @@ if TYPE_CHECKING:
         path_counts,
         shortest_path_dag,
     )
+    from nearfar.measures.traffic import EdgeLoads, Skims, edge_loads, skims
 
 __all__ = [
     "AllShortestPaths",
+    "EdgeLoads",
     "GraphStatistics",
     "PathCounts",
     "Reach",
     "ShortestPathDag",
+    "Skims",
     "all_shortest_paths",
     "average_length",
     "betweenness",
@@ -35,20 +38,24 @@ __all__ = [
     "describe",
     "diameter",
     "eccentricity",
+    "edge_loads",
     "efficiency",
     "harmonic",
     "path_counts",
     "periphery",
     "radius",
     "shortest_path_dag",
+    "skims",
 ]
 
 _WHERE = {
     "AllShortestPaths": "shortest_paths",
+    "EdgeLoads": "traffic",
     "GraphStatistics": "describe_report",
     "PathCounts": "shortest_paths",
     "Reach": "describe_report",
     "ShortestPathDag": "shortest_paths",
+    "Skims": "traffic",
     "all_shortest_paths": "shortest_paths",
     "average_length": "centralities",
     "betweenness": "brandes",
@@ -57,12 +64,14 @@ _WHERE = {
     "describe": "figures",
     "diameter": "extent",
     "eccentricity": "extent",
+    "edge_loads": "traffic",
     "efficiency": "centralities",
     "harmonic": "centralities",
     "path_counts": "shortest_paths",
     "periphery": "extent",
     "radius": "extent",
     "shortest_path_dag": "shortest_paths",
+    "skims": "traffic",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _WHERE)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["betweenness", "raw_betweenness", "sampled_sources"]
+__all__ = ["betweenness", "raw_betweenness", "sampled_sources", "scales"]
 
 
 def betweenness(
@@ -145,7 +145,7 @@ def betweenness(
         threads=threads,
     )
     inside = not (edges or endpoints)
-    own, other = _scales(n, solved.directed, inside, normalized, samples)
+    own, other = scales(n, solved.directed, inside, normalized, samples)
     if own == other:
         found *= other
         return found
@@ -227,7 +227,7 @@ def sampled_sources(n: int, samples: Any, seed: Any) -> NDArray[np.int64]:
     return np.sort(Stream(start, "betweenness.sources").permutation(n)[: int(samples)])
 
 
-def _scales(
+def scales(
     n: int, directed: bool, inside: bool, normalized: bool, samples: int | None
 ) -> tuple[float, float]:
     """Factors of a vertex that is a drawn source, and of any other; those of NetworkX."""

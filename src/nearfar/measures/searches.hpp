@@ -63,15 +63,18 @@ class WeightedSearches {
         sources_(sources),
         limit_(limit),
         policy_(policy),
-        queue_(sources, counter, policy),
         interrupt_(interrupt),
+        queue_(sources, counter, policy),
         distances_(new Weight[static_cast<std::size_t>(csr.n)]) {
     clear_all();
   }
 
-  void run(const DeltaPlan& plan) {
+  // A search may end once all of `targets` are settled.
+  void run(const DeltaPlan& plan, const int64_t* targets = nullptr, std::size_t count = 0) {
     StopRule<Weight> stop;
     stop.limit = limit_;
+    stop.targets = targets;
+    stop.n_targets = count;
     const DeltaFeed<C> feed{&next, this, limited() ? &touched_ : nullptr};
     NEARFAR_PICK_FOR(C, delta_feed<C>)(csr_, feed, stop, plan, interrupt_);
   }
@@ -107,8 +110,8 @@ class WeightedSearches {
   const Sources& sources_;
   const Weight limit_;
   Policy& policy_;
-  SourceQueue<Policy> queue_;
   Interrupt& interrupt_;
+  SourceQueue<Policy> queue_;
   std::unique_ptr<Weight[]> distances_;
   Buffer<Index> touched_;
   int64_t now_ = -1;

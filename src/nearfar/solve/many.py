@@ -16,6 +16,7 @@ import numpy as np
 from nearfar.errors import DistanceOverflowError, OptionError, OutOfMemoryError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
+from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_kind, check_limit
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.arrays import masked, narrowed, widened
@@ -60,7 +61,9 @@ def distances(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+        With turns, an array in the original graph's vertices; without predecessors, ``reduce`` and
+        ``out``.
     sources : vertices or None
         One row each, in this order; None means every vertex.
     weight : str, callable or None
@@ -133,6 +136,17 @@ def distances(
     >>> nearfar.distances(g, pairs=[(0, 1), (1, 2)])
     array([4, 3], dtype=int32)
     """
+    if isinstance(graph, TurnGraph):
+        given = {"sources": sources, "targets": targets, "pairs": pairs}
+        unfit = {"predecessors": predecessors, "reduce": reduce, "out": out}
+        how: dict[str, Any] = {
+            "method": method,
+            "device": device,
+            "threads": threads,
+            "limit": limit,
+        }
+        how |= {"stats": stats, "progress": progress, "memory": memory, "block": block}
+        return _with_turns(graph, given, unfit, {**how, **options})
     graph = as_graph(graph, weight)
     for name, value, kind in (("memory", memory, "float | None"), ("block", block, "int | None")):
         check_kind("distances", name, value, kind)
@@ -169,6 +183,31 @@ def distances(
         if predecessors:
             stats["predecessor_seconds"] = time.perf_counter() - ended
     return (result, before) if predecessors else result
+
+
+def _with_turns(
+    turns: TurnGraph, given: dict[str, Any], unfit: dict[str, Any], call: dict[str, Any]
+) -> Any:
+    """Distances between vertices of the original graph, which are 0 from each to itself."""
+    for name, value in unfit.items():
+        if value is not None and value is not False:
+            raise OptionError(f"{name} does not go with turns: leave it out")
+    original = turns.original
+    if given["pairs"] is not None:
+        if given["sources"] is not None or given["targets"] is not None:
+            raise OptionError("pairs goes without sources and targets")
+        listed = list(given["pairs"])
+        begin = original.indices_of([s for s, _ in listed], "source")
+        end = original.indices_of([t for _, t in listed], "target")
+        ways = np.stack([turns.starts[begin], end], axis=1)
+        found = distances(turns.graph, pairs=ways, **call)
+        found[begin == end] = 0
+        return found
+    rows = _indices(original, given["sources"], "source")
+    columns = _indices(original, given["targets"], "target")
+    found = distances(turns.graph, turns.starts[rows], targets=columns, **call)
+    found[rows[:, None] == columns[None, :]] = 0
+    return found
 
 
 def _is_every(rows: NDArray[np.int64], n: int) -> bool:

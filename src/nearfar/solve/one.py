@@ -6,13 +6,15 @@ import time
 from typing import TYPE_CHECKING, Any, Literal
 
 from nearfar.answer.paths import Paths
+from nearfar.answer.turn_paths import turn_paths
 from nearfar.cuda.predecessors import device_predecessors
-from nearfar.errors import UnreachableError, VertexError, quoted
+from nearfar.errors import OptionError, UnreachableError, VertexError, quoted
 from nearfar.graph.graph import Graph
+from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.arrays import on_device
-from nearfar.solve.request import as_graph, check_stats, check_targets, make_request
+from nearfar.solve.request import as_graph, check_stats, check_targets, make_request, vertex_indices
 from nearfar.solve.run import Run
 
 if TYPE_CHECKING:
@@ -44,7 +46,9 @@ def sssp(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+        With turns, the answer is in the original graph's vertices and edges, and a path has no
+        predecessor per vertex.
     source : int or vertex name
     weight : str, callable or None
         As for :meth:`nearfar.Graph.from_any`: the edge attribute of a NetworkX graph; None counts
@@ -109,7 +113,15 @@ def sssp(
     >>> nearfar.sssp(g, 0).path_to(2)
     [0, 1, 2]
     """
-    return solve_one(
+    turns = graph if isinstance(graph, TurnGraph) else None
+    if turns is not None:
+        if predecessors:
+            raise OptionError("with turns a vertex has no single predecessor: leave it out")
+        if targets is not None:
+            targets = vertex_indices(turns.original, targets, "target")
+        begin = turns.original.index_of(source, "source")
+        graph, source = turns.graph, int(turns.starts[begin])
+    paths = solve_one(
         as_graph(graph, weight),
         source,
         once=not isinstance(graph, Graph),
@@ -124,6 +136,7 @@ def sssp(
         allow_unsafe=allow_unsafe,
         options=options,
     )
+    return paths if turns is None else turn_paths(turns, paths, begin)
 
 
 def solve_one(

@@ -58,6 +58,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
             *("measures.closeness", "measures.harmonic", "measures.average_length"),
             *("measures.efficiency", "measures.eccentricity", "measures.diameter"),
             *("measures.radius", "measures.center", "measures.periphery"),
+            *("measures.edge_loads", "measures.EdgeLoads", "measures.skims", "measures.Skims"),
         ],
     ),
     (
@@ -65,7 +66,11 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "`nearfar.generators` also has every family as a function of its name; `nearfar generate` "
         "in\n[Command line](command-line.md#nearfar-generate) lists their parameters. "
         "[File formats](file-formats.md) lists\nthe formats and their options.",
-        ["Graph", "read", "write", "generate", "formats.formats", "formats.detect"],
+        [
+            *("Graph", "read", "write", "generate", "formats.formats", "formats.detect"),
+            *("formats.read_traffic", "formats.Traffic", "formats.read_trips"),
+            "formats.read_flows",
+        ],
     ),
     (
         "Prepared graphs",
@@ -76,6 +81,11 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         ],
     ),
     ("Answers", "", ["Paths", "answer.FlatPaths"]),
+    (
+        "Turn costs",
+        "`Graph.with_turns` makes them; `sssp`, `shortest_path` and `distances` take them.",
+        ["graph.turns.TurnGraph", "answer.turn_paths.TurnPaths"],
+    ),
     (
         "SciPy's functions",
         "The same calls as in `scipy.sparse.csgraph` "
