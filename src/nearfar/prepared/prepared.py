@@ -91,18 +91,21 @@ class Prepared(Graph):
 
         Notes
         -----
-        With w bytes per weight: 12 + w per arc and 4 + w per arc that queries follow, the latter
-        two in each direction unless every edge weighs the same both ways; 56 to 64 per vertex, and
-        8 per edge.
+        With w bytes per weight: 12 per arc and w per direction, and 4 + w per direction and arc
+        that queries follow; one direction where every edge weighs the same both ways. Without
+        pruning queries follow all arcs and share their arrays. 56 to 64 per vertex, 8 per edge.
         """
         arcs, made = self.preparation.arcs, self.__dict__.get("_origins")
+        metric, up = self.metric.nbytes, self.metric.up
+        if up.head_depth.ctypes.data == arcs.head_depth.ctypes.data:  # all arcs: the same arrays
+            metric -= up.first.nbytes + up.head_depth.nbytes
         edges = arcs.edge_first.nbytes + arcs.edge.nbytes + arcs.edge_place.nbytes
         return {
             "graph": super().nbytes,
             "tree": self.preparation.tree.nbytes,
             "arcs": arcs.nbytes - edges,
             "edges": edges,
-            "metric": self.metric.nbytes,
+            "metric": metric,
             "origins": 0 if made is None else made.nbytes,
         }
 
