@@ -35,6 +35,16 @@ def test_bytes_per_arc(name: str, sides: int) -> None:
         assert (parts["arcs"] - 16 * n + parts["metric"] - 8 * n) / arcs <= 24
 
 
+def test_without_pruning_the_arrays_of_the_structure_are_shared() -> None:
+    graph = Graph(mesh(30).indptr, mesh(30).indices, None)
+    prepared = ready(graph, perfect=False)
+    arcs, n = prepared.preparation.arcs.n_arcs, graph.n_vertices
+    assert prepared.metric.sides == 1
+    parts = prepared.parts()
+    assert parts["metric"] == 4 * arcs
+    assert parts["arcs"] == 12 * arcs + 16 * (n + 1)
+
+
 def test_what_is_made_later_counts_too() -> None:
     prepared = ready(mesh(20))
     before = prepared.nbytes

@@ -199,6 +199,17 @@ def test_float_answers_are_nearly_right_without_the_last_pass() -> None:
     np.testing.assert_allclose(rows[0], want, rtol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_inexact_floats_differ_by_no_more_than_is_said(dtype: str) -> None:
+    graph = mesh(25, dtype)
+    prepared = ready(graph)
+    each = {"float32": 1.2e-7, "float64": 2.3e-16}[dtype]
+    for s, t in np.random.default_rng(3).integers(0, 625, (100, 2)).tolist():
+        exact, near = prepared.distance(s, t), prepared.distance(s, t, exact=False)
+        hops = len(prepared.path_edges(s, t))
+        assert abs(near - exact) <= each * hops * exact
+
+
 def test_pairs_of_floats_with_too_many_nearly_shortest_ways() -> None:
     """In float32 the rounding bound of a long way leaves much of a mesh open: rows answer then."""
     side = 120
@@ -329,6 +340,10 @@ def test_update_recomputes_little_and_refuses_nonsense() -> None:
     np.testing.assert_array_equal(
         nearfar.sssp(changed, 7, method="elimination_tree").distances, want
     )
+    assert prepared.update([], []).n_updated == 0
+    assert prepared.update([5, 5], [7, 8]).weights[5] == 8
+    with pytest.raises(nearfar.GraphError, match="do not fit int32"):
+        prepared.update([1], [1.5])
     with pytest.raises(nearfar.GraphError, match="edge 99999 does not exist"):
         prepared.update([99999], [1])
     with pytest.raises(nearfar.GraphError, match="do not fit int32"):

@@ -296,3 +296,31 @@ def test_a_negative_cycle_that_no_source_reaches() -> None:
         nearfar.all_pairs(graph)
     with pytest.raises(NegativeCycleError):  # the method named looks for one anywhere
         nearfar.distances(graph, [0], method="johnson@cpu")
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_reductions_on_the_host_are_those_of_arrays(dtype: str) -> None:
+    """One pass in C++ against the formulas in arrays that devices use, to the bit."""
+    from nearfar.solve.sinks import _row_sums
+
+    rng = np.random.default_rng(5)
+    n = 130
+    weights = (rng.random(500) * 1000).astype(dtype)
+    graph = Graph.from_edges(*rng.integers(0, n, (2, 500)), weights, n_vertices=n + 3)
+    rows = nearfar.distances(graph)
+    rows[np.arange(n + 3), np.arange(n + 3)] = none = unreached_value(rows.dtype)
+    reached = rows != none
+    sums, counts = _row_sums(np, rows, reached), np.count_nonzero(reached, axis=1)
+    for threads in (1, 3):
+        ask = {"threads": threads}
+        np.testing.assert_array_equal(nearfar.distances(graph, reduce="sum", **ask), sums)
+        np.testing.assert_array_equal(nearfar.distances(graph, reduce="count", **ask), counts)
+        mean = nearfar.distances(graph, reduce="mean", **ask)
+        np.testing.assert_array_equal(
+            mean, np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+        )
+        most = nearfar.distances(graph, reduce="max", **ask)
+        np.testing.assert_array_equal(
+            most, np.where(counts > 0, np.where(reached, rows, -1).max(axis=1), -1)
+        )
+        assert most.dtype == rows.dtype

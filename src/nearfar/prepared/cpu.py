@@ -65,8 +65,9 @@ class TreeOptions:
     ----------
     exact : bool
         For floats: whether to sweep over the edges afterwards, so that distances are bit for bit
-        what searches return. Without, they may differ in the last digits, since sums over
-        shortcuts are added in another order. Integers are exact either way.
+        what searches return. Without, they may differ, since sums over shortcuts are added in
+        another order: by a relative 2.3e-16 (float64) or 1.2e-7 (float32) per edge of the path at
+        most. Integers are exact either way.
     """
 
     exact: bool = True

@@ -56,11 +56,10 @@ class Metric:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
+        """Bytes of the weights and of the arcs that queries read, each memory counted once."""
         held = [self.weights, self.up.first, self.up.head_depth, self.up.weight]
-        if self.down is not self.up:
-            held += [self.down.first, self.down.head_depth, self.down.weight]
-        return sum(array.nbytes for array in held)
+        held += [self.down.first, self.down.head_depth, self.down.weight]
+        return sum({array.ctypes.data: array.nbytes for array in held}.values())
 
 
 def value_dtype(graph: Graph) -> np.dtype[Any]:

@@ -91,18 +91,21 @@ class Prepared(Graph):
 
         Notes
         -----
-        With w bytes per weight: 12 + w per arc and 4 + w per arc that queries follow, the latter
-        two in each direction unless every edge weighs the same both ways; 56 to 64 per vertex, and
-        8 per edge.
+        With w bytes per weight: 12 per arc and w per direction, and 4 + w per direction and arc
+        that queries follow; one direction where every edge weighs the same both ways. Without
+        pruning queries follow all arcs and share their arrays. 56 to 64 per vertex, 8 per edge.
         """
         arcs, made = self.preparation.arcs, self.__dict__.get("_origins")
+        metric, up = self.metric.nbytes, self.metric.up
+        if up.head_depth.ctypes.data == arcs.head_depth.ctypes.data:  # all arcs: the same arrays
+            metric -= up.first.nbytes + up.head_depth.nbytes
         edges = arcs.edge_first.nbytes + arcs.edge.nbytes + arcs.edge_place.nbytes
         return {
             "graph": super().nbytes,
             "tree": self.preparation.tree.nbytes,
             "arcs": arcs.nbytes - edges,
             "edges": edges,
-            "metric": self.metric.nbytes,
+            "metric": metric,
             "origins": 0 if made is None else made.nbytes,
         }
 
@@ -237,13 +240,14 @@ class Prepared(Graph):
         if at.size and (at.min() < 0 or at.max() >= self.n_edges):
             wrong = at[(at < 0) | (at >= self.n_edges)][0]
             raise GraphError(f"edge {wrong} does not exist: the graph has {self.n_edges} edges")
-        changed = self.effective_weights.copy()
         with np.errstate(over="ignore", invalid="ignore"):
-            changed[at] = new
-        if self.weight_dtype.kind == "i" and not np.array_equal(changed[at], new):
+            cast = new.astype(self.weight_dtype)
+        if self.weight_dtype.kind == "i" and not np.array_equal(cast, new):
             raise GraphError(
                 f"the new weights do not fit {self.weight_dtype} exactly: use reweight"
             )
+        changed = self.effective_weights.copy()
+        changed[at] = cast
         graph = Graph(self.indptr, self.indices, changed, copy=False, **self._besides())
         label = self.preparation.tree.label
         tails = np.searchsorted(self.indptr, at, side="right") - 1
@@ -324,9 +328,10 @@ class Prepared(Graph):
         ----------
         source, target : int or vertex name
         exact : bool
-            For floats: the very number that a search returns. Without, it may differ in the last
-            digits, since sums over shortcuts are added in another order, and takes a fraction of
-            the time. Integers are exact either way.
+            For floats: the very number that a search returns. Without, it takes a fraction of the
+            time and may differ, since sums over shortcuts are added in another order: for a path of
+            k edges by at most 2 k roundings, a relative 2.3e-16 k in float64 and 1.2e-7 k in
+            float32. Integers are exact either way.
 
         Returns
         -------

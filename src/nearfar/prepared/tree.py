@@ -108,9 +108,9 @@ class Figures:
 
     def __str__(self) -> str:
         return (
-            f"{self.n_arcs} arcs for {self.n_edges} edges, {self.n_triangles} triangles, "
-            f"a tree of height {self.height}, {self.nbytes / 2**20:.0f} MiB, "
-            f"about {self.seconds:.2g} s on one core"
+            f"{self.n_arcs:,} arcs for {self.n_edges:,} edges, {self.n_triangles:,} triangles, "
+            f"a tree of height {self.height:,}, {self.nbytes / 2**20:,.0f} MiB, "
+            f"about {self.seconds:,.{0 if self.seconds >= 10 else 2}f} s on one core"
         )
 
 
@@ -244,7 +244,7 @@ def check_worth(figures: Figures, max_bytes: int | None = None, force: bool = Fa
     if not force and not figures.worth:
         raise GraphError(
             f"this graph has no small separators, so preparing it does not pay: {figures}; "
-            "force=True prepares it all the same"
+            "force=True (--force) prepares it all the same"
         )
 
 

@@ -429,7 +429,7 @@ def _sink(
     if reduction is not None:
         if out is not None:
             raise OptionError("reduce returns its own arrays: leave out away")
-        return reduction.sink(run.rows, run.columns, run.graph, stay)
+        return reduction.sink(run.rows, run.columns, run.graph, stay, run.request.threads)
     if isinstance(out, str) and out == "csr":
         return CsrSink(run.graph.n_vertices if run.columns is None else len(run.columns))
     if to_file:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from nearfar import _cpu
 from nearfar.errors import DistanceOverflowError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
@@ -261,9 +262,10 @@ class Reduction:
         columns: NDArray[np.int64] | None,
         graph: Graph,
         stay: bool = False,
+        threads: int = 1,
     ) -> ReducingSink:
         """A sink that keeps this of each row; with ``stay`` on the device that solves."""
-        return ReducingSink(self, rows, columns, graph, stay)
+        return ReducingSink(self, rows, columns, graph, stay, threads)
 
 
 def result_bytes(reduction: Reduction, rows: int) -> int:
@@ -285,7 +287,9 @@ class ReducingSink(_InMemory):
         columns: NDArray[np.int64] | None,
         graph: Graph,
         stay: bool = False,
+        threads: int = 1,
     ) -> None:
+        self.threads = threads
         self.reduction, self.rows, self.columns, self.graph = reduction, rows, columns, graph
         self.on_device, self.stay = True, stay
         self._by_vertex = None if columns is None else np.argsort(columns, kind="stable")
@@ -318,32 +322,41 @@ class ReducingSink(_InMemory):
         if kind == "histogram":
             self.parts.append(self._histogram(xp, rows, none))
             return
-        reached = rows != none
         if kind == "harmonic":
+            reached = rows != none
             with np.errstate(divide="ignore", over="ignore"):
                 inverse = xp.where(reached & (rows != 0), 1 / rows.astype(np.float64), 0.0)
             self.parts.append(_row_sums(xp, inverse, reached))
             return
-        count = xp.count_nonzero(reached, axis=1)
+        count, total, farthest = self._figures(xp, rows, none)
         if kind == "summary":
-            total = _row_sums(xp, rows, reached)
-            self.parts.append((count, total, self._farthest(xp, rows, reached, none)))
-        elif kind == "count":
-            self.parts.append(count)
-        elif kind in ("sum", "mean"):
-            total = _row_sums(xp, rows, reached)
-            if kind == "mean":
-                total = xp.where(count > 0, total / xp.maximum(count, 1), np.nan)
-            self.parts.append(total)
-        else:
-            self.parts.append(self._farthest(xp, rows, reached, none))
+            self.parts.append((count, total, farthest))
+            return
+        if kind == "mean":
+            total = xp.where(count > 0, total / xp.maximum(count, 1), np.nan)
+        self.parts.append({"count": count, "max": farthest}.get(kind, total))
 
-    def _farthest(self, xp: Any, rows: Any, reached: Any, none: Any) -> Any:
-        """Greatest distance of each row, -1 where there is none."""
+    def _figures(self, xp: Any, rows: Any, none: Any) -> tuple[Any, Any, Any]:
+        """How many entries of each row are reached, their sum, and the greatest of them or -1."""
+        nothing = rows.dtype.type(-1)
+        if xp is np:
+            count, total = np.empty(len(rows), np.int64), np.empty(len(rows), np.float64)
+            least, most = np.empty(len(rows), rows.dtype), np.empty(len(rows), rows.dtype)
+            whole = np.ascontiguousarray(rows)
+            _cpu.row_figures(whole, count, least, most, total, self.threads)
+            some = count > 0
+            fits = rows.dtype.kind == "f" or not some.any()
+            if not fits:
+                extremes = int(most[some].max()), -int(least[some].min())
+                fits = max(extremes) * rows.shape[1] < 2**63
+            if fits:
+                return count, total, np.where(some, most, nothing)
+        reached = rows != none
+        count = xp.count_nonzero(reached, axis=1)
         least = rows.dtype.type(-1 if self.graph.n_negative == 0 else -none)
         some = xp.where(reached, rows, least)
         most = some.max(axis=1) if rows.shape[1] else xp.full(len(rows), least, rows.dtype)
-        return xp.where(reached.any(axis=1), most, rows.dtype.type(-1))
+        return count, _row_sums(xp, rows, reached), xp.where(count > 0, most, nothing)
 
     def _histogram(self, xp: Any, rows: Any, none: Any) -> Any:
         """Differences of how many entries are below each edge."""
