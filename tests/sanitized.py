@@ -13,8 +13,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "nearfar"
 #: What every module needs: the graph's view, errors, interrupts and workers, without any solver.
-PARTS = ("module", "errors", "interrupt", "graph_ops", "graph_view", "buffer", "worker_pool")
-PARTS += ("waiting", "attendance", "isa")
+PARTS = (
+    *("module", "errors", "interrupt", "graph_ops", "graph_view", "buffer", "worker_pool"),
+    *("waiting", "attendance", "isa"),
+)
 FLAGS = ("-std=c++20", "-O1", "-g1", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-w")
 #: The flags of the levels as CMakeLists.txt has them.
 LEVELS = {
@@ -58,7 +60,17 @@ def package(place: Path, units: list[Path], sanitizer: str) -> None:
     def compiled(one: tuple[Path, str, list[str]]) -> Path:
         unit, level, extra = one
         made = place / f"{unit.parent.name}-{unit.stem}-{level}.o"
-        words = ["g++", *FLAGS, *flags(sanitizer), *extra, *include, "-c", unit, "-o", made]
+        words: list[str | Path] = [
+            "g++",
+            *FLAGS,
+            *flags(sanitizer),
+            *extra,
+            *include,
+            "-c",
+            unit,
+            "-o",
+            made,
+        ]
         subprocess.run(words, check=True)
         return made
 

@@ -35,17 +35,12 @@ struct Scratch {
 template <class Value>
 class WorkerRows {
  public:
-  // Rows of depths [from, to], far() where no arc was.
-  PathRows<Value> of(const std::vector<int64_t>& start, int32_t from, int32_t to) {
+  // Rows down to a depth, far() where no arc was.
+  PathRows<Value> of(const std::vector<int64_t>& start, int32_t depth) {
     const PathRows<Value> rows = any(start);
-    if (from_ == to_) from_ = to_ = from;
-    if (from < from_) {
-      std::fill(value_.get() + start[at(from)], value_.get() + start[at(from_)], far<Value>());
-      from_ = from;
-    }
-    if (to >= to_) {
-      std::fill(value_.get() + start[at(to_)], value_.get() + start[at(to + 1)], far<Value>());
-      to_ = to + 1;
+    if (depth >= ready_) {
+      std::fill(rows.value + start[at(ready_)], rows.value + start[at(depth) + 1], far<Value>());
+      ready_ = depth + 1;
     }
     return rows;
   }
@@ -67,7 +62,7 @@ class WorkerRows {
   };
   std::unique_ptr<Value[], Free> value_;
   std::unique_ptr<int32_t[]> block_;
-  int32_t from_ = 0, to_ = 0;  // depths whose rows are ready
+  int32_t ready_ = 0;  // so many rows were filled
 };
 
 template <class Value>
@@ -78,84 +73,48 @@ std::vector<int64_t> row_starts(int32_t height, int sides) {
   return start;
 }
 
-// Basic customization: a chain's labels gather at once what comes from below the chain.
+// Basic customization: a part adds what the parts below it found out about arcs above them, and
+// leaves what it found out itself.
 template <class Value, class Weight, int kSides>
-class Lower : public LevelWork {
- public:
-  Lower(const Arcs& arcs, const Weight* edge_weights, Value* weights, int threads)
-      : arcs_(arcs),
-        edge_weights_(edge_weights),
-        weights_(weights),
-        start_(row_starts<Value>(arcs.height, kSides)),
-        rows_(at(threads)),
-        scratch_(threads, at(kSides * arcs.height)) {}
-
-  void subtree(int worker, int32_t from, int32_t to) override { pass(worker, from, to, true); }
-  void alone(int worker, int32_t x, const Levels::Chain& chain) override {
-    step_(arcs_, edge_weights_, weights_, x, 0, chain.from, true, scratch_.of(worker));
-  }
-  void chain(int worker, const Levels::Chain& chain) override {
-    pass(worker, chain.from, chain.to, false);
-  }
-
- private:
-  void pass(int worker, int32_t from, int32_t to, bool fresh) {
-    const int32_t deepest = *std::max_element(arcs_.depth + from, arcs_.depth + to + 1);
-    pass_(arcs_, edge_weights_, weights_, from, to, fresh,
-          rows_[at(worker)].of(start_, arcs_.depth[to], deepest));
-  }
-
-  const Arcs& arcs_;
-  const Weight* edge_weights_;
-  Value* weights_;
-  const std::vector<int64_t> start_;
-  std::vector<WorkerRows<Value>> rows_;
-  Scratch<Value> scratch_;
-  bool (*step_)(const Arcs&, const Weight*, Value*, int32_t, int32_t, int32_t, bool,
-                Value*) = NEARFAR_PICK_ISA(lower_triangles<Value, Weight, kSides>);
-  void (*pass_)(const Arcs&, const Weight*, Value*, int32_t, int32_t, bool,
-                const PathRows<Value>&) = NEARFAR_PICK_ISA(lower_pass<Value, Weight, kSides>);
-};
+void lower(const ArcsView& view, const Weight* edge_weights, Value* weights, int threads) {
+  const Arcs& arcs = view.arcs();
+  const TreeParts& tree = view.parts(threads);
+  const auto start = row_starts<Value>(arcs.height, kSides);
+  std::vector<WorkerRows<Value>> rows(at(threads));
+  std::vector<std::vector<Value>> left(tree.parts.size());
+  const auto pass = NEARFAR_PICK_ISA(lower_pass<Value, Weight, kSides>);
+  const auto take = NEARFAR_PICK_ISA(take_rows<Value, kSides>);
+  const auto add = NEARFAR_PICK_ISA(add_rows<Value, kSides>);
+  bottom_up(tree, threads, [&](int worker, int32_t number) {
+    const TreeParts::Part& part = tree.parts[at(number)];
+    const PathRows<Value> mine = rows[at(worker)].of(start, part.deepest);
+    for (int32_t c = part.first_below; c >= 0; c = tree.parts[at(c)].next_beside) {
+      add(arcs, tree.parts[at(c)].to, mine, left[at(c)].data());
+      std::vector<Value>().swap(left[at(c)]);
+    }
+    pass(arcs, edge_weights, weights, part.from, part.to, mine);
+    auto& out = left[at(number)];
+    out.resize(at(take(arcs, part.to, mine, nullptr)));
+    take(arcs, part.to, mine, out.data());
+  });
+}
 
 // Perfect customization, from the roots down.
 template <class Value, int kSides>
-class Upper : public LevelWork {
- public:
-  Upper(const Arcs& arcs, const Value* weights, Value* distances, uint8_t* flags, int64_t* first,
-        bool ties, int threads)
-      : arcs_(arcs),
-        weights_(weights),
-        distances_(distances),
-        flags_(flags),
-        first_(first),
-        ties_(ties),
-        start_(row_starts<Value>(arcs.height, kSides)),
-        rows_(at(threads)),
-        scratch_(threads, at(3 * (kSides * arcs.height + 64))) {}
-
-  bool any_alone() const override { return false; }
-  void alone(int, int32_t, const Levels::Chain&) override {}
-  void subtree(int worker, int32_t from, int32_t to) override {
-    pass_(arcs_, weights_, distances_, flags_, first_, from, to, ties_,
-          rows_[at(worker)].any(start_), scratch_.of(worker));
-  }
-  void chain(int worker, const Levels::Chain& chain) override {
-    subtree(worker, chain.from, chain.to);
-  }
-
- private:
-  const Arcs& arcs_;
-  const Value* weights_;
-  Value* distances_;
-  uint8_t* flags_;
-  int64_t* first_;
-  const bool ties_;
-  const std::vector<int64_t> start_;
-  std::vector<WorkerRows<Value>> rows_;
-  Scratch<Value> scratch_;
-  void (*pass_)(const Arcs&, const Value*, Value*, uint8_t*, int64_t*, int32_t, int32_t, bool,
-                const PathRows<Value>&, Value*) = NEARFAR_PICK_ISA(upper_pass<Value, kSides>);
-};
+void upper(const ArcsView& view, const Value* weights, Value* distances, uint8_t* flags,
+           int64_t* first, bool ties, int threads) {
+  const Arcs& arcs = view.arcs();
+  const TreeParts& tree = view.parts(threads);
+  const auto start = row_starts<Value>(arcs.height, kSides);
+  std::vector<WorkerRows<Value>> rows(at(threads));
+  Scratch<Value> scratch(threads, at(3 * (kSides * arcs.height + 64)));
+  const auto pass = NEARFAR_PICK_ISA(upper_pass<Value, kSides>);
+  top_down(tree, threads, [&](int worker, int32_t number) {
+    const TreeParts::Part& part = tree.parts[at(number)];
+    pass(arcs, weights, distances, flags, first, part.from, part.to, ties,
+         rows[at(worker)].any(start), scratch.of(worker));
+  });
+}
 
 int sides_of(const Arcs& arcs, std::size_t size) {
   const auto all = at(arcs.n_arcs);
@@ -197,10 +156,7 @@ void customize(const ArcsView& view, const ConstArray& edge_weights, const Array
     using Weight = std::remove_cvref_t<decltype(*from)>;
     Value* to = checked<Value>(weights, at(sides * arcs.n_arcs), "weights");
     nb::gil_scoped_release release;
-    with_sides(sides, [&](auto count) {
-      Lower<Value, Weight, count> work(arcs, from, to, threads);
-      bottom_up(view, threads, work);
-    });
+    with_sides(sides, [&](auto count) { lower<Value, Weight, count>(view, from, to, threads); });
   });
 }
 
@@ -259,13 +215,12 @@ int64_t update(const ArcsView& view, const ConstArray& edge_weights, const Array
     for (std::size_t i = 0; i < labels.size(); ++i) put(labels.data()[i]);
     with_sides(sides, [&](auto kSides) {
       Scratch<Value> scratch(1, at(kSides * arcs.height));
-      bool (*step)(const Arcs&, const Weight*, Value*, int32_t, int32_t, int32_t, bool, Value*) =
-          NEARFAR_PICK_ISA(lower_triangles<Value, Weight, kSides>);
+      const auto step = NEARFAR_PICK_ISA(lower_triangles<Value, Weight, kSides>);
       for (; !queue.empty(); ++count) {
         const int32_t x = queue.top();
         queue.pop();
         interrupt.poll(1 + at(arcs.lower_first[x + 1] - arcs.lower_first[x]) * 8);
-        if (!step(arcs, from, to, x, 0, x, true, scratch.of(0))) continue;
+        if (!step(arcs, from, to, x, scratch.of(0))) continue;
         // Its arcs are sides of triangles whose third sides start at their upper ends.
         int64_t j = arcs.first[x + 1];
         for (int32_t a = arcs.parent[x]; j > arcs.first[x]; a = arcs.parent[a])
@@ -290,8 +245,7 @@ void perfect(const ArcsView& view, const ConstArray& weights, const Array& dista
     Value* to = checked<Value>(distances, weights.size(), "distances");
     nb::gil_scoped_release release;
     with_sides(sides, [&](auto count) {
-      Upper<Value, count> work(arcs, from, to, known, starts, ties, threads);
-      top_down(view, threads, work);
+      upper<Value, count>(view, from, to, known, starts, ties, threads);
     });
     for (int s = 0; s < sides; ++s) {
       int64_t* row = starts + at(s) * (at(arcs.n) + 1);

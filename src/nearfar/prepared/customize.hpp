@@ -35,17 +35,23 @@ constexpr int64_t path_row_size(int32_t depth, int sides) {
 
 #define NEARFAR_DECLARE_CUSTOMIZE(level)                                                           \
   namespace level {                                                                                \
-  /* The weights of the arcs of x from its edges and from the triangles whose lowest label lies in \
-     [tails_from, tails_to). `fresh` starts from the edges, else from what is there. scratch:      \
-     sides * height values. Returns whether a weight changed. */                                   \
+  /* The weights of the arcs of x from its edges and all triangles below them. scratch: sides *    \
+     height values. Returns whether a weight changed. */                                           \
   template <class Value, class Weight, int kSides>                                                 \
   bool lower_triangles(const Arcs& arcs, const Weight* edge_weights, Value* weights, int32_t x,    \
-                       int32_t tails_from, int32_t tails_to, bool fresh, Value* scratch);          \
-  /* The same for all labels of [from, to], which lie on a subtree's or a chain's way up to `to`:  \
-     triangles whose lowest label is one of them. rows: all far(), and left so where arcs are. */  \
+                       Value* scratch);                                                            \
+  /* The weights of the arcs of all labels of [from, to], a subtree or a chain, from their edges,  \
+     the triangles below which are their own, and what is in `rows`, where triangles that concern  \
+     arcs above `to` stay. Rows are far() but for arcs, and so is the rest of them afterwards. */  \
   template <class Value, class Weight, int kSides>                                                 \
   void lower_pass(const Arcs& arcs, const Weight* edge_weights, Value* weights, int32_t from,      \
-                  int32_t to, bool fresh, const PathRows<Value>& rows);                            \
+                  int32_t to, const PathRows<Value>& rows);                                        \
+  /* Moves what is in the rows about arcs between ancestors of x that x has arcs to, and adds it   \
+     to other rows. Returns how many values that are; `out` null only counts them. */              \
+  template <class Value, int kSides>                                                               \
+  int64_t take_rows(const Arcs& arcs, int32_t x, const PathRows<Value>& rows, Value* out);         \
+  template <class Value, int kSides>                                                               \
+  void add_rows(const Arcs& arcs, int32_t x, const PathRows<Value>& rows, const Value* in);        \
   /* The distances between the ends of the arcs of all labels of [from, to], from the roots' side  \
      down, what is known of each arc then, and in first[side * (n + 1) + x + 1] how many arcs of x \
      queries need. `ties`: an arc that only equals a detour is not needed. scratch: 3 * (sides *   \

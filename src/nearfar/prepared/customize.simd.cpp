@@ -5,10 +5,9 @@
 // the tree on which all that v can change lies on the path from v to the root. That path keeps its
 // arcs' values in rows indexed by depth, one per label on it, so a triangle needs no search for its
 // third side, and the arcs of v are added to a row a register at a time: registers of v's own row
-// in which it has no arc are skipped. When the walk reaches a label, its row is finished. Where
-// several workers share the tree, what lies below a chain on top of their subtrees is gathered
-// label by label instead: every arc v - x from below brings the arcs of v that lead further up, and
-// x writes its own arcs only.
+// in which it has no arc are skipped. When the walk reaches a label, its row is finished. A
+// worker that has walked through its part of the tree hands the rows above it to whoever has the
+// part that follows.
 //
 // Upper triangles (perfect customization): from the roots down, the distance between the ends of
 // x - y is the least of its weight and of the ways x - z - y over another ancestor, where z - y
@@ -28,27 +27,19 @@ namespace nearfar::prepared::NEARFAR_ISA {
 
 template <class Value, class Weight, int kSides>
 bool lower_triangles(const Arcs& arcs, const Weight* edge_weights, Value* weights, int32_t x,
-                     int32_t tails_from, int32_t tails_to, bool fresh, Value* scratch) {
+                     Value* scratch) {
   using L = Lanes<Value>;
   const int64_t begin = arcs.first[x], end = arcs.first[x + 1];
   if (begin == end) return false;
   const int32_t* depths = arcs.head_depth;
-  if (fresh) {
-    for (int64_t j = begin; j < end; ++j)
-      for (int s = 0; s < kSides; ++s) scratch[kSides * depths[j] + s] = far<Value>();
-    for (int64_t i = arcs.edge_first[x]; i < arcs.edge_first[x + 1]; ++i) {
-      Value& slot = scratch[kSides == 2 ? arcs.edge_place[i] : arcs.edge_place[i] >> 1];
-      slot = lesser(slot, static_cast<Value>(edge_weights[arcs.edge[i]]));
-    }
-  } else {
-    for (int64_t j = begin; j < end; ++j)
-      for (int s = 0; s < kSides; ++s) scratch[kSides * depths[j] + s] = weights[kSides * j + s];
+  for (int64_t j = begin; j < end; ++j)
+    for (int s = 0; s < kSides; ++s) scratch[kSides * depths[j] + s] = far<Value>();
+  for (int64_t i = arcs.edge_first[x]; i < arcs.edge_first[x + 1]; ++i) {
+    Value& slot = scratch[kSides == 2 ? arcs.edge_place[i] : arcs.edge_place[i] >> 1];
+    slot = lesser(slot, static_cast<Value>(edge_weights[arcs.edge[i]]));
   }
   for (int64_t q = arcs.lower_first[x]; q < arcs.lower_first[x + 1]; ++q) {
-    const int32_t v = arcs.lower_tail[q];
-    if (v < tails_from) continue;
-    if (v >= tails_to) break;
-    const int64_t from = arcs.first[v], k = arcs.lower_arc[q];
+    const int64_t from = arcs.first[arcs.lower_tail[q]], k = arcs.lower_arc[q];
     // x - v - y: down to v, then up from it; y - v - x the other way round.
     Value other[kSides];
     for (int s = 0; s < kSides; ++s) other[s] = weights[kSides * k + (kSides - 1 - s)];
@@ -103,35 +94,27 @@ NEARFAR_INLINE int blocks_of(const int32_t* depths, int64_t count, int32_t* bloc
 
 template <class Value, class Weight, int kSides>
 void lower_pass(const Arcs& arcs, const Weight* edge_weights, Value* weights, int32_t from,
-                int32_t to, bool fresh, const PathRows<Value>& rows) {
+                int32_t to, const PathRows<Value>& rows) {
   using L = Lanes<Value>;
   using Vector = typename L::Vector;
   constexpr int kBlock = L::kCount / kSides;
-  const int32_t top = arcs.depth[to];
   const Vector nothing = Vector{} + far<Value>();
   for (int32_t x = from; x <= to; ++x) {
     const int64_t begin = arcs.first[x], count = arcs.first[x + 1] - begin;
     const int32_t* depths = arcs.head_depth + begin;
     Value* mine = weights + kSides * begin;
     Value* row = rows.value + rows.start[arcs.depth[x]];
-    if (fresh)
-      for (int64_t i = arcs.edge_first[x]; i < arcs.edge_first[x + 1]; ++i) {
-        __builtin_prefetch(edge_weights + arcs.edge[lesser(i + kAhead, arcs.n_edges - 1)]);
-        Value& slot = row[kSides == 2 ? arcs.edge_place[i] : arcs.edge_place[i] >> 1];
-        slot = lesser(slot, static_cast<Value>(edge_weights[arcs.edge[i]]));
-      }
-    else
-      for (int64_t j = 0; j < count; ++j)
-        for (int s = 0; s < kSides; ++s) {
-          Value& slot = row[kSides * depths[j] + s];
-          slot = lesser(slot, mine[kSides * j + s]);
-        }
+    for (int64_t i = arcs.edge_first[x]; i < arcs.edge_first[x + 1]; ++i) {
+      __builtin_prefetch(edge_weights + arcs.edge[lesser(i + kAhead, arcs.n_edges - 1)]);
+      Value& slot = row[kSides == 2 ? arcs.edge_place[i] : arcs.edge_place[i] >> 1];
+      slot = lesser(slot, static_cast<Value>(edge_weights[arcs.edge[i]]));
+    }
     for (int64_t j = 0; j < count; ++j)
       for (int s = 0; s < kSides; ++s) mine[kSides * j + s] = row[kSides * depths[j] + s];
     if (count <= kFew) {
       for (int64_t j = 0; j < count; ++j)
         for (int s = 0; s < kSides; ++s) row[kSides * depths[j] + s] = far<Value>();
-      for (int64_t i = count - 1; i > 0 && depths[i] >= top; --i) {
+      for (int64_t i = count - 1; i > 0; --i) {
         Value* above = rows.value + rows.start[depths[i]];
         for (int64_t j = 0; j < i; ++j)
           for (int s = 0; s < kSides; ++s) {
@@ -142,7 +125,7 @@ void lower_pass(const Arcs& arcs, const Weight* edge_weights, Value* weights, in
       continue;
     }
     const int blocks = blocks_of<Value, kSides>(depths, count, rows.block);
-    for (int64_t i = count - 1; i > 0 && depths[i] >= top; --i) {
+    for (int64_t i = count - 1; i > 0; --i) {
       Value other[kSides];
       for (int s = 0; s < kSides; ++s) other[s] = mine[kSides * i + (kSides - 1 - s)];
       const Vector wide = L::template spread<kSides>(other);
@@ -155,6 +138,47 @@ void lower_pass(const Arcs& arcs, const Weight* edge_weights, Value* weights, in
     }
     for (int b = 0; b < blocks; ++b) L::store(row + rows.block[b] * L::kCount, nothing);
   }
+}
+
+namespace {
+
+// f(register of a path row) for those in which two ancestors are joined that x has arcs to.
+template <class Value, int kSides, class F>
+NEARFAR_INLINE void for_rows_above(const Arcs& arcs, int32_t x, const PathRows<Value>& rows,
+                                   F&& f) {
+  constexpr int kBlock = Lanes<Value>::kCount / kSides;
+  const int64_t begin = arcs.first[x], count = arcs.first[x + 1] - begin;
+  const int32_t* depths = arcs.head_depth + begin;
+  const int blocks = blocks_of<Value, kSides>(depths, count, rows.block);
+  for (int64_t i = 1; i < count; ++i)
+    for (int b = 0; b < blocks && rows.block[b] * kBlock < depths[i]; ++b)
+      f(rows.value + rows.start[depths[i]] + rows.block[b] * Lanes<Value>::kCount);
+}
+
+}  // namespace
+
+template <class Value, int kSides>
+int64_t take_rows(const Arcs& arcs, int32_t x, const PathRows<Value>& rows, Value* out) {
+  using L = Lanes<Value>;
+  const typename L::Vector nothing = typename L::Vector{} + far<Value>();
+  int64_t count = 0;
+  for_rows_above<Value, kSides>(arcs, x, rows, [&](Value* from) {
+    if (out != nullptr) {
+      L::store(out + count, L::load(from));
+      L::store(from, nothing);
+    }
+    count += L::kCount;
+  });
+  return count;
+}
+
+template <class Value, int kSides>
+void add_rows(const Arcs& arcs, int32_t x, const PathRows<Value>& rows, const Value* in) {
+  using L = Lanes<Value>;
+  for_rows_above<Value, kSides>(arcs, x, rows, [&](Value* to) {
+    L::store(to, lesser<typename L::Vector>(L::load(to), L::load(in)));
+    in += L::kCount;
+  });
 }
 
 template <class Value, int kSides>
@@ -256,15 +280,20 @@ void upper_pass(const Arcs& arcs, const Value* weights, Value* distances, uint8_
   }
 }
 
-#define NEARFAR_CUSTOMIZE(Value, Weight, kSides)                                                 \
-  template bool lower_triangles<Value, Weight, kSides>(const Arcs&, const Weight*, Value*,       \
-                                                       int32_t, int32_t, int32_t, bool, Value*); \
-  template void lower_pass<Value, Weight, kSides>(const Arcs&, const Weight*, Value*, int32_t,   \
-                                                  int32_t, bool, const PathRows<Value>&);
+#define NEARFAR_CUSTOMIZE(Value, Weight, kSides)                                               \
+  template bool lower_triangles<Value, Weight, kSides>(const Arcs&, const Weight*, Value*,     \
+                                                       int32_t, Value*);                       \
+  template void lower_pass<Value, Weight, kSides>(const Arcs&, const Weight*, Value*, int32_t, \
+                                                  int32_t, const PathRows<Value>&);
 #define NEARFAR_CUSTOMIZE_BOTH(Value, Weight) \
   NEARFAR_CUSTOMIZE(Value, Weight, 1)         \
   NEARFAR_CUSTOMIZE(Value, Weight, 2)
+#define NEARFAR_ROWS_ABOVE(Value, kSides)                                                          \
+  template int64_t take_rows<Value, kSides>(const Arcs&, int32_t, const PathRows<Value>&, Value*); \
+  template void add_rows<Value, kSides>(const Arcs&, int32_t, const PathRows<Value>&, const Value*);
 #define NEARFAR_PERFECT(Value)                                                                \
+  NEARFAR_ROWS_ABOVE(Value, 1)                                                                \
+  NEARFAR_ROWS_ABOVE(Value, 2)                                                                \
   template void upper_pass<Value, 1>(const Arcs&, const Value*, Value*, uint8_t*, int64_t*,   \
                                      int32_t, int32_t, bool, const PathRows<Value>&, Value*); \
   template void upper_pass<Value, 2>(const Arcs&, const Value*, Value*, uint8_t*, int64_t*,   \

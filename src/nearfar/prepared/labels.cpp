@@ -18,39 +18,6 @@ namespace {
 using Words = nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Vertices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-template <class Value>
-class Rows : public LevelWork {
- public:
-  Rows(const Arcs& arcs, const Upward<Value>& up, const int64_t* offset, Value* rows, int threads)
-      : arcs_(arcs),
-        up_(up),
-        offset_(offset),
-        rows_(rows),
-        ancestors_(at(threads) * at(arcs.height + 16)) {}
-  bool any_alone() const override { return false; }
-  void alone(int, int32_t, const Levels::Chain&) override {}
-  void subtree(int worker, int32_t from, int32_t to) override {
-    int32_t* ancestor = ancestors_.data() + at(worker) * at(arcs_.height + 16);
-    for (int32_t a = arcs_.parent[to]; a >= 0; a = arcs_.parent[a]) ancestor[arcs_.depth[a]] = a;
-    for (int32_t v = to; v >= from; --v) {
-      ancestor[arcs_.depth[v]] = v;
-      step_(arcs_, up_, offset_, v, ancestor, rows_);
-    }
-  }
-  void chain(int worker, const Levels::Chain& chain) override {
-    subtree(worker, chain.from, chain.to);
-  }
-
- private:
-  const Arcs& arcs_;
-  const Upward<Value>& up_;
-  const int64_t* offset_;
-  Value* rows_;
-  std::vector<int32_t> ancestors_;
-  void (*step_)(const Arcs&, const Upward<Value>&, const int64_t*, int32_t, const int32_t*,
-                Value*) = NEARFAR_PICK_ISA(label_row<Value>);
-};
-
 // Fills rows in one direction; `rows` has offset[n] values.
 void fill(const MetricView& view, bool down, const ArcsView::Longs& offset, const Array& rows,
           int threads) {
@@ -59,8 +26,21 @@ void fill(const MetricView& view, bool down, const ArcsView::Longs& offset, cons
     if (offset.size() != at(metric.arcs.n) + 1) throw nb::type_error("offset: wrong size");
     Value* out = checked<Value>(rows, at(offset.data()[metric.arcs.n]), "rows");
     nb::gil_scoped_release release;
-    Rows<Value> work(metric.arcs, down ? metric.down : metric.up, offset.data(), out, threads);
-    top_down(view.arcs(), threads, work);
+    const Arcs& arcs = metric.arcs;
+    const Upward<Value>& up = down ? metric.down : metric.up;
+    const auto step = NEARFAR_PICK_ISA(label_row<Value>);
+    const TreeParts& tree = view.arcs().parts(threads);
+    std::vector<std::vector<int32_t>> ancestors(at(threads));
+    top_down(tree, threads, [&](int worker, int32_t part) {
+      auto& ancestor = ancestors[at(worker)];
+      ancestor.resize(at(arcs.height) + 16);
+      const auto [from, to, deepest, above, below, beside] = tree.parts[at(part)];
+      for (int32_t a = arcs.parent[to]; a >= 0; a = arcs.parent[a]) ancestor[at(arcs.depth[a])] = a;
+      for (int32_t v = to; v >= from; --v) {
+        ancestor[at(arcs.depth[v])] = v;
+        step(arcs, up, offset.data(), v, ancestor.data(), out);
+      }
+    });
   });
 }
 
