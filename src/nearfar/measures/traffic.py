@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import DistanceOverflowError, NegativeWeightError, OptionError, quoted
+from nearfar.graph.build import check_threads
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.demand import read_demand
-from nearfar.solve.request import as_graph, check_threads, vertex_indices
+from nearfar.solve.request import as_graph, vertex_indices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
