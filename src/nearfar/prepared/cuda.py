@@ -86,8 +86,7 @@ def elimination_tree_rows(
     timer = runtime.Timer().start()
     each = min(options.sweep or sources_per_sweep(sweep, len(sources)), len(sources))
     exact = dtype.kind == "f" and options.exact
-    direct = (columns is None or exact) and sweep.can_gather and gathers(sweep)
-    needed = sweep.scratch_bytes(each) + sweep.values_bytes(each, direct)
+    needed = sweep.scratch_bytes(each) + sweep.values_bytes(each)
     row = width * dtype.itemsize
     given = workspace.out
     fits = given is not None and given.shape == (len(sources), width) and given.dtype == dtype
@@ -101,7 +100,7 @@ def elimination_tree_rows(
     out: Any = given if fits else None
     if out is None:
         out = (cp if whole else np).empty((len(sources), width), dtype=dtype)
-    values = None if direct else cp.empty((n, padded(each)), dtype=sweep.dtype)
+    values = cp.empty((n, padded(each)), dtype=sweep.dtype)
     labels = sweep.tree.label
     place = labels if columns is None or exact else labels[cp.asarray(columns)]
     count = 0
@@ -110,7 +109,7 @@ def elimination_tree_rows(
         mine = out[first : first + len(some)]
         in_place = whole and not exact
         rows = mine if in_place else cp.empty((len(some), len(place)), dtype)
-        plan = sweep.gathered(rows) if direct else sweep.transposed(values, place, rows)
+        plan = sweep.transposed(values, place, rows)
         plan(some)
         if not in_place:
             found = runtime.download(rows)
@@ -124,17 +123,12 @@ def elimination_tree_rows(
     return Answer(out, stats)
 
 
-def gathers(sweep: Sweep) -> bool:
-    """Whether neighbours in the order of the sweep are neighbours in that of the vertices."""
-    return sweep.cells.host.n_sectors < 0.5 * sweep.n
-
-
 def sources_per_sweep(sweep: Sweep, sources: int) -> int:
     """As many sources as a third of the free memory has room for, and no more than pay."""
     free, _ = runtime.memory()
-    each = sweep.values_bytes(1, False) // padded(1) + sweep.scratch_bytes(1) // padded(1)
+    each = sweep.values_bytes(1) // padded(1) + sweep.scratch_bytes(1) // padded(1)
     room = max(1, free // (3 * each) // 128) * 128
     return int(min(room, 8192, max(sources, 1)))
 
 
-__all__ += ["PassShape", "gathers", "sources_per_sweep"]
+__all__ += ["PassShape", "sources_per_sweep"]
