@@ -26,11 +26,13 @@ from nearfar import Prepared
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.prepared.cells import PassShape
-from nearfar.prepared.device_sweep import Sweep, SweepPlan, Tile, padded
+from nearfar.prepared.device_rows import RowsInParts
+from nearfar.prepared.device_sweep import Sweep, Tile, padded
 from nearfar.system.devices import launching, runtime
 from prepared_graphs import GRAPHS, scaled
 
 Tried = tuple[int | None, tuple[PassShape, ...]]
+Planned = tuple[str, Callable[[Any], None], Any]
 
 
 def load(name: str, folder: Path | None) -> Prepared:
@@ -123,14 +125,22 @@ class Bench:
             print(f"   WRONG: {self.name} {what}", flush=True)
 
 
-def plans(bench: Bench, sweep: Sweep, count: int) -> Iterator[tuple[str, SweepPlan, Any]]:
+def plans(
+    bench: Bench, sweep: Sweep, count: int
+) -> Iterator[tuple[str, Callable[[Any], None], Any]]:
     """Name, plan and the rows it writes, as an array of shape (count, n)."""
     cp = runtime.cupy()
     values = cp.empty((bench.n, padded(count)), sweep.dtype)
     rows = cp.empty((count, bench.n), bench.prepared.weight_dtype)
     yield "rows", sweep.transposed(values, sweep.tree.label, rows), rows
-    del rows
     yield "columns", sweep.columns(values, True), values.T
+    del values
+    for parts in (2, 4, 8):
+        each = padded(count // parts)
+        if each < count and count > 512:
+            plan = RowsInParts(sweep, sweep.tree.label, rows, each)
+            yield f"rows in parts of {each}", plan, rows
+            del plan
 
 
 def explore(bench: Bench, count: int, tried: list[str]) -> list[Any]:
@@ -228,6 +238,7 @@ def measure(bench: Bench, counts: list[int], rounds: int, repeats: int) -> dict[
             bench.check(rows, count, name)
             parts[name] = by_launch(partial(plan, sources), count)
             if kind == "columns":
+                del plan, rows
                 continue
             if repeats and kept is None:
                 kept = rows.copy()

@@ -13,6 +13,7 @@ from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.prepared.cells import PassShape, cut
 from nearfar.prepared.cuda import DeviceTreeOptions
+from nearfar.prepared.device_rows import RowsInParts
 from nearfar.prepared.device_sweep import Sweep, Tile, padded
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import all_pairs, distances
@@ -117,6 +118,19 @@ def test_rows_from_columns(tile, count, width):
     on_device = (cp.asarray(values.astype(np.uint32)), cp.asarray(place.astype(np.int32)))
     Sweep(prepared).to_rows(*on_device, out, tile)()
     np.testing.assert_array_equal(out.get(), values[place, :count].T)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("count", [100, 128, 300])
+def test_rows_in_parts(count):
+    prepared = ready(np.int32)
+    sources = np.random.default_rng(6).integers(0, prepared.n_vertices, count)
+    out = runtime.cupy().empty((count, prepared.n_vertices), np.int32)
+    sweep = Sweep(prepared)
+    rows = RowsInParts(sweep, sweep.tree.label, out, 128)
+    for _ in range(2):
+        rows(sources)
+    np.testing.assert_array_equal(out.get(), distances(prepared, sources, device="cpu"))
 
 
 @pytest.mark.usefixtures("emulated_gpu")
