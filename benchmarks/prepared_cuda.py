@@ -26,7 +26,7 @@ from nearfar import Prepared
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.prepared.cells import PassShape
-from nearfar.prepared.device_rows import RowsInParts
+from nearfar.prepared.device_overlap import RowsInParts
 from nearfar.prepared.device_sweep import Sweep, Tile, padded
 from nearfar.system.devices import launching, runtime
 from prepared_graphs import GRAPHS, scaled

@@ -13,7 +13,7 @@ from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.prepared.cells import PassShape, cut
 from nearfar.prepared.cuda import DeviceTreeOptions
-from nearfar.prepared.device_rows import RowsInParts
+from nearfar.prepared.device_overlap import RowsInParts
 from nearfar.prepared.device_sweep import Sweep, Tile, padded
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import all_pairs, distances
