@@ -96,6 +96,9 @@ class _Stream:
     def synchronize(self) -> None:
         """Nothing is ever in flight."""
 
+    def wait_event(self, event: Any) -> None:
+        """Nothing is ever in flight."""
+
     def __enter__(self) -> _Stream:
         return self
 

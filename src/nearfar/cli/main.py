@@ -13,6 +13,7 @@ try:
 
     import nearfar
     from nearfar.cli.console import Exit, add_output, epilog, exit_code
+    from nearfar.errors import did_you_mean, quoted
 except KeyboardInterrupt:  # imports take most of a short run: Ctrl-C is likely to come here
     sys.stderr.write("nearfar: interrupted\n")
     raise SystemExit(130) from None
@@ -40,6 +41,26 @@ class _Help(argparse.RawDescriptionHelpFormatter):
             self._action_max_length = max(self._action_max_length, longest + 4)
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says which known name is nearest to an unknown one; sub-commands have parsers of its kind."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            hint = did_you_mean(str(value), map(str, action.choices))
+            if hint:
+                raise argparse.ArgumentError(action, f"{quoted(value)} is not one{hint}")
+        super()._check_value(action, value)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, unknown = super().parse_known_args(args, namespace)
+        for word in unknown:
+            # Here and not in the parser of the program, which does not know a command's options.
+            hint = did_you_mean(word.partition("=")[0], self._option_string_actions, cutoff=0.7)
+            if word.startswith("--") and hint:
+                self.error(f"no option {quoted(word)}{hint}")
+        return found, unknown
+
+
 def commands() -> dict[str, Any]:
     """Modules of the commands by name, sorted."""
     from nearfar import cli
@@ -59,7 +80,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         Name of the one command that gets its arguments; the others are listed without, which saves
         what looking up their choices costs. None configures all.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="nearfar",
         description=_DESCRIPTION,
         epilog=epilog(_EXAMPLES),

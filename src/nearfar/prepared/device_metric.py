@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.graph.build import default_threads
 from nearfar.graph.slots import Slot
 from nearfar.prepared.device import C_VALUES, DeviceCells, plain
-from nearfar.prepared.metric import Metric, QueryArcs, needed, value_dtype
+from nearfar.prepared.metric import Metric, QueryArcs, detours_are_longer, value_dtype
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ __all__ = ["DeviceArcs", "DeviceMetric", "customized_there", "device_arcs", "sha
 _ARCS: Slot[DeviceArcs] = Slot("arcs on the device")
 _C_WEIGHTS = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
 _FILE = "prepared/customize.cuh"
+_NEEDED = 4  # kNeeded of customize.hpp
 _NARROW = 512  # arcs of a level that one block takes as fast as all blocks and a barrier
 _ADVICE = "give weights on the host, or use a GPU with more memory"
 
@@ -46,7 +46,8 @@ class DeviceArcs:
     wide : int
         Levels that fill the device.
     cells : dict
-        By shapes: cells whose streams hold the weights of some metric, and where weights belong.
+        By shapes: cells whose streams hold the weights of some metric, the arcs that they have, and
+        where their weights belong.
     """
 
     preparation: Preparation
@@ -58,7 +59,7 @@ class DeviceArcs:
     edge: Any
     place: Any
     wide: int
-    cells: dict[Any, tuple[DeviceCells, Any]] = field(default_factory=dict)
+    cells: dict[Any, tuple[DeviceCells, Any, Any]] = field(default_factory=dict)
 
     @property
     def n_arcs(self) -> int:
@@ -132,9 +133,14 @@ class DeviceMetric:
         return self.up if self.sides == 1 else self._needed(1)
 
     def _needed(self, side: int) -> QueryArcs:
-        flags = None if self.flags is None else runtime.download(self.flags)
-        view = self.structure.preparation.view
-        return needed(view, self.weights, flags, side, default_threads())
+        arcs = self.structure.preparation.arcs
+        weights = self.weights[side :: self.sides]
+        if self.flags is None:
+            return QueryArcs(arcs.first, arcs.head_depth, np.ascontiguousarray(weights))
+        wanted = (runtime.download(self.flags) & (_NEEDED << side)) != 0
+        first = np.zeros(len(wanted) + 1, dtype=np.int64)
+        np.cumsum(wanted, out=first[1:])
+        return QueryArcs(first[arcs.first], arcs.head_depth[wanted], weights[wanted])
 
     def _side(self, side: int) -> Any:
         if self.sides == 1:
@@ -160,12 +166,13 @@ class DeviceMetric:
         whole_key = (key, self.dtype)
         if whole_key not in kept:
             made = make()
-            kept[whole_key] = made, cp.asarray(made.host.weight_at)
+            used = np.flatnonzero(made.host.weight_at >= 0)
+            kept[whole_key] = made, cp.asarray(used), cp.asarray(made.host.weight_at[used])
             return made
-        base, places = kept[whole_key]
+        base, used, places = kept[whole_key]
         stream = base.stream.copy()
         if len(places):
-            stream.view(self.dtype)[places] = self._side(self.sides - 1)
+            stream.view(self.dtype)[places] = self._side(self.sides - 1)[used]
         return replace(base, stream=stream)
 
 
@@ -248,7 +255,7 @@ def customized_there(
         detours = cp.full(len(weights), far, dtype=values)
         call.levels("upper_triangles", sides, weights, detours)
         flags = cp.empty(count * n_arcs, dtype=np.uint8)
-        ties = all(not graph.has_zero_weight and not graph.n_negative for graph in graphs)
+        ties = all(detours_are_longer(graph, weights) for graph in graphs)
         call.mark(sides, weights, detours, ties, flags)
     size = n_arcs * sides
     return [

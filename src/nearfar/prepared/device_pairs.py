@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar import _cpu
 from nearfar.errors import OptionError, OutOfMemoryError, VariantUnavailable, VertexError
 from nearfar.graph.build import check_threads
 from nearfar.graph.slots import Slot
@@ -266,7 +265,9 @@ def _made(prepared: Prepared) -> _Walks:
     tree, there = prepared.preparation.tree, device_tree(prepared)
     n = tree.n_vertices
     spine = np.empty((n, 4), dtype=np.int32)
-    top = _cpu.prepared_heavy_tops(prepared.preparation.view)
+    # A heavy path is a run of labels each of which is the parent of the one before.
+    ends = np.flatnonzero(tree.parent != np.arange(1, n + 1))
+    top = ends[np.searchsorted(ends, np.arange(n))]
     offset = label_offsets(tree)
     if offset[-1] // 8 >= 2**31:
         raise VariantUnavailable(f"labels of {offset[-1]} values are too many: use device='cpu'")

@@ -68,7 +68,6 @@ class DeviceRows:
         exact = dtype.kind == "f" and form.exact
         # With negative weights the sums are restored on the host, which knows potentials.
         self.on_host = exact and prepared.n_negative > 0
-        self.direct = (form.columns is None or exact) and sweep.can_gather and gathers(sweep)
         self.cut = exact and form.columns is not None
         labels = sweep.tree.label
         whole_rows = form.columns is None or exact
@@ -76,11 +75,10 @@ class DeviceRows:
         held = each * len(self.place) * dtype.itemsize * (1 + self.cut)
         if form.home == runtime.device().ordinal and not self.cut and not self.on_host:
             held = 0
-        needed = sweep.scratch_bytes(each) + sweep.values_bytes(each, self.direct)
+        needed = sweep.scratch_bytes(each) + sweep.values_bytes(each)
         runtime.require_memory(needed + held, form.advice)
         self.restore = Restoration(prepared, each) if exact and not self.on_host else None
-        shape = (n, padded(each))
-        self.values = None if self.direct else cp.empty(shape, dtype=sweep.dtype)
+        self.values = cp.empty((n, padded(each)), dtype=sweep.dtype)
 
     def __call__(self, sources: NDArray[Any], out: Any) -> None:
         """Make some rows.
@@ -92,16 +90,12 @@ class DeviceRows:
             On the host or on the device of the form: complete when the current stream is done.
         """
         cp = runtime.cupy()
-        home, sweep = self.form.home, self.sweep
+        home = self.form.home
         here = home == runtime.device().ordinal
         in_place = here and not self.cut and not self.on_host
         shape = (len(sources), len(self.place))
         rows = out if in_place else cp.empty(shape, dtype=self.prepared.weight_dtype)
-        if self.direct:
-            plan = sweep.gathered(rows)
-        else:
-            plan = sweep.transposed(self.values, self.place, rows)
-        plan(sources)
+        self.sweep.transposed(self.values, self.place, rows)(sources)
         if self.restore is not None:
             self.restore(sources, rows)
             if self.cut:
@@ -118,8 +112,3 @@ class DeviceRows:
             out[...] = runtime.download(rows)
         elif not in_place:
             copy_to(out, home, rows)
-
-
-def gathers(sweep: Sweep) -> bool:
-    """Whether neighbours in the order of the sweep are neighbours in that of the vertices."""
-    return sweep.cells.host.n_sectors < 0.5 * sweep.n

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Metric", "QueryArcs", "customized", "needed", "renewed", "value_dtype"]
+__all__ = ["Metric", "QueryArcs", "customized", "detours_are_longer", "renewed", "value_dtype"]
 
 T = TypeVar("T")
 
@@ -94,11 +94,10 @@ class Metric:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
+        """Bytes of the weights and of the arcs that queries read, each memory counted once."""
         held = [self.weights, self.up.first, self.up.head_depth, self.up.weight]
-        if self.down is not self.up:
-            held += [self.down.first, self.down.head_depth, self.down.weight]
-        return sum(array.nbytes for array in held)
+        held += [self.down.first, self.down.head_depth, self.down.weight]
+        return sum({array.ctypes.data: array.nbytes for array in held}.values())
 
 
 def value_dtype(graph: Graph) -> np.dtype[Any]:
@@ -140,8 +139,7 @@ def customized(view: Any, n_arcs: int, graph: Graph, perfect: bool, threads: int
     sides = 1 if _cpu.prepared_symmetric(view, edge_weights, threads) else 2
     weights = np.empty(n_arcs * sides, dtype=value_dtype(graph))
     _cpu.prepared_customize(view, edge_weights, weights, sides, threads)
-    positive = not graph.has_zero_weight and not graph.n_negative
-    return _with_queries(view, n_arcs, weights, sides, perfect, positive, threads)
+    return _with_queries(view, n_arcs, weights, sides, graph if perfect else None, threads)
 
 
 def renewed(
@@ -172,15 +170,14 @@ def renewed(
     -------
     Metric, int
     """
-    fits = metric.weights.dtype == value_dtype(graph)
-    if not fits or (
-        metric.sides == 1 and not _cpu.prepared_symmetric(view, graph.effective_weights, threads)
-    ):
+    if metric.weights.dtype != value_dtype(graph):  # the first negative weight, or the last gone
         return customized(view, n_arcs, graph, perfect, threads), len(metric.up.first) - 1
+    edge_weights, sides = graph.effective_weights, metric.sides
     weights = metric.weights.copy()
-    count = _cpu.prepared_update(view, graph.effective_weights, weights, labels)
-    positive = not graph.has_zero_weight and not graph.n_negative
-    made = _with_queries(view, n_arcs, weights, metric.sides, perfect, positive, threads)
+    if sides == 1 and not _cpu.prepared_symmetric(view, edge_weights, threads):
+        weights, sides = np.repeat(weights, 2), 2  # both directions were alike up to now
+    count = _cpu.prepared_update(view, edge_weights, weights, labels)
+    made = _with_queries(view, n_arcs, weights, sides, graph if perfect else None, threads)
     return made, int(count)
 
 
@@ -189,41 +186,61 @@ def _with_queries(
     n_arcs: int,
     weights: NDArray[Any],
     sides: int,
-    perfect: bool,
-    positive: bool,
+    perfect: Graph | None,
     threads: int,
 ) -> Metric:
-    flags = None
-    if perfect:
+    if perfect is not None:
         flags = np.empty(n_arcs, dtype=np.uint8)
-        _cpu.prepared_perfect(view, weights, np.empty_like(weights), flags, positive, threads)
-    up = needed(view, weights, flags, 0, threads)
-    down = up if sides == 1 else needed(view, weights, flags, 1, threads)
+        first = np.empty((sides, view.n_vertices + 1), dtype=np.int64)
+        distances = np.empty_like(weights)
+        ties = detours_are_longer(perfect, weights)
+        _cpu.prepared_perfect(view, weights, distances, flags, first, ties, threads)
+        up = _needed(view, weights, flags, first, 0, threads)
+        down = up if sides == 1 else _needed(view, weights, flags, first, 1, threads)
+    else:
+        # All of them; the arrays of the structure serve as they are.
+        both = weights.reshape(-1, sides)
+        up = QueryArcs(view.first, view.head_depth, np.ascontiguousarray(both[:, 0]))
+        down = up
+        if sides == 2:
+            down = QueryArcs(view.first, view.head_depth, np.ascontiguousarray(both[:, 1]))
     return Metric(weights, up, down, sides)
 
 
-def needed(
-    view: Any, weights: NDArray[Any], flags: NDArray[np.uint8] | None, side: int, threads: int
-) -> QueryArcs:
-    """The arcs that queries follow in one direction.
+def detours_are_longer(graph: Graph, weights: Any) -> bool:
+    """Whether two arcs in a row always weigh more than either, so that equal detours may replace.
+
+    Where an edge weighs 0, or so little beside an arc that a sum rounds it away, two arcs may each
+    be the detour of the other, and queries must not leave out both.
 
     Parameters
     ----------
-    view : nearfar._cpu.PreparedArcs
-    weights : array, shape (n_arcs * sides,)
-    flags : uint8 array, shape (n_arcs,), or None
-        What perfect customization found out; without, all arcs that carry a path.
-    side : int
-        0 for up, 1 for down.
-    threads : int
+    graph : Graph
+    weights : array
+        Of the arcs; NumPy or CuPy.
 
     Returns
     -------
-    QueryArcs
+    bool
     """
-    first = np.empty(view.n_vertices + 1, dtype=np.int64)
-    count = _cpu.prepared_needed(view, weights, flags, side, first, None, None, threads)
+    least = 0 if graph.n_edges == 0 else float(graph.min_weight)
+    if least <= 0 or weights.dtype.kind != "f":
+        return least > 0
+    finite = weights[np.isfinite(weights)]
+    heaviest = float(finite.max()) if len(finite) else 0.0
+    return least > heaviest * float(np.finfo(weights.dtype).eps)
+
+
+def _needed(
+    view: Any,
+    weights: NDArray[Any],
+    flags: NDArray[np.uint8],
+    first: NDArray[np.int64],
+    side: int,
+    threads: int,
+) -> QueryArcs:
+    count = int(first[side, -1])
     depths = np.empty(count, dtype=np.int32)
     values = np.empty(count, dtype=weights.dtype)
-    _cpu.prepared_needed(view, weights, flags, side, first, depths, values, threads)
-    return QueryArcs(first, depths, values)
+    _cpu.prepared_needed(view, weights, flags, side, first[side], depths, values, threads)
+    return QueryArcs(first[side], depths, values)

@@ -43,7 +43,12 @@ def as_graph(graph: Any, weight: Any = "weight") -> Graph:
     GraphError
         For anything else, and for a weight that is not there.
     """
-    if weight == "weight" and hasattr(graph, "tocsr") and not isinstance(graph, Graph):
+    if (
+        isinstance(weight, str)
+        and weight == "weight"
+        and hasattr(graph, "tocsr")
+        and not isinstance(graph, Graph)
+    ):
         return _fresh(graph) or Graph.from_scipy(graph)
     return Graph.from_any(graph, weight)
 
