@@ -348,3 +348,14 @@ def test_weight_names_the_column_of_every_command(tmp_path: Path) -> None:
     for weight, length in (("km", 786), ("none", 1)):
         told = succeed("path", table, "Hel", "Osl", "--weight", weight, "--json")
         assert json.loads(told)["length"] == length
+
+
+def test_the_help_says_what_an_unreached_vertex_is_in_a_file(
+    graph_file: Path, tmp_path: Path
+) -> None:
+    text = " ".join(run("distances", "--help").stdout.split())
+    assert "2147483647 in int32" in text
+    assert "in floats inf" in text
+    file = tmp_path / "rows.npy"
+    succeed("distances", graph_file, "--source", "0", "-o", file)
+    assert np.load(file)[0, 5] == 2147483647

@@ -17,6 +17,7 @@ from nearfar.errors import VariantUnavailable
 from nearfar.graph.facts import Facts, degree_spread
 from nearfar.graph.slots import Slot
 from nearfar.registry import Request, Variant, priced, variants
+from nearfar.system.html import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,6 +81,11 @@ class Explanation:
             f"{place:3}. {c.variant.id:<{width}}  {c.seconds * 1e3:10.3f} ms  {c.reason}"
             for place, c in enumerate(self.ranking, start=1)
         )
+
+    def _repr_html_(self) -> str:
+        ranked = [(c.variant.id, f"{c.seconds * 1e3:.3f}", c.reason) for c in self.ranking]
+        others = [(name, "", reason) for name, reason in self.others.items()]
+        return table("Ranking of methods", ("method", "ms", "reason"), [*ranked, *others])
 
 
 def estimates(graph: Graph, request: Request, device: str) -> list[Choice]:

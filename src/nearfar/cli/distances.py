@@ -3,7 +3,9 @@
 Every vertex is a source unless some are named. With -o the rows are written block by block, and
 the same command after an interruption goes on where it stopped; --reduce prints a number (or a
 few) per row without keeping the matrix; --pair prints the distance of single pairs. inf (null with
---json) says that a vertex is not reached, and nearest:K fills up with "-" (null).
+--json) says that a vertex is not reached, and nearest:K fills up with "-" (null). In the
+file of -o, where whole numbers have no inf, an unreached vertex has the greatest number of the
+dtype: 2147483647 in int32, 9223372036854775807 in int64; in floats inf.
 """
 
 from __future__ import annotations

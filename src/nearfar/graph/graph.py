@@ -17,6 +17,7 @@ from nearfar.errors import GraphError, VertexError, quoted
 from nearfar.graph import build, convert, on_device
 from nearfar.graph.dtypes import WEIGHT_DTYPES
 from nearfar.graph.slots import Slot
+from nearfar.system.html import facts_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -876,15 +877,35 @@ class Graph:
 
         return _NAMELESS.of(self, make)
 
-    def __repr__(self) -> str:
+    def _weights_text(self) -> str:
         if not self.is_weighted:
-            weights = "unweighted"
-        else:
-            to = ".6g" if self.weight_dtype.kind == "f" else ""
-            weights = f"{self.weight_dtype} weights {self.min_weight:{to}}..{self.max_weight:{to}}"
+            return "unweighted"
+        to = ".6g" if self.weight_dtype.kind == "f" else ""
+        return f"{self.weight_dtype} weights {self.min_weight:{to}}..{self.max_weight:{to}}"
+
+    def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         size = f"{self.nbytes / 2**20:.1f} MiB"
-        return f"Graph(n={self.n_vertices:,}, m={self.n_edges:,}, {kind}, {weights}, {size})"
+        sizes = f"n={self.n_vertices:,}, m={self.n_edges:,}"
+        return f"Graph({sizes}, {kind}, {self._weights_text()}, {size})"
+
+    def _facts(self) -> list[tuple[str, object]]:
+        """What a notebook shows of the graph: labels and values."""
+        facts: list[tuple[str, object]] = [
+            ("vertices", f"{self.n_vertices:,}"),
+            ("edges", f"{self.n_edges:,}, {'directed' if self.directed else 'both directions'}"),
+            ("weights", self._weights_text()),
+            ("memory", f"{self.nbytes / 2**20:.1f} MiB"),
+        ]
+        if self.vertex_names is not None and self.n_vertices:
+            facts.append(("names", f"{self.name_of(0)} to {self.name_of(self.n_vertices - 1)}"))
+        if self.coordinates is not None:
+            facts.append(("coordinates", "x and y of every vertex"))
+        return facts + [(key, self.attributes[key]) for key in ("unit", "attribution")
+                        if key in self.attributes]  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        return facts_table(type(self).__name__, self._facts())
 
 
 def join_transposes(one: Graph, other: Graph) -> None:

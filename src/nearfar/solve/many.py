@@ -13,6 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from nearfar.answer.frames import (
+    LABELLED,
+    labelled_matrix,
+    labelled_pairs,
+    labelling_library,
+)
 from nearfar.errors import OptionError, OutOfMemoryError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
@@ -91,7 +97,9 @@ def distances(
         Where the rows go. None: a new array. An array (also memory-mapped, or a
         CuPy array when the run is on a GPU) of the result's shape and dtype is written to and
         returned. ``"csr"``: a ``scipy.sparse.csr_array`` of the pairs
-        reached (within ``limit``); a distance of 0 is stored too. A path ending in ``.npy``,
+        reached (within ``limit``); a distance of 0 is stored too. ``"pandas"``, ``"polars"`` or
+        ``"xarray"``: a table of that library that names sources and targets and leaves unreached
+        ones empty; with ``pairs`` a row per pair. A path ending in ``.npy``,
         ``.zarr`` or ``.parquet``: written block by block with a manifest beside it; the same call
         again after an interruption resumes (see :mod:`nearfar.solve.files`).
     memory : int or None
@@ -133,6 +141,13 @@ def distances(
     array([4, 3], dtype=int32)
     """
     graph = as_graph(graph, weight)
+    if isinstance(out, str) and out in LABELLED:
+        if predecessors or reduce:
+            raise OptionError(f"out={out!r} goes without predecessors and reduce")
+        return _labelled(graph, sources, targets, pairs, out, {
+            "method": method, "device": device, "threads": threads, "limit": limit,
+            "stats": stats, "progress": progress, "memory": memory, "block": block, **options,
+        })  # fmt: skip
     for name, value, kind in (("memory", memory, "float | None"), ("block", block, "int | None")):
         check_kind("distances", name, value, kind)
     check_stats(stats)
@@ -168,6 +183,30 @@ def distances(
         if predecessors:
             stats["predecessor_seconds"] = time.perf_counter() - ended
     return (result, before) if predecessors else result
+
+
+def _labelled(
+    graph: Graph, sources: Any, targets: Any, pairs: Any, library: str, call: dict[str, Any]
+) -> Any:
+    """A table that names the vertices of its rows and columns."""
+    labelling_library(library, LABELLED)
+    if pairs is not None:
+        given = [tuple(pair) for pair in pairs]
+        found = distances(graph, sources, targets=targets, pairs=given, **call)
+        return labelled_pairs(library, given, _host(found))
+    rows, columns = (_indices(graph, ends, what) for ends, what in
+                     ((sources, "source"), (targets, "target")))  # fmt: skip
+    found = distances(
+        graph,
+        None if sources is None else graph.name_of(rows),
+        targets=None if targets is None else graph.name_of(columns),
+        **call,
+    )
+    return labelled_matrix(library, graph.name_of(rows), graph.name_of(columns), _host(found))
+
+
+def _host(found: Any) -> NDArray[Any]:
+    return runtime.download(found) if runtime.is_device_array(found) else np.asarray(found)
 
 
 def _is_every(rows: NDArray[np.int64], n: int) -> bool:
