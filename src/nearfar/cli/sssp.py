@@ -261,21 +261,17 @@ def not_ranked(others: Mapping[str, str], width: int) -> Iterator[str]:
 
 def explain(args: argparse.Namespace, graph: Graph, source: Any, targets: Any) -> int:
     """Print how the chooser ranks the methods for this request, and why others are out."""
-    from nearfar.choose.ranking import explain as explained
-    from nearfar.solve.request import check_targets, make_request
+    from nearfar.solve.explain import explain as explained
 
-    request = make_request(
+    found = explained(
         graph,
-        "sssp",
-        (graph.index_of(source, "source"),),
-        method="auto",
+        source,
         device=args.device,
         threads=args.threads,
         limit=args.limit,
-        targets=check_targets(graph, targets),
+        targets=targets,
         predecessors=args.predecessors,
     )
-    found = explained(graph, request)
     others = [{"id": name, "reason": reason} for name, reason in found.others.items()]
     places: list[dict[str, Any]] = [
         {"id": c.variant.id, "seconds": c.seconds, "reason": c.reason} for c in found.ranking

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
 from nearfar.answer.isochrone import draw_isochrones
 from nearfar.solve.one import sssp
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from nearfar.answer.paths import Paths
     from nearfar.graph.graph import Graph
+    from nearfar.options import Device, SearchOptions
+    from nearfar.solve.request import GraphLike
 
 __all__ = ["isochrone", "shown_unit"]
 
@@ -27,20 +29,20 @@ def shown_unit(graph: Graph) -> tuple[float, str]:
 
 
 def isochrone(
-    graph: Any,
+    graph: GraphLike,
     source: Any,
     file: str | os.PathLike[str],
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     method: str = "auto",
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    device: Device = "auto",
     threads: int | None = None,
     limit: float | None = None,
     stats: dict[str, Any] | None = None,
     title: str = "",
     width: float = 8.0,
     dpi: int = 160,
-    **options: Any,
+    **options: Unpack[SearchOptions],
 ) -> Paths:
     """Draw the edges of a graph with coordinates, coloured by distance from one source.
 

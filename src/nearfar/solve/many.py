@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from nearfar.answer.frames import (
 from nearfar.errors import OptionError, OutOfMemoryError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.options import check_kind
+from nearfar.options import MethodOptions, check_kind
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.arrays import widened
 from nearfar.solve.request import as_graph, check_stats, make_request, vertex_indices
@@ -34,20 +34,88 @@ from nearfar.system.memory import free_memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    import pandas
+    import polars
+    import xarray
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from nearfar.options import Device
+    from nearfar.solve.request import GraphLike
 
 __all__ = ["all_pairs", "distances", "pair_distances"]
 
 _ALWAYS_FREE = 1 << 24  # bytes
 
 
+class _Call(MethodOptions, total=False):
+    """What every form of :func:`distances` takes, and options of the method."""
+
+    weight: str | Callable[[Any, Any, Any], Any] | None
+    method: str
+    device: Device
+    threads: int | None
+    limit: float | None
+    stats: dict[str, Any] | None
+    progress: Callable[[float, float], None] | None
+    memory: int | None
+    block: int | None
+
+
+class _AllCall(_Call, total=False):
+    targets: Iterable[Any] | None
+
+
+class _Rows(_AllCall, total=False):
+    pairs: None
+
+
+# What comes back, by `out`, `predecessors` and `reduce`: the type checker's side of the docstring.
+# fmt: off
+@overload
+def distances(graph: GraphLike, *, pairs: Iterable[tuple[Any, Any]], out: None = None,
+              **call: Unpack[_Call]) -> NDArray[Any]: ...
+@overload
+def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *,
+              predecessors: Literal[True], out: NDArray[Any] | None = None,
+              **call: Unpack[_Rows]) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *, out: Literal["csr"],
+              **call: Unpack[_Rows]) -> csr_array[Any]: ...
+@overload
+def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *, out: Literal["pandas"],
+              pairs: Iterable[tuple[Any, Any]] | None = None,
+              **call: Unpack[_AllCall]) -> pandas.DataFrame: ...
+@overload
+def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *, out: Literal["polars"],
+              pairs: Iterable[tuple[Any, Any]] | None = None,
+              **call: Unpack[_AllCall]) -> polars.DataFrame: ...
+@overload
+def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *, out: Literal["xarray"],
+              pairs: Iterable[tuple[Any, Any]] | None = None,
+              **call: Unpack[_AllCall]) -> xarray.DataArray: ...
+@overload
+def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *,
+              reduce: Literal["count", "sum", "mean", "max"] | tuple[str, Sequence[float]],
+              **call: Unpack[_Rows]) -> NDArray[Any]: ...
+@overload
+def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *,
+              predecessors: Literal[False] = False, out: NDArray[Any] | None = None,
+              reduce: None = None, **call: Unpack[_Rows]) -> NDArray[Any]: ...
+@overload
+def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *,
+              predecessors: bool = False, out: Any = None,
+              reduce: str | tuple[str, Sequence[float]] | None = None,
+              pairs: Iterable[tuple[Any, Any]] | None = None,
+              **call: Unpack[_AllCall]) -> Any: ...
+# fmt: on
 def distances(
-    graph: Any,
+    graph: GraphLike,
     sources: Iterable[Any] | None = None,
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     method: str = "auto",
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    device: Device = "auto",
     threads: int | None = None,
     limit: float | None = None,
     targets: Iterable[Any] | None = None,
@@ -59,7 +127,7 @@ def distances(
     out: Any = None,
     memory: int | None = None,
     block: int | None = None,
-    **options: Any,
+    **options: Unpack[MethodOptions],
 ) -> Any:
     """Exact distances from many sources at once.
 
@@ -154,8 +222,8 @@ def distances(
     if pairs is not None:
         if sources is not None or targets is not None or reduce or out is not None or predecessors:
             raise OptionError("pairs goes without sources, targets, out, reduce and predecessors")
-        call = {"method": method, "device": device, "threads": threads, "limit": limit, **options}
-        return pair_distances(graph, pairs, stats=stats, progress=progress, **call)
+        call: dict[str, Any] = {"method": method, "threads": threads, "limit": limit, **options}
+        return pair_distances(graph, pairs, device=device, stats=stats, progress=progress, **call)
     rows = _indices(graph, sources, "source")
     columns = None if targets is None else _indices(graph, targets, "target")
     if predecessors and (columns is not None or reduce or isinstance(out, (str, os.PathLike))):
@@ -172,7 +240,7 @@ def distances(
         predecessors=predecessors,
         out=out,
     )
-    run = Run(graph, rows, request, method, options)
+    run = Run(graph, rows, request, method, dict(options))
     sink = _sink(run, out, reduce, memory, block, predecessors)
     began = time.perf_counter()
     result = run.into(sink, progress)
@@ -213,12 +281,41 @@ def _is_every(rows: NDArray[np.int64], n: int) -> bool:
     return len(rows) == n and bool((rows == np.arange(n)).all())
 
 
+# fmt: off
+@overload
+def all_pairs(graph: GraphLike, *, predecessors: Literal[True], out: NDArray[Any] | None = None,
+              **call: Unpack[_AllCall]) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def all_pairs(graph: GraphLike, *, out: Literal["csr"],
+              **call: Unpack[_AllCall]) -> csr_array[Any]: ...
+@overload
+def all_pairs(graph: GraphLike, *, out: Literal["pandas"],
+              **call: Unpack[_AllCall]) -> pandas.DataFrame: ...
+@overload
+def all_pairs(graph: GraphLike, *, out: Literal["polars"],
+              **call: Unpack[_AllCall]) -> polars.DataFrame: ...
+@overload
+def all_pairs(graph: GraphLike, *, out: Literal["xarray"],
+              **call: Unpack[_AllCall]) -> xarray.DataArray: ...
+@overload
+def all_pairs(graph: GraphLike, *,
+              reduce: Literal["count", "sum", "mean", "max"] | tuple[str, Sequence[float]],
+              **call: Unpack[_AllCall]) -> NDArray[Any]: ...
+@overload
+def all_pairs(graph: GraphLike, *, predecessors: Literal[False] = False,
+              out: NDArray[Any] | None = None, reduce: None = None,
+              **call: Unpack[_AllCall]) -> NDArray[Any]: ...
+@overload
+def all_pairs(graph: GraphLike, *, predecessors: bool = False, out: Any = None,
+              reduce: str | tuple[str, Sequence[float]] | None = None,
+              **call: Unpack[_AllCall]) -> Any: ...
+# fmt: on
 def all_pairs(
-    graph: Any,
+    graph: GraphLike,
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     method: str = "auto",
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    device: Device = "auto",
     threads: int | None = None,
     limit: float | None = None,
     targets: Iterable[Any] | None = None,
@@ -229,7 +326,7 @@ def all_pairs(
     out: Any = None,
     memory: int | None = None,
     block: int | None = None,
-    **options: Any,
+    **options: Unpack[MethodOptions],
 ) -> Any:
     """Distances between all pairs: :func:`distances` with every vertex as a source.
 
@@ -277,7 +374,7 @@ def pair_distances(
     graph: Graph,
     pairs: Iterable[tuple[Any, Any]],
     *,
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    device: Device = "auto",
     progress: Callable[[float, float], None] | None = None,
     **arguments: Any,
 ) -> Any:
@@ -295,6 +392,7 @@ def pair_distances(
     array, shape (len(pairs),)
         For a graph made of device arrays a CuPy array whose entries never were on the host.
     """
+    device = "cuda" if device == "gpu" else device
     given = {name for name, value in arguments.items() if value not in (None, "auto")}
     if isinstance(graph, Prepared) and device != "cuda" and given <= {"threads", "stats"}:
         return _walked(graph, pairs, arguments.get("threads"), arguments.get("stats"))

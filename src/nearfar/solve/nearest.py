@@ -6,7 +6,7 @@ method; its shortest-path tree says which source each vertex hangs from.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
+
+    from nearfar.options import Device, SearchOptions
+    from nearfar.solve.request import GraphLike
 
 __all__ = ["Nearest", "join_sources", "nearest", "nearest_indices"]
 
@@ -45,17 +48,17 @@ class Nearest(NamedTuple):
 
 
 def nearest(
-    graph: Any,
+    graph: GraphLike,
     sources: Iterable[Any],
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     method: str = "auto",
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    device: Device = "auto",
     threads: int | None = None,
     limit: float | None = None,
     predecessors: bool = False,
     stats: dict[str, Any] | None = None,
-    **options: Any,
+    **options: Unpack[SearchOptions],
 ) -> Nearest:
     """The nearest of several sources for every vertex, by one search.
 
@@ -109,7 +112,7 @@ def nearest(
             threads=threads,
             limit=limit,
             stats=stats,
-            options=options,
+            options=dict(options),
         )
     except NegativeCycleError as error:  # of the joined graph, which has no names
         raise NegativeCycleError([graph.name_of(v) for v in error.cycle], error.total) from None

@@ -22,7 +22,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
     (
         "One source",
         "A graph may be a `Graph`, a SciPy sparse matrix or a NetworkX graph.",
-        ["sssp", "shortest_path", "isochrone", "verify"],
+        ["sssp", "shortest_path", "isochrone", "explain", "verify"],
     ),
     (
         "Many sources",
