@@ -12,7 +12,8 @@ try:
     from typing import TYPE_CHECKING, Any
 
     import nearfar
-    from nearfar.cli.console import Exit, add_output, epilog, exit_code
+    from nearfar.cli.console import Exit, add_output, epilog, exit_code, exit_codes
+    from nearfar.cli.parser import Parser, in_flags
 except KeyboardInterrupt:  # imports take most of a short run: Ctrl-C is likely to come here
     sys.stderr.write("nearfar: interrupted\n")
     raise SystemExit(130) from None
@@ -50,7 +51,7 @@ def commands() -> dict[str, Any]:
     return dict(sorted(found.items()))
 
 
-def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+def build_parser(only: str | None = None) -> Parser:
     """The parser with all commands; documentation is generated from it.
 
     Parameters
@@ -59,10 +60,10 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         Name of the one command that gets its arguments; the others are listed without, which saves
         what looking up their choices costs. None configures all.
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="nearfar",
         description=_DESCRIPTION,
-        epilog=epilog(_EXAMPLES),
+        epilog=f"{epilog(_EXAMPLES)}\n{exit_codes()}",
         formatter_class=_Help,
         allow_abbrev=False,
     )
@@ -85,8 +86,8 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     return parser
 
 
-def _sentence(error: BaseException) -> str:
-    """One line that says what is wrong."""
+def _sentence(error: BaseException, parser: Parser) -> str:
+    """One line that says what is wrong, in flags of the command."""
     if (
         isinstance(error, OSError)
         and not isinstance(error, nearfar.NearfarError)
@@ -100,10 +101,10 @@ def _sentence(error: BaseException) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
     if exit_code(error) is Exit.UNEXPECTED:
         return f"{type(error).__name__}: {text} (unexpected: --debug shows the traceback)"
-    return text
+    return in_flags(text, parser)
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace, parser: Parser) -> int:
     try:
         return int(args.run(args))
     except BrokenPipeError:
@@ -114,8 +115,17 @@ def _run(args: argparse.Namespace) -> int:
     except Exception as error:
         if args.debug:
             raise
-        print(f"nearfar: error: {_sentence(error)}", file=sys.stderr)
+        print(f"nearfar: error: {_sentence(error, parser)}", file=sys.stderr)
         return exit_code(error)
+
+
+def _complete() -> None:
+    """Answer a shell that completes a word, and leave; see docs/how-to/use-in-scripts.md."""
+    try:
+        import argcomplete
+    except ImportError:
+        return
+    argcomplete.autocomplete(build_parser())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -127,15 +137,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         Arguments after the program's name; None takes those of the process.
     """
     try:
+        if "_ARGCOMPLETE" in os.environ:
+            _complete()
         given = list(sys.argv[1:] if argv is None else argv)
         parser = build_parser(next((word for word in given if not word.startswith("-")), ""))
-        args = parser.parse_args(given)
+        args = parser.parse_all(given)
         if args.command is None:
             parser.print_help(sys.stderr)
             return Exit.USAGE
-        return _run(args)
-    except KeyboardInterrupt:
-        print("nearfar: interrupted", file=sys.stderr)
+        return _run(args, parser.commands[args.command])
+    except KeyboardInterrupt as stop:
+        kept = f": {stop}" if str(stop) else ""
+        print(f"nearfar: interrupted{kept}", file=sys.stderr)
         return Exit.INTERRUPTED
 
 

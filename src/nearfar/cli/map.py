@@ -38,7 +38,7 @@ _SUFFIXES = (".png", ".svg", ".pdf")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     add_graph(parser)
-    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
+    parser.add_argument("source", metavar="SOURCE", help="vertex name or number, or LAT,LON")
     parser.add_argument(
         "-o", "--output", metavar="IMAGE", required=True, help=f"{', '.join(_SUFFIXES)}"
     )
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError(f"output {args.output!r}: use one of {', '.join(_SUFFIXES)}")
     check_folder(args.output)
     graph, _ = read_graph(args)
-    source = read_vertex(graph, args.source, "source")
+    source = read_vertex(args, graph, args.source, "source")
     paths = nearfar.sssp(graph, source, limit=args.limit, **solver_options(args))
     nearfar.verify(graph, paths)
     scale, shown = shown_unit(graph)
@@ -82,5 +82,5 @@ def run(args: argparse.Namespace) -> int:
     ]
     if facts["attribution"]:
         lines.append(("data", facts["attribution"]))
-    emit(args, facts, rows(lines))
+    emit(args, facts, rows(lines), summary=True)
     return Exit.OK

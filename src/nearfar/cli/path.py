@@ -27,8 +27,8 @@ nearfar path town.osm.pbf 25291537 25291564 --read-option mode=walk"""
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     add_graph(parser)
-    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
-    parser.add_argument("target", metavar="TARGET", help="vertex name, or its number")
+    parser.add_argument("source", metavar="SOURCE", help="vertex name or number, or LAT,LON")
+    parser.add_argument("target", metavar="TARGET", help="vertex name or number, or LAT,LON")
     parser.add_argument(
         "--prove", action="store_true", help="prove the answer (exit 6 if it fails)"
     )
@@ -40,8 +40,8 @@ def run(args: argparse.Namespace) -> int:
     import nearfar
 
     graph, _ = read_graph(args)
-    source = read_vertex(graph, args.source, "source")
-    target = read_vertex(graph, args.target, "target")
+    source = read_vertex(args, graph, args.source, "source")
+    target = read_vertex(args, graph, args.target, "target")
     began = time.perf_counter()
     paths = nearfar.sssp(graph, source, targets=[target], **solver_options(args))
     vertices = paths.path_to(target)

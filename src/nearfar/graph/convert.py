@@ -35,14 +35,14 @@ def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], wh
         ``"edge attribute"`` or ``"column"``.
     """
     shown = listed(numeric)
-    count = "weight=None counts edges (--weight none in a shell)"
+    count = "weight=None counts edges"
     if weight != "weight":
         near = did_you_mean(weight, [str(name) for name in named])
         held = f"; numbers are in {shown}" if numeric and not near else ""
         return f"no {what} {quoted(weight)}{near or held}; {count}"
     if not numeric:
         return ""
-    choice = f"weight={quoted(str(numeric[0]))} (--weight {listed(numeric[:1])})"
+    choice = f"weight={quoted(str(numeric[0]))}"
     return f"no {what} 'weight', but numbers in {shown}: choose with {choice}; {count}"
 
 
