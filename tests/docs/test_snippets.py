@@ -45,7 +45,7 @@ LEFT_OUT = {
     "nearfar bench peers": "half a minute and more; tests/lab/test_bench.py runs it small",
     "python benchmarks/": "minutes of a GPU",
     "pip install": "installs packages",
-    "register-python-argcomplete": "for an interactive shell; tests/cli/test_shell.py completes words",
+    "register-python-argcomplete": "in an interactive shell; see tests/cli/test_shell.py",
     "python -m tests.gpu": "records a run on a GPU",
     "is the GPU seen?": "asks for a real one, not the emulated one",
     "apt install": "installs packages",
