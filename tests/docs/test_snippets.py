@@ -150,6 +150,7 @@ GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
 }
 #: Page -> packages that its snippets import or need.
 NEEDS = {
+    HOW_TO + "draw-maps.md": ("osmium", "matplotlib"),
     HOW_TO + "coming-from-scipy.md": ("sklearn",),
     HOW_TO + "find-shortest-paths.md": ("pandas",),
     HOW_TO + "measure.md": ("networkit",),

@@ -21,6 +21,7 @@ HELP = "one shortest path"
 EXAMPLES = """\
 nearfar path roads.gr.gz 1 42
 nearfar path roads.gr.gz 1 42 --json
+nearfar path town.osm.pbf 60.17,24.94 60.19,24.96 -o route.geojson
 nearfar path town.osm.pbf 25291537 25291564 --read-option mode=walk"""
 
 
@@ -32,12 +33,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prove", action="store_true", help="prove the answer (exit 6 if it fails)"
     )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="also write the route; .geojson or .gpkg"
+    )
     add_solver(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Find the path and print it."""
     import nearfar
+    from nearfar.answer.geography import route_lines, write_geography
 
     graph, _ = read_graph(args)
     source = read_vertex(args, graph, args.source, "source")
@@ -49,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
     if args.prove:
         nearfar.verify(graph, paths)
     distances = [paths.distance_to(v) for v in vertices]
+    if args.output is not None:
+        write_geography(route_lines(graph, [(vertices, paths.distance_to(target))]), args.output)
     unit = graph.attributes.get("unit")
     facts = {
         "source": source,

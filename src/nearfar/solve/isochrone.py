@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Unpack
 
 from nearfar.answer.isochrone import draw_isochrones
+from nearfar.answer.page import draw_page
 from nearfar.solve.one import sssp
 from nearfar.solve.request import as_graph
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable
 
     from nearfar.answer.paths import Paths
@@ -54,7 +55,8 @@ def isochrone(
         is there already, in any unit.
     source : int or vertex name
     file : str or path
-        PNG, SVG or PDF, by suffix.
+        PNG, SVG or PDF, by suffix; ``.html`` for an interactive map in one file
+        (:func:`nearfar.answer.draw_page`).
     weight, method, device, threads, limit, stats, **options
         As for :func:`nearfar.sssp`.
     title : str
@@ -88,5 +90,8 @@ def isochrone(
         **options,
     )
     scale, shown = shown_unit(graph)
-    draw_isochrones(paths, file, title=title, scale=scale, unit=shown, width=width, dpi=dpi)
+    if os.fspath(file).lower().endswith(".html"):
+        draw_page(paths, file, title=title, scale=scale, unit=shown)
+    else:
+        draw_isochrones(paths, file, title=title, scale=scale, unit=shown, width=width, dpi=dpi)
     return paths

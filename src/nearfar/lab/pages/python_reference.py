@@ -97,6 +97,10 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         [
             *(
                 "answer.draw_isochrones",
+                "answer.draw_page",
+                "answer.isochrones",
+                "answer.routes",
+                "answer.write_geography",
                 "lab.experiments.run",
                 "lab.experiments.experiments",
             ),
