@@ -131,6 +131,7 @@ _PUBLIC = (
     "generators",
     "measures",
     "networkx",
+    "sklearn",
     "solve",
 )
 

@@ -79,6 +79,11 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         ],
     ),
     (
+        "scikit-learn",
+        "Estimators with scikit-learn's conventions; `pip install 'nearfar[sklearn]'`.",
+        ["sklearn.Isomap", "sklearn.GeodesicKNeighborsTransformer"],
+    ),
+    (
         "Choosing, tuning, describing",
         "What the command line's `--explain`, `tune`, `info`, `--profile`, `sweep` and `plot` do.",
         [
@@ -131,7 +136,7 @@ MODULES = (
     *("nearfar.answer", "nearfar.choose", "nearfar.choose.calibrate", "nearfar.csgraph"),
     *("nearfar.cuda.kernel_times", "nearfar.cuda.tune", "nearfar.formats", "nearfar.generators"),
     *("nearfar.lab.experiments", "nearfar.lab.profile", "nearfar.lab.report", "nearfar.measures"),
-    "nearfar.solve",
+    *("nearfar.sklearn", "nearfar.solve"),
 )
 ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
 PROSE = ("Notes", "Examples", "References", "See Also")
