@@ -99,9 +99,13 @@ class Process:
     """A package in a process of its own, which works when it is asked to."""
 
     def __init__(
-        self, where: Path, variables: dict[str, str], cores: list[int] | None = None
+        self,
+        where: Path,
+        variables: dict[str, str],
+        cores: list[int] | None = None,
+        server: str = SERVER,
     ) -> None:
-        words = [sys.executable, "-c", SERVER, str(where.resolve()), json.dumps(cores)]
+        words = [sys.executable, "-c", server, str(where.resolve()), json.dumps(cores)]
         self._process = subprocess.Popen(
             words,
             stdin=subprocess.PIPE,
@@ -140,12 +144,15 @@ class Process:
 
 @contextlib.contextmanager
 def processes(
-    trees: dict[str, Path], tricks: list[Trick], cores: list[int] | None = None
+    trees: dict[str, Path],
+    tricks: list[Trick],
+    cores: list[int] | None = None,
+    server: str = SERVER,
 ) -> Iterator[dict[str, Process]]:
     """One per trick, and one with all of them; at their end when the block is left."""
     variables = {trick.name: trick.environment for trick in tricks}
     started = {
-        name: Process(trees[name], variables.get(name, {}), cores)
+        name: Process(trees[name], variables.get(name, {}), cores, server)
         for name in [WITH_ALL, *variables]
     }
     try:

@@ -20,8 +20,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-#: Only code that runs in what is measured is compiled anew: this family, and the edited files.
+#: Only code that runs in what is measured is compiled anew: these folders, and the edited files.
 FAMILY = "algorithms/delta_stepping/"
+PREPARED = "prepared/"
 
 
 @dataclass(frozen=True)
@@ -174,6 +175,75 @@ TRICKS = (
     ATTENDANCE,
 )
 
+#: Of prepared graphs; ablation_prepared.py measures them.
+PREPARED_TRICKS = (
+    NOTHING,
+    Trick(
+        "few arcs one by one",
+        "whole registers for every label's triangles",
+        (("constexpr int64_t kFew = 12;", "constexpr int64_t kFew = 0;"),),
+    ),
+    Trick(
+        "customization: edges fetched ahead",
+        "an edge's weight is fetched when it is read",
+        (
+            (
+                "__builtin_prefetch(edge_weights + arcs.edge[lesser(i + kAhead, "
+                "arcs.n_edges - 1)]);",
+                "",
+            ),
+        ),
+    ),
+    Trick(
+        "walk: registers along separators",
+        "arc by arc",
+        (("if (depths[j + kRun - 1] - depths[j] == kRun - 1) {", "if (false) {"),),
+    ),
+    Trick(
+        "walk: stops at its bound",
+        "both ends climb to the root",
+        (
+            ("if (f_there && (!metric.prunes || f < best))", "if (f_there)"),
+            ("if (b_there && (!metric.prunes || b < best))", "if (b_there)"),
+        ),
+    ),
+    Trick(
+        "paths: origins fetched ahead",
+        "an origin is fetched when it is read",
+        (("        prefetch(&origin_of(part));\n", ""),),
+    ),
+    Trick(
+        "labels fetched ahead",
+        "rows are fetched when they are read",
+        (("      prefetch(up + d);\n      prefetch(down + d);\n", ""),),
+    ),
+    Trick(
+        "tree: four arcs without branches",
+        "a loop over as many arcs as there are",
+        (("while (j + 4 <= all) {", "while (false) {"),),
+    ),
+    Trick(
+        "rows past the caches",
+        "ordinary stores",
+        (
+            (
+                "L::stream(row + k * L::kCount, x[k]);",
+                "L::store(row + k * L::kCount, x[k]);",
+            ),
+        ),
+    ),
+    Trick(
+        "table: twice the lanes",
+        "one register of sources per sweep",
+        (("? 2 * kNarrow : kNarrow;", "? kNarrow : kNarrow;"),),
+    ),
+    Trick(
+        "instruction sets",
+        "x86-64-v2 everywhere",
+        environment={"NEARFAR_CPU_LEVEL": "v2"},
+    ),
+)
+
 
 def find(tree: Path, text: str) -> Path:
     """The source file below ``tree`` in which a text stands exactly once.
@@ -238,7 +308,10 @@ def to_compile(edited: set[str], depends: dict[str, set[str]]) -> list[str]:
         unit
         for unit, included in depends.items()
         if unit in edited
-        or (included & edited and (unit.startswith(FAMILY) or unit.split(".")[0] in stems))
+        or (
+            included & edited
+            and (unit.startswith((FAMILY, PREPARED)) or unit.split(".")[0] in stems)
+        )
     )
     if not units and any(name.endswith((".cpp", ".hpp")) for name in edited):
         raise LookupError(f"expected something to compile after an edit of {sorted(edited)}")

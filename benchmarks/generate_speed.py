@@ -36,6 +36,7 @@ FAMILIES: list[tuple[str, dict[str, Any]]] = [
     ("sprand", {"vertices": 25_000_000, "edges": 100_000_000, "weight_dtype": "int32"}),
     ("spacyc", {"vertices": 10_000_000, "edges": 100_000_000, "weight_dtype": "int32"}),
     ("road_like", {"vertices": 41_000_000}),
+    ("country_roads", {"vertices": 40_000_000}),
     ("delaunay", {"vertices": 500_000}),
 ]
 

@@ -1,274 +1,264 @@
 """Prepared graphs: what preparing takes and what each kind of query takes, beside other packages.
 
-``python benchmarks/prepared.py -o benchmarks/results/prepared.json`` prepares New York's roads, the
-topology of Colorado's (weights 1..10,000 drawn once), a road-like network of a million vertices, a
-Delaunay mesh of 200,000 random points and a grid of 500 x 500, and measures on each, with one
-worker and with all cores: order, analysis and arcs; customization; pruning; point queries by
-walking, with the path, and by labels; one tree; rows of many sources; a table of 1,000 x 1,000.
-Peers, where they are installed: SciPy's Dijkstra (rows), RoutingKit through ``pyroutingkit`` (its
-own inertial order) and through ``routingkit-cch`` (the order used here), and pandana. Contenders
-take turns within a round; all samples are kept. Answers of nearfar are compared with searches,
-those of peers with nearfar's, outside the timed part.
+``python benchmarks/prepared.py -o benchmarks/results/prepared.json`` prepares road maps (New York;
+the topologies of Colorado and, where its file is, Florida, with weights 1..10,000 drawn once), the
+two generated road networks of a million vertices, a Delaunay mesh of 200,000 random points and a
+grid of 500 x 500. On each it measures, with one worker and with all cores: order and analysis;
+customization, plain and with pruning; new weights for all edges and for a hundred; point queries by
+walking, with the path, and by labels; one tree; rows of 256 sources; a table of 1,000 x 1,000; the
+five nearest of a hundred places; and what it costs that floats are the very numbers of a search.
+Besides, from the symbolic analysis alone: New York in every order, and graphs that do not pay.
+
+Contenders take turns within a round; all samples are kept. Answers are compared with searches,
+those of peers (``prepared_peers.py``) with nearfar's, outside the timed part. ``--limit`` is the
+time for everything: each graph (``prepared_graphs.py``) gets an equal share of what is left and
+stops after the round that uses it up, so it has one round at least and ``--rounds`` at most.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import importlib.util
-import lzma
+import dataclasses
 import sys
 import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import graphs_on_disk
 import nearfar
-from nearfar import Graph, Prepared, _cpu
-from nearfar.generators import generate
+from nearfar import Graph, Prepared
 from nearfar.graph.build import default_threads
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
-from nearfar.lab.bench.suite import data_folder
-from nearfar.prepared.metric import customized
+from nearfar.prepared.order import elimination_order, structure_of
+from nearfar.prepared.tree import analyse
+from prepared_graphs import FORESEEN, GRAPHS, SMALL, foresee, scaled
+from prepared_peers import PEERS, Clock, build_peers, measure_peers
 
-PAIRS, TABLE, ROWS = 10_000, 1000, 256
-
-
-def colorado() -> Graph:
-    """Colorado's roads without their lengths: weights 1..10,000 drawn once."""
-    folder = data_folder()
-    if folder is None:
-        raise FileNotFoundError("set NEARFAR_DATA to the folder of real graphs")
-    file = folder / "dimacs9-topology" / "USA-road-topo.COL.tw.gr.xz"
-    with lzma.open(file, "rt") as lines:
-        listed = [line.split() for line in lines if line[:1] not in ("c", "p")]
-    ends = np.array(listed, dtype=np.int64) - 1
-    weights = np.random.default_rng(3).integers(1, 10_001, len(ends)).astype(np.int32)
-    return Graph.from_edges(ends[:, 0], ends[:, 1], weights, directed=False)
+PAIRS, TABLE, ROWS, PLACES, NEAREST, CHANGED, EXACT = 10_000, 1000, 256, 100, 5, 100, 16
+ROWS_METHOD, TREE_METHOD = "elimination_tree_rows", "elimination_tree"
+LABELS_LIMIT = 2**34  # bytes
 
 
-def scaled(graph: Graph) -> Graph:
-    """The graph with whole weights, so that all packages answer the same numbers."""
-    if graph.weight_dtype == np.int32:
-        return graph.without_names()
-    weights = np.maximum(1, np.rint(graph.effective_weights * 1e4)).astype(np.int32)
-    kept: dict[str, Any] = {"directed": graph.directed, "coordinates": graph.coordinates}
-    return Graph(graph.indptr, graph.indices, weights, **kept)
+@dataclasses.dataclass
+class Asked:
+    """What every contender is asked for, drawn once: of what the widest vertex reaches."""
 
+    pairs: np.ndarray
+    sources: np.ndarray
+    targets: np.ndarray
+    many: np.ndarray
+    places: np.ndarray
+    edges: np.ndarray
+    new: np.ndarray
 
-GRAPHS: dict[str, Callable[[], Graph]] = {
-    "ny-roads": lambda: graphs_on_disk.load("ny-roads", None),
-    "colorado": colorado,
-    "road-like-1m": lambda: generate("road_like", vertices=1_000_000),
-    "delaunay-200k": lambda: generate("delaunay", vertices=200_000),
-    "grid-500": lambda: generate("grid", rows=500, columns=500),
-}
-
-
-def installed(name: str) -> bool:
-    """Whether a peer is here."""
-    return importlib.util.find_spec(name) is not None
-
-
-class Round:
-    """Samples of contenders by name, in seconds per unit."""
-
-    def __init__(self) -> None:
-        self.samples: dict[str, list[float]] = {}
-
-    def time(self, name: str, work: Callable[[], Any], units: int = 1) -> Any:
-        """Run once and keep the time for each unit."""
-        began = time.perf_counter()
-        result = work()
-        self.samples.setdefault(name, []).append((time.perf_counter() - began) / units)
-        return result
-
-
-def peers(graph: Graph, prepared: Prepared) -> dict[str, Any]:
-    """What the peers need, built once and not timed."""
-    made: dict[str, Any] = {}
-    tails, heads = graph.tails().astype(np.uint32), graph.indices.astype(np.uint32)
-    weights = graph.effective_weights.astype(np.uint32)
-    xy = graph.coordinates
-    if installed("pyroutingkit") and xy is not None:
-        import pyroutingkit
-
-        topology = pyroutingkit.CCHTopology()
-        x, y = xy[:, 0].astype(np.float32), xy[:, 1].astype(np.float32)
-        topology.build(tails, heads, y, x, graph.n_vertices)
-        metric = pyroutingkit.CCHMetric(topology)
-        metric.customize(weights)
-        made["pyroutingkit"] = metric, weights
-    if installed("routingkit_cch"):
-        import routingkit_cch
-
-        order = prepared.preparation.tree.vertex.tolist()
-        cch = routingkit_cch.CCH(order, tails.tolist(), heads.tolist(), False)
-        listed = weights.tolist()
-        made["routingkit_cch"] = routingkit_cch.CCHMetric(cch, listed), listed
-    if installed("pandana") and xy is not None:
-        import pandana
-        import pandas
-
-        ends = pandas.Series(tails.astype(np.int64)), pandas.Series(heads.astype(np.int64))
-        costs = pandas.DataFrame({"w": graph.effective_weights.astype(np.float64)})
-        places = pandas.Series(xy[:, 0]), pandas.Series(xy[:, 1])
-        with contextlib.redirect_stdout(None):
-            made["pandana"] = pandana.Network(*places, *ends, costs, twoway=False)
-    return made
-
-
-def measure_peers(
-    clock: Round, made: dict[str, Any], pairs: np.ndarray, sources: np.ndarray, targets: np.ndarray
-) -> dict[str, Any]:
-    """One turn of each peer; what they answered."""
-    found: dict[str, Any] = {}
-    if "pyroutingkit" in made:
-        metric, weights = made["pyroutingkit"]
-        clock.time("pyroutingkit: customization, 1", lambda: metric.customize(weights, 1))
-        some = pairs[:1000].tolist()
-        answers = clock.time(
-            "pyroutingkit: pair with path", lambda: [metric.query(s, t) for s, t in some], 1000
+    @classmethod
+    def of(cls, graph: Graph) -> Asked:
+        """Draw it."""
+        rng = np.random.default_rng(0)
+        reached = np.flatnonzero(nearfar.sssp(graph, graph.widest_vertex, threads=1).reachable)
+        edges = rng.choice(graph.n_edges, min(CHANGED, graph.n_edges), replace=False)
+        return cls(
+            pairs=rng.choice(reached, (PAIRS, 2)),
+            sources=rng.choice(reached, TABLE),
+            targets=rng.choice(reached, TABLE),
+            many=rng.choice(reached, ROWS),
+            places=rng.choice(reached, PLACES),
+            edges=edges,
+            new=(graph.effective_weights[edges] * 3 // 2 + 1).astype(np.int32),
         )
-        found["pyroutingkit"] = pairs[:1000], [int(answer[0]) for answer in answers]
-        unsigned = sources.astype(np.uint32), targets.astype(np.uint32)
-        clock.time("pyroutingkit: table", lambda: metric.distances_many_to_many(*unsigned))
-    if "routingkit_cch" in made:
-        import routingkit_cch
 
-        metric, listed = made["routingkit_cch"]
-        clock.time("routingkit_cch: customization, 1", lambda: metric.reset(listed))
-        query = routingkit_cch.CCHQuery(metric)
 
-        def both(source: int, target: int) -> Any:
-            """Distance and path; a query holds one answer at a time."""
-            answer = query.run(source, target)
-            _ = answer.arc_path
-            return answer.distance
+class Contest:
+    """One graph, prepared: the rows of nearfar, and whether they are right."""
 
-        some = pairs[:1000].tolist()
-        got = clock.time(
-            "routingkit_cch: pair with path", lambda: [both(s, t) for s, t in some], 1000
+    def __init__(self, graph: Graph, threads: int, clock: Clock) -> None:
+        self.graph, self.clock = graph, clock
+        self.workers = sorted({1, threads})
+        self.asked = Asked.of(graph)
+        self.prepared = nearfar.prepare(graph, threads=threads)
+        tree = self.prepared.preparation.tree
+        self.plain = nearfar.prepare(graph, tree.vertex, perfect=False, threads=threads)
+        fits = self.prepared.label_bytes < LABELS_LIMIT
+        self.labels = self.prepared.label(threads=threads) if fits else None
+        # Thirds: no sum of them is exact.
+        self.floats = self.prepared.reweight(graph.effective_weights / 3.0, threads)
+        self.plain_floats = Graph(
+            graph.indptr, graph.indices, self.floats.weights, directed=graph.directed
         )
-        found["routingkit_cch"] = pairs[:1000], got
-        pinned = routingkit_cch.CCHOneToMany(metric, targets.tolist())
+        self.rows = np.empty((ROWS, graph.n_vertices), np.int32)
+        self.table = np.empty((TABLE, TABLE), np.int32)
+        self.float_rows = np.empty((EXACT, graph.n_vertices))
+        self.prepared.path_edges(int(self.asked.many[0]), int(self.asked.many[0]))
+
+    def turn(self, order: bool) -> None:
+        """All rows once; the order only if wanted, since it takes seconds."""
+        if order:
+            self.clock.time("order and analysis", self._order)
+        for workers in self.workers:
+            self._metric(workers)
+            self._queries(workers)
+        self._single()
+        self._floats()
+
+    def _order(self) -> None:
+        structure = structure_of(self.graph)
+        analyse(self.graph, structure, elimination_order(self.graph, structure)[0])
+
+    def _metric(self, w: int) -> None:
+        clock, asked, weights = self.clock, self.asked, self.graph.effective_weights
+        basic = self.plain.reweight(weights, w)
+        clock.add(f"basic customization, {w}", basic.seconds["customization"])
+        perfect = clock.time(f"reweight, {w}", lambda: self.prepared.reweight(weights, w))
+        clock.add(f"perfect customization and pruning, {w}", perfect.seconds["customization"])
         clock.time(
-            "routingkit_cch: table",
-            lambda: [pinned.distances_from(s) for s in sources.tolist()],
+            f"update of {CHANGED} edges, {w}",
+            lambda: self.prepared.update(asked.edges, asked.new, w),
         )
-    if "pandana" in made:
-        starts, ends = pairs[:, 0].tolist(), pairs[:, 1].tolist()
-        lengths = clock.time(
-            "pandana: pairs, all cores",
-            lambda: made["pandana"].shortest_path_lengths(starts, ends),
-            len(pairs),
+        clock.time(
+            f"update of {CHANGED} edges without pruning, {w}",
+            lambda: self.plain.update(asked.edges, asked.new, w),
         )
-        found["pandana"] = pairs, lengths
-    return found
+
+    def _queries(self, w: int) -> None:
+        clock, asked, prepared = self.clock, self.asked, self.prepared
+        clock.time(
+            f"pair by walking, {w}", lambda: prepared.distances_of_pairs(asked.pairs, w), PAIRS
+        )
+        if (labels := self.labels) is not None:
+            clock.time(
+                f"pair by labels, {w}", lambda: labels.distances_of_pairs(asked.pairs, w), PAIRS
+            )
+        for lanes in (16, 32):
+            shared: dict[str, Any] = {"method": ROWS_METHOD, "threads": w, "lanes": lanes}
+            rows = partial(nearfar.distances, prepared, asked.many, out=self.rows, **shared)
+            clock.time(f"row of many, {lanes} lanes, {w}", rows, ROWS)
+            table = partial(
+                nearfar.distances, prepared, asked.sources, targets=asked.targets, **shared
+            )
+            clock.time(f"table, {lanes} lanes, {w}", partial(table, out=self.table))
+        for said, asked_of in (("", prepared), (" by searches", self.graph)):
+            clock.time(
+                f"{NEAREST} nearest of {PLACES}{said}, {w}",
+                partial(nearfar.nearest, asked_of, asked.places, k=NEAREST, threads=w),
+            )
+
+    def _single(self) -> None:
+        clock, asked, prepared = self.clock, self.asked, self.prepared
+        some = asked.pairs[:1000].tolist()
+        clock.time(
+            "pair with path", lambda: [prepared.path_edges(s, t) for s, t in some], len(some)
+        )
+        begin = int(asked.many[0])
+        clock.time("one tree", lambda: nearfar.sssp(prepared, begin, method=TREE_METHOD, threads=1))
+        clock.time("one search", lambda: nearfar.sssp(self.graph, begin, device="cpu", threads=1))
+
+    def _floats(self) -> None:
+        """What the left-to-right sums of floats cost: rows, and pairs by walking."""
+        clock, asked, floats = self.clock, self.asked, self.floats
+        for exact in (True, False):
+            said = "exact" if exact else "without the last pass"
+            shared: dict[str, Any] = {"method": ROWS_METHOD, "threads": 1, "exact": exact}
+            few = asked.many[:EXACT]
+            rows = partial(nearfar.distances, floats, few, out=self.float_rows, **shared)
+            clock.time(f"float rows, {said}, 1", rows, EXACT)
+            pairs = partial(floats.distances_of_pairs, asked.pairs[:1000], 1, exact=exact)
+            clock.time(f"float pairs, {said}, 1", pairs, 1000)
+        clock.time(
+            "float search",
+            lambda: nearfar.sssp(self.plain_floats, int(asked.many[0]), device="cpu", threads=1),
+        )
+
+    def right(self) -> bool:
+        """Whether every form of query answers what searches do."""
+        asked, prepared = self.asked, self.prepared
+        want = nearfar.distances(self.graph, asked.many[:4], device="cpu")
+        ways = np.stack([asked.sources, asked.targets], axis=1)
+        pairs = prepared.distances_of_pairs(asked.pairs)
+        found = [
+            np.array_equal(self.rows[:4], want),
+            np.array_equal(np.diag(self.table), prepared.distances_of_pairs(ways)),
+            self.labels is None
+            or np.array_equal(self.labels.distances_of_pairs(asked.pairs), pairs),
+        ]
+        changed = self.graph.effective_weights.copy()
+        changed[asked.edges] = asked.new
+        other = Graph(self.graph.indptr, self.graph.indices, changed, directed=self.graph.directed)
+        renewed = prepared.update(asked.edges, asked.new)
+        row = nearfar.sssp(renewed, int(asked.many[0]), method=TREE_METHOD).distances
+        found.append(np.array_equal(row, nearfar.sssp(other, int(asked.many[0])).distances))
+        exact = nearfar.distances(self.plain_floats, asked.many[:1], device="cpu")
+        row = nearfar.distances(self.floats, asked.many[:1], method=ROWS_METHOD)
+        found.append(np.array_equal(row, exact))
+        near = [
+            nearfar.nearest(of, asked.places, k=NEAREST).distances for of in (prepared, self.graph)
+        ]
+        found.append(np.array_equal(*near))
+        return all(found)
+
+    def float_difference(self) -> float:
+        """The largest relative difference of a float row without the last pass."""
+        one = self.asked.many[:1]
+        exact = nearfar.distances(self.floats, one, method=ROWS_METHOD)
+        rough = nearfar.distances(self.floats, one, method=ROWS_METHOD, exact=False)
+        kept = np.isfinite(exact) & (exact > 0)
+        return float(np.max(np.abs(rough[kept] / exact[kept] - 1), initial=0.0))
 
 
-def measure(name: str, rounds: int, threads: int) -> dict[str, Any]:
-    """All contenders on one graph."""
-    graph = scaled(GRAPHS[name]())
-    n = graph.n_vertices
-    prepared = nearfar.prepare(graph, threads=threads)
+def array_bytes(holder: Any) -> int:
+    """Bytes of the arrays of a dataclass."""
+    held = (getattr(holder, field.name) for field in dataclasses.fields(holder))
+    return sum(array.nbytes for array in held if isinstance(array, np.ndarray))
+
+
+def memory(prepared: Prepared) -> dict[str, int]:
+    """Bytes beside the graph: tree and arcs, metric, and what paths and labels add."""
     preparation = prepared.preparation
-    rng = np.random.default_rng(0)
-    # Of what the widest vertex reaches, so that every pair has a path.
-    reached = np.flatnonzero(nearfar.sssp(graph, graph.widest_vertex, threads=1).reachable)
-    pairs = rng.choice(reached, (PAIRS, 2))
-    sources, targets = rng.choice(reached, TABLE), rng.choice(reached, TABLE)
-    many = rng.choice(reached, ROWS)
-    rows = np.empty((ROWS, n), np.int32)
-    table, one = np.empty((TABLE, TABLE), np.int32), np.empty(n, np.int32)
-    view, n_arcs = prepared.metric_view, preparation.arcs.n_arcs
-    labels = prepared.label(threads=threads) if prepared.label_bytes < 2**35 else None
-    made = peers(graph, prepared)
-    matrix = graph.to_scipy().astype(np.float64)
-    _ = prepared.path_edges(int(pairs[0, 0]), int(pairs[0, 0]))
-    some = pairs[:1000].tolist()
-    clock = Round()
-    answers: dict[str, Any] = {}
-    for _ in range(rounds):
-        for workers in sorted({1, threads}):
-            end = f", {workers}"
-            clock.time(
-                "basic customization" + end,
-                lambda w=workers: customized(preparation.view, n_arcs, graph, False, w),
-            )
-            clock.time(
-                "perfect customization and pruning" + end,
-                lambda w=workers: customized(preparation.view, n_arcs, graph, True, w),
-            )
-            clock.time(
-                "pair by walking" + end,
-                lambda w=workers: prepared.distances_of_pairs(pairs, w),
-                PAIRS,
-            )
-            if labels is not None:
-                clock.time(
-                    "pair by labels" + end,
-                    lambda w=workers: labels.distances_of_pairs(pairs, w),
-                    PAIRS,
-                )
-            for lanes in (16, 32):
-                clock.time(
-                    f"row of many, {lanes} lanes" + end,
-                    lambda w=workers, k=lanes: _cpu.prepared_distances(
-                        view, many, None, rows, k, w
-                    ),
-                    ROWS,
-                )
-                clock.time(
-                    f"table, {lanes} lanes" + end,
-                    lambda w=workers, k=lanes: _cpu.prepared_distances(
-                        view, sources, targets, table, k, w
-                    ),
-                )
-        clock.time("pair with path", lambda: [prepared.path_edges(s, t) for s, t in some], 1000)
-        clock.time(
-            "one tree",
-            lambda: _cpu.prepared_distances(view, many[:1], None, one, 0, 1),
-        )
-        clock.time(
-            "one search",
-            lambda: nearfar.sssp(graph, int(many[0]), device="cpu", threads=1),
-        )
-        if installed("scipy"):
-            from scipy.sparse.csgraph import dijkstra
-
-            clock.time("scipy: one tree", lambda: dijkstra(matrix, indices=int(many[0])))
-        answers = measure_peers(clock, made, pairs, sources, targets)
-    want = nearfar.distances(graph, many[:4], device="cpu")
-    right = bool((rows[:4] == want).all() and (one == want[0]).all())
-    walked = prepared.distances_of_pairs(pairs)
-    if labels is not None:
-        right &= bool((labels.distances_of_pairs(pairs) == walked).all())
-    right &= bool((np.diag(table) == prepared.distances_of_pairs(
-        np.stack([sources, targets], axis=1))).all())  # fmt: skip
-    agree = {
-        peer: float(np.mean(prepared.distances_of_pairs(asked) == np.array(got, dtype=np.float64)))
-        for peer, (asked, got) in answers.items()
+    return {
+        "structure_bytes": array_bytes(preparation.tree) + array_bytes(preparation.arcs),
+        "metric_bytes": prepared.metric.nbytes,
+        "path_bytes": 16 * preparation.arcs.n_arcs,
+        "label_bytes": prepared.label_bytes,
     }
-    figures = preparation.figures
+
+
+def measure(name: str, rounds: int, threads: int, wanted: set[str], limit: float) -> dict[str, Any]:
+    """All contenders on one graph, for ``limit`` seconds or ``rounds``."""
+    began, clock = time.perf_counter(), Clock()
+    graph = scaled(GRAPHS[name]())
+    contest = Contest(graph, threads, clock)
+    prepared = contest.prepared
+    peers = build_peers(graph, prepared, wanted)
+    asked, answers = contest.asked, {}
+    done = 0
+    while done < rounds and (done == 0 or time.perf_counter() - began < limit):
+        contest.turn(order=done < 3)
+        answers = measure_peers(clock, peers, asked.pairs, asked.sources, asked.targets)
+        done += 1
+    agree = {
+        peer: float(np.mean(prepared.distances_of_pairs(pairs) == np.array(got, dtype=np.float64)))
+        for peer, (pairs, got) in answers.items()
+    }
+    figures = prepared.preparation.figures
     return {
         "graph": name,
-        "n": n,
+        "n": graph.n_vertices,
         "m": graph.n_edges,
-        "order": preparation.method,
+        "order": prepared.preparation.method,
         "seconds": prepared.seconds,
-        "arcs": n_arcs,
+        "peer_seconds": peers["seconds"],
+        "rounds": done,
+        "threads": threads,
+        "arcs": figures.n_arcs,
         "arcs_needed": len(prepared.metric.down.weight),
         "triangles": figures.n_triangles,
         "height": figures.height,
         "sides": prepared.metric.sides,
-        "metric_bytes": prepared.metric.nbytes,
-        "label_bytes": prepared.label_bytes,
-        "right": right,
+        **memory(prepared),
+        "float_difference": contest.float_difference(),
+        "right": contest.right(),
         "peers_agree": agree,
         "samples": clock.samples,
     }
@@ -277,22 +267,61 @@ def measure(name: str, rounds: int, threads: int) -> dict[str, Any]:
 def main() -> int:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--graphs", nargs="+", default=list(GRAPHS), choices=list(GRAPHS))
+    parser.add_argument(
+        "--graphs", nargs="+", default=[n for n in GRAPHS if n != SMALL], choices=list(GRAPHS)
+    )
+    parser.add_argument("--peers", nargs="*", default=list(PEERS), choices=PEERS)
+    parser.add_argument(
+        "--foresee", nargs="*", default=[n for n in FORESEEN if n != SMALL], choices=list(FORESEEN)
+    )
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--limit", type=float, default=400.0, help="seconds for all graphs")
     parser.add_argument("--threads", type=int, default=default_threads())
     parser.add_argument("-o", "--output", type=Path, default=None)
     given = parser.parse_args()
-    results = []
-    for name in given.graphs:
-        result = measure(name, given.rounds, given.threads)
+    results: list[dict[str, Any]] = []
+    foreseen: list[dict[str, Any]] = []
+    began = time.perf_counter()
+
+    def keep() -> None:
+        if given.output:
+            kept = {"environment": environment(), "foreseen": foreseen, "results": results}
+            write_json(given.output, kept)
+
+    for name in given.foresee:
+        try:
+            found = foresee(name)
+        except FileNotFoundError as error:
+            print(f"== {name}: left out: {error}", flush=True)
+            continue
+        foreseen += found
+        for row in found:
+            print(
+                f"== {name}, {row['order']}: {row['n_arcs']:,} arcs, {row['n_triangles']:,} ",
+                end="",
+            )
+            print(f"triangles, height {row['height']}, {row['order_seconds']:.2f} s", flush=True)
+        keep()
+    for place, name in enumerate(given.graphs):
+        left = given.limit - (time.perf_counter() - began)
+        share = left / (len(given.graphs) - place)
+        try:
+            result = measure(name, given.rounds, given.threads, set(given.peers), share)
+        except FileNotFoundError as error:
+            print(f"== {name}: left out: {error}", flush=True)
+            continue
         results.append(result)
         print(f"== {name}: {result['arcs']:,} arcs, height {result['height']}, ", end="")
-        print("right" if result["right"] else "WRONG", result["peers_agree"], result["seconds"])
+        print("right" if result["right"] else "WRONG", result["peers_agree"], end=" ")
+        print(f"{result['rounds']} rounds, {time.perf_counter() - began:.0f} s so far")
+        print(f"   {result['seconds']}, peers {result['peer_seconds']}")
         for label, samples in result["samples"].items():
             print(f"   {min(samples) * 1e3:12.5f} ms  {label}", flush=True)
-        if given.output:
-            write_json(given.output, {"environment": environment(), "results": results})
-    return int(not all(result["right"] for result in results))
+        keep()
+    wrong = [r["graph"] for r in results if not r["right"]]
+    if wrong:
+        print(f"wrong answers on {', '.join(wrong)}", file=sys.stderr)
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The benchmarks of the README and of the front doors, one after the other, into results/.
-# Give a quiet machine about twenty minutes. PYTHON names the interpreter, default .venv/bin/python.
+# Give a quiet machine about half an hour. PYTHON names the interpreter, default .venv/bin/python.
 set -eu
 cd "$(dirname "$0")/.."
 python=${PYTHON:-.venv/bin/python}
@@ -9,3 +9,4 @@ out=benchmarks/results
 "$python" benchmarks/choose_quality.py --threads 1 2 -o "$out"
 "$python" benchmarks/overheads.py -o "$out"
 "$python" benchmarks/front_doors.py -o "$out"
+"$python" benchmarks/soak.py --seconds 600 --processes 2 -o "$out/soak.json"

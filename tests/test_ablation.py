@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 script = load_program("benchmarks", "ablation")
 builds = load_program("benchmarks", "ablation_tricks")
 EVERY = builds.TRICKS
+ALL = {trick.folder: trick for trick in (*EVERY, *builds.PREPARED_TRICKS)}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tree
 
 
-@pytest.mark.parametrize("trick", EVERY, ids=lambda trick: trick.folder)
+@pytest.mark.parametrize("trick", ALL.values(), ids=ALL)
 def test_a_trick_is_where_its_edits_expect_it(trick: Any, sources: Path) -> None:
     for old, _ in trick.edits:
         assert old in builds.find(sources / "src" / "nearfar", old).read_text()
@@ -47,9 +48,10 @@ def test_a_trick_is_taken_out_of_the_copy_alone(sources: Path, tmp_path: Path) -
 
 
 def test_names_and_folders_are_distinct() -> None:
-    assert len({trick.folder for trick in EVERY}) == len(EVERY)
-    assert all(trick.edits or trick.environment or trick is builds.NOTHING for trick in EVERY)
-    assert all(old != new for trick in EVERY for old, new in trick.edits)
+    for tricks in (EVERY, builds.PREPARED_TRICKS):
+        assert len({trick.folder for trick in tricks}) == len(tricks)
+        assert all(trick.edits or trick.environment or trick is builds.NOTHING for trick in tricks)
+        assert all(old != new for trick in tricks for old, new in trick.edits)
 
 
 def test_text_in_no_place_or_in_two_is_refused(tmp_path: Path) -> None:

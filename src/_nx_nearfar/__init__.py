@@ -13,6 +13,7 @@ __all__ = ["FUNCTIONS", "get_info"]
 
 _LAZY = "Path dictionaries are read-only mappings that spell out a path when it is asked for."
 _NEGATIVE = "Graphs with negative weights are left to NetworkX."
+_ZERO = "Graphs with cycles of weight zero are left to NetworkX."
 _ANY = "Any of the tied shortest paths may be returned."
 
 #: Function -> what a user of NetworkX should know about it.
@@ -24,10 +25,13 @@ FUNCTIONS: dict[str, str] = {
     "all_pairs_dijkstra_path_length": _NEGATIVE,
     "all_pairs_shortest_path": _LAZY,
     "all_pairs_shortest_path_length": "",
+    "all_shortest_paths": f"{_ZERO} {_NEGATIVE}",
     "average_shortest_path_length": "",
     "bellman_ford_path": _ANY,
     "bellman_ford_path_length": "",
     "bellman_ford_predecessor_and_distance": "`heuristic` makes no difference.",
+    "betweenness_centrality": f"{_ZERO} {_NEGATIVE}",
+    "betweenness_centrality_subset": f"{_ZERO} {_NEGATIVE}",
     "bidirectional_dijkstra": f"{_ANY} {_NEGATIVE}",
     "center": "`usebounds` and a given `e` are left to NetworkX.",
     "closeness_centrality": "",
@@ -36,11 +40,16 @@ FUNCTIONS: dict[str, str] = {
     "dijkstra_path_length": _NEGATIVE,
     "dijkstra_predecessor_and_distance": _NEGATIVE,
     "eccentricity": "A given `sp` is left to NetworkX.",
+    "edge_betweenness_centrality": f"{_ZERO} {_NEGATIVE}",
+    "edge_betweenness_centrality_subset": "Targets that are not all vertices are left to NetworkX. "
+    f"{_ZERO} {_NEGATIVE}",
     "find_negative_cycle": "Any of the negative cycles may be returned.",
     "floyd_warshall": "Graphs with negative cycles are left to NetworkX.",
     "floyd_warshall_numpy": "Graphs with negative cycles are left to NetworkX.",
     "floyd_warshall_predecessor_and_distance": "Graphs with negative cycles are left to NetworkX.",
+    "global_efficiency": "",
     "goldberg_radzik": _ANY,
+    "harmonic_centrality": _NEGATIVE,
     "has_path": "",
     "johnson": _LAZY,
     "multi_source_dijkstra": f"{_LAZY} {_NEGATIVE}",

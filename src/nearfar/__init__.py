@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         UnreachableError,
         VariantUnavailable,
         VertexError,
+        ZeroCycleError,
     )
     from nearfar.formats import read, write
     from nearfar.generators import generate
@@ -82,6 +83,7 @@ _WHERE = {
     "UnreachableError": "errors",
     "VariantUnavailable": "errors",
     "VertexError": "errors",
+    "ZeroCycleError": "errors",
 }
 
 __all__ = [
@@ -104,6 +106,7 @@ __all__ = [
     "UnreachableError",
     "VariantUnavailable",
     "VertexError",
+    "ZeroCycleError",
     "all_pairs",
     "distances",
     "explain",

@@ -25,6 +25,7 @@ __all__ = [
     "UnreachableError",
     "VariantUnavailable",
     "VertexError",
+    "ZeroCycleError",
     "did_you_mean",
     "listed",
     "quoted",
@@ -193,6 +194,26 @@ class NegativeCycleError(NearfarError, ValueError):
         )
         super().__init__(
             f"negative cycle of {len(self.cycle)} vertices and total weight {total}: {shown}"
+        )
+
+
+class ZeroCycleError(NearfarError, ValueError):
+    """A cycle of total weight zero is reachable from a source, so paths cannot be counted.
+
+    Parameters
+    ----------
+    cycle : sequence
+        External names of its vertices in order; the edge from the last to the first closes it.
+    """
+
+    def __init__(self, cycle: Sequence[Any]) -> None:
+        self.cycle = list(cycle)
+        shown = " -> ".join(str(v)[:_QUOTED] for v in self.cycle[:8]) + (
+            " ..." if len(self.cycle) > 8 else ""
+        )
+        super().__init__(
+            f"cycle of {len(self.cycle)} vertices and weight zero: {shown}; shortest paths have no "
+            "number there: give its edges positive weights"
         )
 
 

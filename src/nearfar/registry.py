@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from nearfar.errors import OptionError, VariantUnavailable, did_you_mean, quoted
+from nearfar.graph.slots import Slot
 from nearfar.options import NoOptions, canonical_device
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 __all__ = [
+    "CHOICES",
     "Answer",
+    "Declined",
     "Estimate",
     "Request",
     "Variant",
@@ -37,8 +40,18 @@ __all__ = [
 ]
 
 _EVERY_DTYPE = frozenset({"int32", "int64", "float32", "float64"})
+#: What the chooser took for a graph, and why, by what was asked for. A variant that lays out
+#: something on a graph which makes other choices better drops them.
+CHOICES: Slot[tuple[Variant, str]] = Slot("choices")
 Problem = Literal["sssp", "batch", "all_pairs"]
 WeightSupport = Literal["nonnegative", "any", "unweighted"]
+
+
+class Declined(Exception):
+    """A variant sees while it runs that it should not serve this graph: another one is taken.
+
+    Raised before anything is written, with the reason; from then on its cost is infinite.
+    """
 
 
 @dataclass(slots=True)
@@ -129,6 +142,7 @@ class Estimate(NamedTuple):
     seconds : float
         On the machine that its formula was fitted on, the graph lying where the variant wants it:
         the chooser adds the way to a device and back, and scales by what was measured here.
+        Infinite where the variant is never the one to take, for a reason worth telling.
     reason : str
         In words, for ``--explain``.
     """
@@ -327,7 +341,8 @@ def _discover() -> None:
         for device in ("cpu", "cuda"):
             if device in inside:
                 importlib.import_module(f"nearfar.algorithms.{family}.{device}")
-    importlib.import_module("nearfar.prepared.cpu")
+    for device in ("cpu", "cuda"):
+        importlib.import_module(f"nearfar.prepared.{device}")
     _discovered = True
 
 

@@ -192,3 +192,20 @@ def test_option_errors() -> None:
         nearfar.sssp(graph, 0, method="delta_stepping", delta=0)
     with pytest.raises(ValueError, match="threads"):
         _cpu.delta_stepping_parallel(graph.view, 0, np.empty(9, np.int32), 0, 1.0)
+
+
+@pytest.mark.parametrize("method", ["delta_stepping@cpu", "worker_per_source@cpu"])
+def test_denormal_weights_come_to_an_end(method: str) -> None:
+    """Buckets too wide for the distances were halved until the inverse of their width overflowed.
+
+    Then no entry had a bucket, and the search went on for ever.
+    """
+    rng = np.random.default_rng(1)
+    n, m = 4000, 40_000
+    weights = rng.integers(0, 9, m) * np.finfo(np.float64).smallest_subnormal
+    graph = Graph.from_edges(rng.integers(0, n, m), rng.integers(0, n, m), weights, n_vertices=n)
+    sources = [0, 1, 2, 3] * 12
+    options = {"queue": "buckets"} if method.startswith("worker") else {}
+    found = nearfar.distances(graph, sources, method=method, threads=1, **options)
+    want = nearfar.distances(graph, sources, method="dijkstra_binary_heap@cpu")
+    np.testing.assert_array_equal(found, want)

@@ -83,6 +83,32 @@ def test_unknown_command_is_a_usage_error() -> None:
     assert "no command 'dijkstra'; `nearfar --help` lists them all" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (("ssp", "roads.gr", "1"), "'sssp'"),
+        (("generate", "country_road"), "'country_roads'"),
+        (("generate", "country_roads", "--oneway", "0.2"), "'--one-way'"),
+        (("sssp", "roads.gr", "1", "--metod=auto"), "'--method'"),
+        (("prepare", "roads.gr", "--order", "mets"), "'metis'"),
+        (("--verison",), "'--version'"),
+    ],
+)
+def test_an_unknown_word_is_answered_with_the_nearest_known(
+    given: tuple[str, ...], meant: str
+) -> None:
+    done = run(*given)
+    assert done.returncode == Exit.USAGE
+    assert f"did you mean {meant}?" in done.stderr
+
+
+def test_an_unknown_word_that_is_near_to_none_is_named(graph_file: Path) -> None:
+    done = run("sssp", graph_file, "0", "--zzz")
+    assert done.returncode == Exit.USAGE
+    assert "--zzz" in done.stderr
+    assert "did you mean" not in done.stderr
+
+
 def test_version() -> None:
     assert succeed("--version").strip() == f"nearfar {nearfar.__version__}"
 
@@ -180,7 +206,7 @@ def test_explain_ranks_methods(graph_file: Path) -> None:
 
 
 def test_a_reason_that_many_methods_share_is_said_once() -> None:
-    from nearfar.cli.sssp import not_ranked
+    from nearfar.cli.explanation import not_ranked
 
     others = {"a@cuda": "no GPU - 3 ms", "b@cuda": "no GPU", "c@cuda": "no GPU", "d@cpu": "too big"}
     assert list(not_ranked(others, 6)) == [

@@ -9,6 +9,7 @@ Where a page goes on with "prints `...`", that is what a snippet must have print
 
 from __future__ import annotations
 
+import lzma
 import os
 import re
 import shlex
@@ -23,6 +24,7 @@ import pytest
 
 from nearfar.cli.main import main
 from nearfar.generators import generate
+from tests.datafiles import data_path
 from tests.snippet_files import map_extract, snippet_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,6 +69,7 @@ SMALLER = {
     "--vertices 100000": "--vertices 2000",
     "vertices=100_000": "vertices=2_000",
     "vertices=50_000": "vertices=200",
+    "averages(1e-4)": "averages(1e-3)",
     "--scale 20": "--scale 8",
     "scale=20": "scale=8",
     "--rows 1000 --columns 1000": "--rows 50 --columns 50",
@@ -157,6 +160,12 @@ NEEDS = {
     HOW_TO + "read-and-write-graphs.md": ("osmium",),
     "docs/tutorials/first-map.md": ("osmium", "matplotlib"),
 }
+#: Page -> real files that its reader has.
+FILES = {
+    HOW_TO + "assign-traffic.md": [
+        f"tntp/SiouxFalls_{kind}.tntp.xz" for kind in ("net", "trips", "flow")
+    ],
+}
 
 
 @pytest.fixture
@@ -184,6 +193,9 @@ def test_a_walk_through(
 ) -> None:
     for package in NEEDS.get(page, ()):
         pytest.importorskip(package)
+    for name in FILES.get(page, ()):
+        there = data_path(name)
+        Path(there.stem).write_bytes(lzma.decompress(there.read_bytes()))
     if page in EMULATED:
         request.getfixturevalue("emulated_gpu")
         from nearfar.system.devices import runtime

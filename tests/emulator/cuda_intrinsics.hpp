@@ -108,6 +108,7 @@ void __stcg(T* p, emulation_same<T> v) { *p = v; }
 template <class T>
 void __stcs(T* p, emulation_same<T> v) { *p = v; }
 inline int __viaddmin_s32(int a, int b, int c) { return a + b < c ? a + b : c; }
+inline unsigned __viaddmin_u32(unsigned a, unsigned b, unsigned c) { return a + b < c ? a + b : c; }
 inline int __popc(unsigned v) { return __builtin_popcount(v); }
 inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }
 inline int __ffs(int v) { return __builtin_ffs(v); }

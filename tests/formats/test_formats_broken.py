@@ -392,6 +392,8 @@ def samples(tmp_path: Path) -> dict[str, Path]:
         elif name == "osm":
             path.with_suffix(".osm").write_text(_OSM)
             path = path.with_suffix(".osm")
+        elif name == "tntp":
+            path.write_text(_TNTP)
         elif name == "gap":
             path = path.with_suffix(".wsg")  # .sg holds no weights
             write(directed, path)
@@ -403,6 +405,12 @@ def samples(tmp_path: Path) -> dict[str, Path]:
     return found
 
 
+_TNTP = (
+    "<NUMBER OF ZONES> 3\n<NUMBER OF NODES> 9\n<FIRST THRU NODE> 1\n<NUMBER OF LINKS> 24\n"
+    "<END OF METADATA>\n~ init term capacity length time b power speed toll type ;\n"
+) + "".join(
+    f"{1 + i % 9} {1 + (i * 5 + 3) % 9} {900 + i} 1.5 {i / 4} 0.15 4 0 0 1 ;\n" for i in range(24)
+)
 _OSM = """<?xml version='1.0' encoding='UTF-8'?>
 <osm version="0.6">
 <node id="7" version="1" lat="60.0" lon="24.0"/>

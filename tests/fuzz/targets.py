@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import bz2
+import functools
 import gzip
 import hashlib
 import io
 import json
 import lzma
+import math
 import random
 import re
 import shutil
@@ -22,7 +24,7 @@ from typing import Any
 import numpy as np
 
 import nearfar
-from nearfar import Graph
+from nearfar import Graph, Prepared
 from nearfar.cli.answers import SUFFIXES, save_answer
 from nearfar.cli.saved_answers import load_answer
 from nearfar.errors import NearfarError
@@ -32,7 +34,7 @@ from nearfar.solve.files import read_rows
 from tests.formats.test_formats_broken import samples
 from tests.fuzz.mutations import damaged
 
-__all__ = ["Target", "check_graph", "targets"]
+__all__ = ["Target", "check_graph", "prepared_file", "prepared_parts", "targets", "use_prepared"]
 
 
 @dataclass
@@ -234,29 +236,72 @@ def _answer(suffix: str, place: Path) -> Target:
     return Target(f"answer{suffix}", [whole.read_bytes()], parse, pack, unpack)
 
 
-def _prepared(place: Path) -> Target:
-    """A prepared graph; its header is damaged behind the right checksum, its arrays are not."""
-    whole = place / "prepared.nfp"
+def _prepared(place: Path) -> Iterator[Target]:
+    """Prepared graphs: the header damaged behind its right checksum, and arrays behind theirs."""
     ends = np.arange(40)
-    graph = Graph.from_edges(
+    ring = Graph.from_edges(
         *(ends, (ends + 1) % 40, ends + 1), vertex_names=[f"v{end}" for end in ends]
     )
-    nearfar.prepare(graph, order="levels", force=True).save(whole)
-
-    def pack(data: bytes) -> bytes:
-        if len(data) < 24:
-            return data
-        (length,) = struct.unpack_from("<Q", data, 16)
-        length = min(length, len(data) - 24)
-        crc = struct.pack("<I", zlib.crc32(data[24 : 24 + length]))
-        return data[:12] + crc + struct.pack("<Q", length) + data[24:]
+    rng = np.random.default_rng(3)
+    tails, heads = rng.integers(0, 30, (2, 90))
+    both = Graph.from_edges(tails, heads, rng.random(90), n_vertices=30, directed=False)
+    plain = Graph.from_edges(tails, heads, n_vertices=30)
+    seeds = []
+    for number, graph in enumerate((ring, both, plain)):
+        whole = place / f"prepared{number}.nfp"
+        nearfar.prepare(graph, order="levels", force=True).save(whole)
+        seeds.append(whole.read_bytes())
 
     def parse(rng: random.Random, data: bytes, folder: Path) -> None:
         (folder / "case.nfp").write_bytes(data)
-        there = nearfar.load(folder / "case.nfp")
-        there.distance(there.name_of(0), there.name_of(there.n_vertices - 1))
+        use_prepared(nearfar.load(folder / "case.nfp"))
 
-    return Target("prepared", [whole.read_bytes()], parse, pack)
+    yield Target("prepared", seeds, parse, _right_header)
+    for number, seed in enumerate(seeds):
+        header, arrays = prepared_parts(seed)
+        pack = functools.partial(prepared_file, header)
+        yield Target(f"prepared-arrays{number}", [arrays], parse, pack)
+
+
+def _right_header(data: bytes) -> bytes:
+    if len(data) < 24:
+        return data
+    (length,) = struct.unpack_from("<Q", data, 16)
+    length = min(length, len(data) - 24)
+    crc = struct.pack("<I", zlib.crc32(data[24 : 24 + length]))
+    return data[:12] + crc + struct.pack("<Q", length) + data[24:]
+
+
+def use_prepared(graph: Prepared) -> None:
+    """Every kind of loop over the arrays of a prepared graph."""
+    first, last = graph.name_of(0), graph.name_of(graph.n_vertices - 1)
+    graph.distance(first, last)
+    rows = nearfar.distances(graph, [first, last], method="elimination_tree_rows")
+    assert rows[0, 0] == rows[1, -1] == 0
+    nearfar.sssp(graph, last, method="elimination_tree")
+    graph.distances_of_pairs([(first, last), (last, first)])
+    graph.label().distances_of_pairs([(first, last)])
+    graph.reweight(graph.effective_weights + 1)
+    graph.update([0], [graph.effective_weights[0]])
+    graph.path(first, last)
+
+
+def prepared_parts(whole: bytes) -> tuple[dict[str, Any], bytes]:
+    """The header of a prepared graph's file, and its arrays one after the other."""
+    (length,) = struct.unpack_from("<Q", whole, 16)
+    return json.loads(whole[24 : 24 + length]), whole[-(-(24 + length) // 64) * 64 :]
+
+
+def prepared_file(header: dict[str, Any], arrays: bytes) -> bytes:
+    """A file of these arrays, every checksum right."""
+    entries = []
+    for entry in header["arrays"]:
+        size = np.dtype(entry["dtype"]).itemsize * math.prod(entry["shape"])
+        part = arrays[entry["offset"] : entry["offset"] + size]
+        entries.append({**entry, "crc": zlib.crc32(part)})
+    text = json.dumps({**header, "arrays": entries}).encode()
+    prefix = struct.pack("<8sIIQ", b"nearfar\0", 1, zlib.crc32(text), len(text))
+    return (prefix + text).ljust(-(-(24 + len(text)) // 64) * 64, b"\0") + arrays
 
 
 def targets(place: Path, *, only: str = "", solve: bool = True) -> list[Target]:
@@ -269,7 +314,7 @@ def targets(place: Path, *, only: str = "", solve: bool = True) -> list[Target]:
     if solve:
         found += [_resumed(suffix, place) for suffix in (".npy", ".parquet")]
         found.append(_saved_rows(place))
-        found.append(_prepared(place))
+        found += _prepared(place)
         found += [_answer(suffix, place) for suffix in SUFFIXES]
     return [target for target in found if target.name.startswith(only)]
 

@@ -18,6 +18,7 @@ from tests.generated import assert_fits, fingerprint
 
 SMALL: dict[str, dict[str, Any]] = {
     "complete": {"vertices": 20},
+    "country_roads": {"vertices": 900},
     "delaunay": {"vertices": 300},
     "grid": {"rows": 20, "columns": 15},
     "kronecker": {"scale": 8},
@@ -140,6 +141,7 @@ def test_every_family_is_tested() -> None:
 
 PINNED: dict[str, Any] = {
     "complete": "a316e87d99e4d50a",
+    "country_roads": "ba6952a248a14640",
     "delaunay": [0.912999945151387, 0.12211536251985611],
     "grid": "f01013b435b405f7",
     "kronecker": "e13fe1d9a2b73ec0",
@@ -209,7 +211,7 @@ def test_described_and_documented(name: str) -> None:
         assert parameter.default is not inspect.Parameter.empty, parameter.name
         kind = parameter.type.removesuffix(" | None")
         assert kind in ("int", "float", "bool", "str"), parameter
-    if name in ("grid", "delaunay", "road_like"):
+    if name in ("country_roads", "delaunay", "grid", "road_like"):
         assert graph.coordinates is not None
 
 
@@ -258,6 +260,10 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("preferential_attachment", {"attach": 0}, "attach is 0"),
     ("delaunay", {"order": "sorted"}, "order is 'sorted'"),
     ("road_like", {"weight": "fuel"}, "time, length"),
+    ("country_roads", {"weight": "fuel"}, "time, length"),
+    ("country_roads", {"vertices": 3}, "vertices is 3: give 4"),
+    ("country_roads", {"oneway": 0.5}, "did you mean 'one_way'"),
+    ("country_road", {}, "did you mean 'country_roads'"),
     ("section43", {"vertices": 2}, "vertices is 2"),
     ("spgrid", {"variant": "hard"}, "variant is 'hard'"),
     ("spgrid", {"artificial_source": 1}, "True or False"),
@@ -290,6 +296,7 @@ def test_bad_values_are_refused(name: str, given: dict[str, Any], message: str) 
         ("small_world", {"vertices": 1, "neighbours": 0}),
         ("preferential_attachment", {"vertices": 1}),
         ("road_like", {"vertices": 4}),
+        ("country_roads", {"vertices": 4}),
         ("section43", {"vertices": 3}),
         ("spgrid", {"vertices": 32}),
         ("sprand", {"vertices": 2, "edges": 2}),
@@ -316,6 +323,7 @@ def test_smallest_sizes(name: str, given: dict[str, Any]) -> None:
         ("small_world", {"vertices": 1_250_000}),
         ("preferential_attachment", {"vertices": 625_000}),
         ("road_like", {"vertices": 4_100_000}),
+        ("country_roads", {"vertices": 4_000_000}),
         ("sprand", {"vertices": 2_500_000, "edges": 10_000_000}),
         ("spgrid", {"vertices": 3_400_000}),
         ("spacyc", {"vertices": 1_000_000, "edges": 10_000_000}),

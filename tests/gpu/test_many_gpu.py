@@ -156,7 +156,8 @@ def test_rows_and_reductions_stay_on_the_device(method, dtype, monkeypatch):
     rng = np.random.default_rng(6)
     graph = random_graph(rng, 700, 3000, dtype)
     truth = rows_of(graph)
-    kinds = ["count", "sum", "mean", "max", "nearest:5", ("histogram", [0, 9.5, 40])]
+    kinds = ["count", "sum", "mean", "max", "summary", "harmonic", "nearest:5"]
+    kinds.append(("histogram", [0, 9.5, 40]))
     for reduce in kinds:
         found = all_pairs(graph, reduce=reduce, method=f"{method}@cuda", block=300)
         np.testing.assert_array_equal(found, all_pairs(graph, reduce=reduce, device="cpu"))

@@ -430,3 +430,98 @@ def test_paths_are_a_dict_for_json_and_pickle() -> None:
     ):
         with pytest.raises(TypeError, match="change a copy"):
             change()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weight", ["weight", None])
+def test_measures_of_what_lies_between(kind: type, weight: Any) -> None:
+    graph = make(kind, 6, n=24)
+    for *_, data in graph.edges(data=True):
+        data["weight"] += 1  # no zeros, which are tested below
+    some, others = list(graph)[:5], list(graph)[3:14]
+    calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+    for normalized in (False, True):
+        for k in (None, 7, len(graph)):
+            how = {"normalized": normalized, "k": k, "seed": 5}
+            calls += [("edge_betweenness_centrality", (), how)]
+            calls += [("betweenness_centrality", (), {**how, "endpoints": e}) for e in (0, 1)]
+        subset: dict[str, Any] = {"normalized": normalized}
+        calls.append(("betweenness_centrality_subset", (some, others), subset))
+        calls.append(("edge_betweenness_centrality_subset", (some, list(graph)), subset))
+    calls += [("harmonic_centrality", (nbunch,), {}) for nbunch in (None, some)]
+    calls += [("harmonic_centrality", (some,), {"sources": others})]
+    for name, args, how in calls:
+        got = ours(name, graph, *args, weight=weight, **how)
+        want_how = dict(how)
+        if "seed" in how:
+            want_how["seed"] = random.Random(how["seed"])
+        want = theirs(name, graph, *args, weight=weight, **want_how)
+        assert got.keys() == want.keys(), name
+        assert got == pytest.approx(want, rel=1e-12, abs=1e-15), name
+        if name != "harmonic_centrality":
+            assert list(got) == list(want)
+    if not graph.is_directed():
+        assert ours("global_efficiency", graph) == pytest.approx(theirs("global_efficiency", graph))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weight", ["weight", None])
+def test_all_shortest_paths_are_networkxs(kind: type, weight: Any) -> None:
+    graph = make(kind, 8)
+    for *_, data in graph.edges(data=True):
+        data["weight"] += 1
+    graph.add_node("alone")
+    source = next(iter(graph))
+    for target in list(graph)[:12]:
+        for method in ("dijkstra", "bellman-ford", "unweighted"):
+            how = {"weight": weight, "method": method}
+            try:
+                want = {
+                    tuple(p) for p in theirs("all_shortest_paths", graph, source, target, **how)
+                }
+            except nx.NetworkXNoPath:
+                want = set()
+            found = ours("all_shortest_paths", graph, source, target, **how)
+            if not want:
+                with pytest.raises(nx.NetworkXNoPath):
+                    next(found)
+                continue
+            listed = [tuple(path) for path in found]
+            assert len(listed) == len(set(listed))
+            assert set(listed) == want
+    for target in ("alone", "nowhere"):
+        with pytest.raises(nx.NetworkXNoPath):
+            list(ours("all_shortest_paths", graph, source, target))
+    with pytest.raises(nx.NodeNotFound):
+        ours("all_shortest_paths", graph, "nowhere", source)
+    with pytest.raises(ValueError, match="not supported"):
+        ours("all_shortest_paths", graph, source, source, method="magic")
+
+
+def test_what_counts_of_paths_leave_to_networkx() -> None:
+    graph = nx.Graph([(0, 1), (1, 2)])
+    nx.set_edge_attributes(graph, 0, "weight")
+    for name, args in (
+        ("betweenness_centrality", ()),
+        ("edge_betweenness_centrality", ()),
+        ("all_shortest_paths", (0, 2)),
+    ):
+        with pytest.raises(NotImplementedError, match="NetworkX decides"):
+            ours(name, graph, *args)
+        nx.set_edge_attributes(graph, -1, "weight")
+        with pytest.raises(NotImplementedError, match="NetworkX decides"):
+            ours(name, graph, *args)
+        nx.set_edge_attributes(graph, 0, "weight")
+    for name in ("betweenness_centrality_subset", "edge_betweenness_centrality_subset"):
+        with pytest.raises(NotImplementedError, match="NetworkX decides"):
+            ours(name, graph, [0, 0], [1, 2], weight=None)
+        with pytest.raises(nx.NodeNotFound):
+            ours(name, graph, [7], [0, 1, 2], weight=None)
+    with pytest.raises(NotImplementedError, match="NetworkX decides"):
+        ours("edge_betweenness_centrality_subset", graph, [0], [2], weight=None)
+    with pytest.raises(NotImplementedError, match="directed"):
+        ours("global_efficiency", nx.DiGraph([(0, 1)]))
+    assert ours("global_efficiency", nx.empty_graph(1)) == 0
+    assert ours("harmonic_centrality", nx.Graph()) == {}
+    with pytest.raises(ZeroDivisionError):
+        ours("betweenness_centrality", graph, k=0, weight=None)

@@ -48,7 +48,14 @@ MODULES = (
     "networkx.algorithms.shortest_paths",
     "networkx.algorithms.tests.test_distance_measures",
     "networkx.algorithms.tests.test_wiener",
-    "networkx.algorithms.centrality.tests.test_closeness_centrality",
+    "networkx.algorithms.tests.test_efficiency",
+    *(
+        f"networkx.algorithms.centrality.tests.test_{name}_centrality{suffix}"
+        for name, suffix in (
+            *(("closeness", ""), ("harmonic", "")),
+            *(("betweenness", ""), ("betweenness", "_subset")),
+        )
+    ),
 )
 
 #: One test tries 500 random graphs with a hundred calls each, most of the suite's time: this leaves

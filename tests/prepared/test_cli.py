@@ -41,6 +41,11 @@ def test_commands_read_a_prepared_graph(files: tuple[str, str]) -> None:
         told = json.loads(succeed(*words))
         assert told
     plain = json.loads(succeed("path", files[0], "1", "140", "--json"))
+    walked = json.loads(succeed("path", files[1], "1", "140", "--json"))
+    assert walked["length"] == plain["length"] == walked["distances"][-1]
+    assert walked["vertices"][0] == 1
+    assert walked["vertices"][-1] == 140
+    assert walked["engine"] == "prepared"
     ready = json.loads(succeed("path", files[1], "1", "140", "--json", "--prove"))
     assert ready["length"] == plain["length"]
     assert ready["vertices"] == plain["vertices"]
@@ -56,3 +61,18 @@ def test_mistakes(files: tuple[str, str], tmp_path: Path) -> None:
     assert "not a prepared graph" in fail(
         Exit.BAD_INPUT, "path", str(tmp_path / "bad.nfp"), "0", "1"
     )
+
+
+def test_explain_shows_what_preparing_would_cost(files: tuple[str, str]) -> None:
+    told = json.loads(succeed("distances", files[0], "--explain", "--json"))
+    both = {item["id"]: item["reason"] for item in [*told["ranking"], *told["others"]]}
+    assert "too few sources (144)" in both["prepare_first@cpu"]
+    assert "not prepared" in both["elimination_tree_rows@cpu"]
+    text = succeed("distances", files[1], "--source", "1", "2", "--target", "3", "--explain")
+    assert "prepared by order" in text
+    assert "elimination_tree_rows@cpu" in text
+    assert "leave out -o" in fail(Exit.USAGE, "distances", files[0], "--explain", "-o", "x.npy")
+    assert "leave out --method" in fail(
+        Exit.USAGE, "distances", files[0], "--explain", "--method", "lanes"
+    )
+    assert "prepared by order" in succeed("sssp", files[1], "1", "--explain")

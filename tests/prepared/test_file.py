@@ -14,6 +14,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph, GraphError, GraphFormatError, OptionError, Prepared
+from tests.fuzz.targets import prepared_file, prepared_parts
 from tests.prepared.test_queries import mesh, ready
 
 
@@ -142,6 +143,40 @@ def test_arrays_that_do_not_belong_together(saved: tuple[Prepared, Path]) -> Non
         path.write_bytes((prefix + new).ljust(begin, b"\0") + whole[start:])
         with pytest.raises(GraphFormatError, match="do not belong together"):
             nearfar.load(path)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+@pytest.mark.parametrize("directed", [False, True])
+def test_contents_behind_a_right_checksum(tmp_path: Path, dtype: str, directed: bool) -> None:
+    """Entries were believed where the checksum was right: one out of range ended the process."""
+    path = tmp_path / "crafted.nfp"
+    ready(mesh(6, dtype, directed)).save(path)
+    header, whole = prepared_parts(path.read_bytes())
+    rng = np.random.default_rng(0)
+    tried = 0
+    for entry in header["arrays"]:
+        kind = np.dtype(entry["dtype"])
+        count = int(np.prod(entry["shape"]))
+        if not count or entry["name"] in ("indptr", "indices", "weights"):
+            continue
+        for value in (-1, 0, 1, 2**31 - 1, -(2**31), int(rng.integers(0, 40))):
+            arrays = bytearray(whole)
+            part = np.frombuffer(arrays, kind, count, entry["offset"])
+            at = int(rng.integers(0, count))
+            if part[at] == value or (value < 0 and kind.kind == "u"):
+                continue
+            part[at] = value
+            path.write_bytes(prepared_file(header, bytes(arrays)))
+            name = entry["name"].partition(".")[0]
+            with pytest.raises(GraphFormatError, match=rf"{name}|tree|arcs|metric|wrong size"):
+                nearfar.load(path)
+            tried += 1
+    assert tried > 60
+
+
+def test_contents_of_a_file_of_ones_own_can_be_believed(saved: tuple[Prepared, Path]) -> None:
+    prepared, path = saved
+    assert nearfar.load(path, check=False).distance(0, 143) == prepared.distance(0, 143)
 
 
 def test_names_that_are_objects_are_refused(tmp_path: Path) -> None:

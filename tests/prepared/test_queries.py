@@ -20,6 +20,7 @@ from nearfar import (
     Prepared,
     UnreachableError,
     VertexError,
+    _cpu,
 )
 from nearfar.graph.dtypes import unreached_value
 from tests.strategies import graphs
@@ -198,6 +199,17 @@ def test_float_answers_are_nearly_right_without_the_last_pass() -> None:
     np.testing.assert_allclose(rows[0], want, rtol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_inexact_floats_differ_by_no_more_than_is_said(dtype: str) -> None:
+    graph = mesh(25, dtype)
+    prepared = ready(graph)
+    each = {"float32": 1.2e-7, "float64": 2.3e-16}[dtype]
+    for s, t in np.random.default_rng(3).integers(0, 625, (100, 2)).tolist():
+        exact, near = prepared.distance(s, t), prepared.distance(s, t, exact=False)
+        hops = len(prepared.path_edges(s, t))
+        assert abs(near - exact) <= each * hops * exact
+
+
 def test_pairs_of_floats_with_too_many_nearly_shortest_ways() -> None:
     """In float32 the rounding bound of a long way leaves much of a mesh open: rows answer then."""
     side = 120
@@ -210,6 +222,15 @@ def test_pairs_of_floats_with_too_many_nearly_shortest_ways() -> None:
     np.testing.assert_array_equal(prepared.distances_of_pairs(pairs), want)
     check_path(graph, prepared.path_edges(0, n - 1), 0, n - 1, want[0])
     assert prepared.path_edges(0, 1).shape == (1,)
+
+
+def test_the_lightest_parallel_edge_where_rounding_hides_the_difference() -> None:
+    """1 + 2e-9 is 1 in float32, and so is 1 + 1e-9: the path names the lighter edge."""
+    weights = np.array([1, 2e-9, 1e-9, 1e-9], np.float32)
+    graph = Graph.from_edges([0, 1, 1, 1], [1, 2, 2, 2], weights)
+    prepared = ready(graph)
+    assert prepared.path_edges(0, 2).tolist() == [0, 2]
+    check_path(graph, prepared.path_edges(0, 2), 0, 2, np.float32(1))
 
 
 def test_sums_beyond_32_bits_come_back_in_64() -> None:
@@ -278,18 +299,21 @@ def test_reweight_and_update(data: st.DataObject) -> None:
     weights = np.array(
         data.draw(st.lists(st.integers(0, 50), min_size=m, max_size=m)), dtype=graph.weight_dtype
     )
-    fresh = Graph(graph.indptr, graph.indices, weights, directed=graph.directed)
-    check_all(fresh, prepared.reweight(weights))
-    for _ in range(2):
-        if not m:
-            return
+    prepared = prepared.reweight(weights, perfect=data.draw(st.sampled_from([None, True, False])))
+    check_all(Graph(graph.indptr, graph.indices, weights, directed=graph.directed), prepared)
+    if not m:
+        return
+    for _ in range(data.draw(st.integers(1, 5))):
         some = data.draw(st.lists(st.integers(0, m - 1), min_size=1, max_size=3, unique=True))
         new = data.draw(st.lists(st.integers(0, 80), min_size=len(some), max_size=len(some)))
         weights = weights.copy()
         weights[some] = new
-        prepared = prepared.reweight(prepared.weights).update(some, new)
-        before = Graph(graph.indptr, graph.indices, prepared.weights, directed=graph.directed)
-        check_all(before, prepared)
+        perfect = data.draw(st.sampled_from([None, True, False]))
+        before = prepared.perfect
+        prepared = prepared.update(some, new, perfect=perfect)
+        assert prepared.perfect == (before if perfect is None else perfect)
+        np.testing.assert_array_equal(prepared.weights, weights)
+    check_all(Graph(graph.indptr, graph.indices, weights, directed=graph.directed), prepared)
 
 
 def test_update_recomputes_little_and_refuses_nonsense() -> None:
@@ -299,10 +323,27 @@ def test_update_recomputes_little_and_refuses_nonsense() -> None:
     assert changed.weights[5] == 1000
     assert prepared.weights[5] == graph.weights[5]
     assert 0 < changed.n_updated < 200
+    # One direction of a graph that was the same both ways: no more is computed again.
+    alike = ready(Graph(graph.indptr, graph.indices, np.full(graph.n_edges, 9, np.int32)))
+    assert alike.metric.sides == 1
+    one_way = alike.update([5], [1])
+    assert one_way.metric.sides == 2
+    assert 0 < one_way.n_updated < 200
+    for s, t in ((0, 1599), (1599, 0)):
+        searched = Graph(graph.indptr, graph.indices, one_way.weights)
+        assert one_way.distance(s, t) == nearfar.sssp(searched, s).distance_to(t)
+    plain = prepared.update([5], [1000], perfect=False)
+    assert not plain.perfect
+    assert plain.n_updated == changed.n_updated
+    assert len(plain.metric.up.weight) > len(changed.metric.up.weight)
     want = nearfar.sssp(Graph(graph.indptr, graph.indices, changed.weights), 7).distances
     np.testing.assert_array_equal(
         nearfar.sssp(changed, 7, method="elimination_tree").distances, want
     )
+    assert prepared.update([], []).n_updated == 0
+    assert prepared.update([5, 5], [7, 8]).weights[5] == 8
+    with pytest.raises(nearfar.GraphError, match="do not fit int32"):
+        prepared.update([1], [1.5])
     with pytest.raises(nearfar.GraphError, match="edge 99999 does not exist"):
         prepared.update([99999], [1])
     with pytest.raises(nearfar.GraphError, match="do not fit int32"):
@@ -325,3 +366,92 @@ def test_other_dtypes_and_copies_stay_prepared() -> None:
     assert copied.distance(0, 80) == prepared.distance(0, 80)
     assert nearfar.prepare(prepared) is prepared
     assert type(prepared.without_weights()) is Graph
+
+
+@given(graphs(max_vertices=16), st.integers(0, 60))
+def test_pairs_and_paths_within_a_limit(graph: Graph, limit: int) -> None:
+    prepared = ready(graph)
+    n = graph.n_vertices
+    pairs = every_pair(n)
+    want = nearfar.distances(graph, pairs=pairs, limit=limit)
+    found = nearfar.distances(prepared, pairs=pairs, limit=limit)
+    assert found.dtype == want.dtype
+    np.testing.assert_array_equal(found, want)
+    for source, target in [(0, n - 1), (n - 1, n // 2)]:
+        length = want[source * n + target]
+        if length == unreached_value(want.dtype):
+            with pytest.raises(UnreachableError, match="is not reached from"):
+                nearfar.shortest_path(prepared, source, target, limit=limit)
+        else:
+            stats: dict[str, Any] = {}
+            path, total = nearfar.shortest_path(prepared, source, target, limit=limit, stats=stats)
+            assert total == length
+            assert path[0] == source
+            assert path[-1] == target
+            assert stats["reason"].startswith("prepared: a walk")
+
+
+def test_a_named_method_gives_a_search_s_path() -> None:
+    graph = as_dtype(ZOO["grid"](), "int32")  # many shortest paths
+    flat = Graph(graph.indptr, graph.indices, np.ones(graph.n_edges, np.int32))
+    prepared = ready(flat)
+    last = flat.n_vertices - 1
+    want = nearfar.shortest_path(flat, 0, last)
+    assert nearfar.shortest_path(prepared, 0, last)[1] == want[1]
+    assert nearfar.shortest_path(prepared, 0, last, method="elimination_tree") == want
+    assert nearfar.shortest_path(prepared, 0, last, weight=None) == want
+    with pytest.raises(OptionError, match="limit is -1"):
+        nearfar.shortest_path(prepared, 0, 1, limit=-1)
+
+
+def test_lengths_along_a_path() -> None:
+    for dtype in ("int32", "float32"):
+        graph = mesh(12, dtype)
+        prepared = ready(graph)
+        steps, length = prepared.path(0, 143)
+        lengths = prepared.lengths(prepared.path_edges(0, 143))
+        assert lengths == nearfar.sssp(graph, 0).distances[steps].tolist()
+        assert lengths[-1] == length
+        assert prepared.lengths(prepared.path_edges(5, 5)) == [0]
+
+
+@pytest.mark.parametrize("limit", [0, 60, 200, 1000, 10**6])
+@pytest.mark.parametrize("directed", [False, True])
+def test_rows_within_a_limit(limit: int, directed: bool) -> None:
+    graph = mesh(60, directed=directed)
+    prepared = nearfar.prepare(graph)
+    sources = np.random.default_rng(0).integers(0, graph.n_vertices, 20)
+    want = nearfar.distances(graph, sources, limit=limit)
+    found = nearfar.distances(prepared, sources, limit=limit, method="elimination_tree_rows")
+    np.testing.assert_array_equal(found, want)
+    for source, row in zip(sources[:5].tolist(), want, strict=False):
+        paths = nearfar.sssp(prepared, source, limit=limit, method="elimination_tree")
+        np.testing.assert_array_equal(paths.distances, row)
+        nearfar.verify(graph, paths)
+
+
+def test_a_limit_leaves_out_subtrees() -> None:
+    graph = mesh(60)
+    prepared = nearfar.prepare(graph)
+    out = np.empty((1, graph.n_vertices), dtype=np.int32)
+    start = np.array([1830])
+
+    def looks_at_most(limit: int, most: int) -> bool:
+        return _cpu.prepared_rows_within(prepared.metric_view, start, limit, most, out, 1)
+
+    near = int(np.count_nonzero(nearfar.sssp(graph, 1830, limit=60).reachable))
+    assert near < 60
+    assert looks_at_most(60, 900)
+    assert np.count_nonzero(out != 2**31 - 1) == near
+    assert not looks_at_most(10**6, 900)
+    assert looks_at_most(10**6, 3600)
+
+
+def test_lightest_of_parallel_edges_where_the_sums_are_equal() -> None:
+    """In float32 both sums are 1, and only the weights tell the edges apart."""
+    weights = np.array([1, 2e-10, 1e-10], dtype=np.float32)
+    for order in ([0, 1, 2], [0, 2, 1]):
+        heads = np.array([1, 2, 2], dtype=np.int32)
+        graph = Graph(np.array([0, 1, 3, 3]), heads, weights[order])
+        path = ready(graph).path_edges(0, 2)
+        assert graph.effective_weights[path].tolist() == weights[[0, 2]].tolist()

@@ -396,3 +396,31 @@ def test_a_full_disk_is_an_error_before_the_work(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
     all_pairs(graph_of(), out=path)
     assert path.stat().st_blocks * 512 >= 90 * 90 * 4
+
+
+def test_rows_are_not_resumed_under_other_names(tmp_path):
+    """A Parquet folder ended with rows under the names of both runs."""
+    pytest.importorskip("pyarrow")
+    plain = graph_of()
+    count = plain.n_vertices
+    one, other = (
+        Graph(
+            plain.indptr,
+            plain.indices,
+            plain.weights,
+            vertex_names=[f"{c}{v}" for v in range(count)],
+        )
+        for c in "ab"
+    )
+    path = tmp_path / "rows.parquet"
+    distances(one, ["a1", "a2"], out=path, block=1)
+    (path / "block-000001.parquet").unlink()
+    with pytest.raises(OptionError, match=r"another run \(different names\)"):
+        distances(other, ["b1", "b2"], out=path)
+    with pytest.raises(OptionError, match=r"another run \(different names\)"):
+        distances(plain, [1, 2], out=path)
+    distances(one, ["a1", "a2"], out=path)
+    assert read_rows(path)[0].tolist() == ["a1", "a2"]
+    numbers = tmp_path / "rows.npy"  # which keeps no names
+    distances(one, ["a1"], out=numbers)
+    distances(other, ["b1"], out=numbers)

@@ -86,8 +86,8 @@ def stopped(run: Callable[[], Any], look: Callable[[], bool], first: float) -> b
         sys.unraisablehook = hook
 
 
-def longest_silence(run: Callable[[], Any]) -> float:
-    """The longest time in which a run did not look for signals; it is stopped after a while.
+def longest_silence(run: Callable[[], Any], enough: int = ENOUGH) -> float:
+    """The longest time in which a run did not look for signals; it is stopped after enough looks.
 
     In processor time of this thread, so that a busy machine does not count.
     """
@@ -95,7 +95,7 @@ def longest_silence(run: Callable[[], Any]) -> float:
 
     def look() -> bool:
         looks.append(time.thread_time())
-        return len(looks) > ENOUGH
+        return len(looks) > enough
 
     stopped(run, look, first=0.01)
     looks.append(time.thread_time())
@@ -130,9 +130,9 @@ def test_an_exception_that_was_dropped_is_raised_again() -> None:
     assert looks > 1
 
 
-def watched(run: Callable[[], Any]) -> bool:
+def watched(run: Callable[[], Any], enough: int = ENOUGH) -> bool:
     """Whether a run is never silent for long; what it prepares once per graph does not count."""
-    return any(longest_silence(run) < LATEST for _ in range(3))
+    return any(longest_silence(run, enough) < LATEST for _ in range(3))
 
 
 @pytest.mark.parametrize("method", LISTS)
@@ -157,6 +157,25 @@ def test_one_source_in_a_matrix(method: str) -> None:
 def test_many_sources(method: str, threads: int) -> None:
     graph = generate("uniform_random", vertices=1 << 16, degree=8)
     assert watched(lambda: nearfar.distances(graph, range(128), method=method, threads=threads))
+
+
+@pytest.mark.parametrize("kind", ["mean", "nearest:20000", ("histogram", (0, 9, 99, 999))])
+def test_reductions_to_their_end(kind: Any) -> None:
+    """A block of rows was reduced without a look: a second for these 13 million entries."""
+    graph = generate("uniform_random", vertices=1 << 16, degree=4)
+    assert watched(lambda: nearfar.distances(graph, range(200), reduce=kind), enough=10**9)
+
+
+def test_crauser_to_its_end() -> None:
+    """What it lays out for a graph counts too: another graph each time."""
+    indptr, indices = lists().indptr, lists().indices
+    weights = np.random.default_rng(1).integers(1, 1000, len(indices)).astype(np.int32)
+
+    def run() -> None:
+        graph = Graph.from_csr(indptr, indices, weights, copy=False)
+        nearfar.sssp(graph, 0, method="crauser_in@cpu")
+
+    assert watched(run, enough=20)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

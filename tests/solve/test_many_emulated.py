@@ -175,6 +175,8 @@ REDUCTIONS = [
     "sum",
     "mean",
     "max",
+    "summary",
+    "harmonic",
     "nearest:4",
     "nearest:200",
     ("histogram", [0, 9.5, 40]),
@@ -195,7 +197,7 @@ def test_reductions_on_the_device_have_the_bits_of_the_host(method, dtype, targe
         found = distances(graph, targets=targets, reduce=reduce, method=f"{method}@cuda", block=32)
         np.testing.assert_array_equal(found, truth)
         assert not runtime.is_device_array(found)
-    assert len(fetched) == len(REDUCTIONS) + 2  # the results alone, two of each nearest
+    assert len(fetched) == len(REDUCTIONS) + 4  # alone, two of each nearest, three figures
 
 
 @pytest.mark.parametrize("method", ["block_per_source", "block_per_source_global", "lanes"])

@@ -136,3 +136,20 @@ def test_all_but_the_first_parameters_go_by_keyword() -> None:
     ):
         with pytest.raises(TypeError, match="positional argument"):
             call()
+
+
+def test_k_shortest_paths_look_at_what_they_need() -> None:
+    """A way to the target that does not fit 64 bits was an error though no path wanted uses it."""
+    half = 2**62
+    ends = [0, 1, 0, 3, 4], [1, 2, 2, 4, 2]
+    graph = nearfar.Graph.from_edges(*ends, np.array([1, 1, 5, half, half]))
+    assert nearfar.k_shortest_paths(graph, 0, 2, 5) == [([0, 1, 2], 2), ([0, 2], 5)]
+    ends = [*ends[0], 0], [*ends[1], 3]
+    joined = nearfar.Graph.from_edges(*ends, np.array([1, 1, 5, half, half, 1]))
+    two = [([0, 1, 2], 2), ([0, 2], 5)]
+    assert nearfar.k_shortest_paths(joined, 0, 2, 2) == two
+    assert nearfar.k_shortest_paths(joined, 0, 2, 3, limit=10) == two
+    for source, k in ((0, 3), (3, 1)):
+        with pytest.raises(nearfar.DistanceOverflowError):
+            nearfar.k_shortest_paths(joined, source, 2, k)
+    assert nearfar.k_shortest_paths(joined, 2, 0, 1) == []

@@ -7,7 +7,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.errors import DistanceOverflowError, OptionError, VertexError
+from nearfar.errors import DistanceOverflowError, NegativeCycleError, OptionError, VertexError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import may_saturate
 from nearfar.registry import Request, variants
@@ -265,3 +265,62 @@ def test_a_vertex_of_another_graph_is_refused_before_anything_runs() -> None:
     with pytest.raises(VertexError, match="source 9 is outside the graph"):
         nearfar.distances(fits(), [0, 9])
     assert unreached_value(np.dtype(np.int32)) == TOP32
+
+
+def test_pairs_answer_for_the_pairs_alone() -> None:
+    """Of the rows and columns that pairs are solved in, other entries need more bits."""
+    big = 2**30
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([big, big, big], dtype=np.int32))
+    found = nearfar.distances(graph, pairs=[(0, 1), (2, 3)])
+    assert (found.dtype, found.tolist()) == (np.int32, [big, big])
+    assert nearfar.distances(graph, pairs=[(0, 3), (2, 3)]).dtype == np.int64
+    huge = Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([2**62, 2**62, 2**62]))
+    assert nearfar.distances(huge, pairs=[(0, 1), (2, 3)]).tolist() == [2**62, 2**62]
+    with pytest.raises(DistanceOverflowError):
+        nearfar.distances(huge, pairs=[(0, 3)])
+
+
+def test_a_negative_cycle_that_no_source_reaches() -> None:
+    """`auto` took a method that refuses one anywhere, where sssp answers from the same source."""
+    n = 30
+    ring = np.arange(n)
+    ends = np.append(ring, [n, n + 1]), np.append((ring + 1) % n, [n + 1, n])
+    weights = np.append(np.where(ring % 2, 5, -2), [1, -3]).astype(np.int32)
+    graph = Graph.from_edges(*ends, weights)
+    stats: dict[str, object] = {}
+    found = nearfar.distances(graph, [0, 3, 4], stats=stats)
+    assert found.tolist() == [nearfar.sssp(graph, s).distances.tolist() for s in (0, 3, 4)]
+    with pytest.raises(NegativeCycleError):
+        nearfar.distances(graph, [0, n])
+    with pytest.raises(NegativeCycleError):
+        nearfar.all_pairs(graph)
+    with pytest.raises(NegativeCycleError):  # the method named looks for one anywhere
+        nearfar.distances(graph, [0], method="johnson@cpu")
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_reductions_on_the_host_are_those_of_arrays(dtype: str) -> None:
+    """One pass in C++ against the formulas in arrays that devices use, to the bit."""
+    from nearfar.solve.sinks import _row_sums
+
+    rng = np.random.default_rng(5)
+    n = 130
+    weights = (rng.random(500) * 1000).astype(dtype)
+    graph = Graph.from_edges(*rng.integers(0, n, (2, 500)), weights, n_vertices=n + 3)
+    rows = nearfar.distances(graph)
+    rows[np.arange(n + 3), np.arange(n + 3)] = none = unreached_value(rows.dtype)
+    reached = rows != none
+    sums, counts = _row_sums(np, rows, reached), np.count_nonzero(reached, axis=1)
+    for threads in (1, 3):
+        ask = {"threads": threads}
+        np.testing.assert_array_equal(nearfar.distances(graph, reduce="sum", **ask), sums)
+        np.testing.assert_array_equal(nearfar.distances(graph, reduce="count", **ask), counts)
+        mean = nearfar.distances(graph, reduce="mean", **ask)
+        np.testing.assert_array_equal(
+            mean, np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+        )
+        most = nearfar.distances(graph, reduce="max", **ask)
+        np.testing.assert_array_equal(
+            most, np.where(counts > 0, np.where(reached, rows, -1).max(axis=1), -1)
+        )
+        assert most.dtype == rows.dtype

@@ -257,3 +257,25 @@ def test_a_parquet_folder_holds_names(kind: str, tmp_path: Path) -> None:
         sources, rows = read_rows(folder)
         assert sources.tolist() == wanted
         assert rows.tolist() == nearfar.distances(graph, wanted).tolist()
+
+
+@pytest.mark.parametrize("weight", [np.array([1, 2]), np.array([7]), [1, 2], {"a": 1}])
+def test_an_array_is_no_name_of_a_weight(weight: Any) -> None:
+    """It was NumPy's message on truth values, or `unhashable type`."""
+    made = nx.DiGraph()
+    made.add_edge(0, 1, weight=2)
+    graph = Graph.from_networkx(made)
+    table = {"source": [0], "target": [1], "weight": [2]}
+    for call in (
+        lambda: Graph.from_any(graph, weight),
+        lambda: Graph.from_any(graph.to_scipy(), weight),
+        lambda: Graph.from_any(made, weight),
+        lambda: nearfar.sssp(graph, 0, weight=weight),
+        lambda: nearfar.sssp(graph.to_scipy(), 0, weight=weight),
+        lambda: nearfar.sssp(made, 0, weight=weight),
+        lambda: Graph.from_dataframe(pytest.importorskip("pandas").DataFrame(table), weight=weight),
+    ):
+        with pytest.raises(GraphError, match=r"name of an attribute or column; .*from_csr"):
+            call()
+    with pytest.raises(GraphError, match="no edge attribute 5"):
+        nearfar.sssp(made, 0, weight=5)  # type: ignore[arg-type]

@@ -132,9 +132,29 @@ def batch_cases(kind: str) -> Iterator[Case]:
     yield "algorithms/bellman_ford/child_launches.cuh", {**base, **form}
 
 
+def prepared_cases(kind: str) -> Iterator[Case]:
+    """Prepared graphs: climbs, sweeps over cells, rows."""
+    out = TYPES[kind][2]
+    values = {"int": "unsigned int", "long long": "unsigned long long"}.get(str(out), str(out))
+    columns = 2 if out in ("long long", "double") else 4
+    for value in (values, "long long")[: 2 if "int" in kind else 1]:
+        base = {"VALUE_T": value, "OUT_T": out, "SIGNED_VALUES": int(value == "long long")}
+        yield "prepared/climb.cuh", {**base, "WARPS": 4}
+        yield "prepared/rows.cuh", base
+        per_thread = columns if value == values else 2
+        for lanes, each, row_kind, over, last, rows in (
+            (32, 1, 0, 1, 0, 0),
+            (32 * per_thread, per_thread, 1, 0, 1, 0),
+            (32 * per_thread, per_thread, 2, 0, 0, 1),
+        ):
+            form = {"LANES": lanes, "COLUMNS": each, "ROW_KIND": row_kind}
+            form |= {"GLOBAL_SLOTS": over, "LAST_USE": last, "TO_ROWS": rows}
+            yield "prepared/sweep.cuh", {**base, **form}
+
+
 def cases(kind: str) -> Iterator[Case]:
     """Programs of one set of types."""
-    listed = [*near_far_cases(kind), *batch_cases(kind)]
+    listed = [*near_far_cases(kind), *batch_cases(kind), *prepared_cases(kind)]
     for source in ("int", "long long"):
         for file in ("cuda/pack.cuh", "cuda/scan_graph.cuh"):
             listed.append((file, {**types(kind), "SOURCE_T": source}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -195,6 +196,34 @@ class Paths:
             )
         steps = self._flat_paths(self.graph.indices_of([target], "target")).vertices
         return [self.graph.name_of(v) for v in steps]
+
+    def edges_to(self, target: Any) -> NDArray[np.int64]:
+        """The edges of the path that :meth:`path_to` gives.
+
+        Parameters
+        ----------
+        target : int or vertex name
+
+        Returns
+        -------
+        int64 array
+            Positions in :attr:`nearfar.Graph.indices`, from the source on; of parallel edges the
+            lightest, the first of equal ones. Empty for the source itself.
+
+        Raises
+        ------
+        UnreachableError
+            If the target was not reached.
+        """
+        steps = self.graph.indices_of(self.path_to(target)).tolist()
+        indptr, indices = self.graph.indptr, self.graph.indices
+        weights = self.graph.effective_weights
+        edges = np.empty(len(steps) - 1, dtype=np.int64)
+        for i, (u, v) in enumerate(itertools.pairwise(steps)):
+            low, high = indptr[u], indptr[u + 1]
+            there = low + np.flatnonzero(indices[low:high] == v)
+            edges[i] = there[np.argmin(weights[there])]
+        return edges
 
     def paths_to(self, targets: Iterable[Any]) -> FlatPaths:
         """Shortest paths to many targets as flat arrays.

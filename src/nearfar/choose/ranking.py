@@ -8,6 +8,7 @@ serve the request is taken. :func:`explain` shows it all.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,8 @@ from nearfar.choose import machine as choose_machine
 from nearfar.cuda.device_graph import at_hand
 from nearfar.errors import VariantUnavailable
 from nearfar.graph.facts import Facts, degree_spread
-from nearfar.graph.slots import Slot
-from nearfar.registry import Request, Variant, priced, variants
+from nearfar.prepared.prepared import Prepared
+from nearfar.registry import CHOICES, Request, Variant, priced, variants
 from nearfar.system.html import table
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 __all__ = ["Choice", "Explanation", "best", "explain", "rank"]
-
-#: Variant and reason by what was asked for.
-_CHOICES: Slot[tuple[Variant, str]] = Slot("choices")
 
 _WORTH = 2e-3  # seconds on the CPU below which no GPU is looked for
 # One search of many costs more than alone, in the units of the batch variants' costs: every row is
@@ -65,7 +63,7 @@ class Explanation:
     others : dict of str to str
         The other variants, each with the reason why it is out.
     statistics : dict
-        What the models looked at.
+        What the models looked at; of a prepared graph also what it is made of.
     machines : dict
         ``cpu`` and, where there is one, ``cuda``: ``"defaults"``, or when it was measured.
     """
@@ -75,12 +73,28 @@ class Explanation:
     statistics: dict[str, Any]
     machines: dict[str, str]
 
+    @property
+    def made_of(self) -> str | None:
+        """What a prepared graph is made of, in words; None for another graph."""
+        made = self.statistics.get("prepared")
+        if made is None:
+            return None
+        up, down = made["n_query_arcs"]
+        graph = made["nbytes"]["graph"]
+        besides = sum(made["nbytes"].values()) - graph
+        return (
+            f"prepared by order {made['order']!r}: {made['n_arcs']:,} arcs, of which queries "
+            f"follow {up:,} up and {down:,} down, height {made['height']:,}, "
+            f"{besides / 2**20:,.1f} MiB besides the graph's {graph / 2**20:,.1f}"
+        )
+
     def __str__(self) -> str:
         width = max((len(c.variant.id) for c in self.ranking), default=0)
-        return "\n".join(
+        lines = [
             f"{place:3}. {c.variant.id:<{width}}  {c.seconds * 1e3:10.3f} ms  {c.reason}"
             for place, c in enumerate(self.ranking, start=1)
-        )
+        ]
+        return "\n".join(lines if self.made_of is None else [*lines, self.made_of])
 
     def _repr_html_(self) -> str:
         ranked = [(c.variant.id, f"{c.seconds * 1e3:.3f}", c.reason) for c in self.ranking]
@@ -108,7 +122,7 @@ def estimates(graph: Graph, request: Request, device: str) -> list[Choice]:
     found = []
     for v in _accepting(graph, device, request.problem):
         cost = v.estimate(facts, request)
-        if cost is not None:
+        if cost is not None and cost.seconds < math.inf:
             seconds = on_the_way + cost.seconds * speeds.factor(v.id)
             found.append(Choice(v, seconds, cost.reason + words))
     if device == "cpu" and request.problem != "sssp":
@@ -152,7 +166,7 @@ def _source_by_source(facts: Facts, request: Request, speeds: Machine) -> Iterat
     each = request.n_sources / max(1, min(request.threads, request.n_sources))
     for v in _accepting(facts.graph, "cpu", "sssp"):
         cost = v.estimate(facts, alone)
-        if cost is not None:
+        if cost is not None and cost.seconds < math.inf:
             seconds = each * _CROWDED * cost.seconds * speeds.factor(v.id)
             yield Choice(v, seconds, f"source by source: {cost.reason}")
 
@@ -234,7 +248,7 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
         at_hand(graph),
         choose_machine.generation(),
     )
-    known = _CHOICES.get(graph, key)
+    known = CHOICES.get(graph, key)
     if known is not None and _can_serve(known[0], graph, request):
         return known[0], known[1]
     if request.device == "cuda":
@@ -245,7 +259,7 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
             raise VariantUnavailable(missing)
     first = next(_candidates(graph, request), None)
     if first is not None:
-        _CHOICES.put(graph, (first.variant, first.reason), key)
+        CHOICES.put(graph, (first.variant, first.reason), key)
         return first.variant, first.reason
     refused = [
         f"{v.id}: {v.can_run(graph, request)}"
@@ -277,7 +291,9 @@ def _without_device(graph: Graph, request: Request, names: set[str]) -> dict[str
 def _statistics(graph: Graph) -> dict[str, Any]:
     """All that the costs look at, as plain data."""
     facts = Facts(graph)
+    made = {"prepared": graph.describe_preparation()} if isinstance(graph, Prepared) else {}
     return {
+        **made,
         "vertices": facts.n,
         "edges": facts.m,
         "mean_degree": facts.degree,
@@ -322,6 +338,7 @@ def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Expl
     ranking = rank(graph, request)
     ranked = {choice.variant.id for choice in ranking}
     gpu = any(choice.variant.device == "cuda" for choice in ranking)
+    facts = Facts(graph, choose_machine.machine("cpu").gain)
     others = {}
     for v in variants(problem=request.problem):
         if v.id in ranked:
@@ -334,7 +351,8 @@ def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Expl
         elif answer is True and v.device == "cuda" and not gpu:
             answer = f"the CPU takes less than {_WORTH * 1e3:.0f} ms: a GPU was not looked for"
         elif answer is True:
-            answer = "never chosen for such a graph and request"
+            cost = v.estimate(facts, request)
+            answer = "never chosen for such a graph and request" if cost is None else cost.reason
         others[v.id] = str(answer)
     if request.device != "cpu":
         others |= _without_device(graph, request, set(others))

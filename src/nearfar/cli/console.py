@@ -76,6 +76,7 @@ _BY_ERROR: tuple[tuple[type[BaseException], Exit], ...] = (
     (errors.GraphError, Exit.BAD_INPUT),
     (errors.VertexError, Exit.BAD_INPUT),
     (errors.NegativeWeightError, Exit.BAD_INPUT),
+    (errors.ZeroCycleError, Exit.BAD_INPUT),
     (errors.DistanceOverflowError, Exit.BAD_INPUT),
     (MemoryError, Exit.OUT_OF_MEMORY),
     (OSError, Exit.BAD_INPUT),

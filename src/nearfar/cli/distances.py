@@ -27,6 +27,7 @@ from nearfar.cli.arguments import (
     vertex_list,
 )
 from nearfar.cli.console import Exit, Progress, emit
+from nearfar.cli.explanation import explain
 from nearfar.errors import OptionError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.system.output import replacing
@@ -41,7 +42,8 @@ nearfar distances graph.gr -o rows.npy
 nearfar distances graph.gr --source 17 99 --target 4 8
 nearfar distances graph.gr --pair 17 4 --pair 99 3
 nearfar distances graph.gr --method floyd_warshall -o rows.npy --predecessors-output before.npy
-nearfar distances graph.gr --limit 900 --reduce count"""
+nearfar distances graph.gr --limit 900 --reduce count
+nearfar distances graph.gr --reduce mean --explain"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +57,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     rows.add_argument("--limit", type=number, help="leave out what is farther")
     rows.add_argument(
-        "--reduce", metavar="KIND", help="count, sum, mean, max, nearest:K or histogram:E0,E1,..."
+        "--reduce",
+        metavar="KIND",
+        help="count, sum, mean, max, summary, harmonic, nearest:K or histogram:E0,E1,...",
     )
     parser.add_argument("-o", "--output", metavar="FILE", help=".npy, .zarr or .parquet, resumable")
     parser.add_argument("--out", dest="output", help=argparse.SUPPRESS)  # of 0.1
@@ -64,6 +68,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="also write the vertex before each on its path, as indices, -1 for none; .npy. "
         "Both matrices are held in memory, and -o is .npy then",
+    )
+    parser.add_argument(
+        "--explain", action="store_true", help="rank the methods for this request instead"
     )
     add_solver(parser)
 
@@ -129,14 +136,45 @@ def _kept(path: str | None) -> str:
     )
 
 
-def _named(found: Any, graph: Graph) -> list[Any]:
+def _explain(
+    args: argparse.Namespace, graph: Graph, sources: list[Any] | None, targets: list[Any] | None
+) -> int:
+    """Rank the methods for the rows and columns."""
+    from nearfar.solve.request import make_request
+
+    given = {
+        "-o": args.output,
+        "--predecessors-output": args.predecessors_output,
+        "--option": args.option,
+    }
+    wrong = [flag for flag, value in given.items() if value]
+    if args.method != "auto" or wrong:
+        left = (wrong or ["--method"])[0]
+        raise OptionError(f"--explain ranks all methods and solves nothing: leave out {left}")
+    request = make_request(
+        graph,
+        "all_pairs" if sources is None else "batch",
+        range(graph.n_vertices) if sources is None else graph.indices_of(sources, "source"),
+        method="auto",
+        device=args.device,
+        threads=args.threads,
+        limit=args.limit,
+        targets=None if targets is None else graph.indices_of(targets, "target"),
+        predecessors=False,
+    )
+    return explain(args, graph, request)
+
+
+def plain_values(found: Any, graph: Graph) -> list[Any]:
     """The answer as lists: inf for what is not reached, names for vertices, None for no vertex."""
+    if isinstance(found, tuple) and len(found) == 3:  # the summary
+        return [column.tolist() for column in found]
     if isinstance(found, tuple):  # the nearest: vertices and their distances
         vertices, nearest = found
         names = vertices.tolist()
         if graph.vertex_names is None:
             names = [[None if v < 0 else v for v in row] for row in names]
-        return [names, _named(nearest, graph)[0]]
+        return [names, plain_values(nearest, graph)[0]]
     values = found.tolist()
     if found.dtype.kind == "i":
         for place in np.argwhere(found == unreached_value(found.dtype)).tolist():
@@ -164,12 +202,14 @@ def run(args: argparse.Namespace) -> int:
             )
         pairs = [(read_vertex(args, graph, s), read_vertex(args, graph, t)) for s, t in args.pair]
         found = distances(graph, pairs=pairs, limit=args.limit, **options)
-        (values,) = _named(found, graph)
+        (values,) = plain_values(found, graph)
         lines = [f"{s}\t{t}\t{d}" for (s, t), d in zip(pairs, values, strict=True)]
         emit(args, {"pairs": [list(p) for p in pairs], "distances": values}, lines)
         return Exit.OK
     sources = vertex_list(args, graph, args.source, "source")
     targets = vertex_list(args, graph, args.target)
+    if args.explain:
+        return _explain(args, graph, sources, targets)
     stats: dict[str, Any] = {}
     call: dict[str, Any] = {"limit": args.limit, "stats": stats, **options}
     if args.predecessors_output:
@@ -195,7 +235,7 @@ def run(args: argparse.Namespace) -> int:
         emit(args, facts, [f"{count:,} rows in {args.output}"], summary=True)
         return Exit.OK
     names = [graph.name_of(v) for v in range(count)] if sources is None else sources
-    values = _named(found, graph)
+    values = plain_values(found, graph)
     lines = []
     for i, name in enumerate(names):
         rows = [value[i] if isinstance(value[i], list) else [value[i]] for value in values]

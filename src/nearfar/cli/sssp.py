@@ -25,11 +25,10 @@ from nearfar.cli.arguments import (
     vertex_list,
 )
 from nearfar.cli.console import Exit, Progress, duration, emit, rows
+from nearfar.cli.explanation import explain
 from nearfar.errors import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from nearfar.answer.paths import Paths
     from nearfar.graph.graph import Graph
 
@@ -86,6 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Solve, prove, save, summarise."""
     import nearfar
+    from nearfar.solve.request import check_targets, make_request
 
     answers.check_output(args.output)
     if args.profile is not None:
@@ -96,7 +96,18 @@ def run(args: argparse.Namespace) -> int:
     source = read_vertex(args, graph, args.source, "source")
     targets = vertex_list(args, graph, args.target)
     if args.explain:
-        return explain(args, graph, source, targets)
+        request = make_request(
+            graph,
+            "sssp",
+            (graph.index_of(source, "source"),),
+            method="auto",
+            device=args.device,
+            threads=args.threads,
+            limit=args.limit,
+            targets=check_targets(graph, targets),
+            predecessors=args.predecessors,
+        )
+        return explain(args, graph, request)
     if args.json and args.output == "-":
         raise OptionError("--json and -o - both want stdout: give -o a file name")
     given: dict[str, Any] = {"limit": args.limit, "targets": targets, **solver_options(args)}
@@ -243,65 +254,3 @@ def _short(value: Any) -> str:
         head = ", ".join(f"{item:.4g}" for item in value.ravel()[:6].tolist())
         return f"[{head}{', ...' if value.size > 6 else ''}] ({value.size:,} entries)"
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
-
-
-def not_ranked(others: Mapping[str, str], width: int) -> Iterator[str]:
-    """Variants with the reasons why they are out; one that many share is said once."""
-    groups: dict[str, list[tuple[str, str]]] = {}
-    for name, reason in others.items():
-        shared, _, own = reason.partition(" - ")
-        groups.setdefault(shared, []).append((name, own))
-    for shared, members in groups.items():
-        if len(members) < 3:
-            for name, own in members:
-                yield f"     {name:<{width}}  {shared}{' - ' if own else ''}{own}"
-            continue
-        yield f"   {len(members)} methods: {shared}"
-        yield from (f"     {name:<{width}}  {own}".rstrip() for name, own in members)
-
-
-def explain(args: argparse.Namespace, graph: Graph, source: Any, targets: Any) -> int:
-    """Print how the chooser ranks the methods for this request, and why others are out."""
-    from nearfar.solve.explain import explain as explained
-
-    found = explained(
-        graph,
-        source,
-        device=args.device,
-        threads=args.threads,
-        limit=args.limit,
-        targets=targets,
-        predecessors=args.predecessors,
-    )
-    others = [{"id": name, "reason": reason} for name, reason in found.others.items()]
-    places: list[dict[str, Any]] = [
-        {"id": c.variant.id, "seconds": c.seconds, "reason": c.reason} for c in found.ranking
-    ]
-    width = max((len(item["id"]) for item in [*places, *others]), default=0)
-    lines = ["what the models look at:"]
-    for name, value in found.statistics.items():
-        shown = (
-            f"{value:,.4g}"
-            if isinstance(value, float)
-            else f"{value:,}"
-            if type(value) is int
-            else value
-        )
-        lines.append(f"     {name.replace('_', ' ')}: {shown}")
-    for device, when in found.machines.items():
-        known = "defaults (`nearfar tune` measures)" if when == "defaults" else f"measured {when}"
-        lines.append(f"     speeds of the {device}: {known}")
-    lines.append("ranking (estimated time):")
-    for place, item in enumerate(places, start=1):
-        time_text = duration(item["seconds"])
-        lines.append(f"{place:3}. {item['id']:<{width}}  {time_text:>8}  {item['reason']}")
-    lines += ["not ranked:"] if others else []
-    lines += not_ranked(found.others, width)
-    facts = {
-        "ranking": places,
-        "others": others,
-        "statistics": found.statistics,
-        "machines": found.machines,
-    }
-    emit(args, facts, lines)
-    return Exit.OK

@@ -146,11 +146,12 @@ class BucketRing {
     draw(may_widen);
   }
 
-  // Changes the width; no pending entry is nearer than `low`, rounding apart.
+  // Changes the width, to one whose inverse does not overflow: between denormal distances nothing
+  // is narrow enough. No pending entry is nearer than `low`, rounding apart.
   void widen(Weight low, double delta) {
     gather();
-    delta_ = delta;
-    inverse_ = 1 / delta;
+    delta_ = delta < kLeast ? kLeast : delta;
+    inverse_ = 1 / delta_;
     rebase(low);
     deal_out();
     ++changes_;
@@ -192,6 +193,7 @@ class BucketRing {
 
  private:
   static constexpr uint64_t kWords = kSlots / 64;
+  static constexpr double kLeast = 1e-300;
 
   void put_far(Entry entry) {
     const double number = static_cast<double>(entry.distance - base_) * inverse_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cpu/dtypes.hpp"
+#include "cpu/interrupt.hpp"
 
 namespace nearfar {
 namespace {
@@ -21,6 +22,18 @@ void split(std::size_t size, int threads, F&& part) {
     pool.emplace_back([&, t] { part(t, size * t / workers, size * (t + 1) / workers); });
   part(0, 0, size / workers);
   for (auto& thread : pool) thread.join();
+}
+
+// Calls part(from, to) over [0, size) on the caller's thread, with a look for Ctrl-C in between.
+template <class F>
+void in_parts(std::size_t size, F&& part) {
+  constexpr std::size_t kPart = 1 << 16;
+  Interrupt interrupt;
+  for (std::size_t from = 0; from < size; from += kPart) {
+    const std::size_t to = std::min(size, from + kPart);
+    part(from, to);
+    interrupt.poll(to - from);
+  }
 }
 
 // Position of the first entry that breaks 0 = indptr[0] <= indptr[1] <= ... = m, or -1.
@@ -169,24 +182,28 @@ template <class I, class W>
 void counting_sort(const I* sources, const I* targets, const W* weights, std::size_t m, I n,
                    bool both, I* indptr, I* indices, W* out_weights) {
   std::fill(indptr, indptr + n + 1, I{0});
-  for (std::size_t i = 0; i < m; ++i) {
-    ++indptr[sources[i] + 1];
-    if (both && sources[i] != targets[i]) ++indptr[targets[i] + 1];
-  }
+  in_parts(m, [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) {
+      ++indptr[sources[i] + 1];
+      if (both && sources[i] != targets[i]) ++indptr[targets[i] + 1];
+    }
+  });
   for (I v = 0; v < n; ++v) indptr[v + 1] += indptr[v];
   std::vector<I> next(indptr, indptr + n);
   constexpr std::size_t ahead = 24;
-  for (std::size_t i = 0; i < m; ++i) {
-    if (i + ahead < m) __builtin_prefetch(&next[sources[i + ahead]], 1);
-    const I at = next[sources[i]]++;
-    indices[at] = targets[i];
-    if (weights) out_weights[at] = weights[i];
-    if (both && sources[i] != targets[i]) {
-      const I back = next[targets[i]]++;
-      indices[back] = sources[i];
-      if (weights) out_weights[back] = weights[i];
+  in_parts(m, [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) {
+      if (i + ahead < m) __builtin_prefetch(&next[sources[i + ahead]], 1);
+      const I at = next[sources[i]]++;
+      indices[at] = targets[i];
+      if (weights) out_weights[at] = weights[i];
+      if (both && sources[i] != targets[i]) {
+        const I back = next[targets[i]]++;
+        indices[back] = sources[i];
+        if (weights) out_weights[back] = weights[i];
+      }
     }
-  }
+  });
 }
 
 void csr_from_edges(ConstArray sources, ConstArray targets, std::optional<ConstArray> weights,
@@ -223,15 +240,20 @@ void transpose(const GraphView& view, Array indptr, Array indices, std::optional
     I* columns = static_cast<I*>(indices.data());
     W* out = weights ? static_cast<W*>(weights->data()) : nullptr;
     std::fill(rows, rows + csr.n + 1, I{0});
-    for (I e = 0; e < csr.m; ++e) ++rows[csr.indices[e] + 1];
+    in_parts(static_cast<std::size_t>(csr.m), [&](std::size_t from, std::size_t to) {
+      for (std::size_t e = from; e < to; ++e) ++rows[csr.indices[e] + 1];
+    });
     for (I v = 0; v < csr.n; ++v) rows[v + 1] += rows[v];
     std::vector<I> next(rows, rows + csr.n);
-    for (I u = 0; u < csr.n; ++u)
+    Interrupt interrupt;
+    for (I u = 0; u < csr.n; ++u) {
+      interrupt.poll(static_cast<uint64_t>(csr.indptr[u + 1] - csr.indptr[u]) + 1);
       for (I e = csr.indptr[u]; e < csr.indptr[u + 1]; ++e) {
         const I at = next[csr.indices[e]]++;
         columns[at] = u;
         if (out) out[at] = csr.weights[e];
       }
+    }
   });
 }
 

@@ -63,6 +63,9 @@ class KShortest {
     }
   }
 
+  // Whether a path did not fit 64 bits: it comes after all that solve() found.
+  bool lost() const { return lost_; }
+
   std::vector<Path> solve(Index source, std::size_t k, Interrupt& interrupt) {
     std::vector<Path> found;
     if (k == 0 || h_[source] == unreached<Weight>()) return found;
@@ -120,18 +123,24 @@ class KShortest {
     return nodes;
   }
 
-  Weight add(Weight a, Weight b) const {
-    const Weight sum = saturating_add(a, b);
+  // Whether a sum fits, and the sum. One that does not belongs to paths longer than all that do.
+  bool fits(Weight a, Weight b, Weight& sum) {
+    sum = saturating_add(a, b);
     if constexpr (!kFloat)
-      if (sum == unreached<Weight>()) throw DistanceOverflow("a path does not fit 64 bits");
-    return sum;
+      if (sum == unreached<Weight>()) {
+        lost_ = true;
+        return false;
+      }
+    return true;
   }
 
   void reach(Index v, Weight g, Index before) {
+    Weight key;
+    if (!fits(g, h_[v], key)) return;
     if (g_[v] == unreached<Weight>()) touched_.push_back(v);
     g_[v] = g;
     before_[v] = before;
-    heap_.push({add(g, h_[v]), g, v});
+    heap_.push({key, g, v});
   }
 
   // The best path that begins like `base` up to vertex i and takes no next vertex of the trie node.
@@ -167,8 +176,8 @@ class KShortest {
         if constexpr (kFloat)
           if (negative_ && closed_[t]) continue;
         if (top.v == spur && taken(node, t)) continue;
-        const Weight g = add(top.g, csr_.weights[e]);
-        if (g < g_[t]) reach(t, g, top.v);
+        Weight g;
+        if (fits(top.g, csr_.weights[e], g) && g < g_[t]) reach(t, g, top.v);
       }
     }
     const bool reached = best != unreached<Weight>();
@@ -208,13 +217,14 @@ class KShortest {
   std::vector<std::vector<std::pair<Index, std::size_t>>> trie_;
   Weight scale_ = 0;
   bool negative_ = false;
+  bool lost_ = false;
 };
 
 using Found = nb::typed<nb::list, nb::typed<nb::tuple, std::vector<int64_t>, nb::any>>;
 
-// (vertices, length) of each path.
+// (vertices, length) of each path. `every`: refuse where a path beyond 64 bits is among the k.
 Found k_shortest_paths(GraphView& view, const Array& remaining, int64_t source, int64_t target,
-                       std::size_t k) {
+                       std::size_t k, bool every) {
   return view.visit([&](const auto& csr) -> Found {
     using C = std::decay_t<decltype(csr)>;
     using Index = typename C::Index;
@@ -232,6 +242,8 @@ Found k_shortest_paths(GraphView& view, const Array& remaining, int64_t source, 
         Interrupt interrupt;
         KShortest<C> solver(csr, h, static_cast<Index>(target));
         found = solver.solve(static_cast<Index>(source), k, interrupt);
+        if (every && solver.lost() && found.size() < k)
+          throw DistanceOverflow("a path does not fit 64 bits");
       }
       for (const auto& path : found) {
         nb::list vertices;
@@ -248,7 +260,7 @@ Found k_shortest_paths(GraphView& view, const Array& remaining, int64_t source, 
 NEARFAR_BIND(m) {
   using nb::arg;
   m.def("k_shortest_paths", &k_shortest_paths, arg("view"), arg("remaining"), arg("source"),
-        arg("target"), arg("k"));
+        arg("target"), arg("k"), arg("every"));
 }
 
 }  // namespace nearfar

@@ -15,6 +15,7 @@ from nearfar.errors import OptionError, did_you_mean, quoted
 from nearfar.formats.compression import split_suffix
 from nearfar.formats.files import Source, finish, replacing
 from nearfar.formats.specs import Format, formats, with_suffix
+from nearfar.formats.tntp import Traffic, read_flows, read_traffic, read_trips
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +24,17 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Format", "detect", "formats", "read", "write"]
+__all__ = [
+    "Format",
+    "Traffic",
+    "detect",
+    "formats",
+    "read",
+    "read_flows",
+    "read_traffic",
+    "read_trips",
+    "write",
+]
 
 # Suffixes that say no more than "text" or "data": the content decides first.
 _VAGUE = {"", ".txt", ".dat", ".data", ".bin"}

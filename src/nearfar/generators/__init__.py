@@ -6,6 +6,7 @@ command line and the documentation. Importing this package registers every famil
 
 from nearfar.generators.catalogue import GENERATORS, Generator, Parameter, generate
 from nearfar.generators.cherkassky import spacyc, spgrid, sprand
+from nearfar.generators.country_roads import country_roads
 from nearfar.generators.delaunay import delaunay
 from nearfar.generators.grid import grid
 from nearfar.generators.kronecker import kronecker
@@ -22,6 +23,7 @@ __all__ = [
     "Generator",
     "Parameter",
     "complete",
+    "country_roads",
     "delaunay",
     "generate",
     "grid",

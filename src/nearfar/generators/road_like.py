@@ -18,6 +18,7 @@ import numpy as np
 from nearfar.generators import common
 from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
+from nearfar.generators.roads import SPEEDS, Streets, network
 from nearfar.graph.graph import Graph
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ __all__ = ["road_like"]
 
 _SPACING = 150.0  # metres between junctions
 _ARTERIAL, _MOTORWAY = 12, 48  # every so many lines
-_SPEEDS = (30.0, 50.0, 70.0, 110.0)  # km/h: street, wider street, arterial, motorway
 _DISTRICT = 16  # junctions along a side
 _VERTICES_PER_JUNCTION = 2.11  # measured with the shares below; sizes the lattice
 
@@ -85,45 +85,18 @@ def road_like(
     chain = _chain_lengths(len(ends), seed)
     sources, targets, street, points = _subdivide(ends, chain, junctions, seed)
 
-    gap = points[sources] - points[targets]
-    gap *= gap
-    lengths = np.sqrt(gap[:, 0] + gap[:, 1])
-    values, unit = (lengths, "m") if weight == "length" else (lengths / speeds[street] * 3.6, "s")
-    weights: NDArray[Any] | None = None
-    if dtype is not None and dtype.kind == "i":
-        scale, unit = (100.0, "cm") if weight == "length" else (1000.0, "ms")
-        weights = np.maximum(np.rint(values * scale), 1.0).astype(dtype)
-    elif dtype is not None:
-        weights = values.astype(dtype)
-
-    directed = share > 0.0
-    if directed:  # list each open direction of each street
+    closed = np.zeros(len(ends), bool)
+    backward = closed
+    if share > 0.0:
         closed = Stream(seed, "road_like.one_way").below(share, len(ends))
         backward = Stream(seed, "road_like.direction").below(0.5, len(ends))
-        forth = ~(closed & backward)[street]
-        back = ~(closed & ~backward)[street]
-        sources, targets = (
-            np.concatenate([sources[forth], targets[back]]),
-            np.concatenate([targets[forth], sources[back]]),
-        )
-        if weights is not None:
-            weights = np.concatenate([weights[forth], weights[back]])
-    if strongly_connected:
-        keep = _largest_part(sources, targets, len(points), directed=directed)
-        renamed = np.cumsum(keep) - 1
-        inside = keep[sources] & keep[targets]
-        sources, targets = renamed[sources[inside]], renamed[targets[inside]]
-        weights = None if weights is None else weights[inside]
-        points = points[keep]
-    return common.build(
-        sources,
-        targets,
-        weights,
-        len(points),
-        directed=directed,
-        family="road_like",
-        coordinates=points,
-        unit="edges" if dtype is None else unit,
+    return network(
+        Streets(sources, targets, street, speeds, closed, backward, points),
+        "road_like",
+        weight,
+        dtype,
+        directed=share > 0.0,
+        strongly_connected=strongly_connected,
         seed=seed,
     )
 
@@ -150,7 +123,7 @@ def _streets(rows: int, columns: int, seed: int) -> tuple[NDArray[Any], NDArray[
     first = np.concatenate([p[0] for p in parts])
     order = np.argsort(first, kind="stable")  # streets by their first junction: near ids stay near
     ends = np.column_stack([first, np.concatenate([p[1] for p in parts])])[order]
-    speeds = np.array(_SPEEDS)[np.concatenate([p[2] for p in parts])[order]]
+    speeds = np.array(SPEEDS)[np.concatenate([p[2] for p in parts])[order]]
     return ends, speeds
 
 
@@ -202,18 +175,3 @@ def _subdivide(
         a + along * t[:, None] + np.column_stack([-along[:, 1], along[:, 0]]) * bend[:, None]
     )
     return sources, targets, street, points
-
-
-def _largest_part(
-    sources: NDArray[Any], targets: NDArray[Any], n: int, *, directed: bool
-) -> NDArray[np.bool_]:
-    """Mark the vertices of the largest strongly connected part."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    ones = np.ones(len(sources), np.int8)
-    matrix = coo_array((ones, (sources, targets)), shape=(n, n)).tocsr()
-    # An undirected street is listed once here, so its graph is judged without directions.
-    _, label = connected_components(matrix, connection="strong" if directed else "weak")
-    kept: NDArray[np.bool_] = label == np.argmax(np.bincount(label))
-    return kept

@@ -22,6 +22,22 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
+def check_weight(weight: Any) -> None:
+    """Refuse what cannot name an attribute or a column, such as an array of weights.
+
+    Raises
+    ------
+    GraphError
+    """
+    try:
+        hash(weight)
+    except TypeError:
+        raise GraphError(
+            f"weight is {quoted(weight)}: give the name of an attribute or column; for weights of "
+            "your own make Graph.from_csr(graph.indptr, graph.indices, weights)"
+        ) from None
+
+
 def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], what: str) -> str:
     """What is wrong with weights that are not there; "" where nothing else can be meant by them.
 
@@ -37,7 +53,7 @@ def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], wh
     shown = listed(numeric)
     count = "weight=None counts edges"
     if weight != "weight":
-        near = did_you_mean(weight, [str(name) for name in named])
+        near = did_you_mean(str(weight), [str(name) for name in named])
         held = f"; numbers are in {shown}" if numeric and not near else ""
         return f"no {what} {quoted(weight)}{near or held}; {count}"
     if not numeric:
@@ -50,6 +66,7 @@ def from_networkx(
     graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None = "weight"
 ) -> tuple[HostArrays, dict[str, Any]]:
     """See :meth:`nearfar.Graph.from_networkx`."""
+    check_weight(weight)
     names = list(graph)
     place = {name: i for i, name in enumerate(names)}
     directed = graph.is_directed()
@@ -141,6 +158,7 @@ def from_dataframe(
     directed: bool = True,
 ) -> tuple[HostArrays, dict[str, Any]]:
     """See :meth:`nearfar.Graph.from_dataframe`."""
+    check_weight(weight)
     columns = list(getattr(table, "column_names", None) or table.columns)
 
     def column(name: str) -> NDArray[Any]:

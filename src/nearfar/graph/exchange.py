@@ -166,7 +166,8 @@ class Exchange:
         graph : Graph, SciPy sparse matrix or NetworkX graph
         weight : str, callable or None
             As for :meth:`from_networkx`. A Graph and a matrix have one weight each, the default;
-            None counts their edges.
+            None counts their edges. An array is refused: other weights of the same edges are
+            another graph, ``Graph.from_csr(graph.indptr, graph.indices, weights)``.
 
         Returns
         -------
@@ -178,6 +179,7 @@ class Exchange:
         GraphError
             For anything else, and for a weight that is not there.
         """
+        convert.check_weight(weight)
         if hasattr(graph, "number_of_edges") and hasattr(graph, "is_directed"):
             return cls.from_networkx(graph, weight)
         if isinstance(graph, Exchange):

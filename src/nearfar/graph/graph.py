@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from nearfar._cpu import GraphView, NarrowView
     from nearfar.graph.slots import Kept
+    from nearfar.graph.turns import TurnGraph
 
 __all__ = ["NARROW_VIEW", "Graph", "join_transposes"]
 
@@ -37,6 +38,9 @@ _NAMELESS: Slot[Graph] = Slot("without names")
 AS_TYPE: Slot[Graph] = Slot("other dtypes")
 #: Weights of a byte or two beside the targets; None where they do not fit.
 NARROW_VIEW: Slot[NarrowView | None] = Slot("narrow view")
+
+#: The edges into each vertex; they depend on the rows alone.
+ENTERING: Slot[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = Slot("entering")
 
 _SEVERAL = (list, tuple, set, frozenset, range, np.ndarray)
 
@@ -533,6 +537,99 @@ class Graph(Exchange):
             return Graph.from_checked(self._arrays.astype(dtype), **self._besides())
 
         return AS_TYPE.of(self, make, dtype)
+
+    def with_weights(self, weights: ArrayLike) -> Graph:
+        """The same edges with other weights.
+
+        Parameters
+        ----------
+        weights : array, shape (m,)
+            One per edge, in the order of :attr:`indices`; of any dtype that a graph takes.
+
+        Returns
+        -------
+        Graph
+            Shares the rows. Of an undirected graph both directions are in ``weights``.
+
+        Raises
+        ------
+        GraphError
+            If there is not one weight per edge, or one is not a finite number.
+        """
+        made = Graph.from_csr(self.indptr, self.indices, weights, **self._besides())
+        entering = ENTERING.get(self)
+        if entering is not None:
+            ENTERING.put(made, entering)
+        return made
+
+    def entering(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The edges that enter each vertex, cached, and kept by :meth:`with_weights`.
+
+        Returns
+        -------
+        first : int64 array, shape (n + 1,)
+            The edges into ``v`` are ``edges[first[v]]`` up to ``edges[first[v + 1]]``.
+        edges : int64 array, shape (m,)
+            Positions in :attr:`indices`, ascending for each vertex.
+        tails : int64 array, shape (m,)
+            Where each edge begins.
+        """
+
+        def make() -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+            first = np.zeros(self.n_vertices + 1, dtype=np.int64)
+            np.cumsum(np.bincount(self.indices, minlength=self.n_vertices), out=first[1:])
+            edges = np.argsort(self.indices, kind="stable").astype(np.int64, copy=False)
+            return first, edges, self.tails(np.int64)
+
+        return ENTERING.of(self, make)
+
+    def with_turns(
+        self,
+        *,
+        forbidden: Iterable[Any] = (),
+        costs: Mapping[Any, Any] | None = None,
+        closed: Iterable[Any] = (),
+    ) -> TurnGraph:
+        """The graph with turns that are forbidden or cost something, and closed vertices.
+
+        A turn is two edges, as positions in :attr:`indices`, or three vertices ``(from, via, to)``,
+        which stand for all parallel edges.
+
+        Parameters
+        ----------
+        forbidden : turns
+            No path takes them.
+        costs : mapping of turn to number
+            What each adds to a path, in units of the weights, at least 0.
+        closed : vertices
+            Paths begin and end there, but none passes through.
+
+        Returns
+        -------
+        TurnGraph
+            Made once and searched like a graph; answers are in this graph's vertices and edges.
+
+        Raises
+        ------
+        GraphError
+            For a turn that does not exist, or a cost that is not a number of at least 0.
+        VertexError
+            For a vertex that is not in the graph.
+
+        Notes
+        -----
+        O(n + m), and in-degree times out-degree of the vertices that have turns.
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> g = nearfar.Graph.from_edges([0, 1, 0], [1, 2, 2], [1, 1, 5])
+        >>> nearfar.shortest_path(g.with_turns(forbidden=[(0, 1, 2)]), 0, 2)
+        ([0, 2], 5)
+        """
+        from nearfar.graph.turns import with_turns
+
+        return with_turns(self, forbidden, costs or {}, closed)
 
     def without_weights(self) -> Graph:
         """The same edges, each counting 1.

@@ -7,19 +7,71 @@ from typing import TYPE_CHECKING
 from nearfar.system.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from nearfar.measures.brandes import betweenness
+    from nearfar.measures.centralities import average_length, closeness, efficiency, harmonic
     from nearfar.measures.describe_report import GraphStatistics, Reach
+    from nearfar.measures.extent import center, diameter, eccentricity, periphery, radius
     from nearfar.measures.figures import describe
+    from nearfar.measures.shortest_paths import (
+        AllShortestPaths,
+        PathCounts,
+        ShortestPathDag,
+        all_shortest_paths,
+        path_counts,
+        shortest_path_dag,
+    )
+    from nearfar.measures.traffic import EdgeLoads, Skims, edge_loads, skims
 
 __all__ = [
+    "AllShortestPaths",
+    "EdgeLoads",
     "GraphStatistics",
+    "PathCounts",
     "Reach",
+    "ShortestPathDag",
+    "Skims",
+    "all_shortest_paths",
+    "average_length",
+    "betweenness",
+    "center",
+    "closeness",
     "describe",
+    "diameter",
+    "eccentricity",
+    "edge_loads",
+    "efficiency",
+    "harmonic",
+    "path_counts",
+    "periphery",
+    "radius",
+    "shortest_path_dag",
+    "skims",
 ]
 
 _WHERE = {
+    "AllShortestPaths": "shortest_paths",
+    "EdgeLoads": "traffic",
     "GraphStatistics": "describe_report",
+    "PathCounts": "shortest_paths",
     "Reach": "describe_report",
+    "ShortestPathDag": "shortest_paths",
+    "Skims": "traffic",
+    "all_shortest_paths": "shortest_paths",
+    "average_length": "centralities",
+    "betweenness": "brandes",
+    "center": "extent",
+    "closeness": "centralities",
     "describe": "figures",
+    "diameter": "extent",
+    "eccentricity": "extent",
+    "edge_loads": "traffic",
+    "efficiency": "centralities",
+    "harmonic": "centralities",
+    "path_counts": "shortest_paths",
+    "periphery": "extent",
+    "radius": "extent",
+    "shortest_path_dag": "shortest_paths",
+    "skims": "traffic",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _WHERE)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nearfar.prepared.outlook import Outlook
 
 __all__ = ["SHAPES", "GraphStatistics", "Reach"]
 
@@ -67,6 +70,9 @@ class GraphStatistics:
         None for a graph without vertices.
     shape : str
         ``"empty"``, ``"long"``, ``"skewed"``, ``"dense"`` or ``"random"``: see :func:`describe`.
+    preparing : nearfar.prepared.outlook.Outlook or None
+        Whether :func:`nearfar.prepare` pays, with shortcuts, triangles, bytes and the number of
+        sources that repay it; None for a graph without vertices.
     """
 
     n_vertices: int
@@ -87,6 +93,7 @@ class GraphStatistics:
     largest_strong: int
     reach: Reach | None
     shape: str
+    preparing: Outlook | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -152,6 +159,8 @@ class GraphStatistics:
                     + ("" if wide is None else f"; at least {_number(wide)} in weight"),
                 )
             )
+        if self.preparing is not None:
+            listed.append(("worth preparing", str(self.preparing)))
         return listed
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from nearfar.networkx import all_pairs, unweighted, weighted
+from nearfar.networkx import all_pairs, flow, unweighted, weighted
 from nearfar.networkx.graph import BackendGraph, convert_from_nx, convert_to_nx
 from nearfar.networkx.search import LazyPaths
 
@@ -24,7 +24,7 @@ __all__ = ["FUNCTIONS", "BackendGraph", "LazyPaths", "can_run", "convert_from_nx
 #: Function name -> function, all that the backend implements.
 FUNCTIONS: dict[str, Any] = {
     name: getattr(module, name)
-    for module in (weighted, unweighted, all_pairs)
+    for module in (weighted, unweighted, all_pairs, flow)
     for name in module.__all__
 }
 globals().update(FUNCTIONS)

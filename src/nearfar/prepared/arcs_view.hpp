@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -12,15 +13,18 @@
 
 namespace nearfar::prepared {
 
-// Which labels can be worked on at once. Small subtrees are tasks of their own. What is left on top
-// of them is a tree of chains: labels next to each other, each the only child of the next that is
-// not in a small subtree. Chains of one level have no path between them.
-struct Levels {
-  struct Chain {
-    int32_t from, to;  // labels, `to` included
+// Parts of the tree that one worker goes through at a time. Small subtrees are parts of their own.
+// What is left on top of them is a tree of chains: labels next to each other, each the only child
+// of the next that is not in a small subtree.
+struct TreeParts {
+  struct Part {
+    int32_t from, to;                            // labels, `to` included
+    int32_t deepest;                             // depth of the deepest of them
+    int32_t above = -1;                          // the part that the parent of `to` lies in
+    int32_t first_below = -1, next_beside = -1;  // the parts whose `above` is this one
   };
-  std::vector<Chain> subtrees;             // [low, root] each, the costliest first
-  std::vector<std::vector<Chain>> chains;  // of each level; the roots' last
+  std::vector<Part> parts;
+  std::vector<int32_t> upwards, downwards;  // all parts, each behind those that it waits for
 };
 
 class ArcsView {
@@ -33,31 +37,25 @@ class ArcsView {
            Ints edge_place);
 
   const Arcs& arcs() const { return arcs_; }
+  // The arrays themselves, for metrics that share them.
+  Longs first() const { return longs_[0]; }
+  Ints head_depth() const { return ints_[5]; }
   // For so many workers; made once for each number.
-  const Levels& levels(int threads) const;
+  const TreeParts& parts(int threads) const;
 
  private:
   std::vector<Ints> ints_;  // keep the arrays alive
   std::vector<Longs> longs_;
   Arcs arcs_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::pair<int, std::unique_ptr<Levels>>> levels_;
+  mutable std::vector<std::pair<int, std::unique_ptr<TreeParts>>> parts_;
 };
 
-// Calls of work for every label with its descendants finished (bottom up) or its ancestors finished
-// (top down), on several workers. `work` has:
-//   subtree(worker, from, to)           all labels of a subtree, in its own order
-//   alone(worker, x, chain)             what of x needs nothing of its chain; any order, at once
-//   chain(worker, chain)                the rest, one worker for a chain
-// Defined in levels.cpp; a stopped run throws what stopped it.
-struct LevelWork {
-  virtual ~LevelWork() = default;
-  virtual bool any_alone() const { return true; }
-  virtual void subtree(int worker, int32_t from, int32_t to) = 0;
-  virtual void alone(int worker, int32_t x, const Levels::Chain& chain) = 0;
-  virtual void chain(int worker, const Levels::Chain& chain) = 0;
-};
-void bottom_up(const ArcsView& view, int threads, LevelWork& work);
-void top_down(const ArcsView& view, int threads, LevelWork& work);
+// Calls work(worker, part) for every part of the tree after all below it (bottom up) or after the
+// one above it (top down), on several workers. Defined in parts.cpp; a stopped run throws what
+// stopped it.
+using PartWork = std::function<void(int worker, int32_t part)>;
+void bottom_up(const TreeParts& tree, int threads, const PartWork& work);
+void top_down(const TreeParts& tree, int threads, const PartWork& work);
 
 }  // namespace nearfar::prepared

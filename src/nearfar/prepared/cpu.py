@@ -1,27 +1,60 @@
-"""Prepared graphs as variants: what ``sssp``, ``distances`` and ``all_pairs`` run on one."""
+"""Prepared graphs as variants: what ``sssp``, ``distances`` and ``all_pairs`` run on one.
+
+``prepare_first`` takes a plain graph: where the sources are many enough to repay it, a call
+prepares the graph, answers from that, and keeps it with the graph for the next call.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.errors import OptionError
+from nearfar.cpu.costs import bucket_search
+from nearfar.errors import GraphError, OptionError, OutOfMemoryError
+from nearfar.graph.facts import Facts
+from nearfar.graph.saturation import may_saturate, widest
+from nearfar.graph.slots import Slot
 from nearfar.prepared.exact import restored_rows
-from nearfar.prepared.prepared import Prepared
-from nearfar.registry import Answer, Estimate, Request, Workspace, variant
+from nearfar.prepared.guess import POLISH, guess, row_seconds
+from nearfar.prepared.prepare import prepare
+from nearfar.prepared.prepared import Prepared, weighed
+from nearfar.prepared.tree import arc_bytes
+from nearfar.registry import (
+    CHOICES,
+    Answer,
+    Declined,
+    Estimate,
+    Request,
+    Workspace,
+    variant,
+)
 
 if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
 
-    from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
+    from nearfar.prepared.preparation import Preparation
 
-__all__ = ["TreeOptions", "TreeRowsOptions", "elimination_tree", "elimination_tree_rows"]
+__all__ = [
+    "FirstOptions",
+    "TreeOptions",
+    "TreeRowsOptions",
+    "elimination_tree",
+    "elimination_tree_rows",
+    "prepare_first",
+]
+
+#: What a call prepared for itself, and the structure alone for the graph in another dtype.
+_READY: Slot[Prepared] = Slot("prepared")
+_STRUCTURE: Slot[Preparation] = Slot("preparation")
+#: Why preparing a graph does not pay, once the exact figures are known.
+_UNFIT: Slot[str] = Slot("not worth preparing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +65,9 @@ class TreeOptions:
     ----------
     exact : bool
         For floats: whether to sweep over the edges afterwards, so that distances are bit for bit
-        what searches return. Without, they may differ in the last digits, since sums over
-        shortcuts are added in another order. Integers are exact either way.
+        what searches return. Without, they may differ, since sums over shortcuts are added in
+        another order: by a relative 2.3e-16 (float64) or 1.2e-7 (float32) per edge of the path at
+        most. Integers are exact either way.
     """
 
     exact: bool = True
@@ -48,47 +82,120 @@ class TreeRowsOptions:
     exact : bool
         As for ``elimination_tree@cpu``.
     lanes : int
-        Sources per sweep: 16 or 32 for weights of 32 bits, 8 or 16 for 64; 0 takes the smaller.
+        Sources per sweep: 16 or 32 for weights of 32 bits, 8 or 16 for 64; 0 takes the larger for
+        tables of many sources, else the smaller.
     """
 
     exact: bool = True
     lanes: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class FirstOptions:
+    """Options of ``prepare_first@cpu``.
+
+    Parameters
+    ----------
+    exact : bool
+        As for ``elimination_tree@cpu``.
+    force : bool
+        Prepare even a graph without small separators, on which this takes far longer than
+        searches.
+    """
+
+    exact: bool = True
+    force: bool = False
+
+
 _ARC = 2.3e-9  # seconds per arc of a pass for one source
-_ARC_OF_LANE = 3.3e-10  # and for one of many
-_POLISH = 1.1e-7  # seconds per vertex for the left-to-right sums of a row of floats
-
-
-def _polish_seconds(facts: Facts) -> float:
-    return _POLISH * facts.n if facts.dtype.kind == "f" else 0.0
 
 
 def _one(facts: Facts, request: Request) -> Estimate | None:
     if not isinstance(facts.graph, Prepared):
         return None
-    seconds = 1e-5 + _ARC * len(facts.graph.metric.down.weight) + _polish_seconds(facts)
+    seconds = 1e-5 + _ARC * len(facts.graph.metric.down.weight)
+    if facts.dtype.kind == "f":
+        seconds += POLISH * facts.n
     return Estimate(seconds, "prepared: one pass over the arcs, whatever the source")
 
 
 def _many(facts: Facts, request: Request) -> Estimate | None:
     if not isinstance(facts.graph, Prepared):
         return None
-    prepared = facts.graph
+    reason = "prepared: sources in vector lanes, one pass over the arcs"
+    return Estimate(_rows_seconds(facts, request, facts.graph), reason)
+
+
+def _rows_seconds(facts: Facts, request: Request, prepared: Prepared) -> float:
     arcs = len(prepared.metric.down.weight)
-    floats = _polish_seconds(facts)
-    if request.targets is not None and not floats:
+    if request.targets is not None and facts.dtype.kind != "f":
         # A target needs its ancestors, and many share theirs: a few dozen of their own each.
         arcs = min(arcs, 200 * len(request.targets) + 20 * prepared.preparation.figures.height)
-    gain = 1 + (request.threads - 1) * (facts.gain - 1)
-    seconds = 1e-5 + request.n_sources * (_ARC_OF_LANE * arcs + floats) / gain
-    return Estimate(seconds, "prepared: sources in vector lanes, one pass over the arcs")
+    return 1e-5 + _sweeps_seconds(facts, request, arcs)
+
+
+def _sweeps_seconds(facts: Facts, request: Request, arcs: float) -> float:
+    width = None if request.targets is None else len(request.targets)
+    return request.n_sources * row_seconds(facts, arcs, width) / _gain(facts, request)
+
+
+def _gain(facts: Facts, request: Request) -> float:
+    return 1 + (request.threads - 1) * (facts.gain - 1)
+
+
+#: The guess may be wrong by a third before a call that prepares takes longer than searches.
+_MARGIN = 1.5
+
+
+def _first(facts: Facts, request: Request) -> Estimate | None:
+    graph, k = facts.graph, request.n_sources
+    if isinstance(graph, Prepared) or graph.on_device:
+        return None
+    ready = _READY.get(graph)
+    if ready is not None:
+        return Estimate(_rows_seconds(facts, request, ready), "prepared by an earlier call")
+    if (why := _UNFIT.get(graph)) is not None:
+        return Estimate(math.inf, why)
+    # A search takes at least so long: what even an order alone would not repay is out at once.
+    searches = k * bucket_search(facts) / _gain(facts, request)
+    if searches < max(2e-3, 1e-6 * facts.n):
+        return Estimate(math.inf, f"too few sources ({k:,}) to repay preparing the graph")
+    found = guess(facts)
+    if isinstance(found, str):
+        return Estimate(math.inf, found)
+    weights = found.weights / _gain(facts, request)
+    rows = _sweeps_seconds(facts, request, found.n_arcs)
+    before = 2e-3 + found.order + weights
+    return Estimate(
+        _MARGIN * (before + rows),
+        f"an order {found.order:.2g} s, about {found.n_arcs:,.0f} arcs with their weights "
+        f"{weights:.2g} s, then {rows / k * 1e3:.2g} ms per source; "
+        f"times {_MARGIN} since this is a guess",
+    )
 
 
 def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
     if not isinstance(graph, Prepared):
         return "the graph is not prepared: nearfar.prepare(graph) makes one that is"
     return True
+
+
+def _can_be_prepared(graph: Graph, request: Request) -> Literal[True] | str:
+    if isinstance(graph, Prepared):
+        return True
+    if max(graph.n_vertices, graph.n_edges) >= 2**31:
+        return "a prepared graph has fewer than 2^31 vertices and edges"
+    return True
+
+
+def _first_bytes(graph: Graph, request: Request) -> int:
+    """Arcs and their weights where they are not there yet, and what rows take."""
+    rows = _lane_bytes(graph, request)
+    if isinstance(graph, Prepared) or _READY.filled(graph):
+        return rows
+    found = guess(Facts(graph))
+    arcs = 0.0 if isinstance(found, str) else found.n_arcs
+    return rows + arc_bytes(graph, arcs)
 
 
 def _lane_bytes(graph: Graph, request: Request) -> int:
@@ -118,10 +225,23 @@ def elimination_tree(
     start = np.array([source], dtype=np.int64)
     if graph.weight_dtype.kind == "f" and options.exact:
         restored_rows(graph, start, 1, out=out.reshape(1, -1))
-    else:
+    elif not _near(graph, start, workspace, out):
         _cpu.prepared_distances(graph.metric_view, start, None, out, 0, 1)
     stats: dict[str, Any] = {"edges_relaxed": len(graph.metric.down.weight)}
     return Answer(out, stats)
+
+
+def _near(
+    graph: Prepared, sources: NDArray[np.int64], workspace: Workspace, out: NDArray[Any]
+) -> bool:
+    """Fill whole rows within a limit, where there is one that leaves out most of the graph."""
+    limit = workspace.limit
+    if limit is None or graph.weight_dtype.kind == "f" or graph.n_negative:
+        return False
+    bound = min(int(limit), 2**63 - 1)
+    most = graph.n_vertices // 8 + 2 * graph.preparation.figures.height
+    view, threads = graph.metric_view, workspace.threads
+    return bool(_cpu.prepared_rows_within(view, sources, bound, most, out, threads))
 
 
 @variant(
@@ -156,6 +276,8 @@ def elimination_tree_rows(
     stats: dict[str, Any] = {"sweeps": -(-len(sources) // (options.lanes or narrow))}
     if exact and columns is None:
         restored_rows(graph, sources, threads, options.lanes, out)
+    elif columns is None and _near(graph, sources, workspace, out):
+        stats["sweeps"] = len(sources)
     elif exact:
         # The sums are restored in whole rows, a few at a time.
         step = max(1, min(len(sources), 2**26 // max(graph.n_vertices, 1)))
@@ -163,5 +285,54 @@ def elimination_tree_rows(
             part = slice(first, first + step)
             out[part] = restored_rows(graph, sources[part], threads, options.lanes)[:, columns]
     else:
-        _cpu.prepared_distances(graph.metric_view, sources, columns, out, options.lanes, threads)
+        lanes = options.lanes
+        used = _cpu.prepared_distances(graph.metric_view, sources, columns, out, lanes, threads)
+        stats["sweeps"] = -(-len(sources) // used)
     return Answer(out, stats)
+
+
+@variant(
+    "prepare_first",
+    device="cpu",
+    problems={"batch", "all_pairs"},
+    options=FirstOptions,
+    requires=_can_be_prepared,
+    paper="dibbelt-2016",
+    section="customizable contraction hierarchies; sources in vector lanes",
+    summary="prepares the graph within the call, for sources that are many enough to repay it",
+    complexity="O(m log n + triangles + k arcs)",
+    cost=_first,
+    scratch=_first_bytes,
+)
+def prepare_first(
+    graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
+) -> Answer:
+    """Rows, after preparing a plain graph; what was prepared stays with it."""
+    seconds: dict[str, float] = {}
+
+    def make() -> Prepared:
+        CHOICES.drop(graph)  # what comes out here speaks for or against preparing from now on
+        made = _made(graph, options.force, workspace.threads)
+        seconds.update(made.seconds)
+        return made
+
+    prepared = graph if isinstance(graph, Prepared) else _READY.of(graph, make)
+    answer = elimination_tree_rows(prepared, sources, TreeRowsOptions(options.exact), workspace)
+    if seconds:
+        answer.stats["prepare_seconds"] = sum(seconds.values())
+    return answer
+
+
+def _made(graph: Graph, force: bool, threads: int) -> Prepared:
+    """The graph prepared, unless the exact figures speak against it."""
+    structure = _STRUCTURE.get(graph)
+    if structure is not None:
+        return weighed(graph, structure, True, threads, {})
+    try:
+        made = prepare(graph, force=force, threads=threads)
+    except (GraphError, OutOfMemoryError) as error:
+        _UNFIT.put(graph, str(error))
+        raise Declined(str(error)) from error
+    if may_saturate(graph) and (wide := widest(graph)) is not graph:
+        _STRUCTURE.put(wide, made.preparation)  # what does not fit will be asked for in 64 bits
+    return made

@@ -1,9 +1,10 @@
 // Customization on several workers, and what queries read afterwards.
 #include "prepared/customize.hpp"
 
-#include <nanobind/stl/optional.h>
-
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <queue>
 #include <stdexcept>
 #include <vector>
@@ -30,78 +31,90 @@ struct Scratch {
   std::vector<Value> values_;
 };
 
-// Basic customization: a chain's labels gather at once what comes from below the chain.
-template <class Value, class Weight, int kSides>
-class Lower : public LevelWork {
+// Path rows of one worker, made when it first needs them.
+template <class Value>
+class WorkerRows {
  public:
-  Lower(const Arcs& arcs, const Weight* edge_weights, Value* weights, int threads)
-      : arcs_(arcs),
-        edge_weights_(edge_weights),
-        weights_(weights),
-        scratch_(threads, at(kSides * arcs.height)) {}
-
-  void subtree(int worker, int32_t from, int32_t to) override {
-    for (int32_t x = from; x <= to; ++x) run(worker, x, 0, x, true);
+  // Rows down to a depth, far() where no arc was.
+  PathRows<Value> of(const std::vector<int64_t>& start, int32_t depth) {
+    const PathRows<Value> rows = any(start);
+    if (depth >= ready_) {
+      std::fill(rows.value + start[at(ready_)], rows.value + start[at(depth) + 1], far<Value>());
+      ready_ = depth + 1;
+    }
+    return rows;
   }
-  void alone(int worker, int32_t x, const Levels::Chain& chain) override {
-    run(worker, x, 0, chain.from, true);
-  }
-  void chain(int worker, const Levels::Chain& chain) override {
-    for (int32_t x = chain.from + 1; x <= chain.to; ++x) run(worker, x, chain.from, x, false);
+  // Rows that hold anything.
+  PathRows<Value> any(const std::vector<int64_t>& start) {
+    if (!block_) {
+      block_ = std::make_unique_for_overwrite<int32_t[]>(start.size() + 1);
+      void* memory = nullptr;
+      if (posix_memalign(&memory, 64, at(start.back()) * sizeof(Value) + 64) != 0)
+        throw std::bad_alloc();
+      value_.reset(static_cast<Value*>(memory));
+    }
+    return {value_.get(), start.data(), block_.get()};
   }
 
  private:
-  void run(int worker, int32_t x, int32_t from, int32_t to, bool fresh) {
-    step_(arcs_, edge_weights_, weights_, x, from, to, fresh, scratch_.of(worker));
-  }
-
-  const Arcs& arcs_;
-  const Weight* edge_weights_;
-  Value* weights_;
-  Scratch<Value> scratch_;
-  bool (*step_)(const Arcs&, const Weight*, Value*, int32_t, int32_t, int32_t, bool,
-                Value*) = NEARFAR_PICK_ISA(lower_triangles<Value, Weight, kSides>);
+  struct Free {
+    void operator()(Value* values) const { std::free(values); }
+  };
+  std::unique_ptr<Value[], Free> value_;
+  std::unique_ptr<int32_t[]> block_;
+  int32_t ready_ = 0;  // so many rows were filled
 };
+
+template <class Value>
+std::vector<int64_t> row_starts(int32_t height, int sides) {
+  std::vector<int64_t> start(at(height) + 1, 0);
+  for (int32_t d = 0; d < height; ++d)
+    start[at(d) + 1] = start[at(d)] + path_row_size<Value>(d, sides);
+  return start;
+}
+
+// Basic customization: a part adds what the parts below it found out about arcs above them, and
+// leaves what it found out itself.
+template <class Value, class Weight, int kSides>
+void lower(const ArcsView& view, const Weight* edge_weights, Value* weights, int threads) {
+  const Arcs& arcs = view.arcs();
+  const TreeParts& tree = view.parts(threads);
+  const auto start = row_starts<Value>(arcs.height, kSides);
+  std::vector<WorkerRows<Value>> rows(at(threads));
+  std::vector<std::vector<Value>> left(tree.parts.size());
+  const auto pass = NEARFAR_PICK_ISA(lower_pass<Value, Weight, kSides>);
+  const auto take = NEARFAR_PICK_ISA(take_rows<Value, kSides>);
+  const auto add = NEARFAR_PICK_ISA(add_rows<Value, kSides>);
+  bottom_up(tree, threads, [&](int worker, int32_t number) {
+    const TreeParts::Part& part = tree.parts[at(number)];
+    const PathRows<Value> mine = rows[at(worker)].of(start, part.deepest);
+    for (int32_t c = part.first_below; c >= 0; c = tree.parts[at(c)].next_beside) {
+      add(arcs, tree.parts[at(c)].to, mine, left[at(c)].data());
+      std::vector<Value>().swap(left[at(c)]);
+    }
+    pass(arcs, edge_weights, weights, part.from, part.to, mine);
+    auto& out = left[at(number)];
+    out.resize(at(take(arcs, part.to, mine, nullptr)));
+    take(arcs, part.to, mine, out.data());
+  });
+}
 
 // Perfect customization, from the roots down.
 template <class Value, int kSides>
-class Upper : public LevelWork {
- public:
-  Upper(const Arcs& arcs, const Value* weights, Value* distances, uint8_t* flags, bool ties,
-        int threads)
-      : arcs_(arcs),
-        weights_(weights),
-        distances_(distances),
-        flags_(flags),
-        ties_(ties),
-        scratch_(threads, at(2 * kSides * arcs.height)),
-        ancestors_(at(threads) * at(arcs.height + 16)) {}
-
-  bool any_alone() const override { return false; }
-  void alone(int, int32_t, const Levels::Chain&) override {}
-  void subtree(int worker, int32_t from, int32_t to) override {
-    int32_t* ancestor = ancestors_.data() + at(worker) * at(arcs_.height + 16);
-    for (int32_t a = arcs_.parent[to]; a >= 0; a = arcs_.parent[a]) ancestor[arcs_.depth[a]] = a;
-    for (int32_t x = to; x >= from; --x) {
-      ancestor[arcs_.depth[x]] = x;
-      step_(arcs_, weights_, distances_, flags_, x, ancestor, ties_, scratch_.of(worker));
-    }
-  }
-  void chain(int worker, const Levels::Chain& chain) override {
-    subtree(worker, chain.from, chain.to);
-  }
-
- private:
-  const Arcs& arcs_;
-  const Value* weights_;
-  Value* distances_;
-  uint8_t* flags_;
-  const bool ties_;
-  Scratch<Value> scratch_;
-  std::vector<int32_t> ancestors_;
-  void (*step_)(const Arcs&, const Value*, Value*, uint8_t*, int32_t, const int32_t*, bool,
-                Value*) = NEARFAR_PICK_ISA(upper_triangles<Value, kSides>);
-};
+void upper(const ArcsView& view, const Value* weights, Value* distances, uint8_t* flags,
+           int64_t* first, bool ties, int threads) {
+  const Arcs& arcs = view.arcs();
+  const TreeParts& tree = view.parts(threads);
+  const auto start = row_starts<Value>(arcs.height, kSides);
+  std::vector<WorkerRows<Value>> rows(at(threads));
+  Scratch<Value> scratch(threads, at(3 * (kSides * arcs.height + 64)));
+  const auto pass = NEARFAR_PICK_ISA(upper_pass<Value, kSides>);
+  top_down(tree, threads, [&](int worker, int32_t number) {
+    const TreeParts::Part& part = tree.parts[at(number)];
+    pass(arcs, weights, distances, flags, first, part.from, part.to, ties,
+         rows[at(worker)].any(start), scratch.of(worker));
+  });
+}
 
 int sides_of(const Arcs& arcs, std::size_t size) {
   const auto all = at(arcs.n_arcs);
@@ -143,10 +156,7 @@ void customize(const ArcsView& view, const ConstArray& edge_weights, const Array
     using Weight = std::remove_cvref_t<decltype(*from)>;
     Value* to = checked<Value>(weights, at(sides * arcs.n_arcs), "weights");
     nb::gil_scoped_release release;
-    with_sides(sides, [&](auto count) {
-      Lower<Value, Weight, count> work(arcs, from, to, threads);
-      bottom_up(view, threads, work);
-    });
+    with_sides(sides, [&](auto count) { lower<Value, Weight, count>(view, from, to, threads); });
   });
 }
 
@@ -205,13 +215,12 @@ int64_t update(const ArcsView& view, const ConstArray& edge_weights, const Array
     for (std::size_t i = 0; i < labels.size(); ++i) put(labels.data()[i]);
     with_sides(sides, [&](auto kSides) {
       Scratch<Value> scratch(1, at(kSides * arcs.height));
-      bool (*step)(const Arcs&, const Weight*, Value*, int32_t, int32_t, int32_t, bool, Value*) =
-          NEARFAR_PICK_ISA(lower_triangles<Value, Weight, kSides>);
+      const auto step = NEARFAR_PICK_ISA(lower_triangles<Value, Weight, kSides>);
       for (; !queue.empty(); ++count) {
         const int32_t x = queue.top();
         queue.pop();
         interrupt.poll(1 + at(arcs.lower_first[x + 1] - arcs.lower_first[x]) * 8);
-        if (!step(arcs, from, to, x, 0, x, true, scratch.of(0))) continue;
+        if (!step(arcs, from, to, x, scratch.of(0))) continue;
         // Its arcs are sides of triangles whose third sides start at their upper ends.
         int64_t j = arcs.first[x + 1];
         for (int32_t a = arcs.parent[x]; j > arcs.first[x]; a = arcs.parent[a])
@@ -222,76 +231,60 @@ int64_t update(const ArcsView& view, const ConstArray& edge_weights, const Array
   return count;
 }
 
-// Distances between the ends of the arcs, and flags per arc (see customize.hpp).
+// Distances between the ends of the arcs, flags per arc (see customize.hpp), and where the arcs of
+// each label begin that queries need: a row of `first` per side.
 void perfect(const ArcsView& view, const ConstArray& weights, const Array& distances,
-             const Array& flags, bool ties, int threads) {
+             const Array& flags, const Array& first, bool ties, int threads) {
   const Arcs& arcs = view.arcs();
   const int sides = sides_of(arcs, weights.size());
   auto* known = checked<uint8_t>(flags, at(arcs.n_arcs), "flags");
+  auto* starts = checked<int64_t>(first, at(sides) * (at(arcs.n) + 1), "first");
   with_value(weights.dtype(), [&](auto value) {
     using Value = decltype(value);
     const auto* from = static_cast<const Value*>(weights.data());
     Value* to = checked<Value>(distances, weights.size(), "distances");
     nb::gil_scoped_release release;
     with_sides(sides, [&](auto count) {
-      Upper<Value, count> work(arcs, from, to, known, ties, threads);
-      top_down(view, threads, work);
+      upper<Value, count>(view, from, to, known, starts, ties, threads);
     });
+    for (int s = 0; s < sides; ++s) {
+      int64_t* row = starts + at(s) * (at(arcs.n) + 1);
+      row[0] = 0;
+      for (int32_t x = 0; x < arcs.n; ++x) row[x + 1] += row[x];
+    }
   });
 }
 
-// The arcs that queries follow in one direction, copied out: those needed, or all that carry a path
-// where nothing is known. Called twice: to count, and with the arrays to fill.
-int64_t needed(const ArcsView& view, const ConstArray& weights,
-               const std::optional<ConstArray>& flags, int side, const Array& first,
-               const std::optional<Array>& depths, const std::optional<Array>& values,
-               int threads) {
+// The arcs that queries need in one direction, copied out; `first` as perfect() counted them.
+void needed(const ArcsView& view, const ConstArray& weights, const ConstArray& flags, int side,
+            const ArcsView::Longs& first, const Array& depths, const Array& values, int threads) {
   const Arcs& arcs = view.arcs();
   const int sides = sides_of(arcs, weights.size());
-  auto* starts = checked<int64_t>(first, at(arcs.n) + 1, "first");
-  const uint8_t* known = flags ? static_cast<const uint8_t*>(flags->data()) : nullptr;
-  if (flags && flags->size() != at(arcs.n_arcs)) throw nb::type_error("flags: wrong size");
+  const auto* known = static_cast<const uint8_t*>(flags.data());
+  if (flags.size() != at(arcs.n_arcs)) throw nb::type_error("flags: wrong size");
+  if (first.size() != at(arcs.n) + 1) throw nb::type_error("first: wrong size");
+  const int64_t* starts = first.data();
   with_value(weights.dtype(), [&](auto value) {
     using Value = decltype(value);
     const auto* from = static_cast<const Value*>(weights.data());
-    int32_t* to_depth = nullptr;
-    Value* to_value = nullptr;
-    if (depths && values) {
-      to_depth = checked<int32_t>(*depths, at(starts[arcs.n]), "depths");
-      to_value = checked<Value>(*values, at(starts[arcs.n]), "values");
-    }
+    auto* to_depth = checked<int32_t>(depths, at(starts[arcs.n]), "depths");
+    Value* to_value = checked<Value>(values, at(starts[arcs.n]), "values");
     nb::gil_scoped_release release;
-    const auto mask = static_cast<uint8_t>(kNeeded << side);
-    auto wanted = [&](int64_t j) {
-      return known != nullptr ? (known[j] & mask) != 0 : !is_far(from[sides * j + side]);
-    };
-    constexpr int64_t block = 16384;
+    constexpr int64_t block = 4096;
     spread((arcs.n + block - 1) / block, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
       for (int64_t b; (b = counter.take()) >= 0;) {
         interrupt.poll(block * 4);
-        const int64_t last = std::min<int64_t>(arcs.n, (b + 1) * block);
-        if (to_depth == nullptr) {
-          for (int64_t x = b * block; x < last; ++x) {
-            int64_t count = 0;
-            for (int64_t j = arcs.first[x]; j < arcs.first[x + 1]; ++j) count += wanted(j);
-            starts[x + 1] = count;
-          }
-        } else {
-          int64_t place = starts[b * block];
-          for (int64_t j = arcs.first[b * block]; j < arcs.first[last]; ++j) {
-            if (!wanted(j)) continue;
-            to_depth[place] = arcs.head_depth[j];
-            to_value[place++] = from[sides * j + side];
-          }
+        const int64_t end = starts[std::min<int64_t>(arcs.n, (b + 1) * block)];
+        int64_t place = starts[b * block];
+        // Written whether needed or not, and written over if not: a branch would be a guess.
+        for (int64_t j = arcs.first[b * block]; place < end; ++j) {
+          to_depth[place] = arcs.head_depth[j];
+          to_value[place] = from[sides * j + side];
+          place += (known[j] & kNeeded << side) != 0;
         }
       }
     });
-    if (to_depth == nullptr) {
-      starts[0] = 0;
-      for (int32_t x = 0; x < arcs.n; ++x) starts[x + 1] += starts[x];
-    }
   });
-  return starts[arcs.n];
 }
 
 }  // namespace
@@ -307,8 +300,8 @@ NEARFAR_BIND(m) {
   m.def("prepared_update", &prepared::update, arg("arcs"), arg("edge_weights"), arg("weights"),
         arg("labels"));
   m.def("prepared_perfect", &prepared::perfect, arg("arcs"), arg("weights"), arg("distances"),
-        arg("flags"), arg("ties"), arg("threads"));
-  m.def("prepared_needed", &prepared::needed, arg("arcs"), arg("weights"), arg("flags").none(),
-        arg("side"), arg("first"), arg("depths").none(), arg("values").none(), arg("threads"));
+        arg("flags"), arg("first"), arg("ties"), arg("threads"));
+  m.def("prepared_needed", &prepared::needed, arg("arcs"), arg("weights"), arg("flags"),
+        arg("side"), arg("first"), arg("depths"), arg("values"), arg("threads"));
 }
 }  // namespace nearfar

@@ -177,8 +177,11 @@ class ExactWalk {
 
   // Dijkstra's method over the edges found, in the numbers of the graph.
   Value search(int32_t source, int32_t target, std::vector<int32_t>* path) {
-    std::sort(edges_.begin(), edges_.end(), [](const Link& a, const Link& b) {
-      return a.from != b.from ? a.from < b.from : a.edge < b.edge;
+    // Of parallel edges the lightest comes first, also where the sums with both are the same.
+    std::sort(edges_.begin(), edges_.end(), [&](const Link& a, const Link& b) {
+      if (a.from != b.from) return a.from < b.from;
+      const Value of_a = edge_weights_[a.edge], of_b = edge_weights_[b.edge];
+      return of_a != of_b ? of_a < of_b : a.edge < b.edge;
     });
     struct Reached {
       Value distance;

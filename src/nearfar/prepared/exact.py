@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["exact_pairs", "path_in_row", "restored_rows"]
+__all__ = ["exact_pairs", "path_in_row", "polish", "restored_rows"]
 
 
 def restored_rows(
@@ -52,11 +52,32 @@ def restored_rows(
     if rows is None:
         rows = np.empty((len(sources), prepared.n_vertices), dtype=prepared.weight_dtype)
     _cpu.prepared_distances(prepared.metric_view, sources, None, rows, lanes, threads)
+    polish(prepared, sources, rows, threads)
+    return rows
+
+
+def polish(
+    prepared: Prepared, sources: NDArray[np.int64], rows: NDArray[Any], threads: int
+) -> None:
+    """Give rows of sums over shortcuts the sums that a search makes, in place.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        With float weights.
+    sources : int64 array, shape (k,)
+    rows : array, shape (k, n)
+    threads : int
+
+    Raises
+    ------
+    SolverError
+        If a row could not be made exact, which would be a mistake of this package.
+    """
     shift = potentials(prepared) if prepared.n_negative else None
     left = int(_cpu.polish_rows(prepared.view, sources, rows, shift, threads))
     if left and not prepared.n_negative:
         raise SolverError(f"{left} rows could not be made exact: please report this")
-    return rows
 
 
 def exact_pairs(

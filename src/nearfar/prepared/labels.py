@@ -31,8 +31,9 @@ class TreeLabels:
     prepared : Prepared
     offset : int64 array, shape (n + 1,)
         Row ``v`` of a label begins at ``offset[v]`` and has one value per ancestor, by depth.
-    top : int32 array, shape (n,)
-        The highest label of each label's heavy path.
+    ancestry : uint32 array, shape (2 * n,)
+    above : int32 array, shape (n + 2,)
+        What the depth of the lowest common ancestor of two labels is read from.
     up, down : arrays, shape (offset[n],)
         The same array where every edge weighs the same in both directions.
     """
@@ -41,18 +42,20 @@ class TreeLabels:
         self,
         prepared: Prepared,
         offset: NDArray[np.int64],
-        top: NDArray[np.int32],
+        ancestry: NDArray[np.uint32],
+        above: NDArray[np.int32],
         up: NDArray[Any],
         down: NDArray[Any],
     ) -> None:
         self.prepared = prepared
-        self.offset, self.top, self.up, self.down = offset, top, up, down
+        self.offset, self.ancestry, self.above = offset, ancestry, above
+        self.up, self.down = up, down
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         both = self.up.nbytes + (0 if self.down is self.up else self.down.nbytes)
-        return both + self.offset.nbytes + self.top.nbytes
+        return both + self.offset.nbytes + self.ancestry.nbytes + self.above.nbytes
 
     def distances_of_pairs(
         self, pairs: Any, threads: int | None = None, *, exact: bool = True
@@ -89,7 +92,8 @@ class TreeLabels:
         _cpu.prepared_label_pairs(
             self.prepared.metric_view,
             self.offset,
-            self.top,
+            self.ancestry,
+            self.above,
             self.up,
             self.down,
             starts,
@@ -146,8 +150,8 @@ def tree_labels(prepared: Prepared, max_bytes: int | None, threads: int | None) 
     if prepared.metric.sides == 2:
         rows.append(np.empty_like(rows[0]))
         _cpu.prepared_label_rows(prepared.metric_view, True, offset, rows[1], workers)
-    tops = _cpu.prepared_heavy_tops(prepared.preparation.view)
-    return TreeLabels(prepared, offset, tops, rows[0], rows[-1])
+    ancestry, above = _cpu.prepared_ancestry(prepared.preparation.view)
+    return TreeLabels(prepared, offset, ancestry, above, rows[0], rows[-1])
 
 
 def _offsets(tree: Tree) -> NDArray[np.int64]:

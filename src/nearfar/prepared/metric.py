@@ -56,11 +56,10 @@ class Metric:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
+        """Bytes of the weights and of the arcs that queries read, each memory counted once."""
         held = [self.weights, self.up.first, self.up.head_depth, self.up.weight]
-        if self.down is not self.up:
-            held += [self.down.first, self.down.head_depth, self.down.weight]
-        return sum(array.nbytes for array in held)
+        held += [self.down.first, self.down.head_depth, self.down.weight]
+        return sum({array.ctypes.data: array.nbytes for array in held}.values())
 
 
 def value_dtype(graph: Graph) -> np.dtype[Any]:
@@ -102,8 +101,7 @@ def customized(view: Any, n_arcs: int, graph: Graph, perfect: bool, threads: int
     sides = 1 if _cpu.prepared_symmetric(view, edge_weights, threads) else 2
     weights = np.empty(n_arcs * sides, dtype=value_dtype(graph))
     _cpu.prepared_customize(view, edge_weights, weights, sides, threads)
-    positive = not graph.has_zero_weight and not graph.n_negative
-    return _with_queries(view, n_arcs, weights, sides, perfect, positive, threads)
+    return _with_queries(view, n_arcs, weights, sides, graph if perfect else None, threads)
 
 
 def renewed(
@@ -134,15 +132,14 @@ def renewed(
     -------
     Metric, int
     """
-    fits = metric.weights.dtype == value_dtype(graph)
-    if not fits or (
-        metric.sides == 1 and not _cpu.prepared_symmetric(view, graph.effective_weights, threads)
-    ):
+    if metric.weights.dtype != value_dtype(graph):  # the first negative weight, or the last gone
         return customized(view, n_arcs, graph, perfect, threads), len(metric.up.first) - 1
+    edge_weights, sides = graph.effective_weights, metric.sides
     weights = metric.weights.copy()
-    count = _cpu.prepared_update(view, graph.effective_weights, weights, labels)
-    positive = not graph.has_zero_weight and not graph.n_negative
-    made = _with_queries(view, n_arcs, weights, metric.sides, perfect, positive, threads)
+    if sides == 1 and not _cpu.prepared_symmetric(view, edge_weights, threads):
+        weights, sides = np.repeat(weights, 2), 2  # both directions were alike up to now
+    count = _cpu.prepared_update(view, edge_weights, weights, labels)
+    made = _with_queries(view, n_arcs, weights, sides, graph if perfect else None, threads)
     return made, int(count)
 
 
@@ -151,25 +148,51 @@ def _with_queries(
     n_arcs: int,
     weights: NDArray[Any],
     sides: int,
-    perfect: bool,
-    positive: bool,
+    perfect: Graph | None,
     threads: int,
 ) -> Metric:
-    flags = None
-    if perfect:
+    if perfect is not None:
         flags = np.empty(n_arcs, dtype=np.uint8)
-        _cpu.prepared_perfect(view, weights, np.empty_like(weights), flags, positive, threads)
-    up = _needed(view, weights, flags, 0, threads)
-    down = up if sides == 1 else _needed(view, weights, flags, 1, threads)
+        first = np.empty((sides, view.n_vertices + 1), dtype=np.int64)
+        distances = np.empty_like(weights)
+        ties = _detours_are_longer(perfect, weights)
+        _cpu.prepared_perfect(view, weights, distances, flags, first, ties, threads)
+        up = _needed(view, weights, flags, first, 0, threads)
+        down = up if sides == 1 else _needed(view, weights, flags, first, 1, threads)
+    else:
+        # All of them; the arrays of the structure serve as they are.
+        both = weights.reshape(-1, sides)
+        up = QueryArcs(view.first, view.head_depth, np.ascontiguousarray(both[:, 0]))
+        down = up
+        if sides == 2:
+            down = QueryArcs(view.first, view.head_depth, np.ascontiguousarray(both[:, 1]))
     return Metric(weights, up, down, sides)
 
 
+def _detours_are_longer(graph: Graph, weights: NDArray[Any]) -> bool:
+    """Whether two arcs in a row always weigh more than either, so that equal detours may replace.
+
+    Where an edge weighs 0, or so little beside an arc that a sum rounds it away, two arcs may each
+    be the detour of the other, and queries must not leave out both.
+    """
+    least = 0 if graph.n_edges == 0 else float(graph.min_weight)
+    if least <= 0 or weights.dtype.kind != "f":
+        return least > 0
+    finite = np.isfinite(weights)
+    heaviest = float(weights.max(where=finite, initial=0.0))
+    return least > heaviest * float(np.finfo(weights.dtype).eps)
+
+
 def _needed(
-    view: Any, weights: NDArray[Any], flags: NDArray[np.uint8] | None, side: int, threads: int
+    view: Any,
+    weights: NDArray[Any],
+    flags: NDArray[np.uint8],
+    first: NDArray[np.int64],
+    side: int,
+    threads: int,
 ) -> QueryArcs:
-    first = np.empty(view.n_vertices + 1, dtype=np.int64)
-    count = _cpu.prepared_needed(view, weights, flags, side, first, None, None, threads)
+    count = int(first[side, -1])
     depths = np.empty(count, dtype=np.int32)
     values = np.empty(count, dtype=weights.dtype)
-    _cpu.prepared_needed(view, weights, flags, side, first, depths, values, threads)
-    return QueryArcs(first, depths, values)
+    _cpu.prepared_needed(view, weights, flags, side, first[side], depths, values, threads)
+    return QueryArcs(first[side], depths, values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["ORDERS", "Structure", "elimination_order", "structure_of"]
+__all__ = ["ORDERS", "Structure", "elimination_order", "has_metis", "structure_of"]
 
 #: Ways to dissect what the reductions leave.
 ORDERS = ("auto", "metis", "inertial", "levels")
@@ -127,13 +128,19 @@ def elimination_order(
     return np.concatenate([first, kept[inner]]), method
 
 
+@functools.cache
+def has_metis() -> bool:
+    """Whether METIS is installed."""
+    return importlib.util.find_spec("pymetis") is not None
+
+
 def _method(graph: Graph, order: str) -> str:
     if order not in ORDERS:
         hint = did_you_mean(order, ORDERS)
         raise OptionError(
             f"order is {quoted(order)}: use one of {', '.join(ORDERS)}, or an array{hint}"
         )
-    found = importlib.util.find_spec("pymetis") is not None
+    found = has_metis()
     if order == "auto":
         if found:
             return "metis"

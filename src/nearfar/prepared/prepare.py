@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nearfar.errors import GraphError, GraphFormatError
 from nearfar.graph.build import check_threads
 from nearfar.graph.graph import Graph
+from nearfar.prepared.contents import check_contents
 from nearfar.prepared.file import read_arrays
 from nearfar.prepared.order import elimination_order, structure_of
 from nearfar.prepared.preparation import Preparation
@@ -135,8 +136,9 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Prepared:
     path : str or path
         As :meth:`Prepared.save` wrote it.
     check : bool
-        Compare the checksums of all arrays, which reads the whole file once. Without it a damaged
-        array is not noticed.
+        Compare the checksums of all arrays and look whether their contents belong together, which
+        reads the whole file and takes as long as weighing the arcs again. Without it a damaged
+        array is not noticed and can end the process: for files that you wrote yourself.
 
     Returns
     -------
@@ -153,7 +155,10 @@ def load(path: str | os.PathLike[str], *, check: bool = True) -> Prepared:
     """
     about, arrays = read_arrays(path, check)
     try:
-        made = Prepared(*assembled(about, arrays))
+        graph, preparation, metric, perfect = assembled(about, arrays)
+        if check:
+            check_contents(graph, preparation, metric)
+        made = Prepared(graph, preparation, metric, perfect)
         _ = made.metric_view  # checks the sizes of the arrays against each other
     except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
         raise GraphFormatError(f"the arrays do not belong together: {error}", path) from error

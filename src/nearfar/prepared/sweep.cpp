@@ -97,9 +97,10 @@ void rows(const Metric<Value>& metric, const SweepPlan<Value>& plan, const int32
   });
 }
 
-// Distances from every source to every target, or to all vertices. `lanes` 0 chooses.
-void distances(const MetricView& view, const Vertices& sources,
-               const std::optional<Vertices>& targets, const Array& out, int lanes, int threads) {
+// Distances from every source to every target, or to all vertices. `lanes` 0 chooses; returns how
+// many were used.
+int distances(const MetricView& view, const Vertices& sources,
+              const std::optional<Vertices>& targets, const Array& out, int lanes, int threads) {
   view.visit([&](const auto& metric) {
     using Value = typename std::decay_t<decltype(metric)>::Value;
     const Arcs& arcs = metric.arcs;
@@ -117,6 +118,7 @@ void distances(const MetricView& view, const Vertices& sources,
         std::vector<int32_t> ancestor(at(arcs.height));
         NEARFAR_PICK_ISA(sweep_one<Value, Out>)
         (metric, from[0], path.data(), space.data(), ancestor.data(), found);
+        lanes = 1;
         return;
       }
       std::unique_ptr<Restricted<Value>> some;
@@ -130,12 +132,17 @@ void distances(const MetricView& view, const Vertices& sources,
         places = some->place.data();
       }
       constexpr int kNarrow = sizeof(Value) == 4 ? 16 : 8;
+      // Twice the lanes share the look at an arc. Whole rows gain nothing: writing them is what
+      // counts there.
+      if (lanes == 0)
+        lanes = targets && from.size() >= at(2 * kNarrow * threads) ? 2 * kNarrow : kNarrow;
       if (lanes == 2 * kNarrow)
         rows<Value, Out, 2 * kNarrow>(metric, plan, places, width, from, found, threads);
       else
         rows<Value, Out, kNarrow>(metric, plan, places, width, from, found, threads);
     });
   });
+  return lanes;
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.prepared.order import Structure
 
-__all__ = ["Arcs", "Figures", "Tree", "analyse", "build_arcs", "check_worth"]
+__all__ = ["Arcs", "Figures", "Tree", "analyse", "arc_bytes", "build_arcs", "check_worth"]
 
 #: More arcs than this for every vertex and edge of the graph do not pay: a sweep over them costs
 #: more than a search. Roads have 2 to 3, grids and triangulations up to 10, social graphs hundreds.
@@ -55,6 +55,11 @@ class Tree:
     def n_vertices(self) -> int:
         """Number of vertices."""
         return len(self.vertex)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(getattr(self, field.name).nbytes for field in fields(self))
 
     @property
     def height(self) -> int:
@@ -103,9 +108,9 @@ class Figures:
 
     def __str__(self) -> str:
         return (
-            f"{self.n_arcs} arcs for {self.n_edges} edges, {self.n_triangles} triangles, "
-            f"a tree of height {self.height}, {self.nbytes / 2**20:.0f} MiB, "
-            f"about {self.seconds:.2g} s on one core"
+            f"{self.n_arcs:,} arcs for {self.n_edges:,} edges, {self.n_triangles:,} triangles, "
+            f"a tree of height {self.height:,}, {self.nbytes / 2**20:,.0f} MiB, "
+            f"about {self.seconds:,.{0 if self.seconds >= 10 else 2}f} s on one core"
         )
 
 
@@ -146,6 +151,11 @@ class Arcs:
         """Number of arcs."""
         return len(self.head_depth)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(getattr(self, field.name).nbytes for field in fields(self))
+
 
 def analyse(
     graph: Graph, structure: Structure, order: NDArray[np.int32], perfect: bool = True
@@ -171,18 +181,33 @@ def analyse(
     counts = tree.arcs.astype(np.int64)
     n_arcs = int(counts.sum())
     triangles = int((counts * (counts - 1) // 2).sum())
-    width = graph.weight_dtype.itemsize
-    each = 13 + 4 * width + 8  # both directions, and again after pruning
     figures = Figures(
         n_vertices=structure.n_vertices,
         n_edges=structure.n_edges,
         n_arcs=n_arcs,
         n_triangles=triangles,
         height=tree.height,
-        nbytes=n_arcs * each + structure.n_vertices * (20 + 5 * 8) + graph.n_edges * 8,
+        nbytes=arc_bytes(graph, n_arcs),
         seconds=1.5e-9 * triangles * (2 if perfect else 1) + 1e-7 * n_arcs,
     )
     return tree, figures
+
+
+def arc_bytes(graph: Graph, n_arcs: float) -> int:
+    """Memory of so many arcs, their tree and their weights, at the most.
+
+    Parameters
+    ----------
+    graph : Graph
+        For its size and the width of its weights.
+    n_arcs : float
+
+    Returns
+    -------
+    int
+    """
+    each = 13 + 4 * graph.weight_dtype.itemsize + 8  # both directions, and again after pruning
+    return int(n_arcs * each) + graph.n_vertices * (20 + 5 * 8) + graph.n_edges * 8
 
 
 def check_worth(figures: Figures, max_bytes: int | None = None, force: bool = False) -> None:
@@ -219,7 +244,7 @@ def check_worth(figures: Figures, max_bytes: int | None = None, force: bool = Fa
     if not force and not figures.worth:
         raise GraphError(
             f"this graph has no small separators, so preparing it does not pay: {figures}; "
-            "force=True prepares it all the same"
+            "force=True (--force) prepares it all the same"
         )
 
 

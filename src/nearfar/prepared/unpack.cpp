@@ -2,12 +2,16 @@
 // only edges are left.
 //
 // An arc weighs as much as its lightest edge, or as the two sides of a lower triangle. Which, is
-// looked up in `origin`: one number per arc and direction, found for all arcs the first time that a
-// path is asked for, by going through the triangles as customization does and comparing. The
-// numbers are compared for equality: an arc's weight was computed as the very sum that it is
-// compared with, floats included.
+// looked up in `origin`: found for all arcs the first time that a path is asked for, by going
+// through the triangles as customization does and comparing. The numbers are compared for
+// equality: an arc's weight was computed as the very sum that it is compared with, floats included.
+//
+// Shortcuts are opened in the order in which they turn up, not from the first to the last of the
+// path: what one leads to is then fetched while others are opened, and an origin is a visit to
+// memory. A list keeps the edges in the order of the path.
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "cpu/dtypes.hpp"
@@ -20,8 +24,11 @@
 namespace nearfar::prepared {
 namespace {
 
-// Where an arc has its weight from: {~edge, -1}, or the two arcs that replace it, the first of them
-// followed down and the second up. Of several edges the first, of triangles the lowest.
+// Where an arc has its weight from: the two arcs that replace it, the first of them followed down
+// and the second up, or edges. With two values per arc there is one for each direction, edges being
+// {~edge, -1}. With one, both directions have theirs from the same place: a way down takes the arcs
+// in exchanged roles, and edges are {~edge up, ~edge down}. Of several edges the first counts, of
+// triangles the lowest.
 struct Origin {
   int32_t down, up;
 };
@@ -70,125 +77,130 @@ void find_origins(const Metric<Value>& metric, const Weight* edge_weights, Origi
               found[slot + 1] = {static_cast<int32_t>(j), k};
           }
         }
-        for (int64_t j = begin; j < end; ++j)
-          for (int down = 0; down < 2; ++down)
-            origin[2 * j + down] = found[at(2 * arcs.head_depth[j] + down)];
+        for (int64_t j = begin; j < end; ++j) {
+          const Origin* of = found.data() + 2 * arcs.head_depth[j];
+          if (sides == 1) {
+            origin[j] = of[0].down < 0 ? Origin{of[0].down, of[1].down} : of[0];
+          } else {
+            origin[2 * j] = of[0];
+            origin[2 * j + 1] = of[1];
+          }
+        }
       }
   });
 }
 
 struct Step {
   int64_t arc;
-  bool down;  // from its upper to its lower end
+  bool down;          // from its upper to its lower end
+  int32_t place = 0;  // on the path
 };
 
 template <class Value>
 class Unpacker {
  public:
   Unpacker(const Metric<Value>& metric, const Origin* origin)
-      : metric_(metric),
-        arcs_(metric.arcs),
-        origin_(origin),
-        forward_(at(arcs_.height)),
-        backward_(at(arcs_.height)) {}
+      : metric_(metric), arcs_(metric.arcs), origin_(origin) {}
 
   // The edges of a shortest path between two labels, in order; false if there is none.
   bool find(int32_t source, int32_t target, std::vector<int32_t>& edges) {
     edges.clear();
     if (source == target) return true;
-    if (!walk(source, target)) return false;
-    // What the stack gives first is pushed last: the way up from the source.
-    stack_.clear();
-    trace(target, backward_, true);
-    std::reverse(stack_.begin(), stack_.end());
-    trace(source, forward_, false);
-    while (!stack_.empty()) {
-      const Step step = stack_.back();
-      stack_.pop_back();
-      open(step, edges);
-    }
+    std::vector<Value> forward(at(arcs_.height) + 64), backward(forward.size());
+    int32_t meeting;
+    NEARFAR_PICK_ISA(distance<Value>)
+    (metric_, source, target, forward.data(), backward.data(), meeting);
+    if (meeting < 0) return false;
+    trace(metric_.up, source, forward.data(), meeting, false);
+    std::reverse(steps_.begin(), steps_.end());
+    trace(metric_.down, target, backward.data(), meeting, true);
+    open(edges);
     return true;
   }
 
  private:
-  struct Slot {
-    Value distance;
-    int32_t before;  // depth of the label that led here
-  };
+  // The arcs from the meeting label down to `v`, in this order. What led where, the walk did not
+  // write down: nearly none of it is on the path. An arc that can have led to a label explains its
+  // distance to the last bit.
+  void trace(const Upward<Value>& up, int32_t v, const Value* space, int32_t meeting, bool down) {
+    path_.clear();  // labels by falling depth
+    for (int32_t a = v; arcs_.depth[a] > meeting; a = arcs_.parent[a]) path_.push_back(a);
+    int32_t to = meeting;
+    for (std::size_t i = path_.size(); i-- > 0;) {
+      const int32_t x = path_[i], depth = meeting + static_cast<int32_t>(path_.size() - i);
+      if (is_far(space[depth]) || (metric_.prunes && space[depth] > space[to])) continue;
+      const int64_t j = arc(up.head_depth, up.first[x], up.first[x + 1], to);
+      if (j < 0 || space[depth] + up.weight[j] != space[to]) continue;
+      steps_.push_back({arc(arcs_.head_depth, arcs_.first[x], arcs_.first[x + 1], to), down});
+      to = depth;
+    }
+  }
 
-  void climb(const Upward<Value>& up, int32_t v, std::vector<Slot>& space) {
-    for (int32_t d = 0; d < arcs_.depth[v]; ++d) space[at(d)] = {far<Value>(), -1};
-    space[at(arcs_.depth[v])] = {0, -1};
-    for (int32_t depth = arcs_.depth[v]; v >= 0; v = arcs_.parent[v], --depth) {
-      const Value d = space[at(depth)].distance;
-      if (is_far(d)) continue;
-      for (int64_t j = up.first[v]; j < up.first[v + 1]; ++j) {
-        Slot& slot = space[at(up.head_depth[j])];
-        const Value sum = d + up.weight[j];
-        if (sum < slot.distance) slot = {sum, depth};
+  // Which of the arcs [from, end) leads to `depth`; -1 if none does.
+  static int64_t arc(const int32_t* depths, int64_t from, int64_t end, int32_t depth) {
+    int64_t length = end - from;
+    if (length == 0) return -1;
+    while (length > 1) {
+      const int64_t half = length / 2;
+      from += depths[from + half] <= depth ? half : 0;
+      length -= half;
+    }
+    return depths[from] == depth ? from : -1;
+  }
+
+  const Origin& origin_of(const Step& step) const {
+    return origin_[metric_.sides == 1 ? step.arc : 2 * step.arc + step.down];
+  }
+
+  // From steps over arcs to edges.
+  void open(std::vector<int32_t>& edges) {
+    struct Place {
+      int32_t next, edge;
+    };
+    constexpr int32_t kEnd = -1;
+    std::vector<Place> list;  // of the path as far as it is known, not in its order
+    list.reserve(1024);
+    steps_.reserve(2048);
+    for (Step& step : steps_) {
+      step.place = static_cast<int32_t>(list.size());
+      list.push_back({step.place + 1, -1});
+      prefetch(&origin_of(step));
+    }
+    list.back().next = kEnd;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const Step step = steps_[i];
+      Origin from = origin_of(step);
+      if (metric_.sides == 1 && step.down) std::swap(from.down, from.up);
+      Place& place = list[at(step.place)];
+      if (from.down < 0) {
+        place.edge = ~from.down;
+        continue;
+      }
+      const auto second = static_cast<int32_t>(list.size());
+      const int32_t next = std::exchange(place.next, second);
+      list.push_back({next, -1});
+      for (const Step& part : {Step{from.down, true, step.place}, Step{from.up, false, second}}) {
+        prefetch(&origin_of(part));
+        steps_.push_back(part);
       }
     }
-  }
-
-  bool walk(int32_t source, int32_t target) {
-    const int32_t common = common_ancestor(arcs_, source, target);
-    if (common < 0) return false;
-    climb(metric_.up, source, forward_);
-    climb(metric_.down, target, backward_);
-    Value best = far<Value>();
-    meeting_ = -1;
-    for (int32_t d = arcs_.depth[common]; d >= 0; --d) {
-      const Value f = forward_[at(d)].distance, b = backward_[at(d)].distance;
-      if (is_far(f) || is_far(b) || !(f + b < best)) continue;
-      best = f + b;
-      meeting_ = d;
-    }
-    return meeting_ >= 0;
-  }
-
-  // The arcs from the meeting label down to `v`, pushed in this order.
-  void trace(int32_t v, const std::vector<Slot>& space, bool down) {
-    path_.clear();  // labels by falling depth
-    for (int32_t a = v; arcs_.depth[a] > meeting_; a = arcs_.parent[a]) path_.push_back(a);
-    const int32_t depth = arcs_.depth[v];
-    for (int32_t d = meeting_; space[at(d)].before >= 0; d = space[at(d)].before) {
-      const int32_t x = path_[at(depth - space[at(d)].before)];
-      stack_.push_back({arc(arcs_.first[x], arcs_.first[x + 1], d), down});
-    }
-  }
-
-  // Position of the arc to the ancestor at `depth` among arcs [from, to).
-  int64_t arc(int64_t from, int64_t to, int32_t depth) const {
-    return std::lower_bound(arcs_.head_depth + from, arcs_.head_depth + to, depth) -
-           arcs_.head_depth;
-  }
-
-  // An edge ends the unpacking; else the sides of the triangle take the arc's place.
-  void open(const Step& step, std::vector<int32_t>& edges) {
-    const Origin from = origin_[2 * step.arc + step.down];
-    if (from.down < 0) {
-      edges.push_back(~from.down);
-      return;
-    }
-    stack_.push_back({from.up, false});
-    stack_.push_back({from.down, true});
+    edges.reserve(list.size());
+    for (int32_t i = 0; i != kEnd; i = list[at(i)].next) edges.push_back(list[at(i)].edge);
   }
 
   const Metric<Value>& metric_;
   const Arcs& arcs_;
   const Origin* origin_;
-  std::vector<Slot> forward_, backward_;
   std::vector<int32_t> path_;
-  std::vector<Step> stack_;
-  int32_t meeting_ = -1;
+  std::vector<Step> steps_;
 };
 
 void origins(const MetricView& view, const ConstArray& edge_weights, const Array& out,
              int threads) {
   view.visit([&](const auto& metric) {
     using Value = typename std::decay_t<decltype(metric)>::Value;
-    auto* origin =
-        reinterpret_cast<Origin*>(checked<int32_t>(out, at(4 * metric.arcs.n_arcs), "origins"));
+    auto* origin = reinterpret_cast<Origin*>(
+        checked<int32_t>(out, at(2 * metric.sides * metric.arcs.n_arcs), "origins"));
     with_distances<Value>(edge_weights.dtype(), [&](auto tag) {
       using Weight = decltype(tag);
       const auto* weights = static_cast<const Weight*>(edge_weights.data());
@@ -205,7 +217,8 @@ nb::object path(const MetricView& view, const ArcsView::Ints& origin, int64_t so
   bool found = false;
   view.visit([&](const auto& metric) {
     using Value = typename std::decay_t<decltype(metric)>::Value;
-    if (origin.size() != at(4 * metric.arcs.n_arcs)) throw nb::type_error("origins: wrong size");
+    if (origin.size() != at(2 * metric.sides * metric.arcs.n_arcs))
+      throw nb::type_error("origins: wrong size");
     const int64_t ends[2] = {source, target};
     const auto labels = labels_of(metric.arcs, ends, 2);
     nb::gil_scoped_release release;

@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _FEW = 16  # entries: fewer small copies from a device than one large one
+_AT_ONCE = 1 << 22  # entries masked at once, some milliseconds
 
 
 def on_device(array: Any) -> bool:
@@ -93,7 +94,9 @@ def masked(graph: Graph, values: Any, bound: Any) -> Any:
         return values
     if not (values.flags.writeable and values.flags.c_contiguous):
         values = values.copy()
-    _cpu.mask_above(values, bound)
+    flat = values.reshape(-1)
+    for low in range(0, len(flat), _AT_ONCE):  # a signal is seen in between
+        _cpu.mask_above(flat[low : low + _AT_ONCE], bound)
     return values
 
 

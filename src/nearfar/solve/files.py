@@ -306,6 +306,7 @@ class FileSink:
             "limit": run.limit,
             "shape": list(shape),
             "dtype": dtype.name,
+            "names": self._names(),
         }
         known = self._load()
         fresh = known is None or not self.path.exists()
@@ -328,6 +329,13 @@ class FileSink:
                 if self._checksum(number) == checksum:
                     self.blocks[number] = checksum
             self._save()
+
+    def _names(self) -> str | None:
+        """A digest of the names that rows are kept under, which only Parquet keeps."""
+        if self.path.suffix != ".parquet" or self.run.graph.vertex_names is None:
+            return None
+        names = self.run.graph.name_of(self.run.rows).tolist()
+        return hashlib.sha256(repr(names).encode("utf-8", "backslashreplace")).hexdigest()
 
     def _reopened(self) -> bool:
         """Whether the data beside the manifest could be opened; if not, it is written anew."""

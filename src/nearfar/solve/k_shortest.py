@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import NegativeCycleError, OptionError, quoted
-from nearfar.graph.saturation import widest
+from nearfar.graph.saturation import FARTHEST, may_saturate, widest
 from nearfar.options import check_limit
 from nearfar.solve.arrays import widened
 from nearfar.solve.one import sssp
@@ -70,6 +70,8 @@ def k_shortest_paths(
     Raises
     ------
     NegativeCycleError, VertexError, OptionError
+    DistanceOverflowError
+        If one of the k paths, within the limit, is too long for 64 bits.
 
     Notes
     -----
@@ -97,12 +99,21 @@ def k_shortest_paths(
     solved = widest(graph)  # a path of n edges may be longer than the longest shortest path
     # Shorter floats would round what remains; integers that do not fit are repeated by sssp.
     back = (solved if graph.weight_dtype.kind == "f" else graph).transpose()
+    # A vertex whose way on does not fit 64 bits is none that a path needs which fits them.
+    lossy = graph.weight_dtype.kind == "i" and not graph.n_negative and may_saturate(solved)
+    most = int(FARTHEST[np.dtype(np.int64)])
+    goal = back.name_of(end)
     try:
-        distances = sssp(back, back.name_of(end), device="cpu", stats=stats)._host_distances
+        distances = sssp(
+            back, goal, limit=most if lossy else None, device="cpu", stats=stats
+        )._host_distances
     except NegativeCycleError as error:  # found along the edges turned around
         raise NegativeCycleError(error.cycle[::-1], error.total) from None
     remaining = widened(distances, solved.weight_dtype)
-    found = _cpu.k_shortest_paths(solved.view, remaining, start, end, int(k))
+    if lossy:
+        there = sssp(back.without_weights(), goal, device="cpu").reachable
+        remaining = np.where(there, np.minimum(remaining, most), remaining)
+    found = _cpu.k_shortest_paths(solved.view, remaining, start, end, int(k), bound is None)
     return [
         ([graph.name_of(v) for v in path], length)
         for path, length in found

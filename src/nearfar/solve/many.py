@@ -19,12 +19,14 @@ from nearfar.answer.frames import (
     labelled_pairs,
     labelling_library,
 )
-from nearfar.errors import OptionError, OutOfMemoryError, quoted
+from nearfar.errors import DistanceOverflowError, OptionError, OutOfMemoryError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.options import MethodOptions, check_kind
+from nearfar.graph.turns import TurnGraph
+from nearfar.options import MethodOptions, check_kind, check_limit
 from nearfar.prepared.prepared import Prepared
-from nearfar.solve.arrays import widened
+from nearfar.solve.arrays import masked, narrowed, widened
+from nearfar.solve.one import WALKED
 from nearfar.solve.request import as_graph, check_stats, make_request, vertex_indices
 from nearfar.solve.run import Run
 from nearfar.solve.sinks import ArraySink, CsrSink, DeviceArraySink, Reduction, Sink, result_bytes
@@ -133,7 +135,9 @@ def distances(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+        With turns, an array in the original graph's vertices; without predecessors, ``reduce`` and
+        ``out``.
     sources : vertices or None
         One row each, in this order; None means every vertex.
     weight : str, callable or None
@@ -159,7 +163,7 @@ def distances(
         Instead of ``sources`` and ``targets``: one distance per pair, as a vector.
     reduce : str, tuple or None
         One number (or few) per row without the matrix: ``"count"``, ``"sum"``, ``"mean"``,
-        ``"max"``, ``"nearest:k"`` or ``("histogram", edges)``; see
+        ``"max"``, ``"summary"``, ``"harmonic"``, ``"nearest:k"`` or ``("histogram", edges)``; see
         :class:`nearfar.solve.Reduction`.
     out : array, "csr", path or None
         Where the rows go. None: a new array. An array (also memory-mapped, or a
@@ -208,6 +212,17 @@ def distances(
     >>> nearfar.distances(g, pairs=[(0, 1), (1, 2)])
     array([4, 3], dtype=int32)
     """
+    if isinstance(graph, TurnGraph):
+        given = {"sources": sources, "targets": targets, "pairs": pairs}
+        unfit = {"predecessors": predecessors, "reduce": reduce, "out": out}
+        how: dict[str, Any] = {
+            "method": method,
+            "device": device,
+            "threads": threads,
+            "limit": limit,
+        }
+        how |= {"stats": stats, "progress": progress, "memory": memory, "block": block}
+        return _with_turns(graph, given, unfit, {**how, **options})
     graph = as_graph(graph, weight)
     if isinstance(out, str) and out in LABELLED:
         if predecessors or reduce:
@@ -275,6 +290,31 @@ def _labelled(
 
 def _host(found: Any) -> NDArray[Any]:
     return runtime.download(found) if runtime.is_device_array(found) else np.asarray(found)
+
+
+def _with_turns(
+    turns: TurnGraph, given: dict[str, Any], unfit: dict[str, Any], call: dict[str, Any]
+) -> Any:
+    """Distances between vertices of the original graph, which are 0 from each to itself."""
+    for name, value in unfit.items():
+        if value is not None and value is not False:
+            raise OptionError(f"{name} does not go with turns: leave it out")
+    original = turns.original
+    if given["pairs"] is not None:
+        if given["sources"] is not None or given["targets"] is not None:
+            raise OptionError("pairs goes without sources and targets")
+        listed = list(given["pairs"])
+        begin = original.indices_of([s for s, _ in listed], "source")
+        end = original.indices_of([t for _, t in listed], "target")
+        ways = np.stack([turns.starts[begin], end], axis=1)
+        found = distances(turns.graph, pairs=ways, **call)
+        found[begin == end] = 0
+        return found
+    rows = _indices(original, given["sources"], "source")
+    columns = _indices(original, given["targets"], "target")
+    found = distances(turns.graph, turns.starts[rows], targets=columns, **call)
+    found[rows[:, None] == columns[None, :]] = 0
+    return found
 
 
 def _is_every(rows: NDArray[np.int64], n: int) -> bool:
@@ -394,8 +434,9 @@ def pair_distances(
     """
     device = "cuda" if device == "gpu" else device
     given = {name for name, value in arguments.items() if value not in (None, "auto")}
-    if isinstance(graph, Prepared) and device != "cuda" and given <= {"threads", "stats"}:
-        return _walked(graph, pairs, arguments.get("threads"), arguments.get("stats"))
+    if isinstance(graph, Prepared) and device != "cuda" and given <= {"threads", "stats", "limit"}:
+        walk = (arguments.get(name) for name in ("threads", "limit", "stats"))
+        return _walked(graph, pairs, *walk)
     if not hasattr(pairs, "__iter__"):
         raise OptionError(f"pairs is {quoted(pairs)}: give a list of (source, target)")
     if runtime.is_device_array(pairs):
@@ -414,39 +455,48 @@ def pair_distances(
     rows, row_of = np.unique(starts, return_inverse=True)
     order = np.argsort(row_of, kind="stable")
     # Few sources share a block, so that a block's columns are about the targets of its own rows.
-    step = 256
-    for first in range(0, len(rows), step):
+    step, first = 256, 0
+    while first < len(rows):
         low, high = np.searchsorted(row_of[order], [first, first + step])
         mine = order[low:high]
         columns, column_of = np.unique(ends[mine], return_inverse=True)
         part = rows[first : first + step]
-        matrix = distances(
-            graph,
-            graph.name_of(part),
-            targets=graph.name_of(columns),
-            device=device,
-            **arguments,
-        )
+        try:
+            matrix = distances(
+                graph,
+                graph.name_of(part),
+                targets=graph.name_of(columns),
+                device=device,
+                **arguments,
+            )
+        except DistanceOverflowError:
+            if step == 1:
+                raise
+            step = 1  # what does not fit may be no pair that was asked for
+            continue
         matrix = runtime.upload(matrix) if stay else matrix
         if matrix.dtype != found.dtype:
             wide = np.promote_types(matrix.dtype, found.dtype)
             matrix, found = widened(matrix, wide), widened(found, wide)
         places = here.asarray(row_of[mine] - first), here.asarray(column_of)
         found[here.asarray(mine)] = matrix[places]
+        first += step
         if progress is not None:
-            progress(min(first + step, len(rows)), len(rows))
-    return found
+            progress(min(first, len(rows)), len(rows))
+    return narrowed(found, graph.weight_dtype)
 
 
 def _walked(
-    graph: Prepared, pairs: Any, threads: int | None, stats: dict[str, Any] | None
-) -> NDArray[Any]:
+    graph: Prepared, pairs: Any, threads: int | None, limit: Any, stats: dict[str, Any] | None
+) -> Any:
     """Distances of pairs in a prepared graph, each by a walk of its own."""
+    bound = check_limit(limit, graph.weight_dtype)
     began = time.perf_counter()
-    found = graph.distances_of_pairs(pairs, threads)
+    found = masked(graph, graph.distances_of_pairs(pairs, threads), bound)
+    found = narrowed(found, graph.weight_dtype)
     if stats is not None:
         stats["seconds"] = time.perf_counter() - began
-        stats["reason"] = "prepared: a walk to the root for each pair"
+        stats["reason"] = WALKED
     return found
 
 
@@ -516,7 +566,7 @@ def _sink(
     if reduction is not None:
         if out is not None:
             raise OptionError("reduce returns its own arrays: leave out away")
-        return reduction.sink(run.rows, run.columns, run.graph, stay)
+        return reduction.sink(run.rows, run.columns, run.graph, stay, run.request.threads)
     if isinstance(out, str) and out == "csr":
         return CsrSink(run.graph.n_vertices if run.columns is None else len(run.columns))
     if to_file:

@@ -6,11 +6,15 @@ import time
 from typing import TYPE_CHECKING, Any, Unpack
 
 from nearfar.answer.paths import Paths
+from nearfar.answer.turn_paths import turn_paths
 from nearfar.cuda.predecessors import device_predecessors
-from nearfar.errors import VertexError, quoted
+from nearfar.errors import OptionError, UnreachableError, VertexError, quoted
 from nearfar.graph.graph import Graph
+from nearfar.graph.turns import TurnGraph
+from nearfar.options import check_limit
+from nearfar.prepared.prepared import Prepared
 from nearfar.solve.arrays import on_device
-from nearfar.solve.request import as_graph, check_stats, check_targets, make_request
+from nearfar.solve.request import as_graph, check_stats, check_targets, make_request, vertex_indices
 from nearfar.solve.run import Run
 
 if TYPE_CHECKING:
@@ -19,7 +23,10 @@ if TYPE_CHECKING:
     from nearfar.options import Device, SearchOptions
     from nearfar.solve.request import GraphLike
 
-__all__ = ["shortest_path", "solve_one", "sssp"]
+__all__ = ["WALKED", "shortest_path", "solve_one", "sssp"]
+
+#: What stands as the reason where a prepared graph answers a point query.
+WALKED = "prepared: a walk to the root of the elimination tree from both ends"
 
 
 def sssp(
@@ -42,7 +49,9 @@ def sssp(
 
     Parameters
     ----------
-    graph : Graph, SciPy sparse matrix or NetworkX graph
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+        With turns, the answer is in the original graph's vertices and edges, and a path has no
+        predecessor per vertex.
     source : int or vertex name
     weight : str, callable or None
         As for :meth:`nearfar.Graph.from_any`: the edge attribute of a NetworkX graph; None counts
@@ -108,7 +117,15 @@ def sssp(
     >>> nearfar.sssp(g, 0).path_to(2)
     [0, 1, 2]
     """
-    return solve_one(
+    turns = graph if isinstance(graph, TurnGraph) else None
+    if turns is not None:
+        if predecessors:
+            raise OptionError("with turns a vertex has no single predecessor: leave it out")
+        if targets is not None:
+            targets = vertex_indices(turns.original, targets, "target")
+        begin = turns.original.index_of(source, "source")
+        graph, source = turns.graph, int(turns.starts[begin])
+    paths = solve_one(
         as_graph(graph, weight),
         source,
         once=not isinstance(graph, Graph),
@@ -123,6 +140,7 @@ def sssp(
         allow_unsafe=allow_unsafe,
         options=dict(options),
     )
+    return paths if turns is None else turn_paths(turns, paths, begin)
 
 
 def solve_one(
@@ -226,7 +244,17 @@ def shortest_path(
     ------
     UnreachableError
         If the target cannot be reached, or lies beyond the limit.
+
+    Notes
+    -----
+    Of several shortest paths a search gives the one whose vertices have the smallest predecessors,
+    whatever the method. A prepared graph answers by :meth:`nearfar.Prepared.path` in microseconds:
+    the length is the same, the path may be another of them. Name a method to have a search's.
     """
+    if isinstance(graph, Prepared):
+        graph = as_graph(graph, weight)
+    if isinstance(graph, Prepared) and method == "auto" and device != "cuda" and not options:
+        return _walked(graph, source, target, limit, stats)
     paths = sssp(
         graph,
         source,
@@ -240,3 +268,21 @@ def shortest_path(
         **options,
     )
     return paths.path_to(target), paths.distance_to(target)
+
+
+def _walked(
+    graph: Prepared, source: Any, target: Any, limit: Any, stats: dict[str, Any] | None
+) -> tuple[list[Any], Any]:
+    """A path in a prepared graph by walks to the root and unpacking, and its length."""
+    check_stats(stats)
+    bound = check_limit(limit, graph.weight_dtype)
+    began = time.perf_counter()
+    path, length = graph.path(source, target)
+    if bound is not None and length > bound:
+        raise UnreachableError(
+            f"vertex {quoted(target)} is not reached from {quoted(source)} within the limit {bound}"
+        )
+    if stats is not None:
+        stats["seconds"] = time.perf_counter() - began
+        stats["reason"] = WALKED
+    return path, length

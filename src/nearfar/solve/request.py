@@ -9,6 +9,7 @@ import numpy as np
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.build import check_threads, csr_arrays
 from nearfar.graph.graph import Graph
+from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device, check_limit
 from nearfar.registry import Request, find
 from nearfar.solve.fresh import fresh_matrix
@@ -49,7 +50,7 @@ class _NetworkX(Protocol):
 
 
 #: What every function that takes a graph accepts.
-GraphLike: TypeAlias = Graph | _Matrix | _NetworkX
+GraphLike: TypeAlias = Graph | TurnGraph | _Matrix | _NetworkX
 
 
 def as_graph(graph: GraphLike, weight: Any = "weight") -> Graph:
@@ -65,7 +66,12 @@ def as_graph(graph: GraphLike, weight: Any = "weight") -> Graph:
     GraphError
         For anything else, and for a weight that is not there.
     """
-    if weight == "weight" and hasattr(graph, "tocsr") and not isinstance(graph, Graph):
+    if (
+        isinstance(weight, str)
+        and weight == "weight"
+        and hasattr(graph, "tocsr")
+        and not isinstance(graph, Graph)
+    ):
         return _fresh(graph) or Graph.from_scipy(graph)
     return Graph.from_any(graph, weight)
 

@@ -14,14 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.algorithms.delta_stepping.bare import UnusualMatrix
 from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.cuda.predecessors import device_predecessors
-from nearfar.errors import DistanceOverflowError, NegativeWeightError, VariantUnavailable, quoted
+from nearfar.errors import (
+    DistanceOverflowError,
+    NegativeCycleError,
+    NegativeWeightError,
+    VariantUnavailable,
+    quoted,
+)
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import widest
 from nearfar.options import build_options
-from nearfar.registry import Request, Variant, Workspace, find
+from nearfar.registry import Declined, Request, Variant, Workspace, find
 from nearfar.solve.arrays import (
     cleared,
     entries,
@@ -222,10 +227,21 @@ class Run:
             if "sssp" in self.variant.problems:
                 return self._source_by_source(graph, rows, out)
             return self._batch(graph, rows, out)
-        except UnusualMatrix:
+        except Declined as declined:
+            if self._method != "auto":
+                raise VariantUnavailable(f"{self.variant.id}: {declined}") from declined
             if isinstance(graph, MatrixGraph):
                 graph.check()  # says what is wrong with it, if anything is
             self._use(*self._choose())
+            return self._attempt(graph, rows, out)
+        except NegativeCycleError:
+            if self._method != "auto" or self.single or "sssp" in self.variant.problems:
+                raise
+            # Methods for batches refuse a cycle anywhere; it spoils only rows that reach it.
+            single = replace(self.request, problem="sssp")
+            chosen, why = select(graph, single, "auto")
+            self._options = {}
+            self._use(chosen, f"{self.reason}; a negative cycle somewhere: {why}")
             return self._attempt(graph, rows, out)
 
     def _search(self, graph: Graph, rows: Any) -> tuple[Any, Any, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from nearfar import _cpu
 from nearfar.errors import DistanceOverflowError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["ArraySink", "CsrSink", "DeviceArraySink", "Reduction", "Sink", "result_bytes"]
+
+_AT_ONCE = 1 << 18  # entries reduced at once, which stay in the cache
 
 
 class Sink(Protocol):
@@ -203,12 +206,14 @@ class Reduction:
 
     Attributes
     ----------
-    kind : {"count", "sum", "mean", "max", "nearest", "histogram"}
+    kind : {"count", "sum", "mean", "max", "summary", "harmonic", "nearest", "histogram"}
         ``count``: how many, int64. ``sum`` and ``mean``: of their distances, float64 (mean is NaN
         when there are none; closeness is ``1 / mean``). Integers are added exactly; floats in
         float64 by halves: entry i and entry i + half, until one is left, so the sum is the same
         bits on every device. ``max``: the greatest distance
-        (eccentricity), ``-1`` when there are none. ``nearest``: the ``k`` nearest as ``(vertices,
+        (eccentricity), ``-1`` when there are none. ``summary``: count, sum and max of one pass, as
+        three arrays. ``harmonic``: the sum of ``1 / distance``, float64, added like a sum of
+        floats; distances of 0 do not count. ``nearest``: the ``k`` nearest as ``(vertices,
         distances)``, both of shape ``(rows, k)``; equal distances in order of the vertex's
         index; -1 and unreached fill up. A graph with names gives them as a NumPy array of objects,
         with None for -1. ``histogram``: how many per half-open bin of the edges, shape ``(rows,
@@ -237,7 +242,7 @@ class Reduction:
             # More digits than memory has bytes are no number to convert, or to divide.
             if kind == "nearest" and rest.isdecimal() and len(rest) < 20 and int(rest) > 0:
                 return Reduction("nearest", k=int(rest))
-            if kind in ("count", "sum", "mean", "max") and not rest:
+            if kind in ("count", "sum", "mean", "max", "summary", "harmonic") and not rest:
                 return Reduction(kind)
         elif isinstance(given, tuple) and len(given) == 2 and given[0] == "histogram":
             try:
@@ -247,8 +252,8 @@ class Reduction:
             if len(edges) >= 2 and all(a < b for a, b in pairwise(edges)):
                 return Reduction("histogram", edges=edges)
         raise OptionError(
-            f"reduce is {quoted(given)}: use 'count', 'sum', 'mean', 'max', 'nearest:k' or "
-            "('histogram', ascending edges)"
+            f"reduce is {quoted(given)}: use 'count', 'sum', 'mean', 'max', 'summary', "
+            "'harmonic', 'nearest:k' or ('histogram', ascending edges)"
         )
 
     def sink(
@@ -257,14 +262,15 @@ class Reduction:
         columns: NDArray[np.int64] | None,
         graph: Graph,
         stay: bool = False,
+        threads: int = 1,
     ) -> ReducingSink:
         """A sink that keeps this of each row; with ``stay`` on the device that solves."""
-        return ReducingSink(self, rows, columns, graph, stay)
+        return ReducingSink(self, rows, columns, graph, stay, threads)
 
 
 def result_bytes(reduction: Reduction, rows: int) -> int:
     """Bytes of a reduction of so many rows, if its values have 64 bits."""
-    each = {"nearest": 2 * reduction.k, "histogram": len(reduction.edges) - 1}
+    each = {"nearest": 2 * reduction.k, "summary": 3, "histogram": len(reduction.edges) - 1}
     return 8 * rows * each.get(reduction.kind, 1)
 
 
@@ -281,7 +287,9 @@ class ReducingSink(_InMemory):
         columns: NDArray[np.int64] | None,
         graph: Graph,
         stay: bool = False,
+        threads: int = 1,
     ) -> None:
+        self.threads = threads
         self.reduction, self.rows, self.columns, self.graph = reduction, rows, columns, graph
         self.on_device, self.stay = True, stay
         self._by_vertex = None if columns is None else np.argsort(columns, kind="stable")
@@ -296,7 +304,14 @@ class ReducingSink(_InMemory):
         return None
 
     def put(self, number: int, first: int, rows: Any) -> None:
-        """Reduce the block."""
+        """Reduce the block, on the host a few rows at a time: a signal is seen between them."""
+        step = len(rows)
+        if module_of(rows) is np:
+            step = _AT_ONCE // max(rows.shape[1], 1)
+        for low in range(0, max(len(rows), 1), max(step, 1)):
+            self._reduce(first + low, rows[low : low + max(step, 1)])
+
+    def _reduce(self, first: int, rows: Any) -> None:
         xp, none = module_of(rows), unreached_value(np.dtype(rows.dtype))
         if self.columns is None:  # the source does not count
             rows[xp.arange(len(rows)), xp.asarray(self.rows[first : first + len(rows)])] = none
@@ -307,20 +322,41 @@ class ReducingSink(_InMemory):
         if kind == "histogram":
             self.parts.append(self._histogram(xp, rows, none))
             return
+        if kind == "harmonic":
+            reached = rows != none
+            with np.errstate(divide="ignore", over="ignore"):
+                inverse = xp.where(reached & (rows != 0), 1 / rows.astype(np.float64), 0.0)
+            self.parts.append(_row_sums(xp, inverse, reached))
+            return
+        count, total, farthest = self._figures(xp, rows, none)
+        if kind == "summary":
+            self.parts.append((count, total, farthest))
+            return
+        if kind == "mean":
+            total = xp.where(count > 0, total / xp.maximum(count, 1), np.nan)
+        self.parts.append({"count": count, "max": farthest}.get(kind, total))
+
+    def _figures(self, xp: Any, rows: Any, none: Any) -> tuple[Any, Any, Any]:
+        """How many entries of each row are reached, their sum, and the greatest of them or -1."""
+        nothing = rows.dtype.type(-1)
+        if xp is np:
+            count, total = np.empty(len(rows), np.int64), np.empty(len(rows), np.float64)
+            least, most = np.empty(len(rows), rows.dtype), np.empty(len(rows), rows.dtype)
+            whole = np.ascontiguousarray(rows)
+            _cpu.row_figures(whole, count, least, most, total, self.threads)
+            some = count > 0
+            fits = rows.dtype.kind == "f" or not some.any()
+            if not fits:
+                extremes = int(most[some].max()), -int(least[some].min())
+                fits = max(extremes) * rows.shape[1] < 2**63
+            if fits:
+                return count, total, np.where(some, most, nothing)
         reached = rows != none
         count = xp.count_nonzero(reached, axis=1)
-        if kind == "count":
-            self.parts.append(count)
-        elif kind in ("sum", "mean"):
-            total = _row_sums(xp, rows, reached)
-            if kind == "mean":
-                total = xp.where(count > 0, total / xp.maximum(count, 1), np.nan)
-            self.parts.append(total)
-        else:
-            least = rows.dtype.type(-1 if self.graph.n_negative == 0 else -none)
-            some = xp.where(reached, rows, least)
-            most = some.max(axis=1) if rows.shape[1] else xp.full(len(rows), least, rows.dtype)
-            self.parts.append(xp.where(count > 0, most, rows.dtype.type(-1)))
+        least = rows.dtype.type(-1 if self.graph.n_negative == 0 else -none)
+        some = xp.where(reached, rows, least)
+        most = some.max(axis=1) if rows.shape[1] else xp.full(len(rows), least, rows.dtype)
+        return count, _row_sums(xp, rows, reached), xp.where(count > 0, most, nothing)
 
     def _histogram(self, xp: Any, rows: Any, none: Any) -> Any:
         """Differences of how many entries are below each edge."""
@@ -358,13 +394,16 @@ class ReducingSink(_InMemory):
         return vertices, values
 
     def finish(self) -> Any:
-        """One array, or the two of ``nearest``."""
+        """One array, the two of ``nearest``, or the three of ``summary``."""
+        if self.reduction.kind == "summary":
+            xp = module_of(self.parts[0][0])
+            columns = zip(*self.parts, strict=True)
+            return tuple(self._home(xp.concatenate(column)) for column in columns)
         if self.reduction.kind != "nearest":
-            return self._home(module_of(self.parts[0]).concatenate(self.parts))
-        xp = module_of(self.parts[0][0])
+            return self._home(_joined(self.parts))
         wide = np.result_type(*(values.dtype for _, values in self.parts))
-        vertices = xp.concatenate([vertices for vertices, _ in self.parts])
-        near = xp.concatenate([widened(values, wide) for _, values in self.parts])
+        vertices = _joined([vertices for vertices, _ in self.parts])
+        near = _joined([widened(values, wide) for _, values in self.parts])
         return self._home(named(self.graph, vertices)), self._home(near)
 
     def _home(self, found: Any) -> Any:
@@ -372,6 +411,20 @@ class ReducingSink(_InMemory):
         if self.stay or not runtime.is_device_array(found):
             return found
         return runtime.download(found)
+
+
+def _joined(parts: list[Any]) -> Any:
+    """The rows of all parts; on the host copied part by part, so that a signal is seen between."""
+    xp = module_of(parts[0])
+    if xp is not np:
+        return xp.concatenate(parts)
+    dtype = np.result_type(*{part.dtype for part in parts})
+    out = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), dtype=dtype)
+    at = 0
+    for part in parts:
+        out[at : at + len(part)] = part
+        at += len(part)
+    return out
 
 
 def _row_sums(xp: Any, rows: Any, reached: Any) -> Any:

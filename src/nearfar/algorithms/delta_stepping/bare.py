@@ -16,7 +16,7 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.options import NoOptions
-from nearfar.registry import Answer, Variant
+from nearfar.registry import Answer, Declined, Variant
 
 if TYPE_CHECKING:
     from nearfar.registry import Workspace
@@ -28,7 +28,7 @@ _SHARED = 1 << 18
 _DENSE = 64
 
 
-class UnusualMatrix(Exception):
+class UnusualMatrix(Declined):
     """The matrix needs a closer look before it is searched."""
 
 

@@ -65,7 +65,12 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
         "busy-cores": cpu_engine.busy_cores,
         "overheads": cpu_engine.overheads,
     },
-    "docs/explanation/prepared-graphs.md": {"prepared": prepared_graphs.prepared_graphs},
+    "docs/explanation/prepared-graphs.md": {
+        "prepared-orders": prepared_graphs.orders,
+        "prepared-floats": prepared_graphs.float_sums,
+        "prepared": prepared_graphs.prepared_graphs,
+        "prepared-refused": prepared_graphs.refused,
+    },
     "docs/reference/formats.md": {"parse-speed": formats.parse_speed},
     "docs/explanation/choosing.md": {
         "choice-on-cpu": choosing.choice_on_cpu,

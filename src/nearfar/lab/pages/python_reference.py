@@ -49,11 +49,28 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         ],
     ),
     (
+        "Measures",
+        "[What flows along shortest paths](../explanation/measures.md) says how they work.",
+        [
+            *("measures.betweenness", "measures.path_counts", "measures.PathCounts"),
+            *("measures.shortest_path_dag", "measures.ShortestPathDag"),
+            *("measures.all_shortest_paths", "measures.AllShortestPaths"),
+            *("measures.closeness", "measures.harmonic", "measures.average_length"),
+            *("measures.efficiency", "measures.eccentricity", "measures.diameter"),
+            *("measures.radius", "measures.center", "measures.periphery"),
+            *("measures.edge_loads", "measures.EdgeLoads", "measures.skims", "measures.Skims"),
+        ],
+    ),
+    (
         "Graphs",
         "`nearfar.generators` also has every family as a function of its name; `nearfar generate` "
         "in\n[Command line](command-line.md#nearfar-generate) lists their parameters. "
         "[File formats](file-formats.md) lists\nthe formats and their options.",
-        ["Graph", "read", "write", "generate", "formats.formats", "formats.detect"],
+        [
+            *("Graph", "read", "write", "generate", "formats.formats", "formats.detect"),
+            *("formats.read_traffic", "formats.Traffic", "formats.read_trips"),
+            "formats.read_flows",
+        ],
     ),
     (
         "Prepared graphs",
@@ -64,6 +81,11 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         ],
     ),
     ("Answers", "", ["Paths", "answer.FlatPaths"]),
+    (
+        "Turn costs",
+        "`Graph.with_turns` makes them; `sssp`, `shortest_path` and `distances` take them.",
+        ["graph.turns.TurnGraph", "answer.turn_paths.TurnPaths"],
+    ),
     (
         "SciPy's functions",
         "The same calls as in `scipy.sparse.csgraph` "

@@ -120,6 +120,7 @@ class Kernel:
         self._multiprocessors = multiprocessors
         self.function = function
         self.name = name
+        self._shared = 0  # bytes of dynamic shared memory that a block may have, once asked for
 
     def __call__(
         self,
@@ -140,8 +141,13 @@ class Kernel:
         return int(driver.funcGetAttribute(enum, self.function.ptr))
 
     def allow_shared(self, size: int) -> None:
-        """Let a block have more than 48 KiB of dynamic shared memory."""
-        self.cupy.cuda.driver.funcSetAttribute(self.function.ptr, 8, int(size))
+        """Let a block have more than 48 KiB of dynamic shared memory.
+
+        The largest size asked for stays: launches of one kernel may differ in what they need.
+        """
+        if size > self._shared:
+            self.cupy.cuda.driver.funcSetAttribute(self.function.ptr, 8, int(size))
+            self._shared = size
 
     def prefer_shared(self, percent: int) -> None:
         """Split on-chip memory: percent for shared memory, the rest L1; -1 asks the driver."""

@@ -1,0 +1,191 @@
+"""What each trick of prepared graphs brings: queries with all of them, and without one at a time.
+
+    NEARFAR_DATA=... python benchmarks/ablation_prepared.py -o benchmarks/results [--quick]
+
+As ablation.py does it: for each trick of PREPARED_TRICKS a copy of the package without it is built
+and runs in a process of its own, the processes take turns, and the answers of all must be the same.
+Ratios above 1 say how many times as long a query takes without the trick, by the least processor
+time of one thread. The row "nothing" is a second process with the same code and shows the noise.
+Before every timed run 64 MiB of other memory are written, since a server's next query seldom
+finds its arrays in the caches. Writes ablation-prepared.json; about 5 minutes on 16 cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import nearfar
+import prepared_graphs
+from ablation import PAYS, WITH_ALL, processes, summary, take_turns
+from ablation_tricks import PREPARED_TRICKS, Builds
+from nearfar import _cpu
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import table, write_json
+
+SCHEMA = "nearfar-ablation-prepared/1"
+GRAPHS = ("ny-roads", "colorado", "delaunay-200k")
+#: Query -> milliseconds that the timed runs of a turn take, at least.
+QUERIES = {
+    "customization": 60,
+    "with pruning": 120,
+    "pairs by walking": 60,
+    "pairs by labels": 30,
+    "paths": 60,
+    "tree": 30,
+    "rows": 100,
+    "table": 100,
+}
+
+# What runs in a process of its own: one request per line, one answer per line.
+SERVER = r"""
+import hashlib, json, sys, time
+where = sys.argv[1]
+# An editable installation would import the package from elsewhere.
+sys.meta_path[:] = [one for one in sys.meta_path if "Redirecting" not in type(one).__name__]
+sys.path.insert(0, where)
+import numpy as np
+import nearfar
+from nearfar import _cpu
+from nearfar.prepared.metric import customized
+if not nearfar.__file__.startswith(where):
+    raise SystemExit(f"expected nearfar from {where}, got {nearfar.__file__}")
+other = np.zeros(2**23)
+
+def load(file):
+    global queries
+    arrays = np.load(file)
+    graph = nearfar.Graph(arrays["indptr"], arrays["indices"], arrays["weights"], directed=False)
+    p = nearfar.prepare(graph, arrays["order"], threads=1)
+    n, view, arcs = graph.n_vertices, p.metric_view, p.preparation.view
+    n_arcs = p.preparation.arcs.n_arcs
+    pairs, some = arrays["pairs"], arrays["pairs"][:500].tolist()
+    sources, targets = np.ascontiguousarray(pairs[:1000, 0]), np.ascontiguousarray(pairs[:1000, 1])
+    labels = []
+    out = np.empty((64, n), np.int32), np.empty((1000, 1000), np.int32), np.empty(n, np.int32)
+
+    def by_labels():
+        if not labels:
+            labels.append(p.label(threads=1))
+        return labels[0].distances_of_pairs(pairs, 1)
+
+    def rows(starts, ends, to):
+        _cpu.prepared_distances(view, starts, ends, to, 0, 1)
+        return to
+
+    def paths():
+        return np.array([graph.effective_weights[p.path_edges(s, t)].sum() for s, t in some])
+
+    queries = {
+        "customization": lambda: customized(arcs, n_arcs, graph, False, 1).weights,
+        "with pruning": lambda: customized(arcs, n_arcs, graph, True, 1).up.weight,
+        "pairs by walking": lambda: p.distances_of_pairs(pairs, 1),
+        "pairs by labels": by_labels,
+        "paths": paths,
+        "tree": lambda: rows(sources[:1], None, out[2]),
+        "rows": lambda: rows(sources[:64], None, out[0]),
+        "table": lambda: rows(sources, targets, out[1]),
+    }
+    return n_arcs
+
+def query(name, least_ms):
+    wall, processor = [], []
+    answer = queries[name]()
+    while sum(wall) < least_ms:
+        other[:] = len(wall)
+        began, used = time.perf_counter(), time.process_time()
+        answer = queries[name]()
+        wall.append(1e3 * (time.perf_counter() - began))
+        processor.append(1e3 * (time.process_time() - used))
+    digest = hashlib.sha256(np.ascontiguousarray(answer)).hexdigest()
+    return {"wall": wall, "processor": processor, "digest": digest}
+
+for line in sys.stdin:
+    name, *given = json.loads(line)
+    print(json.dumps(globals()[name](*given)), flush=True)
+"""
+
+
+def write_graph(name: str, file: Path) -> None:
+    """A graph, its order, and pairs of vertices with a path, for all processes."""
+    graph = prepared_graphs.scaled(prepared_graphs.GRAPHS[name]())
+    prepared = nearfar.prepare(graph)
+    reached = np.flatnonzero(nearfar.sssp(graph, graph.widest_vertex).reachable)
+    pairs = np.random.default_rng(0).choice(reached, (10_000, 2))
+    np.savez(
+        file,
+        indptr=graph.indptr,
+        indices=graph.indices,
+        weights=graph.effective_weights,
+        order=prepared.preparation.tree.vertex,
+        pairs=pairs,
+    )
+
+
+def measure(folder: Path, graphs: list[str], rounds: int) -> list[dict[str, Any]]:
+    """Every query without every trick, on every graph."""
+    tricks = [
+        trick
+        for trick in PREPARED_TRICKS
+        if not trick.environment or _cpu.isa() not in ("baseline", "v2")
+    ]
+    trees = Builds(folder, _cpu.isa()).make(tricks)
+    trees[WITH_ALL] = trees[PREPARED_TRICKS[0].name]
+    results = []
+    for name in graphs:
+        file = folder / f"{name}.npz"
+        write_graph(name, file)
+        with processes(trees, tricks, None, SERVER) as started:
+            for one in started.values():
+                one.ask("load", str(file))
+            n_arcs = {one.answer() for one in started.values()}.pop()
+            queries = {}
+            for query, least_ms in QUERIES.items():
+                found = take_turns(started, rounds, ("query", query, least_ms), None)
+                queries[query] = summary(found, "processor")
+        results.append({"graph": name, "arcs": n_arcs, "queries": queries})
+    return results
+
+
+def show(results: list[dict[str, Any]]) -> None:
+    """A table per graph; a star where a trick pays on a query."""
+    for result in results:
+        print(f"== {result['graph']}: {result['arcs']:,} arcs")
+        queries = result["queries"]
+        rows = []
+        for trick in next(iter(queries.values())):
+            cells = [queries[query][trick] for query in queries]
+            if trick == WITH_ALL:
+                rows.append([f"{trick}, ms", *(f"{cell['least_ms']:.3g}" for cell in cells)])
+            else:
+                ratios = [cell["ratio"] for cell in cells]
+                rows.append([trick, *(f"{r:.2f}{'*' if r >= PAYS else ''}" for r in ratios)])
+        print("\n".join(table(["without", *queries], rows)))
+
+
+def main() -> int:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--graphs", nargs="+", default=list(GRAPHS), choices=GRAPHS)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--quick", action="store_true", help="New York alone, three rounds")
+    parser.add_argument("--folder", type=Path, default=None, help="where to build, kept")
+    parser.add_argument("-o", "--output", type=Path, default=None)
+    given = parser.parse_args()
+    graphs, rounds = (["ny-roads"], 3) if given.quick else (given.graphs, given.rounds)
+    with tempfile.TemporaryDirectory() as temporary:
+        results = measure(given.folder or Path(temporary), graphs, rounds)
+    show(results)
+    if given.output:
+        whole = {"schema": SCHEMA, "environment": environment(), "results": results}
+        write_json(given.output / "ablation-prepared.json", whole)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+"""The graphs of ``prepared.py``, and what preparing others would take.
+
+Maps are read from the folder of real graphs (``NEARFAR_DATA``): a missing one is left out, with a
+line that says so.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import lzma
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import nearfar
+from nearfar import Graph
+from nearfar.generators import generate
+from nearfar.lab.bench.suite import data_folder
+from nearfar.prepared.order import elimination_order, structure_of
+from nearfar.prepared.tree import analyse
+
+__all__ = ["FORESEEN", "GRAPHS", "SMALL", "foresee", "scaled"]
+
+DATA = "dimacs9-topology"
+SMALL = "country-roads-5k"  # to try the script; not measured unless named
+
+
+def data_file(name: str) -> Path:
+    """A file of the folder of real graphs, or FileNotFoundError."""
+    folder = data_folder()
+    if folder is None:
+        raise FileNotFoundError("set NEARFAR_DATA to the folder of real graphs")
+    if not (folder / name).is_file():
+        raise FileNotFoundError(f"there is no {folder / name}")
+    return folder / name
+
+
+def topology(name: str) -> Graph:
+    """Roads of the 9th DIMACS challenge without their lengths: weights 1..10,000 drawn once."""
+    with lzma.open(data_file(f"{DATA}/USA-road-topo.{name}.tw.gr.xz"), "rt") as lines:
+        listed = [line.split() for line in lines if line[:1] not in ("c", "p")]
+    ends = np.array(listed, dtype=np.int64) - 1
+    weights = np.random.default_rng(3).integers(1, 10_001, len(ends)).astype(np.int32)
+    return Graph.from_edges(ends[:, 0], ends[:, 1], weights, directed=False)
+
+
+def new_york() -> Graph:
+    """Roads with their travel distances and coordinates."""
+    return nearfar.read(data_file("dimacs9-road/USA-road-d.NY.gr.xz"))
+
+
+def scaled(graph: Graph) -> Graph:
+    """The graph with whole weights, so that all packages answer the same numbers."""
+    if graph.weight_dtype == np.int32:
+        return graph.without_names()
+    weights = np.maximum(1, np.rint(graph.effective_weights * 1e4)).astype(np.int32)
+    kept: dict[str, Any] = {"directed": graph.directed, "coordinates": graph.coordinates}
+    return Graph(graph.indptr, graph.indices, weights, **kept)
+
+
+GRAPHS: dict[str, Callable[[], Graph]] = {
+    "ny-roads": new_york,
+    "colorado": lambda: topology("COL"),
+    "florida": lambda: topology("FLA"),
+    "country-roads-1m": lambda: generate("country_roads", vertices=1_000_000),
+    "road-like-1m": lambda: generate("road_like", vertices=1_000_000),
+    "delaunay-200k": lambda: generate("delaunay", vertices=200_000),
+    "grid-500": lambda: generate("grid", rows=500, columns=500),
+    SMALL: lambda: generate("country_roads", vertices=5_000),
+}
+
+
+def gnutella() -> Graph:
+    """Hosts of a peer-to-peer network."""
+    return nearfar.read(data_file("snap-johnson/p2p-Gnutella31.txt.xz"))
+
+
+FORESEEN: dict[str, tuple[Callable[[], Graph], tuple[str, ...]]] = {
+    "ny-roads": (new_york, ("metis", "inertial", "levels")),
+    "country-roads-250k": (lambda: generate("country_roads", vertices=250_000), ("metis",)),
+    "road-like-250k": (lambda: generate("road_like", vertices=250_000), ("metis",)),
+    "kronecker-14": (lambda: generate("kronecker", scale=14), ("metis",)),
+    "small-world-20k": (lambda: generate("small_world", vertices=20_000), ("metis",)),
+    "p2p-Gnutella31": (gnutella, ("metis",)),
+    SMALL: (GRAPHS[SMALL], ("metis", "inertial", "levels")),
+}
+
+
+def foresee(name: str) -> list[dict[str, Any]]:
+    """What preparing a graph would take, for each order: figures and seconds, nothing built."""
+    make, orders = FORESEEN[name]
+    graph, found = make(), []
+    for method in orders:
+        began = time.perf_counter()
+        structure = structure_of(graph)
+        order, _ = elimination_order(graph, structure, method)
+        ordered = time.perf_counter()
+        figures = analyse(graph, structure, order)[1]
+        found.append({
+            "graph": name,
+            "order": method,
+            "order_seconds": ordered - began,
+            "analysis_seconds": time.perf_counter() - ordered,
+            "worth": figures.worth,
+            **dataclasses.asdict(figures),
+        })  # fmt: skip
+    return found

@@ -1,0 +1,376 @@
+"""Random solves and rows over all variants, dtypes, options and doors, compared with an oracle.
+
+``python benchmarks/soak.py --seconds 3600 -o benchmarks/results/soak.json`` draws graphs from a
+seed (``soak_graphs.py``), asks every door of the package about them with random arguments
+(``soak_solves.py``, ``soak_doors.py``: every variant of the device, batches, files, SciPy's and
+NetworkX's functions, the command line, prepared graphs), and compares with distances computed
+apart from the package (``soak_oracle.py``). The output keeps the counts by door, variant and dtype,
+one part per device; a run on the other device adds its part to the same file. Ctrl-C ends a run
+early and keeps its counts.
+
+Each process is started by this one and takes its share of the numbers of cases. One that dies or
+hangs counts as a wrong answer, and another goes on with the next case. A wrong answer leaves a
+file with the arrays of its graph and the call in words in ``--failures``, and the exit code is 1.
+``--case SEED:NUMBER`` runs one case again and shows what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import soak_graphs
+import soak_oracle
+from nearfar.errors import quoted
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
+from nearfar.registry import variants
+from soak_doors import DOORS, folder
+from soak_graphs import Case
+from soak_trial import Soak, Trial
+
+QUIET = 300.0  # seconds without a word after which a process counts as hung
+Emit = Callable[[dict[str, Any]], None]
+
+
+# ---- one case -----------------------------------------------------------------------------------
+
+
+def wrong_with(trial: Trial) -> str | None:
+    """Make the call of a trial; what is wrong with it, or None."""
+    try:
+        found = trial.call()
+    except Exception as error:  # every error but the one that must come is a finding
+        if trial.error and isinstance(error, trial.error):
+            return None
+        return "".join(traceback.format_exception(error)[-3:])
+    if trial.error:
+        return f"an answer instead of {' or '.join(e.__name__ for e in trial.error)}"
+    try:
+        return trial.judge(found)
+    except Exception as error:  # an answer of another kind
+        return f"{str(found)[:500]}: {''.join(traceback.format_exception(error)[-3:])}"
+
+
+def trials(soak: Soak) -> Iterator[tuple[str, Trial]]:
+    """All trials of a case with their doors; the oracle is held against another one at times."""
+    yield "oracle", Trial("heap search", lambda: _other_oracle(soak), _no_difference, 0, "oracle")
+    for name, (door, share) in DOORS.items():
+        if soak.chance(share):
+            for trial in door(soak):
+                yield name, trial
+
+
+def _other_oracle(soak: Soak) -> str | None:
+    """Whether a row of the oracle differs from a textbook search, which is slower by far."""
+    truth = soak.truth
+    if soak.case.number % 20 or truth.edges.negative or soak.n > 400:
+        return None
+    row = soak.row()
+    found = soak_oracle.heap_search(truth.edges, int(truth.sources[row]))
+    there = np.flatnonzero(truth.reached[row]).tolist()
+    same = sorted(found) == there and all(found[v] == truth.values[row, v] for v in there)
+    return None if same else f"row {row}: {found}"
+
+
+def _no_difference(found: Any) -> str | None:
+    return found if isinstance(found, str) else None
+
+
+def run_case(case: Case, device: str, place: Path, emit: Emit) -> None:
+    """All trials of a case; what was counted and what was wrong goes to ``emit``."""
+    soak = Soak(case, device, place, np.random.default_rng([case.seed, case.number, 2]))
+    counts: Counter[str] = Counter()
+    walk = trials(soak)
+    while True:
+        try:
+            door, trial = next(walk)
+        except StopIteration:
+            break
+        except Exception as error:  # a door failed outside of a call
+            text = "".join(traceback.format_exception(error)[-6:])
+            emit({"wrong": {"case": case.title, "call": "(between calls)", "found": text}})
+            break
+        found = wrong_with(trial)
+        engine = str(trial.stats.get("engine") or trial.engine or door)
+        for key in (f"door\t{door}", f"variant\t{engine}", f"dtype\t{case.kind}"):
+            counts[f"{key}\tsolves"] += 1
+            counts[f"{key}\trows"] += trial.rows
+        if found is not None:
+            emit(
+                {"wrong": {"case": case.title, "door": door, "variant": engine,
+                           "call": trial.words[:4000], "found": found[:4000]}}
+            )  # fmt: skip
+    emit({"counts": counts})
+
+
+def reproducer(case: Case, about: dict[str, Any], place: Path) -> Path:
+    """A file with the edges of a case as they were drawn, and what went wrong."""
+    place.mkdir(parents=True, exist_ok=True)
+    file = place / f"soak-{case.seed}-{case.number}-{len(list(place.iterdir()))}.npz"
+    tails, heads, weights = case.drawn
+    arrays = {"tails": tails, "heads": heads} | ({} if weights is None else {"weights": weights})
+    np.savez_compressed(
+        file,
+        **arrays,
+        n_vertices=case.edges.n,
+        directed=case.directed,
+        about=json.dumps({"seed": case.seed, "number": case.number, **about}),
+    )
+    return file
+
+
+def work(seed: int, first: int, step: int, end: float, device: str, emit: Emit) -> None:
+    """Case after case until the time is over."""
+    warnings.simplefilter("ignore")
+    number = first
+    with folder() as place:
+        while time.monotonic() < end:
+            emit({"begin": number})
+            run_case(soak_graphs.make(seed, number), device, place, emit)
+            number += step
+
+
+# ---- many processes -----------------------------------------------------------------------------
+
+
+@dataclass
+class Totals:
+    """What all processes counted."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    cases: int = 0
+    wrong: list[dict[str, Any]] = field(default_factory=list)
+
+    def grouped(self, kind: str) -> dict[str, dict[str, int]]:
+        """Solves and rows by door, variant or dtype."""
+        found: dict[str, dict[str, int]] = {}
+        for key, count in sorted(self.counts.items()):
+            group, name, what = key.split("\t")
+            if group == kind:
+                found.setdefault(name, {})[what] = count
+        return found
+
+    def sum_of(self, what: str) -> int:
+        """All solves, or all rows."""
+        return sum(door[what] for door in self.grouped("door").values())
+
+
+class Worker(threading.Thread):
+    """A process that works on every ``step``-th case, started again where it dies."""
+
+    def __init__(self, share: int, given: argparse.Namespace, end: float, totals: Totals) -> None:
+        super().__init__(daemon=True)
+        self.number, self.given, self.end, self.totals = share, given, end, totals
+        self.lock, self.process = threading.Lock(), None  # type: Any, Any
+        self.heard = time.monotonic()
+
+    def run(self) -> None:
+        """Start the process, and again after the case in which it died, until the time is over."""
+        while (left := self.end - time.monotonic()) > 0:
+            step = self.given.processes
+            share = [f"{self.number}", f"{step}", f"{left}"]
+            command = [sys.executable, __file__, "--seed", str(self.given.seed), "--device",
+                       self.given.device, "--worker", *share]  # fmt: skip
+            self.process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+            self.heard = time.monotonic()
+            errors: list[str] = []
+            reader = threading.Thread(target=self._keep_errors, args=(errors,), daemon=True)
+            reader.start()
+            for line in self.process.stdout:
+                if line.endswith("\n"):  # else it died as it wrote
+                    self._take(json.loads(line))
+            code = self.process.wait()
+            reader.join()
+            if code in (0, 130, -signal.SIGINT) or not self.end:
+                return
+            # The oracle's part of a case takes seconds, so silence is the package's.
+            about = {"call": "(process)", "found": f"exit code {code}: {''.join(errors)[-2000:]}"}
+            self._wrong({"case": f"{self.given.seed}:{self.number}", **about})
+            self.number += step
+
+    def _keep_errors(self, errors: list[str]) -> None:
+        errors.extend(self.process.stderr)
+
+    def _take(self, message: dict[str, Any]) -> None:
+        self.heard = time.monotonic()
+        if "begin" in message:
+            self.number = message["begin"]
+        elif "wrong" in message:
+            self._wrong(message["wrong"])
+        else:
+            with self.lock:
+                self.totals.counts.update(message["counts"])
+                self.totals.cases += 1
+
+    def _wrong(self, about: dict[str, Any]) -> None:
+        print(f"WRONG {about['case']}: {about['call'][:200]}\n  {about['found'][:600]}", flush=True)
+        self.totals.wrong.append(about)
+        if len(self.totals.wrong) <= 100:
+            case = soak_graphs.make(self.given.seed, self.number)
+            print(f"  {reproducer(case, about, self.given.failures)}", flush=True)
+
+    def watch(self) -> None:
+        """Kill the process if it hangs; run() counts that and goes on."""
+        running = self.process is not None and self.process.poll() is None
+        if running and time.monotonic() - self.heard > QUIET:
+            self.process.kill()
+
+
+def run(given: argparse.Namespace) -> dict[str, Any]:
+    """All processes until the time is over or Ctrl-C; the part of the output."""
+    totals = Totals()
+    began = time.monotonic()
+    started = environment()
+    workers = [
+        Worker(share, given, began + given.seconds, totals) for share in range(given.processes)
+    ]
+    lock = threading.Lock()
+    for worker in workers:
+        worker.lock = lock
+        worker.start()
+    shown, interrupted = began, False
+    try:
+        print(f"seed {given.seed}, {given.processes} processes on {given.device}", flush=True)
+        while any(worker.is_alive() for worker in workers):
+            time.sleep(0.1)
+            for worker in workers:
+                worker.watch()
+            if time.monotonic() - shown > 60:
+                shown = time.monotonic()
+                print(progress(totals, shown - began), flush=True)
+    except KeyboardInterrupt:  # which the processes got too
+        interrupted = True
+        for worker in workers:
+            worker.end = 0.0
+            if worker.process is not None and worker.process.poll() is None:
+                worker.process.send_signal(signal.SIGINT)
+        for worker in workers:
+            worker.join(10)
+    took = time.monotonic() - began
+    with lock:
+        return part(given, totals, took, started, interrupted)
+
+
+def progress(totals: Totals, seconds: float) -> str:
+    """A line about what was done so far."""
+    return (
+        f"{seconds:7.0f} s  {totals.cases:,} graphs  {totals.sum_of('solves'):,} solves  "
+        f"{totals.sum_of('rows'):,} rows  {len(totals.wrong)} wrong"
+    )
+
+
+def part(
+    given: argparse.Namespace,
+    totals: Totals,
+    seconds: float,
+    started: dict[str, Any],
+    interrupted: bool,
+) -> dict[str, Any]:
+    """What is kept of a run."""
+    by_variant = totals.grouped("variant")
+    here = [v.id for v in variants(device=given.device)]
+    return {
+        "environment": started,
+        "seed": given.seed,
+        "processes": given.processes,
+        "seconds": round(seconds, 1),
+        "interrupted": interrupted,
+        "graphs": totals.cases,
+        "solves": totals.sum_of("solves"),
+        "rows": totals.sum_of("rows"),
+        "wrong": len(totals.wrong),
+        "wrong_answers": totals.wrong[:100],
+        "variants_without_a_run": [name for name in here if name not in by_variant],
+        "by_door": totals.grouped("door"),
+        "by_variant": by_variant,
+        "by_dtype": totals.grouped("dtype"),
+    }
+
+
+def again(seed: int, number: int, device: str) -> int:
+    """Run one case in this process and show what is wrong; the number of findings."""
+    warnings.simplefilter("ignore")
+    case = soak_graphs.make(seed, number)
+    print(case.title)
+    findings: list[dict[str, Any]] = []
+
+    def emit(message: dict[str, Any]) -> None:
+        if "wrong" in message:
+            findings.append(message["wrong"])
+            print(json.dumps(message["wrong"], indent=1).replace("\\n", "\n"))
+
+    with folder() as place:
+        run_case(case, device, place, emit)
+    return len(findings)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--failures", type=Path, default=Path("soak-failures"))
+    parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--case", metavar="SEED:NUMBER", help="run one case again")
+    parser.add_argument("--worker", nargs=3, metavar=("FIRST", "STEP", "SECONDS"),
+                        help="as a process of a run")  # fmt: skip
+    return parser
+
+
+def main() -> int:
+    """The command line."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # in the background of a shell too
+        signal.signal(number, signal.default_int_handler)
+    parser = _parser()
+    given = parser.parse_args()
+    if given.worker:
+        first, step, seconds = given.worker
+
+        def emit(message: dict[str, Any]) -> None:
+            print(json.dumps(message), flush=True)
+
+        try:
+            end = time.monotonic() + float(seconds)
+            work(given.seed, int(first), int(step), end, given.device, emit)
+        except KeyboardInterrupt:
+            return 130
+        return 0
+    if given.case:
+        seed, _, number = given.case.partition(":")
+        if not (seed.isdecimal() and number.isdecimal()):
+            parser.error(f"--case {quoted(given.case)}: give SEED:NUMBER")
+        return 1 if again(int(seed), int(number), given.device) else 0
+    found = run(given)
+    if given.output is not None:
+        document: dict[str, Any] = {}
+        if given.output.is_file():
+            document = json.loads(given.output.read_text())
+        write_json(given.output, {**document, given.device: found})
+    print(
+        f"{found['graphs']:,} graphs, {found['solves']:,} solves, {found['rows']:,} rows, "
+        f"{found['wrong']} wrong, {found['seconds']} s; without a run: "
+        f"{', '.join(found['variants_without_a_run']) or 'no variant'}"
+    )
+    return 1 if found["wrong"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

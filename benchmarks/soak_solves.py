@@ -1,0 +1,430 @@
+"""Doors of the soak test for one source, paths, many sources, reductions and pairs.
+
+A door is a generator of :class:`Trial`: it draws arguments at random, says what is to be called,
+and judges what came back by the oracle's rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+import nearfar
+from nearfar.errors import DistanceOverflowError
+from nearfar.registry import Request, Variant
+from soak_oracle import Rows, answer, differs, host, length_of, lightest, simple_paths, wrong_tree
+from soak_trial import (
+    Judge,
+    Soak,
+    Trial,
+    array_judge,
+    cycles,
+    options_of,
+    path_judge,
+    wanted,
+    words,
+)
+
+# ---- one source ---------------------------------------------------------------------------------
+
+
+def sssp_trial(soak: Soak, graph: Any, truth: Rows, row: int, method: str, **more: Any) -> Trial:
+    """One search with arguments drawn at random."""
+    stats: dict[str, Any] = {}
+    given: dict[str, Any] = {"method": method, "device": soak.device, **more}
+    if soak.device == "cpu":
+        given["threads"] = soak.threads()
+    only = [row]
+    limit = soak.limit(only) if soak.chance(0.2) else None
+    targets = soak.vertices() if soak.chance(0.25) else None
+    negative = truth.edges.negative
+    tree = soak.chance(0.4) and not (negative and limit is not None)
+    if limit is not None:
+        given["limit"] = limit
+    if targets is not None:
+        given["targets"] = targets
+    # With negative weights a search does not stop at its targets.
+    stop = None if negative else targets
+    want, large = wanted(lambda: truth.expected(only, limit=limit, targets=stop)[0])
+    source = int(truth.sources[row])
+
+    def judge(paths: Any) -> str | None:
+        assert want is not None
+        wrong = differs(paths.distances, want)
+        if wrong or not tree:
+            return wrong
+        if not truth.edges.huge and limit is None and targets is None:
+            wrong = wrong_tree(truth, np.array(only), host(paths.predecessors)[None])
+        if wrong is None and soak.graph is graph:
+            nearfar.verify(graph, paths)
+        return wrong
+
+    return Trial(
+        words("sssp", source=source, predecessors=tree, **given),
+        lambda: nearfar.sssp(graph, source, predecessors=tree, stats=stats, **given),
+        judge,
+        engine=method,
+        error=cycles(truth, only) or large,
+        stats=stats,
+    )
+
+
+def sssp(soak: Soak) -> Iterator[Trial]:
+    """Every variant for one source that fits, some a few times."""
+    graph = soak.graph
+    for variant in soak.variants("sssp"):
+        if variant.fits(graph, Request()) is not True or soak.chance(0.3):
+            continue
+        for _ in range(soak.one_of([1, 1, 2])):
+            more = options_of(soak, variant)
+            yield sssp_trial(soak, graph, soak.truth, soak.row(), variant.id, **more)
+    for _ in range(2):
+        yield sssp_trial(soak, graph, soak.truth, soak.row(), "auto")
+
+
+def shortest_path(soak: Soak) -> Iterator[Trial]:
+    """One path: its edges exist and their sum is the distance."""
+    truth = soak.truth
+    least = lightest(truth.edges)
+    for _ in range(4):
+        row, target = soak.row(), int(soak.rng.integers(0, soak.n))
+        source = int(truth.sources[row])
+        error = cycles(truth, [row])
+        if not error and not truth.reached[row, target]:
+            # All that is reached is in the answer then, and that may not fit.
+            large = (DistanceOverflowError,) if truth.edges.huge else ()
+            error = (nearfar.UnreachableError, *large)
+        far = truth.values[row, target]
+        if not error and truth.edges.huge and far >= 2**63 - 1:
+            error = (DistanceOverflowError,)
+        stats: dict[str, Any] = {}
+        yield Trial(
+            words("shortest_path", source=source, target=target),
+            _path_call(soak, source, target, stats),
+            path_judge(least, source, target, far),
+            error=error,
+            stats=stats,
+        )
+
+
+def _path_call(soak: Soak, source: int, target: int, stats: dict[str, Any]) -> Callable[[], Any]:
+    return lambda: nearfar.shortest_path(
+        soak.graph, source, target, device=soak.device, stats=stats
+    )
+
+
+def k_shortest(soak: Soak) -> Iterator[Trial]:
+    """Few vertices: the lengths of all simple paths. More: the first is shortest, all are paths.
+
+    Sums of float32 weights are made in 64 bits here, and so are compared up to rounding.
+    """
+    truth = soak.truth
+    if truth.edges.huge or truth.cycle.any() or soak.n > 200 or soak.device == "cuda":
+        return
+    row, target = soak.row(), int(soak.rng.integers(0, soak.n))
+    source = int(truth.sources[row])
+    k = int(soak.one_of([1, 3, 12]))
+    weights = lightest(truth.edges)
+    few = soak.n <= 7
+    every = simple_paths(truth.edges, source, target)[:k] if few else []
+    near = 1e-5 if truth.edges.kind == np.float32 else 0.0
+
+    def alike(a: Any, b: Any) -> bool:
+        return bool(np.isclose(float(a), float(b), rtol=near, atol=0)) if near else bool(a == b)
+
+    def judge(found: list[tuple[list[int], Any]]) -> str | None:
+        lengths = [length for _, length in found]
+        if any(len(set(path)) < len(path) for path, _ in found):
+            return "a path visits a vertex twice"
+        if len({tuple(path) for path, _ in found}) < len(found):
+            return "a path comes twice"
+        if lengths != sorted(lengths):
+            return f"lengths {lengths} are not in order"
+        if few and (len(every) != len(lengths) or not all(map(alike, lengths, every))):
+            return f"lengths {lengths} instead of {every}"
+        if bool(found) != bool(truth.reached[row, target]):
+            return f"{len(found)} paths, but reached is {truth.reached[row, target]}"
+        if found and not alike(lengths[0], truth.values[row, target]):
+            return f"lengths {lengths[:3]}..., the shortest is {truth.values[row, target]}"
+        for path, length in found:
+            own = length_of(weights, path)
+            if own is None or not alike(own, length):
+                return f"path {path} has length {own}, not {length}"
+        return None
+
+    yield Trial(
+        words("k_shortest_paths", source=source, target=target, k=k),
+        lambda: nearfar.k_shortest_paths(soak.graph, source, target, k),
+        judge,
+        rows=0,
+        engine="k_shortest_paths",
+    )
+
+
+def negative_cycle(soak: Soak) -> Iterator[Trial]:
+    """A cycle is found exactly where there is one, and its weights sum below zero."""
+    truth = soak.truth
+    if soak.n > 200 or truth.edges.huge or not truth.edges.negative:
+        return
+    least = lightest(truth.edges)
+
+    def judge(found: Any) -> str | None:
+        if (found is not None) != bool(truth.cycle.any()):
+            return f"found {found}"
+        if found is None:
+            return None
+        total = length_of(least, [*found.vertices, found.vertices[0]])
+        right = total is not None and total < 0 and total == found.total
+        return None if right else f"the cycle {found} sums to {total}"
+
+    yield Trial(
+        "find_negative_cycle()",
+        lambda: nearfar.find_negative_cycle(soak.graph),
+        judge,
+        rows=0,
+        engine="find_negative_cycle",
+    )
+
+
+def nearest(soak: Soak) -> Iterator[Trial]:
+    """The least of the rows of several sources."""
+    truth = soak.truth
+    rows = np.unique(soak.some_rows(5))
+    if truth.edges.huge:
+        return
+    values = np.where(truth.reached[rows], truth.values[rows], np.iinfo(np.int64).max)
+    best = values.min(axis=0)
+    reached = truth.reached[rows].any(axis=0)
+    want = answer(best, reached, truth.edges.kind)
+    sources = truth.sources[rows]
+    stats: dict[str, Any] = {}
+
+    def judge(found: Any) -> str | None:
+        wrong = differs(found.distances, want)
+        if wrong:
+            return wrong
+        whose = host(found.sources)
+        if ((whose >= 0) != reached).any():
+            return "a source for what is not reached, or none"
+        own = np.searchsorted(sources, whose[reached])
+        if (values[own, np.flatnonzero(reached)] != best[reached]).any():
+            return "a source is not the nearest"
+        return None
+
+    yield Trial(
+        words("nearest", sources=sources),
+        lambda: nearfar.nearest(soak.graph, sources, device=soak.device, stats=stats),
+        judge,
+        error=cycles(truth, rows),
+        stats=stats,
+    )
+
+
+# ---- many sources -------------------------------------------------------------------------------
+
+
+def distances_trial(soak: Soak, graph: Any, truth: Rows, method: str, **more: Any) -> Trial:
+    """Rows of some sources or of all, with arguments drawn at random."""
+    every = soak.case.whole and soak.chance(0.25)
+    rows = np.arange(soak.n) if every else soak.some_rows()
+    stats: dict[str, Any] = {}
+    given: dict[str, Any] = {"method": method, "device": soak.device, **more}
+    if soak.device == "cpu":
+        given["threads"] = soak.threads()
+    if soak.chance(0.3):
+        given["block"] = int(soak.one_of([1, 3, 17]))
+    limit = soak.limit(rows) if soak.chance(0.25) else None
+    if limit is not None:
+        given["limit"] = limit
+    columns = soak.vertices(12) if soak.chance(0.3) else None
+    if columns is not None:
+        given["targets"] = columns
+    signed = truth.edges.negative and limit is not None
+    tree = columns is None and soak.chance(0.3) and not signed
+    sink = soak.one_of([None, None, None, "array", "csr"])
+    wide = sink == "array" and (soak.chance(0.5) or truth.edges.kind.itemsize == 8)
+    want, large = wanted(lambda: truth.expected(rows, limit=limit, columns=columns))
+    if sink == "csr" and (tree or want is None):
+        sink = None
+    if sink == "array":
+        if want is None or soak.device == "cuda":
+            sink = None
+        else:
+            kind = np.dtype("f8" if want.dtype.kind == "f" else "i8") if wide else want.dtype
+            if wide or want.dtype == truth.edges.kind:
+                given["out"] = np.empty(want.shape, dtype=kind)
+                far = np.iinfo(want.dtype).max if want.dtype.kind == "i" else np.inf
+                top = np.iinfo(kind).max if kind.kind == "i" else np.inf
+                want = np.where(want == far, kind.type(top), want.astype(kind))
+    if sink == "csr":
+        given["out"] = "csr"
+
+    def judge(found: Any) -> str | None:
+        assert want is not None
+        if tree:
+            found, before = found
+        if sink == "csr":
+            far = np.iinfo(want.dtype).max if want.dtype.kind == "i" else np.inf
+            dense = np.full(want.shape, far, dtype=found.dtype)
+            entries = found.tocoo()
+            dense[entries.row, entries.col] = entries.data
+            found = dense
+        wrong = differs(found, want)
+        if wrong or not tree or truth.edges.huge or limit is not None:
+            return wrong
+        return wrong_tree(truth, rows, before)
+
+    sources = None if every else truth.sources[rows]
+    anywhere = np.arange(len(truth.sources))  # where Johnson's method refuses a negative cycle
+    shown = {k: v if k != "out" or isinstance(v, str) else v.dtype for k, v in given.items()}
+    door = nearfar.all_pairs if every else nearfar.distances
+    arguments = (graph,) if every else (graph, sources)
+    return Trial(
+        words(door.__name__, sources=sources, predecessors=tree, **shown),
+        lambda: door(*arguments, predecessors=tree, stats=stats, **given),
+        judge,
+        rows=len(rows),
+        engine=method,
+        error=cycles(truth, anywhere if "johnson" in method else rows) or large,
+        stats=stats,
+    )
+
+
+def distances(soak: Soak) -> Iterator[Trial]:
+    """Every variant for batches, and a few for one source, run source by source."""
+    graph = soak.graph
+    for problem in ("batch", "all_pairs"):
+        for variant in soak.variants(problem):
+            if variant.fits(graph, Request(problem)) is not True:  # type: ignore[arg-type]
+                continue
+            if problem == "all_pairs" and "batch" in variant.problems:
+                continue
+            if problem == "all_pairs":
+                if soak.case.whole and soak.n <= 400:
+                    yield from all_pairs_of(soak, variant)
+                continue
+            yield distances_trial(soak, graph, soak.truth, variant.id, **options_of(soak, variant))
+    singles = [v for v in soak.variants("sssp") if v.fits(graph, Request()) is True]
+    if singles:
+        variant = soak.one_of(singles)
+        yield distances_trial(soak, graph, soak.truth, variant.id, **options_of(soak, variant))
+    yield distances_trial(soak, graph, soak.truth, "auto")
+
+
+def all_pairs_of(soak: Soak, variant: Variant) -> Iterator[Trial]:
+    """All pairs by a variant that has nothing else."""
+    truth = soak.truth
+    rows = np.arange(soak.n)
+    want, large = wanted(lambda: truth.expected(rows))
+    tree = soak.chance(0.3)
+    stats: dict[str, Any] = {}
+
+    def judge(found: Any) -> str | None:
+        assert want is not None
+        matrix = found[0] if tree else found
+        wrong = differs(matrix, want)
+        if wrong is None and tree and not truth.edges.huge:
+            wrong = wrong_tree(truth, rows, found[1])
+        return wrong
+
+    yield Trial(
+        words("all_pairs", method=variant.id, predecessors=tree),
+        lambda: nearfar.all_pairs(
+            soak.graph, method=variant.id, device=soak.device, predecessors=tree, stats=stats
+        ),
+        judge,
+        rows=len(rows),
+        engine=variant.id,
+        error=cycles(truth, rows) or large,
+        stats=stats,
+    )
+
+
+def reduce(soak: Soak) -> Iterator[Trial]:
+    """One number per row, or the nearest few, computed here from the oracle's rows."""
+    truth = soak.truth
+    if truth.edges.huge or truth.cycle.any():
+        return
+    rows = soak.some_rows()
+    sources = truth.sources[rows]
+    limit = soak.limit(rows) if soak.chance(0.3) else None
+    columns = np.unique(soak.vertices(20)) if soak.chance(0.4) else None
+    reached = truth.reached[rows] & (True if limit is None else truth.values[rows] <= limit)
+    values = truth.values[rows]
+    if columns is None:
+        reached[np.arange(len(rows)), sources] = False
+    else:
+        values, reached = values[:, columns], reached[:, columns]
+    call: dict[str, Any] = {"limit": limit, "targets": columns, "device": soak.device}
+
+    def trial(kind: Any, judge: Judge) -> Trial:
+        stats: dict[str, Any] = {}
+        return Trial(
+            words("distances", sources=sources, reduce=kind, **call),
+            lambda: nearfar.distances(soak.graph, sources, reduce=kind, stats=stats, **call),
+            judge,
+            rows=len(rows),
+            stats=stats,
+        )
+
+    yield trial("count", array_judge(np.count_nonzero(reached, axis=1), dtype=False))
+    # Compared as numbers: a row may lack 64 bits or not need them.
+    far = np.where(reached, values, -np.inf if values.dtype.kind == "f" else -(2**62))
+    most = far.max(axis=1, initial=far.dtype.type(-(2**62)))
+    most = np.where(reached.any(axis=1), most, -1)
+    yield trial("max", array_judge(most, dtype=False))
+    exact = truth.edges.kind.kind == "i"
+    total = np.where(reached, values, 0).sum(axis=1, dtype=np.int64 if exact else np.float64)
+
+    def close(found: Any) -> str | None:
+        right = np.allclose(host(found), total.astype(np.float64), rtol=1e-12, atol=0)
+        return None if right else f"sums {found} instead of {total}"
+
+    yield trial("sum", close)
+    k = int(soak.one_of([1, 3, 10]))
+    ids = np.arange(soak.n) if columns is None else columns
+
+    def nearest_few(found: Any) -> str | None:
+        vertices, near = (host(part) for part in found)
+        for i, (row, there) in enumerate(zip(values, reached, strict=True)):
+            order = np.lexsort((ids[there], row[there]))[:k]
+            want = ids[there][order]
+            got = vertices[i][vertices[i] >= 0]
+            if not np.array_equal(got, want) or not np.array_equal(
+                near[i][: len(want)], row[there][order]
+            ):
+                return f"row {i}: the nearest are {got}, not {want}"
+        return None
+
+    yield trial(f"nearest:{k}", nearest_few)
+    edges = sorted({0.0, 1.0, float(soak.limit(rows) or 3), 1e6})
+    counts = np.array(
+        [
+            [np.count_nonzero(t & (v >= a) & (v < b)) for a, b in pairwise(edges)]
+            for v, t in zip(values, reached, strict=True)
+        ]
+    )
+    yield trial(("histogram", edges), array_judge(counts, dtype=False))
+
+
+def pairs(soak: Soak) -> Iterator[Trial]:
+    """One distance per pair."""
+    truth = soak.truth
+    rows, k = soak.some_rows(), 0
+    ends = soak.rng.integers(0, soak.n, len(rows))
+    k = len(rows)
+    values, reached = truth.values[rows, ends], truth.reached[rows, ends]
+    want, large = wanted(lambda: answer(values, reached, truth.edges.kind))
+    asked = np.stack((truth.sources[rows], ends), axis=1)
+    stats: dict[str, Any] = {}
+    yield Trial(
+        words("distances", pairs=asked),
+        lambda: nearfar.distances(soak.graph, pairs=asked, device=soak.device, stats=stats),
+        array_judge(want),
+        rows=k,
+        error=cycles(truth, rows) or large,
+        stats=stats,
+    )

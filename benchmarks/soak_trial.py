@@ -1,0 +1,195 @@
+"""A call of the soak test, what it must give, and what all doors draw their arguments from."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearfar import Graph
+from nearfar.errors import DistanceOverflowError, NegativeCycleError
+from nearfar.registry import Variant, variants
+from soak_graphs import Case
+from soak_oracle import Rows, TooLarge, differs, length_of
+
+Judge = Callable[[Any], str | None]
+
+
+@dataclass
+class Trial:
+    """One call and what it must give.
+
+    ``error`` names the exceptions of which one must come instead of an answer; ``rows`` is how many
+    rows of distances are compared; ``stats`` is filled by the call where it can be.
+    """
+
+    words: str
+    call: Callable[[], Any]
+    judge: Judge
+    rows: int = 1
+    engine: str = ""
+    error: tuple[type[Exception], ...] = ()
+    stats: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Soak:
+    """A case with what its doors share: random numbers, the device, a folder for files."""
+
+    case: Case
+    device: Any
+    folder: Path
+    rng: np.random.Generator
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the case."""
+        return self.case.graph
+
+    @property
+    def truth(self) -> Rows:
+        """The oracle's rows of it."""
+        return self.case.truth
+
+    @property
+    def n(self) -> int:
+        """Vertices."""
+        return self.case.edges.n
+
+    def one_of(self, values: Any) -> Any:
+        """One of several things."""
+        return values[int(self.rng.integers(0, len(values)))]
+
+    def chance(self, share: float) -> bool:
+        """True in this share of all calls."""
+        return bool(self.rng.random() < share)
+
+    def row(self) -> int:
+        """The number of a row of the truth."""
+        return int(self.rng.integers(0, len(self.truth.sources)))
+
+    def some_rows(self, most: int = 40) -> NDArray[np.int64]:
+        """Numbers of some rows, in any order, some of them twice."""
+        k = int(self.rng.integers(1, most + 1))
+        return self.rng.integers(0, len(self.truth.sources), k)
+
+    def vertices(self, most: int = 6) -> NDArray[np.int64]:
+        """Some vertices."""
+        return self.rng.integers(0, self.n, int(self.rng.integers(1, most + 1)))
+
+    def limit(self, rows: Any) -> float | None:
+        """A limit that cuts some of these rows, or none."""
+        values = self.truth.values[rows][self.truth.reached[rows]]
+        if not len(values) or self.truth.cycle[rows].any():
+            return None
+        value = self.one_of(values)
+        value = int(value) if self.truth.edges.kind.kind == "i" else float(value)
+        return value if value >= 0 else 0
+
+    def variants(self, problem: str) -> list[Variant]:
+        """Those of this device; on a large graph none that looks at a matrix in every round."""
+        found = variants(device=self.device, problem=problem)
+        return found if self.n <= 400 else [v for v in found if "matrix" not in v.id]
+
+    def threads(self) -> int:
+        """Workers."""
+        return int(self.one_of([1, 1, 2, 3]))
+
+
+# ---- what a trial must give ---------------------------------------------------------------------
+
+
+def cycles(truth: Rows, rows: Any) -> tuple[type[Exception], ...]:
+    """The error that must come where a source reaches a negative cycle."""
+    return (NegativeCycleError,) if truth.cycle[rows].any() else ()
+
+
+def wanted(
+    make: Callable[[], NDArray[Any]],
+) -> tuple[NDArray[Any] | None, tuple[type[Exception], ...]]:
+    """An array, or the error that stands for what does not fit 64 bits."""
+    try:
+        return make(), ()
+    except TooLarge:
+        return None, (DistanceOverflowError,)
+
+
+def array_judge(want: NDArray[Any] | None, dtype: bool = True) -> Judge:
+    """Compare with an array."""
+
+    def judge(found: Any) -> str | None:
+        assert want is not None
+        return differs(found, want, dtype)
+
+    return judge
+
+
+def options_of(soak: Soak, variant: Variant) -> dict[str, Any]:
+    """Random options of a variant: half of the time its defaults."""
+    if soak.chance(0.5):
+        return {}
+    # A bucket far narrower than the weights is allowed, and takes as long as it is narrow.
+    mean = max(float(soak.graph.mean_weight) if soak.graph.n_edges else 1.0, 1e-30)
+    deltas = [None, mean / 16, mean / 2, mean, 3 * mean, 1000 * mean]
+    known: dict[str, list[Any]] = {
+        "delta": deltas,
+        "delta_growth": [None, 1.5, 4.0],
+        "target_near": [None, 1, 64],
+        "local_limit": [None, 0, 16, 1024],
+        "local_rounds": [1, 30, 1000],
+        "local_leave": [1, 64, 512],
+        "queue_factor": [1.0, 1.5, 3.0],
+        "distance_bits": [None, 0, 8, 16],
+        "pull_share": [2, 16],
+        "width": [None, 8, 16, 32, 64],
+        "alpha": [0.5, 14.0, 1000.0],
+        "beta": [0.5, 24.0, 1000.0],
+        "transpose": [False, True],
+        "thin_limit": [None, 0, 16],
+        "ahead_rounds": [1, 64],
+        "sweep": [None, False, True],
+        "slot_bits": [None, 16, 32, 64],
+        "block_threads": [128, 256, 512],
+        "lists": [None, False, True],
+        "arity": [2, 4, 8],
+        "queue": [None, "heap", "buckets"],
+        "criterion": ["out", "in_out"],
+        "threads_relax": [None, 32, 96, 256],
+        "threads_minimum": [None, 32, 256],
+        "threads_update": [None, 64, 256],
+        "buckets": [2, 5, 15],
+        "child_edges": [1, 8, 100],
+        "inner": ["lanes", "worker_per_source"],
+        "traversal": ["thread", "cooperative_blocks", "cta_warp_scan", "load_balanced"],
+        "duplicates": ["owners", "claim"],
+    }
+    names = [f.name for f in dataclasses.fields(variant.options) if f.name in known]
+    return {name: soak.one_of(known[name]) for name in names if soak.chance(0.6)}
+
+
+def words(door: str, **given: Any) -> str:
+    """A call in words."""
+    shown = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in given.items()}
+    return f"{door}({', '.join(f'{k}={v!r}' for k, v in shown.items())})"
+
+
+def path_judge(least: dict[Any, Any], source: int, target: int, far: Any) -> Judge:
+    def judge(found: Any) -> str | None:
+        path, length = found
+        if path[0] != source or path[-1] != target or length_of(least, path) != far:
+            return f"path {path} has length {length_of(least, path)}, not {far}"
+        return None if length == far else f"length {length} instead of {far}"
+
+    return judge
+
+
+def same(want: Any) -> Judge:
+    def judge(found: Any) -> str | None:
+        return None if found == want else f"{str(found)[:200]} instead of {str(want)[:200]}"
+
+    return judge

@@ -1,0 +1,101 @@
+"""The answer of one search with turn costs, in vertices and edges of the original graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.answer.paths import FlatPaths, Paths
+from nearfar.errors import OptionError
+from nearfar.graph.dtypes import unreached_value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.turns import TurnGraph
+
+__all__ = ["TurnPaths", "turn_paths"]
+
+
+@dataclass(slots=False, repr=False, eq=False)
+class TurnPaths(Paths):
+    """The answer for one source, as :func:`nearfar.sssp` makes it for a graph with turns.
+
+    As :class:`nearfar.Paths`, in vertices and edges of the original graph; distances include the
+    costs of turns. There is no predecessor per vertex, for how a path goes on depends on how it
+    came, and a path may visit a vertex twice, where the way around a forbidden turn does.
+
+    Attributes
+    ----------
+    turns : TurnGraph
+        The graph it belongs to.
+    searched : Paths
+        The answer in the graph that was searched.
+    """
+
+    turns: Any = None
+    searched: Any = None
+
+    def _find_predecessors(self) -> Any:
+        raise OptionError(
+            "with turns a vertex has no single predecessor: use path_to and edges_to, or "
+            "searched.predecessors for the graph that was searched"
+        )
+
+    def edges_to(self, target: Any) -> NDArray[np.int64]:
+        """The edges of the path that ``path_to`` gives.
+
+        Parameters
+        ----------
+        target : int or vertex name
+
+        Returns
+        -------
+        int64 array
+            Positions in :attr:`nearfar.Graph.indices` of the original graph, from the source on.
+
+        Raises
+        ------
+        UnreachableError
+            If the target was not reached.
+        """
+        self.path_to(target)  # says so where there is none
+        return self._edges(self.graph.index_of(target, "target"))
+
+    def _edges(self, end: int) -> NDArray[np.int64]:
+        if end == self._source_index:
+            return np.empty(0, dtype=np.int64)
+        found: NDArray[np.int64] = self.turns.edges[self.searched.edges_to(end)]
+        return found
+
+    def _flat_paths(self, ends: NDArray[np.int64]) -> FlatPaths:
+        reached = self._host_distances[ends] != unreached_value(self._host_distances.dtype)
+        start = np.array([self._source_index])
+        paths = [
+            np.concatenate([start, self.graph.indices[self._edges(int(end))]])
+            if there
+            else start[:0]
+            for end, there in zip(ends, reached, strict=True)
+        ]
+        offsets = np.concatenate(([0], np.cumsum([len(path) for path in paths], dtype=np.int64)))
+        return FlatPaths(offsets, np.concatenate([start[:0], *paths]))
+
+
+def turn_paths(turns: TurnGraph, searched: Paths, source: int) -> TurnPaths:
+    """The answer for the original graph; ``source`` is an index there."""
+    original = turns.original
+    distances = searched._host_distances[: original.n_vertices].copy()
+    distances[source] = 0
+    return TurnPaths(
+        original,
+        source,
+        distances,
+        engine=searched.engine,
+        reason=searched.reason,
+        stats=searched.stats,
+        limit=searched.limit,
+        turns=turns,
+        searched=searched,
+    )

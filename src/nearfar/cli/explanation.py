@@ -1,0 +1,74 @@
+"""How commands say what the chooser would take for a request and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nearfar.cli.console import Exit, duration, emit
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping
+
+    from nearfar.graph.graph import Graph
+    from nearfar.registry import Request
+
+__all__ = ["explain", "not_ranked"]
+
+
+def explain(args: argparse.Namespace, graph: Graph, request: Request) -> int:
+    """Print how the chooser ranks the methods for this request, and why others are out."""
+    from nearfar.choose.ranking import explain as explained
+
+    found = explained(graph, request)
+    others = [{"id": name, "reason": reason} for name, reason in found.others.items()]
+    places: list[dict[str, Any]] = [
+        {"id": c.variant.id, "seconds": c.seconds, "reason": c.reason} for c in found.ranking
+    ]
+    width = max((len(item["id"]) for item in [*places, *others]), default=0)
+    lines = ["what the models look at:"]
+    made = found.made_of
+    lines += [] if made is None else [f"     {made}"]
+    for name, value in found.statistics.items():
+        if name == "prepared":
+            continue
+        shown = (
+            f"{value:,.4g}"
+            if isinstance(value, float)
+            else f"{value:,}"
+            if type(value) is int
+            else value
+        )
+        lines.append(f"     {name.replace('_', ' ')}: {shown}")
+    for device, when in found.machines.items():
+        known = "defaults (`nearfar tune` measures)" if when == "defaults" else f"measured {when}"
+        lines.append(f"     speeds of the {device}: {known}")
+    lines.append("ranking (estimated time):")
+    for place, item in enumerate(places, start=1):
+        time_text = duration(item["seconds"])
+        lines.append(f"{place:3}. {item['id']:<{width}}  {time_text:>8}  {item['reason']}")
+    lines += ["not ranked:"] if others else []
+    lines += not_ranked(found.others, width)
+    facts = {
+        "ranking": places,
+        "others": others,
+        "statistics": found.statistics,
+        "machines": found.machines,
+    }
+    emit(args, facts, lines)
+    return Exit.OK
+
+
+def not_ranked(others: Mapping[str, str], width: int) -> Iterator[str]:
+    """Variants with the reasons why they are out; one that many share is said once."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for name, reason in others.items():
+        shared, _, own = reason.partition(" - ")
+        groups.setdefault(shared, []).append((name, own))
+    for shared, members in groups.items():
+        if len(members) < 3:
+            for name, own in members:
+                yield f"     {name:<{width}}  {shared}{' - ' if own else ''}{own}"
+            continue
+        yield f"   {len(members)} methods: {shared}"
+        yield from (f"     {name:<{width}}  {own}".rstrip() for name, own in members)

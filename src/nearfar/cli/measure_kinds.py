@@ -1,0 +1,377 @@
+"""The measures that ``nearfar measure`` has: the arguments of each, and how it is printed."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nearfar.cli.arguments import at_least_one, number, read_vertex, vertex_list
+from nearfar.cli.console import emit, note
+from nearfar.cli.tables import read_numbers, read_table, unreached_as_inf, vertices_of
+from nearfar.errors import quoted
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["KINDS", "Kind"]
+
+
+class Kind(NamedTuple):
+    """One measure.
+
+    Attributes
+    ----------
+    summary : str
+        What it is, in a line.
+    example : str
+        A call.
+    configure : callable
+        Adds its arguments to a parser.
+    run : callable
+        Computes it for ``(args, graph)`` and prints it.
+    """
+
+    summary: str
+    example: str
+    configure: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace, Graph], None]
+
+
+def _add_top(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--top", type=at_least_one, metavar="N", help="only the N largest values, largest first"
+    )
+
+
+def _add_closed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--closed", nargs="+", metavar="VERTEX", help="paths do not pass through these"
+    )
+
+
+def _closed(args: argparse.Namespace, graph: Graph) -> Any:
+    """The graph, with turns where vertices are closed."""
+    closed = vertex_list(args, graph, args.closed)
+    return graph if closed is None else graph.with_turns(closed=closed)
+
+
+def _add_device(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--device", default="auto", choices=["auto", "cpu", "cuda"], help="where to run"
+    )
+
+
+def _add_ends(parser: argparse.ArgumentParser, *, targets: bool = False) -> None:
+    parser.add_argument(
+        "--source", nargs="+", metavar="VERTEX", help="only paths from these (default: all)"
+    )
+    if targets:
+        parser.add_argument(
+            "--target", nargs="+", metavar="VERTEX", help="only paths to these (default: all)"
+        )
+
+
+def _places(values: NDArray[Any], top: int | None) -> NDArray[np.int64]:
+    """Which entries to show: all in order, or the largest, lowest place first among equals."""
+    if top is None:
+        return np.arange(len(values))
+    return np.argsort(-values, kind="stable")[:top]
+
+
+def print_vertices(
+    args: argparse.Namespace, graph: Graph, values: NDArray[Any], vertices: Any = None
+) -> None:
+    """One line per vertex: name and value."""
+    places = _places(values, args.top)
+    names = graph.name_of(places if vertices is None else vertices[places]).tolist()
+    shown = values[places].tolist()
+    emit(
+        args,
+        {"vertices": names, "values": shown},
+        (f"{name}\t{value}" for name, value in zip(names, shown, strict=True)),
+    )
+
+
+def print_edges(
+    args: argparse.Namespace,
+    graph: Graph,
+    values: NDArray[Any],
+    more: dict[str, Any] | None = None,
+) -> None:
+    """One line per edge: both ends and value; ``more`` stands in the JSON."""
+    places = _places(values, args.top)
+    tails = graph.name_of(graph.tails(np.int64)[places]).tolist()
+    heads = graph.name_of(graph.indices[places].astype(np.int64)).tolist()
+    shown = values[places].tolist()
+    emit(
+        args,
+        {"edges": places, "tails": tails, "heads": heads, "values": shown, **(more or {})},
+        (f"{u}\t{v}\t{value}" for u, v, value in zip(tails, heads, shown, strict=True)),
+    )
+
+
+def _betweenness_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_ends(parser, targets=True)
+    parser.add_argument("--edges", action="store_true", help="of edges instead of vertices")
+    parser.add_argument(
+        "--raw", action="store_true", help="numbers of paths, not divided by the pairs"
+    )
+    parser.add_argument("--endpoints", action="store_true", help="a path counts for its ends too")
+    parser.add_argument("--limit", type=number, metavar="D", help="only pairs so far apart")
+    parser.add_argument("--samples", type=int, metavar="K", help="estimate from K random sources")
+    parser.add_argument("--seed", type=int, metavar="N", help="of the draw")
+    parser.add_argument(
+        "--tolerance", type=float, metavar="X", help="relative, for ties of float weights"
+    )
+    _add_top(parser)
+
+
+def _betweenness(args: argparse.Namespace, graph: Graph) -> None:
+    from nearfar.measures import betweenness
+
+    found = betweenness(
+        graph,
+        vertex_list(args, graph, args.source, "source"),
+        targets=vertex_list(args, graph, args.target),
+        edges=args.edges,
+        normalized=not args.raw,
+        endpoints=args.endpoints,
+        limit=args.limit,
+        samples=args.samples,
+        seed=args.seed,
+        tolerance=args.tolerance,
+        threads=args.threads,
+    )
+    (print_edges if args.edges else print_vertices)(args, graph, found)
+
+
+def _per_vertex(name: str, *, facing: bool) -> Kind:
+    """A measure of one number per vertex; ``facing``: it has a direction and a limit."""
+
+    def configure(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument(
+            "--vertex", nargs="+", metavar="VERTEX", help="of these alone (default: all)"
+        )
+        if facing:
+            parser.add_argument(
+                "--outward", action="store_true", help="distances from the vertex, not to it"
+            )
+            parser.add_argument("--limit", type=number, metavar="D", help="within this distance")
+        _add_device(parser)
+        _add_top(parser)
+
+    def compute(args: argparse.Namespace, graph: Graph) -> None:
+        from nearfar import measures
+
+        chosen = vertex_list(args, graph, args.vertex, "vertex")
+        more = {"outward": args.outward, "limit": args.limit} if facing else {}
+        found = getattr(measures, name)(
+            graph, chosen, device=args.device, threads=args.threads, **more
+        )
+        print_vertices(args, graph, found, None if chosen is None else graph.indices_of(chosen))
+
+    return Kind(_SUMMARIES[name], f"nearfar measure {name} graph.gr --top 10", configure, compute)
+
+
+def _of_the_graph(name: str, *, streamed: bool) -> Kind:
+    """A measure of the whole graph; ``streamed``: from all rows, which a GPU may solve."""
+    shown = name.replace("_", "-")
+
+    def configure(parser: argparse.ArgumentParser) -> None:
+        if streamed:
+            _add_device(parser)
+
+    def compute(args: argparse.Namespace, graph: Graph) -> None:
+        from nearfar import measures
+
+        more = {"device": args.device} if streamed else {}
+        found = getattr(measures, name)(graph, threads=args.threads, **more)
+        lines = found if isinstance(found, list) else [found]
+        emit(args, {shown: found}, map(str, lines))
+
+    return Kind(_SUMMARIES[name], f"nearfar measure {shown} graph.gr", configure, compute)
+
+
+_ENDS = ("source", "target")
+_SUMMARIES = {
+    "average_length": "mean distance of all pairs of vertices",
+    "center": "vertices whose farthest vertex is as near as for any",
+    "closeness": "reciprocal of the mean distance to each vertex",
+    "diameter": "greatest distance between two vertices, exact",
+    "eccentricity": "distance of each vertex to the vertex farthest from it",
+    "efficiency": "mean of 1 / distance of all pairs of vertices",
+    "harmonic": "sum of 1 / distance to each vertex",
+    "periphery": "vertices at the greatest distance that there is",
+    "radius": "least eccentricity",
+}
+
+
+def _counts_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
+    parser.add_argument("--limit", type=number, metavar="D", help="leave out what is farther")
+    parser.add_argument("--log2", action="store_true", help="logarithms to base 2, of any size")
+    _add_top(parser)
+
+
+def _counts(args: argparse.Namespace, graph: Graph) -> None:
+    from nearfar.measures import path_counts
+
+    source = read_vertex(args, graph, args.source, "source")
+    found = path_counts(graph, source, limit=args.limit, threads=args.threads)
+    print_vertices(args, graph, found.log2() if args.log2 else found.values())
+
+
+def _paths_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
+    parser.add_argument("target", metavar="TARGET", help="vertex name, or its number")
+    parser.add_argument(
+        "--most", type=at_least_one, default=100, metavar="N", help="paths to print (default: 100)"
+    )
+
+
+def _paths(args: argparse.Namespace, graph: Graph) -> None:
+    from nearfar.measures import all_shortest_paths
+
+    found = all_shortest_paths(
+        graph,
+        read_vertex(args, graph, args.source, "source"),
+        read_vertex(args, graph, args.target, "target"),
+        threads=args.threads,
+    )
+    paths = list(itertools.islice(found, args.most))
+    facts = {"count": found.count, "length": found.length, "paths": paths}
+    emit(args, facts, (" ".join(map(str, path)) for path in paths))
+    note(args, f"{quoted(found.count)} shortest paths of length {found.length}")
+
+
+def _loads_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--demand",
+        required=True,
+        metavar="FILE",
+        help="table with columns source, target and demand: .csv or .parquet",
+    )
+    _add_closed(parser)
+    _add_top(parser)
+
+
+def _loads(args: argparse.Namespace, graph: Graph) -> None:
+    from nearfar.measures import edge_loads
+
+    rows = read_table(args.demand, ("source", "target", "demand"))
+    ends = [
+        vertices_of(args, graph, column, what) for column, what in zip(rows, _ENDS, strict=False)
+    ]
+    found = edge_loads(_closed(args, graph), (*ends, rows[2]), threads=args.threads)
+    note(args, f"{found.carried} carried, total length {found.total_length:.10g}")
+    if len(found.unreached_amounts):
+        lost = zip(found.unreached_sources[:3], found.unreached_targets[:3], strict=True)
+        shown = ", ".join(f"{s} to {t}" for s, t in lost)
+        note(
+            args,
+            f"demand of {found.unreached} has no path, pairs: {len(found.unreached_amounts)}; "
+            + shown
+            + (" ..." if len(found.unreached_amounts) > 3 else ""),
+        )
+    more = {
+        "carried": found.carried,
+        "total_length": found.total_length,
+        "unreached": found.unreached,
+        "unreached_pairs": [
+            list(row)
+            for row in zip(
+                found.unreached_sources.tolist(),
+                found.unreached_targets.tolist(),
+                found.unreached_amounts.tolist(),
+                strict=True,
+            )
+        ],
+    }
+    print_edges(args, graph, found.loads, more)
+
+
+def _skims_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--source", nargs="+", required=True, metavar="VERTEX", help="rows")
+    parser.add_argument("--target", nargs="+", required=True, metavar="VERTEX", help="columns")
+    parser.add_argument(
+        "--quantity",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a number per edge in the graph's order: .npy, or text with one per line; repeatable",
+    )
+    _add_closed(parser)
+
+
+def _skims(args: argparse.Namespace, graph: Graph) -> None:
+    from nearfar.measures import skims
+
+    sources = vertex_list(args, graph, args.source, "source") or []
+    targets = vertex_list(args, graph, args.target) or []
+    values = {path: read_numbers(path) for path in args.quantity}
+    found = skims(_closed(args, graph), sources, targets, quantities=values, threads=args.threads)
+    tables = [found.distances, *found.totals.values()]
+    lists = [unreached_as_inf(table) for table in tables]
+    facts = {
+        "sources": sources,
+        "targets": targets,
+        "distances": lists[0],
+        "totals": dict(zip(values, lists[1:], strict=True)),
+    }
+    lines = (
+        "\t".join(map(str, [s, t, *(rows[i][j] for rows in lists)]))
+        for i, s in enumerate(sources)
+        for j, t in enumerate(targets)
+    )
+    emit(args, facts, lines)
+
+
+KINDS: dict[str, Kind] = {
+    "edge-loads": Kind(
+        "what each edge carries when demand takes shortest paths",
+        "nearfar measure edge-loads roads.gr --demand trips.csv --top 10",
+        _loads_arguments,
+        _loads,
+    ),
+    "skims": Kind(
+        "totals of further quantities of edges along shortest paths",
+        "nearfar measure skims roads.gr --source 1 2 --target 8 9 --quantity metres.npy",
+        _skims_arguments,
+        _skims,
+    ),
+    "all-shortest-paths": Kind(
+        "every shortest path between two vertices, and their number",
+        "nearfar measure all-shortest-paths graph.gr 1 42 --most 10",
+        _paths_arguments,
+        _paths,
+    ),
+    **{
+        name.replace("_", "-"): _of_the_graph(name, streamed=streamed)
+        for name, streamed in (
+            *(("average_length", True), ("efficiency", True), ("diameter", False)),
+            *(("radius", False), ("center", False), ("periphery", False)),
+        )
+    },
+    "closeness": _per_vertex("closeness", facing=True),
+    "harmonic": _per_vertex("harmonic", facing=True),
+    "eccentricity": _per_vertex("eccentricity", facing=False),
+    "path-counts": Kind(
+        "number of shortest paths from one source to every vertex",
+        "nearfar measure path-counts graph.gr 1 --top 10",
+        _counts_arguments,
+        _counts,
+    ),
+    "betweenness": Kind(
+        "share of all shortest paths that lead through each vertex or edge",
+        "nearfar measure betweenness roads.gr.gz --samples 256 --top 10",
+        _betweenness_arguments,
+        _betweenness,
+    ),
+}

@@ -1,0 +1,137 @@
+"""What the road families share: travel times, one-way streets, the part that hangs together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.generators import common
+from nearfar.graph.graph import Graph
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["SPEEDS", "Streets", "network"]
+
+SPEEDS = (30.0, 50.0, 70.0, 110.0)  # km/h: street, wider street, arterial, motorway
+
+
+@dataclass(frozen=True, slots=True)
+class Streets:
+    """Segments of streets between places, before directions and weights.
+
+    Attributes
+    ----------
+    sources, targets : int arrays, shape (k,)
+        The ends of each segment.
+    street : int array, shape (k,)
+        The street that it is part of.
+    speeds : float array, shape (streets,)
+        In km/h.
+    closed, backward : bool arrays, shape (streets,)
+        Whether a street is open in one direction only, and whether that one leads from its targets
+        to its sources.
+    points : float array, shape (n, 2)
+        Of each place, in metres.
+    """
+
+    sources: NDArray[Any]
+    targets: NDArray[Any]
+    street: NDArray[Any]
+    speeds: NDArray[np.float64]
+    closed: NDArray[np.bool_]
+    backward: NDArray[np.bool_]
+    points: NDArray[np.float64]
+
+
+def network(
+    streets: Streets,
+    family: str,
+    weight: str,
+    dtype: np.dtype[Any] | None,
+    *,
+    directed: bool,
+    strongly_connected: bool,
+    seed: int,
+) -> Graph:
+    """Weigh the segments, list their open directions, keep the largest part.
+
+    Parameters
+    ----------
+    streets : Streets
+    family : str
+        Name of the generator.
+    weight : {"time", "length"}
+        Milliseconds or centimetres for integers, seconds or metres for floats.
+    dtype : dtype or None
+        Of the weights; None for an unweighted graph.
+    directed : bool
+        Whether some streets are closed in one direction.
+    strongly_connected : bool
+        Keep only the largest strongly connected part.
+    seed : int
+        For the attributes.
+    """
+    sources, targets, street, points = (
+        streets.sources,
+        streets.targets,
+        streets.street,
+        streets.points,
+    )
+    gap = points[sources] - points[targets]
+    gap *= gap
+    lengths = np.sqrt(gap[:, 0] + gap[:, 1])
+    values, unit = lengths, "m"
+    if weight == "time":
+        values, unit = lengths / streets.speeds[street] * 3.6, "s"
+    weights: NDArray[Any] | None = None
+    if dtype is not None and dtype.kind == "i":
+        scale, unit = (100.0, "cm") if weight == "length" else (1000.0, "ms")
+        weights = np.maximum(np.rint(values * scale), 1.0).astype(dtype)
+    elif dtype is not None:
+        weights = values.astype(dtype)
+
+    if directed:  # list each open direction of each street
+        forth = ~(streets.closed & streets.backward)[street]
+        back = ~(streets.closed & ~streets.backward)[street]
+        sources, targets = (
+            np.concatenate([sources[forth], targets[back]]),
+            np.concatenate([targets[forth], sources[back]]),
+        )
+        if weights is not None:
+            weights = np.concatenate([weights[forth], weights[back]])
+    if strongly_connected:
+        keep = _largest_part(sources, targets, len(points), directed=directed)
+        renamed = np.cumsum(keep) - 1
+        inside = keep[sources] & keep[targets]
+        sources, targets = renamed[sources[inside]], renamed[targets[inside]]
+        weights = None if weights is None else weights[inside]
+        points = points[keep]
+    return common.build(
+        sources,
+        targets,
+        weights,
+        len(points),
+        directed=directed,
+        family=family,
+        coordinates=points,
+        unit="edges" if dtype is None else unit,
+        seed=seed,
+    )
+
+
+def _largest_part(
+    sources: NDArray[Any], targets: NDArray[Any], n: int, *, directed: bool
+) -> NDArray[np.bool_]:
+    """Mark the vertices of the largest strongly connected part."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ones = np.ones(len(sources), np.int8)
+    matrix = coo_array((ones, (sources, targets)), shape=(n, n)).tocsr()
+    # An undirected street is listed once here, so its graph is judged without directions.
+    _, label = connected_components(matrix, connection="strong" if directed else "weak")
+    kept: NDArray[np.bool_] = label == np.argmax(np.bincount(label))
+    return kept

@@ -1,0 +1,267 @@
+"""Betweenness: the share of shortest paths that lead through a vertex or an edge.
+
+``brandes.cpp`` adds it up over the sources.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import DistanceOverflowError, GraphError, OptionError, quoted
+from nearfar.generators.random import Stream
+from nearfar.graph.build import check_threads
+from nearfar.graph.saturation import widest
+from nearfar.measures.simple import (
+    Simple,
+    check_tolerance,
+    measured,
+    refuse_cycle,
+    simple,
+    source_indices,
+)
+from nearfar.options import check_limit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["betweenness", "raw_betweenness", "sampled_sources", "scales"]
+
+
+def betweenness(
+    graph: Any,
+    sources: Iterable[Any] | None = None,
+    *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    threads: int | None = None,
+    limit: float | None = None,
+    targets: Iterable[Any] | None = None,
+    edges: bool = False,
+    normalized: bool = True,
+    endpoints: bool = False,
+    samples: int | None = None,
+    seed: int | None = None,
+    tolerance: float | None = None,
+) -> NDArray[np.float64]:
+    """Betweenness of all vertices or all edges.
+
+    For a vertex: over all pairs of other vertices, the share of the shortest paths from one to the
+    other that lead through it, added up; for an edge over all pairs of vertices.
+
+    Parameters
+    ----------
+    graph : Graph, SciPy sparse matrix or NetworkX graph
+        Weights that are not negative. Without weights, edges are counted.
+    sources : vertices or None
+        Only paths from these count, each vertex once; None means every vertex.
+    weight : str, callable or None
+        As for :meth:`nearfar.Graph.from_any`; None counts edges.
+    threads : int or None
+        CPU workers; None takes all cores of this process. The result is the same bits for any.
+    limit : int, float or None
+        Only pairs at most so far apart count.
+    targets : vertices or None
+        Only paths to these count; None means every vertex.
+    edges : bool
+        Of edges instead of vertices.
+    normalized : bool
+        Divide by the number of pairs: (n - 1) (n - 2) for vertices, n (n - 1) for edges and with
+        ``endpoints``. Without, values of an undirected graph are halved, because each pair is
+        counted from both ends.
+    endpoints : bool
+        A path counts for its first and last vertex too.
+    samples : int or None
+        So many sources, drawn at random; values are scaled up to estimate those of all sources. A
+        vertex that was drawn is scaled for one source less, for it is inside no path of its own;
+        a single sample has no estimate of itself, which is nan.
+    seed : int or None
+        Of the draw; None draws anew in each call.
+    tolerance : float or None
+        Of float weights: a path longer than the shortest by this share counts as equally long,
+        which is looked at edge by edge. None is equality of bits.
+
+    Returns
+    -------
+    float64 array, shape (n,), or (m,) with ``edges``
+        By vertex index, or by position in :attr:`nearfar.Graph.indices`. Of parallel edges the
+        lightest of lowest id has it all. In an undirected graph both directions of an edge show
+        the sum of both.
+
+    Raises
+    ------
+    NegativeWeightError
+        For negative weights.
+    ZeroCycleError
+        If a source reaches a cycle of weight 0, among which any undirected edge of weight 0 is:
+        numbers of paths do not exist then. Other edges of weight 0 are edges like any.
+    DistanceOverflowError
+        If a distance does not fit 64 bits.
+    OptionError
+        For ``samples`` together with ``sources``, or out of range.
+
+    Notes
+    -----
+    Brandes (2001): O(n + m) per source without weights, and the time of a search, a sort and two
+    passes over the edges with weights; O(n + m) memory per worker. Values are sums of quotients:
+    their relative error is below 1e-12 on graphs whose paths have thousands of edges. Numbers of
+    paths beyond a float are counted with an exponent of their own. Sums over sources are made in
+    blocks that depend on the sources alone, so no result depends on ``threads``.
+
+    References
+    ----------
+    U. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical Sociology
+    25(2), 2001. U. Brandes, C. Pich, "Centrality estimation in large networks", International
+    Journal of Bifurcation and Chaos 17(7), 2007.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> g = nearfar.Graph.from_edges([0, 1, 2], [1, 2, 3], directed=False)
+    >>> nearfar.measures.betweenness(g, normalized=False)
+    array([0., 2., 2., 0.])
+    """
+    solved = measured(graph, weight)
+    n = solved.n_vertices
+    if samples is not None:
+        if sources is not None:
+            raise OptionError("give sources or samples: samples draws the sources itself")
+        drawn = sampled_sources(n, samples, seed)
+    else:
+        drawn = source_indices(solved, sources)
+    found = raw_betweenness(
+        solved,
+        drawn,
+        targets=None if targets is None else source_indices(solved, targets, "target"),
+        limit=limit,
+        edges=edges,
+        endpoints=endpoints,
+        tolerance=tolerance,
+        threads=threads,
+    )
+    inside = not (edges or endpoints)
+    own, other = scales(n, solved.directed, inside, normalized, samples)
+    if own == other:
+        found *= other
+        return found
+    drawn_ones = np.zeros(n, dtype=bool)
+    drawn_ones[drawn] = True
+    return found * np.where(drawn_ones, own, other)
+
+
+def raw_betweenness(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    *,
+    targets: NDArray[np.int64] | None = None,
+    limit: Any = None,
+    edges: bool = False,
+    endpoints: bool = False,
+    tolerance: float | None = None,
+    threads: int | None = None,
+) -> NDArray[np.float64]:
+    """Sums over the sources without any scale; sources and targets are indices.
+
+    Raises
+    ------
+    DistanceOverflowError, ZeroCycleError, OptionError
+        As for :func:`betweenness`.
+    """
+    from nearfar import _cpu
+
+    workers = check_threads(threads)
+    relative = check_tolerance(graph, tolerance)
+    solved, ids = simple(graph)
+    while True:
+        within = check_limit(limit, solved.weight_dtype)
+        on_vertices = np.zeros(solved.n_vertices)
+        on_edges = np.zeros(solved.n_edges) if edges else None
+        done = _cpu.betweenness(
+            solved.view,
+            solved.is_weighted,
+            sources,
+            targets,
+            None if within is None else float(within),
+            relative,
+            endpoints,
+            on_vertices,
+            on_edges,
+            workers,
+        )
+        refuse_cycle(graph, done["cycle"])
+        if not done["saturated"]:
+            break
+        wide = widest(solved)
+        if wide is solved:
+            raise DistanceOverflowError(
+                f"a distance does not fit {solved.weight_dtype}: scale the weights down"
+            )
+        solved = wide
+    if on_edges is None:
+        return on_vertices
+    if not graph.directed:
+        on_edges = on_edges + on_edges[_backward(solved)]
+    return _spread_out(graph, Simple(solved, ids), on_edges)
+
+
+def sampled_sources(n: int, samples: Any, seed: Any) -> NDArray[np.int64]:
+    """So many of n vertices, drawn without repetition and sorted.
+
+    Raises
+    ------
+    OptionError
+    """
+    whole = isinstance(samples, (int, np.integer)) and not isinstance(samples, bool)
+    if not whole or not 1 <= samples <= n:
+        raise OptionError(
+            f"samples is {quoted(samples)}: give a whole number from 1 to {n}, the vertices"
+        )
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer))):
+        raise OptionError(f"seed is {quoted(seed)}: give a whole number, or None")
+    start = secrets.randbits(63) if seed is None else int(seed)
+    return np.sort(Stream(start, "betweenness.sources").permutation(n)[: int(samples)])
+
+
+def scales(
+    n: int, directed: bool, inside: bool, normalized: bool, samples: int | None
+) -> tuple[float, float]:
+    """Factors of a vertex that is a drawn source, and of any other; those of NetworkX."""
+    ends = n - 1 if inside else n  # vertices that a path may begin at
+    if ends < 2:
+        return 1.0, 1.0
+    halved = 1 if directed else 2
+
+    def factor(sources: int) -> float:
+        if sources == 0:
+            return float("nan")
+        return 1 / (sources * (ends - 1)) if normalized else ends / (sources * halved)
+
+    if samples is None:
+        return factor(ends), factor(ends)
+    return factor(samples - 1 if inside else samples), factor(samples)
+
+
+def _backward(graph: Graph) -> NDArray[np.int64]:
+    """For every edge of an undirected graph its other direction."""
+    tails, heads = graph.tails(np.int64), graph.indices.astype(np.int64)
+    order = np.lexsort((heads, tails))
+    there = np.lexsort((tails, heads))  # the same pairs, if both directions are stored
+    if not ((tails[order] == heads[there]) & (heads[order] == tails[there])).all():
+        raise GraphError("directed is False, but an edge is stored in one direction only")
+    backward = np.empty(graph.n_edges, dtype=np.int64)
+    backward[order] = there
+    return backward
+
+
+def _spread_out(graph: Graph, reduced: Simple, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values of the edges that were kept, at their places in the given graph."""
+    if reduced.edges is None:
+        return values
+    found = np.zeros(graph.n_edges)
+    found[reduced.edges] = values
+    return found

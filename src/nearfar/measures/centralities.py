@@ -1,0 +1,265 @@
+"""Measures of mean distance: closeness, harmonic centrality, average length, efficiency.
+
+Each reduces rows of distances as they come (:class:`nearfar.solve.Reduction`), block by block, on
+the CPU or a GPU: no matrix is kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from nearfar.errors import UnreachableError
+from nearfar.graph.build import as_numpy
+from nearfar.solve.many import distances
+from nearfar.solve.request import as_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["average_length", "closeness", "efficiency", "harmonic"]
+
+
+def closeness(
+    graph: Any,
+    vertices: Iterable[Any] | None = None,
+    *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+    threads: int | None = None,
+    limit: float | None = None,
+    outward: bool = False,
+    wf_improved: bool = True,
+) -> NDArray[np.float64]:
+    """Closeness: the reciprocal of the mean distance from the vertices that reach one.
+
+    Parameters
+    ----------
+    graph : Graph, SciPy sparse matrix or NetworkX graph
+    vertices : vertices or None
+        Of which, in this order; None means every vertex.
+    weight, device, threads, limit
+        As for :func:`nearfar.distances`.
+    outward : bool
+        Take distances from the vertex instead of distances to it, which differ in directed graphs.
+    wf_improved : bool
+        Multiply by the share of the graph that is reached (Wasserman and Faust), so that a vertex
+        of a small component is not close to everything.
+
+    Returns
+    -------
+    float64 array, shape (n,) or (len(vertices),)
+        0 for a vertex that nothing reaches, and where all distances are 0.
+
+    Raises
+    ------
+    NegativeCycleError, VertexError, OptionError
+        As for :func:`nearfar.distances`.
+
+    Notes
+    -----
+    One search per vertex, reduced as it comes. Sums of whole numbers are exact; floats are added in
+    a fixed order, the same on every device.
+
+    References
+    ----------
+    L. C. Freeman, "Centrality in social networks", Social Networks 1(3), 1979. S. Wasserman,
+    K. Faust, "Social network analysis", 1994.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> g = nearfar.Graph.from_edges([0, 1], [1, 2], directed=False)
+    >>> nearfar.measures.closeness(g).round(3)
+    array([0.667, 1.   , 0.667])
+    """
+    solved = _facing(as_graph(graph, weight), outward)
+    if solved.n_vertices < 2:
+        return np.zeros(len(_rows(solved, vertices)))
+    count, total, _ = _reduced(solved, vertices, "summary", device, threads, limit)
+    found = np.zeros(len(count))
+    np.divide(count, total, out=found, where=total > 0)
+    return found * (count / (solved.n_vertices - 1)) if wf_improved else found
+
+
+def harmonic(
+    graph: Any,
+    vertices: Iterable[Any] | None = None,
+    *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+    threads: int | None = None,
+    limit: float | None = None,
+    outward: bool = False,
+) -> NDArray[np.float64]:
+    """Harmonic centrality: the sum of the reciprocals of the distances to a vertex.
+
+    Parameters
+    ----------
+    graph : Graph, SciPy sparse matrix or NetworkX graph
+    vertices : vertices or None
+        Of which, in this order; None means every vertex.
+    weight, device, threads, limit
+        As for :func:`nearfar.distances`.
+    outward : bool
+        Take distances from the vertex instead of distances to it.
+
+    Returns
+    -------
+    float64 array, shape (n,) or (len(vertices),)
+        Vertices that do not reach it add 0, and so do those at distance 0.
+
+    Raises
+    ------
+    NegativeCycleError, VertexError, OptionError
+        As for :func:`nearfar.distances`.
+
+    Notes
+    -----
+    One search per vertex, reduced as it comes; added in a fixed order, the same on every device.
+
+    References
+    ----------
+    P. Boldi, S. Vigna, "Axioms for centrality", Internet Mathematics 10(3-4), 2014.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> g = nearfar.Graph.from_edges([0, 1], [1, 2], directed=False)
+    >>> nearfar.measures.harmonic(g)
+    array([1.5, 2. , 1.5])
+    """
+    solved = _facing(as_graph(graph, weight), outward)
+    if not solved.n_vertices:
+        return np.zeros(0)
+    found: NDArray[np.float64] = _reduced(solved, vertices, "harmonic", device, threads, limit)
+    return found
+
+
+def average_length(
+    graph: Any,
+    *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+    threads: int | None = None,
+) -> float:
+    """The mean distance over all ordered pairs of different vertices.
+
+    Parameters
+    ----------
+    graph : Graph, SciPy sparse matrix or NetworkX graph
+    weight, device, threads
+        As for :func:`nearfar.distances`.
+
+    Returns
+    -------
+    float
+        In units of the weights; 0 for a graph of one vertex.
+
+    Raises
+    ------
+    UnreachableError
+        If some vertex does not reach another: no mean is finite then; ``efficiency`` is.
+    NegativeCycleError, OptionError
+        As for :func:`nearfar.distances`.
+
+    Notes
+    -----
+    One search per vertex, reduced as it comes.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> nearfar.measures.average_length(nearfar.Graph.from_edges([0, 1], [1, 0], [2, 4]))
+    3.0
+    """
+    solved = as_graph(graph, weight)
+    n = solved.n_vertices
+    if n < 2:
+        return 0.0
+    count, total, _ = _reduced(solved, None, "summary", device, threads, None)
+    short = np.flatnonzero(count < n - 1)
+    if len(short):
+        raise UnreachableError(
+            f"vertex {solved.name_of(int(short[0]))!r} reaches {int(count[short[0]]):,} of "
+            f"{n - 1:,} others, so the mean distance is infinite: take the largest component, or "
+            "measures.efficiency"
+        )
+    return float(total.sum()) / (n * (n - 1))
+
+
+def efficiency(
+    graph: Any,
+    *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+    threads: int | None = None,
+) -> float:
+    """Global efficiency: the mean of ``1 / distance`` over all ordered pairs of vertices.
+
+    Parameters
+    ----------
+    graph : Graph, SciPy sparse matrix or NetworkX graph
+    weight, device, threads
+        As for :func:`nearfar.distances`.
+
+    Returns
+    -------
+    float
+        Pairs without a path add 0, and so do those at distance 0.
+
+    Raises
+    ------
+    NegativeCycleError, OptionError
+        As for :func:`nearfar.distances`.
+
+    Notes
+    -----
+    One search per vertex, reduced as it comes.
+
+    References
+    ----------
+    V. Latora, M. Marchiori, "Efficient behavior of small-world networks", Physical Review Letters
+    87(19), 2001.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> nearfar.measures.efficiency(nearfar.Graph.from_edges([0, 1], [1, 0], [2, 4]))
+    0.375
+    """
+    solved = as_graph(graph, weight)
+    n = solved.n_vertices
+    if n < 2:
+        return 0.0
+    found = _reduced(solved, None, "harmonic", device, threads, None)
+    return float(found.sum()) / (n * (n - 1))
+
+
+def _facing(graph: Graph, outward: bool) -> Graph:
+    """Rows of distances to a vertex are rows from it in the transposed graph."""
+    return graph if outward else graph.transpose()
+
+
+def _rows(graph: Graph, vertices: Any) -> Any:
+    if vertices is None:
+        return np.arange(graph.n_vertices)
+    from nearfar.solve.request import vertex_indices
+
+    return vertex_indices(graph, vertices, "vertex")
+
+
+def _reduced(graph: Graph, vertices: Any, kind: str, device: Any, threads: Any, limit: Any) -> Any:
+    """The reduction of each row, on the host."""
+    plain = graph.without_names()
+    found = distances(
+        plain, _rows(graph, vertices), reduce=kind, device=device, threads=threads, limit=limit
+    )
+    if isinstance(found, tuple):
+        return tuple(as_numpy(column, "a reduction") for column in found)
+    return as_numpy(found, "a reduction")

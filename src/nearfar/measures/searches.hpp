@@ -1,0 +1,120 @@
+// Searches from many sources over workers, each followed by what is computed from it.
+//
+// Blocks of sources go to workers (ordered_sums.hpp). Weighted searches are those of
+// delta-stepping, which asks for the next source by itself; a search with a limit costs what it
+// visits. What a worker does with a finished search is a policy: start(block), search(i, source,
+// distances, touched), done(block).
+#pragma once
+
+#include <memory>
+
+#include "algorithms/delta_stepping/plan.hpp"
+#include "cpu/search.hpp"
+#include "cpu/spread.hpp"
+#include "measures/ordered_sums.hpp"
+
+namespace nearfar::measures {
+
+struct Sources {
+  const int64_t* vertices;
+  std::size_t count;
+
+  int64_t block() const { return block_size(count); }
+  int64_t blocks() const { return (static_cast<int64_t>(count) + block() - 1) / block(); }
+};
+
+// Hands out the numbers of sources, block by block.
+template <class Policy>
+class SourceQueue {
+ public:
+  SourceQueue(const Sources& sources, BatchCounter& counter, Policy& policy)
+      : sources_(sources), counter_(counter), policy_(policy) {}
+
+  // The number of the next source, or -1.
+  int64_t next() {
+    if (at_ == end_) {
+      if (block_ >= 0) policy_.done(block_);
+      block_ = counter_.take();
+      if (block_ < 0) return -1;
+      at_ = block_ * sources_.block();
+      end_ = std::min(at_ + sources_.block(), static_cast<int64_t>(sources_.count));
+      policy_.start(block_);
+    }
+    return at_++;
+  }
+
+ private:
+  const Sources& sources_;
+  BatchCounter& counter_;
+  Policy& policy_;
+  int64_t block_ = -1, at_ = 0, end_ = 0;
+};
+
+// One worker's weighted searches.
+template <class C, class Policy>
+class WeightedSearches {
+ public:
+  using Index = typename C::Index;
+  using Weight = typename C::Weight;
+
+  WeightedSearches(const C& csr, const Sources& sources, Weight limit, BatchCounter& counter,
+                   Policy& policy, Interrupt& interrupt)
+      : csr_(csr),
+        sources_(sources),
+        limit_(limit),
+        policy_(policy),
+        interrupt_(interrupt),
+        queue_(sources, counter, policy),
+        distances_(new Weight[static_cast<std::size_t>(csr.n)]) {
+    clear_all();
+  }
+
+  // A search may end once all of `targets` are settled.
+  void run(const DeltaPlan& plan, const int64_t* targets = nullptr, std::size_t count = 0) {
+    StopRule<Weight> stop;
+    stop.limit = limit_;
+    stop.targets = targets;
+    stop.n_targets = count;
+    const DeltaFeed<C> feed{&next, this, limited() ? &touched_ : nullptr};
+    NEARFAR_PICK_FOR(C, delta_feed<C>)(csr_, feed, stop, plan, interrupt_);
+  }
+
+ private:
+  bool limited() const { return limit_ != unreached<Weight>(); }
+  void clear_all() {
+    std::fill_n(distances_.get(), static_cast<std::size_t>(csr_.n), unreached<Weight>());
+  }
+
+  static bool next(void* self, Index& source, Weight*& distances) {
+    auto& searches = *static_cast<WeightedSearches*>(self);
+    searches.finish();
+    searches.now_ = searches.queue_.next();
+    if (searches.now_ < 0) return false;
+    source = static_cast<Index>(searches.sources_.vertices[searches.now_]);
+    distances = searches.distances_.get();
+    return true;
+  }
+
+  void finish() {
+    if (now_ < 0) return;
+    const auto source = static_cast<Index>(sources_.vertices[now_]);
+    if (limited()) touched_.push(source);
+    policy_.search(now_, source, distances_.get(), limited() ? &touched_ : nullptr);
+    if (!limited()) return;
+    for (std::size_t i = 0; i < touched_.size; ++i)
+      distances_[touched_.data[i]] = unreached<Weight>();
+    touched_.size = 0;
+  }
+
+  const C& csr_;
+  const Sources& sources_;
+  const Weight limit_;
+  Policy& policy_;
+  Interrupt& interrupt_;
+  SourceQueue<Policy> queue_;
+  std::unique_ptr<Weight[]> distances_;
+  Buffer<Index> touched_;
+  int64_t now_ = -1;
+};
+
+}  // namespace nearfar::measures

@@ -1,0 +1,125 @@
+"""What every measure starts from: checked sources, and a graph with one edge between two vertices.
+
+A path is a sequence of vertices, so parallel edges make no further paths: the lightest counts, of
+equal ones that of lowest id, and self-loops are on no shortest path.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nearfar.errors import NegativeWeightError, OptionError, ZeroCycleError, quoted
+from nearfar.graph.graph import Graph
+from nearfar.graph.slots import Slot
+from nearfar.solve.request import as_graph, vertex_indices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "Simple",
+    "check_tolerance",
+    "measured",
+    "refuse_cycle",
+    "simple",
+    "source_indices",
+]
+
+
+class Simple(NamedTuple):
+    """A graph without parallel edges and self-loops.
+
+    Attributes
+    ----------
+    graph : Graph
+        Without names; the given one where it has neither.
+    edges : int array, shape (m,), or None
+        Which edge of the given graph each is; None where they are the same.
+    """
+
+    graph: Graph
+    edges: NDArray[Any] | None
+
+
+_SIMPLE: Slot[Simple] = Slot("without parallel edges")
+
+
+def measured(graph: Any, weight: Any) -> Graph:
+    """A Graph with weights that are not negative.
+
+    Raises
+    ------
+    GraphError
+        If it is not a graph, or the weight is not there.
+    NegativeWeightError
+    """
+    found = as_graph(graph, weight)
+    if found.n_negative:
+        raise NegativeWeightError(found.first_negative, found.n_negative)
+    return found
+
+
+def simple(graph: Graph) -> Simple:
+    """The graph with the lightest edge between two vertices and no self-loops, cached.
+
+    O(n + m), and a sort of the edges where there are parallel ones.
+    """
+    return _SIMPLE.of(graph, lambda: _simplified(graph))
+
+
+def _simplified(graph: Graph) -> Simple:
+    from nearfar import _cpu
+
+    loops, parallel, _, _ = _cpu.edge_counts(graph.view)
+    plain = graph.without_names()
+    if not loops and not parallel:
+        return Simple(plain, None)
+    tails, heads = graph.tails(), graph.indices
+    kept = np.flatnonzero(tails != heads)
+    order = kept[np.lexsort((graph.effective_weights[kept], heads[kept], tails[kept]))]
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = (tails[order][1:] != tails[order][:-1]) | (heads[order][1:] != heads[order][:-1])
+    edges = np.sort(order[first])  # the order of the given rows
+    indptr = np.zeros(graph.n_vertices + 1, dtype=graph.index_dtype)
+    np.cumsum(np.bincount(tails[edges], minlength=graph.n_vertices), out=indptr[1:])
+    weights = None if graph.weights is None else graph.weights[edges]
+    made: Graph = Graph.from_csr(indptr, heads[edges], weights, directed=graph.directed, copy=False)
+    return Simple(made, edges.astype(graph.index_dtype))
+
+
+def source_indices(graph: Graph, vertices: Any, what: str = "source") -> NDArray[np.int64]:
+    """Indices of some vertices, each once and in order; None means every vertex."""
+    if vertices is None:
+        return np.arange(graph.n_vertices, dtype=np.int64)
+    return np.unique(vertex_indices(graph, vertices, what))
+
+
+def check_tolerance(graph: Graph, tolerance: Any) -> float:
+    """The relative tolerance of ties; None is 0.
+
+    Raises
+    ------
+    OptionError
+    """
+    if tolerance is None:
+        return 0.0
+    number = isinstance(tolerance, (int, float, np.number)) and not isinstance(tolerance, bool)
+    if not number or not 0 <= tolerance < 1:
+        raise OptionError(f"tolerance is {quoted(tolerance)}: give a number from 0 up to 1")
+    if tolerance and graph.weight_dtype.kind == "i":
+        raise OptionError("tolerance is for float weights: sums of whole numbers are exact")
+    return float(tolerance)
+
+
+def refuse_cycle(graph: Graph, cycle: NDArray[np.int64]) -> None:
+    """Raise for a cycle that a kernel found.
+
+    Raises
+    ------
+    ZeroCycleError
+        If there is one.
+    """
+    if len(cycle):
+        raise ZeroCycleError([graph.name_of(int(v)) for v in cycle])

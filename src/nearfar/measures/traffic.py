@@ -1,0 +1,355 @@
+"""Loads of edges when demand takes shortest paths, and what else adds up along the paths.
+
+``loads.cpp`` does both. With turns, the graph that is searched has an edge for every way to reach
+an edge; what they carry is added up for the original one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import DistanceOverflowError, NegativeWeightError, OptionError, quoted
+from nearfar.graph.build import check_threads
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.saturation import may_saturate, widest
+from nearfar.graph.turns import TurnGraph
+from nearfar.measures.demand import read_demand
+from nearfar.solve.request import as_graph, vertex_indices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["EdgeLoads", "Skims", "edge_loads", "skims"]
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeLoads:
+    """What demand puts on edges.
+
+    Attributes
+    ----------
+    loads : int64 or float64 array, shape (m,)
+        What each edge carries, by its position in :attr:`nearfar.Graph.indices`; whole numbers when
+        demand is.
+    carried : int or float
+        Demand that has a path, vertices to themselves included.
+    total_length : float
+        Carried demand times the length of its path, added up.
+    unreached : int or float
+        Demand without a path.
+    unreached_sources, unreached_targets : array
+        External names of the pairs without a path.
+    unreached_amounts : array
+        Their demand.
+    """
+
+    loads: NDArray[Any]
+    carried: Any
+    total_length: float
+    unreached: Any
+    unreached_sources: NDArray[Any]
+    unreached_targets: NDArray[Any]
+    unreached_amounts: NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Skims:
+    """Totals along shortest paths.
+
+    Attributes
+    ----------
+    distances : array, shape (k, l)
+        Of the paths, as :func:`nearfar.distances` gives them.
+    totals : list or dict of arrays, shape (k, l)
+        One for each quantity, as they were given: whole numbers for whole quantities. Where there
+        is no path: inf, or the maximum of int64.
+    """
+
+    distances: NDArray[Any]
+    totals: Any
+
+
+class _Searched:
+    """A graph that is searched for a caller's, and how their vertices and edges belong together."""
+
+    def __init__(self, graph: Any, weight: Any) -> None:
+        self.turns = graph if isinstance(graph, TurnGraph) else None
+        self.named: Graph = as_graph(graph, weight) if self.turns is None else graph.original
+        self.graph = self.named.without_names() if self.turns is None else graph.graph
+        if self.graph.n_negative:
+            raise NegativeWeightError(self.graph.first_negative, self.graph.n_negative)
+
+    def starts(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where paths from these begin."""
+        return vertices if self.turns is None else self.turns.starts[vertices]
+
+    def loads(self, found: NDArray[Any]) -> NDArray[Any]:
+        """Loads of the caller's edges."""
+        if self.turns is None:
+            return found
+        total = np.zeros(self.named.n_edges, dtype=found.dtype)
+        np.add.at(total, self.turns.edges, found)
+        return total
+
+    def quantity(self, values: NDArray[Any]) -> NDArray[Any]:
+        """A quantity of the caller's edges, for those that are searched."""
+        return values if self.turns is None else values[self.turns.edges]
+
+    def solved(self, run: Callable[[Graph], NDArray[np.bool_]]) -> None:
+        """Run; again in 64 bits where a distance that does not fit may look unreached.
+
+        Raises
+        ------
+        DistanceOverflowError
+        """
+        unreached = run(self.graph)
+        if not unreached.any() or not may_saturate(self.graph):
+            return
+        wide = widest(self.graph)
+        unreached = unreached if wide is self.graph else run(wide)
+        if unreached.any() and may_saturate(wide):
+            # Every edge counting 1, all that can be reached is.
+            if (run(self.graph.without_weights()) != unreached).any():
+                raise DistanceOverflowError(
+                    f"a distance does not fit {wide.weight_dtype}: scale the weights down"
+                )
+            run(wide)
+
+
+def edge_loads(
+    graph: Any,
+    demand: Any,
+    *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    threads: int | None = None,
+    zones: Iterable[Any] | None = None,
+) -> EdgeLoads:
+    """What each edge carries when all demand takes a shortest path.
+
+    Parameters
+    ----------
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+        Weights that are not negative.
+    demand : sparse matrix, array of shape (k, 3), list of triples, three arrays, or data frame
+        Amounts of at least 0 from source to target. A matrix has a row and a column per vertex, or
+        per zone; triples and three arrays in a tuple are sources, targets and amounts; a table has
+        columns ``source``, ``target`` and ``demand``. Pairs that occur repeatedly add up.
+    weight : str, callable or None
+        As for :meth:`nearfar.Graph.from_any`; None counts edges.
+    threads : int or None
+        CPU workers; None takes all cores of this process. The result is the same bits for any.
+    zones : vertices or None
+        What the rows and columns of a matrix are; None means every vertex in order.
+
+    Returns
+    -------
+    EdgeLoads
+        With the demand that has no path, as a number and pair by pair.
+
+    Raises
+    ------
+    OptionError
+        If demand is none of these, or an amount is negative or not finite.
+    NegativeWeightError
+        For negative weights.
+    VertexError
+        For what is not a vertex.
+    DistanceOverflowError
+        If a distance does not fit 64 bits.
+
+    Notes
+    -----
+    All of a pair's demand takes one path, the one that :class:`nearfar.Paths` gives: of equally
+    short ones by the rule of predecessors, of parallel edges the lightest of lowest id. One search
+    per source, which ends at the last target, and the edges on its paths once each. Loads of whole
+    numbers are exact; floats are added in an order that depends on the demand alone.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> g = nearfar.Graph.from_edges([0, 1, 0], [1, 2, 2], [1, 1, 5])
+    >>> nearfar.measures.edge_loads(g, [(0, 2, 10), (0, 1, 3)]).loads
+    array([13,  0, 10])
+    """
+    from nearfar import _cpu
+
+    searched = _Searched(graph, weight)
+    pairs = read_demand(searched.named, demand, zones)
+    workers = check_threads(threads)
+    loads = np.zeros(searched.graph.n_edges, dtype=pairs.amounts.dtype)
+    lengths = np.zeros(len(pairs.amounts))
+    # From a vertex to itself there is nothing to carry; with turns its start has no way in.
+    away = np.flatnonzero(pairs.sources != pairs.targets)
+    sources, first = np.unique(pairs.sources[away], return_index=True)
+    first = np.append(first, len(away)).astype(np.int64)
+    targets, amounts = pairs.targets[away], pairs.amounts[away]
+    ends = np.unique(targets)
+    rows = searched.starts(sources)
+    into, entering, tails = searched.graph.entering()
+
+    def run(solved: Graph) -> NDArray[np.bool_]:
+        found = np.zeros(len(away))
+        loads[:] = 0
+        _cpu.edge_loads(
+            solved.view,
+            into,
+            entering,
+            tails,
+            rows,
+            first,
+            targets,
+            ends,
+            amounts,
+            found,
+            loads,
+            workers,
+        )
+        lengths[away] = found
+        return ~np.isfinite(found)
+
+    searched.solved(run)
+    lost = np.flatnonzero(~np.isfinite(lengths))
+    there = np.isfinite(lengths)
+    name_of = searched.named.name_of
+    return EdgeLoads(
+        searched.loads(loads),
+        pairs.amounts[there].sum().item(),
+        float(pairs.amounts[there].astype(np.float64) @ lengths[there]),
+        pairs.amounts[lost].sum().item(),
+        name_of(pairs.sources[lost]),
+        name_of(pairs.targets[lost]),
+        pairs.amounts[lost],
+    )
+
+
+def skims(
+    graph: Any,
+    sources: Iterable[Any],
+    targets: Iterable[Any],
+    *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    threads: int | None = None,
+    quantities: Sequence[ArrayLike] | Mapping[str, ArrayLike] = (),
+) -> Skims:
+    """Totals of further edge quantities along shortest paths: metres and tolls of the fastest way.
+
+    Parameters
+    ----------
+    graph : Graph, TurnGraph, SciPy sparse matrix or NetworkX graph
+        Weights that are not negative; they choose the paths.
+    sources, targets : vertices
+        Rows and columns, in this order.
+    weight : str, callable or None
+        As for :meth:`nearfar.Graph.from_any`; None counts edges.
+    threads : int or None
+        CPU workers; None takes all cores of this process.
+    quantities : list or dict of arrays, shape (m,)
+        Finite numbers, one per edge in the order of :attr:`nearfar.Graph.indices`.
+
+    Returns
+    -------
+    Skims
+
+    Raises
+    ------
+    OptionError
+        If a quantity has not one finite number per edge, or whole numbers may not fit 64 bits.
+    NegativeWeightError
+        For negative weights.
+    VertexError
+        For what is not a vertex.
+    DistanceOverflowError
+        If a distance does not fit 64 bits.
+
+    Notes
+    -----
+    The paths are those of :func:`edge_loads`. Floats are added from the source on. One search per
+    source, which ends at the last target, and the edges on its paths once each.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> g = nearfar.Graph.from_edges([0, 1, 0], [1, 2, 2], [1, 1, 5])
+    >>> nearfar.measures.skims(g, [0], [2], quantities=[[300, 400, 500]]).totals[0]
+    array([[700]])
+    """
+    from nearfar import _cpu
+
+    searched = _Searched(graph, weight)
+    rows = vertex_indices(searched.named, sources, "source")
+    columns = vertex_indices(searched.named, targets, "target")
+    workers = check_threads(threads)
+    named = quantities if isinstance(quantities, Mapping) else dict(enumerate(quantities))
+    given = [_quantity(searched.named, name, values) for name, values in named.items()]
+    begin, ends = searched.starts(rows), np.unique(columns)
+    shape = (len(rows), len(columns))
+    into, entering, tails = searched.graph.entering()
+    totals: dict[Any, NDArray[Any]] = {}
+    found: NDArray[Any] = np.zeros(0)
+
+    def run(solved: Graph) -> NDArray[np.bool_]:
+        nonlocal found
+        found = np.zeros((len(rows), len(ends)), dtype=solved.weight_dtype)
+        for kind in (np.int64, np.float64):
+            alike = [i for i, q in enumerate(given) if q.dtype == kind]
+            if not alike and (totals or kind is np.int64):
+                continue
+            stacked = np.array([searched.quantity(given[i]) for i in alike], dtype=kind)
+            out = np.zeros((*found.shape, len(alike)), dtype=kind)
+            _cpu.skims(
+                solved.view,
+                into,
+                entering,
+                tails,
+                begin,
+                ends,
+                stacked,
+                len(alike),
+                found,
+                out,
+                workers,
+            )
+            for k, i in enumerate(alike):
+                totals[i] = out[:, :, k]
+        unreached: NDArray[np.bool_] = found == unreached_value(found.dtype)
+        return unreached
+
+    searched.solved(run)
+    place = np.searchsorted(ends, columns)
+    same = rows[:, None] == columns[None, :]
+
+    def arranged(table: NDArray[Any]) -> NDArray[Any]:
+        picked: NDArray[Any] = table.reshape(len(rows), len(ends))[:, place].reshape(shape)
+        picked[same] = 0
+        return picked
+
+    filled = [arranged(totals[i]) for i in range(len(given))]
+    answer: Any = filled
+    if isinstance(quantities, Mapping):
+        answer = dict(zip(named, filled, strict=True))
+    return Skims(arranged(found), answer)
+
+
+def _quantity(graph: Graph, name: Any, values: Any) -> NDArray[Any]:
+    array = np.asarray(values)
+    what = f"quantity {quoted(name)}"
+    if array.shape != (graph.n_edges,) or array.dtype.kind not in "biuf":
+        raise OptionError(
+            f"{what} has shape {array.shape} and dtype {array.dtype}: give a number per edge, "
+            f"({graph.n_edges},)"
+        )
+    if array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise OptionError(f"{what} is not finite at edge {int(np.argmin(np.isfinite(array)))}")
+        return array.astype(np.float64)
+    if float(np.abs(array.astype(np.float64)).sum()) >= 2.0**63:
+        raise OptionError(f"{what} adds up to more than 64 bits: give floats")
+    return array.astype(np.int64)

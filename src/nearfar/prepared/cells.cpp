@@ -1,0 +1,392 @@
+// Cuts an elimination tree into cells that a thread block of a GPU sweeps with all distances it
+// looks at in shared memory, and writes the arcs of each cell down in the order of the sweep.
+//
+// Pass 0 is the bottom of the tree. A cell is a subtree of what earlier passes left, or several
+// that lie next to each other; what its vertices look at outside of it is its boundary, which is
+// what the root of the subtree has arcs to. A sweep goes down labels, so it is a depth-first walk
+// and only the path to the root is alive: a slot is free again after its last use, and a cell of
+// many vertices needs as many slots as its boundary and height together, not as it has vertices.
+// What no slots suffice for is swept last of all passes, that is first of all in time, with
+// distances in global memory; there a slot is a label.
+//
+// A stream is what the kernel reads, in entries of 16 bytes. Each vertex has a record, or several
+// if it has many arcs:
+//   32-bit values   {vertex, label, meta, weight of the arc to the vertex before}, then arcs in
+//   pairs
+//                   {slot, weight, slot, weight}; slot 0 is always "no path" and pads the last pair
+//   64-bit values   {vertex, label, meta, 0}, {weight of the arc to the vertex before, 0}, then
+//   arcs
+//                   {slot, 0, weight}
+// meta: entries with arcs in bits 0 to 7, then whether the record is its vertex's first, its last,
+// and whether the distance goes to a slot, and the slot from bit 16. Weights are left at 0 ("no
+// path" for the arc to the vertex before) and `weight_at` says where each arc's belongs, so that
+// the device can fill them in. Chunks are at most kChunk entries long and end with a record.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include "cpu/interrupt.hpp"
+#include "prepared/arcs_view.hpp"
+#include "prepared/structure.hpp"
+
+namespace nearfar::prepared {
+namespace {
+
+constexpr int kFlush = 64;  // vertices written together; kFlush of sweep.cuh
+constexpr int kSector = 8;  // neighbouring 32-bit distances that memory writes at once
+constexpr int kChunk = 64;  // entries; kChunk of sweep.cuh
+constexpr int kMost = 60;   // entries with arcs in a record
+constexpr int kFirst = 1 << 8, kLast = 1 << 9, kKeep = 1 << 10;
+constexpr uint8_t kLeftOut = 1, kSwept = 2;
+constexpr int kFirstSlot = 1;  // slot 0 means "no path"
+
+// Fields of a cell as the kernel reads them.
+enum Field {
+  kBoundary,
+  kBoundaryCount,
+  kChunks,
+  kChunkCount,
+  kLow,
+  kHigh,
+  kMembers,
+  kSlots,
+  kOwned,
+  kOrdered,
+  kFields
+};
+
+struct Shape {
+  int members, slots;  // at most
+};
+
+class Cutter {
+ public:
+  Cutter(const Arcs& arcs, const int64_t* first, const int32_t* head_depth, bool wide,
+         const uint8_t* active)
+      : arcs_(arcs),
+        first_(first),
+        wide_(wide),
+        gone_(at(arcs.n), 0),
+        size_(at(arcs.n)),
+        height_(at(arcs.n)),
+        last_(at(arcs.n), -1),
+        slot_(at(arcs.n), 0),
+        mark_(at(arcs.n), -1),
+        owned_(at(arcs.n), 0),
+        outline_(heads(arcs, arcs.first, arcs.head_depth)),
+        head_(heads(arcs, first, head_depth)) {
+    weight_at.assign(at(first[arcs.n]), -1);
+    left_ = arcs.n;
+    if (active != nullptr)
+      for (int32_t v = 0; v < arcs.n; ++v)
+        if (!active[v]) {
+          gone_[at(v)] = kLeftOut;
+          --left_;
+        }
+  }
+
+  // Passes from the bottom up until nothing is left; the last shape stands for all later passes.
+  void cut(const std::vector<Shape>& shapes) {
+    pass_first.push_back(0);
+    for (std::size_t pass = 0; left_ > 0; ++pass) {
+      const std::vector<int32_t> roots = subtrees(shapes[std::min(pass, shapes.size() - 1)]);
+      if (roots.empty() && pass + 1 < shapes.size()) continue;
+      n_global += roots.empty();
+      if (roots.empty())
+        rest();
+      else
+        gather(roots, shapes[std::min(pass, shapes.size() - 1)]);
+      pass_first.push_back(static_cast<int32_t>(cells.size() / kFields));
+    }
+    for (int32_t v = 0; v < arcs_.n; ++v)
+      if (gone_[at(v)] == kSwept && !owned_[at(v)]) loose.push_back(v);
+  }
+
+  std::vector<int32_t> cells, boundary, stream, chunk, weight_at, pass_first;
+  std::vector<int32_t> ordered, loose, upper;
+  int64_t n_sectors = 0;
+  int n_global = 0;  // 1 where the last pass has its distances in global memory
+
+ private:
+  // The roots of the highest subtrees that fit a cell, in falling order.
+  std::vector<int32_t> subtrees(const Shape& shape) {
+    const int32_t n = arcs_.n;
+    std::fill(size_.begin(), size_.end(), 1);
+    std::fill(height_.begin(), height_.end(), 1);
+    for (int32_t v = 0; v < n; ++v) {
+      const int32_t p = arcs_.parent[v];
+      if (gone_[at(v)] || p < 0) continue;
+      size_[at(p)] += size_[at(v)];
+      height_[at(p)] = std::max(height_[at(p)], height_[at(v)] + 1);
+    }
+    std::vector<uint8_t> inside(at(n), 0);
+    std::vector<int32_t> roots;
+    for (int32_t v = n - 1; v >= 0; --v) {
+      if (gone_[at(v)]) continue;
+      const int32_t p = arcs_.parent[v];
+      inside[at(v)] = p >= 0 && inside[at(p)];
+      if (inside[at(v)] || size_[at(v)] > shape.members) continue;
+      if (arcs_.first[v + 1] - arcs_.first[v] + height_[at(v)] + kFirstSlot > shape.slots) continue;
+      inside[at(v)] = 1;
+      roots.push_back(v);
+    }
+    return roots;
+  }
+
+  // Neighbouring subtrees share a cell while they fit.
+  void gather(const std::vector<int32_t>& roots, const Shape& shape) {
+    for (std::size_t i = 0; i < roots.size();) {
+      const auto id = static_cast<int32_t>(cells.size() / kFields);
+      std::vector<int32_t> members, around;
+      int tallest = 0;
+      for (; i < roots.size(); ++i) {
+        const int32_t r = roots[i];
+        int more = 0;
+        for (int64_t j = arcs_.first[r]; j < arcs_.first[r + 1]; ++j)
+          more += mark_[at(outline_[at(j)])] != id;
+        const int tall = std::max(tallest, height_[at(r)]);
+        const int slots = static_cast<int>(around.size()) + more + tall + kFirstSlot;
+        if (!members.empty() && (static_cast<int>(members.size()) + size_[at(r)] > shape.members ||
+                                 slots > shape.slots))
+          break;
+        for (int64_t j = arcs_.first[r]; j < arcs_.first[r + 1]; ++j) {
+          const int32_t h = outline_[at(j)];
+          if (mark_[at(h)] != id) around.push_back(h);
+          mark_[at(h)] = id;
+        }
+        tallest = tall;
+        for (int32_t v = r; v >= arcs_.low[r]; --v)
+          if (!gone_[at(v)]) members.push_back(v);
+      }
+      write(members, around, false);
+    }
+  }
+
+  void rest() {
+    std::vector<int32_t> members;
+    for (int32_t v = arcs_.n - 1; v >= 0; --v)
+      if (!gone_[at(v)]) members.push_back(v);
+    write(members, {}, true);
+  }
+
+  // The labels that arcs lead to.
+  static std::vector<int32_t> heads(const Arcs& arcs, const int64_t* first,
+                                    const int32_t* head_depth) {
+    std::vector<int32_t> found(at(first[arcs.n])), ancestor(at(arcs.height + 1), -1);
+    for (int32_t v = arcs.n - 1; v >= 0; --v) {
+      ancestor[at(arcs.depth[v])] = v;
+      for (int64_t j = first[v]; j < first[v + 1]; ++j) found[at(j)] = ancestor[at(head_depth[j])];
+    }
+    return found;
+  }
+
+  void write(const std::vector<int32_t>& members, std::vector<int32_t> around, bool global) {
+    interrupt_.poll(members.size() * 16);
+    const auto count = static_cast<int32_t>(members.size());
+    std::sort(around.begin(), around.end(), std::greater<>());
+    for (const int32_t v : around) last_[at(v)] = -1;
+    for (const int32_t v : members) last_[at(v)] = -1;
+    auto before = [&](int32_t i) {
+      return i > 0 && members[at(i - 1)] == arcs_.parent[members[at(i)]] ? members[at(i - 1)] : -1;
+    };
+    for (int32_t i = 0; i < count; ++i) {
+      const int32_t v = members[at(i)];
+      for (int64_t j = first_[v]; j < first_[v + 1]; ++j) {
+        const int32_t h = head_[at(j)];
+        if (h != before(i)) last_[at(h)] = i;
+      }
+    }
+    std::vector<int32_t> cell(kFields, 0);
+    cell[kBoundary] = static_cast<int32_t>(boundary.size());
+    const bool bottom = pass_first.size() == 1;
+    int32_t slots = kFirstSlot;
+    std::vector<int32_t> written;  // vertices, in the order in which they are gathered
+    for (const bool owned : {true, false})
+      for (const int32_t v : around)
+        if (last_[at(v)] >= 0 && owned == (bottom && !owned_[at(v)])) {
+          slot_[at(v)] = slots++;
+          boundary.push_back(v);
+          if (owned) written.push_back(arcs_.vertex[v]);
+        }
+    cell[kOwned] = static_cast<int32_t>(written.size());
+    if (bottom) {
+      for (const int32_t v : around)
+        if (last_[at(v)] >= 0) owned_[at(v)] = 1;
+      for (const int32_t v : members) {
+        owned_[at(v)] = 1;
+        written.push_back(arcs_.vertex[v]);
+      }
+      cell[kOrdered] = static_cast<int32_t>(ordered.size() / 2);
+      for (std::size_t begin = 0; begin < written.size(); begin += kFlush)
+        in_order(written, begin, std::min(written.size(), begin + kFlush));
+    }
+    cell[kBoundaryCount] = slots - kFirstSlot;
+    cell[kChunks] = static_cast<int32_t>(chunk.size());
+    cell[kLow] = arcs_.n;
+    cell[kHigh] = -1;
+    cell[kMembers] = count;
+    chunk.push_back(entries());
+    std::vector<int32_t> spare;
+    for (int32_t i = 0; i < count; ++i) {
+      const int32_t v = members[at(i)];
+      cell[kLow] = std::min(cell[kLow], arcs_.low[v]);
+      cell[kHigh] = std::max(cell[kHigh], v);
+      const int32_t from_before = before(i);
+      std::vector<int64_t> mine;
+      int64_t by_before = -1;
+      for (int64_t j = first_[v]; j < first_[v + 1]; ++j) {
+        const int32_t h = head_[at(j)];
+        if (h == from_before)
+          by_before = j;
+        else
+          mine.push_back(j);
+      }
+      for (const int64_t j : mine) {
+        const int32_t h = head_[at(j)];
+        if (!global && last_[at(h)] == i) spare.push_back(slot_[at(h)]);
+      }
+      int32_t own = 0;
+      if (global) {
+        own = v;
+      } else if (last_[at(v)] >= 0) {
+        if (spare.empty()) {
+          own = slots++;
+        } else {
+          own = spare.back();
+          spare.pop_back();
+        }
+      }
+      records(v, mine, by_before, own, global || last_[at(v)] >= 0, global);
+      slot_[at(v)] = own;
+    }
+    cell[kSlots] = slots;
+    if (!global && slots >= 1 << 15) throw std::length_error("too many slots in a cell");
+    cell[kChunkCount] = static_cast<int32_t>(chunk.size()) - cell[kChunks];
+    chunk.push_back(entries());
+    cells.insert(cells.end(), cell.begin(), cell.end());
+    if (!bottom) upper.insert(upper.end(), members.begin(), members.end());
+    for (const int32_t v : members) gone_[at(v)] = kSwept;
+    left_ -= count;
+  }
+
+  // Positions and numbers of vertices that are written together, by number.
+  void in_order(const std::vector<int32_t>& written, std::size_t begin, std::size_t end) {
+    std::vector<std::pair<int32_t, int32_t>> group;
+    for (std::size_t i = begin; i < end; ++i)
+      group.emplace_back(written[i], static_cast<int32_t>(i - begin));
+    std::sort(group.begin(), group.end());
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      ordered.insert(ordered.end(), {group[i].second, group[i].first});
+      n_sectors += i == 0 || group[i].first / kSector != group[i - 1].first / kSector;
+    }
+  }
+
+  void records(int32_t v, const std::vector<int64_t>& mine, int64_t by_before, int32_t own,
+               bool keep, bool global) {
+    const std::size_t each = wide_ ? 1 : 2, head = wide_ ? 2 : 1;
+    std::size_t done = 0;
+    do {
+      const std::size_t some = std::min(mine.size() - done, kMost * each);
+      const std::size_t length = (some + each - 1) / each;
+      if (entries() + static_cast<int32_t>(head + length) > chunk.back() + kChunk)
+        chunk.push_back(entries());
+      const bool begins = done == 0, ends = done + some == mine.size();
+      int32_t meta = static_cast<int32_t>(length) | (begins ? kFirst : 0);
+      if (ends) meta |= kLast | (keep ? kKeep : 0) | (global ? 0 : own << 16);
+      const std::size_t base = stream.size();
+      stream.insert(stream.end(), {arcs_.vertex[v], v, meta, 0});
+      if (wide_) stream.insert(stream.end(), 4, 0);
+      if (!begins || by_before < 0)
+        no_way(base + 4 * head - (wide_ ? 4 : 1));
+      else
+        place(by_before, base + 4 * head - (wide_ ? 4 : 1));
+      for (std::size_t k = 0; k < length * each; ++k) {
+        const bool real = k < some;
+        int32_t from = 0;
+        if (real) {
+          const int32_t h = head_[at(mine[done + k])];
+          from = global ? h : slot_[at(h)];
+        } else if (global) {
+          from = head_[at(mine[done])];  // twice the same arc changes nothing
+        }
+        const std::size_t here = stream.size();
+        stream.insert(stream.end(), {from, 0});
+        if (wide_) stream.insert(stream.end(), {0, 0});
+        const std::size_t value = here + (wide_ ? 2 : 1);
+        if (real)
+          place(mine[done + k], value);
+        else if (global)
+          no_way(value);
+      }
+      done += some;
+    } while (done < mine.size());
+  }
+
+  // Positions are counted in values of the stream.
+  std::size_t position(std::size_t word) const { return wide_ ? word / 2 : word; }
+  void place(int64_t arc, std::size_t word) {
+    if (position(word) > 0x7fffffff) throw std::length_error("too many arcs for the device");
+    weight_at[at(arc)] = static_cast<int32_t>(position(word));
+  }
+  void no_way(std::size_t word) { far_at.push_back(static_cast<int32_t>(position(word))); }
+  int32_t entries() const { return static_cast<int32_t>(stream.size() / 4); }
+
+  const Arcs& arcs_;
+  const int64_t* first_;
+  const bool wide_;
+  std::vector<uint8_t> gone_;
+  std::vector<int32_t> size_, height_, last_, slot_, mark_;
+  std::vector<uint8_t> owned_;           // written by a bottom cell
+  std::vector<int32_t> outline_, head_;  // of all arcs, of those that a sweep follows
+  int32_t left_ = 0;
+  Interrupt interrupt_;
+
+ public:
+  std::vector<int32_t> far_at;  // values that are "no path" whatever the weights
+};
+
+nb::dict cells(
+    const ArcsView& view, const ArcsView::Longs& first, const ArcsView::Ints& head_depth, bool wide,
+    const std::vector<std::pair<int, int>>& shapes,
+    const std::optional<nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>&
+        active) {
+  const Arcs& arcs = view.arcs();
+  if (first.size() != at(arcs.n) + 1 || shapes.empty()) throw nb::type_error("first: wrong size");
+  if (head_depth.size() != at(first.data()[arcs.n])) throw nb::type_error("head_depth: wrong size");
+  if (active && active->size() != at(arcs.n)) throw nb::type_error("active: wrong size");
+  Cutter cutter(arcs, first.data(), head_depth.data(), wide, active ? active->data() : nullptr);
+  {
+    nb::gil_scoped_release release;
+    std::vector<Shape> list;
+    for (const auto& [members, slots] : shapes) list.push_back({members, slots});
+    cutter.cut(list);
+  }
+  nb::dict out;
+  out["cells"] = as_numpy(std::move(cutter.cells));
+  out["boundary"] = as_numpy(std::move(cutter.boundary));
+  out["stream"] = as_numpy(std::move(cutter.stream));
+  out["chunk"] = as_numpy(std::move(cutter.chunk));
+  out["weight_at"] = as_numpy(std::move(cutter.weight_at));
+  out["far_at"] = as_numpy(std::move(cutter.far_at));
+  out["pass_first"] = as_numpy(std::move(cutter.pass_first));
+  out["ordered"] = as_numpy(std::move(cutter.ordered));
+  out["loose"] = as_numpy(std::move(cutter.loose));
+  out["upper"] = as_numpy(std::move(cutter.upper));
+  out["n_sectors"] = cutter.n_sectors;
+  out["n_global"] = cutter.n_global;
+  return out;
+}
+
+}  // namespace
+}  // namespace nearfar::prepared
+
+namespace nearfar {
+NEARFAR_BIND(m) {
+  using nb::arg;
+  m.def("prepared_cells", &prepared::cells, arg("arcs"), arg("first"), arg("head_depth"),
+        arg("wide"), arg("shapes"), arg("active").none());
+}
+}  // namespace nearfar

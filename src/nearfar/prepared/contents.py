@@ -1,0 +1,69 @@
+"""Whether the arrays of a prepared graph are what preparing makes of its graph.
+
+The loops in C++ index by these arrays without looking, so a file is looked through before it is
+used; a checksum only says that it is as somebody wrote it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.errors import GraphError
+from nearfar.graph.build import default_threads
+from nearfar.prepared.metric import value_dtype
+
+if TYPE_CHECKING:
+    from nearfar.graph.graph import Graph
+    from nearfar.prepared.metric import Metric
+    from nearfar.prepared.preparation import Preparation
+
+__all__ = ["check_contents"]
+
+
+def check_contents(graph: Graph, preparation: Preparation, metric: Metric) -> None:
+    """Refuse arrays whose entries do not belong together.
+
+    Parameters
+    ----------
+    graph : Graph
+        Valid by itself.
+    preparation : Preparation
+    metric : Metric
+
+    Raises
+    ------
+    GraphError
+        Naming the first array that is wrong.
+
+    Notes
+    -----
+    O(arcs + edges) for the structure and O(triangles) for the weights, on all cores: about as long
+    as computing the checksums.
+    """
+    threads, view = default_threads(), preparation.view
+    tree, arcs, figures = preparation.tree, preparation.arcs, preparation.figures
+    wrong = _cpu.prepared_check_arcs(view, tree.arcs, graph.indptr, graph.indices, threads)
+    if not wrong and (figures.n_arcs != arcs.n_arcs or figures.height != tree.height):
+        wrong = "figures"
+    if not wrong and metric.weights.dtype != value_dtype(graph):
+        wrong = "metric.weights"
+    if not wrong:
+        weights = graph.effective_weights
+        again = np.empty_like(metric.weights)
+        if metric.sides == 1 and not _cpu.prepared_symmetric(view, weights, threads):
+            wrong = "metric.weights"
+        else:
+            _cpu.prepared_customize(view, weights, again, metric.sides, threads)
+            wrong = "" if np.array_equal(again, metric.weights) else "metric.weights"
+    queries = (("up", 0, metric.up), ("down", metric.sides - 1, metric.down))
+    for name, side, part in queries[: metric.sides]:
+        if not wrong and not _cpu.prepared_check_queries(
+            view, metric.weights, metric.sides, side,
+            part.first, part.head_depth, part.weight, threads,
+        ):  # fmt: skip
+            wrong = name
+    if wrong:
+        raise GraphError(f"{wrong} is not that of this graph and order")

@@ -1,0 +1,134 @@
+"""What preparing a graph would cost, guessed from samples before an order is known.
+
+Fitted to roads, grids and triangulations; :mod:`nearfar.prepared.tree` has the exact figures once
+there is an order. A graph without small separators is told by its hops, which grow with the root of
+the vertices where separators are small, and with their logarithm where they are not.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nearfar.graph.slots import Slot
+from nearfar.prepared.order import has_metis
+
+if TYPE_CHECKING:
+    from nearfar.graph.facts import Facts
+    from nearfar.graph.graph import Graph
+
+__all__ = ["POLISH", "Guess", "guess", "row_seconds", "weighing_seconds"]
+
+_ARC = 3.3e-10  # seconds per arc and source, in vector lanes
+_WRITTEN = 1.5e-9  # seconds per distance that is written
+#: Seconds per vertex for the left-to-right sums of a row of floats.
+POLISH = 1.1e-7
+_MOST_DEGREE = 8  # a triangulation has 6
+_SAMPLE = 64  # vertices whose edges are looked up in the other direction
+_ROW = 64  # edges of each that are looked at
+_DEGREE: Slot[float] = Slot("undirected degree")
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """What preparing would cost, roughly.
+
+    Attributes
+    ----------
+    n_arcs, n_triangles : float
+        Edges and shortcuts together; steps of a customization.
+    order : float
+        Seconds for the order, on one core whatever the number of workers.
+    weights : float
+        Seconds on one core for all that follows: analysis, arcs, and their weights with pruning.
+    """
+
+    n_arcs: float
+    n_triangles: float
+    order: float
+    weights: float
+
+
+def guess(facts: Facts) -> Guess | str:
+    """What preparing would cost, or why the graph has no small separators.
+
+    Parameters
+    ----------
+    facts : Facts
+
+    Returns
+    -------
+    Guess or str
+    """
+    n, hops = facts.n, facts.hops
+    degree = _undirected_degree(facts.graph)
+    if degree > _MOST_DEGREE:
+        return f"no small separators: {degree:.0f} edges per vertex"
+    few = max(16.0, 0.12 * math.sqrt(n))
+    if hops < few and n > 256:
+        return f"no small separators: about {hops:.0f} hops lead everywhere"
+    beyond = max(degree - 2, 0.0)  # what a path has is taken away before the order
+    metis = has_metis()
+    arcs = n * (1.5 + 0.5 * min(beyond, 2) ** 1.4 * math.log2(n + 2)) * (1 if metis else 1.3)
+    triangles = 2 * arcs * arcs / max(n, 1) * (1 if metis else 1.8)
+    return Guess(
+        n_arcs=arcs,
+        n_triangles=triangles,
+        order=n * (1e-5 if metis else 6e-6) * min(1.0, beyond / 1.6) + facts.m * 5e-8,
+        weights=weighing_seconds(n, arcs, triangles),
+    )
+
+
+def weighing_seconds(n: int, n_arcs: float, n_triangles: float) -> float:
+    """Seconds on one core for what follows an order: analysis, arcs, and their weights.
+
+    Parameters
+    ----------
+    n : int
+        Vertices.
+    n_arcs, n_triangles : float
+
+    Returns
+    -------
+    float
+    """
+    return 1.5e-7 * n + 8.5e-8 * n_arcs + 4.5e-9 * n_triangles
+
+
+def row_seconds(facts: Facts, n_arcs: float, width: int | None = None) -> float:
+    """Seconds on one core for the row of one source among many.
+
+    Parameters
+    ----------
+    facts : Facts
+    n_arcs : float
+        That a sweep reads.
+    width : int or None
+        Distances written; None is one per vertex.
+
+    Returns
+    -------
+    float
+    """
+    exact = POLISH * facts.n if facts.dtype.kind == "f" else 0.0
+    return _ARC * n_arcs + _WRITTEN * (facts.n if width is None else width) + exact
+
+
+def _undirected_degree(graph: Graph) -> float:
+    """Neighbours per vertex whatever the direction, from a sample; cached."""
+
+    def make() -> float:
+        if not graph.directed:
+            return graph.mean_degree
+        step = max(1, graph.n_vertices // _SAMPLE)
+        back = looked = 0
+        for u in range(0, graph.n_vertices, step):
+            for v in graph.rows_of(np.array([u]), _ROW)[:8].tolist():
+                looked += 1
+                back += int((graph.rows_of(np.array([v]), _ROW) == u).any())
+        return graph.mean_degree * (2 - back / max(looked, 1))
+
+    return _DEGREE.of(graph, make)

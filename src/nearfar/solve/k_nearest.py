@@ -1,0 +1,161 @@
+"""The k nearest of several sources for every vertex.
+
+Three ways, with the same answer: lists of k that move up and down a prepared graph's elimination
+tree; one search in which every vertex is settled by up to k sources; and a row per source, for what
+neither of them serves.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nearfar import _cpu
+from nearfar.errors import OptionError, OutOfMemoryError, quoted
+from nearfar.graph.dtypes import unreached_value
+from nearfar.options import check_limit
+from nearfar.prepared.prepared import Prepared
+from nearfar.solve.arrays import masked, named, narrowed, to_host, widened
+from nearfar.solve.many import distances
+from nearfar.solve.request import check_stats
+from nearfar.system.devices import runtime
+from nearfar.system.memory import free_memory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["Nearest", "k_nearest"]
+
+_ROWS = 1 << 26  # bytes of rows that are merged at a time
+
+
+class Nearest(NamedTuple):
+    """The nearest of several sources for every vertex.
+
+    Attributes
+    ----------
+    distances : array, shape (n,), or (n, k) with ``k=``
+        From the nearest source, as of :func:`nearfar.sssp`; with ``k=`` from the k nearest, nearest
+        first, unreached where there are fewer.
+    sources : array of that shape
+        Which source that is, -1 for unreached vertices; names (a NumPy array of objects) and None
+        for a graph with names.
+    predecessors : int array, shape (n,), or None
+        Vertex indices, -1 for sources and unreached vertices; only if they were wanted.
+    """
+
+    distances: Any
+    sources: Any
+    predecessors: Any = None
+
+
+def k_nearest(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    k: Any,
+    given: dict[str, Any],
+    stats: dict[str, Any] | None,
+) -> Nearest:
+    """The k nearest of the sources for every vertex; see :func:`nearfar.nearest`.
+
+    Parameters
+    ----------
+    graph : Graph
+    sources : int64 array
+        Vertex indices, rising.
+    k : int
+    given : dict
+        ``method``, ``device``, ``threads``, ``limit`` and options.
+    stats : dict or None
+
+    Returns
+    -------
+    Nearest
+
+    Raises
+    ------
+    OptionError
+        If ``k`` is not a whole number of at least 1.
+    OutOfMemoryError
+        If the answer does not fit.
+    """
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise OptionError(f"k is {quoted(k)}: give a whole number of at least 1")
+    check_stats(stats)
+    k = int(k)
+    needed = 2 * 16 * k * graph.n_vertices
+    if needed > (1 << 24) and needed > (free := free_memory()):
+        raise OutOfMemoryError(needed, free, f"{k} sources per vertex: use a smaller k")
+    began = time.perf_counter()
+    plain = given["method"] == "auto" and given["device"] != "cuda" and not graph.on_device
+    plain = plain and given.keys() <= {"method", "device", "threads", "limit"}
+    found = None
+    if plain and not graph.n_negative:
+        found = _by_lists(graph, sources, k, given["limit"])
+    if found is None:
+        found = _by_rows(graph, sources, k, given)
+    values, places, reason = found
+    if stats is not None:
+        stats.update(reason=reason, seconds=time.perf_counter() - began)
+    places = np.where(places < 0, -1, sources[places])
+    if graph.on_device:
+        values, places = runtime.upload(values), runtime.upload(places)
+    return Nearest(values, named(graph, places))
+
+
+class _Found(NamedTuple):
+    distances: NDArray[Any]
+    places: NDArray[np.int64]  # numbers of sources
+    reason: str
+
+
+def _by_lists(graph: Graph, sources: NDArray[np.int64], k: int, limit: Any) -> _Found | None:
+    """On a prepared graph of integers, else by one search; None where a sum does not fit."""
+    bound = check_limit(limit, graph.weight_dtype)
+    shape = graph.n_vertices, k
+    places = np.empty(shape, dtype=np.int64)
+    ready = graph if isinstance(graph, Prepared) else None
+    if ready is not None and ready.weight_dtype.kind == "i" and (wide := ready.fitting()):
+        values = np.empty(shape, dtype=wide.weight_dtype)
+        _cpu.prepared_nearest(wide.metric_view, sources, k, values, places)
+        values = narrowed(masked(graph, values, bound), graph.weight_dtype)
+        places[values == unreached_value(values.dtype)] = -1
+        return _Found(values, places, "prepared: lists of k up and down the elimination tree")
+    dtype = graph.weight_dtype
+    values = np.empty(shape, dtype=np.int64 if dtype.kind == "i" else dtype)
+    lost = _cpu.k_nearest(graph.view, sources, k, bound, values, places)
+    if lost:
+        return None
+    return _Found(narrowed(values, dtype), places, f"one search that settles a vertex {k} times")
+
+
+def _by_rows(graph: Graph, sources: NDArray[np.int64], k: int, given: dict[str, Any]) -> _Found:
+    """A row per source, merged some at a time."""
+    n = graph.n_vertices
+    dtype = graph.weight_dtype
+    best = np.full((0, n), unreached_value(dtype), dtype=dtype)
+    places = np.empty((0, n), dtype=np.int64)
+    stats: dict[str, Any] = {}
+    step = max(1, _ROWS // (8 * max(n, 1)))
+    for first in range(0, len(sources), step):
+        part = sources[first : first + step]
+        rows = to_host(distances(graph, graph.name_of(part), stats=stats, **given))
+        wide = np.promote_types(rows.dtype, best.dtype)
+        both = np.concatenate([widened(best, wide), widened(rows, wide)])
+        mine = np.broadcast_to(np.arange(first, first + len(part))[:, None], rows.shape)
+        numbers = np.concatenate([places, mine])
+        # Stable: of equal distances the sources that came before.
+        order = np.argsort(both, axis=0, kind="stable")[:k]
+        best = np.take_along_axis(both, order, axis=0)
+        places = np.take_along_axis(numbers, order, axis=0)
+    values = np.full((n, k), unreached_value(best.dtype), dtype=best.dtype)
+    found = np.full((n, k), -1, dtype=np.int64)
+    values[:, : len(best)] = best.T
+    found[:, : len(best)] = places.T
+    found[values == unreached_value(values.dtype)] = -1
+    values = narrowed(values, dtype)
+    return _Found(values, found, f"a row per source: {stats.get('reason', '')}")

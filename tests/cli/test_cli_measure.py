@@ -1,0 +1,159 @@
+"""``nearfar measure``: one sub-command per measure."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar.cli.console import Exit
+from nearfar.cli.measure_kinds import KINDS
+from tests.program import fail, run, succeed
+
+
+def values(text: str) -> dict[str, float]:
+    return {line.split("\t")[0]: float(line.split("\t")[-1]) for line in text.splitlines()}
+
+
+def test_betweenness(graph_file: Path, named_file: Path) -> None:
+    graph = nearfar.read(graph_file)
+    want = nearfar.measures.betweenness(graph, normalized=False)
+    found = values(succeed("measure", "betweenness", graph_file, "--raw"))
+    assert found == dict(zip(map(str, range(graph.n_vertices)), want.tolist(), strict=True))
+    top = succeed("measure", "betweenness", graph_file, "--raw", "--top", 1).splitlines()
+    assert top == [f"{want.argmax()}\t{want.max()}"]
+    edges = json.loads(succeed("measure", "betweenness", named_file, "--edges", "--json"))
+    named = nearfar.read(named_file)
+    assert edges["values"] == nearfar.measures.betweenness(named, edges=True).tolist()
+    assert set(edges["tails"]) <= set(named.vertex_names)
+    one = values(succeed("measure", "betweenness", named_file, "--source", "Bern", "--raw"))
+    assert (
+        one["Basel"]
+        == nearfar.measures.betweenness(named, ["Bern"], normalized=False)[named.index_of("Basel")]
+    )
+
+
+def test_path_counts_and_all_shortest_paths(tmp_path: Path) -> None:
+    path = tmp_path / "diamond.el"
+    path.write_text("0 1\n0 2\n1 3\n2 3\n")
+    assert values(succeed("measure", "path-counts", path, 0)) == {"0": 1, "1": 1, "2": 1, "3": 2}
+    assert values(succeed("measure", "path-counts", path, 0, "--log2", "--top", 1)) == {"3": 1}
+    done = run("measure", "all-shortest-paths", path, 0, 3)
+    assert done.stdout.splitlines() == ["0 1 3", "0 2 3"]
+    assert "2 shortest paths of length 2" in done.stderr
+    one = json.loads(succeed("measure", "all-shortest-paths", path, 0, 3, "--most", 1, "--json"))
+    assert one == {"count": 2, "length": 2, "paths": [[0, 1, 3]]}
+    assert "not reached" in fail(Exit.NO_PATH, "measure", "all-shortest-paths", path, 3, 0)
+
+
+def test_one_number_per_vertex(named_file: Path) -> None:
+    graph = nearfar.read(named_file)
+    names = graph.vertex_names.tolist()
+    for name in ("closeness", "harmonic"):
+        for flags, more in (((), {}), (("--outward", "--limit", 2), {"outward": True, "limit": 2})):
+            want = getattr(nearfar.measures, name)(graph, **more).tolist()
+            found = values(succeed("measure", name, named_file, *flags))
+            assert found == dict(zip(names, want, strict=True))
+    one = succeed("measure", "closeness", named_file, "--vertex", "Chur", "--device", "cpu")
+    assert list(values(one)) == ["Chur"]
+
+
+def test_measures_of_a_graph(tmp_path: Path) -> None:
+    path = tmp_path / "path.wel"
+    path.write_text("0 1 2\n1 0 2\n1 2 3\n2 1 3\n")
+    found = {
+        name: succeed("measure", name, path).split()
+        for name in ("diameter", "radius", "center", "periphery", "average-length", "efficiency")
+    }
+    assert found["diameter"] == ["5"]
+    assert found["radius"] == ["3"]
+    assert found["center"] == ["1"]
+    assert found["periphery"] == ["0", "2"]
+    assert float(found["average-length"][0]) == pytest.approx(20 / 6)
+    assert float(found["efficiency"][0]) == pytest.approx((1 / 2 + 1 / 3 + 1 / 5) / 3)
+    assert json.loads(succeed("measure", "center", path, "--json")) == {"center": [1]}
+    far = values(succeed("measure", "eccentricity", path, "--top", 2))
+    assert far == {"0": 5, "2": 5}
+
+
+def test_edge_loads(named_file: Path, tmp_path: Path) -> None:
+    graph = nearfar.read(named_file)
+    trips = tmp_path / "trips.csv"
+    trips.write_text("source,target,demand\nBern,Chur,4\nChur,Bern,2\nBern,Basel,1.5\n")
+    found = nearfar.measures.edge_loads(
+        graph, [("Bern", "Chur", 4.0), ("Chur", "Bern", 2.0), ("Bern", "Basel", 1.5)]
+    )
+    got = json.loads(succeed("measure", "edge-loads", named_file, "--demand", trips, "--json"))
+    assert got["values"] == found.loads.tolist()
+    assert got["carried"] == found.carried
+    done = run("measure", "edge-loads", named_file, "--demand", trips, "--top", 1)
+    assert "carried" in done.stderr
+    assert ("no path" in done.stderr) == bool(found.unreached)
+    closed = run(
+        "measure", "edge-loads", named_file, "--demand", trips, "--closed", "Basel", "--json"
+    )
+    shut = nearfar.measures.edge_loads(
+        graph.with_turns(closed=["Basel"]),
+        [("Bern", "Chur", 4.0), ("Chur", "Bern", 2.0), ("Bern", "Basel", 1.5)],
+    )
+    assert json.loads(closed.stdout)["values"] == shut.loads.tolist()
+    trips.write_text("source,target,demand\nBern,Chur,x\n")
+    assert "line 2" in fail(Exit.BAD_INPUT, "measure", "edge-loads", named_file, "--demand", trips)
+    trips.write_text("source,target\nBern,Chur\n")
+    assert "no column 'demand'" in fail(
+        Exit.BAD_INPUT, "measure", "edge-loads", named_file, "--demand", trips
+    )
+    assert ".csv or .parquet" in fail(
+        Exit.USAGE, "measure", "edge-loads", named_file, "--demand", "trips.txt"
+    )
+
+
+def test_edge_loads_from_parquet_and_lost_demand(graph_file: Path, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    trips = tmp_path / "trips.parquet"
+    pandas.DataFrame({"source": [0, 0], "target": [3, 5], "demand": [4, 2]}).to_parquet(trips)
+    done = run("measure", "edge-loads", graph_file, "--demand", trips, "--json")
+    assert json.loads(done.stdout)["unreached_pairs"] == [[0, 5, 2]]
+    assert "demand of 2 has no path, pairs: 1; 0 to 5" in done.stderr
+
+
+def test_skims(graph_file: Path, tmp_path: Path) -> None:
+    graph = nearfar.read(graph_file)
+    numbers, text = tmp_path / "metres.npy", tmp_path / "tolls.txt"
+    np.save(numbers, np.arange(graph.n_edges) * 0.5)
+    text.write_text("\n".join(["3"] * graph.n_edges))
+    flags = ("--source", 0, "--target", 3, 5, "--quantity", numbers, "--quantity", text)
+    got = succeed("measure", "skims", graph_file, *flags).splitlines()
+    want = nearfar.measures.skims(
+        graph, [0], [3], quantities=[np.arange(graph.n_edges) * 0.5, [3] * graph.n_edges]
+    )
+    first = [0, 3, want.distances[0, 0], *(total[0, 0] for total in want.totals)]
+    assert got[0].split("\t") == [str(value) for value in first]
+    assert got[1].split("\t") == ["0", "5", "inf", "inf", "inf"]
+    text.write_text("3\nx\n")
+    assert "line 2" in fail(Exit.BAD_INPUT, "measure", "skims", graph_file, *flags)
+    numbers.write_text("no array")
+    assert "not a .npy" in fail(Exit.BAD_INPUT, "measure", "skims", graph_file, *flags)
+
+
+def test_errors(graph_file: Path, cycle_file: Path) -> None:
+    assert "MEASURE" in run("measure").stderr
+    assert "sources or samples" in fail(
+        Exit.USAGE, "measure", "betweenness", graph_file, "--source", 1, "--samples", 2
+    )
+    assert "component" in fail(Exit.NO_PATH, "measure", "diameter", graph_file)
+    assert "negative" in fail(Exit.BAD_INPUT, "measure", "betweenness", cycle_file)
+
+
+def test_a_zero_cycle_is_bad_input(tmp_path: Path) -> None:
+    path = tmp_path / "zeros.wel"
+    path.write_text("0 1 0\n1 0 0\n")
+    assert "weight zero" in fail(Exit.BAD_INPUT, "measure", "betweenness", path)
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_help_of_each(name: str) -> None:
+    assert f"nearfar measure {name}" in succeed("measure", name, "--help")

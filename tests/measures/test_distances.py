@@ -1,0 +1,159 @@
+"""Closeness, harmonic centrality, eccentricity and what follows, against NetworkX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import nearfar
+from nearfar import Graph, measures
+from nearfar.errors import (
+    NegativeWeightError,
+    OptionError,
+    UnreachableError,
+    VertexError,
+)
+from tests.measures.test_betweenness import as_networkx
+from tests.strategies import graphs
+from tests.zoo import ZOO, as_dtype
+
+nx = pytest.importorskip("networkx")
+SMALL = [name for name in ZOO if name not in ("star", "wide_weights", "skewed")]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float64", "unweighted"])
+@pytest.mark.parametrize("name", SMALL)
+def test_zoo_against_networkx(name: str, dtype: str) -> None:
+    graph = as_dtype(ZOO[name](), dtype)
+    other = as_networkx(graph)
+    weight = None if dtype == "unweighted" else "weight"
+    for improved in (False, True):
+        want = nx.closeness_centrality(other, distance=weight, wf_improved=improved)
+        got = measures.closeness(graph, wf_improved=improved)
+        assert got == pytest.approx(list(want.values()), rel=1e-12)
+    want = nx.harmonic_centrality(other, distance=weight)
+    assert measures.harmonic(graph) == pytest.approx(list(want.values()), rel=1e-12)
+    back = other.reverse() if graph.directed else other
+    want = nx.harmonic_centrality(back, distance=weight)
+    assert measures.harmonic(graph, outward=True) == pytest.approx(list(want.values()), rel=1e-12)
+    want = nx.closeness_centrality(back, distance=weight)
+    assert measures.closeness(graph, outward=True) == pytest.approx(list(want.values()), rel=1e-12)
+    if weight is None and not graph.directed:
+        assert measures.efficiency(graph) == pytest.approx(nx.global_efficiency(other), rel=1e-12)
+    n = graph.n_vertices
+    if n > 1:
+        harmonic = measures.harmonic(graph)
+        assert measures.efficiency(graph) == pytest.approx(harmonic.sum() / n / (n - 1), rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "unweighted"])
+@pytest.mark.parametrize("name", SMALL)
+def test_extent_against_all_distances(name: str, dtype: str) -> None:
+    assert_extent(as_dtype(ZOO[name](), dtype))
+
+
+def assert_extent(graph: Graph) -> None:
+    matrix = nearfar.all_pairs(graph)
+    top = np.inf if matrix.dtype.kind == "f" else np.iinfo(matrix.dtype).max
+    functions: list[Any] = [measures.eccentricity, measures.diameter, measures.radius]
+    functions += [measures.center, measures.periphery]
+    if (matrix == top).any():
+        for function in [*functions, measures.average_length]:
+            with pytest.raises(UnreachableError, match="component"):
+                function(graph)
+        return
+    want = matrix.max(axis=1)
+    got = measures.eccentricity(graph)
+    assert (got == want).all()
+    assert got.dtype == matrix.dtype
+    assert measures.diameter(graph) == want.max()
+    assert measures.radius(graph) == want.min()
+    assert measures.center(graph) == np.flatnonzero(want == want.min()).tolist()
+    assert measures.periphery(graph) == np.flatnonzero(want == want.max()).tolist()
+    n = graph.n_vertices
+    mean = float(matrix.astype(np.float64).sum()) / (n * (n - 1)) if n > 1 else 0.0
+    assert measures.average_length(graph) == pytest.approx(mean, rel=1e-12)
+
+
+@settings(max_examples=80)
+@given(graphs(max_vertices=8, max_edges=50))
+def test_extent_of_any_graph(graph: Graph) -> None:
+    n = graph.n_vertices
+    ring = Graph.from_edges(
+        np.concatenate([graph.tails(), np.arange(n)]),
+        np.concatenate([graph.indices, (np.arange(n) + 1) % n]),
+        np.concatenate([graph.effective_weights, np.full(n, 9, graph.weight_dtype)]),
+        n_vertices=n,
+    )
+    assert_extent(ring)
+
+
+def test_few_searches() -> None:
+    stats: dict[str, Any] = {}
+    graph = nearfar.generate("road_like", vertices=3000, seed=2)
+    assert measures.diameter(graph, stats=stats) == measures.eccentricity(graph).max()
+    assert stats["searches"] < 60
+    assert measures.radius(graph, stats=stats) == measures.eccentricity(graph).min()
+    assert stats["searches"] < 200
+
+
+def test_distances_beyond_32_and_near_64_bits() -> None:
+    wide = Graph.from_edges([0, 1], [1, 2], np.array([2**31 - 2] * 2, np.int32), directed=False)
+    assert measures.diameter(wide) == 2**32 - 4
+    assert measures.eccentricity(wide).tolist() == [2**32 - 4, 2**31 - 2, 2**32 - 4]
+    huge = Graph.from_edges([0, 1], [1, 2], np.array([2**62, 2**61]), directed=False)
+    assert measures.diameter(huge) == 2**62 + 2**61
+    assert measures.center(huge) == [1]
+
+
+def test_some_vertices_in_their_order_and_names() -> None:
+    other = nx.path_graph(["x", "y", "z", "w"])
+    got = measures.closeness(other, ["z", "x"])
+    want = nx.closeness_centrality(other)
+    assert got == pytest.approx([want["z"], want["x"]])
+    assert measures.harmonic(other, ["w"]) == pytest.approx([1 + 1 / 2 + 1 / 3])
+    assert measures.eccentricity(other, ["w", "y"]).tolist() == [3, 2]
+    assert measures.center(other) == ["y", "z"]
+    assert measures.periphery(other) == ["x", "w"]
+    with pytest.raises(VertexError, match="'v'"):
+        measures.closeness(other, ["v"])
+    with pytest.raises(UnreachableError, match="'x'"):
+        measures.diameter(nx.DiGraph([("x", "y")]))
+    near = measures.closeness(other, ["x"], limit=1, wf_improved=False)
+    assert near.tolist() == [1]
+
+
+def test_negative_weights() -> None:
+    graph = Graph.from_edges([0, 1, 1, 2], [1, 0, 2, 1], [3, 4, -1, 2])
+    matrix = nearfar.all_pairs(graph)
+    assert (measures.eccentricity(graph) == matrix.max(axis=1)).all()
+    assert measures.average_length(graph) == matrix.sum() / 6
+    for function in (measures.diameter, measures.radius, measures.center, measures.periphery):
+        with pytest.raises(NegativeWeightError):
+            function(graph)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_small_graphs(n: int) -> None:
+    graph = Graph.from_edges([], [], n_vertices=n)
+    for function in (measures.closeness, measures.harmonic, measures.eccentricity):
+        assert function(graph).tolist() == [0] * n
+    assert measures.average_length(graph) == measures.efficiency(graph) == 0
+    if n == 0:
+        with pytest.raises(OptionError, match="no vertices"):
+            measures.diameter(graph)
+    else:
+        assert measures.diameter(graph) == measures.radius(graph) == 0
+        assert measures.center(graph) == measures.periphery(graph) == [0]
+
+
+def test_summary_and_harmonic_reductions() -> None:
+    graph = ZOO["disconnected"]()
+    count, total, most = nearfar.distances(graph, reduce="summary")
+    for kind, found in (("count", count), ("sum", total), ("max", most)):
+        assert (found == nearfar.distances(graph, reduce=kind)).all()
+    found = nearfar.distances(graph, [0, 1], targets=[2, 0, 5], reduce="harmonic")
+    assert found.tolist() == [1 / 3, 1 / 2]

@@ -1,0 +1,141 @@
+"""Preparing inside a call: when `auto` does it, what it says, and what it leaves behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph, VariantUnavailable
+from nearfar.choose.ranking import explain
+from nearfar.graph.facts import Facts
+from nearfar.prepared import cpu as prepared_cpu
+from nearfar.prepared.guess import Guess, guess
+from nearfar.prepared.prepare import foreseen
+from tests.prepared.test_queries import mesh
+
+FIRST = "prepare_first@cpu"
+
+
+def chosen(graph: Graph, **given: Any) -> tuple[np.ndarray, dict[str, Any]]:
+    stats: dict[str, Any] = {}
+    rows = nearfar.distances(graph, device="cpu", threads=1, stats=stats, **given)
+    return rows, stats
+
+
+def test_many_sources_of_a_mesh_are_prepared_once() -> None:
+    graph = mesh(70)
+    want = nearfar.distances(graph, range(100), method="worker_per_source")
+    few, stats = chosen(graph, sources=range(3))
+    assert stats["engine"] != FIRST
+    rows, stats = chosen(graph, reduce="sum")
+    assert stats["engine"] == FIRST
+    assert stats["prepare_seconds"] > 0
+    assert "an order" in stats["reason"]
+    assert "ms per source" in stats["reason"]
+    # What was prepared stays with the graph, also for calls that would not have prepared it.
+    rows, stats = chosen(graph, sources=range(100))
+    assert stats["engine"] == FIRST
+    assert "prepare_seconds" not in stats
+    assert stats["reason"] == "prepared by an earlier call"
+    np.testing.assert_array_equal(rows, want)
+    np.testing.assert_array_equal(few, want[:3])
+    graph.forget()
+    _, stats = chosen(graph, sources=range(100))
+    assert stats["engine"] != FIRST
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_by_name_it_gives_the_same_bits(dtype: str) -> None:
+    graph = mesh(20, dtype)
+    want, before = nearfar.distances(
+        graph, range(40), method="worker_per_source", predecessors=True
+    )
+    found, tree = nearfar.distances(graph, range(40), method="prepare_first", predecessors=True)
+    np.testing.assert_array_equal(found, want)
+    np.testing.assert_array_equal(tree, before)
+    near = nearfar.distances(graph, range(40), method="prepare_first", limit=60)
+    np.testing.assert_array_equal(
+        near, nearfar.distances(graph, range(40), method="worker_per_source", limit=60)
+    )
+
+
+def test_sums_beyond_32_bits_need_no_second_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    real = prepared_cpu.prepare
+    monkeypatch.setattr(prepared_cpu, "prepare", lambda *a, **k: calls.append(1) or real(*a, **k))
+    n = 40
+    graph = Graph.from_edges(np.arange(n - 1), np.arange(1, n), np.full(n - 1, 2**30, np.int32))
+    stats: dict[str, Any] = {}
+    rows = nearfar.distances(graph, [0, 3], method="prepare_first", stats=stats)
+    assert stats["repeated_in_64_bits"]
+    assert rows[0, n - 1] == (n - 1) * 2**30
+    assert len(calls) == 1
+
+
+def test_both_costs_and_reasons_are_shown() -> None:
+    graph = mesh(70)
+    found = explain(graph, problem="all_pairs", n_sources=4900, device="cpu", threads=1)
+    assert found.ranking[0].variant.id == FIRST
+    assert "times 1.5 since this is a guess" in str(found)
+    assert any(choice.variant.id == "worker_per_source@cpu" for choice in found.ranking)
+    found = explain(graph, problem="batch", n_sources=9, device="cpu", threads=1)
+    assert found.others[FIRST] == "too few sources (9) to repay preparing the graph"
+
+
+@pytest.mark.parametrize(
+    ("family", "options", "reason"),
+    [
+        ("kronecker", {"scale": 12}, "no small separators"),
+        ("preferential_attachment", {"vertices": 20_000}, "no small separators"),
+        ("uniform_random", {"vertices": 20_000, "degree": 6}, "no small separators"),
+    ],
+)
+def test_graphs_without_small_separators_pay_nothing(
+    family: str, options: dict[str, Any], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: Any, **__: Any) -> None:
+        raise AssertionError("an order was looked for")
+
+    monkeypatch.setattr(prepared_cpu, "prepare", never)
+    graph = nearfar.generate(family, **options)
+    count = graph.n_vertices
+    found = explain(graph, problem="all_pairs", n_sources=count, device="cpu", threads=2)
+    assert reason in found.others[FIRST]
+
+
+def test_exact_figures_that_speak_against_it_are_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = nearfar.generate("uniform_random", vertices=3000, degree=8)
+    cheap = Guess(n_arcs=1, n_triangles=1, order=0, weights=0)
+    monkeypatch.setattr(prepared_cpu, "guess", lambda facts: cheap)
+    want = nearfar.distances(graph, method="worker_per_source", reduce="sum")
+    assert not foreseen(graph, "levels").worth
+    rows, stats = chosen(graph, reduce="sum")
+    assert stats["engine"] != FIRST
+    np.testing.assert_array_equal(rows, want)
+    found = explain(graph, problem="batch", n_sources=3000, device="cpu", threads=1)
+    assert "no small separators" in found.others[FIRST]
+    with pytest.raises(VariantUnavailable, match=r"no small separators.*force=True"):
+        nearfar.distances(graph, [0], method="prepare_first")
+    rows = nearfar.distances(graph, [0, 5], method="prepare_first", force=True)
+    np.testing.assert_array_equal(
+        rows, nearfar.distances(graph, [0, 5], method="worker_per_source")
+    )
+
+
+@pytest.mark.parametrize(
+    ("family", "options"),
+    [
+        ("grid", {"rows": 120, "columns": 120}),
+        ("road_like", {"vertices": 20_000}),
+        ("delaunay", {"vertices": 10_000}),
+    ],
+)
+def test_guesses_are_near_the_exact_figures(family: str, options: dict[str, Any]) -> None:
+    graph = nearfar.generate(family, **options)
+    near, exact = guess(Facts(graph)), foreseen(graph)
+    assert isinstance(near, Guess)
+    assert 0.5 < near.n_arcs / exact.n_arcs < 2.5
+    assert 0.3 < near.n_triangles / exact.n_triangles < 4

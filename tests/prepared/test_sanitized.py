@@ -1,0 +1,36 @@
+"""The C++ of prepared graphs under ASan, UBSan and TSan: ``make test-slow``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nearfar import _cpu
+from tests.sanitized import LEVELS, SOURCE, environment, package
+
+PROGRAM = Path(__file__).with_name("sanitized_queries.py")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.skipif(_cpu.isa() not in LEVELS, reason="the levels compiled here are those of x86-64")
+@pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
+def test_queries_under_sanitizers(sanitizer: str, tmp_path: Path) -> None:
+    units = sorted((SOURCE / "prepared").glob("*.cpp"))
+    package(tmp_path, units, sanitizer)
+    around = {**os.environ, **environment(tmp_path, sanitizer)}
+    for level in [level for level in LEVELS if level <= _cpu.isa()]:
+        done = subprocess.run(
+            [sys.executable, PROGRAM],
+            env={**around, "NEARFAR_CPU_LEVEL": level},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        # A report of the sanitizer makes the exit status other than 0, as a wrong answer does.
+        assert done.returncode == 0, done.stdout + done.stderr[-6000:]
+        assert int(done.stdout.split()[-1]) > 1_000_000

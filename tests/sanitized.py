@@ -1,0 +1,92 @@
+"""The package with a native module of some of its parts, compiled under sanitizers."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sysconfig
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "nearfar"
+#: What every module needs: the graph's view, errors, interrupts and workers, without any solver.
+PARTS = (
+    *("module", "errors", "interrupt", "graph_ops", "graph_view", "buffer", "worker_pool"),
+    *("waiting", "attendance", "isa"),
+)
+FLAGS = ("-std=c++20", "-O1", "-g1", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-w")
+#: The flags of the levels as CMakeLists.txt has them.
+LEVELS = {
+    "v2": ["-march=x86-64-v2"],
+    "v3": ["-march=x86-64-v3"],
+    "v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
+}
+
+
+def flags(sanitizer: str) -> list[str]:
+    """What compiler and linker are told."""
+    return [f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all", "-fno-sanitize=vptr"]
+
+
+def library(name: str) -> str:
+    """Where the compiler keeps a library."""
+    found = subprocess.run(
+        ["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True
+    )
+    return found.stdout.strip()
+
+
+def package(place: Path, units: list[Path], sanitizer: str) -> None:
+    """Put the package into a folder, its native module made of PARTS and ``units``."""
+    nanobind = pytest.importorskip("nanobind")
+    shutil.copytree(SOURCE, place / "nearfar", ignore=shutil.ignore_patterns("*.so", "*.cpp"))
+    folders = [SOURCE, nanobind.include_dir(), sysconfig.get_paths()["include"]]
+    folders.append(Path(nanobind.source_dir()).parent / "ext" / "robin_map" / "include")
+    include = [f"-I{folder}" for folder in folders]
+    whole = [Path(nanobind.source_dir()) / "nb_combined.cpp"]
+    whole += [SOURCE / "cpu" / f"{part}.cpp" for part in PARTS]
+    work: list[tuple[Path, str, list[str]]] = []
+    for unit in [*whole, *units]:
+        if unit.name.endswith(".simd.cpp"):
+            work += [
+                (unit, level, [*extra, f"-DNEARFAR_ISA={level}"]) for level, extra in LEVELS.items()
+            ]
+        else:
+            work.append((unit, "plain", []))
+
+    def compiled(one: tuple[Path, str, list[str]]) -> Path:
+        unit, level, extra = one
+        made = place / f"{unit.parent.name}-{unit.stem}-{level}.o"
+        words: list[str | Path] = [
+            "g++",
+            *FLAGS,
+            *flags(sanitizer),
+            *extra,
+            *include,
+            "-c",
+            unit,
+            "-o",
+            made,
+        ]
+        subprocess.run(words, check=True)
+        return made
+
+    with ThreadPoolExecutor(2) as pool:
+        objects = list(pool.map(compiled, work))
+    # Plain objects first: of a weak symbol that is in several the oldest instructions win.
+    objects.sort(key=lambda made: made.stem.split("-")[-1])
+    module = place / "nearfar" / f"_cpu{sysconfig.get_config_var('EXT_SUFFIX')}"
+    subprocess.run(["g++", "-shared", *flags(sanitizer), *objects, "-o", module], check=True)
+
+
+def environment(place: Path, sanitizer: str) -> dict[str, str]:
+    """Variables under which Python finds that package and loads what the sanitizer needs."""
+    runtime = "libtsan.so" if sanitizer == "thread" else "libasan.so"
+    return {
+        "PYTHONPATH": str(place),
+        "LD_PRELOAD": f"{library(runtime)} {library('libstdc++.so.6')}",
+        "ASAN_OPTIONS": "detect_leaks=0",  # Python keeps what it needs to its end
+    }

@@ -1,0 +1,145 @@
+"""The soak test: it runs, catches an engine that is wrong or dies, and keeps counts at Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.loading import load_program
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAM = [sys.executable, str(ROOT / "benchmarks" / "soak.py")]
+
+PLANTED = '''"""A loop that is right but for what is planted."""
+
+import os
+
+import numpy as np
+
+from nearfar.options import NoOptions
+from nearfar.registry import Answer, find, variant
+
+{planted}
+
+@variant("planted", device="cpu", summary="a planted mistake", options=NoOptions,
+         paper="dijkstra-1959", section="none", complexity="O(m)")
+def planted(graph, source, options, workspace):
+    """The answer of another variant, spoilt."""
+    answer = find("dijkstra_array@cpu")[0].run(graph, source, options, workspace)
+    spoil(graph, answer.distances)
+    return answer
+'''
+
+
+def soak(*arguments: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    words = [*PROGRAM, *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False, env=env)
+
+
+def planted(folder: Path, spoil: str) -> dict[str, str]:
+    """The environment in which a variant is known that spoils its distances."""
+    family = folder / "variants" / "planted"
+    family.mkdir(parents=True)
+    (family / "__init__.py").write_text('"""Planted."""\n')
+    (family / "cpu.py").write_text(PLANTED.replace("{planted}", spoil))
+    return {**os.environ, "NEARFAR_VARIANTS": str(family.parent)}
+
+
+def part_of(file: Path) -> dict[str, Any]:
+    found = json.loads(file.read_text())["cpu"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_two_seconds(tmp_path: Path) -> None:
+    kept = tmp_path / "soak.json"
+    kept.write_text('{"cuda": {"rows": 7}}')
+    done = soak("--seconds", 2, "--processes", 2, "--failures", tmp_path / "wrong", "-o", kept)
+    assert done.returncode == 0, done.stdout + done.stderr
+    part = part_of(kept)
+    assert json.loads(kept.read_text())["cuda"] == {"rows": 7}
+    assert (part["wrong"], part["graphs"] >= 2) == (0, True)
+    for group in ("by_door", "by_variant", "by_dtype"):
+        for what in ("solves", "rows"):
+            assert sum(entry[what] for entry in part[group].values()) == part[what] > 0
+    assert part["environment"]["commit"]
+    assert not (tmp_path / "wrong").exists()
+
+
+def test_a_wrong_engine_is_caught_and_its_case_runs_again(tmp_path: Path) -> None:
+    env = planted(
+        tmp_path,
+        "def spoil(graph, distances):\n    distances[int(np.argmax(distances))] //= 2\n",
+    )
+    kept, wrong = tmp_path / "soak.json", tmp_path / "wrong"
+    done = soak("--seconds", 2, "--seed", 3, "--failures", wrong, "-o", kept, env=env)
+    assert done.returncode == 1, done.stdout + done.stderr
+    part = part_of(kept)
+    found = [answer for answer in part["wrong_answers"] if answer["variant"] == "planted@cpu"]
+    assert found
+    assert part["wrong"] == len(part["wrong_answers"])
+    file = sorted(wrong.glob("soak-3-*.npz"))[0]
+    with np.load(file) as arrays:
+        about = json.loads(str(arrays["about"]))
+        case = load_program("benchmarks", "soak_graphs").make(about["seed"], about["number"])
+        np.testing.assert_array_equal(arrays["tails"], case.drawn[0])
+        np.testing.assert_array_equal(arrays["heads"], case.drawn[1])
+        assert int(arrays["n_vertices"]) == case.edges.n
+    again = soak("--case", f"3:{about['number']}", env=env)
+    assert again.returncode == 1
+    assert "planted@cpu" in again.stdout
+
+
+def test_a_process_that_dies_is_a_wrong_answer_and_the_next_case_runs(tmp_path: Path) -> None:
+    env = planted(
+        tmp_path,
+        "def spoil(graph, distances):\n    if len(distances) > 100:\n        os._exit(77)\n",
+    )
+    kept = tmp_path / "soak.json"
+    done = soak("--seconds", 8, "--failures", tmp_path / "wrong", "-o", kept, env=env)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert any("exit code 77" in answer["found"] for answer in part_of(kept)["wrong_answers"])
+    assert list((tmp_path / "wrong").glob("*.npz"))
+
+
+def test_ctrl_c_keeps_what_was_counted(tmp_path: Path) -> None:
+    kept = tmp_path / "soak.json"
+    words = [*PROGRAM, "--seconds", "3600", "--failures", str(tmp_path / "wrong"), "-o", str(kept)]
+    run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert run.stdout is not None
+    assert run.stdout.readline().startswith("seed 1")
+    run.send_signal(signal.SIGINT)
+    text, _ = run.communicate(timeout=120)
+    assert run.returncode == 0, text
+    assert part_of(kept)["interrupted"] is True
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64", "float32", "float64", "unweighted"])
+def test_the_oracle_agrees_with_a_textbook_search(kind: str) -> None:
+    graphs = load_program("benchmarks", "soak_graphs")
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        import soak_oracle
+    finally:
+        sys.path.remove(str(ROOT / "benchmarks"))
+    compared = 0
+    for number in range(200):
+        case = graphs.make(5, number)
+        if case.kind != kind or case.edges.n > 200 or case.edges.negative:
+            continue
+        truth = case.truth
+        for row in range(0, len(truth.sources), 37):
+            found = soak_oracle.heap_search(truth.edges, int(truth.sources[row]))
+            there = np.flatnonzero(truth.reached[row]).tolist()
+            assert sorted(found) == there
+            assert [found[v] for v in there] == truth.values[row, there].tolist()
+            compared += 1
+    assert compared > 20
