@@ -9,7 +9,8 @@
 #   make lint        ruff, mypy, clang-format
 #   make format      let ruff and clang-format rewrite files
 #   make docs-tables regenerate the documentation that comes from the code and from measured results
-#   make wheel       build a wheel into dist/
+#   make wheels      wheels for PYTHONS into dist/, repaired by auditwheel and tried without a compiler
+#   make docs        the documentation site into build/site, strict on links
 #   make clean       remove what was built; `make distclean` also removes .venv
 #
 # Needs Python 3.11 or newer with headers and venv, and a C++20 compiler; on Debian:
@@ -20,6 +21,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 PYTEST_ARGS ?=
+# 3.11 and 3.12 each give a wheel; later ones try that of 3.12.
+PYTHONS ?= $(PYTHON)
 
 # A change here means building the C++ module again.
 NATIVE := pyproject.toml CMakeLists.txt $(shell find src -name '*.cpp' -o -name '*.hpp')
@@ -35,7 +38,7 @@ NEEDS = $(BIN)/python scripts/list_requirements.py
 # Tests start hundreds of Python processes: they find the package compiled, whatever is set outside.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
-.PHONY: demo dev test test-slow test-peers browser lint format docs-tables wheel clean distclean
+.PHONY: demo dev test test-slow test-peers browser lint format docs docs-tables wheels clean distclean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python scripts/demo.py
@@ -69,8 +72,17 @@ format: $(VENV)/dev.stamp
 docs-tables: $(VENV)/dev.stamp
 	$(BIN)/python -m nearfar.lab.pages
 
-wheel: $(VENV)/tools.stamp
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) wheel --no-deps --no-build-isolation --wheel-dir dist .
+docs: $(VENV)/docs.stamp
+	$(BIN)/python -m mkdocs build --strict --quiet
+	@echo "build/site is ready; look at it with: $(BIN)/python -m http.server -d build/site"
+
+$(VENV)/docs.stamp: $(VENV)/demo.stamp
+	@$(NEEDS) docs plot osm > $(VENV)/needs.txt
+	@$(PIP) install -r $(VENV)/needs.txt
+	@touch $@
+
+wheels:
+	$(PYTHON) scripts/make_wheels.py $(PYTHONS)
 
 $(VENV)/tools.stamp:
 	@scripts/make_venv.sh "$(PYTHON)" "$(VENV)"

@@ -7,7 +7,7 @@ and runs in a process of its own, the processes take turns, and the answers of a
 Ratios above 1 say how many times as long a query takes without the trick, by the least processor
 time of one thread. The row "nothing" is a second process with the same code and shows the noise.
 Before every timed run 64 MiB of other memory are written, since a server's next query seldom
-finds its arrays in the caches. Writes ablation-prepared.json; about 5 minutes on 16 cores.
+finds its arrays in the caches. Writes ablation_prepared.json; about 5 minutes on 16 cores.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def main() -> int:
     show(results)
     if given.output:
         whole = {"schema": SCHEMA, "environment": environment(), "results": results}
-        write_json(given.output / "ablation-prepared.json", whole)
+        write_json(given.output / "ablation_prepared.json", whole)
     return 0
 
 

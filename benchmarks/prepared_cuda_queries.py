@@ -73,6 +73,17 @@ class Meter:
             print(f"   WRONG: {wrong} of {self.repeats} repeats of {what}", flush=True)
 
 
+def write_speed() -> float:
+    """Bytes per second that the device writes: what no way to make rows can beat."""
+    block = runtime.cupy().empty(2**28, dtype=np.int32)
+    samples = []
+    for _ in range(5):
+        timer = runtime.Timer().start()
+        block.fill(1)
+        samples.append(timer.stop().seconds)
+    return float(block.nbytes / max(min(samples), 1e-9))
+
+
 def pairs(prepared: Prepared, meter: Meter, count: int) -> dict[str, Any]:
     """Point queries in batches."""
     rng = np.random.default_rng(1)
@@ -241,11 +252,14 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, default=None)
     given = parser.parse_args()
     results, wrong = [], 0
+    speed = write_speed()
+    print(f"writes {speed / 1e9:,.0f} GB per second", flush=True)
     for name in given.graphs:
         prepared = load(name, given.data)
         print(f"== {name}: {prepared.preparation.figures}", flush=True)
         meter = Meter(given.rounds, given.repeats)
         result: dict[str, Any] = {"graph": name, "n": prepared.n_vertices, "m": prepared.n_edges}
+        result["write_bytes_per_second"] = speed
         if "pairs" in given.parts:
             result |= pairs(prepared, meter, given.pairs)
         if "floats" in given.parts:

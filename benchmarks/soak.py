@@ -38,7 +38,7 @@ import soak_oracle
 from nearfar.errors import quoted
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
-from nearfar.registry import variants
+from nearfar.registry import Declined, variants
 from soak_doors import DOORS, folder
 from soak_graphs import Case
 from soak_trial import Soak, Trial
@@ -57,6 +57,8 @@ def wrong_with(trial: Trial) -> str | None:
     except Exception as error:  # every error but the one that must come is a finding
         if trial.error and isinstance(error, trial.error):
             return None
+        if isinstance(error.__cause__, Declined):
+            return None  # a variant saw that it does not suit the graph, and says so
         return "".join(traceback.format_exception(error)[-3:])
     if trial.error:
         return f"an answer instead of {' or '.join(e.__name__ for e in trial.error)}"

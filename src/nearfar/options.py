@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 
@@ -21,12 +21,91 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DeltaOptions",
+    "Device",
     "LaunchOptions",
+    "MethodOptions",
     "NoOptions",
+    "SearchOptions",
     "build_options",
+    "canonical_device",
     "check_kind",
     "check_limit",
 ]
+
+Device = Literal["auto", "cpu", "cuda", "gpu"]
+
+
+class SearchOptions(TypedDict, total=False):
+    """Options of the methods for one source, for type checkers; their page says which has which."""
+
+    ahead_rounds: int
+    alpha: float
+    arity: int
+    beta: float
+    block_threads: int | None
+    buckets: int
+    carveout: int | None
+    child_edges: int
+    criterion: Literal["out", "in_out"]
+    delta: float | None
+    delta_growth: float | None
+    distance_bits: int | None
+    duplicates: str
+    eager_growth: float
+    exact: bool
+    local_leave: int
+    local_limit: int | None
+    local_rounds: int
+    pull_share: int
+    queue_factor: float
+    sort_rows: bool | None
+    sweep: bool | None
+    target_near: int | None
+    thin_limit: int | None
+    threads_minimum: int | None
+    threads_relax: int | None
+    threads_update: int | None
+    transpose: bool
+    traversal: str
+
+
+class MethodOptions(SearchOptions, total=False):
+    """Options of all methods: those for one source run for many too."""
+
+    force: bool
+    inner: Literal["lanes", "worker_per_source"]
+    lanes: int
+    lists: bool | None
+    queue: Literal["heap", "buckets"] | None
+    slot_bits: int | None
+    width: int | None
+
+
+#: What the functions that solve call something that other libraries call otherwise.
+_CALLED = {
+    "cutoff": "limit",
+    "max_distance": "limit",
+    "radius": "limit",
+    "target": "targets=[...], or nearfar.shortest_path for one path",
+    "directed": "the graph's: Graph.from_edges(..., directed=False) adds both directions",
+    "sources": "nearfar.distances(graph, sources), or nearfar.nearest for the nearest of them",
+    "indices": "nearfar.distances(graph, sources)",
+    "unweighted": "weight=None",
+    "weights": "weight",
+    "return_predecessors": "predecessors",
+    "n_jobs": "threads",
+    "num_threads": "threads",
+}
+#: Keywords of the functions that solve, which are near what people type.
+_KEYWORDS = (
+    *("weight", "method", "device", "threads", "limit", "targets", "predecessors", "stats"),
+    *("progress", "pairs", "reduce", "out", "memory", "block", "trace", "allow_unsafe"),
+)
+
+
+def canonical_device(device: str) -> str:
+    """``"cuda"`` for ``"gpu"``; any other as it is."""
+    return "cuda" if device == "gpu" else device
 
 
 def _whole(value: Any) -> bool:
@@ -167,9 +246,10 @@ def build_options(cls: type[Any], given: Mapping[str, Any], variant: str) -> Any
     known = list(fields)
     for name in given:
         if name not in known:
+            if name in _CALLED:
+                raise OptionError(f"no option {quoted(name)}: here that is {_CALLED[name]}")
             has = f"it has: {', '.join(known)}" if known else "it has none"
-            raise OptionError(
-                f"{variant} has no option {quoted(name)}: {has}{did_you_mean(name, known)}"
-            )
+            near = did_you_mean(name, [*known, *_KEYWORDS])
+            raise OptionError(f"{variant} has no option {quoted(name)}: {has}{near}")
         check_kind(variant, name, given[name], fields[name])
     return cls(**given)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from nearfar.errors import OptionError, VariantUnavailable, did_you_mean, quoted
 from nearfar.graph.slots import Slot
-from nearfar.options import NoOptions
+from nearfar.options import NoOptions, canonical_device
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +30,10 @@ __all__ = [
     "Request",
     "Variant",
     "Workspace",
+    "canonical_method",
     "find",
     "ideas",
+    "is_family",
     "priced",
     "variant",
     "variants",
@@ -379,8 +381,21 @@ def ideas() -> list[str]:
     return sorted({v.idea for v in variants(unsafe=True)})
 
 
+def canonical_method(method: str) -> str:
+    """A method's name as it is registered: ``"Bellman-Ford"`` is ``"bellman_ford"``."""
+    return method.strip().lower().replace("-", "_").replace(" ", "_")
+
+
+def is_family(method: str) -> bool:
+    """Whether a name is a family's and no idea's: its forms are then ranked for the graph."""
+    name = canonical_method(method)
+    return name not in ideas() and any(v.family == name for v in _registry.values())
+
+
 def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> list[Variant]:
-    """Variants that a user's ``method`` and ``device`` mean: ``idea@device`` or ``idea``.
+    """Variants that a user's ``method`` and ``device`` mean: ``idea@device``, ``idea`` or a family.
+
+    Upper case is lower case, and hyphens are underscores.
 
     Raises
     ------
@@ -390,13 +405,20 @@ def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> li
         For an unsafe variant without ``allow_unsafe``.
     """
     _discover()
-    idea, _, at = method.partition("@")
+    idea, _, at = canonical_method(method).partition("@")
+    at, device = canonical_device(at), canonical_device(device)
     if at and device not in ("auto", at):
         raise OptionError(f"method {quoted(method)} names {at}, but device is {quoted(device)}")
     wanted = at or (None if device == "auto" else device)
     found = [
         v for v in _registry.values() if v.idea == idea and (wanted is None or v.device == wanted)
     ]
+    if not found:
+        found = [
+            v
+            for v in _registry.values()
+            if v.family == idea and not v.unsafe and (wanted is None or v.device == wanted)
+        ]
     if not found:
         hint = did_you_mean(method, [*_registry, *ideas()], 3, 0.5)
         raise OptionError(

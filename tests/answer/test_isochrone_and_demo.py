@@ -117,14 +117,7 @@ def test_demo_runs_on_the_extract(extract: Path, tmp_path: Path) -> None:
     assert len(table) == graph.n_vertices + 1
     assert table[0] == "vertex,distance,predecessor"
     assert (tmp_path / "out" / "Helsinki-walk.png").read_bytes()[:4] == b"\x89PNG"
-
-
-def test_nearest_vertex_knows_that_meridians_converge() -> None:
-    graph = nearfar.Graph.from_edges(
-        [0], [1], n_vertices=2, coordinates=np.array([[25.0015, 60.0], [25.0, 60.001]])
-    )
-    assert demo.nearest_vertex(graph, (25.0, 60.0)) == 0
-    assert demo.nearest_vertex(graph, (25.0, 60.0009)) == 1
+    assert "Helsinki on foot" in (tmp_path / "out" / "Helsinki-walk.html").read_text()
 
 
 def test_speed_check_refuses_a_wrong_answer(monkeypatch: pytest.MonkeyPatch) -> None:

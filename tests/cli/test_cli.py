@@ -20,12 +20,11 @@ from tests.program import fail, run, succeed
 
 
 @pytest.mark.parametrize("name", list(commands()))
-def test_help_has_examples_and_exit_codes(name: str) -> None:
+def test_help_has_examples_and_shared_flags(name: str) -> None:
     text = succeed(name, "--help")
     assert "examples:" in text
     assert f"nearfar {name}" in text
-    for meaning in EXIT_CODES.values():
-        assert meaning in text
+    assert "exit codes" not in text  # once, in the program's own help
     for flag in ("--json", "--quiet", "--debug"):
         assert flag in text
 
@@ -65,6 +64,12 @@ def test_every_error_has_an_exit_code() -> None:
     assert exit_code(MemoryError()) is Exit.OUT_OF_MEMORY
 
 
+def test_the_programs_help_has_the_exit_codes() -> None:
+    text = succeed("--help")
+    for meaning in EXIT_CODES.values():
+        assert meaning in text
+
+
 def test_no_command_shows_help_and_is_a_usage_error() -> None:
     done = run()
     assert done.returncode == Exit.USAGE
@@ -75,7 +80,7 @@ def test_no_command_shows_help_and_is_a_usage_error() -> None:
 def test_unknown_command_is_a_usage_error() -> None:
     done = run("dijkstra")
     assert done.returncode == Exit.USAGE
-    assert "invalid choice" in done.stderr
+    assert "no command 'dijkstra'; `nearfar --help` lists them all" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -262,7 +267,7 @@ def test_convert_round_trip(graph_file: Path, tmp_path: Path) -> None:
     native, back = tmp_path / "g.nfg", tmp_path / "back.gr.gz"
     succeed("convert", graph_file, native)
     data = json.loads(succeed("convert", native, back, "--json"))
-    assert (data["vertices"], data["edges"]) == (6, 6)
+    assert (data["n_vertices"], data["n_edges"]) == (6, 6)
     first, second = nearfar.read(graph_file), nearfar.read(back)
     for name in ("indptr", "indices", "weights"):
         assert np.array_equal(getattr(first, name), getattr(second, name))
@@ -351,7 +356,8 @@ def test_distances_from_many_sources(tmp_path, capsys):
     assert (tmp_path / "rows.npy.manifest.json").exists()
     assert main([*call, "--reduce", "median"]) == 2
     before = tmp_path / "before.npy"
-    trees = [*call, "--method", "floyd_warshall", "--device", "cpu", "--predecessors", str(before)]
+    trees = [*call, "--method", "floyd_warshall", "--device", "cpu"]
+    trees += ["--predecessors-output", str(before)]
     assert main(trees) == 0
     assert capsys.readouterr().out.splitlines()[-3:][0] == "a\t0\t4\t7"
     assert np.load(before).tolist() == [[-1, 0, 1], [-1, -1, 1], [-1, -1, -1]]
@@ -368,9 +374,20 @@ def test_weight_names_the_column_of_every_command(tmp_path: Path) -> None:
     table.write_text("from,to,km\nHel,Arn,400\nArn,Osl,386\nHel,Osl,790\n", encoding="utf-8")
     for command, *ends in (["path", "Hel", "Osl"], ["sssp", "Hel"], ["paths", "Hel", "Osl"]):
         message = fail(Exit.BAD_INPUT, command, table, *ends)
-        assert "numbers in km: choose with weight='km' (--weight km)" in message
+        assert "numbers in km: choose with --weight km; --weight none counts edges" in message
         message = fail(Exit.BAD_INPUT, command, table, *ends, "--weight", "kms")
         assert "no column 'kms'; did you mean 'km'?" in message
     for weight, length in (("km", 786), ("none", 1)):
         told = succeed("path", table, "Hel", "Osl", "--weight", weight, "--json")
         assert json.loads(told)["length"] == length
+
+
+def test_the_help_says_what_an_unreached_vertex_is_in_a_file(
+    graph_file: Path, tmp_path: Path
+) -> None:
+    text = " ".join(run("distances", "--help").stdout.split())
+    assert "2147483647 in int32" in text
+    assert "in floats inf" in text
+    file = tmp_path / "rows.npy"
+    succeed("distances", graph_file, "--source", "0", "-o", file)
+    assert np.load(file)[0, 5] == 2147483647

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from pathlib import Path
@@ -222,7 +223,22 @@ def test_peers_table_follows_the_measurement(monkeypatch: pytest.MonkeyPatch) ->
     assert cells[1:] == ["20.0", "10.0 igraph", "4.00", "2.00", "2.50x", "5.00x"]
 
 
-def test_gpu_table_of_the_readme_follows_the_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_chart_follows_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    held: dict[str, Any] = {}
+    monkeypatch.setattr(readme, "results", held.get)
+    assert readme.chart().startswith("<svg")
+    held["peers.json"] = peer_document()
+    text = readme.chart()
+    widths = [float(w) for w in re.findall(r'width="([\d.]+)" height="13"', text)]
+    scipy, other, own = widths  # 20, 10 and 2 ms on a logarithmic axis
+    assert scipy - other == pytest.approx(math.log10(2) * (other - own) / math.log10(5), abs=0.2)
+    assert ">2.00</text>" in text
+    assert text.count(" ms</text>") >= 2
+
+
+def test_gpu_table_of_the_page_of_speeds_follows_the_experiment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     held: dict[str, Any] = {}
     monkeypatch.setattr(readme, "results", held.get)
     assert "nearfar experiment beyond" in readme.gpu_beside_its_host()

@@ -47,6 +47,7 @@ LEFT_OUT = {
     "nearfar bench peers": "half a minute and more; tests/lab/test_bench.py runs it small",
     "python benchmarks/": "minutes of a GPU",
     "pip install": "installs packages",
+    "register-python-argcomplete": "in an interactive shell; see tests/cli/test_shell.py",
     "python -m tests.gpu": "records a run on a GPU",
     "is the GPU seen?": "asks for a real one, not the emulated one",
     "apt install": "installs packages",
@@ -152,6 +153,7 @@ GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
 }
 #: Page -> packages that its snippets import or need.
 NEEDS = {
+    HOW_TO + "draw-maps.md": ("osmium", "matplotlib"),
     HOW_TO + "coming-from-scipy.md": ("sklearn",),
     HOW_TO + "find-shortest-paths.md": ("pandas",),
     HOW_TO + "measure.md": ("networkit",),

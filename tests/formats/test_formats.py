@@ -68,6 +68,7 @@ TRIPS: dict[str, tuple[str, Callable[[Graph], Graph], bool, bool]] = {
     "galois": (".gr", as_is, False, True),
     "gap": (".wsg", whole_weights, True, True),
     "gap-list": (".wel", as_is, False, False),
+    "graphml": (".graphml", as_is, True, True),
     "graphs-jl": (".jlg", Graph.without_weights, True, True),
     "matrix-market": (".mtx", as_is, True, True),
     "metis": (".graph", simple_undirected, True, True),
@@ -163,7 +164,7 @@ def test_weights_are_never_dropped_silently(tmp_path: Path, suffix: str, ends: s
     path = file(**{"from": first, "to": second, "km": [3, 4]})
     with pytest.raises(GraphFormatError, match="no column 'weight', but numbers in km") as told:
         read(path)
-    assert "weight='km' (--weight km); weight=None counts edges" in str(told.value)
+    assert "weight='km'; weight=None counts edges" in str(told.value)
     assert read(path, weight="km").weights.tolist() == [3, 4]
     assert not read(path, weight=None).is_weighted
     with pytest.raises(GraphFormatError, match=r"no column 'kms'; did you mean 'km'\?"):

@@ -370,6 +370,10 @@ def test_scenario_faults(tmp_path: Path) -> None:
         read_scenarios(path)
 
 
+#: What formats of an extra need.
+_PACKAGES = {"tables": "pyarrow", "osm": "osmium", "networkx": "networkx"}
+
+
 def samples(tmp_path: Path) -> dict[str, Path]:
     """One valid file per format."""
     rng = np.random.default_rng(4)
@@ -445,7 +449,7 @@ def graph_tool_bytes(graph: Graph, weight: str = "weight") -> bytes:
 def test_random_damage_is_an_error_or_a_graph(name: str, tmp_path: Path) -> None:
     """Cut, flip, insert or delete bytes anywhere: never another exception, never a broken graph."""
     if formats()[name].extra:
-        pytest.importorskip({"tables": "pyarrow", "osm": "osmium"}[str(formats()[name].extra)])
+        pytest.importorskip(_PACKAGES[str(formats()[name].extra)])
     sample = samples(tmp_path)[name]
     whole = sample.read_bytes()
     assert read(sample).n_vertices > 0
@@ -493,7 +497,7 @@ def _check(graph: Graph) -> None:
 def test_garbage(name: str, size: int, tmp_path: Path) -> None:
     spec = formats()[name]
     if spec.extra:
-        pytest.importorskip({"tables": "pyarrow", "osm": "osmium"}[str(spec.extra)])
+        pytest.importorskip(_PACKAGES[str(spec.extra)])
     rng = np.random.default_rng(size)
     for suffix in spec.suffixes:
         path = tmp_path / f"garbage{suffix}"

@@ -206,7 +206,7 @@ def test_weights_of_anything_that_is_accepted() -> None:
     for one in (g, matrix):
         with pytest.raises(GraphError, match="has one weight per edge"):
             Graph.from_any(one, weight="length")
-    with pytest.raises(GraphError, match="list is not a graph"):
+    with pytest.raises(GraphError, match="cannot convert list to a graph"):
         Graph.from_any([[0, 1]])
 
 

@@ -283,7 +283,7 @@ def test_bad_options(options, message: str) -> None:
 
 
 def test_something_that_is_no_graph() -> None:
-    with pytest.raises(GraphError, match="list is not a graph"):
+    with pytest.raises(GraphError, match="cannot convert list to a graph"):
         nearfar.sssp([[0, 1], [1, 0]], 0)
 
 

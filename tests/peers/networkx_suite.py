@@ -19,6 +19,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+import nearfar
+
 ROOT = Path(__file__).resolve().parents[2]
 
 #: Test name -> why nearfar answers otherwise.
@@ -123,9 +125,10 @@ class Outcome:
 def metadata(folder: Path) -> None:
     """Write the package's entry points into a folder, as an installation would."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    info = folder / f"{project['name']}-{project['version']}.dist-info"
+    version = nearfar.__version__
+    info = folder / f"{project['name']}-{version}.dist-info"
     info.mkdir(parents=True)
-    lines = [f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"]
+    lines = [f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {version}\n"]
     (info / "METADATA").write_text(lines[0])
     text = ""
     for group, entries in project["entry-points"].items():

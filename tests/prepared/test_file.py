@@ -174,6 +174,26 @@ def test_contents_behind_a_right_checksum(tmp_path: Path, dtype: str, directed: 
     assert tried > 60
 
 
+def test_no_path_is_no_path_whatever_number_stands_for_it(tmp_path: Path) -> None:
+    """With negative weights it depends on the order in which workers came by."""
+    graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4], np.array([3, -2, 4, 1]))
+    path = tmp_path / "a.nfp"
+    nearfar.prepare(graph, np.array([2, 1, 3, 0, 4]), force=True).save(path)
+    header, whole = prepared_parts(path.read_bytes())
+    entry = next(e for e in header["arrays"] if e["name"] == "metric.weights")
+    for number, refused in ((2**62 - 5, False), (2**63 - 1, True)):
+        arrays = bytearray(whole)
+        weights = np.frombuffer(arrays, np.int64, entry["shape"][0], entry["offset"])
+        assert (weights >= 2**61).any()
+        weights[weights >= 2**61] = number
+        path.write_bytes(prepared_file(header, bytes(arrays)))
+        if refused:
+            with pytest.raises(GraphFormatError, match=r"metric.weights"):
+                nearfar.load(path)
+        else:
+            assert nearfar.load(path).distance(0, 4) == 6
+
+
 def test_contents_of_a_file_of_ones_own_can_be_believed(saved: tuple[Prepared, Path]) -> None:
     prepared, path = saved
     assert nearfar.load(path, check=False).distance(0, 143) == prepared.distance(0, 143)

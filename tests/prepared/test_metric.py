@@ -176,3 +176,17 @@ def test_arcs_that_are_each_others_detour_up_to_rounding_are_not_both_left_out(d
             found = nearfar.sssp(ready, source, method="elimination_tree").distances
             np.testing.assert_array_equal(found, want)
             assert ready.distance(source, 1) == want[1]
+
+
+def test_rows_whose_sums_round_small_weights_away_are_exact() -> None:
+    """Many vertices are equally far then, and putting their sums right was given up too early."""
+    side = 60
+    graph = nearfar.generate("grid", rows=side, columns=side)
+    rng = np.random.default_rng(1)
+    weights = (10.0 ** rng.uniform(-12, 12, graph.n_edges)).astype(np.float32)
+    graph = Graph.from_csr(graph.indptr, graph.indices, weights)
+    prepared = nearfar.prepare(graph, "levels", force=True)
+    sources = range(0, graph.n_vertices, 60)
+    found = nearfar.distances(prepared, sources, method="elimination_tree_rows")
+    want = nearfar.distances(graph, sources, method="dijkstra_binary_heap")
+    np.testing.assert_array_equal(found, want)

@@ -87,7 +87,7 @@ def test_weight_of_a_search_for_a_negative_cycle() -> None:
     assert found is not None
     assert (sorted(found.vertices), found.total) == (["x", "y"], -0.5)
     assert nearfar.find_negative_cycle(graph, weight=None) is None
-    with pytest.raises(GraphError, match="list is not a graph"):
+    with pytest.raises(GraphError, match="cannot convert list to a graph"):
         nearfar.find_negative_cycle([[0, 1]])
 
 

@@ -113,7 +113,7 @@ def test_both_matrices_appear_whole(graph: Graph, tmp_path: Path, monkeypatch) -
     file, before = tmp_path / "g.gr", tmp_path / "before.npy"
     write(graph, file)
     before.write_text("old")
-    call = ["distances", str(file), "--threads", "1", "--predecessors", str(before)]
+    call = ["distances", str(file), "--threads", "1", "--predecessors-output", str(before)]
     assert main([*call, "-o", str(before)]) == 2
 
     def fails(place: object, matrix: object) -> None:

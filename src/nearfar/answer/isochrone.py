@@ -156,7 +156,7 @@ def _colours() -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list(
-        "travel", colormaps["inferno"](np.linspace(0.97, 0.22, 256))
+        "travel", colormaps["inferno"](np.linspace(0.97, 0.3, 256))
     )
 
 
@@ -170,7 +170,7 @@ def _draw_edges(
     from matplotlib.collections import LineCollection
 
     # Lines get thinner as there are more of them; beyond a million it is a texture anyway.
-    width = float(np.clip(130 / math.sqrt(max(count, 1)), 0.25, 2.0))
+    width = float(np.clip(180 / math.sqrt(max(count, 1)), 0.5, 2.0))
     style: dict[str, Any] = {"capstyle": "round", "joinstyle": "round"}
     axes.add_collection(LineCollection(list(faint), colors=_FAINT, linewidths=width * 0.6, **style))
     lines = LineCollection(list(segments), cmap=_colours(), linewidths=width, **style)

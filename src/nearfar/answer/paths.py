@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.answer.frames import paths_frame, with_unreached
 from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.cuda.device_graph import DEVICE_GRAPH
 from nearfar.errors import OutOfMemoryError, UnreachableError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.system.devices.runtime import download, is_device_array, upload
+from nearfar.system.html import facts_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
     from nearfar.graph.graph import Graph
 
@@ -53,6 +55,9 @@ class FlatPaths:
 @dataclass(slots=False, repr=False, eq=False)
 class Paths:
     """The answer for one source, as :func:`nearfar.sssp` makes it.
+
+    ``paths[vertex]`` is a distance, ``len(paths)`` the number of vertices, iterating gives the
+    vertices in their external names, and ``np.asarray(paths)`` is :meth:`to_numpy`.
 
     Parameters
     ----------
@@ -282,6 +287,109 @@ class Paths:
             vertex_names=self.graph.vertex_names,
             coordinates=self.graph.coordinates,
         )
+
+    # ---- answers for others --------------------------------------------------------------------
+
+    def to_numpy(self, unreached: float = float("nan")) -> NDArray[Any]:
+        """The distances on the host, with a value of your choice for what was not reached.
+
+        Parameters
+        ----------
+        unreached : int or float
+            NaN by default, so that ``np.nanmean`` and the like leave unreached vertices out.
+
+        Returns
+        -------
+        array, shape (n,)
+            A new array: float64 for integer distances with an ``unreached`` that their dtype does
+            not hold, such as NaN; else the dtype of :attr:`distances`.
+
+        Raises
+        ------
+        OptionError
+            If float64 cannot hold a distance exactly; -1 keeps integers.
+        """
+        return with_unreached(self._host_distances, unreached)
+
+    def to_dict(self) -> dict[Any, Any]:
+        """Distances by vertex, of what was reached alone, as NetworkX returns them.
+
+        Returns
+        -------
+        dict
+            External names and Python numbers, in the graph's order of vertices.
+        """
+        places = np.flatnonzero(self._host_reached)
+        names = np.asarray(self.graph.name_of(places)).tolist()
+        return dict(zip(names, self._host_distances[places].tolist(), strict=True))
+
+    def to_frame(self, library: str | None = None, *, reached_only: bool = False) -> Any:
+        """The answer as a table with a row per vertex.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"} or None
+            None takes the first that is installed.
+        reached_only : bool
+            Leave out what was not reached.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``vertex`` (external name), ``distance`` (missing where not reached),
+            ``predecessor`` (external name; missing for the source and what was not reached) and
+            ``reached``. Integers stay integers: pandas' ``Int32`` and ``Int64``, polars' nulls.
+
+        Raises
+        ------
+        OptionError
+            For another library.
+        MissingDependencyError
+            If it is not installed.
+        """
+        return paths_frame(self, library, reached_only)
+
+    @property
+    def _host_reached(self) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = self._host_distances != unreached_value(
+            self._host_distances.dtype
+        )
+        return found
+
+    def __len__(self) -> int:
+        return self.graph.n_vertices
+
+    def __getitem__(self, vertex: Any) -> Any:
+        return self.distance_to(vertex)
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from np.asarray(self.graph.name_of(np.arange(len(self)))).tolist()
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("an answer as an array is a copy: use paths.distances for the array")
+        found = self.to_numpy()
+        return found if dtype is None else found.astype(dtype)
+
+    def _repr_html_(self) -> str:
+        facts: list[tuple[str, object]] = [
+            ("source", self.source),
+            ("reached", f"{self.n_reached:,} of {len(self):,} vertices"),
+            ("farthest", f"{self.farthest} at {self._farthest_text}"),
+            ("dtype", self.distances.dtype),
+            ("method", f"{self.engine} ({self.reason})" if self.reason else self.engine),
+        ]
+        unit = self.graph.attributes.get("unit")
+        facts += [("unit", unit)] if unit else []
+        facts += [("limit", self.limit)] if self.limit is not None else []
+        if "seconds" in self.stats:
+            facts.append(("time", f"{self.stats['seconds'] * 1e3:.3g} ms"))
+        return facts_table("Paths", facts)
+
+    @property
+    def _farthest_text(self) -> str:
+        farthest = self.distance_to(self.farthest)
+        return f"{farthest:,.6g}" if isinstance(farthest, float) else f"{farthest:,}"
 
     def __repr__(self) -> str:
         seconds = self.stats.get("seconds")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar._cpu import Flaw
+from nearfar.answer.paths import Paths
 from nearfar.errors import GraphError, OptionError, ProofError
 from nearfar.graph.build import as_numpy
 from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value
@@ -15,7 +16,6 @@ from nearfar.options import check_limit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.answer.paths import Paths
     from nearfar.graph.graph import Graph
 
 __all__ = ["certify", "verify"]
@@ -200,8 +200,15 @@ def verify(graph: Graph, paths: Paths) -> None:
 
     Raises
     ------
+    OptionError
+        If it is not an answer of :func:`nearfar.sssp`.
     ProofError
         Naming the first vertex or edge that breaks the proof.
     """
+    if not isinstance(paths, Paths):
+        raise OptionError(
+            f"verify proves the answer of nearfar.sssp, not {type(paths).__name__}: for an array "
+            "of distances use nearfar.answer.certify(graph, source, distances)"
+        )
     limit = paths.stats.get("proof_limit", paths.limit)
     certify(graph, paths.source, paths.distances, paths._predecessors, limit)

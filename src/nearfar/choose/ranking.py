@@ -18,6 +18,7 @@ from nearfar.errors import VariantUnavailable
 from nearfar.graph.facts import Facts, degree_spread
 from nearfar.prepared.prepared import Prepared
 from nearfar.registry import CHOICES, Request, Variant, priced, variants
+from nearfar.system.html import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,6 +95,11 @@ class Explanation:
             for place, c in enumerate(self.ranking, start=1)
         ]
         return "\n".join(lines if self.made_of is None else [*lines, self.made_of])
+
+    def _repr_html_(self) -> str:
+        ranked = [(c.variant.id, f"{c.seconds * 1e3:.3f}", c.reason) for c in self.ranking]
+        others = [(name, "", reason) for name, reason in self.others.items()]
+        return table("Ranking of methods", ("method", "ms", "reason"), [*ranked, *others])
 
 
 def estimates(graph: Graph, request: Request, device: str) -> list[Choice]:

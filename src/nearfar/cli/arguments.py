@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cli.console import Progress
+from nearfar.cli.console import Progress, note
+from nearfar.cli.parser import set_completer
 from nearfar.errors import OptionError, VertexError, listed, quoted
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 __all__ = [
+    "STDIN",
     "add_graph",
     "add_reader_options",
     "add_solver",
@@ -33,6 +36,9 @@ __all__ = [
     "write_graph",
 ]
 
+#: Where `-` is read from.
+STDIN = "/dev/stdin"
+
 # Keywords of sssp that are not options of a method.
 _OWN_FLAGS = ("method", "device", "predecessors", "limit", "targets", "threads", "stats", "source")
 
@@ -43,14 +49,32 @@ def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         "graph",
         metavar="GRAPH",
         nargs="?" if optional else None,
-        help="graph file, plain or .gz, .xz, .zst; or .nfp, as `nearfar prepare` writes it",
+        help="graph file, plain or .gz, .xz, .zst; or .nfp, as `nearfar prepare` writes it; "
+        "- for standard input",
     )
-    parser.add_argument(
+    form = parser.add_argument(
         "--format",
         metavar="NAME",
         help="its format, where name and content do not tell; `nearfar convert --list` shows all",
     )
+    set_completer(form, _formats)
     add_reader_options(parser)
+
+
+def _methods(**_: Any) -> list[str]:
+    from nearfar.registry import ideas, variants
+
+    return [
+        "auto",
+        *sorted({*ideas(), *(v.family for v in variants())}),
+        *(v.id for v in variants()),
+    ]
+
+
+def _formats(**_: Any) -> list[str]:
+    from nearfar.formats import formats
+
+    return list(formats())
 
 
 def add_reader_options(parser: argparse.ArgumentParser) -> None:
@@ -80,16 +104,17 @@ def reader_options(args: argparse.Namespace) -> dict[str, Any]:
 def add_solver(parser: argparse.ArgumentParser) -> None:
     """Add what chooses and tunes a method."""
     group = parser.add_argument_group("method")
-    group.add_argument(
+    method = group.add_argument(
         "--method",
         default="auto",
         metavar="NAME",
-        help="'auto' (default), an idea or a variant id; `nearfar methods` lists them",
+        help="'auto' (default), an idea, a family or a variant id; `nearfar methods` lists them",
     )
+    set_completer(method, _methods)
     group.add_argument(
         "--device",
         default="auto",
-        choices=["auto", "cpu", "cuda"],
+        choices=["auto", "cpu", "cuda", "gpu"],
         help="where to run (default: auto, by estimate)",
     )
     group.add_argument("--threads", type=int, metavar="N", help="CPU workers (default: all cores)")
@@ -196,7 +221,8 @@ def read_graph(args: argparse.Namespace) -> tuple[Graph, float]:
         with Progress(f"reading {args.graph}", enabled=not args.quiet):
             return load(args.graph), time.perf_counter() - began
     with Progress(f"reading {args.graph}", enabled=not args.quiet) as progress:
-        graph = read(args.graph, format=args.format, progress=progress.stage, **options)
+        name = STDIN if args.graph == "-" else args.graph
+        graph = read(name, format=args.format, progress=progress.stage, **options)
     return graph, time.perf_counter() - began
 
 
@@ -211,14 +237,41 @@ def write_graph(args: argparse.Namespace, graph: Graph, form: str | None) -> flo
     return time.perf_counter() - began
 
 
-def read_vertex(graph: Graph, text: str, what: str = "vertex") -> Any:
+#: Two numbers: a place.
+_PLACE = re.compile(r"(-?\d+(?:\.\d+)?),\s*(-?\d+(?:\.\d+)?)")
+
+
+def _nearest_to_place(
+    args: argparse.Namespace, graph: Graph, text: str, place: re.Match[str]
+) -> Any:
+    """The vertex nearest to LAT,LON as maps write it, or to X,Y; how far it is goes to stderr."""
+    from nearfar.graph.geography import is_geographic, nearest_vertices
+
+    if graph.coordinates is None:
+        raise VertexError(f"{text} is a place, and this graph has no coordinates: name a vertex")
+    on_earth = is_geographic(graph.coordinates)
+    first, second = float(place[1]), float(place[2])
+    x, y = (second, first) if on_earth else (first, second)
+    found, away = nearest_vertices(graph, x, y)
+    name = graph.name_of(int(found[0]))
+    unit = " m" if on_earth else ""
+    note(args, f"{text} is nearest to vertex {name}, {away[0]:,.4g}{unit} away")
+    return name
+
+
+def read_vertex(args: argparse.Namespace, graph: Graph, text: str, what: str = "vertex") -> Any:
     """Turn a vertex typed on the command line into its external name, or its index without names.
+
+    A place, ``LAT,LON`` in degrees or ``X,Y`` in other coordinates, is the vertex nearest to it.
 
     Raises
     ------
     VertexError
         If there is no such vertex.
     """
+    place = _PLACE.fullmatch(text)
+    if place is not None and not _is_name(graph, text):
+        return _nearest_to_place(args, graph, text, place)
     candidates: list[Any] = [text]
     try:
         candidates.append(int(text))
@@ -251,6 +304,18 @@ def read_vertex(graph: Graph, text: str, what: str = "vertex") -> Any:
     )
 
 
-def vertex_list(graph: Graph, given: list[str] | None, what: str = "target") -> list[Any] | None:
+def _is_name(graph: Graph, text: str) -> bool:
+    if graph.vertex_numbers is not None:
+        return False
+    try:
+        graph.index_of(text, "vertex")
+    except VertexError:
+        return False
+    return True
+
+
+def vertex_list(
+    args: argparse.Namespace, graph: Graph, given: list[str] | None, what: str = "target"
+) -> list[Any] | None:
     """Read several vertices, or None."""
-    return None if given is None else [read_vertex(graph, text, what) for text in given]
+    return None if given is None else [read_vertex(args, graph, text, what) for text in given]

@@ -26,6 +26,7 @@ __all__ = [
     "emit",
     "epilog",
     "exit_code",
+    "exit_codes",
     "note",
     "plain",
     "rows",
@@ -111,10 +112,14 @@ def plain(value: Any) -> Any:
 
 
 def epilog(examples: str) -> str:
-    """Examples and exit codes, for the end of a help text."""
-    shown = "".join(f"  {line}\n" for line in examples.strip().splitlines())
+    """Examples, for the end of a help text."""
+    return "examples:\n" + "".join(f"  {line}\n" for line in examples.strip().splitlines())
+
+
+def exit_codes() -> str:
+    """What the exit codes of all commands mean, for the end of the program's help."""
     codes = "".join(f"  {code.value:<4}{text}\n" for code, text in EXIT_CODES.items())
-    return f"examples:\n{shown}\nexit codes:\n{codes}"
+    return f"exit codes:\n{codes}"
 
 
 def add_output(parser: argparse.ArgumentParser, *, nested: bool = False) -> None:
@@ -130,14 +135,21 @@ def add_output(parser: argparse.ArgumentParser, *, nested: bool = False) -> None
     group = parser.add_argument_group("output")
     for flags, text in (
         (("--json",), "print JSON on stdout"),
-        (("-q", "--quiet"), "no progress and no remarks"),
+        (("-q", "--quiet"), "no progress, remarks and summaries: only errors, and data asked for"),
         (("--debug",), "show the traceback of an error"),
     ):
         group.add_argument(*flags, action="store_true", default=default, help=text)
 
 
-def emit(args: argparse.Namespace, data: Any, lines: Iterable[str]) -> None:
-    """Print the result on stdout: ``data`` as JSON with ``--json``, else the lines for people."""
+def emit(
+    args: argparse.Namespace, data: Any, lines: Iterable[str], *, summary: bool = False
+) -> None:
+    """Print the result on stdout: ``data`` as JSON with ``--json``, else the lines for people.
+
+    Lines that sum up what was written elsewhere, a ``summary``, stay away with ``--quiet``.
+    """
+    if summary and args.quiet and not args.json:
+        return
     if args.json:
         sys.stdout.write(json.dumps(plain(data), indent=2, ensure_ascii=False) + "\n")
     else:

@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import add_reader_options, reader_options, write_graph
+from nearfar.cli.arguments import STDIN, add_reader_options, reader_options, write_graph
 from nearfar.cli.console import Exit, Progress, duration, emit, rows
 from nearfar.errors import OptionError
 
@@ -30,7 +30,9 @@ nearfar convert --list"""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    parser.add_argument("input", metavar="IN", nargs="?", help="graph file to read")
+    parser.add_argument(
+        "input", metavar="IN", nargs="?", help="graph file to read; - for standard input"
+    )
     parser.add_argument("output", metavar="OUT", nargs="?", help="graph file to write")
     parser.add_argument("--from", dest="from_format", metavar="NAME", help="format of IN")
     parser.add_argument("--to", dest="to_format", metavar="NAME", help="format of OUT")
@@ -62,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     began = time.perf_counter()
     with Progress(f"reading {args.input}", enabled=not args.quiet) as progress:
         graph = read(
-            args.input,
+            STDIN if args.input == "-" else args.input,
             format=args.from_format,
             dtype=args.dtype,
             progress=progress.stage,
@@ -74,10 +76,10 @@ def run(args: argparse.Namespace) -> int:
         "input": args.input,
         "input_format": graph.attributes.get("format"),
         "output": args.output,
-        "vertices": graph.n_vertices,
-        "edges": graph.n_edges,
+        "n_vertices": graph.n_vertices,
+        "n_edges": graph.n_edges,
         "weights": graph.weight_dtype.name if graph.is_weighted else None,
-        "input_bytes": os.path.getsize(args.input),
+        "input_bytes": None if args.input == "-" else os.path.getsize(args.input),
         "output_bytes": os.path.getsize(args.output),
         "read_seconds": read_seconds,
         "write_seconds": write_seconds,
@@ -89,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
             ("written", f"{args.output} in {duration(write_seconds)}"),
         ]
     )
-    emit(args, facts, lines)
+    emit(args, facts, lines, summary=True)
     return Exit.OK
 
 

@@ -3,11 +3,14 @@
 Every vertex is a source unless some are named. With -o the rows are written block by block, and
 the same command after an interruption goes on where it stopped; --reduce prints a number (or a
 few) per row without keeping the matrix; --pair prints the distance of single pairs. inf (null with
---json) says that a vertex is not reached, and nearest:K fills up with "-" (null).
+--json) says that a vertex is not reached, and nearest:K fills up with "-" (null). In the
+file of -o, where whole numbers have no inf, an unreached vertex has the greatest number of the
+dtype: 2147483647 in int32, 9223372036854775807 in int64; in floats inf.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,8 +33,6 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
-    import argparse
-
     from nearfar.graph.graph import Graph
 
 NAME = "distances"
@@ -40,7 +41,7 @@ EXAMPLES = """\
 nearfar distances graph.gr -o rows.npy
 nearfar distances graph.gr --source 17 99 --target 4 8
 nearfar distances graph.gr --pair 17 4 --pair 99 3
-nearfar distances graph.gr --method floyd_warshall -o rows.npy --predecessors before.npy
+nearfar distances graph.gr --method floyd_warshall -o rows.npy --predecessors-output before.npy
 nearfar distances graph.gr --limit 900 --reduce count
 nearfar distances graph.gr --reduce mean --explain"""
 
@@ -60,9 +61,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="KIND",
         help="count, sum, mean, max, summary, harmonic, nearest:K or histogram:E0,E1,...",
     )
-    parser.add_argument("-o", "--out", metavar="FILE", help=".npy, .zarr or .parquet, resumable")
+    parser.add_argument("-o", "--output", metavar="FILE", help=".npy, .zarr or .parquet, resumable")
+    parser.add_argument("--out", dest="output", help=argparse.SUPPRESS)  # of 0.1
     parser.add_argument(
-        "--predecessors",
+        "--predecessors-output",
         metavar="FILE",
         help="also write the vertex before each on its path, as indices, -1 for none; .npy. "
         "Both matrices are held in memory, and -o is .npy then",
@@ -90,9 +92,10 @@ def _with_predecessors(
     from nearfar.solve.many import distances
 
     if args.target or args.reduce:
-        raise OptionError("--predecessors goes without --target and --reduce")
-    found, before = distances(graph, sources, predecessors=True, **call)
-    for path, matrix in ((args.predecessors, before), (args.out, found)):
+        raise OptionError("--predecessors-output goes without --target and --reduce")
+    with Progress("solving", enabled=not args.quiet) as progress:
+        found, before = distances(graph, sources, predecessors=True, progress=progress, **call)
+    for path, matrix in ((args.predecessors_output, before), (args.output, found)):
         if path is not None:
             with replacing(path) as place, place.open("wb") as file:
                 np.save(file, matrix)
@@ -101,20 +104,36 @@ def _with_predecessors(
 
 def _check_files(args: argparse.Namespace) -> None:
     """Refuse what cannot be written before the work is done."""
-    if args.out and args.reduce:
+    if args.output and args.reduce:
         raise OptionError("--reduce prints its numbers: leave out -o, or redirect the output")
-    for path in (args.out, args.predecessors):
+    for path in (args.output, args.predecessors_output):
         if path is None:
             continue
         if not Path(path).resolve().parent.is_dir():
             raise OptionError(f"output {path!r}: its folder does not exist")
-        if args.predecessors is not None and not path.endswith(".npy"):
-            raise OptionError(f"{path}: with --predecessors both files end in .npy")
-        if args.predecessors is not None and Path(path).is_dir():
+        if args.predecessors_output is not None and not path.endswith(".npy"):
+            raise OptionError(f"{path}: with --predecessors-output both files end in .npy")
+        if args.predecessors_output is not None and Path(path).is_dir():
             raise OptionError(f"output {path!r} is a folder: name a file")
-    given = [Path(path).resolve() for path in (args.out, args.predecessors) if path is not None]
+    given = [
+        Path(path).resolve() for path in (args.output, args.predecessors_output) if path is not None
+    ]
     if len(set(given)) < len(given):
-        raise OptionError(f"-o and --predecessors are both {args.out}: give two files")
+        raise OptionError(f"-o and --predecessors-output are both {args.output}: give two files")
+
+
+def _kept(path: str | None) -> str:
+    """What an interrupted run leaves behind, and how to go on; "" for nothing."""
+    from nearfar.solve.files import kept_blocks
+
+    kept = None if path is None else kept_blocks(path)
+    if kept is None:
+        return ""
+    done, all_of_them = kept
+    return (
+        f"{done:,} of {all_of_them:,} blocks are kept in {path}; the same command goes on from "
+        f"there (or remove {path} and {path}.manifest.json)"
+    )
 
 
 def _explain(
@@ -123,7 +142,11 @@ def _explain(
     """Rank the methods for the rows and columns."""
     from nearfar.solve.request import make_request
 
-    given = {"-o": args.out, "--predecessors": args.predecessors, "--option": args.option}
+    given = {
+        "-o": args.output,
+        "--predecessors-output": args.predecessors_output,
+        "--option": args.option,
+    }
     wrong = [flag for flag, value in given.items() if value]
     if args.method != "auto" or wrong:
         left = (wrong or ["--method"])[0]
@@ -172,40 +195,44 @@ def run(args: argparse.Namespace) -> int:
     if options.pop("allow_unsafe", False):
         raise OptionError("--allow-unsafe runs one source only: nearfar sssp")
     if args.pair:
-        if args.source or args.target or args.reduce or args.out or args.predecessors:
+        if args.source or args.target or args.reduce or args.output or args.predecessors_output:
             raise OptionError(
-                "--pair goes without --source, --target, --reduce, --out and --predecessors"
+                "--pair goes without --source, --target, --reduce, --output and "
+                "--predecessors-output"
             )
-        pairs = [(read_vertex(graph, s), read_vertex(graph, t)) for s, t in args.pair]
+        pairs = [(read_vertex(args, graph, s), read_vertex(args, graph, t)) for s, t in args.pair]
         found = distances(graph, pairs=pairs, limit=args.limit, **options)
         (values,) = plain_values(found, graph)
         lines = [f"{s}\t{t}\t{d}" for (s, t), d in zip(pairs, values, strict=True)]
         emit(args, {"pairs": [list(p) for p in pairs], "distances": values}, lines)
         return Exit.OK
-    sources = vertex_list(graph, args.source, "source")
-    targets = vertex_list(graph, args.target)
+    sources = vertex_list(args, graph, args.source, "source")
+    targets = vertex_list(args, graph, args.target)
     if args.explain:
         return _explain(args, graph, sources, targets)
     stats: dict[str, Any] = {}
     call: dict[str, Any] = {"limit": args.limit, "stats": stats, **options}
-    if args.predecessors:
+    if args.predecessors_output:
         found = _with_predecessors(args, graph, sources, call)
     else:
         reduce = _reduction(args.reduce)
         with Progress("solving", enabled=not args.quiet) as progress:
-            found = distances(
-                graph,
-                sources,
-                targets=targets,
-                reduce=reduce,
-                out=args.out,
-                progress=progress,
-                **call,
-            )
+            try:
+                found = distances(
+                    graph,
+                    sources,
+                    targets=targets,
+                    reduce=reduce,
+                    out=args.output,
+                    progress=progress,
+                    **call,
+                )
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(_kept(args.output)) from None
     count = graph.n_vertices if sources is None else len(sources)
-    if args.out:
-        facts = {"out": args.out, "rows": count, "seconds": stats["seconds"]}
-        emit(args, facts, [f"{count:,} rows in {args.out}"])
+    if args.output:
+        facts = {"output": args.output, "rows": count, "seconds": stats["seconds"]}
+        emit(args, facts, [f"{count:,} rows in {args.output}"], summary=True)
         return Exit.OK
     names = [graph.name_of(v) for v in range(count)] if sources is None else sources
     values = plain_values(found, graph)

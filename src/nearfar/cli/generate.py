@@ -96,5 +96,5 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         facts |= {"output": args.output, "write_seconds": write_graph(args, graph, args.format)}
         lines.append(("written", f"{args.output} in {duration(facts['write_seconds'])}"))
-    emit(args, facts, rows(lines))
+    emit(args, facts, rows(lines), summary=args.output is not None)
     return Exit.OK

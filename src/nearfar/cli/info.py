@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
     graph, seconds = read_graph(args)
-    source = None if args.source is None else read_vertex(graph, args.source, "source")
+    source = None if args.source is None else read_vertex(args, graph, args.source, "source")
     facts, lines = describe(graph, source)
     facts["read_seconds"] = seconds
     facts["attributes"] = dict(graph.attributes)

@@ -12,8 +12,8 @@ try:
     from typing import TYPE_CHECKING, Any
 
     import nearfar
-    from nearfar.cli.console import Exit, add_output, epilog, exit_code
-    from nearfar.errors import did_you_mean, quoted
+    from nearfar.cli.console import Exit, add_output, epilog, exit_code, exit_codes
+    from nearfar.cli.parser import Parser, in_flags
 except KeyboardInterrupt:  # imports take most of a short run: Ctrl-C is likely to come here
     sys.stderr.write("nearfar: interrupted\n")
     raise SystemExit(130) from None
@@ -41,26 +41,6 @@ class _Help(argparse.RawDescriptionHelpFormatter):
             self._action_max_length = max(self._action_max_length, longest + 4)
 
 
-class _Parser(argparse.ArgumentParser):
-    """Says which known name is nearest to an unknown one; sub-commands have parsers of its kind."""
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            hint = did_you_mean(str(value), map(str, action.choices))
-            if hint:
-                raise argparse.ArgumentError(action, f"{quoted(value)} is not one{hint}")
-        super()._check_value(action, value)
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        found, unknown = super().parse_known_args(args, namespace)
-        for word in unknown:
-            # Here and not in the parser of the program, which does not know a command's options.
-            hint = did_you_mean(word.partition("=")[0], self._option_string_actions, cutoff=0.7)
-            if word.startswith("--") and hint:
-                self.error(f"no option {quoted(word)}{hint}")
-        return found, unknown
-
-
 def commands() -> dict[str, Any]:
     """Modules of the commands by name, sorted."""
     from nearfar import cli
@@ -71,7 +51,7 @@ def commands() -> dict[str, Any]:
     return dict(sorted(found.items()))
 
 
-def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+def build_parser(only: str | None = None) -> Parser:
     """The parser with all commands; documentation is generated from it.
 
     Parameters
@@ -80,10 +60,10 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         Name of the one command that gets its arguments; the others are listed without, which saves
         what looking up their choices costs. None configures all.
     """
-    parser = _Parser(
+    parser = Parser(
         prog="nearfar",
         description=_DESCRIPTION,
-        epilog=epilog(_EXAMPLES),
+        epilog=f"{epilog(_EXAMPLES)}\n{exit_codes()}",
         formatter_class=_Help,
         allow_abbrev=False,
     )
@@ -106,8 +86,8 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     return parser
 
 
-def _sentence(error: BaseException) -> str:
-    """One line that says what is wrong."""
+def _sentence(error: BaseException, parser: Parser) -> str:
+    """One line that says what is wrong, in flags of the command."""
     if (
         isinstance(error, OSError)
         and not isinstance(error, nearfar.NearfarError)
@@ -121,10 +101,10 @@ def _sentence(error: BaseException) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
     if exit_code(error) is Exit.UNEXPECTED:
         return f"{type(error).__name__}: {text} (unexpected: --debug shows the traceback)"
-    return text
+    return in_flags(text, parser)
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace, parser: Parser) -> int:
     try:
         return int(args.run(args))
     except BrokenPipeError:
@@ -135,8 +115,17 @@ def _run(args: argparse.Namespace) -> int:
     except Exception as error:
         if args.debug:
             raise
-        print(f"nearfar: error: {_sentence(error)}", file=sys.stderr)
+        print(f"nearfar: error: {_sentence(error, parser)}", file=sys.stderr)
         return exit_code(error)
+
+
+def _complete() -> None:
+    """Answer a shell that completes a word, and leave; see docs/how-to/use-in-scripts.md."""
+    try:
+        import argcomplete
+    except ImportError:
+        return
+    argcomplete.autocomplete(build_parser())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -148,15 +137,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         Arguments after the program's name; None takes those of the process.
     """
     try:
+        if "_ARGCOMPLETE" in os.environ:
+            _complete()
         given = list(sys.argv[1:] if argv is None else argv)
         parser = build_parser(next((word for word in given if not word.startswith("-")), ""))
-        args = parser.parse_args(given)
+        args = parser.parse_all(given)
         if args.command is None:
             parser.print_help(sys.stderr)
             return Exit.USAGE
-        return _run(args)
-    except KeyboardInterrupt:
-        print("nearfar: interrupted", file=sys.stderr)
+        return _run(args, parser.commands[args.command])
+    except KeyboardInterrupt as stop:
+        kept = f": {stop}" if str(stop) else ""
+        print(f"nearfar: interrupted{kept}", file=sys.stderr)
         return Exit.INTERRUPTED
 
 

@@ -1,7 +1,8 @@
 """Draw a map of travel times: every edge in the colour of how far away it is.
 
 The graph needs coordinates, as OpenStreetMap extracts and DIMACS files with a .co file have. Times
-in seconds are shown in minutes.
+in seconds are shown in minutes. A file ending in .html is an interactive map that works without a
+network; .geojson and .gpkg hold what is reached within each of --breaks, for other programs.
 """
 
 from __future__ import annotations
@@ -25,20 +26,27 @@ from nearfar.system.output import replacing
 if TYPE_CHECKING:
     import argparse
 
+    from nearfar.answer.paths import Paths
+    from nearfar.graph.graph import Graph
+
 NAME = "map"
 HELP = "draw a map of travel times"
 EXAMPLES = """\
 nearfar map town.osm.pbf 25291537 -o town.png
 nearfar map town.osm.pbf 25291537 --read-option mode=walk --title "On foot" -o town.svg
+nearfar map town.osm.pbf 60.17,24.94 -o town.html
+nearfar map town.osm.pbf 25291537 --breaks 300 600 900 --polygons -o town.geojson
 nearfar map roads.gr.gz 1 --limit 60000 -o near.pdf"""
 
-_SUFFIXES = (".png", ".svg", ".pdf")
+_PICTURES = (".png", ".svg", ".pdf")
+_GEOGRAPHY = (".geojson", ".gpkg")
+_SUFFIXES = (*_PICTURES, ".html", *_GEOGRAPHY)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     add_graph(parser)
-    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
+    parser.add_argument("source", metavar="SOURCE", help="vertex name or number, or LAT,LON")
     parser.add_argument(
         "-o", "--output", metavar="IMAGE", required=True, help=f"{', '.join(_SUFFIXES)}"
     )
@@ -46,26 +54,52 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=number, metavar="D", help="leave out what is farther than D"
     )
+    parser.add_argument(
+        "--breaks",
+        type=number,
+        nargs="+",
+        metavar="D",
+        help="distances whose reach .geojson and .gpkg hold, in units of the weights",
+    )
+    parser.add_argument(
+        "--polygons", action="store_true", help="areas instead of lines in them; needs shapely"
+    )
     add_solver(parser)
+
+
+def _draw(args: argparse.Namespace, graph: Graph, paths: Paths) -> None:
+    """Write the file that the suffix names."""
+    from nearfar.answer import draw_isochrones, draw_page, isochrones, write_geography
+    from nearfar.solve.isochrone import shown_unit
+
+    if args.output.lower().endswith(_GEOGRAPHY):
+        write_geography(isochrones(paths, args.breaks, polygons=args.polygons), args.output)
+        return
+    scale, unit = shown_unit(graph)
+    if args.output.lower().endswith(".html"):
+        draw_page(paths, args.output, title=args.title, scale=scale, unit=unit)
+        return
+    with replacing(args.output) as temporary:
+        draw_isochrones(paths, temporary, title=args.title, scale=scale, unit=unit)
 
 
 def run(args: argparse.Namespace) -> int:
     """Solve, prove, draw."""
     import nearfar
-    from nearfar.answer import draw_isochrones
-    from nearfar.solve.isochrone import shown_unit
 
     if not args.output.lower().endswith(_SUFFIXES):
         raise OptionError(f"output {args.output!r}: use one of {', '.join(_SUFFIXES)}")
+    if (args.breaks is not None) != args.output.lower().endswith(_GEOGRAPHY):
+        raise OptionError(f"--breaks goes with {' and '.join(_GEOGRAPHY)}, which need it")
+    if args.polygons and args.breaks is None:
+        raise OptionError("--polygons goes with --breaks")
     check_folder(args.output)
     graph, _ = read_graph(args)
-    source = read_vertex(graph, args.source, "source")
+    source = read_vertex(args, graph, args.source, "source")
     paths = nearfar.sssp(graph, source, limit=args.limit, **solver_options(args))
     nearfar.verify(graph, paths)
-    scale, shown = shown_unit(graph)
     began = time.perf_counter()
-    with replacing(args.output) as temporary:
-        draw_isochrones(paths, temporary, title=args.title, scale=scale, unit=shown)
+    _draw(args, graph, paths)
     facts = {
         "source": source,
         "reached": paths.n_reached,
@@ -82,5 +116,5 @@ def run(args: argparse.Namespace) -> int:
     ]
     if facts["attribution"]:
         lines.append(("data", facts["attribution"]))
-    emit(args, facts, rows(lines))
+    emit(args, facts, rows(lines), summary=True)
     return Exit.OK

@@ -58,7 +58,7 @@ def _add_closed(parser: argparse.ArgumentParser) -> None:
 
 def _closed(args: argparse.Namespace, graph: Graph) -> Any:
     """The graph, with turns where vertices are closed."""
-    closed = vertex_list(graph, args.closed)
+    closed = vertex_list(args, graph, args.closed)
     return graph if closed is None else graph.with_turns(closed=closed)
 
 
@@ -138,8 +138,8 @@ def _betweenness(args: argparse.Namespace, graph: Graph) -> None:
 
     found = betweenness(
         graph,
-        vertex_list(graph, args.source, "source"),
-        targets=vertex_list(graph, args.target),
+        vertex_list(args, graph, args.source, "source"),
+        targets=vertex_list(args, graph, args.target),
         edges=args.edges,
         normalized=not args.raw,
         endpoints=args.endpoints,
@@ -170,7 +170,7 @@ def _per_vertex(name: str, *, facing: bool) -> Kind:
     def compute(args: argparse.Namespace, graph: Graph) -> None:
         from nearfar import measures
 
-        chosen = vertex_list(graph, args.vertex, "vertex")
+        chosen = vertex_list(args, graph, args.vertex, "vertex")
         more = {"outward": args.outward, "limit": args.limit} if facing else {}
         found = getattr(measures, name)(
             graph, chosen, device=args.device, threads=args.threads, **more
@@ -223,7 +223,7 @@ def _counts_arguments(parser: argparse.ArgumentParser) -> None:
 def _counts(args: argparse.Namespace, graph: Graph) -> None:
     from nearfar.measures import path_counts
 
-    source = read_vertex(graph, args.source, "source")
+    source = read_vertex(args, graph, args.source, "source")
     found = path_counts(graph, source, limit=args.limit, threads=args.threads)
     print_vertices(args, graph, found.log2() if args.log2 else found.values())
 
@@ -241,8 +241,8 @@ def _paths(args: argparse.Namespace, graph: Graph) -> None:
 
     found = all_shortest_paths(
         graph,
-        read_vertex(graph, args.source, "source"),
-        read_vertex(graph, args.target, "target"),
+        read_vertex(args, graph, args.source, "source"),
+        read_vertex(args, graph, args.target, "target"),
         threads=args.threads,
     )
     paths = list(itertools.islice(found, args.most))
@@ -266,7 +266,9 @@ def _loads(args: argparse.Namespace, graph: Graph) -> None:
     from nearfar.measures import edge_loads
 
     rows = read_table(args.demand, ("source", "target", "demand"))
-    ends = [vertices_of(graph, column, what) for column, what in zip(rows, _ENDS, strict=False)]
+    ends = [
+        vertices_of(args, graph, column, what) for column, what in zip(rows, _ENDS, strict=False)
+    ]
     found = edge_loads(_closed(args, graph), (*ends, rows[2]), threads=args.threads)
     note(args, f"{found.carried} carried, total length {found.total_length:.10g}")
     if len(found.unreached_amounts):
@@ -311,8 +313,8 @@ def _skims_arguments(parser: argparse.ArgumentParser) -> None:
 def _skims(args: argparse.Namespace, graph: Graph) -> None:
     from nearfar.measures import skims
 
-    sources = vertex_list(graph, args.source, "source") or []
-    targets = vertex_list(graph, args.target) or []
+    sources = vertex_list(args, graph, args.source, "source") or []
+    targets = vertex_list(args, graph, args.target) or []
     values = {path: read_numbers(path) for path in args.quantity}
     found = skims(_closed(args, graph), sources, targets, quantities=values, threads=args.threads)
     tables = [found.distances, *found.totals.values()]

@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
     import nearfar
 
     graph, _ = read_graph(args)
-    places = vertex_list(graph, args.source, "source")
-    shown = vertex_list(graph, args.vertex)
+    places = vertex_list(args, graph, args.source, "source")
+    shown = vertex_list(args, graph, args.vertex)
     options = solver_options(args)
     if options.pop("allow_unsafe", False):
         raise OptionError("--allow-unsafe runs one source only: nearfar sssp")

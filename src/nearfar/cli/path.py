@@ -22,16 +22,20 @@ HELP = "one shortest path"
 EXAMPLES = """\
 nearfar path roads.gr.gz 1 42
 nearfar path roads.gr.gz 1 42 --json
+nearfar path town.osm.pbf 60.17,24.94 60.19,24.96 -o route.geojson
 nearfar path town.osm.pbf 25291537 25291564 --read-option mode=walk"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     add_graph(parser)
-    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
-    parser.add_argument("target", metavar="TARGET", help="vertex name, or its number")
+    parser.add_argument("source", metavar="SOURCE", help="vertex name or number, or LAT,LON")
+    parser.add_argument("target", metavar="TARGET", help="vertex name or number, or LAT,LON")
     parser.add_argument(
         "--prove", action="store_true", help="prove the answer (exit 6 if it fails)"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="also write the route; .geojson or .gpkg"
     )
     add_solver(parser)
 
@@ -39,12 +43,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Find the path and print it."""
     import nearfar
+    from nearfar.answer.geography import route_lines, write_geography
     from nearfar.prepared.prepared import Prepared
     from nearfar.solve.one import WALKED
 
     graph, _ = read_graph(args)
-    source = read_vertex(graph, args.source, "source")
-    target = read_vertex(graph, args.target, "target")
+    source = read_vertex(args, graph, args.source, "source")
+    target = read_vertex(args, graph, args.target, "target")
     began = time.perf_counter()
     if (
         isinstance(graph, Prepared)
@@ -64,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
             nearfar.verify(graph, paths)
         distances = [paths.distance_to(v) for v in vertices]
         engine, reason = paths.engine, paths.reason
+    if args.output is not None:
+        write_geography(route_lines(graph, [(vertices, distances[-1])]), args.output)
     unit = graph.attributes.get("unit")
     facts = {
         "source": source,

@@ -28,8 +28,8 @@ nearfar paths town.osm.pbf 25291537 25291564 -k 5 --read-option mode=walk"""
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     add_graph(parser)
-    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
-    parser.add_argument("target", metavar="TARGET", help="vertex name, or its number")
+    parser.add_argument("source", metavar="SOURCE", help="vertex name or number, or LAT,LON")
+    parser.add_argument("target", metavar="TARGET", help="vertex name or number, or LAT,LON")
     parser.add_argument(
         "-k", type=at_least_one, default=3, metavar="K", help="at most so many paths (default: 3)"
     )
@@ -40,8 +40,8 @@ def run(args: argparse.Namespace) -> int:
     from nearfar.solve.k_shortest import k_shortest_paths
 
     graph, _ = read_graph(args)
-    source = read_vertex(graph, args.source, "source")
-    target = read_vertex(graph, args.target, "target")
+    source = read_vertex(args, graph, args.source, "source")
+    target = read_vertex(args, graph, args.target, "target")
     began = time.perf_counter()
     found = k_shortest_paths(graph, source, target, args.k)
     seconds = time.perf_counter() - began

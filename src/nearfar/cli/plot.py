@@ -51,5 +51,5 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError(f"cannot draw {image}: use an ending out of {', '.join(_ENDINGS)}")
     check_folder(str(image))
     plot_profile(read_profile(args.file), image)
-    emit(args, {"image": str(image)}, [f"wrote {image}"])
+    emit(args, {"image": str(image)}, [f"wrote {image}"], summary=True)
     return Exit.OK

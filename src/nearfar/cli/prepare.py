@@ -109,5 +109,5 @@ def run(args: argparse.Namespace) -> int:
     if not args.dry_run:
         size = os.path.getsize(args.output) / 2**20
         lines.append(("written", f"{args.output} ({size:,.1f} MiB)"))
-    emit(args, facts, rows(lines))
+    emit(args, facts, rows(lines), summary=args.output is not None)
     return Exit.OK

@@ -43,5 +43,6 @@ def run(args: argparse.Namespace) -> int:
         check_folder(str(args.output))
     file = write_report(args.folder, args.output, title=args.title)
     size = file.stat().st_size
-    emit(args, {"report": str(file), "bytes": size}, [f"wrote {file} ({size:,} bytes)"])
+    said = [f"wrote {file} ({size:,} bytes)"]
+    emit(args, {"report": str(file), "bytes": size}, said, summary=True)
     return Exit.OK

@@ -8,6 +8,7 @@ not at all.
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from pathlib import Path
@@ -28,8 +29,6 @@ from nearfar.cli.explanation import explain
 from nearfar.errors import OptionError
 
 if TYPE_CHECKING:
-    import argparse
-
     from nearfar.answer.paths import Paths
     from nearfar.graph.graph import Graph
 
@@ -39,7 +38,7 @@ EXAMPLES = """\
 nearfar sssp roads.gr.gz 1
 nearfar sssp roads.gr.gz 1 --predecessors --prove -o distances.parquet
 nearfar sssp roads.gr.gz 1 --limit 60000 -o near.csv
-nearfar sssp roads.gr.gz 1 --targets 17 42
+nearfar sssp roads.gr.gz 1 --target 17 42
 nearfar sssp roads.gr.gz 1 --method near_far --option delta=500 --threads 2
 nearfar sssp roads.gr.gz 1 --method near_far --profile run.json
 nearfar sssp roads.gr.gz 1 --method near_far_host_loop@cuda --kernels
@@ -49,13 +48,14 @@ nearfar sssp roads.gr.gz 1 --explain"""
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     add_graph(parser)
-    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
+    parser.add_argument("source", metavar="SOURCE", help="vertex name or number, or LAT,LON")
     parser.add_argument(
         "--limit", type=number, metavar="D", help="leave out what is farther than D"
     )
     parser.add_argument(
-        "--targets", nargs="+", metavar="V", help="stop once these vertices have their distance"
+        "--target", nargs="+", metavar="V", help="stop once these vertices have their distance"
     )
+    parser.add_argument("--targets", nargs="+", dest="target", help=argparse.SUPPRESS)  # of 0.1
     parser.add_argument("--predecessors", action="store_true", help="find predecessors too")
     parser.add_argument(
         "--prove", action="store_true", help="prove the answer (exit 6 if it fails)"
@@ -93,8 +93,8 @@ def run(args: argparse.Namespace) -> int:
     if args.explain:
         _refuse_with_explain(args)
     graph, read_seconds = read_graph(args)
-    source = read_vertex(graph, args.source, "source")
-    targets = vertex_list(graph, args.targets)
+    source = read_vertex(args, graph, args.source, "source")
+    targets = vertex_list(args, graph, args.target)
     if args.explain:
         request = make_request(
             graph,
@@ -146,7 +146,7 @@ def run(args: argparse.Namespace) -> int:
         if not args.quiet:
             print("\n".join(report(facts)), file=sys.stderr)
         return Exit.OK
-    emit(args, facts, report(facts))
+    emit(args, facts, report(facts), summary=True)
     return Exit.OK
 
 
@@ -193,8 +193,8 @@ def summary(paths: Paths) -> dict[str, Any]:
     graph = paths.graph
     farthest = paths.farthest
     return {
-        "vertices": graph.n_vertices,
-        "edges": graph.n_edges,
+        "n_vertices": graph.n_vertices,
+        "n_edges": graph.n_edges,
         "weights": str(graph.weights.dtype) if graph.weights is not None else None,
         "unit": graph.attributes.get("unit"),
         "source": paths.source,
@@ -221,7 +221,7 @@ def report(facts: dict[str, Any]) -> list[str]:
     unit = facts["unit"]
     kind = f"{facts['weights']} weights" if facts["weights"] else "no weights: every edge counts 1"
     pairs: list[tuple[str, object]] = [
-        ("graph", f"{facts['vertices']:,} vertices, {facts['edges']:,} edges, {kind}"),
+        ("graph", f"{facts['n_vertices']:,} vertices, {facts['n_edges']:,} edges, {kind}"),
         ("source", facts["source"]),
         ("reached", f"{facts['reached']:,} vertices"),
         ("farthest", f"{facts['farthest']} at {distance_text(facts['farthest_distance'], unit)}"),

@@ -29,7 +29,7 @@ nearfar sweep roads.gr.gz 1 --factors 0.5 1 2"""
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     add_graph(parser)
-    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
+    parser.add_argument("source", metavar="SOURCE", help="vertex name or number, or LAT,LON")
     parser.add_argument(
         "--method",
         metavar="NAME",
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         check_folder(str(args.output))
 
     graph, _ = read_graph(args)
-    source = read_vertex(graph, args.source, "source")
+    source = read_vertex(args, graph, args.source, "source")
     for factor in args.factors or ():
         if not 0 < factor < float("inf"):
             raise OptionError(f"--factors {factor}: give numbers greater than 0")

@@ -15,6 +15,8 @@ from nearfar.errors import GraphFormatError, OptionError
 from nearfar.graph.dtypes import unreached_value
 
 if TYPE_CHECKING:
+    import argparse
+
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
@@ -65,12 +67,12 @@ def read_table(path: str, names: tuple[str, ...]) -> list[list[Any]]:
     return found
 
 
-def vertices_of(graph: Graph, column: list[Any], what: str) -> list[Any]:
+def vertices_of(args: argparse.Namespace, graph: Graph, column: list[Any], what: str) -> list[Any]:
     """External names from a column: text is read as the command line reads a vertex."""
     known: dict[Any, Any] = {}
     for item in column:
         if item not in known:
-            known[item] = read_vertex(graph, item, what) if isinstance(item, str) else item
+            known[item] = read_vertex(args, graph, item, what) if isinstance(item, str) else item
     return [known[item] for item in column]
 
 

@@ -53,9 +53,9 @@ def run(args: argparse.Namespace) -> int:
     graph, _ = read_graph(args)
     saved = load_answer(args.answer, graph)
     if args.source is not None:
-        source = read_vertex(graph, args.source, "source")
+        source = read_vertex(args, graph, args.source, "source")
     else:
-        source = _source_of(saved, graph)
+        source = _source_of(args, saved, graph)
     limit = args.limit if args.limit is not None else saved.limit
     began = time.perf_counter()
     certify(
@@ -70,8 +70,8 @@ def run(args: argparse.Namespace) -> int:
         "proved": True,
         "source": source,
         "limit": limit,
-        "vertices": graph.n_vertices,
-        "edges": graph.n_edges,
+        "n_vertices": graph.n_vertices,
+        "n_edges": graph.n_edges,
         "reached": reached,
         "predecessors": saved.predecessors is not None,
         "seconds": time.perf_counter() - began,
@@ -92,10 +92,10 @@ def run(args: argparse.Namespace) -> int:
     return Exit.OK
 
 
-def _source_of(saved: SavedAnswer, graph: Graph) -> Any:
+def _source_of(args: argparse.Namespace, saved: SavedAnswer, graph: Graph) -> Any:
     """The source that the table names, or the one vertex that can be it."""
     if saved.source is not None:
-        return read_vertex(graph, str(saved.source), "source")
+        return read_vertex(args, graph, str(saved.source), "source")
     at_zero = saved.distances == 0
     if saved.predecessors is not None:
         at_zero &= saved.predecessors < 0

@@ -25,8 +25,9 @@ class Polisher {
   explicit Polisher(const C& csr) : csr_(csr), exact_(csr.n), state_(csr.n) {}
 
   // Replaces `row`, the nearly right distances from `source`. Scans in order of row[v] - shift[v]
-  // (no shift: row[v]), which is ascending along shortest paths if all weights so shifted are
-  // non-negative. False if rounding keeps a cycle improving; the row is then left as it was.
+  // (no shift, if no weight is negative: row[v]), which is ascending along shortest paths if all
+  // weights so shifted are non-negative. False if rounding keeps a cycle improving, for which some
+  // weight must be negative; the row is then left as it was.
   bool polish(Index source, Weight* row, const Weight* shift) {
     const auto n = static_cast<std::size_t>(csr_.n);
     constexpr Weight none = unreached<Weight>();
@@ -44,12 +45,17 @@ class Polisher {
       state_[key.vertex] = passed;
       scan(key.vertex);
     }
-    const std::size_t patience = 32 * n + 1024;
-    for (std::size_t i = 0; i < queue_.size(); ++i) {
-      if (i > patience) return false;
-      const Index v = queue_[i];
-      state_[v] = passed;
-      scan(v);
+    // Without negative weights nothing improves for ever, however bad the order was: where sums
+    // round small weights away, many vertices are equally far.
+    const std::size_t patience = shift == nullptr ? ~std::size_t{0} : 32 * n + 1024;
+    for (std::size_t scanned = 0; !queue_.empty(); scanned += now_.size()) {
+      if (scanned > patience) return false;
+      now_.swap(queue_);
+      queue_.clear();
+      for (const Index v : now_) {
+        state_[v] = passed;
+        scan(v);
+      }
     }
     std::copy(exact_.begin(), exact_.end(), row);
     return true;
@@ -80,7 +86,7 @@ class Polisher {
   std::vector<Weight> exact_;
   std::vector<char> state_;
   std::vector<Key> order_;
-  std::vector<Index> queue_;
+  std::vector<Index> queue_, now_;
 };
 
 }  // namespace nearfar

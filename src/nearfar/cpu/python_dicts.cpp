@@ -26,7 +26,7 @@ constexpr int64_t kExactInDouble = int64_t{1} << 53;
 class Weights {
  public:
   void push(PyObject* value) {
-    if (PyFloat_Check(value)) return push_double(PyFloat_AS_DOUBLE(value));
+    if (PyFloat_Check(value)) return push_double(PyFloat_AsDouble(value));
     if (PyLong_Check(value) || PyIndex_Check(value)) {
       PyObject* whole = PyNumber_Index(value);
       if (whole == nullptr) {
@@ -39,7 +39,8 @@ class Weights {
       if (overflow != 0) throw Unsupported("an edge weight does not fit 64 bits");
       return push_integer(number);
     }
-    throw Unsupported(std::string("an edge weight is of type ") + Py_TYPE(value)->tp_name);
+    throw Unsupported(std::string("an edge weight is of type ") +
+                      nb::inst_name(nb::handle(value)).c_str());
   }
 
   void push_integer(int64_t number) {
@@ -174,8 +175,15 @@ constexpr std::size_t kKeepOneIn = 1 << 14;
 template <class T>
 nb::dict in_order(nb::list names, const T* values, const Ids& order, nb::list kept) {
   constexpr std::size_t ahead = 8;
+  const auto n = static_cast<std::size_t>(NB_LIST_GET_SIZE(names.ptr()));
+#if defined(Py_LIMITED_API)
+  std::vector<PyObject*> items(n);  // the stable ABI shows no list from the inside
+  for (std::size_t i = 0; i < n; ++i)
+    items[i] = PyList_GetItem(names.ptr(), static_cast<Py_ssize_t>(i));
+  PyObject** const first = items.data();
+#else
   PyObject** const first = PySequence_Fast_ITEMS(names.ptr());
-  const auto n = static_cast<std::size_t>(PyList_GET_SIZE(names.ptr()));
+#endif
   const std::size_t count = order.size();
   for (std::size_t i = 0; i < count; ++i)
     if (static_cast<uint64_t>(order.data()[i]) >= n) throw nb::index_error("order: no such vertex");
@@ -198,7 +206,7 @@ nb::dict in_order(nb::list names, const T* values, const Ids& order, nb::list ke
 // for in_order. The names must hash and compare without running Python code that changes the list.
 nb::typed<nb::dict, nb::any, nb::any> distance_dict(nb::list names, const ConstArray& distances,
                                                     const Ids& order, nb::list kept) {
-  if (static_cast<std::size_t>(PyList_GET_SIZE(names.ptr())) != distances.size())
+  if (static_cast<std::size_t>(NB_LIST_GET_SIZE(names.ptr())) != distances.size())
     throw nb::value_error("expected one distance per vertex");
   if (distances.dtype() == nb::dtype<int32_t>())
     return in_order(names, static_cast<const int32_t*>(distances.data()), order, kept);

@@ -1,8 +1,9 @@
-"""Other libraries' graphs as arrays and back: NetworkX, tables of edges, dense matrices, SciPy.
+"""Other libraries' graphs as arrays: NetworkX, tables of edges, dense matrices, SciPy.
 
 The ways in end in :func:`nearfar.graph.build.from_edges` and return its arrays; those with names
 also return what else :class:`nearfar.Graph` takes. Its class methods of the same names document
-them.
+them. :mod:`nearfar.graph.libraries` and :mod:`nearfar.graph.geography` have those of other
+libraries.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from nearfar.errors import GraphError, did_you_mean, listed, quoted
 from nearfar.graph.build import HostArrays, as_numpy, as_weights, from_edges
+from nearfar.graph.names import numbered, object_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,14 +51,14 @@ def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], wh
         ``"edge attribute"`` or ``"column"``.
     """
     shown = listed(numeric)
-    count = "weight=None counts edges (--weight none in a shell)"
+    count = "weight=None counts edges"
     if weight != "weight":
         near = did_you_mean(str(weight), [str(name) for name in named])
         held = f"; numbers are in {shown}" if numeric and not near else ""
         return f"no {what} {quoted(weight)}{near or held}; {count}"
     if not numeric:
         return ""
-    choice = f"weight={quoted(str(numeric[0]))} (--weight {listed(numeric[:1])})"
+    choice = f"weight={quoted(str(numeric[0]))}"
     return f"no {what} 'weight', but numbers in {shown}: choose with {choice}; {count}"
 
 
@@ -70,7 +72,7 @@ def from_networkx(
     directed = graph.is_directed()
     if callable(weight):
         (sources, targets), values = _called(graph, place, weight)
-        numbers = _as_numbers(values, "the weight function")
+        numbers = as_numbers(values, "the weight function")
         arrays = from_edges(sources, targets, numbers, n_vertices=len(names))
         # Both directions of an undirected edge were asked for, and may differ.
         directed = directed or not _symmetric(sources, targets, values)
@@ -80,7 +82,7 @@ def from_networkx(
     as_is = names == list(range(len(names)))
     return arrays, {
         "directed": directed,
-        "vertex_names": None if as_is else _object_array(names),
+        "vertex_names": None if as_is else object_array(names),
     }
 
 
@@ -96,12 +98,12 @@ def _attribute(graph: Any, place: dict[Any, int], weight: str | None) -> tuple[A
             found = found or weight in data
             values.append(data.get(weight, 1))
     if found:
-        return ends, _as_numbers(values, f"edge attribute {quoted(weight)}")
+        return ends, as_numbers(values, f"edge attribute {quoted(weight)}")
     if weight is not None and k:
         kinds: dict[Any, bool] = {}
         for _, _, data in graph.edges(data=True):
             for name, value in data.items():
-                kinds[name] = kinds.get(name, False) or _is_number(value)
+                kinds[name] = kinds.get(name, False) or is_number(value)
         numeric = [name for name, number in kinds.items() if number]
         problem = weight_problem(weight, list(kinds), numeric, "edge attribute")
         if problem:
@@ -109,7 +111,8 @@ def _attribute(graph: Any, place: dict[Any, int], weight: str | None) -> tuple[A
     return ends, None
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether something can be a weight."""
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
@@ -126,7 +129,14 @@ def _called(graph: Any, place: dict[Any, int], weight: Callable[[Any, Any, Any],
     return np.array([sources, targets], dtype=np.int64), values
 
 
-def _as_numbers(values: list[Any], what: str) -> NDArray[Any]:
+def as_numbers(values: list[Any], what: str) -> NDArray[Any]:
+    """int64 where all are whole, else float64.
+
+    Raises
+    ------
+    GraphError
+        If one is not a number.
+    """
     whole = all(isinstance(value, (int, np.integer)) for value in values)
     try:
         return np.array(values, dtype=np.int64 if whole else np.float64)
@@ -137,12 +147,6 @@ def _as_numbers(values: list[Any], what: str) -> NDArray[Any]:
 def _symmetric(sources: NDArray[Any], targets: NDArray[Any], values: list[Any]) -> bool:
     edges = dict(zip(zip(sources.tolist(), targets.tolist(), strict=True), values, strict=True))
     return all(edges.get((v, u)) == value for (u, v), value in edges.items())
-
-
-def _object_array(values: list[Any]) -> NDArray[Any]:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
 
 
 def from_dataframe(
@@ -183,16 +187,10 @@ def from_dataframe(
             raise GraphError(problem)
     elif weight is not None:
         weights = column(weight)
-    k = len(ends[0])
-    names: NDArray[Any] | None
-    if all(end.dtype.kind in "iu" for end in ends):
-        present, codes = np.unique(np.concatenate(ends), return_inverse=True)
-        names = None if np.array_equal(present, np.arange(len(present))) else present
-    else:
-        both = np.concatenate([np.asarray(end, dtype=object) for end in ends])
-        present, codes = np.unique(both.astype(str) if _mixed(both) else both, return_inverse=True)
-        names = present
-    arrays = from_edges(codes[:k], codes[k:], weights, n_vertices=len(present), directed=directed)
+    codes, present = numbered(ends)
+    as_is = present.dtype.kind in "iu" and np.array_equal(present, np.arange(len(present)))
+    names: NDArray[Any] | None = None if as_is else present
+    arrays = from_edges(codes[0], codes[1], weights, n_vertices=len(present), directed=directed)
     return arrays, {"directed": directed, "vertex_names": names}
 
 
@@ -200,11 +198,7 @@ def _holds_numbers(column: Any) -> bool:
     """Whether a table's column holds numbers, from its first entry."""
     first = column[:1]
     array = first.to_numpy() if hasattr(first, "to_numpy") else np.asarray(first)
-    return array.dtype.kind in "iuf" or (len(array) > 0 and _is_number(array[0]))
-
-
-def _mixed(values: NDArray[Any]) -> bool:
-    return len({type(value) for value in values.tolist()}) > 1
+    return array.dtype.kind in "iuf" or (len(array) > 0 and is_number(array[0]))
 
 
 def from_dense(

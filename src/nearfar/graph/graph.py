@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from nearfar.errors import GraphError, VertexError, quoted
-from nearfar.graph import build, convert, on_device
+from nearfar.graph import build, on_device
 from nearfar.graph.dtypes import WEIGHT_DTYPES
+from nearfar.graph.exchange import Exchange
+from nearfar.graph.names import are_names, as_names, numbered
 from nearfar.graph.slots import Slot
+from nearfar.system.html import facts_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -42,7 +45,7 @@ ENTERING: Slot[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] =
 _SEVERAL = (list, tuple, set, frozenset, range, np.ndarray)
 
 
-class Graph:
+class Graph(Exchange):
     """A weighted directed graph in compressed sparse rows.
 
     Use :func:`nearfar.read` or one of the ``from_*`` constructors. Arrays are read-only, and nobody
@@ -145,7 +148,7 @@ class Graph:
                 raise GraphError(f"vertex_names has length {len(names)}: give {n} names")
             self.vertex_names = self.vertex_numbers = names
             return
-        table = np.asarray(names)
+        table = as_names(names)
         if table.shape != (n,):
             raise GraphError(f"vertex_names has shape {table.shape}: give ({n},)")
         self.vertex_names, self.vertex_numbers = build.kept(table, table, copy), None
@@ -250,16 +253,19 @@ class Graph:
 
         Parameters
         ----------
-        sources, targets : integer array, shape (k,)
-            Ends of every edge.
+        sources, targets : integer or name array, shape (k,)
+            Ends of every edge: indices, or names of any kind that can be hashed: texts, tuples,
+            mixtures. Names become ``vertex_names``, sorted where they compare, else in the order in
+            which they come.
         weights : array, shape (k,), or a number, or None
             One weight per edge, one for all, or none.
         n_vertices : int or None
-            Number of vertices; None takes the largest end plus one.
+            Number of vertices; None takes the largest end plus one, or as many as there are names.
         directed : bool
             False enters every edge in both directions (a self-loop once).
         vertex_names, coordinates, attributes
-            As in :class:`Graph`.
+            As in :class:`Graph`. Ends that are names are looked up in ``vertex_names``, which may
+            hold more.
 
         Returns
         -------
@@ -269,10 +275,22 @@ class Graph:
         Raises
         ------
         GraphError
-            If lengths differ or an end is negative or not below ``n_vertices``.
+            If lengths differ or an end is negative, not below ``n_vertices`` or a missing name.
         OutOfMemoryError
             If so many vertices do not fit main memory; says how to number them.
         """
+        if are_names(sources) or are_names(targets):
+            known = vertex_names
+            if known is not None and not isinstance(known, range):
+                known = as_names(known)
+            both, vertex_names = numbered([as_names(sources), as_names(targets)], known)
+            sources, targets = both
+            if n_vertices is not None and n_vertices != len(vertex_names):
+                raise GraphError(
+                    f"n_vertices is {n_vertices}, but there are {len(vertex_names)} names: leave "
+                    "it out, or name all vertices with vertex_names"
+                )
+            n_vertices = len(vertex_names)
         arrays = build.from_edges(
             sources, targets, weights, n_vertices=n_vertices, directed=directed
         )
@@ -283,171 +301,6 @@ class Graph:
             coordinates=coordinates,
             attributes=attributes,
         )
-
-    @classmethod
-    def from_scipy(cls, matrix: Any, *, directed: bool = True, copy: bool = True) -> Graph:
-        """Make a graph from a SciPy sparse matrix or array.
-
-        Parameters
-        ----------
-        matrix : scipy.sparse matrix or array, shape (n, n)
-            Entry (i, j) is the weight of the edge from i to j. Stored zeros are edges of weight 0;
-            duplicates in COO stay parallel edges.
-        directed : bool
-            False adds the reverse of every entry, as SciPy's ``directed=False`` does.
-        copy : bool
-            False shares the arrays of a CSR matrix, which must not change afterwards.
-
-        Returns
-        -------
-        Graph
-
-        Raises
-        ------
-        GraphError
-            If it is not square or not sparse.
-        """
-        arrays = build.from_scipy(matrix, directed=directed, copy=copy)
-        return cls.from_checked(arrays, directed=directed)
-
-    @classmethod
-    def from_networkx(
-        cls, graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None = "weight"
-    ) -> Graph:
-        """Make a graph from a NetworkX graph; its vertices become ``vertex_names``.
-
-        Parameters
-        ----------
-        graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-        weight : str, callable or None
-            Edge attribute; where some edges lack it they count 1, as in NetworkX. A function
-            ``weight(u, v, data)`` is called for every edge, for both directions of an undirected
-            one, and hides an edge by returning None. None counts edges.
-
-        Returns
-        -------
-        Graph
-            int64 weights when all are integers, else float64. Unweighted for None, and by default
-            when no edge has a numeric attribute.
-
-        Raises
-        ------
-        GraphError
-            If no edge has the attribute named, if none is named and there are numeric ones, or if a
-            weight is not a number.
-        """
-        arrays, kept = convert.from_networkx(graph, weight)
-        return cls.from_checked(arrays, **kept)
-
-    @classmethod
-    def from_dataframe(
-        cls,
-        table: Any,
-        source: str = "source",
-        target: str = "target",
-        weight: str | None = "weight",
-        *,
-        directed: bool = True,
-    ) -> Graph:
-        """Make a graph from a table of edges: pandas, polars, Arrow, anything with named columns.
-
-        Parameters
-        ----------
-        table : DataFrame or Table
-        source, target : str
-            Columns of the ends: any type that sorts; they are factorised into ``vertex_names``.
-            Integer columns that are already 0 to n - 1 are kept as they are.
-        weight : str or None
-            Column of the weights. None counts edges, and so does the default in a table without
-            this column and without other numbers.
-        directed : bool
-            False enters every edge in both directions.
-
-        Returns
-        -------
-        Graph
-
-        Raises
-        ------
-        GraphError
-            For a column that is missing or holds empty entries, and for numbers that could be
-            weights when none are named.
-        """
-        arrays, kept = convert.from_dataframe(table, source, target, weight, directed=directed)
-        return cls.from_checked(arrays, **kept)
-
-    @classmethod
-    def from_any(
-        cls, graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None = "weight"
-    ) -> Graph:
-        """Make a graph from whatever functions that take a graph accept.
-
-        Parameters
-        ----------
-        graph : Graph, SciPy sparse matrix or NetworkX graph
-        weight : str, callable or None
-            As for :meth:`from_networkx`. A Graph and a matrix have one weight each, the default;
-            None counts their edges. An array is refused: other weights of the same edges are
-            another graph, ``Graph.from_csr(graph.indptr, graph.indices, weights)``.
-
-        Returns
-        -------
-        Graph
-            A Graph itself.
-
-        Raises
-        ------
-        GraphError
-            For anything else, and for a weight that is not there.
-        """
-        convert.check_weight(weight)
-        if hasattr(graph, "number_of_edges") and hasattr(graph, "is_directed"):
-            return cls.from_networkx(graph, weight)
-        if isinstance(graph, Graph):
-            made = graph
-        else:
-            if not hasattr(graph, "tocsr"):
-                raise GraphError(
-                    f"{type(graph).__name__} is not a graph: use nearfar.read or one of the "
-                    "Graph.from_* functions"
-                )
-            made = cls.from_scipy(graph)
-        if weight is not None and weight != "weight":
-            raise GraphError(
-                f"weight is {quoted(weight)}: a Graph or a matrix has one weight per edge; leave "
-                "it out, or give None to count edges"
-            )
-        return made.without_weights() if weight is None else made
-
-    @classmethod
-    def from_dense(
-        cls, matrix: ArrayLike, *, missing: float | None = None, directed: bool = True
-    ) -> Graph:
-        """Make a graph from a dense matrix in which a missing edge is not a zero.
-
-        Parameters
-        ----------
-        matrix : array or masked array, shape (n, n)
-            Entry (i, j) is the weight of the edge from i to j. NaN, infinities, None, masked
-            entries and entries equal to ``missing`` stand for a missing edge; a zero is an edge of
-            weight 0, except on the diagonal, where it would be a self-loop that changes nothing
-            and is left out.
-        missing : number or None
-            A further value that stands for no edge, for integer matrices.
-        directed : bool
-            False adds the reverse of every entry.
-
-        Returns
-        -------
-        Graph
-
-        Raises
-        ------
-        GraphError
-            If the matrix is not square.
-        """
-        arrays = convert.from_dense(matrix, missing=missing, directed=directed)
-        return cls.from_checked(arrays, directed=directed)
 
     # ---- size and weights ---------------------------------------------------------------------
 
@@ -646,6 +499,7 @@ class Graph:
         if found is None:
             here = build.HostArrays(self.indptr, self.indices, self.weights, self._scan)
             found = Graph.from_checked(here.transposed(self.view), **self._besides())
+            found.attributes.pop("edge_keys", None)  # they stand in the order of these edges
             join_transposes(self, found)
         return found
 
@@ -789,22 +643,6 @@ class Graph:
             return self
         return Graph.from_checked(self._arrays.without_weights(), **self._besides())
 
-    def to_scipy(self) -> Any:
-        """The graph as a SciPy matrix, for which SciPy's functions give the same distances.
-
-        Returns
-        -------
-        scipy.sparse.csr_array, shape (n, n)
-            Over the graph's own read-only arrays; ``.copy()`` can be changed. Without
-            weights every stored entry is 1. Of parallel edges, which SciPy would add up, only the
-            lightest is there, in new arrays with sorted columns.
-        """
-        from scipy.sparse import csr_array
-
-        n = self.n_vertices
-        parts = convert.lightest(self.indptr, self.indices, self.effective_weights)
-        return csr_array(parts, shape=(n, n))
-
     def digest(self) -> str:
         """SHA-256 of the arrays, cached: names a graph in caches and manifests; O(n + m).
 
@@ -825,6 +663,83 @@ class Graph:
         return state.hexdigest()
 
     # ---- vertices and names -------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return self.n_vertices
+
+    def __bool__(self) -> bool:  # an empty graph is a graph, not a missing one
+        return True
+
+    def neighbors(self, vertex: Any) -> NDArray[Any]:
+        """The vertices that a vertex has an edge to.
+
+        Parameters
+        ----------
+        vertex : int or vertex name
+
+        Returns
+        -------
+        array
+            External names in the order of the edges, each once.
+
+        Raises
+        ------
+        VertexError
+            If there is no such vertex.
+        """
+        at = self.index_of(vertex, "vertex")
+        ends = self.indices[self.indptr[at] : self.indptr[at + 1]]
+        _, first = np.unique(ends, return_index=True)
+        return self.name_of(ends[np.sort(first)])
+
+    def subgraph(self, vertices: Iterable[Any]) -> Graph:
+        """Some vertices and the edges among them.
+
+        Parameters
+        ----------
+        vertices : iterable of int or vertex name
+
+        Returns
+        -------
+        Graph
+            Its vertices in the order given, called as they are called here, with their coordinates;
+            edges of one vertex keep their order.
+
+        Raises
+        ------
+        VertexError
+            For the first that is not a vertex.
+        GraphError
+            If one is given twice.
+
+        Notes
+        -----
+        O(n + edges of the vertices).
+        """
+        kept = self.indices_of(vertices)
+        place = np.full(self.n_vertices, -1, dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        twice = np.flatnonzero(place[kept] != np.arange(len(kept)))
+        if len(twice):
+            raise GraphError(f"vertex {quoted(self.name_of(int(kept[twice[0]])))} is given twice")
+        counts = self.indptr[kept + 1].astype(np.int64) - self.indptr[kept]
+        skipped = np.repeat(self.indptr[kept] - (np.cumsum(counts) - counts), counts)
+        edges = skipped + np.arange(len(skipped))
+        inside = place[self.indices[edges]] >= 0
+        starts = np.zeros(len(kept) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(np.repeat(np.arange(len(kept)), counts)[inside],
+                              minlength=len(kept)), out=starts[1:])  # fmt: skip
+        edges = edges[inside]
+        return Graph(
+            starts,
+            place[self.indices[edges]],
+            None if self.weights is None else self.weights[edges],
+            directed=self.directed,
+            vertex_names=self.name_of(kept),
+            coordinates=None if self.coordinates is None else self.coordinates[kept],
+            attributes={k: v for k, v in self.attributes.items() if k != "edge_keys"},
+            copy=False,
+        )
 
     @overload
     def index_of(self, vertex: Any, what: str) -> int: ...
@@ -975,15 +890,35 @@ class Graph:
 
         return _NAMELESS.of(self, make)
 
-    def __repr__(self) -> str:
+    def _weights_text(self) -> str:
         if not self.is_weighted:
-            weights = "unweighted"
-        else:
-            to = ".6g" if self.weight_dtype.kind == "f" else ""
-            weights = f"{self.weight_dtype} weights {self.min_weight:{to}}..{self.max_weight:{to}}"
+            return "unweighted"
+        to = ".6g" if self.weight_dtype.kind == "f" else ""
+        return f"{self.weight_dtype} weights {self.min_weight:{to}}..{self.max_weight:{to}}"
+
+    def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         size = f"{self.nbytes / 2**20:.1f} MiB"
-        return f"Graph(n={self.n_vertices:,}, m={self.n_edges:,}, {kind}, {weights}, {size})"
+        sizes = f"n={self.n_vertices:,}, m={self.n_edges:,}"
+        return f"Graph({sizes}, {kind}, {self._weights_text()}, {size})"
+
+    def _facts(self) -> list[tuple[str, object]]:
+        """What a notebook shows of the graph: labels and values."""
+        facts: list[tuple[str, object]] = [
+            ("vertices", f"{self.n_vertices:,}"),
+            ("edges", f"{self.n_edges:,}, {'directed' if self.directed else 'both directions'}"),
+            ("weights", self._weights_text()),
+            ("memory", f"{self.nbytes / 2**20:.1f} MiB"),
+        ]
+        if self.vertex_names is not None and self.n_vertices:
+            facts.append(("names", f"{self.name_of(0)} to {self.name_of(self.n_vertices - 1)}"))
+        if self.coordinates is not None:
+            facts.append(("coordinates", "x and y of every vertex"))
+        return facts + [(key, self.attributes[key]) for key in ("unit", "attribution")
+                        if key in self.attributes]  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        return facts_table(type(self).__name__, self._facts())
 
 
 def join_transposes(one: Graph, other: Graph) -> None:

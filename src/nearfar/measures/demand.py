@@ -156,8 +156,11 @@ def _ordered(
     graph: Graph, sources: NDArray[np.int64], targets: NDArray[np.int64], amounts: NDArray[Any]
 ) -> Demand:
     kept = np.flatnonzero(amounts > 0)
-    order = kept[np.lexsort((targets[kept], sources[kept]))]
-    s, t, q = sources[order], targets[order], amounts[order]
+    s, t, q = sources[kept], targets[kept], amounts[kept]
+    keys = s * graph.n_vertices + t
+    if (keys[1:] <= keys[:-1]).any():  # rows of a matrix are in order already
+        order = np.argsort(keys, kind="stable")
+        s, t, q = s[order], t[order], q[order]
     first = np.ones(len(s), dtype=bool)
     first[1:] = (s[1:] != s[:-1]) | (t[1:] != t[:-1])
     if not first.all():

@@ -9,10 +9,10 @@ namespace {
 // From finished distances of a graph without parallel edges and self-loops. "mantissas" and
 // "exponents" are numbers of paths by place in "order"; all is empty but "cycle" where there is
 // one.
-Fields path_dag(const GraphView& view, int64_t source, const Array& distances, double tolerance) {
+Fields path_dag(GraphView& view, int64_t source, const Array& distances, double tolerance) {
   std::vector<int64_t> order, first, heads, edges, exponents, cycle;
   std::vector<double> mantissas;
-  view.visit([&](const auto& csr) {
+  view.visit_packed([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
     using Weight = typename C::Weight;
     const auto n = static_cast<std::size_t>(csr.n);

@@ -4,7 +4,8 @@
 // successors lies in the narrow window between the frontier's nearest and farthest vertex, and one
 // array tells a search whether a vertex is new, on the next level, or behind. An edge belongs to
 // the graph when it is tight: d[u] + w == d[v]. Rows must have neither parallel edges nor
-// self-loops.
+// self-loops, and to build from
+// distances they must be packed.
 //
 // Equal distances are in order of the vertices, which is right as long as no tight edge joins them.
 // Edges of weight zero do, and so do weights that a float sum swallows: where such an edge runs
@@ -205,6 +206,21 @@ class PathDag {
     for (std::size_t i = 0; i < count_; ++i) place_[order_[i]] = static_cast<Index>(i);
   }
 
+  // Vertices of one distance lie anywhere in memory: what the next ones need is on its way before
+  // it is needed, which makes New York's roads and a Delaunay mesh a tenth faster.
+  NEARFAR_INLINE void fetch_ahead(std::size_t i, const Weight* distance) const {
+    constexpr std::size_t kRow = 16, kEdges = 10, kTargets = 4;
+    if (i + kRow < count_) prefetch(csr_.indptr + order_[i + kRow]);
+    if (i + kEdges < count_) prefetch(csr_.edges + csr_.indptr[order_[i + kEdges]]);
+    if (i + kTargets >= count_) return;
+    const Index v = order_[i + kTargets];
+    for (auto e = size(csr_.indptr[v]); e < size(csr_.indptr[v + 1]); ++e) {
+      const Index t = csr_.edge(e).target;
+      prefetch(distance + t);
+      prefetch(place_.get() + t);
+    }
+  }
+
   bool is_tight(SumOf<Weight> sum, Weight there) const {
     return sum == static_cast<SumOf<Weight>>(there);
   }
@@ -226,6 +242,7 @@ class PathDag {
     const bool endless = limit == unreached<Weight>();
     const bool exact = tolerance == 0;
     for (std::size_t i = 0; i < count_; ++i) {
+      fetch_ahead(i, distance);
       first_[i] = k;
       const Index v = order_[i];
       const Weight d = distance[v];
@@ -234,8 +251,8 @@ class PathDag {
       const auto row = size(csr_.indptr[v]), row_end = size(csr_.indptr[v + 1]);
       interrupt.poll(row_end - row + 4);
       for (std::size_t e = row; e < row_end; ++e) {
-        const Index t = csr_.indices[e];
-        const auto sum = candidate(d, csr_.weights[e]);
+        const auto [t, weight, dead_end] = csr_.edge(e);
+        const auto sum = candidate(d, weight);
         const Weight there = distance[t];
         saturated_ |= endless && !(sum < static_cast<SumOf<Weight>>(unreached<Weight>()));
         if (!is_tight(sum, there)) {

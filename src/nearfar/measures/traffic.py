@@ -188,10 +188,13 @@ def edge_loads(
     lengths = np.zeros(len(pairs.amounts))
     # From a vertex to itself there is nothing to carry; with turns its start has no way in.
     away = np.flatnonzero(pairs.sources != pairs.targets)
-    sources, first = np.unique(pairs.sources[away], return_index=True)
+    begins, targets, amounts = (column[away] for column in pairs)
+    first = np.flatnonzero(np.append(np.ones(min(len(away), 1)), begins[1:] != begins[:-1]))
+    sources = begins[first]
     first = np.append(first, len(away)).astype(np.int64)
-    targets, amounts = pairs.targets[away], pairs.amounts[away]
-    ends = np.unique(targets)
+    wanted = np.zeros(searched.named.n_vertices, dtype=bool)
+    wanted[targets] = True
+    ends = np.flatnonzero(wanted)
     rows = searched.starts(sources)
     into, entering, tails = searched.graph.entering()
 

@@ -6,7 +6,7 @@ used; a checksum only says that it is as somebody wrote it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from nearfar.graph.build import default_threads
 from nearfar.prepared.metric import value_dtype
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from nearfar.graph.graph import Graph
     from nearfar.prepared.metric import Metric
     from nearfar.prepared.preparation import Preparation
@@ -57,7 +59,7 @@ def check_contents(graph: Graph, preparation: Preparation, metric: Metric) -> No
             wrong = "metric.weights"
         else:
             _cpu.prepared_customize(view, weights, again, metric.sides, threads)
-            wrong = "" if np.array_equal(again, metric.weights) else "metric.weights"
+            wrong = "" if _same_weights(again, metric.weights) else "metric.weights"
     queries = (("up", 0, metric.up), ("down", metric.sides - 1, metric.down))
     for name, side, part in queries[: metric.sides]:
         if not wrong and not _cpu.prepared_check_queries(
@@ -67,3 +69,18 @@ def check_contents(graph: Graph, preparation: Preparation, metric: Metric) -> No
             wrong = name
     if wrong:
         raise GraphError(f"{wrong} is not that of this graph and order")
+
+
+def _same_weights(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Whether arcs weigh the same, those without a path whatever stands for it.
+
+    With negative weights "no path" and a path beyond it is "no path" too (value.hpp), and which
+    number stands there depends on who came first.
+    """
+    if one.dtype != np.int64:
+        return np.array_equal(one, other)
+    far = np.iinfo(np.int64).max // 2
+    none = far // 2
+    return int(other.max(initial=0)) <= far and np.array_equal(
+        np.minimum(one, none), np.minimum(other, none)
+    )

@@ -4,13 +4,12 @@
 // those that it needs, and waits for these alone. Whoever has one of them took it earlier.
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <numeric>
-#include <thread>
 
 #include "cpu/interrupt.hpp"
 #include "cpu/spread.hpp"
+#include "cpu/waiting.hpp"
 #include "prepared/arcs_view.hpp"
 #include "prepared/structure.hpp"
 
@@ -141,24 +140,26 @@ void in_order(const std::vector<int32_t>& order, int threads, const PartWork& wo
               Close&& close) {
   std::atomic<int> workers{0};
   std::atomic<bool> broken{false};
+  std::atomic<uint32_t> events{0};
+  Signal signal;  // some number of an event; none comes twice
   spread(static_cast<int64_t>(order.size()), threads,
          [&](BatchCounter& counter, Interrupt& interrupt) {
            const int worker = workers++;
            try {
              for (int64_t i; (i = counter.take()) >= 0;) {
                const int32_t part = order[at(i)];
-               for (int looks = 0; !open(part); ++looks) {
+               for (uint32_t seen = signal.read(); !open(part); seen = signal.wait_change(seen)) {
                  if (broken) throw GivenUp();
-                 interrupt.poll(1 << 10);
-                 // What it waits for takes some microseconds, or its worker lost its core.
-                 if (looks > 1 << 12) std::this_thread::sleep_for(std::chrono::microseconds(50));
+                 interrupt.poll(1 << 14);
                }
                interrupt.poll(1 << 14);
                work(worker, part);
                close(part);
+               signal.set(++events);
              }
            } catch (...) {
              broken = true;
+             signal.set(++events);
              throw;
            }
          });

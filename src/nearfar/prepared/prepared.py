@@ -357,6 +357,13 @@ class Prepared(Graph):
             np.dtype(dtype).name,
         )
 
+    def _facts(self) -> list[tuple[str, object]]:
+        return [
+            *super()._facts(),
+            ("arcs", f"{self.preparation.arcs.n_arcs:,}"),
+            ("prepared in", f"{sum(self.seconds.values()):.3g} s"),
+        ]
+
     def __reduce__(self) -> tuple[Any, ...]:
         plain = super().__reduce__()
         return _restored, (plain, self.preparation.tree, self.preparation.arcs,

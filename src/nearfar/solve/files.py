@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from nearfar.solve.run import Run
 
-__all__ = ["FileSink", "read_rows"]
+__all__ = ["FileSink", "kept_blocks", "read_rows"]
 
 _VERSION = 1
 
@@ -238,6 +238,25 @@ def _is_manifest(known: Any) -> bool:
         return False
     block = known.get("block")
     return isinstance(block, int) and block > 0 and all(map(str.isdecimal, known["blocks"]))
+
+
+def kept_blocks(path: str | os.PathLike[str]) -> tuple[int, int] | None:
+    """Finished blocks of an interrupted run, and how many it has; None where nothing is kept.
+
+    Parameters
+    ----------
+    path : str or path
+        The data; its manifest lies beside it.
+    """
+    data = Path(path)
+    manifest = data.with_name(data.name + ".manifest.json")
+    try:
+        known = json.loads(manifest.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not data.exists() or not _is_manifest(known):
+        return None
+    return len(known["blocks"]), len(range(0, max(known["shape"][0], 1), known["block"]))
 
 
 class FileSink:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+import os
+from typing import TYPE_CHECKING, Any, Unpack
 
 from nearfar.answer.isochrone import draw_isochrones
+from nearfar.answer.page import draw_page
 from nearfar.solve.one import sssp
 from nearfar.solve.request import as_graph
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable
 
     from nearfar.answer.paths import Paths
     from nearfar.graph.graph import Graph
+    from nearfar.options import Device, SearchOptions
+    from nearfar.solve.request import GraphLike
 
 __all__ = ["isochrone", "shown_unit"]
 
@@ -27,20 +30,20 @@ def shown_unit(graph: Graph) -> tuple[float, str]:
 
 
 def isochrone(
-    graph: Any,
+    graph: GraphLike,
     source: Any,
     file: str | os.PathLike[str],
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     method: str = "auto",
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    device: Device = "auto",
     threads: int | None = None,
     limit: float | None = None,
     stats: dict[str, Any] | None = None,
     title: str = "",
     width: float = 8.0,
     dpi: int = 160,
-    **options: Any,
+    **options: Unpack[SearchOptions],
 ) -> Paths:
     """Draw the edges of a graph with coordinates, coloured by distance from one source.
 
@@ -52,7 +55,8 @@ def isochrone(
         is there already, in any unit.
     source : int or vertex name
     file : str or path
-        PNG, SVG or PDF, by suffix.
+        PNG, SVG or PDF, by suffix; ``.html`` for an interactive map in one file
+        (:func:`nearfar.answer.draw_page`).
     weight, method, device, threads, limit, stats, **options
         As for :func:`nearfar.sssp`.
     title : str
@@ -86,5 +90,8 @@ def isochrone(
         **options,
     )
     scale, shown = shown_unit(graph)
-    draw_isochrones(paths, file, title=title, scale=scale, unit=shown, width=width, dpi=dpi)
+    if os.fspath(file).lower().endswith(".html"):
+        draw_page(paths, file, title=title, scale=scale, unit=shown)
+    else:
+        draw_isochrones(paths, file, title=title, scale=scale, unit=shown, width=width, dpi=dpi)
     return paths

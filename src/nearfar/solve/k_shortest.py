@@ -25,11 +25,13 @@ from nearfar.solve.request import as_graph
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from nearfar.solve.request import GraphLike
+
 __all__ = ["k_shortest_paths"]
 
 
 def k_shortest_paths(
-    graph: Any,
+    graph: GraphLike,
     source: Any,
     target: Any,
     k: int,

@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
 
+from nearfar.answer.frames import (
+    LABELLED,
+    labelled_matrix,
+    labelled_pairs,
+    labelling_library,
+)
 from nearfar.errors import DistanceOverflowError, OptionError, OutOfMemoryError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
-from nearfar.options import check_kind, check_limit
+from nearfar.options import MethodOptions, check_kind, check_limit
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.arrays import masked, narrowed, widened
 from nearfar.solve.one import WALKED
@@ -30,20 +36,88 @@ from nearfar.system.memory import free_memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    import pandas
+    import polars
+    import xarray
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from nearfar.options import Device
+    from nearfar.solve.request import GraphLike
 
 __all__ = ["all_pairs", "distances", "pair_distances"]
 
 _ALWAYS_FREE = 1 << 24  # bytes
 
 
+class _Call(MethodOptions, total=False):
+    """What every form of :func:`distances` takes, and options of the method."""
+
+    weight: str | Callable[[Any, Any, Any], Any] | None
+    method: str
+    device: Device
+    threads: int | None
+    limit: float | None
+    stats: dict[str, Any] | None
+    progress: Callable[[float, float], None] | None
+    memory: int | None
+    block: int | None
+
+
+class _AllCall(_Call, total=False):
+    targets: Iterable[Any] | None
+
+
+class _Rows(_AllCall, total=False):
+    pairs: None
+
+
+# What comes back, by `out`, `predecessors` and `reduce`: the type checker's side of the docstring.
+# fmt: off
+@overload
+def distances(graph: GraphLike, *, pairs: Iterable[tuple[Any, Any]], out: None = None,
+              **call: Unpack[_Call]) -> NDArray[Any]: ...
+@overload
+def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *,
+              predecessors: Literal[True], out: NDArray[Any] | None = None,
+              **call: Unpack[_Rows]) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *, out: Literal["csr"],
+              **call: Unpack[_Rows]) -> csr_array[Any]: ...
+@overload
+def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *, out: Literal["pandas"],
+              pairs: Iterable[tuple[Any, Any]] | None = None,
+              **call: Unpack[_AllCall]) -> pandas.DataFrame: ...
+@overload
+def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *, out: Literal["polars"],
+              pairs: Iterable[tuple[Any, Any]] | None = None,
+              **call: Unpack[_AllCall]) -> polars.DataFrame: ...
+@overload
+def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *, out: Literal["xarray"],
+              pairs: Iterable[tuple[Any, Any]] | None = None,
+              **call: Unpack[_AllCall]) -> xarray.DataArray: ...
+@overload
+def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *,
+              reduce: Literal["count", "sum", "mean", "max"] | tuple[str, Sequence[float]],
+              **call: Unpack[_Rows]) -> NDArray[Any]: ...
+@overload
+def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *,
+              predecessors: Literal[False] = False, out: NDArray[Any] | None = None,
+              reduce: None = None, **call: Unpack[_Rows]) -> NDArray[Any]: ...
+@overload
+def distances(graph: GraphLike, sources: Iterable[Any] | None = None, *,
+              predecessors: bool = False, out: Any = None,
+              reduce: str | tuple[str, Sequence[float]] | None = None,
+              pairs: Iterable[tuple[Any, Any]] | None = None,
+              **call: Unpack[_AllCall]) -> Any: ...
+# fmt: on
 def distances(
-    graph: Any,
+    graph: GraphLike,
     sources: Iterable[Any] | None = None,
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     method: str = "auto",
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    device: Device = "auto",
     threads: int | None = None,
     limit: float | None = None,
     targets: Iterable[Any] | None = None,
@@ -55,7 +129,7 @@ def distances(
     out: Any = None,
     memory: int | None = None,
     block: int | None = None,
-    **options: Any,
+    **options: Unpack[MethodOptions],
 ) -> Any:
     """Exact distances from many sources at once.
 
@@ -95,7 +169,9 @@ def distances(
         Where the rows go. None: a new array. An array (also memory-mapped, or a
         CuPy array when the run is on a GPU) of the result's shape and dtype is written to and
         returned. ``"csr"``: a ``scipy.sparse.csr_array`` of the pairs
-        reached (within ``limit``); a distance of 0 is stored too. A path ending in ``.npy``,
+        reached (within ``limit``); a distance of 0 is stored too. ``"pandas"``, ``"polars"`` or
+        ``"xarray"``: a table of that library that names sources and targets and leaves unreached
+        ones empty; with ``pairs`` a row per pair. A path ending in ``.npy``,
         ``.zarr`` or ``.parquet``: written block by block with a manifest beside it; the same call
         again after an interruption resumes (see :mod:`nearfar.solve.files`).
     memory : int or None
@@ -148,14 +224,21 @@ def distances(
         how |= {"stats": stats, "progress": progress, "memory": memory, "block": block}
         return _with_turns(graph, given, unfit, {**how, **options})
     graph = as_graph(graph, weight)
+    if isinstance(out, str) and out in LABELLED:
+        if predecessors or reduce:
+            raise OptionError(f"out={out!r} goes without predecessors and reduce")
+        return _labelled(graph, sources, targets, pairs, out, {
+            "method": method, "device": device, "threads": threads, "limit": limit,
+            "stats": stats, "progress": progress, "memory": memory, "block": block, **options,
+        })  # fmt: skip
     for name, value, kind in (("memory", memory, "float | None"), ("block", block, "int | None")):
         check_kind("distances", name, value, kind)
     check_stats(stats)
     if pairs is not None:
         if sources is not None or targets is not None or reduce or out is not None or predecessors:
             raise OptionError("pairs goes without sources, targets, out, reduce and predecessors")
-        call = {"method": method, "device": device, "threads": threads, "limit": limit, **options}
-        return pair_distances(graph, pairs, stats=stats, progress=progress, **call)
+        call: dict[str, Any] = {"method": method, "threads": threads, "limit": limit, **options}
+        return pair_distances(graph, pairs, device=device, stats=stats, progress=progress, **call)
     rows = _indices(graph, sources, "source")
     columns = None if targets is None else _indices(graph, targets, "target")
     if predecessors and (columns is not None or reduce or isinstance(out, (str, os.PathLike))):
@@ -172,7 +255,7 @@ def distances(
         predecessors=predecessors,
         out=out,
     )
-    run = Run(graph, rows, request, method, options)
+    run = Run(graph, rows, request, method, dict(options))
     sink = _sink(run, out, reduce, memory, block, predecessors)
     began = time.perf_counter()
     result = run.into(sink, progress)
@@ -183,6 +266,30 @@ def distances(
         if predecessors:
             stats["predecessor_seconds"] = time.perf_counter() - ended
     return (result, before) if predecessors else result
+
+
+def _labelled(
+    graph: Graph, sources: Any, targets: Any, pairs: Any, library: str, call: dict[str, Any]
+) -> Any:
+    """A table that names the vertices of its rows and columns."""
+    labelling_library(library, LABELLED)
+    if pairs is not None:
+        given = [tuple(pair) for pair in pairs]
+        found = distances(graph, sources, targets=targets, pairs=given, **call)
+        return labelled_pairs(library, given, _host(found))
+    rows, columns = (_indices(graph, ends, what) for ends, what in
+                     ((sources, "source"), (targets, "target")))  # fmt: skip
+    found = distances(
+        graph,
+        None if sources is None else graph.name_of(rows),
+        targets=None if targets is None else graph.name_of(columns),
+        **call,
+    )
+    return labelled_matrix(library, graph.name_of(rows), graph.name_of(columns), _host(found))
+
+
+def _host(found: Any) -> NDArray[Any]:
+    return runtime.download(found) if runtime.is_device_array(found) else np.asarray(found)
 
 
 def _with_turns(
@@ -214,12 +321,41 @@ def _is_every(rows: NDArray[np.int64], n: int) -> bool:
     return len(rows) == n and bool((rows == np.arange(n)).all())
 
 
+# fmt: off
+@overload
+def all_pairs(graph: GraphLike, *, predecessors: Literal[True], out: NDArray[Any] | None = None,
+              **call: Unpack[_AllCall]) -> tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def all_pairs(graph: GraphLike, *, out: Literal["csr"],
+              **call: Unpack[_AllCall]) -> csr_array[Any]: ...
+@overload
+def all_pairs(graph: GraphLike, *, out: Literal["pandas"],
+              **call: Unpack[_AllCall]) -> pandas.DataFrame: ...
+@overload
+def all_pairs(graph: GraphLike, *, out: Literal["polars"],
+              **call: Unpack[_AllCall]) -> polars.DataFrame: ...
+@overload
+def all_pairs(graph: GraphLike, *, out: Literal["xarray"],
+              **call: Unpack[_AllCall]) -> xarray.DataArray: ...
+@overload
+def all_pairs(graph: GraphLike, *,
+              reduce: Literal["count", "sum", "mean", "max"] | tuple[str, Sequence[float]],
+              **call: Unpack[_AllCall]) -> NDArray[Any]: ...
+@overload
+def all_pairs(graph: GraphLike, *, predecessors: Literal[False] = False,
+              out: NDArray[Any] | None = None, reduce: None = None,
+              **call: Unpack[_AllCall]) -> NDArray[Any]: ...
+@overload
+def all_pairs(graph: GraphLike, *, predecessors: bool = False, out: Any = None,
+              reduce: str | tuple[str, Sequence[float]] | None = None,
+              **call: Unpack[_AllCall]) -> Any: ...
+# fmt: on
 def all_pairs(
-    graph: Any,
+    graph: GraphLike,
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     method: str = "auto",
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    device: Device = "auto",
     threads: int | None = None,
     limit: float | None = None,
     targets: Iterable[Any] | None = None,
@@ -230,7 +366,7 @@ def all_pairs(
     out: Any = None,
     memory: int | None = None,
     block: int | None = None,
-    **options: Any,
+    **options: Unpack[MethodOptions],
 ) -> Any:
     """Distances between all pairs: :func:`distances` with every vertex as a source.
 
@@ -278,7 +414,7 @@ def pair_distances(
     graph: Graph,
     pairs: Iterable[tuple[Any, Any]],
     *,
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    device: Device = "auto",
     progress: Callable[[float, float], None] | None = None,
     **arguments: Any,
 ) -> Any:
@@ -297,6 +433,7 @@ def pair_distances(
         For a graph made of device arrays a CuPy array whose entries never were on the host; for
         a prepared graph one where ``pairs`` are on a device.
     """
+    device = "cuda" if device == "gpu" else device
     given = {name for name, value in arguments.items() if value not in (None, "auto")}
     known = {"threads", "stats", "limit"}
     if isinstance(graph, Prepared) and given <= known:

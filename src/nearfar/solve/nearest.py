@@ -6,7 +6,7 @@ method; its shortest-path tree says which source each vertex hangs from.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -23,22 +23,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nearfar.options import Device, SearchOptions
+    from nearfar.solve.request import GraphLike
+
 __all__ = ["Nearest", "join_sources", "nearest", "nearest_indices"]
 
 
 def nearest(
-    graph: Any,
+    graph: GraphLike,
     sources: Iterable[Any],
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     method: str = "auto",
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    device: Device = "auto",
     threads: int | None = None,
     limit: float | None = None,
     predecessors: bool = False,
     stats: dict[str, Any] | None = None,
     k: int | None = None,
-    **options: Any,
+    **options: Unpack[SearchOptions],
 ) -> Nearest:
     """The nearest of several sources for every vertex, or the k nearest, by one search.
 
@@ -106,7 +109,7 @@ def nearest(
             threads=threads,
             limit=limit,
             stats=stats,
-            options=options,
+            options=dict(options),
         )
     except NegativeCycleError as error:  # of the joined graph, which has no names
         raise NegativeCycleError([graph.name_of(v) for v in error.cycle], error.total) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
 from nearfar.answer.paths import Paths
 from nearfar.answer.turn_paths import turn_paths
@@ -20,6 +20,9 @@ from nearfar.solve.run import Run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from nearfar.options import Device, SearchOptions
+    from nearfar.solve.request import GraphLike
+
 __all__ = ["WALKED", "shortest_path", "solve_one", "sssp"]
 
 #: What stands as the reason where a prepared graph answers a point query.
@@ -27,12 +30,12 @@ WALKED = "prepared: a walk to the root of the elimination tree from both ends"
 
 
 def sssp(
-    graph: Any,
+    graph: GraphLike,
     source: Any,
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     method: str = "auto",
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    device: Device = "auto",
     threads: int | None = None,
     limit: float | None = None,
     targets: Iterable[Any] | None = None,
@@ -40,7 +43,7 @@ def sssp(
     stats: dict[str, Any] | None = None,
     trace: bool = False,
     allow_unsafe: bool = False,
-    **options: Any,
+    **options: Unpack[SearchOptions],
 ) -> Paths:
     """Exact shortest-path distances from one source.
 
@@ -54,11 +57,12 @@ def sssp(
         As for :meth:`nearfar.Graph.from_any`: the edge attribute of a NetworkX graph; None counts
         edges.
     method : str
-        ``"auto"``, an idea (``"delta_stepping"``) or a variant id (``"near_far@cuda"``);
-        ``nearfar methods`` lists them.
-    device : {"auto", "cpu", "cuda"}
-        ``"auto"`` stays where the graph's arrays are, or takes what is faster for a graph on the
-        host.
+        ``"auto"``, an idea (``"delta_stepping"``), a family (``"dijkstra"``: its cheapest form for
+        the graph) or a variant id (``"near_far@cuda"``); hyphens are underscores. ``nearfar
+        methods`` lists them.
+    device : {"auto", "cpu", "cuda", "gpu"}
+        ``"gpu"`` is ``"cuda"``. ``"auto"`` stays where the graph's arrays are, or takes what is
+        faster for a graph on the host.
     threads : int or None
         CPU workers; None uses all cores of this process. More than 64, or than four times the
         cores, count as that many.
@@ -134,7 +138,7 @@ def sssp(
         stats=stats,
         trace=trace,
         allow_unsafe=allow_unsafe,
-        options=options,
+        options=dict(options),
     )
     return paths if turns is None else turn_paths(turns, paths, begin)
 
@@ -209,17 +213,17 @@ def _add_predecessors(paths: Paths) -> None:
 
 
 def shortest_path(
-    graph: Any,
+    graph: GraphLike,
     source: Any,
     target: Any,
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
     method: str = "auto",
-    device: Literal["auto", "cpu", "cuda"] = "auto",
+    device: Device = "auto",
     threads: int | None = None,
     limit: float | None = None,
     stats: dict[str, Any] | None = None,
-    **options: Any,
+    **options: Unpack[SearchOptions],
 ) -> tuple[list[Any], Any]:
     """One shortest path and its length.
 

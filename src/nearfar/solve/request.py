@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.build import check_threads, csr_arrays
 from nearfar.graph.graph import Graph
-from nearfar.options import check_limit
+from nearfar.graph.turns import TurnGraph
+from nearfar.options import canonical_device, check_limit
 from nearfar.registry import Request, find
 from nearfar.solve.fresh import fresh_matrix
 from nearfar.system.devices import runtime
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from nearfar.registry import Problem
 
 __all__ = [
+    "GraphLike",
     "as_graph",
     "check_stats",
     "check_targets",
@@ -30,7 +32,28 @@ __all__ = [
 ]
 
 
-def as_graph(graph: Any, weight: Any = "weight") -> Graph:
+class _Matrix(Protocol):
+    """A SciPy sparse matrix."""
+
+    def tocsr(self) -> Any:
+        """The matrix in compressed rows."""
+
+
+class _NetworkX(Protocol):
+    """A NetworkX graph."""
+
+    def number_of_edges(self) -> int:
+        """Edges, parallel ones each."""
+
+    def is_directed(self) -> bool:
+        """Whether an edge has a direction."""
+
+
+#: What every function that takes a graph accepts.
+GraphLike: TypeAlias = Graph | TurnGraph | _Matrix | _NetworkX
+
+
+def as_graph(graph: GraphLike, weight: Any = "weight") -> Graph:
     """A Graph from a Graph, a SciPy sparse matrix or a NetworkX graph.
 
     Parameters
@@ -120,6 +143,7 @@ def make_request(
     ------
     OptionError
     """
+    device = canonical_device(device)
     if device not in ("auto", "cpu", "cuda"):
         raise OptionError(f"device is {quoted(device)}: use 'auto', 'cpu' or 'cuda'")
     if not isinstance(method, str):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nearfar.choose import ranking
 from nearfar.errors import NegativeWeightError, VariantUnavailable
-from nearfar.registry import Request, Variant, find, variants
+from nearfar.registry import Request, Variant, canonical_method, find, is_family, variants
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
@@ -28,6 +28,11 @@ def select(
     """
     if method == "auto":
         return ranking.best(graph, request)
+    if is_family(method):
+        family = canonical_method(method)
+        for choice in ranking.rank(graph, request):
+            if choice.variant.family == family:
+                return choice.variant, f"the cheapest of {family}: {choice.reason}"
     reasons = []
     for candidate in find(method, request.device, allow_unsafe=allow_unsafe):
         answer = candidate.can_run(graph, request)

@@ -41,6 +41,7 @@ def lazy_names(
         return value
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *places, *modules})
+        own = {name for name in vars(sys.modules[package]) if name.startswith("__")}
+        return sorted({*own, *places, *modules})
 
     return get, names

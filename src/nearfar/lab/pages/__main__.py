@@ -24,6 +24,7 @@ from nearfar.lab.pages import (
     methods,
     near_far,
     prepared_graphs,
+    prepared_graphs_gpu,
     python_reference,
     readme,
     reproduction,
@@ -32,13 +33,15 @@ from nearfar.lab.pages import (
 #: Pages that are generated as a whole, but for those of the experiments and the index.
 WHOLE: dict[str, Callable[[], str]] = {
     "docs/reference/command-line.md": command_line.page,
+    "docs/images/cpu-speed.svg": readme.chart,
     "docs/reference/file-formats.md": formats.page,
     "docs/reference/methods.md": methods.page,
     "docs/reference/python.md": lambda: python_reference.python_page(checkout.NOTICE),
 }
 #: Blocks of pages that are otherwise written by hand.
 BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
-    "README.md": {"speed": readme.speed, "methods": methods.short_table},
+    "README.md": {"speed": readme.peers},
+    "docs/reference/speed.md": {"gpu-speed": readme.gpu_beside_its_host},
     "docs/explanation/gpu-engine.md": {
         "flagship": gpu_engine.flagship,
         "flagship-steps": gpu_engine.flagship_steps,
@@ -62,6 +65,10 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
         "cpu-beside-peers": cpu_engine.cpu_beside_peers,
         "busy-cores": cpu_engine.busy_cores,
         "overheads": cpu_engine.overheads,
+    },
+    "docs/explanation/prepared-graphs-gpu.md": {
+        "prepared-gpu-rows": prepared_graphs_gpu.rows,
+        "prepared-gpu-queries": prepared_graphs_gpu.queries,
     },
     "docs/explanation/prepared-graphs.md": {
         "prepared-orders": prepared_graphs.orders,

@@ -1,4 +1,4 @@
-"""The page of the methods and the README's table of them, from the registry."""
+"""The page of the methods, with a table of their families, from the registry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def families() -> dict[str, list[Variant]]:
 
 
 def short_table() -> str:
-    """One line per family, for the README."""
+    """One line per family."""
     lines = ["| family | methods | devices | weights |", "|---|---|---|---|"]
     for family, members in families().items():
         names = ", ".join(f"`{idea}`" for idea in sorted({v.idea for v in members if not v.unsafe}))
@@ -79,6 +79,8 @@ def page() -> str:
         "available on the machine at hand. Pass an id as `method=` to `nearfar.sssp` or `--method` "
         "to `nearfar sssp`.",
         "Keys of papers are those of `CITATION.cff`.",
+        "",
+        short_table(),
     ]
     for family, members in families().items():
         package = importlib.import_module(members[0].run.__module__.rpartition(".")[0])

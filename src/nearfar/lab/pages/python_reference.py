@@ -22,7 +22,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
     (
         "One source",
         "A graph may be a `Graph`, a SciPy sparse matrix or a NetworkX graph.",
-        ["sssp", "shortest_path", "isochrone", "verify"],
+        ["sssp", "shortest_path", "isochrone", "explain", "verify"],
     ),
     (
         "Many sources",
@@ -77,6 +77,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "[Prepare a graph](../how-to/prepare-a-graph.md) shows them at work.",
         [
             *("prepare", "load", "Prepared", "prepared.labels.TreeLabels"),
+            *("prepared.device_pairs.DeviceLabels",),
             *("prepared.prepare.foreseen", "prepared.tree.Figures"),
         ],
     ),
@@ -101,6 +102,11 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         ],
     ),
     (
+        "scikit-learn",
+        "Estimators with scikit-learn's conventions; `pip install 'nearfar[sklearn]'`.",
+        ["sklearn.Isomap", "sklearn.GeodesicKNeighborsTransformer"],
+    ),
+    (
         "Choosing, tuning, describing",
         "What the command line's `--explain`, `tune`, `info`, `--profile`, `sweep` and `plot` do.",
         [
@@ -119,6 +125,10 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         [
             *(
                 "answer.draw_isochrones",
+                "answer.draw_page",
+                "answer.isochrones",
+                "answer.routes",
+                "answer.write_geography",
                 "lab.experiments.run",
                 "lab.experiments.experiments",
             ),
@@ -149,7 +159,7 @@ MODULES = (
     *("nearfar.answer", "nearfar.choose", "nearfar.choose.calibrate", "nearfar.csgraph"),
     *("nearfar.cuda.kernel_times", "nearfar.cuda.tune", "nearfar.formats", "nearfar.generators"),
     *("nearfar.lab.experiments", "nearfar.lab.profile", "nearfar.lab.report", "nearfar.measures"),
-    "nearfar.solve",
+    *("nearfar.sklearn", "nearfar.solve"),
 )
 ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
 PROSE = ("Notes", "Examples", "References", "See Also")
@@ -162,8 +172,12 @@ def public(name: str) -> Any:
 
 
 def members(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Public methods of a class in the order of its text: constructors first."""
-    for name, value in vars(cls).items():
+    """Public methods of a class in the order of its text: constructors first.
+
+    Those of a base that is no class of its own in the reference are the class's.
+    """
+    parts = [base for base in cls.__bases__ if base.__name__ == "Exchange"]
+    for name, value in (pair for part in (cls, *parts) for pair in vars(part).items()):
         plain = value.__func__ if isinstance(value, classmethod | staticmethod) else value
         if not name.startswith("_") and inspect.isfunction(plain):
             yield name, plain

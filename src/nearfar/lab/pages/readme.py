@@ -1,18 +1,15 @@
-"""The numbers of the README: the CPU engine beside its peers, the GPU engine beside its host."""
+"""The numbers of the README and of the page of speeds: beside peers, and a GPU beside its host."""
 
 from __future__ import annotations
 
+import html
+import math
 from typing import Any
 
 from nearfar.lab.checkout import results
 from nearfar.lab.pages.table import milliseconds, table
 
-__all__ = ["gpu_beside_its_host", "is_auto", "measured", "peers", "speed"]
-
-
-def speed() -> str:
-    """The block of the README."""
-    return f"{peers()}\n\n{gpu_beside_its_host()}"
+__all__ = ["chart", "gpu_beside_its_host", "is_auto", "measured", "peers"]
 
 
 def peers() -> str:
@@ -74,6 +71,68 @@ def peers() -> str:
     )
 
 
+#: What a bar is called and its colour; the last is nearfar with all threads.
+_BARS = (("SciPy", "#9aa5b1"), ("fastest other peer", "#c3a0d8"), ("nearfar", "#f98e09"))
+_WIDE, _LEFT, _BAR = 760, 150, 15
+
+
+def chart() -> str:
+    """The same comparison as a picture: SVG, with a logarithmic axis in milliseconds."""
+    document = results("peers.json")
+    rows: list[tuple[str, list[float | None]]] = []
+    for run in document["runs"] if document else []:
+        found = measured(run)
+        times = {r["contender"]: 1e3 * r["median_seconds"] for r in found}
+        own = [times[r["contender"]] for r in found if is_auto(r)]
+        scipy = [times[r["contender"]] for r in found if r["name"] == "scipy"]
+        rest = [times[r["contender"]] for r in found if r["name"] not in ("nearfar", "scipy")]
+        rows.append((run["graph"], [min(group, default=None) for group in (scipy, rest, own)]))
+    every = [value for _, values in rows for value in values if value]
+    low = math.floor(math.log10(min(every, default=1)))
+    high = max(math.ceil(math.log10(max(every, default=10))), low + 1)
+    step = (_WIDE - _LEFT - 70) / (high - low)
+
+    def x(value: float) -> float:
+        return _LEFT + step * (math.log10(value) - low)
+
+    group = len(_BARS) * _BAR + 12
+    tall = 56 + group * len(rows) + 34
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDE}" height="{tall}" '
+        f'viewBox="0 0 {_WIDE} {tall}" font-family="system-ui, sans-serif" font-size="12">',
+        "<title>Milliseconds per solve on a CPU, less is better</title>",
+        f'<rect width="{_WIDE}" height="{tall}" rx="8" fill="#ffffff"/>',
+    ]
+    for power in range(low, high + 1):
+        at = x(10.0**power)
+        parts.append(
+            f'<path d="M{at:.1f} 44V{tall - 32}" stroke="#d8dde3"/>'
+            f'<text x="{at:.1f}" y="{tall - 16}" text-anchor="middle" fill="#333">'
+            f"{10.0**power:g} ms</text>"
+        )
+    for place, (name, colour) in enumerate(_BARS):
+        parts.append(
+            f'<rect x="{_LEFT + 170 * place}" y="16" width="14" height="14" fill="{colour}"/>'
+            f'<text x="{_LEFT + 20 + 170 * place}" y="28" fill="#333">{name}</text>'
+        )
+    for row, (graph, values) in enumerate(rows):
+        top = 50 + group * row
+        parts.append(
+            f'<text x="{_LEFT - 10}" y="{top + group / 2:.0f}" text-anchor="end" fill="#333">'
+            f"{html.escape(graph)}</text>"
+        )
+        for bar, ((_, colour), value) in enumerate(zip(_BARS, values, strict=True)):
+            if value:
+                y = top + bar * _BAR
+                parts.append(
+                    f'<rect x="{_LEFT}" y="{y}" width="{x(value) - _LEFT:.1f}" '
+                    f'height="{_BAR - 2}" fill="{colour}"/>'
+                    f'<text x="{x(value) + 5:.1f}" y="{y + 11}" fill="#333">'
+                    f"{milliseconds(value / 1e3)}</text>"
+                )
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
 def measured(run: dict[str, Any]) -> list[dict[str, Any]]:
     """Contenders of a run that have samples."""
     return [r for r in run["results"] if "median_seconds" in r]
@@ -131,8 +190,8 @@ def gpu_beside_its_host() -> str:
             "Device time with the",
             f"graph on the device, medians of {document['settings']['rounds']} rounds in turns; "
             f"{verdict}. From `benchmarks/results/beyond-cuda.json`",
-            "([the graphs, and a roofline](docs/reproduction/beyond.md)). "
-            "[The engine's page](docs/explanation/gpu-engine.md) has larger graphs and other "
+            "([the graphs, and a roofline](../reproduction/beyond.md)). "
+            "[The engine's page](../explanation/gpu-engine.md) has larger graphs and other "
             "libraries'",
             "times as their authors state them.",
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class Nearfar(Peer):
     def solve(self, source: int) -> Paths:
         """Run ``nearfar.sssp``."""
         paths = nearfar.sssp(
-            self.graph,
+            cast("Graph", self.graph),
             source,
             method=self.method,
             device="cpu",

@@ -1,0 +1,351 @@
+"""Betweenness, edge loads and traffic assignment, beside igraph, NetworKit, NetworkX, AequilibraE.
+
+    python benchmarks/measures.py -o benchmarks/results [--only betweenness networkx loads traffic]
+
+One process; contenders take turns; every answer is compared. Weights of unweighted graphs are whole
+numbers up to 100. igraph runs on one core; NetworKit and AequilibraE on as many as nearfar where
+"threads" says so. NetworKit computes all sources only, so it is there where nearfar does too. What
+is not installed is left out, and the JSON says so. Real graphs come from the folder that
+NEARFAR_DATA names. Writes measures.json with all samples; a part that was not run keeps its
+earlier results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import json
+import os
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import nearfar
+from nearfar import Graph
+from nearfar.graph.build import default_threads
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import milliseconds, write_json
+from nearfar.measures import betweenness, edge_loads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DATA = Path(os.environ.get("NEARFAR_DATA", "../shared/data"))
+ROUNDS = 5
+#: Name, how it is made, sources (0 for all).
+GRAPHS: tuple[tuple[str, Callable[[], Graph], int], ...] = (
+    ("p2p-Gnutella08", lambda: nearfar.read(DATA / "snap-johnson/p2p-Gnutella08.txt.xz"), 0),
+    (
+        "loc-brightkite",
+        lambda: nearfar.read(DATA / "snap-johnson/loc-brightkite.txt.xz", directed=False),
+        256,
+    ),
+    ("New York roads", lambda: nearfar.read(DATA / "dimacs9-road/USA-road-d.NY.gr.xz"), 256),
+    ("Delaunay 20,000", lambda: nearfar.generate("delaunay", vertices=20_000), 512),
+)
+
+
+def installed(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
+
+
+def take_turns(
+    contenders: dict[str, Callable[[], Any]], rounds: int, same: Callable[[Any, Any], bool]
+) -> dict[str, list[float]]:
+    """Seconds of every round; answers are compared outside the timed part."""
+    answers = {name: run() for name, run in contenders.items()}
+    first = next(iter(answers.values()))
+    for name, answer in answers.items():
+        if not same(first, answer):
+            raise SystemExit(f"{name} gave another answer")
+    samples: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, run in contenders.items():
+            began = time.perf_counter()
+            run()
+            samples[name].append(time.perf_counter() - began)
+    return samples
+
+
+def line(what: str, base: str, samples: dict[str, list[float]], **more: Any) -> dict[str, Any]:
+    """One result: medians, least times, how many times slower than the base, samples."""
+    medians = {name: statistics.median(times) for name, times in samples.items()}
+    ratios = {name: value / medians[base] for name, value in medians.items() if name != base}
+    text = ", ".join(
+        f"{name} {milliseconds(value)} ms" + (f" ({ratios[name]:.2f})" if name in ratios else "")
+        for name, value in medians.items()
+    )
+    print(f"{what}: {text}", flush=True)
+    least = {name: min(times) for name, times in samples.items()}
+    return {
+        "what": what,
+        **more,
+        "median_seconds": medians,
+        "least_seconds": least,
+        "times_of_base": ratios,
+        "base": base,
+        "samples": samples,
+    }
+
+
+def weighted(graph: Graph) -> Graph:
+    """Whole weights from 1 to 100, the same in both directions."""
+    if graph.is_weighted:
+        return graph
+    low = np.minimum(graph.tails(np.int64), graph.indices)
+    high = np.maximum(graph.tails(np.int64), graph.indices)
+    return graph.with_weights((1 + (low * 7919 + high * 104_729) % 100).astype(np.int32))
+
+
+def near(a: Any, b: Any) -> bool:
+    return bool(np.allclose(a, b, rtol=1e-6, atol=1e-6 * float(np.max(a, initial=1.0))))
+
+
+def peers(graph: Graph, sources: Any, threads: int) -> dict[str, Callable[[], Any]]:
+    """Igraph and NetworKit on the same edges; a pair of directions is one undirected edge."""
+    tails, heads = graph.tails(np.int64), graph.indices.astype(np.int64)
+    kept = np.arange(len(tails)) if graph.directed else np.flatnonzero(tails < heads)
+    pairs = np.stack([tails[kept], heads[kept]], axis=1)
+    weights = None if graph.weights is None else graph.weights[kept].astype(float)
+    found: dict[str, Callable[[], Any]] = {}
+    if installed("igraph"):
+        import igraph
+
+        other = igraph.Graph(n=graph.n_vertices, edges=pairs, directed=graph.directed)
+        listed = None if weights is None else weights.tolist()
+        some = None if sources is None else sources.tolist()
+        found["igraph"] = lambda: np.array(
+            other.betweenness(directed=graph.directed, weights=listed, sources=some)
+        )
+    if installed("networkit") and sources is None:
+        import networkit
+
+        made = networkit.Graph(
+            graph.n_vertices, weighted=weights is not None, directed=graph.directed
+        )
+        for (u, v), w in zip(
+            pairs.tolist(), [1.0] * len(pairs) if weights is None else weights, strict=True
+        ):
+            made.addEdge(u, v, float(w))
+        half = 1.0 if graph.directed else 0.5
+
+        def run() -> Any:
+            networkit.setNumberOfThreads(threads)
+            measure = networkit.centrality.Betweenness(made)
+            measure.run()
+            return np.array(measure.scores()) * half
+
+        found[f"networkit, threads: {threads}"] = run
+    return found
+
+
+def betweenness_part(rounds: int) -> list[dict[str, Any]]:
+    rows = []
+    for name, make, count in GRAPHS:
+        graph = make()
+        rng = np.random.default_rng(1)
+        sources = None if count == 0 else np.sort(rng.permutation(graph.n_vertices)[:count])
+        names = None if sources is None else graph.name_of(sources)
+        for kind, solved in (
+            ("unweighted", graph.without_weights()),
+            ("weighted", weighted(graph)),
+        ):
+            if name == "New York roads":  # igraph has parallel edges count as paths of their own
+                merged = solved.to_scipy()
+                solved = Graph.from_scipy(merged)
+                solved = solved if kind == "weighted" else solved.without_weights()
+                names = sources
+            contenders: dict[str, Callable[[], Any]] = {}
+            for threads in sorted({1, 2, default_threads()}):
+                contenders[f"nearfar, threads: {threads}"] = (
+                    lambda solved=solved, names=names, threads=threads: betweenness(
+                        solved, names, normalized=False, threads=threads
+                    )
+                )
+            contenders |= peers(solved, sources, 1)
+            rows.append(
+                line(
+                    f"{name}, {kind}",
+                    "nearfar, threads: 1",
+                    take_turns(contenders, rounds, near),
+                    part="betweenness",
+                    vertices=graph.n_vertices,
+                    edges=graph.n_edges,
+                    sources=graph.n_vertices if sources is None else count,
+                )
+            )
+    return rows
+
+
+def networkx_part(rounds: int) -> list[dict[str, Any]]:
+    """NetworkX's own function beside the same call through the backend, on 100 sources."""
+    if not installed("networkx"):
+        return []
+    import networkx as nx
+
+    graph = nearfar.read(DATA / "snap-johnson/p2p-Gnutella08.txt.xz")
+    other = nx.DiGraph(list(zip(graph.tails().tolist(), graph.indices.tolist(), strict=True)))
+    contenders = {
+        name: lambda backend=backend: list(
+            nx.betweenness_centrality(other, k=100, seed=1, backend=backend).values()
+        )
+        for name, backend in (("nearfar backend", "nearfar"), ("networkx", "networkx"))
+    }
+    return [
+        line(
+            "p2p-Gnutella08 through NetworkX, 100 sources",
+            "nearfar backend",
+            take_turns(contenders, rounds, near),
+            part="networkx",
+        )
+    ]
+
+
+def loads_part(rounds: int) -> list[dict[str, Any]]:
+    """1,000 sources with 1,000 targets each, beside the searches alone."""
+    graph = nearfar.read(DATA / "dimacs9-road/USA-road-d.NY.gr.xz").without_names()
+    rng = np.random.default_rng(2)
+    sources, targets = (rng.permutation(graph.n_vertices)[:1000] for _ in range(2))
+    demand = np.repeat(sources, 1000), np.tile(targets, 1000), rng.integers(1, 50, 1_000_000)
+    graph.entering()
+    threads = default_threads()
+    rows = []
+    for count in sorted({1, threads}):
+        contenders: dict[str, Callable[[], Any]] = {
+            "searches": lambda count=count: nearfar.distances(
+                graph, sources, targets=targets, threads=count, method="worker_per_source"
+            ),
+            "edge_loads": lambda count=count: edge_loads(graph, demand, threads=count).loads,
+        }
+        rows.append(
+            line(
+                f"New York roads, 1,000 x 1,000 demand, threads: {count}",
+                "searches",
+                take_turns(contenders, rounds, lambda a, b: True),
+                part="loads",
+                threads=count,
+            )
+        )
+    return rows
+
+
+def traffic_part(rounds: int) -> list[dict[str, Any]]:
+    """One all-or-nothing assignment of Chicago Sketch, as an iteration makes it."""
+    from nearfar.formats import read_traffic
+
+    town = read_traffic(
+        DATA / "tntp/ChicagoSketch_net.tntp.xz", DATA / "tntp/ChicagoSketch_trips.tntp.xz"
+    )
+    time_now = town.links["free_flow_time"] + 0.04 * town.links["length"]
+    threads = default_threads()
+
+    def ours() -> Any:
+        found = edge_loads(
+            town.searched.with_weights(time_now), town.demand, zones=town.zones, threads=threads
+        )
+        return lambda: np.array([found.total_length])
+
+    contenders: dict[str, Callable[[], Any]] = {"nearfar": ours}
+    if installed("aequilibrae"):
+        contenders["aequilibrae"] = aequilibrae(town, time_now, threads)
+    return [
+        line(
+            "Chicago Sketch, all-or-nothing",
+            "nearfar",
+            take_turns(contenders, rounds, lambda a, b: near(a(), b())),
+            part="traffic",
+            threads=threads,
+        )
+    ]
+
+
+def aequilibrae(town: Any, time_now: Any, threads: int) -> Callable[[], Any]:
+    """The same assignment there; its set-up is not timed."""
+    os.environ["AEQ_SHOW_PROGRESS"] = "FALSE"
+    import pandas
+    from aequilibrae.matrix import AequilibraeMatrix
+    from aequilibrae.paths import Graph as TheirGraph
+    from aequilibrae.paths import TrafficClass
+    from aequilibrae.paths.all_or_nothing import allOrNothing
+
+    graph, zones = town.graph, np.array(town.zones)
+    tails, heads = graph.tails(np.int64) + 1, graph.indices.astype(np.int64) + 1
+    other = TheirGraph()
+    other.network = pandas.DataFrame(
+        {
+            "link_id": np.arange(1, len(tails) + 1),
+            "a_node": tails,
+            "b_node": heads,
+            "direction": np.ones(len(tails), np.int8),
+            "cost": time_now,
+        }
+    )
+    other.prepare_graph(zones)
+    other.set_graph("cost")
+    other.set_skimming(["cost"])
+    other.set_blocked_centroid_flows(False)
+    matrix = AequilibraeMatrix()
+    matrix.create_empty(zones=len(zones), matrix_names=["trips"], memory_only=True)
+    matrix.index[:] = zones
+    matrix.matrix["trips"][:, :] = town.demand.toarray()
+    matrix.computational_view(["trips"])
+    kind = TrafficClass("car", other, matrix)
+    kind.results.set_cores(threads)
+
+    kind.results.prepare(other, matrix)
+
+    def run() -> Any:
+        kind.results.reset()
+        allOrNothing("car", matrix, other, kind.results).execute()
+        return total
+
+    def total() -> Any:
+        flows = kind.results.get_load_results()["trips_ab"].to_numpy()
+        return np.array([float(flows @ time_now)])
+
+    return run
+
+
+PARTS: dict[str, Callable[[int], list[dict[str, Any]]]] = {
+    "betweenness": betweenness_part,
+    "networkx": networkx_part,
+    "loads": loads_part,
+    "traffic": traffic_part,
+}
+
+
+def version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-o", "--output", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS))
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    options = parser.parse_args()
+    path = options.output / "measures.json"
+    document: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"parts": {}}
+    for part in options.only:
+        rows = PARTS[part](options.rounds)
+        document["parts"][part] = {
+            "environment": environment(),
+            "peers": {
+                name: version(name) for name in ("igraph", "networkit", "networkx", "aequilibrae")
+            },
+            "rows": rows,
+        }
+        write_json(path, document)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,231 @@
+"""Answers as labelled tables: pandas, polars and xarray, with unreached vertices left empty.
+
+An integer answer marks an unreached vertex by the maximum of its dtype, which no sum or mean should
+meet. A table has a missing value there: NaN or NA in pandas, null in polars, NaN in xarray.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import MissingDependencyError, OptionError, did_you_mean, quoted
+from nearfar.graph.dtypes import unreached_value
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
+    from nearfar.answer.paths import Paths
+
+__all__ = [
+    "LABELLED",
+    "labelled_matrix",
+    "labelled_pairs",
+    "labelling_library",
+    "paths_frame",
+    "with_unreached",
+]
+
+#: Libraries whose tables an answer may come in.
+LABELLED = ("pandas", "polars", "xarray")
+
+
+def labelling_library(name: str | None, among: tuple[str, ...] = LABELLED[:2]) -> ModuleType:
+    """A library of tables.
+
+    Parameters
+    ----------
+    name : str or None
+        None takes the first that is installed.
+    among : tuple of str
+        Those that can be asked for.
+
+    Returns
+    -------
+    module
+
+    Raises
+    ------
+    OptionError
+        For any other name.
+    MissingDependencyError
+        If it is not installed.
+    """
+    if name is not None and name not in among:
+        near = did_you_mean(str(name), among)
+        raise OptionError(f"library is {quoted(name)}: give {' or '.join(map(repr, among))}{near}")
+    for one in among if name is None else (name,):
+        try:
+            return importlib.import_module(one)
+        except ImportError:
+            continue
+    wanted = name or among[0]
+    raise MissingDependencyError(f"this table needs {wanted}: pip install {wanted}")
+
+
+def with_unreached(distances: NDArray[Any], unreached: float) -> NDArray[Any]:
+    """Distances with a value of the caller's choice where nothing was reached.
+
+    Parameters
+    ----------
+    distances : array
+    unreached : int or float
+
+    Returns
+    -------
+    array
+        A copy: of the same dtype where that holds the value, else float64.
+
+    Raises
+    ------
+    OptionError
+        If a distance is a whole number that float64 cannot hold.
+    """
+    missing = distances == unreached_value(distances.dtype)
+    if distances.dtype.kind == "f" or _fits(unreached, distances.dtype):
+        found = distances.copy()
+    else:
+        found = distances.astype(np.float64)
+        kept = ~missing
+        with np.errstate(invalid="ignore"):
+            exact = found[kept].astype(distances.dtype) == distances[kept]
+        if not exact.all():
+            raise OptionError(
+                f"distance {distances[kept][~exact][0]} is a whole number that float64 cannot "
+                f"hold: give unreached=-1, which keeps {distances.dtype}"
+            )
+    found[missing] = unreached
+    return found
+
+
+def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
+    bounds = np.iinfo(dtype)
+    return isinstance(value, (int, np.integer)) and bool(bounds.min <= value <= bounds.max)
+
+
+def _column(library: ModuleType, values: NDArray[Any], missing: NDArray[np.bool_]) -> Any:
+    """One column with missing values, of the same kind of number."""
+    if library.__name__ == "polars":
+        found = library.Series(values if values.dtype != object else values.tolist())
+        return found.set(library.Series(missing), None)
+    if values.dtype.kind == "f":
+        found = values.copy()
+        found[missing] = np.nan
+        return found
+    if values.dtype.kind == "i":
+        named = str(values.dtype).capitalize()  # Int32, which has missing values
+        return library.arrays.IntegerArray(values.astype(named.lower()), missing.copy())
+    column = values.astype(object)
+    column[missing] = None
+    return column
+
+
+def paths_frame(paths: Paths, library: str | None, reached_only: bool) -> Any:
+    """See :meth:`nearfar.Paths.to_frame`."""
+    module = labelling_library(library)
+    graph, distances = paths.graph, paths._host_distances
+    before = paths._host_predecessors
+    reached = distances != unreached_value(distances.dtype)
+    places = np.flatnonzero(reached) if reached_only else np.arange(graph.n_vertices)
+    first = before[places]
+    columns = {
+        "vertex": _column(module, np.asarray(graph.name_of(places)), np.zeros(len(places), bool)),
+        "distance": _column(module, distances[places], ~reached[places]),
+        "predecessor": _column(
+            module, np.asarray(graph.name_of(np.maximum(first, 0))), np.asarray(first < 0)
+        ),
+        "reached": reached[places],
+    }
+    return module.DataFrame(columns)
+
+
+def labelled_pairs(library: str, pairs: Any, distances: NDArray[Any]) -> Any:
+    """A row per pair: source, target, distance.
+
+    Parameters
+    ----------
+    library : str
+    pairs : list of (source, target)
+    distances : array, shape (len(pairs),)
+
+    Returns
+    -------
+    DataFrame, or DataArray
+    """
+    module = labelling_library(library, LABELLED)
+    missing = distances == unreached_value(distances.dtype)
+    sources, targets = [s for s, _ in pairs], [t for _, t in pairs]
+    if library == "xarray":
+        return module.DataArray(
+            with_unreached(distances, np.nan),
+            dims="pair",
+            coords={"source": ("pair", _labels(sources)), "target": ("pair", _labels(targets))},
+            name="distance",
+        )
+    ends: dict[str, Any] = {"source": sources, "target": targets}
+    if library == "pandas":
+        ends = {name: _labels(those) for name, those in ends.items()}
+    return module.DataFrame({**ends, "distance": _column(module, distances, missing)})
+
+
+def labelled_matrix(library: str, sources: Any, targets: Any, distances: NDArray[Any]) -> Any:
+    """Distances of many sources with their names: a row per source, a column per target.
+
+    Parameters
+    ----------
+    library : str
+    sources, targets : arrays of names
+    distances : array, shape (len(sources), len(targets))
+
+    Returns
+    -------
+    DataFrame, or DataArray
+        pandas has the sources as index. polars has no index: they are the column ``"source"``, and
+        the other columns are called by the text of their target.
+    """
+    module = labelling_library(library, LABELLED)
+    rows, columns = _labels(sources), _labels(targets)
+    if library == "xarray":
+        return module.DataArray(
+            with_unreached(distances, np.nan),
+            dims=("source", "target"),
+            coords={"source": rows, "target": columns},
+            name="distance",
+        )
+    missing = distances == unreached_value(distances.dtype)
+    if library == "pandas":
+        index = module.Index(rows, name="source", tupleize_cols=False)
+        heads = module.Index(columns, name="target", tupleize_cols=False)
+        if distances.dtype.kind == "f":
+            return module.DataFrame(_column(module, distances, missing), index, heads)
+        made = {i: _column(module, distances[:, i], missing[:, i]) for i in range(len(columns))}
+        frame = module.DataFrame(made, index)
+        frame.columns = heads
+        return frame
+    names = ["source", *map(str, columns.tolist())]
+    if len(set(names)) < len(names):
+        twice = next(name for at, name in enumerate(names) if name in names[:at])
+        raise OptionError(
+            f"two columns would be called {quoted(twice)}: use out='pandas', or other targets"
+        )
+    series = [
+        _column(module, np.ascontiguousarray(distances[:, i]), missing[:, i])
+        for i in range(len(columns))
+    ]
+    return module.DataFrame([module.Series(rows.tolist()), *series], schema=names)
+
+
+def _labels(names: Any) -> NDArray[Any]:
+    """Names as a vector, tuples and mixed kinds as objects."""
+    if isinstance(names, np.ndarray):
+        return names
+    listed = list(names)
+    if listed and all(isinstance(name, (int, np.integer)) for name in listed):
+        return np.array(listed)
+    array = np.empty(len(listed), dtype=object)
+    array[:] = listed
+    return array

@@ -1,0 +1,277 @@
+"""Routes and isochrones as geographic data: GeoJSON, and GeoPackage where GeoPandas is.
+
+An isochrone is exact along the streets: an edge that the limit cuts is cut there, at the share of
+its weight that is left. A polygon is the area within some metres of what is reached; it claims
+nothing of the blocks between the streets.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.geography import EARTH_RADIUS, is_geographic
+from nearfar.system.output import replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from nearfar.answer.paths import Paths
+    from nearfar.graph.graph import Graph
+
+__all__ = ["isochrones", "reached_lines", "route_lines", "routes", "write_geography"]
+
+_DEGREE = math.radians(1) * EARTH_RADIUS  # metres
+
+
+def _coordinates(graph: Graph) -> NDArray[np.float64]:
+    """Longitudes and latitudes.
+
+    Raises
+    ------
+    GraphError
+        If the graph has none.
+    """
+    xy = graph.coordinates
+    if xy is None:
+        raise GraphError("the graph has no coordinates: a map needs x and y of every vertex")
+    if not is_geographic(xy):
+        raise GraphError(
+            "the coordinates are not longitude and latitude in degrees, which GeoJSON has: convert "
+            "them first"
+        )
+    return xy
+
+
+def routes(paths: Paths, targets: Iterable[Any]) -> dict[str, Any]:
+    """Shortest paths as GeoJSON lines.
+
+    Parameters
+    ----------
+    paths : Paths
+        Its graph has longitudes and latitudes as coordinates.
+    targets : iterable of int or vertex name
+
+    Returns
+    -------
+    dict
+        A FeatureCollection with a LineString per target that is reached, and properties ``source``,
+        ``target``, ``distance``, ``unit`` and ``vertices`` (their names in order).
+
+    Raises
+    ------
+    GraphError
+        If the graph has no such coordinates.
+    VertexError
+        If a target is not a vertex.
+    UnreachableError
+        If a target is not reached.
+    """
+    found = [(paths.path_to(target), paths.distance_to(target)) for target in targets]
+    return route_lines(paths.graph, found)
+
+
+def route_lines(graph: Graph, found: Iterable[tuple[list[Any], Any]]) -> dict[str, Any]:
+    """Paths as :func:`nearfar.shortest_path` returns them as GeoJSON; see :func:`routes`."""
+    xy = _coordinates(graph)
+    features = []
+    for names, distance in found:
+        line = xy[graph.indices_of(names)].tolist()
+        properties = {
+            "source": names[0],
+            "target": names[-1],
+            "distance": distance,
+            "unit": graph.attributes.get("unit"),
+            "vertices": names,
+        }
+        # A line has two ends, also one from a vertex to itself.
+        geometry = {"type": "LineString", "coordinates": line if len(line) > 1 else line * 2}
+        features.append(_feature(geometry, properties))
+    return _collection(graph, features)
+
+
+def isochrones(
+    paths: Paths,
+    limits: Sequence[float],
+    *,
+    polygons: bool = False,
+    width: float = 50.0,
+) -> dict[str, Any]:
+    """What is reached within some distances, as GeoJSON.
+
+    Parameters
+    ----------
+    paths : Paths
+        Its graph has longitudes and latitudes as coordinates.
+    limits : sequence of numbers
+        In units of the weights; each gives one feature, the largest first.
+    polygons : bool
+        False gives the streets themselves, an edge that a limit cuts up to there. True gives the
+        area within ``width`` of them; needs shapely.
+    width : float
+        Metres.
+
+    Returns
+    -------
+    dict
+        A FeatureCollection of MultiLineStrings or polygons with properties ``source``, ``limit``,
+        ``unit`` and ``n_vertices``, how many are reached.
+
+    Raises
+    ------
+    GraphError
+        If the graph has no such coordinates.
+    OptionError
+        If there is no limit, or one is not a number of at least 0.
+    MissingDependencyError
+        For polygons without shapely.
+
+    Notes
+    -----
+    O(n + m) per limit, and the union of polygons.
+    """
+    _coordinates(paths.graph)
+    given = sorted({float(limit) for limit in limits}, reverse=True)
+    if not given or not all(0 <= limit < math.inf for limit in given):
+        raise OptionError(f"limits is {quoted(list(limits))}: give numbers of at least 0")
+    features = []
+    for limit in given:
+        lines = reached_lines(paths, limit)
+        if polygons:
+            geometry = _area(lines, width)
+        else:
+            geometry = {"type": "MultiLineString", "coordinates": lines.tolist()}
+        reached = paths._host_reached & (paths._host_distances <= limit)
+        properties = {
+            "source": paths.source,
+            "limit": limit,
+            "unit": paths.graph.attributes.get("unit"),
+            "n_vertices": int(reached.sum()),
+        }
+        features.append(_feature(geometry, properties))
+    return _collection(paths.graph, features)
+
+
+def reached_lines(paths: Paths, limit: float) -> NDArray[np.float64]:
+    """The parts of edges within a distance of the source.
+
+    Parameters
+    ----------
+    paths : Paths
+        Its graph has coordinates.
+    limit : float
+        In units of the weights.
+
+    Returns
+    -------
+    float64 array, shape (k, 2, 2)
+        Ends of each part; an edge that the limit cuts ends at its share.
+    """
+    graph, distances = paths.graph, paths._host_distances
+    xy: Any = graph.coordinates
+    near = (distances != unreached_value(distances.dtype)) & (distances <= limit)
+    edges = np.flatnonzero(np.repeat(near, graph.degrees))
+    tails = graph.tails(np.int64)[edges]
+    heads = graph.indices[edges]
+    weights = graph.effective_weights[edges].astype(np.float64)
+    left = limit - distances[tails].astype(np.float64)
+    share = np.ones(len(edges))
+    cut = weights > left
+    share[cut] = left[cut] / weights[cut]
+    # Both directions of a street fall on one line: where one is reached whole, once is enough.
+    key = np.minimum(tails, heads) * graph.n_vertices + np.maximum(tails, heads)
+    whole, kept = np.unique(key[~cut], return_index=True)
+    part = np.flatnonzero(cut & (share > 0) & ~np.isin(key, whole))
+    kept = np.concatenate((np.flatnonzero(~cut)[kept], part))
+    begin, end = xy[tails[kept]], xy[heads[kept]]
+    return np.stack([begin, begin + share[kept, None] * (end - begin)], axis=1)
+
+
+def _area(lines: NDArray[np.float64], width: float) -> dict[str, Any]:
+    """The area within some metres of lines, as a GeoJSON geometry."""
+    try:
+        shapely = importlib.import_module("shapely")
+    except ImportError:
+        raise MissingDependencyError(
+            "polygons need shapely: pip install 'nearfar[geo]', or take the lines"
+        ) from None
+    if not len(lines):
+        return {"type": "MultiPolygon", "coordinates": []}
+    middle = lines.reshape(-1, 2).mean(axis=0)
+    # Metres around the middle: a town is flat.
+    scale = np.array([_DEGREE * math.cos(math.radians(middle[1])), _DEGREE])
+    flat = shapely.linestrings((lines - middle) * scale)
+    area = shapely.union_all(shapely.buffer(flat, width, quad_segs=4))
+    area = shapely.simplify(area, width / 10)
+    area = shapely.transform(area, lambda points: points / scale + middle)
+    found: dict[str, Any] = json.loads(shapely.to_geojson(shapely.orient_polygons(area)))
+    return found
+
+
+def _feature(geometry: dict[str, Any], properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "Feature", "geometry": geometry, "properties": properties}
+
+
+def _collection(graph: Graph, features: list[dict[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": "FeatureCollection", "features": features}
+    owner = graph.attributes.get("attribution")
+    return {**found, "attribution": owner} if owner else found
+
+
+def write_geography(collection: dict[str, Any], file: str | os.PathLike[str]) -> None:
+    """Write a FeatureCollection.
+
+    Parameters
+    ----------
+    collection : dict
+        As :func:`routes` and :func:`isochrones` make it.
+    file : str or path
+        Ends in ``.geojson`` or ``.json``, or in ``.gpkg`` for a GeoPackage, which needs GeoPandas.
+        It appears whole or not at all.
+
+    Raises
+    ------
+    OptionError
+        For another suffix.
+    MissingDependencyError
+        Without GeoPandas.
+    """
+    name = os.fspath(file).lower()
+    if name.endswith((".geojson", ".json")):
+        with replacing(file) as place:
+            text = json.dumps(collection, default=_plain, ensure_ascii=False)
+            place.write_text(text + "\n", encoding="utf-8")
+        return
+    if not name.endswith(".gpkg"):
+        raise OptionError(f"{quoted(os.fspath(file))}: end it in .geojson or .gpkg")
+    try:
+        geopandas = importlib.import_module("geopandas")
+    except ImportError:
+        raise MissingDependencyError(
+            "a GeoPackage needs GeoPandas: pip install 'nearfar[geo]', or write .geojson"
+        ) from None
+    features = [
+        {**f, "properties": {k: _column(v) for k, v in f["properties"].items()}}
+        for f in collection["features"]
+    ]
+    table = geopandas.GeoDataFrame.from_features(features, crs="EPSG:4326")
+    with replacing(file) as place:
+        table.to_file(place, driver="GPKG", layer="nearfar")
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def _column(value: Any) -> Any:
+    """A property as one cell of a table."""
+    return json.dumps(value, default=_plain) if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,117 @@
+"""The parser of the program: names that are nearly right get a suggestion; places may be negative.
+
+What the library says of its keywords is said here in flags: ``device='cpu'`` is ``--device cpu``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import Any
+
+from nearfar.errors import did_you_mean
+from nearfar.options import MethodOptions
+
+__all__ = ["Parser", "in_flags", "set_completer"]
+
+#: A number or a place, such as -33.9,18.4: no option though it begins with a minus sign.
+_NEGATIVE = re.compile(r"^-\d+$|^-\d*\.\d+$|^-\d+(\.\d+)?,-?\d+(\.\d+)?$")
+
+#: Keywords of the library in its messages, and what follows them.
+_KEYWORD = re.compile(r"\b([a-z]\w*)=('[^']*'|\"[^\"]*\"|[\w.:\-]+|\.\.\.)?(?!=)")
+
+#: Keywords that have another name in the shell.
+_CALLED = {"out": "output", "format": "from", "sources": "source", "targets": "target"}
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that offers what was probably meant."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._negative_number_matcher = _NEGATIVE
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        names = [str(choice) for choice in action.choices]
+        if isinstance(action, argparse._SubParsersAction):
+            what = "command" if action.dest == "command" else action.dest
+            near = did_you_mean(str(value), names)
+            raise argparse.ArgumentError(
+                None, f"no {what} {value!r}{near}; `{self.prog} --help` lists them all"
+            )
+        near = did_you_mean(str(value), names)
+        choose = ", ".join(names)
+        raise argparse.ArgumentError(action, f"invalid choice: {value!r}: give {choose}{near}")
+
+    @property
+    def commands(self) -> dict[str, Parser]:
+        """The parsers of its sub-commands by name."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                return action.choices
+        return {}
+
+    def flags(self) -> list[str]:
+        """The flags that its help shows."""
+        return [
+            flag
+            for flag, action in self._option_string_actions.items()
+            if action.help != argparse.SUPPRESS
+        ]
+
+    def parse_all(self, words: list[str]) -> argparse.Namespace:
+        """Parse, and refuse what no parser knows with the nearest flag of the command's own.
+
+        Parameters
+        ----------
+        words : list of str
+            Arguments after the program's name.
+        """
+        args, rest = self.parse_known_args(words)
+        if rest:
+            parser = self
+            for word in words:
+                parser = parser.commands.get(word, parser)
+            near = did_you_mean(rest[0].partition("=")[0], parser.flags())
+            parser.error(f"unrecognized arguments: {' '.join(rest)}{near}")
+        return args
+
+
+def set_completer(action: argparse.Action, complete: Any) -> None:
+    """Say what a shell offers behind a flag; see :func:`nearfar.cli.main.build_parser`.
+
+    Parameters
+    ----------
+    action : argparse.Action
+    complete : callable
+        Takes keyword arguments and returns the words.
+    """
+    action.completer = complete  # type: ignore[attr-defined]  # argcomplete reads it
+
+
+def in_flags(text: str, parser: Parser) -> str:
+    """A message of the library with its keywords as flags of a command.
+
+    Parameters
+    ----------
+    text : str
+    parser : Parser
+        Of the command; a keyword that is none of its flags stays.
+    """
+    flags = set(parser.flags())
+
+    def flag(found: re.Match[str]) -> str:
+        name, value = found[1], (found[2] or "").strip("'\"")
+        for one in (name, _CALLED.get(name, name)):
+            dashed = "--" + one.replace("_", "-")
+            if dashed in flags:
+                action = parser._option_string_actions[dashed]
+                value = value.lower() if value in ("None", "True", "False") else value
+                return dashed if action.nargs == 0 or not value else f"{dashed} {value}"
+        if name in MethodOptions.__annotations__ and "--option" in flags:
+            return f"--option {name}={value}"
+        return found[0]
+
+    return _KEYWORD.sub(flag, text)

@@ -1,0 +1,497 @@
+"""Graphs of other libraries as ours, and ours as theirs: the constructors and their ways back.
+
+:class:`Exchange` is the part of :class:`nearfar.Graph` that names and documents them; the work is
+done in :mod:`nearfar.graph.convert`, :mod:`nearfar.graph.libraries` and
+:mod:`nearfar.graph.geography`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from nearfar.errors import GraphError, quoted
+from nearfar.graph import build, convert, geography, libraries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from nearfar.graph.graph import Graph
+
+__all__ = ["Exchange"]
+
+#: What to use for an object of another library, by the first part of its module.
+_DOORS = {
+    "igraph": "Graph.from_igraph",
+    "rustworkx": "Graph.from_rustworkx",
+    "pandas": "Graph.from_dataframe",
+    "polars": "Graph.from_dataframe",
+    "pyarrow": "Graph.from_dataframe",
+    "geopandas": "Graph.from_geodataframe",
+    "numpy": "Graph.from_dense for a matrix, Graph.from_edges for lists of edges",
+    "networkit": "Graph.from_networkx(networkit.nxadapter.nk2nx(graph))",
+    "torch": "Graph.from_edge_index",
+    "torch_geometric": "Graph.from_edge_index(data.edge_index, data.edge_weight)",
+    "graph_tool": "graph.save('name.gt') and nearfar.read('name.gt')",
+    "builtins": "Graph.from_edges for lists of edges, nearfar.read for the name of a file",
+    "pathlib": "nearfar.read",
+}
+
+
+def _not_a_graph(given: Any) -> str:
+    """What to do with an object that is not one of the graphs taken everywhere."""
+    library = type(given).__module__.split(".")[0]
+    name = (
+        type(given).__qualname__ if library == "builtins" else f"{library}.{type(given).__name__}"
+    )
+    if type(given).__module__ == "builtins":
+        name = type(given).__name__
+    door = _DOORS.get(library, "nearfar.read or one of the Graph.from_* functions")
+    return f"cannot convert {name} to a graph: use {door}"
+
+
+class Exchange:
+    """Constructors from other libraries' graphs, and conversions to them."""
+
+    if TYPE_CHECKING:
+
+        @classmethod
+        def from_checked(cls, arrays: Any, **kept: Any) -> Graph:
+            """See Graph."""
+            ...
+
+    # ---- in ------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_scipy(cls, matrix: Any, *, directed: bool = True, copy: bool = True) -> Graph:
+        """Make a graph from a SciPy sparse matrix or array.
+
+        Parameters
+        ----------
+        matrix : scipy.sparse matrix or array, shape (n, n)
+            Entry (i, j) is the weight of the edge from i to j. Stored zeros are edges of weight 0;
+            duplicates in COO stay parallel edges.
+        directed : bool
+            False adds the reverse of every entry, as SciPy's ``directed=False`` does.
+        copy : bool
+            False shares the arrays of a CSR matrix, which must not change afterwards.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            If it is not square or not sparse.
+        """
+        arrays = build.from_scipy(matrix, directed=directed, copy=copy)
+        return cls.from_checked(arrays, directed=directed)
+
+    @classmethod
+    def from_networkx(
+        cls, graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None = "weight"
+    ) -> Graph:
+        """Make a graph from a NetworkX graph; its vertices become ``vertex_names``.
+
+        Parameters
+        ----------
+        graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+        weight : str, callable or None
+            Edge attribute; where some edges lack it they count 1, as in NetworkX. A function
+            ``weight(u, v, data)`` is called for every edge, for both directions of an undirected
+            one, and hides an edge by returning None. None counts edges.
+
+        Returns
+        -------
+        Graph
+            int64 weights when all are integers, else float64. Unweighted for None, and by default
+            when no edge has a numeric attribute.
+
+        Raises
+        ------
+        GraphError
+            If no edge has the attribute named, if none is named and there are numeric ones, or if a
+            weight is not a number.
+        """
+        arrays, kept = convert.from_networkx(graph, weight)
+        return cls.from_checked(arrays, **kept)
+
+    @classmethod
+    def from_dataframe(
+        cls,
+        table: Any,
+        source: str = "source",
+        target: str = "target",
+        weight: str | None = "weight",
+        *,
+        directed: bool = True,
+    ) -> Graph:
+        """Make a graph from a table of edges: pandas, polars, Arrow, anything with named columns.
+
+        Parameters
+        ----------
+        table : DataFrame or Table
+        source, target : str
+            Columns of the ends: any type that sorts; they are factorised into ``vertex_names``.
+            Integer columns that are already 0 to n - 1 are kept as they are.
+        weight : str or None
+            Column of the weights. None counts edges, and so does the default in a table without
+            this column and without other numbers.
+        directed : bool
+            False enters every edge in both directions.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            For a column that is missing or holds empty entries, and for numbers that could be
+            weights when none are named.
+        """
+        arrays, kept = convert.from_dataframe(table, source, target, weight, directed=directed)
+        return cls.from_checked(arrays, **kept)
+
+    @classmethod
+    def from_any(
+        cls, graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None = "weight"
+    ) -> Graph:
+        """Make a graph from whatever functions that take a graph accept.
+
+        Parameters
+        ----------
+        graph : Graph, SciPy sparse matrix or NetworkX graph
+        weight : str, callable or None
+            As for :meth:`from_networkx`. A Graph and a matrix have one weight each, the default;
+            None counts their edges. An array is refused: other weights of the same edges are
+            another graph, ``Graph.from_csr(graph.indptr, graph.indices, weights)``.
+
+        Returns
+        -------
+        Graph
+            A Graph itself.
+
+        Raises
+        ------
+        GraphError
+            For anything else, and for a weight that is not there.
+        """
+        convert.check_weight(weight)
+        if hasattr(graph, "number_of_edges") and hasattr(graph, "is_directed"):
+            return cls.from_networkx(graph, weight)
+        if isinstance(graph, Exchange):
+            made = cast("Graph", graph)
+        elif hasattr(graph, "tocsr"):
+            made = cls.from_scipy(graph)
+        else:
+            raise GraphError(_not_a_graph(graph))
+        if weight is not None and weight != "weight":
+            raise GraphError(
+                f"weight is {quoted(weight)}: a Graph or a matrix has one weight per edge; leave "
+                "it out, or give None to count edges"
+            )
+        return made.without_weights() if weight is None else made
+
+    @classmethod
+    def from_dense(
+        cls, matrix: ArrayLike, *, missing: float | None = None, directed: bool = True
+    ) -> Graph:
+        """Make a graph from a dense matrix in which a missing edge is not a zero.
+
+        Parameters
+        ----------
+        matrix : array or masked array, shape (n, n)
+            Entry (i, j) is the weight of the edge from i to j. NaN, infinities, None, masked
+            entries and entries equal to ``missing`` stand for a missing edge; a zero is an edge of
+            weight 0, except on the diagonal, where it would be a self-loop that changes nothing
+            and is left out.
+        missing : number or None
+            A further value that stands for no edge, for integer matrices.
+        directed : bool
+            False adds the reverse of every entry.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            If the matrix is not square.
+        """
+        arrays = convert.from_dense(matrix, missing=missing, directed=directed)
+        return cls.from_checked(arrays, directed=directed)
+
+    @classmethod
+    def from_igraph(cls, graph: Any, weight: str | None = "weight") -> Graph:
+        """Make a graph from an igraph graph.
+
+        Parameters
+        ----------
+        graph : igraph.Graph
+            The vertex attribute ``name`` becomes ``vertex_names``; ``x`` and ``y`` together become
+            ``coordinates``.
+        weight : str or None
+            Edge attribute. None counts edges, and so does the default where edges have no numbers.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            If no edge has the attribute named, if none is named and there are numeric ones, or if a
+            weight is not a number.
+        """
+        arrays, kept = libraries.from_igraph(graph, weight)
+        return cls.from_checked(arrays, **kept)
+
+    @classmethod
+    def from_rustworkx(
+        cls, graph: Any, weight: str | Callable[[Any], Any] | None = "weight"
+    ) -> Graph:
+        """Make a graph from a rustworkx graph; its vertices keep their indices.
+
+        Parameters
+        ----------
+        graph : rustworkx.PyGraph or PyDiGraph
+        weight : str, callable or None
+            What makes a number of an edge's data: a function of it, or the key where the data are
+            dicts. Data that are numbers are the weights. None counts edges, and so does the default
+            where all data are None.
+
+        Returns
+        -------
+        Graph
+            Where vertices were removed, the others are called by their indices.
+
+        Raises
+        ------
+        GraphError
+            If the data of an edge give no number.
+        """
+        arrays, kept = libraries.from_rustworkx(graph, weight)
+        return cls.from_checked(arrays, **kept)
+
+    @classmethod
+    def from_edge_index(
+        cls,
+        edge_index: Any,
+        weights: Any = None,
+        *,
+        n_vertices: int | None = None,
+        directed: bool = True,
+    ) -> Graph:
+        """Make a graph from PyTorch Geometric's ``edge_index``.
+
+        Parameters
+        ----------
+        edge_index : integer tensor or array, shape (2, m)
+            Sources and targets. A tensor on a GPU is copied to the host to be sorted by source.
+        weights : tensor or array, shape (m,) or (m, 1), or None
+            ``edge_weight``, or an ``edge_attr`` of one column.
+        n_vertices : int or None
+            ``data.num_nodes``; None takes the largest end plus one.
+        directed : bool
+            True takes the edges as they stand: PyTorch Geometric keeps both directions of an
+            undirected graph. False adds the reverse of every edge.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            For another shape, and ends that are not integers.
+        """
+        arrays = libraries.from_edge_index(edge_index, weights, n_vertices, directed)
+        return cls.from_checked(arrays, directed=directed)
+
+    @classmethod
+    def from_geodataframe(
+        cls,
+        table: Any,
+        weight: str | None = "length",
+        *,
+        directed: bool = False,
+        digits: int | None = None,
+    ) -> Graph:
+        """Make a graph from a geographic table of lines, such as streets.
+
+        Every end of a line is a vertex, with its coordinates; lines that end in one point meet
+        there. Lines that only cross do not meet: split them first.
+
+        Parameters
+        ----------
+        table : geopandas.GeoDataFrame
+            Its geometry holds lines (``LineString``).
+        weight : str or None
+            Column of the weights. ``"length"``, where there is no such column, measures the lines
+            in the units of the table's projection. None counts edges.
+        directed : bool
+            True for streets that can be used in the direction of the line alone.
+        digits : int or None
+            Ends that agree after rounding coordinates to so many digits are one vertex; None takes
+            them as they are.
+
+        Returns
+        -------
+        Graph
+            Edges of one vertex in the order of the table; ``attributes`` hold ``crs``, and ``unit``
+            for measured lines.
+
+        Raises
+        ------
+        GraphError
+            For other geometry, a column that is missing or not numeric, and lengths in degrees.
+        MissingDependencyError
+            Without shapely.
+        """
+        arrays, kept = geography.from_geodataframe(table, weight, directed, digits)
+        return cls.from_checked(arrays, **kept)
+
+    @classmethod
+    def from_osmnx(
+        cls, graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None = "length"
+    ) -> Graph:
+        """Make a graph from OSMnx's, with coordinates and keys.
+
+        Parameters
+        ----------
+        graph : networkx.MultiDiGraph
+            As :func:`osmnx.graph_from_place` makes it; its vertices have ``x`` and ``y``.
+        weight : str, callable or None
+            As for :meth:`from_networkx`: ``"length"`` in metres, ``"travel_time"`` in seconds after
+            :func:`osmnx.add_edge_travel_times`.
+
+        Returns
+        -------
+        Graph
+            OpenStreetMap's numbers are ``vertex_names``. ``attributes`` hold ``unit``, ``crs``,
+            ``attribution`` and, for a directed multigraph, ``edge_keys``: OSMnx's key of every edge
+            in the order of :attr:`indices`.
+
+        Raises
+        ------
+        GraphError
+            If a vertex has no x or y, and as :meth:`from_networkx`.
+        """
+        arrays, kept = geography.from_osmnx(graph, weight)
+        return cls.from_checked(arrays, **kept)
+
+    # ---- out -----------------------------------------------------------------------------------
+
+    def to_scipy(self) -> Any:
+        """The graph as a SciPy matrix, for which SciPy's functions give the same distances.
+
+        Returns
+        -------
+        scipy.sparse.csr_array, shape (n, n)
+            Over the graph's own read-only arrays; ``.copy()`` can be changed. Without
+            weights every stored entry is 1. Of parallel edges, which SciPy would add up, only the
+            lightest is there, in new arrays with sorted columns.
+        """
+        from scipy.sparse import csr_array
+
+        graph = cast("Graph", self)
+        n = graph.n_vertices
+        parts = convert.lightest(graph.indptr, graph.indices, graph.effective_weights)
+        return csr_array(parts, shape=(n, n))
+
+    def to_networkx(self, weight: str = "weight") -> Any:
+        """The graph for NetworkX.
+
+        Parameters
+        ----------
+        weight : str
+            Edge attribute for the weights; a graph without weights has none.
+
+        Returns
+        -------
+        networkx.DiGraph or Graph
+            A multigraph where there are parallel edges. Vertices are the external names, with ``x``
+            and ``y`` where there are coordinates; the graph has the ``attributes``.
+
+        Raises
+        ------
+        MissingDependencyError
+            Without NetworkX.
+
+        Notes
+        -----
+        Dicts of dicts: some 400 bytes per edge.
+        """
+        return libraries.to_networkx(cast("Graph", self), weight)
+
+    def to_igraph(self, weight: str = "weight") -> Any:
+        """The graph for igraph.
+
+        Parameters
+        ----------
+        weight : str
+            Edge attribute for the weights; a graph without weights has none.
+
+        Returns
+        -------
+        igraph.Graph
+            Vertex attributes ``name``, ``x`` and ``y`` where the graph has names and coordinates.
+
+        Raises
+        ------
+        MissingDependencyError
+            Without igraph.
+        """
+        return libraries.to_igraph(cast("Graph", self), weight)
+
+    def to_pandas(self) -> Any:
+        """The edges as a table, which :meth:`from_dataframe` reads back.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``source`` and ``target`` in external names and, with weights, ``weight``; a row
+            per edge, of an undirected graph one for both directions. Isolated vertices are not in
+            it.
+
+        Raises
+        ------
+        MissingDependencyError
+            Without pandas.
+        """
+        return libraries.to_pandas(cast("Graph", self))
+
+    def nearest_vertex(self, x: float | ArrayLike, y: float | ArrayLike) -> Any:
+        """The vertex nearest to a point, by coordinates.
+
+        Parameters
+        ----------
+        x, y : number, or arrays of one length
+            Longitude and latitude in degrees, in this order, where the graph's coordinates are
+            those; else in units of the coordinates.
+
+        Returns
+        -------
+        vertex name, or array of names
+            In a straight line, over the sphere for longitudes and latitudes. One for numbers.
+
+        Raises
+        ------
+        GraphError
+            If the graph has no coordinates.
+        VertexError
+            For a point that is no place on the Earth.
+
+        Notes
+        -----
+        A tree of all coordinates is made on first use and kept, in O(n log n); then O(log n) per
+        point.
+        """
+        graph = cast("Graph", self)
+        found, _ = geography.nearest_vertices(graph, x, y)
+        several: bool = getattr(x, "ndim", 0) > 0 or isinstance(x, (list, tuple))
+        return graph.name_of(found) if several else graph.name_of(int(found[0]))

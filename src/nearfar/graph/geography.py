@@ -1,0 +1,176 @@
+"""Vertices on a map: graphs from geographic tables and OSMnx, and the vertex nearest to a point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import GraphError, VertexError, listed, quoted
+from nearfar.graph.build import HostArrays, from_edges
+from nearfar.graph.convert import from_networkx
+from nearfar.graph.libraries import needed
+from nearfar.graph.slots import Slot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = [
+    "EARTH_RADIUS",
+    "from_geodataframe",
+    "from_osmnx",
+    "is_geographic",
+    "nearest_vertices",
+]
+
+EARTH_RADIUS = 6_371_008.8  # metres, the mean one
+
+_TREE: Slot[Any] = Slot("tree of coordinates")
+
+#: Units of the columns that OSMnx fills.
+_UNITS = {"length": "m", "travel_time": "s"}
+
+
+def is_geographic(xy: NDArray[np.float64]) -> bool:
+    """Whether coordinates can be longitude and latitude in degrees."""
+    return bool(len(xy)) and bool(np.abs(xy[:, 0]).max() <= 180 and np.abs(xy[:, 1]).max() <= 90)
+
+
+def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Vertex indices nearest to points, and how far they are.
+
+    Parameters
+    ----------
+    graph : Graph
+    x, y : number, or vectors of one length
+
+    Returns
+    -------
+    indices : int64 array
+    distances : float64 array
+        Metres along the great circle for longitudes and latitudes, else units of the coordinates.
+
+    Raises
+    ------
+    GraphError
+        If the graph has no coordinates or no vertices.
+    VertexError
+        If a point is not finite, or outside the range of degrees.
+    """
+    from scipy.spatial import cKDTree
+
+    xy = graph.coordinates
+    if xy is None:
+        raise GraphError("the graph has no coordinates: nearest_vertex needs x and y of vertices")
+    if not len(xy):
+        raise GraphError("the graph has no vertices")
+    points = np.column_stack((np.ravel(x), np.ravel(y))).astype(np.float64)
+    if not np.isfinite(points).all():
+        raise VertexError(f"point {points[~np.isfinite(points).all(axis=1)][0]} is not finite")
+    on_earth = is_geographic(xy)
+    if on_earth and not is_geographic(points):
+        outside = (np.abs(points[:, 0]) > 180) | (np.abs(points[:, 1]) > 90)
+        lon, lat = points[outside][0]
+        raise VertexError(
+            f"longitude {lon:g}, latitude {lat:g} is no place on the Earth: give longitude first, "
+            "in degrees"
+        )
+
+    def make() -> Any:
+        return cKDTree(_on_sphere(xy) if on_earth else xy)
+
+    chords, found = _TREE.of(graph, make).query(_on_sphere(points) if on_earth else points)
+    if on_earth:
+        chords = 2 * EARTH_RADIUS * np.arcsin(np.minimum(chords / 2, 1.0))
+    return found.astype(np.int64), chords
+
+
+def _on_sphere(xy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Points of the unit sphere: near there is near on the Earth, also across the date line."""
+    lon, lat = np.radians(xy).T
+    return np.column_stack((np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)))
+
+
+def from_geodataframe(
+    table: Any, weight: str | None, directed: bool, digits: int | None
+) -> tuple[HostArrays, dict[str, Any]]:
+    """See :meth:`nearfar.Graph.from_geodataframe`."""
+    shapely = needed("shapely", "from_geodataframe", "geo")
+    lines = np.asarray(table.geometry.values)
+    wrong = (shapely.get_type_id(lines) != 1) | shapely.is_empty(lines)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        kind = "nothing" if lines[at] is None else lines[at].geom_type
+        raise GraphError(
+            f"row {at} holds {kind}: give lines, as `table.explode()` makes of several"
+        )
+    ends = np.concatenate(
+        [shapely.get_coordinates(shapely.get_point(lines, place)) for place in (0, -1)]
+    )
+    if digits is not None:
+        ends = np.round(ends, digits)
+    xy, codes = np.unique(ends, axis=0, return_inverse=True)
+    codes = codes.reshape(2, -1)
+    weights, unit = _line_weights(table, lines, weight, shapely)
+    made = from_edges(codes[0], codes[1], weights, n_vertices=len(xy), directed=directed)
+    attributes = {"unit": unit} if unit else {}
+    if table.crs is not None:
+        attributes["crs"] = table.crs.to_string()
+    return made, {"directed": directed, "coordinates": xy, "attributes": attributes}
+
+
+def _line_weights(table: Any, lines: Any, weight: str | None, shapely: Any) -> tuple[Any, str]:
+    """Weights from a column, or the lengths of the lines."""
+    if weight is None:
+        return None, ""
+    if weight in table.columns:
+        values = table[weight].to_numpy()
+        if values.dtype.kind not in "iuf" or np.isnan(values.astype(np.float64)).any():
+            raise GraphError(f"column {quoted(weight)} is not a number in every row")
+        return values, ""
+    if weight != "length":
+        names = [name for name in table.columns if table[name].dtype.kind in "iuf"]
+        raise GraphError(
+            f"no column {quoted(weight)}; numbers are in {listed(names) or 'none'}; "
+            "weight='length' measures the lines, weight=None counts them"
+        )
+    if table.crs is not None and table.crs.is_geographic:
+        raise GraphError(
+            "lengths of these lines would be in degrees: project the table first, "
+            "table.to_crs(table.estimate_utm_crs()), or name a column of lengths"
+        )
+    axes = [] if table.crs is None else table.crs.axis_info
+    metres = bool(axes) and axes[0].unit_name in ("metre", "meter")
+    return shapely.length(lines), "m" if metres else ""
+
+
+def from_osmnx(
+    graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None
+) -> tuple[HostArrays, dict[str, Any]]:
+    """See :meth:`nearfar.Graph.from_osmnx`."""
+    try:
+        xy = np.array([(data["x"], data["y"]) for _, data in graph.nodes(data=True)], dtype=float)
+    except KeyError as error:
+        raise GraphError(
+            f"a vertex has no {error}: this is not OSMnx's graph, use Graph.from_networkx"
+        ) from None
+    arrays, kept = from_networkx(graph, weight)
+    attributes: dict[str, Any] = {"attribution": "© OpenStreetMap contributors"}
+    if weight in _UNITS:
+        attributes["unit"] = _UNITS[str(weight)]
+    if "crs" in graph.graph:
+        attributes["crs"] = str(graph.graph["crs"])
+    if graph.is_directed() and graph.is_multigraph() and not callable(weight):
+        place = {name: at for at, name in enumerate(graph)}
+        sources, keys = [], []
+        for u, _, key in graph.edges(keys=True):
+            sources.append(place[u])
+            keys.append(key)
+        # Edges of one source keep their order.
+        order = np.argsort(np.array(sources, dtype=np.int64), kind="stable")
+        attributes["edge_keys"] = np.array(keys)[order] if keys else np.empty(0, dtype=np.int64)
+    return arrays, {**kept, "coordinates": xy.reshape(-1, 2), "attributes": attributes}

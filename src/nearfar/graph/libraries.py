@@ -1,0 +1,219 @@
+"""Graphs of igraph, rustworkx and PyTorch Geometric as arrays, and ours as theirs.
+
+The ways in end in :func:`nearfar.graph.build.from_edges` and return its arrays and what else
+:class:`nearfar.Graph` takes. The methods of the same names document them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import GraphError, MissingDependencyError, quoted
+from nearfar.graph.build import HostArrays, as_indices, as_numpy, from_edges
+from nearfar.graph.convert import as_numbers, is_number, weight_problem
+from nearfar.graph.names import as_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+
+__all__ = [
+    "edges_once",
+    "from_edge_index",
+    "from_igraph",
+    "from_rustworkx",
+    "needed",
+    "to_igraph",
+    "to_networkx",
+    "to_pandas",
+]
+
+
+def needed(name: str, what: str, extra: str | None = None) -> Any:
+    """A library that a conversion needs.
+
+    Raises
+    ------
+    MissingDependencyError
+        With the command that installs it.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        wanted = f"'nearfar[{extra}]'" if extra else name
+        raise MissingDependencyError(f"{what} needs {name}: pip install {wanted}") from None
+
+
+# ---- in ----------------------------------------------------------------------------------------
+
+
+def from_igraph(graph: Any, weight: str | None) -> tuple[HostArrays, dict[str, Any]]:
+    """See :meth:`nearfar.Graph.from_igraph`."""
+    n, directed = graph.vcount(), graph.is_directed()
+    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    weights = None
+    held = list(graph.es.attributes())
+    if weight is not None and weight in held:
+        weights = as_numbers(graph.es[weight], f"edge attribute {quoted(weight)}")
+    elif weight is not None and len(ends):
+        numeric = [name for name in held if is_number(graph.es[0][name])]
+        problem = weight_problem(weight, held, numeric, "edge attribute")
+        if problem:
+            raise GraphError(problem)
+    kept: dict[str, Any] = {"directed": directed}
+    of_vertices = graph.vs.attributes()
+    if "name" in of_vertices:
+        kept["vertex_names"] = as_names(graph.vs["name"])
+    if {"x", "y"} <= set(of_vertices):
+        xy = [graph.vs["x"], graph.vs["y"]]
+        kept["coordinates"] = as_numbers([float(v) for row in zip(*xy, strict=True) for v in row],
+                                         "a coordinate").reshape(-1, 2)  # fmt: skip
+    made = from_edges(ends[:, 0], ends[:, 1], weights, n_vertices=n, directed=directed)
+    return made, kept
+
+
+def from_rustworkx(
+    graph: Any, weight: str | Callable[[Any], Any] | None
+) -> tuple[HostArrays, dict[str, Any]]:
+    """See :meth:`nearfar.Graph.from_rustworkx`."""
+    directed = hasattr(graph, "successors")
+    vertices = np.array(list(graph.node_indices()), dtype=np.int64)
+    edges = graph.weighted_edge_list()
+    ends = np.array([(u, v) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2)
+    whole = np.array_equal(vertices, np.arange(len(vertices)))
+    if not whole:  # vertices were removed: the others keep their indices as names
+        ends = np.searchsorted(vertices, ends)
+    weights = _payloads([payload for _, _, payload in edges], weight)
+    made = from_edges(ends[:, 0], ends[:, 1], weights, n_vertices=len(vertices), directed=directed)
+    return made, {"directed": directed, "vertex_names": None if whole else vertices}
+
+
+def _payloads(payloads: list[Any], weight: str | Callable[[Any], Any] | None) -> Any:
+    """Weights out of what rustworkx keeps on its edges."""
+    if weight is None or not payloads:
+        return None
+    if callable(weight):
+        return as_numbers([weight(payload) for payload in payloads], "the weight function")
+    if all(isinstance(payload, dict) for payload in payloads):
+        if any(weight in payload for payload in payloads):
+            lacking = [at for at, payload in enumerate(payloads) if weight not in payload]
+            if lacking:
+                raise GraphError(f"edge {lacking[0]} has no {quoted(weight)}")
+            return as_numbers([payload[weight] for payload in payloads], quoted(weight))
+        held = dict.fromkeys(key for payload in payloads for key in payload)
+        numeric = [key for key in held if any(is_number(p.get(key)) for p in payloads)]
+        problem = weight_problem(weight, list(held), numeric, "key of the edges' data")
+        if problem:
+            raise GraphError(problem)
+        return None
+    if all(payload is None for payload in payloads) and weight == "weight":
+        return None
+    if weight != "weight" or not all(is_number(payload) for payload in payloads):
+        wrong = next((p for p in payloads if not is_number(p)), payloads[0])
+        raise GraphError(
+            f"the data of an edge is {quoted(wrong)}: give weight=a function that makes a number "
+            "of it, or weight=None to count edges"
+        )
+    return as_numbers(payloads, "the data of an edge")
+
+
+def from_edge_index(
+    edge_index: Any, weights: Any, n_vertices: int | None, directed: bool
+) -> HostArrays:
+    """See :meth:`nearfar.Graph.from_edge_index`."""
+    ends = as_numpy(_detached(edge_index), "edge_index")
+    if ends.ndim != 2 or ends.shape[0] != 2:
+        raise GraphError(f"edge_index has shape {ends.shape}: give (2, number of edges)")
+    given = None if weights is None else as_numpy(_detached(weights), "edge weights")
+    if given is not None and given.ndim == 2 and given.shape[1] == 1:
+        given = given[:, 0]  # edge_attr of one column
+    sources, targets = (as_indices(row, "edge_index") for row in ends)
+    return from_edges(sources, targets, given, n_vertices=n_vertices, directed=directed)
+
+
+def _detached(tensor: Any) -> Any:
+    """A tensor without its history, which NumPy would refuse."""
+    return tensor.detach() if hasattr(tensor, "detach") else tensor
+
+
+# ---- out ---------------------------------------------------------------------------------------
+
+
+def edges_once(
+    graph: Graph,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
+    """Sources, targets and weights of the edges; of an undirected graph each edge once."""
+    sources, targets = graph.tails(np.int64), graph.indices.astype(np.int64)
+    weights = graph.weights
+    if graph.directed:
+        return sources, targets, weights
+    once = sources <= targets
+    return sources[once], targets[once], None if weights is None else weights[once]
+
+
+def to_networkx(graph: Graph, weight: str) -> Any:
+    """See :meth:`nearfar.Graph.to_networkx`."""
+    nx = needed("networkx", "to_networkx", "networkx")
+    sources, targets, weights = edges_once(graph)
+    pairs = sources * max(graph.n_vertices, 1) + targets
+    several = len(np.unique(pairs)) < len(pairs)
+    kinds = {
+        (True, False): nx.DiGraph,
+        (True, True): nx.MultiDiGraph,
+        (False, False): nx.Graph,
+        (False, True): nx.MultiGraph,
+    }
+    made = kinds[graph.directed, several](**graph.attributes)
+    names = _names(graph)
+    if graph.coordinates is None:
+        made.add_nodes_from(names)
+    else:
+        xy = graph.coordinates.tolist()
+        made.add_nodes_from((v, {"x": x, "y": y}) for v, (x, y) in zip(names, xy, strict=True))
+    ends = ((names[u], names[v]) for u, v in zip(sources.tolist(), targets.tolist(), strict=True))
+    if weights is None:
+        made.add_edges_from(ends)
+    else:
+        values = weights.tolist()
+        made.add_edges_from((u, v, {weight: w}) for (u, v), w in zip(ends, values, strict=True))
+    return made
+
+
+def _names(graph: Graph) -> list[Any]:
+    names: list[Any] = np.asarray(graph.name_of(np.arange(graph.n_vertices))).tolist()
+    return names
+
+
+def to_igraph(graph: Graph, weight: str) -> Any:
+    """See :meth:`nearfar.Graph.to_igraph`."""
+    igraph = needed("igraph", "to_igraph")
+    sources, targets, weights = edges_once(graph)
+    made = igraph.Graph(
+        n=graph.n_vertices,
+        edges=np.column_stack((sources, targets)),
+        directed=graph.directed,
+        edge_attrs={} if weights is None else {weight: weights.tolist()},
+    )
+    if graph.vertex_names is not None:
+        made.vs["name"] = _names(graph)
+    if graph.coordinates is not None:
+        made.vs["x"], made.vs["y"] = graph.coordinates.T.tolist()
+    for key, value in graph.attributes.items():
+        made[key] = value
+    return made
+
+
+def to_pandas(graph: Graph) -> Any:
+    """See :meth:`nearfar.Graph.to_pandas`."""
+    pandas = needed("pandas", "to_pandas")
+    sources, targets, weights = edges_once(graph)
+    columns = {"source": graph.name_of(sources), "target": graph.name_of(targets)}
+    if weights is not None:
+        columns["weight"] = weights
+    return pandas.DataFrame(columns)

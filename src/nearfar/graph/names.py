@@ -1,0 +1,164 @@
+"""Vertices under names of any kind: what a list of names is as an array, and numbers for names.
+
+NumPy turns ``[1, "a"]`` into two strings and a list of pairs into a table. Here 1 stays 1, and a
+tuple is one name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import GraphError, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["are_names", "as_names", "numbered"]
+
+_NUMBERS = (bool, int, float, np.number, np.bool_)
+
+
+def object_array(values: Sequence[Any]) -> NDArray[Any]:
+    """A vector of objects, whatever they are."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def as_names(values: Any) -> NDArray[Any]:
+    """Names as a vector that keeps each as it is.
+
+    Parameters
+    ----------
+    values : array, series or sequence
+
+    Returns
+    -------
+    array
+        Of numbers or of texts where all are, else of objects.
+    """
+    if isinstance(values, np.ndarray):
+        return values
+    if hasattr(values, "to_numpy"):
+        return np.asarray(values.to_numpy())
+    if hasattr(values, "__array__") or hasattr(values, "__dlpack__"):
+        return np.asarray(values)
+    listed = list(values)
+    kinds = set(map(type, listed))
+    if len(kinds) <= 1 and not kinds & {tuple, list} and all(
+        issubclass(kind, (str, bytes, *_NUMBERS)) for kind in kinds
+    ):  # fmt: skip
+        return np.array(listed)
+    if all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
+        return np.array(listed)
+    return object_array(listed)
+
+
+def are_names(ends: Any) -> bool:
+    """Whether the ends of edges are names and not indices.
+
+    Numbers are indices: a wrong one is refused as a number.
+
+    Parameters
+    ----------
+    ends : array-like
+    """
+    dtype = getattr(ends, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        return dtype.kind in "OUSM" and len(np.shape(ends)) == 1
+    if dtype is not None:  # of pandas or polars, or of tensors
+        return hasattr(ends, "to_numpy") and np.asarray(ends[:1].to_numpy()).dtype.kind in "OUSM"
+    if not isinstance(ends, (list, tuple)):
+        return False
+    return any(
+        issubclass(kind, (str, bytes, tuple)) or not issubclass(kind, (*_NUMBERS, list))
+        for kind in set(map(type, ends))
+    )
+
+
+def numbered(
+    ends: Sequence[NDArray[Any]], names: NDArray[Any] | range | None = None
+) -> tuple[list[NDArray[np.int64]], NDArray[Any]]:
+    """Numbers for names.
+
+    Parameters
+    ----------
+    ends : sequence of vectors of names
+    names : vector or None
+        All names in the order of the numbers. None takes those that occur: sorted where they can be
+        compared, else in the order in which they come.
+
+    Returns
+    -------
+    codes : list of int64 arrays
+    names : array
+        Without repetition.
+
+    Raises
+    ------
+    GraphError
+        For a missing name (None, NaN), and one that is not among ``names`` or cannot be a name.
+    """
+    for part in ends:
+        _refuse_missing(part)
+    if names is not None:
+        return [_looked_up(part, names) for part in ends], np.asarray(names)
+    if len({part.dtype.kind for part in ends}) == 1 and ends[0].dtype.kind != "O":
+        both = np.concatenate(list(ends))
+    else:
+        both = object_array([name for part in ends for name in part.tolist()])
+    if len({type(name) for name in both.tolist()} if both.dtype == object else ()) <= 1:
+        try:
+            present, codes = np.unique(both, return_inverse=True)
+        except TypeError:  # of a kind that does not sort
+            present, codes = _in_order(both)
+    else:
+        present, codes = _in_order(both)
+    if present.dtype == object and all(type(name) is int for name in present.tolist()):
+        present = np.array(present.tolist(), dtype=None if len(present) else np.int64)
+    cuts = np.cumsum([len(part) for part in ends])[:-1]
+    return [part.astype(np.int64) for part in np.split(codes, cuts)], present
+
+
+def _in_order(names: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    place: dict[Any, int] = {}
+    try:
+        codes = [place.setdefault(name, len(place)) for name in names.tolist()]
+    except TypeError as error:
+        raise GraphError(f"a vertex cannot be called so: {error}") from None
+    return object_array(list(place)), np.array(codes, dtype=np.int64)
+
+
+def _looked_up(ends: NDArray[Any], names: NDArray[Any] | range) -> NDArray[np.int64]:
+    listed = names if isinstance(names, range) else np.asarray(names).tolist()
+    place = {name: at for at, name in enumerate(listed)}
+    try:
+        return np.array([place[name] for name in ends.tolist()], dtype=np.int64)
+    except KeyError as error:
+        raise GraphError(f"{quoted(error.args[0])} is not among vertex_names") from None
+
+
+def _refuse_missing(ends: NDArray[Any]) -> None:
+    if ends.dtype.kind == "f":
+        missing = np.isnan(ends)
+    elif ends.dtype == object:
+        missing = np.array([_is_missing(name) for name in ends.tolist()], dtype=bool)
+    else:
+        return
+    if missing.any():
+        raise GraphError(f"the end of edge {int(np.argmax(missing))} is missing: give a name")
+
+
+def _is_missing(name: Any) -> bool:
+    if name is None:
+        return True
+    if isinstance(name, (str, tuple, int)):
+        return False
+    try:
+        return bool(name != name)
+    except (TypeError, ValueError):  # pandas.NA has no truth value
+        return True

@@ -1,0 +1,21 @@
+"""Distances along a neighbourhood graph for scikit-learn: Isomap, and the nearest by geodesics.
+
+Estimators with scikit-learn's conventions: parameters in the constructor, ``fit``, ``transform``,
+pipelines, cloning and grid search. Both take ``landmarks``: distances from some samples stand for
+those from all, which makes a hundred thousand samples a matter of seconds and of megabytes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nearfar.system.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from nearfar.sklearn.estimators import GeodesicKNeighborsTransformer, Isomap
+
+__all__ = ["GeodesicKNeighborsTransformer", "Isomap"]
+
+_WHERE = {"GeodesicKNeighborsTransformer": "estimators", "Isomap": "estimators"}
+
+__getattr__, __dir__ = lazy_names(__name__, _WHERE)

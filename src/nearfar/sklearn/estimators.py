@@ -1,0 +1,331 @@
+"""The estimators: a neighbourhood graph by scikit-learn, distances along it by this library."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
+from nearfar.graph.graph import Graph
+from nearfar.solve.many import distances
+
+try:
+    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+    from sklearn.decomposition import KernelPCA
+    from sklearn.neighbors import NearestNeighbors
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError:
+    raise MissingDependencyError(
+        "nearfar.sklearn needs scikit-learn 1.6 or newer: pip install 'nearfar[sklearn]'"
+    ) from None
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["GeodesicKNeighborsTransformer", "Isomap"]
+
+
+class _Geodesic(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What both have: the neighbours of the samples, and the graph that joins them."""
+
+    n_neighbors: int
+    metric: str
+    threads: int | None
+    device: str
+
+    def _fit_graph(self, X: Any) -> Graph:
+        """Find the neighbours of every sample and join them in both directions."""
+        X = validate_data(self, X, dtype=np.float64)
+        n = len(X)
+        if not 1 <= self.n_neighbors < max(n, 1):
+            raise OptionError(
+                f"n_neighbors is {quoted(self.n_neighbors)}: give 1 to {n - 1}, fewer than the "
+                f"n_samples = {n}"
+            )
+        self.nbrs_ = NearestNeighbors(
+            n_neighbors=self.n_neighbors, metric=self.metric, n_jobs=self.threads
+        ).fit(X)
+        self.n_features_in_ = X.shape[1]
+        joined = self.nbrs_.kneighbors_graph(mode="distance")
+        return Graph.from_scipy(joined, directed=False, copy=False)
+
+    def _landmarks(self, n: int, wanted: Any, random_state: Any) -> NDArray[np.int64]:
+        """Which samples are landmarks.
+
+        Raises
+        ------
+        OptionError
+            For a number outside 1 to n, and positions that are not samples.
+        """
+        if wanted is None:
+            return np.arange(n)
+        if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
+            if not 1 <= wanted <= n:
+                raise OptionError(f"landmarks is {wanted}: give 1 to {n}, the number of samples")
+            drawn = check_random_state(random_state).choice(n, int(wanted), replace=False)
+            return np.sort(drawn).astype(np.int64)
+        given = np.asarray(wanted)
+        if given.ndim != 1 or given.dtype.kind not in "iu" or not len(given):
+            raise OptionError(f"landmarks is {quoted(wanted)}: give a number, or sample positions")
+        if given.min() < 0 or given.max() >= n or len(np.unique(given)) < len(given):
+            raise OptionError(f"landmarks must be different positions from 0 to {n - 1}")
+        return given.astype(np.int64)
+
+    def _to_landmarks(self, X: Any) -> NDArray[np.float64]:
+        """Distances of new samples to the landmarks: over the nearest way through a neighbour."""
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        steps, neighbours = self.nbrs_.kneighbors(X)
+        found = np.empty((len(X), self.distances_.shape[1]))
+        for at in range(len(X)):
+            np.min(steps[at][:, None] + self.distances_[neighbours[at]], axis=0, out=found[at])
+        return found
+
+
+class Isomap(ClassNamePrefixFeaturesOutMixin, _Geodesic):  # type: ignore[misc]
+    """Isomap: an embedding whose Euclidean distances are those along the neighbourhood graph.
+
+    Without landmarks the embedding is that of :class:`sklearn.manifold.Isomap`. With landmarks it
+    is Landmark Isomap (de Silva and Tenenbaum, 2003): distances from ``landmarks`` samples place
+    these by classical scaling and the others by triangulation, in time and memory proportional to
+    the landmarks instead of the samples.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Neighbours of each sample, itself left out.
+    n_components : int
+        Dimensions of the embedding.
+    landmarks : int, array of int, or None
+        How many samples, drawn at random, or which. None takes all.
+    metric : str
+        Of the neighbours, as for :class:`sklearn.neighbors.NearestNeighbors`.
+    threads : int or None
+        CPU workers; None uses all cores for distances and one for neighbours.
+    device : {"auto", "cpu", "cuda", "gpu"}
+        As for :func:`nearfar.distances`.
+    random_state : int, RandomState or None
+        Draws the landmarks.
+
+    Attributes
+    ----------
+    embedding_ : float64 array, shape (n_samples, n_components)
+    landmarks_ : int64 array
+        Positions of the landmarks.
+    distances_ : float64 array, shape (n_samples, n_landmarks)
+        Along the graph.
+    kernel_pca_ : sklearn.decomposition.KernelPCA
+        Of the landmarks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearfar.sklearn import Isomap
+    >>> X = np.random.default_rng(0).random((200, 3))
+    >>> Isomap(n_neighbors=8, landmarks=50, random_state=0).fit_transform(X).shape
+    (200, 2)
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        n_components: int = 2,
+        *,
+        landmarks: int | ArrayLike | None = None,
+        metric: str = "euclidean",
+        threads: int | None = None,
+        device: str = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.metric = metric
+        self.threads = threads
+        self.device = device
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Isomap:
+        """Embed samples.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        Isomap
+            Itself.
+
+        Raises
+        ------
+        GraphError
+            If the neighbourhood graph falls into parts: there is no distance between them.
+        OptionError
+            For more neighbours or landmarks than there are samples.
+        """
+        graph = self._fit_graph(X)
+        self.landmarks_ = self._landmarks(graph.n_vertices, self.landmarks, self.random_state)
+        device: Any = self.device
+        found = distances(graph, self.landmarks_, threads=self.threads, device=device)
+        self.distances_ = np.ascontiguousarray(found.T)
+        if np.isinf(self.distances_).any():
+            raise GraphError(
+                f"the graph of {self.n_neighbors} neighbours falls into parts with no distance "
+                "between them: raise n_neighbors"
+            )
+        kernel = -0.5 * self.distances_[self.landmarks_] ** 2
+        self.kernel_pca_ = KernelPCA(
+            n_components=self.n_components, kernel="precomputed", random_state=self.random_state
+        ).fit(kernel)
+        self.embedding_ = self.kernel_pca_.transform(-0.5 * self.distances_**2)
+        self._n_features_out = self.embedding_.shape[1]
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:
+        """Embed samples and return where they are; see :meth:`fit`.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        float64 array, shape (n_samples, n_components)
+        """
+        found: NDArray[np.float64] = self.fit(X).embedding_
+        return found
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Place further samples by their neighbours among those that were fitted.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+
+        Returns
+        -------
+        float64 array, shape (n_samples, n_components)
+        """
+        check_is_fitted(self)
+        found: NDArray[np.float64] = self.kernel_pca_.transform(-0.5 * self._to_landmarks(X) ** 2)
+        return found
+
+
+class GeodesicKNeighborsTransformer(_Geodesic):
+    """The nearest samples along the neighbourhood graph, as a sparse matrix of distances.
+
+    It stands where :class:`sklearn.neighbors.KNeighborsTransformer` does: before an estimator with
+    ``metric="precomputed"``, which then goes by distances along the data instead of through the
+    air.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Neighbours that the graph joins.
+    n_nearest : int
+        Nearest samples along the graph that each row holds, the sample itself among those that
+        were fitted.
+    landmarks : int, array of int, or None
+        Only these samples can be among the nearest, such as those with a label. None takes all.
+    metric, threads, device, random_state
+        As for :class:`Isomap`.
+
+    Attributes
+    ----------
+    landmarks_ : int64 array
+        Positions of the samples that can be among the nearest, all of them by default.
+    distances_ : float64 array, shape (n_samples, n_landmarks)
+        Along the graph, inf for a sample in another part.
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        n_nearest: int = 10,
+        *,
+        landmarks: int | ArrayLike | None = None,
+        metric: str = "euclidean",
+        threads: int | None = None,
+        device: str = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.n_nearest = n_nearest
+        self.landmarks = landmarks
+        self.metric = metric
+        self.threads = threads
+        self.device = device
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> GeodesicKNeighborsTransformer:
+        """Join the samples and measure along the graph.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        GeodesicKNeighborsTransformer
+            Itself.
+
+        Raises
+        ------
+        OptionError
+            For more neighbours, landmarks or nearest samples than there are.
+        """
+        graph = self._fit_graph(X)
+        self.landmarks_ = self._landmarks(graph.n_vertices, self.landmarks, self.random_state)
+        if not 1 <= self.n_nearest <= len(self.landmarks_):
+            raise OptionError(f"n_nearest is {self.n_nearest}: give 1 to {len(self.landmarks_)}")
+        device: Any = self.device
+        found = distances(graph, self.landmarks_, threads=self.threads, device=device)
+        self.distances_ = np.ascontiguousarray(found.T)
+        self.n_samples_fit_ = graph.n_vertices
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, and the nearest of the samples themselves; see :meth:`transform`.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix, shape (n_samples, n_samples)
+        """
+        return self._nearest(self.fit(X).distances_)
+
+    def transform(self, X: Any) -> Any:
+        """The nearest fitted samples of further ones.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix, shape (n_samples, n_samples_fit)
+            Distances of the ``n_nearest`` samples of each row, nearest first; fewer where fewer
+            are reached.
+        """
+        check_is_fitted(self)
+        return self._nearest(self._to_landmarks(X))
+
+    def _nearest(self, found: NDArray[np.float64]) -> Any:
+        from scipy.sparse import csr_matrix
+
+        k = self.n_nearest
+        order = np.argsort(found, axis=1, kind="stable")[:, :k]
+        values = np.take_along_axis(found, order, axis=1)
+        reached = np.isfinite(values)
+        starts = np.concatenate(([0], np.cumsum(reached.sum(axis=1))))
+        shape = (len(found), self.n_samples_fit_)
+        return csr_matrix((values[reached], self.landmarks_[order][reached], starts), shape=shape)

@@ -1,0 +1,80 @@
+"""Why ``auto`` takes what it takes, for a call as a user makes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.choose.ranking import explain as ranked
+from nearfar.solve.request import as_graph, check_targets, make_request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from nearfar.choose.ranking import Explanation
+    from nearfar.options import Device
+    from nearfar.registry import Problem
+    from nearfar.solve.request import GraphLike
+
+__all__ = ["explain"]
+
+
+def explain(
+    graph: GraphLike,
+    source: Any = None,
+    *,
+    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    device: Device = "auto",
+    threads: int | None = None,
+    limit: float | None = None,
+    targets: Iterable[Any] | None = None,
+    predecessors: bool = False,
+) -> Explanation:
+    """Rank the methods for a request, with the reason why others are out; solves nothing.
+
+    Parameters
+    ----------
+    graph : Graph, SciPy sparse matrix or NetworkX graph
+    source : int or vertex name, several of them, or None
+        One for :func:`nearfar.sssp`, several for :func:`nearfar.distances`, None for
+        :func:`nearfar.all_pairs`.
+    weight, device, threads, limit, targets, predecessors
+        As for :func:`nearfar.sssp`.
+
+    Returns
+    -------
+    Explanation
+        Prints as a ranking, cheapest first: the first is what ``auto`` runs.
+
+    Raises
+    ------
+    VertexError, OptionError
+        For a bad source, target or option.
+
+    Examples
+    --------
+    >>> import nearfar
+    >>> g = nearfar.Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+    >>> nearfar.explain(g, 0, device="cpu").ranking[0].variant.device
+    'cpu'
+    """
+    graph = as_graph(graph, weight)
+    problem: Problem = "all_pairs"
+    rows = np.arange(graph.n_vertices)
+    if source is not None:
+        found = graph.index_of(source)
+        problem = "sssp" if isinstance(found, int) else "batch"
+        rows = np.atleast_1d(found)
+    request = make_request(
+        graph,
+        problem,
+        rows,
+        method="auto",
+        device=device,
+        threads=threads,
+        limit=limit,
+        targets=check_targets(graph, targets),
+        predecessors=predecessors,
+    )
+    return ranked(graph, request)

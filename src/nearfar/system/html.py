@@ -1,0 +1,56 @@
+"""Small tables as HTML, for notebooks."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["facts_table", "table"]
+
+
+def facts_table(title: str, facts: Iterable[tuple[str, object]]) -> str:
+    """Labels and values below a title.
+
+    Parameters
+    ----------
+    title : str
+    facts : iterable of (label, value)
+
+    Returns
+    -------
+    str
+        HTML without scripts and styles; texts are escaped.
+    """
+    return table(title, (), facts)
+
+
+def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Rows below heads and a title; the first cell of a row is its label.
+
+    Parameters
+    ----------
+    title : str
+    heads : sequence of str
+        May be empty.
+    rows : iterable of sequences
+
+    Returns
+    -------
+    str
+    """
+    head = "".join(f"<th>{_text(cell)}</th>" for cell in heads)
+    lines = ["<table>", f"<caption>{_text(title)}</caption>"]
+    lines += [f"<thead><tr>{head}</tr></thead>"] if heads else []
+    lines.append("<tbody>")
+    for row in rows:
+        label, *cells = row
+        values = "".join(f"<td>{_text(cell)}</td>" for cell in cells)
+        lines.append(f"<tr><th>{_text(label)}</th>{values}</tr>")
+    return "\n".join([*lines, "</tbody>", "</table>"])
+
+
+def _text(cell: object) -> str:
+    return html.escape(str(cell))

@@ -1,0 +1,216 @@
+"""Routes and isochrones as geographic data, and the interactive map."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph
+from nearfar.answer import draw_page, isochrones, routes, write_geography
+from nearfar.answer.geography import reached_lines
+from nearfar.cli.console import Exit
+from nearfar.errors import GraphError, MissingDependencyError, OptionError, UnreachableError
+from tests.browser import Browser, find_browser
+from tests.program import fail, succeed
+
+
+@pytest.fixture
+def street() -> Graph:
+    """Three vertices in a row, 100 s each, and one that nothing leads to."""
+    return Graph.from_edges(
+        [0, 1], [1, 2], [100, 100], n_vertices=4, directed=False,
+        vertex_names=["a", "b", "c", "d"],
+        coordinates=[[24.0, 60.0], [24.1, 60.0], [24.2, 60.0], [24.3, 60.0]],
+        attributes={"unit": "s", "attribution": "surveyors <of> Bern"},
+    )  # fmt: skip
+
+
+def test_routes_are_lines_with_their_vertices(street: Graph) -> None:
+    found = routes(nearfar.sssp(street, "a"), ["c", "a"])
+    line, point = found["features"]
+    assert line["geometry"] == {
+        "type": "LineString", "coordinates": [[24.0, 60.0], [24.1, 60.0], [24.2, 60.0]],
+    }  # fmt: skip
+    assert line["properties"] == {
+        "source": "a", "target": "c", "distance": 200, "unit": "s", "vertices": ["a", "b", "c"],
+    }  # fmt: skip
+    assert point["geometry"]["coordinates"] == [[24.0, 60.0]] * 2
+    assert found["attribution"] == "surveyors <of> Bern"
+    with pytest.raises(UnreachableError):
+        routes(nearfar.sssp(street, "a"), ["d"])
+
+
+def test_isochrones_cut_edges_where_the_time_is_up(street: Graph) -> None:
+    paths = nearfar.sssp(street, "a")
+    far, near = isochrones(paths, [150, 40])["features"]
+    assert (far["properties"]["limit"], far["properties"]["n_vertices"]) == (150.0, 2)
+    assert (near["properties"]["limit"], near["properties"]["n_vertices"]) == (40.0, 1)
+    (part,) = near["geometry"]["coordinates"]
+    assert part == [[24.0, 60.0], [pytest.approx(24.04), 60.0]]
+    assert max(point[0] for line in far["geometry"]["coordinates"] for point in line) == (
+        pytest.approx(24.15)
+    )
+    assert isochrones(paths, [0])["features"][0]["geometry"]["coordinates"] == []
+
+
+def test_the_parts_reached_add_up_to_what_the_distances_say() -> None:
+    """On a line graph the length reached is the limit itself, in each direction."""
+    n = 50
+    rng = np.random.default_rng(5)
+    weights = rng.integers(1, 9, n - 1)
+    x = np.concatenate(([0], np.cumsum(weights)))
+    g = Graph.from_edges(
+        range(n - 1), range(1, n), weights, directed=False, coordinates=np.column_stack((x, x * 0))
+    )
+    paths = nearfar.sssp(g, 0)
+    for limit in (0, 3.5, 17, float(x[-1]), 1e9):
+        lines = reached_lines(paths, limit)
+        assert np.abs(lines[:, 1, 0] - lines[:, 0, 0]).sum() == pytest.approx(min(limit, x[-1]))
+
+
+def test_what_cannot_be_drawn_is_refused(street: Graph) -> None:
+    paths = nearfar.sssp(street, "a")
+    for limits in ([], [-1], [float("nan")]):
+        with pytest.raises(OptionError, match="give numbers of at least 0"):
+            isochrones(paths, limits)
+    plane = Graph.from_edges([0], [1], coordinates=[[0, 0], [5000, 0]])
+    with pytest.raises(GraphError, match="not longitude and latitude"):
+        isochrones(nearfar.sssp(plane, 0), [1])
+    with pytest.raises(GraphError, match="no coordinates"):
+        routes(nearfar.sssp(Graph.from_edges([0], [1]), 0), [1])
+    with pytest.raises(OptionError, match=r"end it in \.geojson or \.gpkg"):
+        write_geography(isochrones(paths, [1]), "x.shp")
+
+
+def test_polygons_hold_what_is_reached(street: Graph) -> None:
+    shapely = pytest.importorskip("shapely")
+    paths = nearfar.sssp(street, "a")
+    far, near = isochrones(paths, [150, 40], polygons=True, width=100)["features"]
+    area = shapely.from_geojson(json.dumps(far["geometry"]))
+    inner = shapely.from_geojson(json.dumps(near["geometry"]))
+    assert area.is_valid
+    assert area.contains(shapely.Point(24.1499, 60.0))
+    assert not area.contains(shapely.Point(24.16, 60.0))
+    assert area.contains(shapely.Point(24.1, 60.0008))  # within a hundred metres
+    assert not area.contains(shapely.Point(24.1, 60.0011))
+    assert area.buffer(1e-4).contains(inner)
+    empty = isochrones(nearfar.sssp(street, "d"), [9], polygons=True)
+    assert empty["features"][0]["geometry"] == {"type": "MultiPolygon", "coordinates": []}
+
+
+def test_polygons_without_shapely(street: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "shapely", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'nearfar\[geo\]'"):
+        isochrones(nearfar.sssp(street, "a"), [9], polygons=True)
+
+
+def test_files(street: Graph, tmp_path: Path) -> None:
+    paths = nearfar.sssp(street, "a")
+    write_geography(routes(paths, ["c"]), tmp_path / "r.geojson")
+    assert json.loads((tmp_path / "r.geojson").read_text())["features"][0]["properties"]
+    geopandas = pytest.importorskip("geopandas")
+    write_geography(isochrones(paths, [50, 150]), tmp_path / "i.gpkg")
+    table = geopandas.read_file(tmp_path / "i.gpkg")
+    assert table["limit"].tolist() == [150, 50]
+    assert table.crs.to_epsg() == 4326
+    write_geography(routes(paths, ["c"]), tmp_path / "r.gpkg")
+    assert json.loads(geopandas.read_file(tmp_path / "r.gpkg")["vertices"][0]) == ["a", "b", "c"]
+
+
+def test_the_shell_writes_them(street: Graph, tmp_path: Path) -> None:
+    file = tmp_path / "street.nfg"
+    nearfar.write(street, file)
+    out = tmp_path / "out.geojson"
+    succeed("map", file, "a", "--breaks", 40, 150, "-o", out)
+    assert [f["properties"]["limit"] for f in json.loads(out.read_text())["features"]] == [150, 40]
+    succeed("path", file, "a", "60.0,24.2001", "-o", out)
+    assert json.loads(out.read_text())["features"][0]["properties"]["target"] == "c"
+    succeed("map", file, "a", "-o", tmp_path / "map.html")
+    assert (tmp_path / "map.html").stat().st_size > 5000
+    assert "--breaks goes with" in fail(Exit.USAGE, "map", file, "a", "-o", out)
+    assert "--breaks goes with" in fail(
+        Exit.USAGE, "map", file, "a", "-o", tmp_path / "m.png", "--breaks", 4
+    )
+    assert "--polygons goes with --breaks" in fail(
+        Exit.USAGE, "map", file, "a", "-o", tmp_path / "m.png", "--polygons"
+    )
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
+
+def test_the_page_loads_nothing_and_escapes_what_it_shows(street: Graph, tmp_path: Path) -> None:
+    file = tmp_path / "map.html"
+    draw_page(nearfar.sssp(street, "a"), file, title="<b>From a</b>", scale=60, unit="minutes")
+    text = file.read_text()
+    assert "<title>&lt;b&gt;From a&lt;/b&gt;</title>" in text
+    assert "<of>" not in text
+    assert not re.findall(r"(?:src|href)=|https?://|@import|url\(", text)
+    with pytest.raises(GraphError, match="nothing to draw"):
+        draw_page(nearfar.sssp(street, "d"), file)
+    with pytest.raises(GraphError, match="no coordinates"):
+        draw_page(nearfar.sssp(Graph.from_edges([0], [1]), 0), file)
+
+
+def test_the_page_in_a_browser(tmp_path: Path) -> None:
+    """Draws, tells the distance under the pointer, zooms, and shows less for less time."""
+    program = find_browser()
+    if program is None:
+        pytest.skip("no browser here; `make browser` installs one")
+    g = nearfar.generate("road_like", vertices=3000)
+    paths = nearfar.isochrone(g, 0, tmp_path / "map.html", title="Roads")
+    address = (tmp_path / "map.html").as_uri()
+    with Browser(program, tmp_path / "profile") as browser:
+        browser.open(address)
+
+        def value(expression: str) -> Any:
+            return browser.value(expression)
+
+        assert value("document.title") == "Roads"
+        everything = value("nearfar.drawn()")
+        assert everything > 3000
+        assert value("document.getElementById('shown').textContent").startswith("all, ")
+        # Hover over a corner in the middle of the map.
+        used = np.unique(np.r_[g.tails(), g.indices])
+        xy = g.coordinates[used]
+        gaps = np.abs(xy - (xy.min(axis=0) + xy.max(axis=0)) / 2).sum(axis=1)
+        middle = int(np.argmin(gaps))
+        x, y = value(f"nearfar.at({middle})")
+        browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        tip = value("document.getElementById('tip').textContent")
+        assert re.fullmatch(r"[\d.]+ minutes", tip), tip
+        expected = float(paths.distances[used[middle]]) / 60_000
+        assert float(tip.split()[0]) == pytest.approx(expected, abs=0.6)
+        # Half the time shows fewer streets.
+        value("(t => { t.value = 300; t.dispatchEvent(new Event('input')); })"
+              "(document.getElementById('time'))")  # fmt: skip
+        less = value("nearfar.drawn()")
+        assert 0 < less < everything
+        assert "minutes" in value("document.getElementById('shown').textContent")
+        # Zooming in leaves fewer streets in view, and back shows all of them.
+        value("(t => { t.value = 1000; t.dispatchEvent(new Event('input')); })"
+              "(document.getElementById('time'))")  # fmt: skip
+        before = value("nearfar.view.scale")
+        for _ in range(4):
+            browser.click("#in")
+        assert value("nearfar.view.scale") > 4 * before
+        assert value("nearfar.drawn()") < everything
+        browser.click("#whole")
+        assert value("nearfar.drawn()") == everything
+        browser.call("Input.dispatchMouseEvent", type="mouseWheel", x=200, y=200,
+                     deltaX=0, deltaY=-200)  # fmt: skip
+        # Dragging moves the map.
+        at = value("nearfar.view.x")
+        for kind, to in (("mousePressed", 300), ("mouseMoved", 380), ("mouseReleased", 380)):
+            browser.call("Input.dispatchMouseEvent", type=kind, x=to, y=300, button="left",
+                         buttons=1, clickCount=1)  # fmt: skip
+        assert value("nearfar.view.x") < at
+        assert browser.complaints == []
+        assert browser.requests == [address]

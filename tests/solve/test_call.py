@@ -1,0 +1,156 @@
+"""What people type: names of methods and devices, keywords of other libraries, a wrong object."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph
+from nearfar.errors import NegativeWeightError, OptionError
+from nearfar.options import MethodOptions, SearchOptions, canonical_device
+from nearfar.registry import variants
+
+
+@pytest.fixture
+def g() -> Graph:
+    return Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+
+
+@pytest.mark.parametrize(
+    ("method", "idea"),
+    [
+        ("bellman-ford", "bellman_ford"),
+        ("Bellman-Ford", "bellman_ford"),
+        ("delta-stepping", "delta_stepping"),
+        ("near-far@cpu", "near_far"),
+        ("dijkstra", "dijkstra"),
+        ("Dijkstra", "dijkstra"),
+    ],
+)
+def test_methods_as_people_type_them(g: Graph, method: str, idea: str) -> None:
+    paths = nearfar.sssp(g, 0, method=method, device="cpu")
+    assert paths.engine.startswith(idea)
+    assert paths.distances.tolist() == [0, 4, 7]
+    assert nearfar.distances(g, [0], method=method).tolist() == [[0, 4, 7]]
+
+
+def test_a_family_is_its_cheapest_form() -> None:
+    large = nearfar.generate("grid", rows=60, columns=60)
+    paths = nearfar.sssp(large, 0, method="dijkstra")
+    ranked = nearfar.explain(large, 0).ranking
+    cheapest = next(c.variant.id for c in ranked if c.variant.family == "dijkstra")
+    assert paths.engine == cheapest
+    assert paths.reason.startswith("the cheapest of dijkstra: ")
+    with pytest.raises(NegativeWeightError):
+        nearfar.sssp(Graph.from_edges([0], [1], [-1]), 0, method="dijkstra")
+
+
+def test_gpu_is_cuda(g: Graph, emulated_gpu: Any) -> None:
+    assert canonical_device("gpu") == "cuda"
+    assert nearfar.sssp(g, 0, device="gpu").engine.endswith("@cuda")
+    assert nearfar.sssp(g, 0, method="near_far@gpu").engine == "near_far@cuda"
+
+
+@pytest.mark.parametrize(
+    ("keyword", "hint"),
+    [
+        ({"cutoff": 4}, "here that is limit"),
+        ({"target": 2}, r"here that is targets=\[...\], or nearfar.shortest_path"),
+        ({"directed": False}, "here that is the graph's: Graph.from_edges"),
+        ({"sources": [0]}, r"nearfar.distances\(graph, sources\)"),
+        ({"limt": 3}, "did you mean 'limit'"),
+        ({"delt": 3}, "did you mean 'delta'"),
+    ],
+)
+def test_keywords_of_other_libraries_get_a_hint(g: Graph, keyword: Any, hint: str) -> None:
+    with pytest.raises(OptionError, match=hint):
+        nearfar.sssp(g, 0, method="delta_stepping@cpu", **keyword)
+    with pytest.raises(OptionError, match=hint.replace("did you mean 'delta'", "delt")):
+        nearfar.sssp(g, 0, **keyword)
+
+
+def test_a_proof_of_an_array_says_what_proves_it(g: Graph) -> None:
+    with pytest.raises(OptionError, match=r"not ndarray: .*nearfar\.answer\.certify"):
+        nearfar.verify(g, np.array([0, 4, 7]))  # type: ignore[arg-type]
+
+
+def test_explain_ranks_what_auto_would_take(g: Graph) -> None:
+    found = nearfar.explain(g, 0)
+    assert found.ranking[0].variant.id == nearfar.sssp(g, 0).engine
+    assert found.ranking[0].variant.id in str(found)
+    assert f"<th>{found.ranking[0].variant.id}</th>" in found._repr_html_()
+    stats: dict[str, Any] = {}
+    nearfar.distances(g, [0, 1], stats=stats)
+    assert nearfar.explain(g, [0, 1]).ranking[0].variant.id == stats["engine"]
+    assert nearfar.explain(g).ranking
+    with pytest.raises(nearfar.VertexError):
+        nearfar.explain(g, 17)
+
+
+def test_public_modules_are_there_and_nothing_else_is_shown() -> None:
+    """nearfar.csgraph needed an import of its own; dir() showed helpers."""
+    code = "import nearfar; print(nearfar.csgraph.dijkstra, nearfar.solve.Nearest, dir(nearfar))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "function dijkstra" in out.stdout
+    for module in ("nearfar", "nearfar.solve", "nearfar.measures", "nearfar.answer"):
+        found = importlib.import_module(module)
+        shown = {name for name in dir(found) if not name.startswith("__")}
+        assert set(found.__all__) <= shown
+        assert shown - set(found.__all__) <= set(nearfar._PUBLIC), module
+
+
+def test_the_types_know_every_option() -> None:
+    searches, all_of_them = get_type_hints(SearchOptions), get_type_hints(MethodOptions)
+    for v in variants(unsafe=True):
+        fields = {field.name for field in dataclasses.fields(v.options)}
+        assert fields <= set(all_of_them), v.id
+        if "sssp" in v.problems:
+            assert fields <= set(searches), v.id
+
+
+TYPED = """
+import numpy as np
+from numpy.typing import NDArray
+from typing import Any
+import nearfar
+g = nearfar.Graph.from_edges([0], [1])
+a: nearfar.Paths = nearfar.sssp(g, 0, method="dijkstra", device="gpu", limit=3, delta=4.0)
+b: NDArray[Any] = nearfar.distances(g, [0])
+c: tuple[NDArray[Any], NDArray[Any]] = nearfar.distances(g, [0], predecessors=True)
+d: NDArray[Any] = nearfar.distances(g, pairs=[(0, 1)])
+e: NDArray[Any] = nearfar.all_pairs(g, reduce="count", width=4)
+f: nearfar.Paths = nearfar.isochrone(g, 0, "map.png", width=9.0)
+nearfar.sssp(g, 0, limt=3)
+nearfar.sssp(g, 0, "dijkstra")
+nearfar.sssp(g, 0, delta="wide")
+nearfar.sssp(7, 0)
+nearfar.sssp(g, 0, device="tpu")
+nearfar.distances(g, [0], cutoff=3)
+nearfar.distances(g, [0], predecessors=True).shape
+nearfar.all_pairs(g, sources=[0])
+"""
+
+
+def test_type_checkers_refuse_what_is_wrong_and_nothing_else(tmp_path: Path) -> None:
+    """mypy took `sssp(g, 0, limt=3)` and gave Any for every answer."""
+    pytest.importorskip("mypy")
+    file = tmp_path / "typed.py"
+    file.write_text(TYPED)
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(file)]
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    lines = TYPED.splitlines()
+    first = next(at for at, line in enumerate(lines, start=1) if "limt" in line)
+    wrong = {
+        int(line.split(":")[1]) for line in done.stdout.splitlines() if "typed.py:" in line
+        and ": error:" in line
+    }  # fmt: skip
+    assert wrong == set(range(first, len(lines) + 1)), done.stdout
