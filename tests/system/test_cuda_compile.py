@@ -180,6 +180,8 @@ def cases(kind: str) -> Iterator[Case]:
         form = {"PULL": pull, "SORTED": is_sorted, "SIGNED": signed, "SEGMENT": 512}
         form |= {"NARROW": int("float" not in kind), "COUNTED": 1 - pull}
         listed.append(("cuda/tight_edges.cuh", {**types(kind), **form}))
+    whole_numbers = {"WHOLE": int("float" not in kind)}
+    listed.append(("cuda/row_figures.cuh", {**types(kind), **whole_numbers}))
     search = "algorithms/breadth_first/breadth_first.cuh"
     plain = {**types(kind), "WEIGHT_T": "int", "WEIGHTED": 0}
     wide = plain["INDEX_T"] == "long long"
