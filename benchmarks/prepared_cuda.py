@@ -3,17 +3,19 @@
 ``python benchmarks/prepared_cuda.py -o benchmarks/results/prepared_cuda.json`` prepares the graphs
 of ``prepared_graphs.py`` (or reads ``NAME.nfp`` from ``--data``, and keeps there what it made)
 and measures with everything on the device: distances as ``[source][vertex]`` and as
-``[vertex][source]``, for many sources and for few. ``--explore`` tries shapes of cells and prints
-the time of every launch. ``--profile`` runs one sweep and prints for each launch the ``ncu``
-options that single it out: run it once as it is, then put ``ncu`` with these options before the
-same command line. All samples are kept. Answers are compared with searches, and ``--repeats``
-repeats each measurement that often and compares the bits.
+``[vertex][source]``, for many sources and for few; ``--all-pairs`` also the mean distance from
+every vertex as one call. ``--explore`` tries shapes of cells and prints the time of every launch.
+``--profile`` runs one sweep and prints for each launch the ``ncu`` options that single it out: run
+it once as it is, then put ``ncu`` with these options before the same command line. All samples are
+kept. Answers are compared with searches, and ``--repeats`` repeats each measurement that often and
+compares the bits.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -23,6 +25,7 @@ import numpy as np
 
 import nearfar
 from nearfar import Prepared
+from nearfar.graph.dtypes import unreached_value
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.prepared.cells import PassShape
@@ -31,6 +34,8 @@ from nearfar.prepared.device_sweep import Sweep
 from nearfar.system.devices import launching, runtime
 from prepared_graphs import GRAPHS, scaled
 
+METHOD = "elimination_tree_rows@cuda"
+MEAN = "mean distance per source of all pairs, the whole call"
 Tried = tuple[int | None, tuple[PassShape, ...]]
 Planned = tuple[str, Callable[[Any], None], Any]
 
@@ -223,6 +228,27 @@ def measure(bench: Bench, counts: list[int], rounds: int, repeats: int) -> dict[
     return {"samples": clock.samples, "parts": parts, "repeats": repeats, "wrong_repeats": wrong}
 
 
+def mean_of_all(bench: Bench, rounds: int) -> list[float]:
+    """Seconds of a whole call per source: the mean distance from every vertex to all others."""
+    clock = Samples()
+    means: Any = None
+    for number in range(rounds + 1):
+        began = time.perf_counter()
+        means = nearfar.all_pairs(bench.prepared, method=METHOD, reduce="mean")
+        if number > 0:
+            seconds = time.perf_counter() - began
+            clock.samples.setdefault(MEAN, []).append(seconds / bench.n)
+    rows = bench.truth.astype(np.float64)
+    rows[bench.truth == unreached_value(bench.truth.dtype)] = np.nan
+    counts = (~np.isnan(rows)).sum(axis=1) - 1  # without the source itself
+    wanted = np.nansum(rows, axis=1) / counts
+    if not np.array_equal(means[bench.sources[bench.sampled]], wanted):
+        bench.wrong += 1
+        print(f"   WRONG: {bench.name} {MEAN}", flush=True)
+    clock.print()
+    return clock.samples[MEAN]
+
+
 def shapes_to_try(tall: bool, few: bool) -> list[str]:
     """The usual shapes, and others that differ in the top, the bottom or the passes above it."""
     if few:
@@ -236,7 +262,7 @@ def shapes_to_try(tall: bool, few: bool) -> list[str]:
         ]
     else:
         tops, bottoms = (512, 256, 1024, 0), ("256:32:128:4", "128:32:128:4")
-        above = [f"{m}:1600:32:1:{p}" for m, p in ((1024, 1), (512, 1), (2048, 1), (1024, 2))]
+        above = [f"{m}:1600:32:1:{p}" for m, p in ((1024, 1), (512, 1), (2048, 1), (1024, 4))]
     listed = [f"{tops[0]}/{bottoms[0]},{a}" for a in above]
     listed += [f"{tops[0]}/{b},{above[0]}" for b in bottoms[1:]]
     return [*listed, *(f"{top}/{bottoms[0]},{above[0]}" for top in tops[1:])]
@@ -250,6 +276,7 @@ def main() -> int:
     parser.add_argument("--few", type=int, default=128)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--repeats", type=int, default=0)
+    parser.add_argument("--all-pairs", action="store_true", help="the mean distance from each")
     parser.add_argument("--data", type=Path, default=None, help="folder of .nfp files")
     parser.add_argument("--explore", nargs="*", metavar="SHAPES", default=None)
     parser.add_argument("--profile", action="store_true")
@@ -273,6 +300,8 @@ def main() -> int:
             "height": figures.height,
         }
         result |= measure(bench, [given.many, given.few], given.rounds, given.repeats)
+        if given.all_pairs:
+            result["samples"][MEAN] = mean_of_all(bench, min(given.rounds, 3))
         if given.explore is not None:
             tall = figures.height > 512
             many, few = (given.explore or shapes_to_try(tall, is_few) for is_few in (False, True))
