@@ -144,7 +144,7 @@ def explore(bench: Bench, count: int, tried: list[str]) -> list[Any]:
     """Times of whole sweeps and of their launches for each shape, distances as columns."""
     cp = runtime.cupy()
     found = []
-    sources = bench.sources[:count]
+    sources = cp.asarray(bench.sources[:count])
     print(f"-- {bench.name}, {count} sources", flush=True)
     for text in tried:
         try:
@@ -200,7 +200,7 @@ def measure(bench: Bench, counts: list[int], rounds: int, repeats: int) -> dict[
     wrong = 0
     parts = {}
     for count in counts:
-        sources = bench.sources[:count]
+        sources = cp.asarray(bench.sources[:count])
         kept = None
         for kind, plan, rows in plans(bench, Sweep(bench.prepared, None, count), count):
             name = f"{kind}, {count} sources"

@@ -128,6 +128,23 @@ def test_a_top_that_some_sources_do_not_reach(top):
 
 
 @pytest.mark.usefixtures("emulated_gpu")
+def test_tops_of_metrics_that_share_their_cells():
+    """Cells and tables are those of the weights at hand, whichever metric was first."""
+    prepared = ready(np.int32)
+    n, sources = prepared.n_vertices, np.arange(33)
+    rng = np.random.default_rng(7)
+    weights = rng.integers(1, 90, (3, prepared.n_edges)).astype(np.int32)
+    for one, host in zip(
+        prepared.reweight_each(runtime.cupy().asarray(weights)), weights, strict=True
+    ):
+        sweep = Sweep(one, (PassShape(8, 60, 32, 1),), len(sources), top=64)
+        values = runtime.cupy().empty((n, padded(len(sources))), sweep.dtype)
+        sweep.columns(values, True)(sources)
+        truth = distances(prepared.reweight(host), sources, device="cpu")
+        np.testing.assert_array_equal(values.get()[:, : len(sources)].T, truth)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
 @pytest.mark.parametrize(("count", "width"), [(1, 1), (130, 65), (200, 64), (64, 200)])
 def test_rows_from_columns(count, width):
     prepared = ready(np.int32)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nearfar.graph.slots import Slot
 from nearfar.prepared.cells import PassShape
 from nearfar.system.devices import runtime
 
@@ -24,6 +25,7 @@ __all__ = [
     "stages",
 ]
 
+_LARGE: Slot[int] = Slot("labels at the top of the tree")
 CHUNK = (64 + 2) * 16  # bytes of a chunk of arcs in shared memory
 STATIC = 1024  # bytes of shared memory that a block takes besides
 UNIT = 128  # sources are padded to a multiple of this
@@ -94,10 +96,14 @@ def default_top(prepared: Prepared) -> int:
     -------
     int
     """
-    size = np.arange(prepared.n_vertices) - prepared.preparation.tree.low + 1
     most = 2048 if prepared.preparation.figures.height > _TALL else 512
-    worth = int((size > 2048).sum())
-    return min(most, worth) // TOP_UNIT * TOP_UNIT
+    return min(most, _LARGE.of(prepared, lambda: _large(prepared))) // TOP_UNIT * TOP_UNIT
+
+
+def _large(prepared: Prepared) -> int:
+    """How many labels have many others below."""
+    low = prepared.preparation.tree.low
+    return int((np.arange(len(low)) - low >= 2048).sum())
 
 
 def stages(parts: int) -> int:

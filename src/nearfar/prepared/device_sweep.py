@@ -30,6 +30,8 @@ from nearfar.prepared.device_shapes import (
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from numpy.typing import NDArray
 
     from nearfar.prepared.cells import PassShape
@@ -57,6 +59,8 @@ class Sweep:
         Which labels are wanted, closed under parents; None means all.
     top : int or None
         Of how many labels at the top of the tree all distances are kept; None chooses.
+    key : hashable
+        By which to keep the cells of labels that are wanted; None lets them go.
     """
 
     def __init__(
@@ -66,6 +70,7 @@ class Sweep:
         sources: int = 1024,
         active: NDArray[np.uint8] | None = None,
         top: int | None = None,
+        key: Hashable = None,
     ) -> None:
         self.n = prepared.n_vertices
         self.dtype = prepared.metric.dtype
@@ -77,14 +82,12 @@ class Sweep:
         self.tree: DeviceTree = device_tree(prepared)
         self.top: DeviceTop | None = None
         size = default_top(prepared) if top is None else min(top, self.n)
-        key = None
         if size:
             self.top = device_top(prepared, size)
-            key = None if active is not None else size
+            key = key if active is not None else size
             active = np.ones(self.n, dtype=np.uint8) if active is None else active.copy()
             active[self.top.labels] = 2
-        none = runtime.cupy().full(self.n, -1, dtype=np.int32)
-        self.stop = none if self.top is None else self.top.stop
+        self.stop = None if self.top is None else self.top.stop
         self.cells: DeviceCells = device_cells(prepared, self.shapes, active, key)
 
     def scratch_bytes(self, count: int) -> int:
@@ -281,14 +284,15 @@ def _top(prepared: Prepared, size: int) -> DeviceTop:
     cp = runtime.cupy()
     tree, n = prepared.preparation.tree, prepared.n_vertices
     subtree = np.arange(n) - tree.low + 1
-    labels = np.sort(np.argsort(-subtree, kind="stable")[:size])[::-1].astype(np.int32)
+    largest = np.argpartition(-subtree, size - 1)[:size]  # a parent has more below than its child
+    labels = np.sort(largest)[::-1].astype(np.int32)
     active = np.zeros(n, dtype=np.uint8)
     active[labels] = 1
     place = np.full(n, -1, dtype=np.int32)
     place[labels] = np.arange(size, dtype=np.int32)
     itemsize = prepared.metric.dtype.itemsize
     shapes = default_shapes(itemsize, size, tree.height)[1:]
-    sweep = Sweep(prepared, shapes, size, active, top=0)
+    sweep = Sweep(prepared, shapes, size, active, top=0, key=("top", size))
     whole = -(-size // TOP_UNIT) * TOP_UNIT
     needed = sweep.scratch_bytes(size) + (size * padded(size) + whole**2) * itemsize
     runtime.require_memory(needed, "use device='cpu', or a GPU with more memory")
