@@ -21,15 +21,17 @@ constexpr int kWide = ACROSS * GROUPS;  // in units of COLUMNS sources
 constexpr int kHigh = DOWN * EACH;
 static_assert(SHARES == 1 || (kTeam == 32 && kHigh <= kDeep), "a share is a warp with a small tile");
 
-// Whether any thread of the share says so; a barrier for them.
-__device__ __forceinline__ bool any_of_share(bool mine) {
-  return SHARES > 1 ? __any_sync(0xffffffffu, mine) != 0 : __syncthreads_or(mine) != 0;
-}
 __device__ __forceinline__ void share_barrier() {
   if (SHARES > 1)
     __syncwarp();
   else
     __syncthreads();
+}
+// Whether any thread of the share says so; a barrier for them.
+__device__ __forceinline__ bool any_of_share(bool mine) {
+  if (SHARES == 1) return __syncthreads_or(mine) != 0;
+  share_barrier();
+  return __any_sync(0xffffffffu, mine) != 0;
 }
 
 extern "C" __global__ void __launch_bounds__(ACROSS * DOWN * SHARES)
@@ -83,7 +85,6 @@ extern "C" __global__ void __launch_bounds__(ACROSS * DOWN * SHARES)
       within[k * kHigh + t] = between[static_cast<long long>(x + k) * top + first + t];
     }
     if (any_of_share(any)) {
-      share_barrier();
 #pragma unroll
       for (int k = 0; k < kDeep; ++k) {
         Columns from[GROUPS];
