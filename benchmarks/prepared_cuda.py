@@ -4,8 +4,10 @@
 of ``prepared_graphs.py`` (or reads ``NAME.nfp`` from ``--data``, and keeps there what it made)
 and measures with everything on the device: distances as ``[source][vertex]`` and as
 ``[vertex][source]``, for many sources and for few. ``--explore`` tries shapes of cells and prints
-the time of every launch. All samples are kept. Answers are compared with searches, and
-``--repeats`` repeats each measurement that often and compares the bits.
+the time of every launch, ``--tiles`` those of the transposition. ``--profile`` runs one sweep and
+prints for each launch the ``ncu`` options that single it out: run it once as it is, then put
+``ncu`` with these options before the same command line. All samples are kept. Answers are compared
+with searches, and ``--repeats`` repeats each measurement that often and compares the bits.
 """
 
 from __future__ import annotations
@@ -24,11 +26,13 @@ from nearfar import Prepared
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.prepared.cells import PassShape
-from nearfar.prepared.device_sweep import Sweep, SweepPlan, default_shapes, padded
+from nearfar.prepared.device_overlap import RowsInParts
+from nearfar.prepared.device_sweep import Sweep, Tile, padded
 from nearfar.system.devices import launching, runtime
 from prepared_graphs import GRAPHS, scaled
 
-Shapes = tuple[PassShape, ...]
+Tried = tuple[int | None, tuple[PassShape, ...]]
+Planned = tuple[str, Callable[[Any], None], Any]
 
 
 def load(name: str, folder: Path | None) -> Prepared:
@@ -42,9 +46,15 @@ def load(name: str, folder: Path | None) -> Prepared:
     return made
 
 
-def parse_shapes(text: str) -> Shapes:
-    """Shapes from ``members:slots:lanes:columns,...``, the bottom pass first."""
-    return tuple(PassShape(*map(int, part.split(":"))) for part in text.split(","))
+def parse_shapes(text: str) -> Tried:
+    """Labels of the top and shapes from ``top/members:slots:lanes:columns:parts,...``.
+
+    The bottom pass first; parts may be left out, and so may the top, which is then chosen. A ``c``
+    at the end: blocks that run together work on neighbouring cells.
+    """
+    top, _, passes = text.rpartition("/")
+    shapes = tuple(PassShape(*map(int, part.split(":"))) for part in passes.split(","))
+    return (int(top) if top else None), shapes
 
 
 def device_seconds(work: Callable[[], None]) -> float:
@@ -115,47 +125,98 @@ class Bench:
             print(f"   WRONG: {self.name} {what}", flush=True)
 
 
-def plans(bench: Bench, sweep: Sweep, count: int) -> Iterator[tuple[str, SweepPlan, Any]]:
+def plans(
+    bench: Bench, sweep: Sweep, count: int
+) -> Iterator[tuple[str, Callable[[Any], None], Any]]:
     """Name, plan and the rows it writes, as an array of shape (count, n)."""
     cp = runtime.cupy()
-    dtype = bench.prepared.weight_dtype
-    if sweep.can_gather:
-        rows = cp.empty((count, bench.n), dtype)
-        yield "rows gathered", sweep.gathered(rows), rows
-        del rows
     values = cp.empty((bench.n, padded(count)), sweep.dtype)
-    rows = cp.empty((count, bench.n), dtype)
-    yield "rows transposed", sweep.transposed(values, sweep.tree.label, rows), rows
-    del rows
+    rows = cp.empty((count, bench.n), bench.prepared.weight_dtype)
+    yield "rows", sweep.transposed(values, sweep.tree.label, rows), rows
     yield "columns", sweep.columns(values, True), values.T
+    del values
+    for parts in (2, 4, 8):
+        each = padded(count // parts)
+        if each < count and count > 512:
+            plan = RowsInParts(sweep, sweep.tree.label, rows, each)
+            yield f"rows in parts of {each}", plan, rows
+            del plan
 
 
-def explore(bench: Bench, count: int, tried: list[Shapes], kinds: list[str]) -> list[Any]:
-    """Times of whole sweeps and of their launches for each shape."""
+def explore(bench: Bench, count: int, tried: list[str]) -> list[Any]:
+    """Times of whole sweeps and of their launches for each shape, distances as columns."""
     cp = runtime.cupy()
     found = []
     sources = bench.sources[:count]
     print(f"-- {bench.name}, {count} sources", flush=True)
-    for shapes in tried:
-        text = ",".join(f"{s.members}:{s.slots}:{s.lanes}:{s.columns}" for s in shapes)
+    for text in tried:
         try:
-            sweep = Sweep(bench.prepared, shapes, count)
-            for kind, plan, rows in plans(bench, sweep, count):
-                if kind not in kinds:
-                    continue
-                plan(sources)
-                bench.check(rows, count, f"{kind} {text}")
-                total = min(device_seconds(partial(plan, sources)) for _ in range(3)) / count * 1e6
-                launches = by_launch(partial(plan, sources), count)
-                each = " ".join(f"{t:.3f}" for _, t in launches)
-                print(f"   {total:.3f} us  {kind:15} {text}  [{each}]", flush=True)
-                made = {"sources": count, "shapes": text, "kind": kind, "us": total}
-                found.append({**made, "launches": [t for _, t in launches]})
-                del plan, rows
+            top, shapes = parse_shapes(text.rstrip("c"))
+            by_source = not text.endswith("c")
+            sweep = Sweep(bench.prepared, shapes, count, top=top, sources_first=by_source)
+            values = cp.empty((bench.n, padded(count)), sweep.dtype)
+            plan = sweep.columns(values, True)
+            plan(sources)
+            bench.check(values.T, count, text)
+            total = min(device_seconds(partial(plan, sources)) for _ in range(5)) / count * 1e6
+            launches = by_launch(partial(plan, sources), count)
+            each = " ".join(f"{t:.3f}" for _, t in launches)
+            print(f"   {total:.3f} us  {text}  [{each}]", flush=True)
+            made = {"sources": count, "shapes": text, "us": total}
+            found.append({**made, "launches": [t for _, t in launches]})
+            del plan, values, sweep
         except Exception as error:
             print(f"   {text}: {type(error).__name__} {error}", flush=True)
         cp.get_default_memory_pool().free_all_blocks()
     return found
+
+
+def tiles(bench: Bench, count: int) -> list[Any]:
+    """Times of the transposition for each tile."""
+    cp = runtime.cupy()
+    found = []
+    sweep = Sweep(bench.prepared, None, count)
+    values = cp.empty((bench.n, padded(count)), sweep.dtype)
+    sweep.columns(values)(bench.sources[:count])
+    rows = cp.empty((count, bench.n), bench.prepared.weight_dtype)
+    print(f"-- {bench.name}, {count} sources, tiles", flush=True)
+    for wide, tall in ((32, 32), (32, 64), (32, 128), (64, 64), (64, 128), (128, 64), (128, 128)):
+        for near in (1, 2, 4, 8):
+            launch = sweep.to_rows(values, sweep.tree.label, rows, Tile(wide, tall, near))
+            launch()
+            bench.check(rows, count, f"tile {wide} x {tall}")
+            seconds = min(device_seconds(launch) for _ in range(5))
+            moved = 2 * rows.nbytes / seconds / 1e12
+            text = f"{wide}:{tall}:{near}"
+            print(f"   {seconds / count * 1e6:.3f} us, {moved:.2f} TB/s  {text}", flush=True)
+            found.append({"sources": count, "tile": text, "us": seconds / count * 1e6})
+    return found
+
+
+def profile(prepared: Prepared, count: int) -> None:
+    """One sweep that writes rows; what singles each launch out for Nsight Compute."""
+    before: dict[str, int] = {}
+    seen: list[str] = []
+
+    def see(name: str, go: Callable[[], None]) -> None:
+        skip = before.get(name, 0)
+        before[name] = skip + 1
+        seen.append(f"--kernel-name {name} --launch-skip {skip} --launch-count 1")
+        go()
+
+    launching.set_observer(see)
+    cp = runtime.cupy()
+    sweep = Sweep(prepared, None, count)
+    values = cp.empty((prepared.n_vertices, padded(count)), sweep.dtype)
+    rows = cp.empty((count, prepared.n_vertices), prepared.weight_dtype)
+    plan = sweep.transposed(values, sweep.tree.label, rows)
+    seen.clear()
+    plan(np.random.default_rng(0).integers(0, prepared.n_vertices, count))
+    launching.set_observer(None)
+    runtime.synchronize()
+    sections = ("SpeedOfLight", "MemoryWorkloadAnalysis", "Occupancy", "WarpStateStats")
+    for options in seen:
+        print("ncu", options, *(f"--section {name}" for name in sections), flush=True)
 
 
 def measure(bench: Bench, counts: list[int], rounds: int, repeats: int) -> dict[str, Any]:
@@ -177,6 +238,7 @@ def measure(bench: Bench, counts: list[int], rounds: int, repeats: int) -> dict[
             bench.check(rows, count, name)
             parts[name] = by_launch(partial(plan, sources), count)
             if kind == "columns":
+                del plan, rows
                 continue
             if repeats and kept is None:
                 kept = rows.copy()
@@ -192,22 +254,27 @@ def measure(bench: Bench, counts: list[int], rounds: int, repeats: int) -> dict[
     return {"samples": clock.samples, "parts": parts, "repeats": repeats, "wrong_repeats": wrong}
 
 
-def shapes_to_try(size: int, few: bool) -> list[Shapes]:
-    """Shapes of the bottom pass times ways to share lanes out, with the default tops."""
-    top = default_shapes(size, 8192)[-1:]
+def shapes_to_try(tall: bool, few: bool) -> list[str]:
+    """Sizes of the top, shapes of the bottom pass and ways to share arcs out above it."""
     if few:
-        bottoms = ["64:48", "128:64", "256:64"]
-        middles = ["", ",256:256:32:1", ",512:400:32:1"]
-        return [parse_shapes(f"{b}:32:1{m}") + top for b in bottoms for m in middles]
-    tried = [
-        parse_shapes(f"{b}:{w}") + top
-        for b in ("64:32", "256:32", "256:48", "256:64", "1024:64")
-        for w in ("128:4", "64:2")
-    ]
-    tried += [parse_shapes(f"256:48:{w}") + top for w in ("64:1", "128:2", "32:1", "128:1")]
-    tried += [parse_shapes(f"256:48:128:4,{t}") for t in ("1024:400:128:4", "4096:800:64:2")]
-    tried += [parse_shapes("64:32:128:4,256:128:64:2,2048:1000:32:1")]
-    return tried
+        bottoms = ["64:48:64:2", "64:32:128:4", "64:48:32:1", "128:64:32:1:2", "64:48:16:1:2"]
+        above = ["256:1600:32:1:8", "128:1600:32:1:8", "512:1600:32:1:16", "256:1600:16:1:16"]
+        above += ["256:1600:8:1:32", "256:400:32:1:8,512:1600:32:1:16", "256:1600:32:1:4"]
+        above += ["256:1600:16:1:2", "256:1600:8:1:4", "256:1600:16:1:4", "256:1600:32:1:2"]
+        tops = [2048, 1024] if tall else [1024, 512]
+        listed = [f"{tops[0]}/{bottoms[0]},{a}" for a in above]
+        listed += [f"{tops[0]}/{b},{above[0]}" for b in bottoms[1:]]
+        listed += [f"{listed[0]}c", f"{tops[1]}/{bottoms[0]},{above[0]}"]
+        return [*listed, f"0/{bottoms[0]},{above[0]}"]
+    bottoms = ["256:32:128:4", "256:48:128:4", "64:32:128:4", "256:64:64:2"]
+    above = [f"1024:1600:32:1:{p}" for p in (1, 2, 4, 8)] + ["1024:1600:64:2:4"]
+    above += ["512:1600:32:1:4", "2048:1600:32:1:4", "256:200:64:2:2,1024:1600:32:1:8"]
+    tops = [2048, 1024, 4096] if tall else [512, 256, 1024]
+    usual = bottoms[3] if tall else bottoms[0]
+    listed = [f"{tops[0]}/{usual},{a}" for a in above]
+    listed += [f"{tops[0]}/{b},{above[2]}" for b in bottoms if b != usual]
+    listed += [f"{listed[2]}c"]
+    return [*listed, *(f"{t}/{usual},{above[2]}" for t in (*tops[1:], 0))]
 
 
 def main() -> int:
@@ -220,12 +287,17 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=0)
     parser.add_argument("--data", type=Path, default=None, help="folder of .nfp files")
     parser.add_argument("--explore", nargs="*", metavar="SHAPES", default=None)
+    parser.add_argument("--tiles", action="store_true")
+    parser.add_argument("--profile", action="store_true")
     parser.add_argument("-o", "--output", type=Path, default=None)
     given = parser.parse_args()
     results = []
     wrong = 0
     for name in given.graphs:
         prepared = load(name, given.data)
+        if given.profile:
+            profile(prepared, given.many)
+            continue
         bench = Bench(name, prepared, max(given.many, given.few))
         figures = prepared.preparation.figures
         print(f"== {name}: {figures}", flush=True)
@@ -238,13 +310,14 @@ def main() -> int:
         }
         result |= measure(bench, [given.many, given.few], given.rounds, given.repeats)
         if given.explore is not None:
-            asked = [parse_shapes(text) for text in given.explore]
-            size = prepared.metric.weights.dtype.itemsize
-            many, few = (asked or shapes_to_try(size, is_few) for is_few in (False, True))
+            tall = figures.height > 512
+            many, few = (given.explore or shapes_to_try(tall, is_few) for is_few in (False, True))
             result["explored"] = [
-                *explore(bench, given.many, many, ["rows gathered", "columns"]),
-                *explore(bench, given.few, few, ["rows gathered", "columns"]),
+                *explore(bench, given.many, many),
+                *explore(bench, given.few, few),
             ]
+        if given.tiles:
+            result["tiles"] = tiles(bench, given.many)
         wrong += bench.wrong + result["wrong_repeats"]
         results.append({**result, "wrong": bench.wrong})
         if given.output:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 import time
 import types
 from typing import Any
@@ -65,6 +66,26 @@ class _Event:
     done = True
 
 
+_here = threading.local()  # the current device of each thread
+
+
+class _Device:
+    def __init__(self, ordinal: int = 0) -> None:
+        self.id = ordinal
+        self.before: list[int] = []
+
+    def synchronize(self) -> None:
+        """Nothing is ever in flight."""
+
+    def __enter__(self) -> _Device:
+        self.before.append(getattr(_here, "ordinal", 0))
+        _here.ordinal = self.id
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        _here.ordinal = self.before.pop()
+
+
 class _Stream:
     ptr = 0
     null: Any = None
@@ -73,6 +94,9 @@ class _Stream:
         """All work is done when a call returns."""
 
     def synchronize(self) -> None:
+        """Nothing is ever in flight."""
+
+    def wait_event(self, event: Any) -> None:
         """Nothing is ever in flight."""
 
     def __enter__(self) -> _Stream:
@@ -198,13 +222,15 @@ def make(multiprocessors: int = 2, free: int = 1 << 32) -> types.ModuleType:
     }
     runtime = types.SimpleNamespace(
         getDeviceCount=lambda: 1,
-        getDevice=lambda: 0,
+        getDevice=lambda: getattr(_here, "ordinal", 0),
         getDeviceProperties=lambda _: properties,
         driverGetVersion=lambda: 13000,
         runtimeGetVersion=lambda: 13000,
         deviceGetAttribute=lambda *_: 1,
         memGetInfo=lambda: (free, free),
         memcpyAsync=_copy,
+        deviceCanAccessPeer=lambda *_: 0,
+        memcpyPeerAsync=lambda to, _, source, __, size, *___: _copy(to, source, size),
         memcpy=_copy,
         memsetAsync=lambda p, v, size, *_: ctypes.memset(p, v, size),
         deviceSynchronize=lambda: None,
@@ -225,6 +251,6 @@ def make(multiprocessors: int = 2, free: int = 1 << 32) -> types.ModuleType:
         get_elapsed_time=lambda a, b: (b.at - a.at) * 1e3,
         alloc_pinned_memory=_pinned,
         function=types.SimpleNamespace(Module=_Module),
-        Device=lambda *_: types.SimpleNamespace(synchronize=lambda: None, id=0),
+        Device=_Device,
     )
     return cupy

@@ -11,6 +11,7 @@ import numpy as np
 
 import nearfar
 from nearfar.algorithms.near_far.options import TRAVERSALS
+from nearfar.generators import generate
 from nearfar.registry import Request, variants
 from nearfar.system.devices import runtime
 from tests import oracle
@@ -46,7 +47,32 @@ def main() -> None:
                     if not np.array_equal(paths.distances, want):
                         raise SystemExit(f"{variant.id} is wrong on {name}, {dtype}, {options}")
                     ran += 1
-    print(f"{ran} solves")
+    print(f"{ran + prepared_graphs()} solves")
+
+
+def prepared_graphs() -> int:
+    """Every form of query of a prepared graph."""
+    cp = runtime.cupy()
+    ran = 0
+    for dtype in ("int32", "float64"):
+        graph = as_dtype(generate("grid", rows=13, columns=17), dtype)
+        prepared = nearfar.prepare(graph)
+        truth = nearfar.all_pairs(graph, device="cpu")
+        weights = cp.asarray(graph.effective_weights)
+        pairs = cp.asarray(np.random.default_rng(1).integers(0, graph.n_vertices, (500, 2)))
+        wanted = truth[tuple(pairs.get().T)]
+        for one in (prepared, prepared.reweight(weights), *prepared.reweight_each(weights[None])):
+            for count in (40, graph.n_vertices):
+                rows = nearfar.distances(one, range(count), method="elimination_tree_rows@cuda")
+                if not np.array_equal(runtime.download(cp.asarray(rows)), truth[:count]):
+                    raise SystemExit(f"rows of a prepared graph are wrong, {dtype}")
+                ran += 1
+            for asked in (one, one.label(device="cuda")):
+                found = asked.distances_of_pairs(pairs, exact=False).get()
+                if not np.allclose(found, wanted, rtol=1e-12, atol=0):
+                    raise SystemExit(f"pairs of a prepared graph are wrong, {dtype}")
+                ran += 1
+    return ran
 
 
 if __name__ == "__main__":

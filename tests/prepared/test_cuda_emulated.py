@@ -13,7 +13,8 @@ from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.prepared.cells import PassShape, cut
 from nearfar.prepared.cuda import DeviceTreeOptions
-from nearfar.prepared.device_sweep import Sweep, padded
+from nearfar.prepared.device_overlap import RowsInParts
+from nearfar.prepared.device_sweep import Sweep, Tile, padded
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import all_pairs, distances
 from nearfar.system.devices import runtime
@@ -28,6 +29,9 @@ SHAPES = {
     "global top": ((8, 12, 32, 1),),
     "small cells": ((4, 6, 32, 1), (8, 10, 64, 2)),
     "several warps": ((16, 20, 64, 1), (1000, 200, 128, 2)),
+    "parts of a warp": ((8, 12, 32, 1), (1000, 100, 16, 2, 4)),
+    "parts in warps": ((8, 12, 32, 1, 2), (40, 40, 8, 1, 16), (1000, 100, 32, 2, 8)),
+    "global top in parts": ((8, 12, 32, 1, 4),),
 }
 
 
@@ -47,26 +51,26 @@ def ready(dtype: Any) -> Prepared:
 
 
 @pytest.mark.usefixtures("emulated_gpu")
-@pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [*((name, np.int32) for name in SHAPES), *(("parts in warps", d) for d in DTYPES[1:])],
+)
 def test_every_layout_of_every_shape(name, dtype):
     prepared = ready(dtype)
     n, count = prepared.n_vertices, 33
     sources = np.random.default_rng(2).integers(0, n, count)
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
-    sweep = Sweep(prepared, tuple(PassShape(*shape) for shape in SHAPES[name]), count)
+    sweep = Sweep(prepared, tuple(PassShape(*shape) for shape in SHAPES[name]), count, top=0)
     host = sweep.cells.host
-    assert host.n_global == (name in ("global top", "small cells"))
+    assert host.n_global == (name in ("global top", "global top in parts", "small cells"))
     cp = runtime.cupy()
     values = cp.empty((n, padded(count)), sweep.dtype)
     rows = cp.empty((count, n), prepared.weight_dtype)
     sweep.transposed(values, sweep.tree.label, rows)(sources)
     close(rows.get(), truth)
+    sweep.sources_first = False
     sweep.columns(values, True)(sources)
     close(values.get()[:, :count].T.astype(dtype), truth)
-    rows = cp.empty((count, n), prepared.weight_dtype)
-    sweep.gathered(rows)(cp.asarray(sources))
-    close(rows.get(), truth)
 
 
 def close(found: Any, truth: Any) -> None:
@@ -75,6 +79,67 @@ def close(found: Any, truth: Any) -> None:
         np.testing.assert_array_equal(found, truth)
     else:
         np.testing.assert_allclose(found, truth, rtol=1e-5 if truth.itemsize == 4 else 1e-13)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize(
+    ("top", "count", "dtype"),
+    [
+        (1, 7, np.int32),
+        (64, 40, np.int64),
+        (100, 520, np.int32),
+        (100, 520, np.float64),
+        (180, 33, np.int32),
+    ],
+)
+def test_tops(top, count, dtype):
+    """Tops of every size, up to the whole tree, for few sources and for many."""
+    prepared = ready(dtype)
+    n = prepared.n_vertices
+    sources = np.random.default_rng(4).integers(0, n, count)
+    sweep = Sweep(prepared, (PassShape(8, 60, 32, 1),), count, top=top)
+    assert sweep.cells.host.cells[:, 6].sum() == n - top
+    values = runtime.cupy().empty((n, padded(count)), sweep.dtype)
+    sweep.columns(values, True)(sources)
+    truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
+    close(values.get()[:, :count].T, truth)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("tile", [Tile(), Tile(32, 96, 1), Tile(64, 32, 3)])
+@pytest.mark.parametrize(("count", "width"), [(1, 1), (130, 65), (200, 64)])
+def test_rows_from_columns(tile, count, width):
+    prepared = ready(np.int32)
+    n = prepared.n_vertices
+    cp = runtime.cupy()
+    rng = np.random.default_rng(5)
+    values, place = rng.integers(0, 100, (n, padded(count))), rng.integers(0, n, width)
+    out = cp.full((count, width), -1, np.int32)
+    on_device = (cp.asarray(values.astype(np.uint32)), cp.asarray(place.astype(np.int32)))
+    Sweep(prepared).to_rows(*on_device, out, tile)()
+    np.testing.assert_array_equal(out.get(), values[place, :count].T)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("count", [100, 128, 300])
+def test_rows_in_parts(count):
+    prepared = ready(np.int32)
+    sources = np.random.default_rng(6).integers(0, prepared.n_vertices, count)
+    out = runtime.cupy().empty((count, prepared.n_vertices), np.int32)
+    sweep = Sweep(prepared)
+    rows = RowsInParts(sweep, sweep.tree.label, out, 128)
+    for _ in range(2):
+        rows(sources)
+    np.testing.assert_array_equal(out.get(), distances(prepared, sources, device="cpu"))
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_a_long_path_to_the_root():
+    """Climbs of every length, around the number of levels fetched at a time."""
+    n = 40
+    path = nearfar.prepare(Graph.from_edges(range(n - 1), range(1, n), [3] * (n - 1)), force=True)
+    found = all_pairs(path, method=METHOD)
+    np.testing.assert_array_equal(found, all_pairs(path, device="cpu"))
 
 
 @pytest.mark.usefixtures("emulated_gpu")
@@ -153,9 +218,6 @@ def test_cells_cover_the_tree_once(shapes, dtype):
             mine = cells.cells[cells.pass_first[number] : cells.pass_first[number + 1]]
             assert mine[:, 6].max() <= limit.members
             assert mine[:, 7].max() <= limit.slots
-    vertex = prepared.preparation.tree.vertex
-    written = np.concatenate([cells.ordered[1::2], vertex[cells.loose]])
-    np.testing.assert_array_equal(np.sort(written), np.arange(n))
     bottom = n - len(cells.upper)
     assert bottom == cells.cells[: cells.pass_first[1], 6].sum()
 
@@ -174,7 +236,17 @@ def test_a_part_of_a_tree():
     np.testing.assert_array_equal(cells.weight_at >= 0, active[labels] == 1)
 
 
-@pytest.mark.parametrize("wrong", [(0, 1, 32, 1), (8, 8, 48, 1), (8, 2**15, 32, 1)])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        (0, 1, 32, 1),
+        (8, 8, 48, 1),
+        (8, 8, 16, 1),
+        (8, 8, 64, 1, 2),
+        (8, 8, 32, 1, 64),
+        (8, 2**15, 32, 1),
+    ],
+)
 def test_shapes_that_cannot_be(wrong):
     with pytest.raises(OptionError):
         PassShape(*wrong)

@@ -133,23 +133,34 @@ def batch_cases(kind: str) -> Iterator[Case]:
 
 
 def prepared_cases(kind: str) -> Iterator[Case]:
-    """Prepared graphs: climbs, sweeps over cells, rows."""
+    """Prepared graphs: climbs, sweeps over cells, rows, pairs, customization, exact floats."""
     out = TYPES[kind][2]
+    if out in ("float", "double"):
+        yield "prepared/left_to_right.cuh", {**types(kind), "THREADS": 256}
     values = {"int": "unsigned int", "long long": "unsigned long long"}.get(str(out), str(out))
     columns = 2 if out in ("long long", "double") else 4
     for value in (values, "long long")[: 2 if "int" in kind else 1]:
         base = {"VALUE_T": value, "OUT_T": out, "SIGNED_VALUES": int(value == "long long")}
         yield "prepared/climb.cuh", {**base, "WARPS": 4}
-        yield "prepared/rows.cuh", base
+        yield "prepared/rows.cuh", {**base, "WIDE": 64, "TALL": 64, "NEAR": 1}
+        weigh = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHT_T": out, "WEIGHTED": 1}
+        for sides in (1, 2):
+            form = {**base, **weigh, "THREADS": 1024, "SIDES": sides}
+            yield "prepared/customize.cuh", form
+        yield "prepared/pairs.cuh", {**base, "PRUNES": int(value == values)}
         per_thread = columns if value == values else 2
-        for lanes, each, row_kind, over, last, rows in (
-            (32, 1, 0, 1, 0, 0),
-            (32 * per_thread, per_thread, 1, 0, 1, 0),
-            (32 * per_thread, per_thread, 2, 0, 0, 1),
+        for lanes, each, parts, row_kind, over, last in (
+            (32, 1, 1, 0, 1, 0),
+            (32 * per_thread, per_thread, 1, 1, 0, 1),
+            (32, 1, 8, 2, 0, 0),
         ):
-            form = {"LANES": lanes, "COLUMNS": each, "ROW_KIND": row_kind}
-            form |= {"GLOBAL_SLOTS": over, "LAST_USE": last, "TO_ROWS": rows}
+            form = {"LANES": lanes, "COLUMNS": each, "PARTS": parts, "ROW_KIND": row_kind}
+            form |= {"GLOBAL_SLOTS": over, "LAST_USE": last, "STAGES": 2 if parts == 1 else 8}
+            form |= {"CLIMB_SLOTS": int(parts > 1), "SOURCES_FIRST": last}
             yield "prepared/sweep.cuh", {**base, **form}
+        for each, groups, across, high, down in ((1, 1, 32, 2, 8), (per_thread, 2, 16, 4, 16)):
+            form = {"COLUMNS": each, "GROUPS": groups, "ACROSS": across, "EACH": high}
+            yield "prepared/top.cuh", {**base, **form, "DOWN": down, "ROW_KIND": 0}
 
 
 def cases(kind: str) -> Iterator[Case]:
@@ -171,6 +182,7 @@ def cases(kind: str) -> Iterator[Case]:
     listed += [(search, {**plain, **whole}), (search, {**plain, **roads})]
     known = {file for file, _ in listed}
     known |= {file for other in TYPES for file, _ in batch_cases(other)}
+    known |= {file for other in TYPES for file, _ in prepared_cases(other)}
     known |= {file for other in TYPES for file, _ in one_launch_cases(other)}
     others = [file for file in programs() if file not in known]
     yield from listed

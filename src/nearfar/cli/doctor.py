@@ -1,7 +1,8 @@
 """Say what this installation can do, and why something does not work.
 
 Shows versions, processor, memory, the GPU with its driver and compiler, and optional packages; then
-solves a small graph on each device and proves the answers. Exits with 0 when the CPU methods work.
+solves a small graph on each device, as it is and prepared, and proves the answers. Exits with 0
+when the CPU methods work.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ nearfar doctor --json"""
 _OPTIONAL = (
     ("cupy", "cuda12 or cuda13", "CUDA methods"),
     ("networkx", "networkx", "NetworkX graphs and backend"),
+    ("pymetis", "prepare", "the best orders of prepared graphs"),
     ("pyarrow", "tables", "CSV, Parquet and Arrow tables"),
     ("zstandard", "zstd", ".zst files"),
     ("osmium", "osm", "OpenStreetMap files"),
@@ -136,6 +138,7 @@ def _cuda() -> dict[str, Any]:
         device = runtime.device()
         free, total = runtime.memory()
         found |= {
+            "devices": runtime.device_count(),
             "device": device.name,
             "architecture": device.arch,
             "driver_cuda": device.driver,
@@ -171,6 +174,10 @@ def _self_test() -> dict[str, Any]:
             graph = nearfar.generate("grid", rows=40, columns=50)
             paths = nearfar.sssp(graph, 0, device=device, predecessors=True)
             nearfar.verify(graph, paths)
+            prepared = nearfar.prepare(graph, device=device)
+            rows_found = nearfar.distances(prepared, [0, 7, 0], device=device)
+            if not (rows_found[[0, 2]] == paths.distances).all():
+                raise nearfar.errors.SolverError("rows of a prepared graph are wrong")
         except Exception as error:
             found[device] = {
                 "passed": False,
@@ -208,7 +215,7 @@ def _report(facts: dict[str, Any]) -> list[str]:
     ]
     if cuda["available"]:
         pairs += [
-            ("GPU", f"{cuda['device']} ({cuda['architecture']})"),
+            ("GPU", f"{cuda['device']} ({cuda['architecture']}), {cuda['devices']} in all"),
             ("GPU memory", f"{_gib(cuda['memory'])}, {_gib(cuda['memory_free'])} free"),
             ("CUDA", f"driver {cuda['driver_cuda']}, NVRTC {cuda['nvrtc']}, CuPy {cuda['cupy']}"),
         ]

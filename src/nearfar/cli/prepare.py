@@ -48,6 +48,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-bytes", type=float, metavar="N", help="memory that it may take")
     parser.add_argument("--threads", type=int, metavar="N", help="CPU workers (default: all cores)")
+    parser.add_argument(
+        "--device",
+        default="cpu",
+        choices=["cpu", "cuda"],
+        help="where to find the weights of shortcuts (default: cpu)",
+    )
     parser.add_argument("--dry-run", action="store_true", help="only say what preparing would take")
 
 
@@ -76,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
             force=args.force,
             max_bytes=None if args.max_bytes is None else int(args.max_bytes),
             threads=args.threads,
+            device=args.device,
         )
         figures, seconds = prepared.preparation.figures, dict(prepared.seconds)
         began = time.perf_counter()

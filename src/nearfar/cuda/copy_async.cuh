@@ -13,6 +13,21 @@ __device__ __forceinline__ void copy_async_16(void* to_shared, const void* from)
 #endif
 }
 
+// Ends a group of copies, which may be empty.
+__device__ __forceinline__ void copy_async_commit() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Waits for all groups of copies but the last `Left` that this thread has ended.
+template <int Left>
+__device__ __forceinline__ void copy_async_wait_but() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(Left) : "memory");
+#endif
+}
+
 // Waits for all copies that this thread has begun.
 __device__ __forceinline__ void copy_async_wait() {
 #if __CUDA_ARCH__ >= 800

@@ -35,11 +35,11 @@
 namespace nearfar::prepared {
 namespace {
 
-constexpr int kFlush = 64;  // vertices written together; kFlush of sweep.cuh
-constexpr int kSector = 8;  // neighbouring 32-bit distances that memory writes at once
 constexpr int kChunk = 64;  // entries; kChunk of sweep.cuh
 constexpr int kMost = 60;   // entries with arcs in a record
 constexpr int kFirst = 1 << 8, kLast = 1 << 9, kKeep = 1 << 10;
+// What the caller says of labels, and what becomes of them.
+constexpr uint8_t kNotWanted = 0, kKnown = 2;
 constexpr uint8_t kLeftOut = 1, kSwept = 2;
 constexpr int kFirstSlot = 1;  // slot 0 means "no path"
 
@@ -53,8 +53,9 @@ enum Field {
   kHigh,
   kMembers,
   kSlots,
-  kOwned,
-  kOrdered,
+  kFirstMember,
+  kDepth,
+  kDepths,
   kFields
 };
 
@@ -75,15 +76,15 @@ class Cutter {
         last_(at(arcs.n), -1),
         slot_(at(arcs.n), 0),
         mark_(at(arcs.n), -1),
-        owned_(at(arcs.n), 0),
-        outline_(heads(arcs, arcs.first, arcs.head_depth)),
+        boundary_heads_(heads(arcs, arcs.first, arcs.head_depth)),
         head_(heads(arcs, first, head_depth)) {
     weight_at.assign(at(first[arcs.n]), -1);
     left_ = arcs.n;
     if (active != nullptr)
       for (int32_t v = 0; v < arcs.n; ++v)
-        if (!active[v]) {
-          gone_[at(v)] = kLeftOut;
+        if (active[v] == kNotWanted || active[v] == kKnown) {
+          gone_[at(v)] = active[v] == kKnown ? kSwept : kLeftOut;
+          if (active[v] == kKnown) upper.push_back(v);
           --left_;
         }
   }
@@ -101,13 +102,11 @@ class Cutter {
         gather(roots, shapes[std::min(pass, shapes.size() - 1)]);
       pass_first.push_back(static_cast<int32_t>(cells.size() / kFields));
     }
-    for (int32_t v = 0; v < arcs_.n; ++v)
-      if (gone_[at(v)] == kSwept && !owned_[at(v)]) loose.push_back(v);
   }
 
   std::vector<int32_t> cells, boundary, stream, chunk, weight_at, pass_first;
-  std::vector<int32_t> ordered, loose, upper;
-  int64_t n_sectors = 0;
+  std::vector<int32_t> outline;  // lowest label below and depth of each vertex that is swept
+  std::vector<int32_t> upper;
   int n_global = 0;  // 1 where the last pass has its distances in global memory
 
  private:
@@ -146,14 +145,14 @@ class Cutter {
         const int32_t r = roots[i];
         int more = 0;
         for (int64_t j = arcs_.first[r]; j < arcs_.first[r + 1]; ++j)
-          more += mark_[at(outline_[at(j)])] != id;
+          more += mark_[at(boundary_heads_[at(j)])] != id;
         const int tall = std::max(tallest, height_[at(r)]);
         const int slots = static_cast<int>(around.size()) + more + tall + kFirstSlot;
         if (!members.empty() && (static_cast<int>(members.size()) + size_[at(r)] > shape.members ||
                                  slots > shape.slots))
           break;
         for (int64_t j = arcs_.first[r]; j < arcs_.first[r + 1]; ++j) {
-          const int32_t h = outline_[at(j)];
+          const int32_t h = boundary_heads_[at(j)];
           if (mark_[at(h)] != id) around.push_back(h);
           mark_[at(h)] = id;
         }
@@ -203,37 +202,27 @@ class Cutter {
     cell[kBoundary] = static_cast<int32_t>(boundary.size());
     const bool bottom = pass_first.size() == 1;
     int32_t slots = kFirstSlot;
-    std::vector<int32_t> written;  // vertices, in the order in which they are gathered
-    for (const bool owned : {true, false})
-      for (const int32_t v : around)
-        if (last_[at(v)] >= 0 && owned == (bottom && !owned_[at(v)])) {
-          slot_[at(v)] = slots++;
-          boundary.push_back(v);
-          if (owned) written.push_back(arcs_.vertex[v]);
-        }
-    cell[kOwned] = static_cast<int32_t>(written.size());
-    if (bottom) {
-      for (const int32_t v : around)
-        if (last_[at(v)] >= 0) owned_[at(v)] = 1;
-      for (const int32_t v : members) {
-        owned_[at(v)] = 1;
-        written.push_back(arcs_.vertex[v]);
+    for (const int32_t v : around)
+      if (last_[at(v)] >= 0) {
+        slot_[at(v)] = slots++;
+        boundary.push_back(v);
       }
-      cell[kOrdered] = static_cast<int32_t>(ordered.size() / 2);
-      for (std::size_t begin = 0; begin < written.size(); begin += kFlush)
-        in_order(written, begin, std::min(written.size(), begin + kFlush));
-    }
     cell[kBoundaryCount] = slots - kFirstSlot;
     cell[kChunks] = static_cast<int32_t>(chunk.size());
     cell[kLow] = arcs_.n;
     cell[kHigh] = -1;
     cell[kMembers] = count;
+    cell[kFirstMember] = static_cast<int32_t>(outline.size() / 2);
+    int32_t highest = arcs_.height, deepest = 0;
     chunk.push_back(entries());
     std::vector<int32_t> spare;
     for (int32_t i = 0; i < count; ++i) {
       const int32_t v = members[at(i)];
       cell[kLow] = std::min(cell[kLow], arcs_.low[v]);
       cell[kHigh] = std::max(cell[kHigh], v);
+      highest = std::min(highest, arcs_.depth[v]);
+      deepest = std::max(deepest, arcs_.depth[v]);
+      outline.insert(outline.end(), {arcs_.low[v], arcs_.depth[v]});
       const int32_t from_before = before(i);
       std::vector<int64_t> mine;
       int64_t by_before = -1;
@@ -263,6 +252,8 @@ class Cutter {
       slot_[at(v)] = own;
     }
     cell[kSlots] = slots;
+    cell[kDepth] = highest;
+    cell[kDepths] = deepest - highest + 1;
     if (!global && slots >= 1 << 15) throw std::length_error("too many slots in a cell");
     cell[kChunkCount] = static_cast<int32_t>(chunk.size()) - cell[kChunks];
     chunk.push_back(entries());
@@ -270,18 +261,6 @@ class Cutter {
     if (!bottom) upper.insert(upper.end(), members.begin(), members.end());
     for (const int32_t v : members) gone_[at(v)] = kSwept;
     left_ -= count;
-  }
-
-  // Positions and numbers of vertices that are written together, by number.
-  void in_order(const std::vector<int32_t>& written, std::size_t begin, std::size_t end) {
-    std::vector<std::pair<int32_t, int32_t>> group;
-    for (std::size_t i = begin; i < end; ++i)
-      group.emplace_back(written[i], static_cast<int32_t>(i - begin));
-    std::sort(group.begin(), group.end());
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      ordered.insert(ordered.end(), {group[i].second, group[i].first});
-      n_sectors += i == 0 || group[i].first / kSector != group[i - 1].first / kSector;
-    }
   }
 
   void records(int32_t v, const std::vector<int64_t>& mine, int64_t by_before, int32_t own,
@@ -339,8 +318,7 @@ class Cutter {
   const bool wide_;
   std::vector<uint8_t> gone_;
   std::vector<int32_t> size_, height_, last_, slot_, mark_;
-  std::vector<uint8_t> owned_;           // written by a bottom cell
-  std::vector<int32_t> outline_, head_;  // of all arcs, of those that a sweep follows
+  std::vector<int32_t> boundary_heads_, head_;  // of all arcs, of those that a sweep follows
   int32_t left_ = 0;
   Interrupt interrupt_;
 
@@ -372,10 +350,8 @@ nb::dict cells(
   out["weight_at"] = as_numpy(std::move(cutter.weight_at));
   out["far_at"] = as_numpy(std::move(cutter.far_at));
   out["pass_first"] = as_numpy(std::move(cutter.pass_first));
-  out["ordered"] = as_numpy(std::move(cutter.ordered));
-  out["loose"] = as_numpy(std::move(cutter.loose));
+  out["outline"] = as_numpy(std::move(cutter.outline));
   out["upper"] = as_numpy(std::move(cutter.upper));
-  out["n_sectors"] = cutter.n_sectors;
   out["n_global"] = cutter.n_global;
   return out;
 }

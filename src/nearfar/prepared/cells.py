@@ -32,20 +32,31 @@ class PassShape:
         Sources per block.
     columns : int
         Sources per thread.
+    parts : int
+        Threads that share out the arcs of a vertex: for few sources, and for paths to the root
+        that leave room for few blocks.
     """
 
     members: int
     slots: int
     lanes: int
     columns: int
+    parts: int = 1
 
     def __post_init__(self) -> None:
-        if min(self.members, self.slots, self.columns) < 1 or self.lanes % (32 * self.columns):
-            raise OptionError(
-                f"{self}: lanes must be a multiple of 32 times columns, and all positive"
-            )
-        if self.slots >= 2**15 or self.lanes > 1024 * self.columns:
+        if min(self.members, self.slots, self.lanes, self.columns, self.parts) < 1:
+            raise OptionError(f"{self}: all must be positive")
+        if self.lanes % self.columns or self.threads % 32:
+            raise OptionError(f"{self}: lanes / columns * parts must be a multiple of 32")
+        if self.parts > 1 and self.lanes // self.columns not in (4, 8, 16, 32):
+            raise OptionError(f"{self}: with parts, lanes / columns must be 4, 8, 16 or 32")
+        if self.slots >= 2**15 or self.threads > 1024:
             raise OptionError(f"{self}: at most 32,767 slots and 1,024 threads")
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.lanes // self.columns * self.parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +65,9 @@ class Cells:
 
     Attributes
     ----------
-    cells : int32 array, shape (n_cells, 10)
-        Boundary, its size, chunks, their number, lowest and highest label, vertices, slots, how
-        many of the boundary the cell writes, where its part of ``ordered`` begins; the bottom pass
-        first.
+    cells : int32 array, shape (n_cells, 11)
+        Boundary, its size, chunks, their number, lowest and highest label, vertices, slots, where
+        its part of ``outline`` begins, least depth, number of depths; the bottom pass first.
     boundary : int32 array
         Labels outside of a cell that its vertices have arcs to.
     stream : int32 array
@@ -71,15 +81,10 @@ class Cells:
         Which values of the stream are "no path" whatever the weights.
     pass_first : int32 array, shape (n_passes + 1,)
         First cell of each pass.
-    ordered : int32 array
-        Pairs of the place among vertices that the bottom pass writes together and the vertex, by
-        vertex within each group.
-    loose : int32 array
-        Labels that the bottom pass does not write.
+    outline : int32 array
+        Pairs of the lowest label below a vertex and its depth, in the order of the sweep.
     upper : int32 array
-        Labels of all passes but the bottom.
-    n_sectors : int
-        How many sectors of 8 neighbouring vertices all groups write.
+        Labels that are known before, then those of all passes but the bottom.
     n_global : int
         How many passes, the last ones, keep their distances in global memory: 0 or 1.
     """
@@ -91,10 +96,8 @@ class Cells:
     weight_at: NDArray[np.int32]
     far_at: NDArray[np.int32]
     pass_first: NDArray[np.int32]
-    ordered: NDArray[np.int32]
-    loose: NDArray[np.int32]
+    outline: NDArray[np.int32]
     upper: NDArray[np.int32]
-    n_sectors: int
     n_global: int
 
     @property
@@ -105,7 +108,7 @@ class Cells:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays that a sweep reads."""
-        read = (self.cells, self.boundary, self.stream, self.chunk, self.ordered)
+        read = (self.cells, self.boundary, self.stream, self.chunk, self.outline)
         return sum(array.nbytes for array in read)
 
 
@@ -125,7 +128,9 @@ def cut(
     shapes : tuple of PassShape
         Of each pass; the last one of all later passes, too.
     active : uint8 array, shape (n,), or None
-        Which labels to sweep, closed under parents; None means all.
+        1 for labels to sweep, 2 for those whose distances are known before, 0 for what nobody
+        asks for. Parents of labels that are not 0 are not 0, parents of those that are 2 are 2.
+        None means 1 for all.
 
     Returns
     -------
@@ -138,5 +143,5 @@ def cut(
     wide = arcs.weight.dtype.itemsize == 8
     limits = [(shape.members, shape.slots) for shape in shapes]
     found = _cpu.prepared_cells(view, arcs.first, arcs.head_depth, wide, limits, active)
-    found["cells"] = found["cells"].reshape(-1, 10)
+    found["cells"] = found["cells"].reshape(-1, 11)
     return Cells(**found)

@@ -113,7 +113,7 @@ _ARC = 2.3e-9  # seconds per arc of a pass for one source
 def _one(facts: Facts, request: Request) -> Estimate | None:
     if not isinstance(facts.graph, Prepared):
         return None
-    seconds = 1e-5 + _ARC * len(facts.graph.metric.down.weight)
+    seconds = 1e-5 + _ARC * facts.graph.metric.n_swept
     if facts.dtype.kind == "f":
         seconds += POLISH * facts.n
     return Estimate(seconds, "prepared: one pass over the arcs, whatever the source")
@@ -127,7 +127,7 @@ def _many(facts: Facts, request: Request) -> Estimate | None:
 
 
 def _rows_seconds(facts: Facts, request: Request, prepared: Prepared) -> float:
-    arcs = len(prepared.metric.down.weight)
+    arcs = prepared.metric.n_swept
     if request.targets is not None and facts.dtype.kind != "f":
         # A target needs its ancestors, and many share theirs: a few dozen of their own each.
         arcs = min(arcs, 200 * len(request.targets) + 20 * prepared.preparation.figures.height)
@@ -263,7 +263,7 @@ def elimination_tree_rows(
 ) -> Answer:
     """Rows, or a table where there are columns: then only what the columns need is looked at."""
     assert isinstance(graph, Prepared)
-    narrow = 16 if graph.metric.weights.dtype.itemsize == 4 else 8
+    narrow = 16 if graph.metric.dtype.itemsize == 4 else 8
     if options.lanes not in (0, narrow, 2 * narrow):
         raise OptionError(f"lanes is {options.lanes}: use {narrow} or {2 * narrow} here")
     columns, threads = workspace.columns, workspace.threads

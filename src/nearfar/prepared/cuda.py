@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar.prepared.cells import PassShape
+from nearfar.prepared.device_rows import DeviceRows, RowForm
 from nearfar.prepared.device_sweep import Sweep, padded
-from nearfar.prepared.exact import polish
 from nearfar.prepared.prepared import Prepared
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 from nearfar.system.devices import runtime
+from nearfar.system.devices.several import chosen, each_block
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from nearfar.graph.facts import Facts
@@ -33,10 +36,13 @@ class DeviceTreeOptions:
         As for ``elimination_tree@cpu``.
     sweep : int
         Sources per sweep; 0 chooses.
+    devices : None, "all" or list of int
+        Which CUDA devices share the rows; None is the current one.
     """
 
     exact: bool = True
     sweep: int = 0
+    devices: Any = None
 
 
 _ARC = 1.5e-13  # seconds per arc and source, the device being full
@@ -48,7 +54,7 @@ def _many(facts: Facts, request: Request) -> Estimate | None:
     if not isinstance(facts.graph, Prepared):
         return None
     prepared = facts.graph
-    arcs, height = len(prepared.metric.down.weight), prepared.preparation.figures.height
+    arcs, height = prepared.metric.n_swept, prepared.preparation.figures.height
     seconds = request.n_sources * (_ARC * arcs + _VERTEX * facts.n) + 1e-4 + _LEVEL * height
     return Estimate(seconds, "prepared: sources in the lanes of warps, cells in shared memory")
 
@@ -78,63 +84,49 @@ def elimination_tree_rows(
     """Rows or a table, in as many sweeps as the memory asks for."""
     assert isinstance(graph, Prepared)
     cp = runtime.cupy()
-    n, dtype, columns = graph.n_vertices, graph.weight_dtype, workspace.columns
-    width = n if columns is None else len(columns)
-    if n == 0 or len(sources) == 0:
-        return Answer(cp.empty((len(sources), width), dtype), {"iterations": 0})
-    sweep = Sweep(graph, None, len(sources))
-    timer = runtime.Timer().start()
-    each = min(options.sweep or sources_per_sweep(sweep, len(sources)), len(sources))
-    exact = dtype.kind == "f" and options.exact
-    direct = (columns is None or exact) and sweep.can_gather and gathers(sweep)
-    needed = sweep.scratch_bytes(each) + sweep.values_bytes(each, direct)
-    row = width * dtype.itemsize
+    dtype, columns = graph.weight_dtype, workspace.columns
+    shape = (len(sources), graph.n_vertices if columns is None else len(columns))
+    if graph.n_vertices == 0 or len(sources) == 0:
+        return Answer(cp.empty(shape, dtype), {"iterations": 0})
+    devices = chosen(options.devices)
     given = workspace.out
-    fits = given is not None and given.shape == (len(sources), width) and given.dtype == dtype
+    fits = given is not None and given.shape == shape and given.dtype == dtype
     there = fits and runtime.is_device_array(given)
     whole = there or workspace.on_device
+    timer = runtime.Timer().start()
+    share = -(-len(sources) // len(devices))
+    with runtime.on_device(devices[0]):
+        each = min(options.sweep or sources_per_sweep(Sweep(graph, None, share), share), share)
+    home = runtime.device().ordinal
     advice = "ask for fewer rows, targets or a reduction" if whole else ""
-    held = 0 if there else row * (len(sources) if whole else each)
-    if exact:
-        held += n * dtype.itemsize * each
-    runtime.require_memory(needed + held, advice)
-    out: Any = given if fits else None
-    if out is None:
-        out = (cp if whole else np).empty((len(sources), width), dtype=dtype)
-    values = None if direct else cp.empty((n, padded(each)), dtype=sweep.dtype)
-    labels = sweep.tree.label
-    place = labels if columns is None or exact else labels[cp.asarray(columns)]
-    count = 0
-    for first in range(0, len(sources), each):
-        some = sources[first : first + each]
-        mine = out[first : first + len(some)]
-        in_place = whole and not exact
-        rows = mine if in_place else cp.empty((len(some), len(place)), dtype)
-        plan = sweep.gathered(rows) if direct else sweep.transposed(values, place, rows)
-        plan(some)
-        if not in_place:
-            found = runtime.download(rows)
-            if exact:
-                polish(graph, some, found, workspace.threads)
-                found = found if columns is None else found[:, columns]
-            mine[...] = cp.asarray(found) if whole else found
-        count += 1
+    if whole and not there:
+        runtime.require_memory(shape[0] * shape[1] * dtype.itemsize, advice)
+    out: Any = given if fits else (cp if whole else np).empty(shape, dtype=dtype)
+    form = RowForm(columns, options.exact, home if whole else None, advice, workspace.threads)
+    blocks = [slice(k, min(k + each, len(sources))) for k in range(0, len(sources), each)]
+
+    def begin() -> Callable[[slice], None]:
+        rows = DeviceRows(graph, form, each)
+        return lambda block: rows(sources[block], out[block])
+
+    failed = each_block(devices, blocks, begin)
     timer.stop()
-    stats = {"sweeps": count, "device_seconds": timer.seconds}
+    stats: dict[str, Any] = {"sweeps": len(blocks)}
+    if devices == [home]:
+        stats["device_seconds"] = timer.seconds
+    else:
+        stats["devices"] = devices
+    if failed:
+        stats["failed_devices"] = {device: str(error) for device, error in failed.items()}
     return Answer(out, stats)
-
-
-def gathers(sweep: Sweep) -> bool:
-    """Whether neighbours in the order of the sweep are neighbours in that of the vertices."""
-    return sweep.cells.host.n_sectors < 0.5 * sweep.n
 
 
 def sources_per_sweep(sweep: Sweep, sources: int) -> int:
     """As many sources as a third of the free memory has room for, and no more than pay."""
     free, _ = runtime.memory()
-    each = sweep.values_bytes(1, False) // padded(1) + sweep.scratch_bytes(1) // padded(1)
+    each = sweep.values_bytes(1) // padded(1) + sweep.scratch_bytes(1) // padded(1)
     room = max(1, free // (3 * each) // 128) * 128
     return int(min(room, 8192, max(sources, 1)))
 
 
-__all__ += ["PassShape", "gathers", "sources_per_sweep"]
+__all__ += ["PassShape", "sources_per_sweep"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
     from nearfar.prepared.tree import Tree
 
-__all__ = ["TreeLabels", "label_bytes", "tree_labels"]
+__all__ = ["TreeLabels", "label_bytes", "label_offsets", "tree_labels"]
 
 
 class TreeLabels:
@@ -117,8 +117,8 @@ def label_bytes(prepared: Prepared) -> int:
     -------
     int
     """
-    values = int(_offsets(prepared.preparation.tree)[-1])
-    return values * prepared.metric.weights.dtype.itemsize * prepared.metric.sides
+    values = int(label_offsets(prepared.preparation.tree)[-1])
+    return values * prepared.metric.dtype.itemsize * prepared.metric.sides
 
 
 def tree_labels(prepared: Prepared, max_bytes: int | None, threads: int | None) -> TreeLabels:
@@ -144,7 +144,7 @@ def tree_labels(prepared: Prepared, max_bytes: int | None, threads: int | None) 
     if needed > free:
         raise OutOfMemoryError(needed, free, "query without labels instead")
     workers = check_threads(threads)
-    offset = _offsets(prepared.preparation.tree)
+    offset = label_offsets(prepared.preparation.tree)
     rows = [np.empty(int(offset[-1]), dtype=prepared.metric.weights.dtype)]
     _cpu.prepared_label_rows(prepared.metric_view, False, offset, rows[0], workers)
     if prepared.metric.sides == 2:
@@ -154,8 +154,17 @@ def tree_labels(prepared: Prepared, max_bytes: int | None, threads: int | None) 
     return TreeLabels(prepared, offset, ancestry, above, rows[0], rows[-1])
 
 
-def _offsets(tree: Tree) -> NDArray[np.int64]:
-    """Where each label's row begins; rows are padded to whole registers."""
+def label_offsets(tree: Tree) -> NDArray[np.int64]:
+    """Where each label's row begins; rows are padded to whole registers.
+
+    Parameters
+    ----------
+    tree : Tree
+
+    Returns
+    -------
+    int64 array, shape (n + 1,)
+    """
     offset = np.zeros(tree.n_vertices + 1, dtype=np.int64)
     np.cumsum((tree.depth.astype(np.int64) + 8) & ~7, out=offset[1:])
     return offset

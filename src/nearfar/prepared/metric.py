@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from nearfar import _cpu
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Metric", "QueryArcs", "customized", "renewed", "value_dtype"]
+__all__ = ["Metric", "QueryArcs", "customized", "detours_are_longer", "renewed", "value_dtype"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,40 @@ class Metric:
     up: QueryArcs
     down: QueryArcs
     sides: int
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of the weights."""
+        return self.weights.dtype
+
+    @property
+    def swept(self) -> tuple[QueryArcs, QueryArcs]:
+        """The arcs up and down that a GPU follows."""
+        return self.up, self.down
+
+    @property
+    def n_swept(self) -> int:
+        """How many arcs a pass down follows."""
+        return len(self.down.head_depth)
+
+    def on_host(self) -> Metric:
+        """Itself: it is in host memory."""
+        return self
+
+    def cells(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Cells of a GPU with these weights: nothing is shared with other metrics.
+
+        Parameters
+        ----------
+        key : hashable
+        make : callable
+
+        Returns
+        -------
+        object
+            What ``make`` makes.
+        """
+        return make()
 
     @property
     def nbytes(self) -> int:
@@ -155,7 +193,7 @@ def _with_queries(
         flags = np.empty(n_arcs, dtype=np.uint8)
         first = np.empty((sides, view.n_vertices + 1), dtype=np.int64)
         distances = np.empty_like(weights)
-        ties = _detours_are_longer(perfect, weights)
+        ties = detours_are_longer(perfect, weights)
         _cpu.prepared_perfect(view, weights, distances, flags, first, ties, threads)
         up = _needed(view, weights, flags, first, 0, threads)
         down = up if sides == 1 else _needed(view, weights, flags, first, 1, threads)
@@ -169,17 +207,27 @@ def _with_queries(
     return Metric(weights, up, down, sides)
 
 
-def _detours_are_longer(graph: Graph, weights: NDArray[Any]) -> bool:
+def detours_are_longer(graph: Graph, weights: Any) -> bool:
     """Whether two arcs in a row always weigh more than either, so that equal detours may replace.
 
     Where an edge weighs 0, or so little beside an arc that a sum rounds it away, two arcs may each
     be the detour of the other, and queries must not leave out both.
+
+    Parameters
+    ----------
+    graph : Graph
+    weights : array
+        Of the arcs; NumPy or CuPy.
+
+    Returns
+    -------
+    bool
     """
     least = 0 if graph.n_edges == 0 else float(graph.min_weight)
     if least <= 0 or weights.dtype.kind != "f":
         return least > 0
-    finite = np.isfinite(weights)
-    heaviest = float(weights.max(where=finite, initial=0.0))
+    finite = weights[np.isfinite(weights)]
+    heaviest = float(finite.max()) if len(finite) else 0.0
     return least > heaviest * float(np.finfo(weights.dtype).eps)
 
 

@@ -129,7 +129,7 @@ def widened(
     ----------
     prepared : Prepared
     found : array, shape (k,)
-        Distances in the dtype of the weights.
+        Distances in the dtype of the weights; NumPy or CuPy, as what ``ask`` answers.
     starts, ends : int64 arrays, shape (k,)
         Vertex indices.
     ask : callable
@@ -150,21 +150,16 @@ def widened(
     wide = prepared._wider()
     if wide is None:
         if prepared.weight_dtype.kind == "i":
-            _check_reach(prepared, starts[missing], ends[missing])
+            # Pairs that are joined although no sum fits.
+            there = ask(prepared._hops(), starts[missing], ends[missing])
+            if (there != unreached_value(there.dtype)).any():
+                raise DistanceOverflowError(
+                    f"a distance does not fit {prepared.weight_dtype}: scale the weights down"
+                )
         return found
     again = ask(wide, starts[missing], ends[missing])
     if (again == unreached_value(again.dtype)).all():
         return found
-    out = np.full(len(found), unreached_value(again.dtype), dtype=again.dtype)
-    out[~missing] = found[~missing]
+    out = found.astype(again.dtype)
     out[missing] = again
     return out
-
-
-def _check_reach(prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
-    """Refuse distances beyond 64 bits: pairs that are joined although no sum fits."""
-    there = pair_distances(prepared._hops(), starts, ends, 1)
-    if (there != unreached_value(there.dtype)).any():
-        raise DistanceOverflowError(
-            f"a distance does not fit {prepared.weight_dtype}: scale the weights down"
-        )

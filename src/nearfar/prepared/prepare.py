@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from nearfar.errors import GraphError, GraphFormatError
+from nearfar.errors import GraphError, GraphFormatError, OptionError, quoted
 from nearfar.graph.build import check_threads
 from nearfar.graph.graph import Graph
 from nearfar.prepared.contents import check_contents
+from nearfar.prepared.device_metric import device_arcs
 from nearfar.prepared.file import read_arrays
 from nearfar.prepared.order import elimination_order, structure_of
 from nearfar.prepared.preparation import Preparation
-from nearfar.prepared.prepared import Prepared, weighed
+from nearfar.prepared.prepared import Prepared, weighed, weighed_there
 from nearfar.prepared.stored import assembled
 from nearfar.prepared.tree import Figures, analyse, build_arcs, check_worth
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     import os
@@ -31,6 +33,7 @@ def prepare(
     force: bool = False,
     max_bytes: int | None = None,
     threads: int | None = None,
+    device: Literal["cpu", "cuda"] = "cpu",
 ) -> Prepared:
     """Prepare a graph for many queries: find an order, build the arcs, give them their weights.
 
@@ -56,6 +59,9 @@ def prepare(
         Memory that it may take besides the graph; None asks the system what is free.
     threads : int or None
         None uses all cores of this process.
+    device : {"cpu", "cuda"}
+        Where to find the weights of the arcs; order and arcs are always found on the CPU. Weights
+        found on a GPU stay there until the host asks for them.
 
     Returns
     -------
@@ -70,7 +76,7 @@ def prepare(
     NegativeCycleError
         If the graph has a negative cycle.
     OptionError, MissingDependencyError
-        For an order that does not exist or cannot be used here.
+        For an order or a device that does not exist or cannot be used here.
 
     Notes
     -----
@@ -91,6 +97,10 @@ def prepare(
         raise GraphError(f"{type(graph).__name__} is not a Graph: use Graph.from_scipy or the like")
     if isinstance(graph, Prepared) and isinstance(order, str) and order == "auto":
         return graph
+    if device not in ("cpu", "cuda"):
+        raise OptionError(f'device is {quoted(device)}: use "cpu" or "cuda"')
+    if device == "cuda":
+        runtime.device()  # or says what is missing, before seconds go into the order
     clock = _Clock()
     structure = structure_of(graph)
     found, method = elimination_order(graph, structure, order, seed)
@@ -101,6 +111,10 @@ def prepare(
     arcs = build_arcs(graph, structure, tree)
     preparation = Preparation(tree, arcs, figures, method)
     clock.lap("arcs")
+    if device == "cuda":
+        there = device_arcs(graph, preparation)
+        clock.lap("arcs to the device")
+        return weighed_there([graph], there, perfect, clock.seconds)[0]
     return weighed(graph, preparation, perfect, check_threads(threads), clock.seconds)
 
 

@@ -6,18 +6,26 @@ import itertools
 import time
 from dataclasses import asdict
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from nearfar import _cpu
 from nearfar.cpu.potentials import potentials
-from nearfar.errors import GraphError, UnreachableError, quoted
+from nearfar.errors import GraphError, OptionError, UnreachableError, quoted
 from nearfar.graph.build import check_threads, default_threads
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
+from nearfar.prepared.device_metric import (
+    DeviceArcs,
+    DeviceMetric,
+    customized_there,
+    device_arcs,
+    share_arcs,
+)
+from nearfar.prepared.device_pairs import DeviceLabels, device_labels, device_pair_distances
 from nearfar.prepared.file import write_arrays
 from nearfar.prepared.labels import TreeLabels, label_bytes, tree_labels
 from nearfar.prepared.metric import Metric, customized, renewed
@@ -25,13 +33,14 @@ from nearfar.prepared.pairs import edges_of_path, pair_distances, pair_indices
 from nearfar.prepared.preparation import Preparation
 from nearfar.prepared.stored import kept_arrays, kept_values
 from nearfar.prepared.tree import Arcs, Figures, Tree
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     import os
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Prepared", "weighed"]
+__all__ = ["Prepared", "weighed", "weighed_there"]
 
 _OTHER_DTYPE: Slot[Prepared] = Slot("prepared in another dtype")
 _HOPS: Slot[Prepared] = Slot("prepared without weights")
@@ -48,7 +57,7 @@ class Prepared(Graph):
     ----------
     preparation : Preparation
         Order, elimination tree and arcs.
-    metric : Metric
+    metric : Metric or DeviceMetric
         Weights of the arcs.
     perfect : bool
         Whether arcs that no shortest path needs are left out of queries.
@@ -64,7 +73,7 @@ class Prepared(Graph):
         self,
         graph: Graph,
         preparation: Preparation,
-        metric: Metric,
+        metric: Metric | DeviceMetric,
         perfect: bool,
         seconds: dict[str, float] | None = None,
     ) -> None:
@@ -161,11 +170,14 @@ class Prepared(Graph):
     ) -> Prepared:
         """The same order and arcs for other weights of the edges.
 
+        Weights on a CUDA device are customized there, and what is returned is made of device
+        arrays; :meth:`reweight_each` does several at once.
+
         Parameters
         ----------
         weights : array, shape (m,), or None
             One weight per edge, in the order of :attr:`indices`; of any dtype that a graph takes.
-            None means that every edge counts 1.
+            None means that every edge counts 1. On the host or on a device.
         threads : int or None
             None uses all cores of this process.
         perfect : bool or None
@@ -179,18 +191,67 @@ class Prepared(Graph):
         Raises
         ------
         GraphError
-            If there is not one weight per edge, or one is not finite.
+            If there is not one weight per edge, or one is not finite; if float weights on a device
+            are negative, which only the host customizes.
         NegativeCycleError
             If the weights have a negative cycle.
+        OutOfMemoryError
+            If the device has no room, before anything is allocated.
 
         Notes
         -----
         O(triangles), spread over the cores: milliseconds for a city.
         """
+        perfect = self.perfect if perfect is None else bool(perfect)
+        if runtime.is_device_array(weights):
+            return self._reweighted_there([weights], perfect)[0]
         given = None if weights is None else np.asarray(weights)
         graph = Graph(self.indptr, self.indices, given, **self._besides())
-        perfect = self.perfect if perfect is None else bool(perfect)
         return weighed(graph, self.preparation, perfect, check_threads(threads), {})
+
+    def reweight_each(
+        self, weights: ArrayLike, threads: int | None = None, *, perfect: bool | None = None
+    ) -> list[Prepared]:
+        """The same order and arcs for several metrics, such as one per hour of the day.
+
+        Parameters
+        ----------
+        weights : array, shape (k, m)
+            One row per metric. On a CUDA device all are customized at once.
+        threads : int or None
+        perfect : bool or None
+            As for :meth:`reweight`.
+
+        Returns
+        -------
+        list of Prepared
+            One per row.
+
+        Raises
+        ------
+        GraphError
+            If a row is refused by :meth:`reweight`, or there are no rows.
+        NegativeCycleError
+            If the weights of a row have a negative cycle.
+        OutOfMemoryError
+            If the device has no room, before anything is allocated.
+        """
+        there = runtime.is_device_array(weights)
+        rows: Any = runtime.upload(weights) if there else np.asarray(weights)
+        if rows.ndim != 2:
+            raise GraphError(f"weights has shape {rows.shape}: give one row per metric")
+        if there and len(rows):
+            perfect = self.perfect if perfect is None else bool(perfect)
+            return self._reweighted_there(list(rows), perfect)
+        return [self.reweight(row, threads, perfect=perfect) for row in rows]
+
+    def _reweighted_there(self, weights: list[Any], perfect: bool) -> list[Prepared]:
+        structure = device_arcs(self, self.preparation)
+        graphs = [
+            Graph(structure.indptr, structure.indices, one, copy=False, **self._besides())
+            for one in weights
+        ]
+        return weighed_there(graphs, structure, perfect, {})
 
     def update(
         self,
@@ -257,7 +318,7 @@ class Prepared(Graph):
         metric, count = renewed(
             self.preparation.view,
             self.preparation.arcs.n_arcs,
-            self.metric,
+            self.metric.on_host(),
             graph,
             np.unique(low).astype(np.int32),
             perfect,
@@ -443,23 +504,32 @@ class Prepared(Graph):
         return found
 
     def distances_of_pairs(
-        self, pairs: Any, threads: int | None = None, *, exact: bool = True
-    ) -> NDArray[Any]:
-        """Distances of many pairs, each by a walk of its own, on all cores.
+        self,
+        pairs: Any,
+        threads: int | None = None,
+        *,
+        exact: bool = True,
+        device: Literal["auto", "cpu", "cuda"] = "auto",
+    ) -> Any:
+        """Distances of many pairs, each by a walk of its own, on all cores or on a GPU.
 
         Parameters
         ----------
         pairs : list of (source, target), or int array of shape (k, 2)
+            On the host or on a CUDA device.
         threads : int or None
             None uses all cores of this process.
         exact : bool
-            As for :meth:`distance`.
+            As for :meth:`distance`. On a GPU exact floats are walked for on the CPU.
+        device : {"auto", "cpu", "cuda"}
+            Where to walk; ``"auto"`` is where ``pairs`` are.
 
         Returns
         -------
         array, shape (k,)
             Dtype of the weights, 64 bits where a 32-bit sum does not fit; no path is inf or the
-            maximum of an integer dtype.
+            maximum of an integer dtype. A CuPy array where ``pairs`` are on a device and
+            ``device`` is not ``"cpu"``.
 
         Raises
         ------
@@ -468,10 +538,34 @@ class Prepared(Graph):
         OptionError
             If ``pairs`` has another shape.
         """
+        if _is_cuda(device, pairs):
+            return device_pair_distances(self, pairs, check_threads(threads), exact)
+        if runtime.is_device_array(pairs):
+            pairs = runtime.download(runtime.upload(pairs))
         starts, ends = pair_indices(self, pairs)
         return pair_distances(self, starts, ends, check_threads(threads), exact)
 
-    def label(self, max_bytes: int | None = None, threads: int | None = None) -> TreeLabels:
+    @overload
+    def label(
+        self,
+        max_bytes: int | None = ...,
+        threads: int | None = ...,
+        *,
+        device: Literal["cpu"] = ...,
+    ) -> TreeLabels: ...
+
+    @overload
+    def label(
+        self, max_bytes: int | None = ..., threads: int | None = ..., *, device: Literal["cuda"]
+    ) -> DeviceLabels: ...
+
+    def label(
+        self,
+        max_bytes: int | None = None,
+        threads: int | None = None,
+        *,
+        device: Literal["cpu", "cuda"] = "cpu",
+    ) -> TreeLabels | DeviceLabels:
         """Every vertex's search space written down, for many point queries.
 
         Parameters
@@ -480,10 +574,12 @@ class Prepared(Graph):
             Memory that they may take; None asks the system what is free.
         threads : int or None
             None uses all cores of this process.
+        device : {"cpu", "cuda"}
+            Where they lie and are read.
 
         Returns
         -------
-        TreeLabels
+        TreeLabels or DeviceLabels
 
         Raises
         ------
@@ -495,6 +591,8 @@ class Prepared(Graph):
         One value per vertex and ancestor in the elimination tree, in each direction unless both
         are the same: :attr:`label_bytes`.
         """
+        if _is_cuda(device, None):
+            return device_labels(self, max_bytes)
         return tree_labels(self, max_bytes, threads)
 
     @property
@@ -568,6 +666,52 @@ def weighed(
     return made
 
 
+def weighed_there(
+    graphs: list[Graph], structure: DeviceArcs, perfect: bool, seconds: dict[str, float]
+) -> list[Prepared]:
+    """Graphs of one structure with their weights on the arcs, all at once on the current device.
+
+    Parameters
+    ----------
+    graphs : list of Graph
+        With weights of one dtype.
+    structure : DeviceArcs
+    perfect : bool
+    seconds : dict
+        What the steps before took.
+
+    Returns
+    -------
+    list of Prepared
+
+    Raises
+    ------
+    GraphError
+        If floats are negative, which only the host customizes.
+    NegativeCycleError
+        If the weights have a negative cycle.
+    OutOfMemoryError
+        Before anything is allocated.
+    """
+    for graph in graphs:
+        if graph.n_negative and graph.weight_dtype.kind == "f":
+            raise GraphError(
+                f"edge {graph.first_negative} has a negative float weight, which only the CPU "
+                "customizes: give weights on the host, without device='cuda'"
+            )
+    began = time.perf_counter()
+    metrics = customized_there(structure, graphs, perfect)
+    runtime.synchronize()
+    seconds = {**seconds, "customization": time.perf_counter() - began}
+    made = []
+    for graph, metric in zip(graphs, metrics, strict=True):
+        one = Prepared(graph, structure.preparation, metric, perfect, seconds)
+        share_arcs(one, structure)
+        _refuse_negative_cycle(one)
+        made.append(one)
+    return made
+
+
 def _refuse_negative_cycle(prepared: Prepared) -> None:
     """An arc there and back of negative weight is a negative cycle, and every one shows so."""
     if not prepared.n_negative:
@@ -582,13 +726,20 @@ def _refuse_negative_cycle(prepared: Prepared) -> None:
     potentials(prepared)
 
 
+def _is_cuda(device: str, given: Any) -> bool:
+    """Whether to work on a GPU: asked for, or the device array given is there."""
+    if device not in ("auto", "cpu", "cuda"):
+        raise OptionError(f'device is {quoted(device)}: use "auto", "cpu" or "cuda"')
+    return device == "cuda" or (device == "auto" and runtime.is_device_array(given))
+
+
 def _restored(
     plain: tuple[Any, ...],
     tree: Tree,
     arcs: Arcs,
     figures: Figures,
     method: str,
-    metric: Metric,
+    metric: Metric | DeviceMetric,
     perfect: bool,
 ) -> Prepared:
     make, arguments = plain

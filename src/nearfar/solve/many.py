@@ -430,13 +430,15 @@ def pair_distances(
     Returns
     -------
     array, shape (len(pairs),)
-        For a graph made of device arrays a CuPy array whose entries never were on the host.
+        For a graph made of device arrays a CuPy array whose entries never were on the host; for
+        a prepared graph one where ``pairs`` are on a device.
     """
     device = "cuda" if device == "gpu" else device
     given = {name for name, value in arguments.items() if value not in (None, "auto")}
-    if isinstance(graph, Prepared) and device != "cuda" and given <= {"threads", "stats", "limit"}:
+    known = {"threads", "stats", "limit"}
+    if isinstance(graph, Prepared) and given <= known:
         walk = (arguments.get(name) for name in ("threads", "limit", "stats"))
-        return _walked(graph, pairs, *walk)
+        return _walked(graph, pairs, device, *walk)
     if not hasattr(pairs, "__iter__"):
         raise OptionError(f"pairs is {quoted(pairs)}: give a list of (source, target)")
     if runtime.is_device_array(pairs):
@@ -487,12 +489,17 @@ def pair_distances(
 
 
 def _walked(
-    graph: Prepared, pairs: Any, threads: int | None, limit: Any, stats: dict[str, Any] | None
+    graph: Prepared,
+    pairs: Any,
+    device: Literal["auto", "cpu", "cuda"],
+    threads: int | None,
+    limit: Any,
+    stats: dict[str, Any] | None,
 ) -> Any:
     """Distances of pairs in a prepared graph, each by a walk of its own."""
     bound = check_limit(limit, graph.weight_dtype)
     began = time.perf_counter()
-    found = masked(graph, graph.distances_of_pairs(pairs, threads), bound)
+    found = masked(graph, graph.distances_of_pairs(pairs, threads, device=device), bound)
     found = narrowed(found, graph.weight_dtype)
     if stats is not None:
         stats["seconds"] = time.perf_counter() - began

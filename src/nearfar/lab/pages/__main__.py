@@ -24,6 +24,7 @@ from nearfar.lab.pages import (
     methods,
     near_far,
     prepared_graphs,
+    prepared_graphs_gpu,
     python_reference,
     readme,
     reproduction,
@@ -64,6 +65,10 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
         "cpu-beside-peers": cpu_engine.cpu_beside_peers,
         "busy-cores": cpu_engine.busy_cores,
         "overheads": cpu_engine.overheads,
+    },
+    "docs/explanation/prepared-graphs-gpu.md": {
+        "prepared-gpu-rows": prepared_graphs_gpu.rows,
+        "prepared-gpu-queries": prepared_graphs_gpu.queries,
     },
     "docs/explanation/prepared-graphs.md": {
         "prepared-orders": prepared_graphs.orders,

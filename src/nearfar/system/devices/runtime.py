@@ -36,9 +36,11 @@ __all__ = [
     "cupy",
     "cupy_nvrtc",
     "device",
+    "device_count",
     "download",
     "is_device_array",
     "memory",
+    "on_device",
     "program",
     "require_memory",
     "scalar",
@@ -117,6 +119,16 @@ def device() -> Device:
     if here is not True:
         raise VariantUnavailable(here)
     return _device(int(cupy().cuda.runtime.getDevice()))
+
+
+def device_count() -> int:
+    """How many CUDA devices there are."""
+    return int(cupy().cuda.runtime.getDeviceCount())
+
+
+def on_device(ordinal: int) -> Any:
+    """A context in which that device is the current one of this thread."""
+    return cupy().cuda.Device(ordinal)
 
 
 @functools.cache

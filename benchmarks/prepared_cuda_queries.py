@@ -1,0 +1,281 @@
+"""Prepared graphs on a GPU besides rows: pairs, labels, exact floats, customization, several GPUs.
+
+``python benchmarks/prepared_cuda_queries.py -o benchmarks/results/prepared_cuda_queries.json``
+takes the graphs of ``benchmarks/prepared.py`` (from ``NAME.nfp`` in ``--data``, where it also keeps
+what it made) and measures with arrays on the device: nanoseconds per pair by walking and by labels;
+microseconds per source for float rows with and without the sums of a search; milliseconds per
+customization, basic and perfect, of one metric and of several; and rows on one device and on all
+of them. All samples are kept. Answers are compared with the CPU's, and ``--repeats`` repeats each
+measurement that often and compares the bits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import nearfar
+from nearfar import Graph, Prepared
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
+from nearfar.prepared.device_exact import Restoration
+from nearfar.prepared.device_metric import customized_there, device_arcs
+from nearfar.prepared.device_rows import DeviceRows, RowForm
+from nearfar.prepared.device_sweep import Sweep
+from nearfar.system.devices import runtime
+from nearfar.system.devices.several import chosen, each_block
+from prepared import GRAPHS
+from prepared_cuda import load
+
+PARTS = ("pairs", "floats", "customization", "devices")
+
+
+class Meter:
+    """Samples by name, and how many answers were wrong."""
+
+    def __init__(self, rounds: int, repeats: int) -> None:
+        self.rounds, self.repeats, self.wrong = rounds, repeats, 0
+        self.samples: dict[str, list[float]] = {}
+
+    def time(self, name: str, work: Callable[[], Any], units: int, unit: float, word: str) -> Any:
+        """Seconds of ``work`` per unit, after two runs that do not count; the last answer."""
+        kept, answer = [], None
+        for number in range(self.rounds + 2):
+            runtime.synchronize()
+            timer = runtime.Timer().start()
+            answer = work()
+            seconds = timer.stop().seconds
+            if number > 1:
+                kept.append(seconds / units)
+        self.samples[name] = kept
+        middle, least = np.median(kept) * unit, min(kept) * unit
+        print(f"   {middle:10.4f} {word} (least {least:.4f})  {name}", flush=True)
+        return answer
+
+    def check(self, found: Any, wanted: Any, what: str) -> None:
+        """Count and report an answer that is not the one wanted."""
+        if not np.array_equal(runtime.download(found), wanted):
+            self.wrong += 1
+            print(f"   WRONG: {what}", flush=True)
+
+    def repeat(self, work: Callable[[], Any], what: str) -> None:
+        """Compare the bits of repeated runs."""
+        first = work().copy()
+        wrong = sum(bool((work() != first).any()) for _ in range(self.repeats))
+        if wrong:
+            self.wrong += wrong
+            print(f"   WRONG: {wrong} of {self.repeats} repeats of {what}", flush=True)
+
+
+def write_speed() -> float:
+    """Bytes per second that the device writes: what no way to make rows can beat."""
+    block = runtime.cupy().empty(2**28, dtype=np.int32)
+    samples = []
+    for _ in range(5):
+        timer = runtime.Timer().start()
+        block.fill(1)
+        samples.append(timer.stop().seconds)
+    return float(block.nbytes / max(min(samples), 1e-9))
+
+
+def pairs(prepared: Prepared, meter: Meter, count: int) -> dict[str, Any]:
+    """Point queries in batches."""
+    rng = np.random.default_rng(1)
+    host = rng.integers(0, prepared.n_vertices, (count, 2))
+    there = runtime.cupy().asarray(host)
+    sample = slice(0, min(count, 20_000))
+    truth = prepared.distances_of_pairs(host[sample], device="cpu", exact=False)
+    labels = meter.time("making labels, ms", lambda: prepared.label(device="cuda"), 1, 1e3, "ms")
+    for name, asked in (("walks", prepared), ("labels", labels)):
+
+        def work(asked: Any = asked) -> Any:
+            return asked.distances_of_pairs(there, exact=False)
+
+        found = meter.time(f"{name}, {count} pairs", work, count, 1e9, "ns")
+        if prepared.weight_dtype.kind == "i":
+            meter.check(found[sample], truth, name)
+        meter.repeat(work, name)
+    return {"label_bytes": prepared.label_bytes}
+
+
+def floats(prepared: Prepared, meter: Meter, count: int) -> None:
+    """Rows of floats, with and without the pass that restores the sums of a search."""
+    cp = runtime.cupy()
+    rng = np.random.default_rng(2)
+    for dtype in (np.float32, np.float64):
+        weights = (prepared.effective_weights * rng.uniform(0.5, 1.5, prepared.n_edges)).astype(
+            dtype
+        )
+        one = prepared.reweight(weights)
+        sources = rng.integers(0, one.n_vertices, count)
+        rows = cp.empty((count, one.n_vertices), dtype=dtype)
+        form = RowForm(None, False, runtime.device().ordinal, "", 1)
+        made, restore = DeviceRows(one, form, count), Restoration(one, count)
+        there = cp.asarray(sources)
+
+        def nearly(made: Any = made, sources: Any = sources, rows: Any = rows) -> Any:
+            made(sources, rows)
+            return rows
+
+        name = f"{np.dtype(dtype).name}, {count} sources"
+        meter.time(f"rows, {name}", nearly, count, 1e6, "us")
+
+        def both(
+            nearly: Any = nearly, restore: Any = restore, there: Any = there, rows: Any = rows
+        ) -> Any:
+            nearly()
+            restore(there, rows)
+            return rows
+
+        found = meter.time(f"rows and sums of a search, {name}", both, count, 1e6, "us")
+        graph = Graph(one.indptr, one.indices, weights, copy=False)
+        wanted = nearfar.distances(graph, sources[:8], device="cpu")
+        meter.check(found[:8], wanted, name)
+        meter.repeat(both, name)
+        del rows, made, restore, found
+        cp.get_default_memory_pool().free_all_blocks()
+
+
+def customization(prepared: Prepared, meter: Meter, metrics: int) -> None:
+    """New weights for the same structure."""
+    cp = runtime.cupy()
+    rng = np.random.default_rng(3)
+    shape = (metrics, prepared.n_edges)
+    weights = (prepared.effective_weights * rng.uniform(0.5, 1.5, shape)).astype(np.int32) + 1
+    there = cp.asarray(weights)
+    structure = device_arcs(prepared, prepared.preparation)
+    graphs = [Graph(structure.indptr, structure.indices, w, copy=False) for w in there]
+    for perfect in (False, True):
+        what = "customization, " + ("basic and perfect" if perfect else "basic")
+
+        def once(perfect: bool = perfect) -> Any:
+            return customized_there(structure, graphs[:1], perfect)[0].there
+
+        def each(perfect: bool = perfect) -> Any:
+            return customized_there(structure, graphs, perfect)[-1].there
+
+        meter.time(f"{what}, one metric", once, 1, 1e3, "ms")
+        last = meter.time(
+            f"{what} customization, per metric of {metrics}", each, metrics, 1e3, "ms"
+        )
+        meter.repeat(once, what)
+        wanted = prepared.reweight(weights[-1]).metric.weights
+        meter.check(last, wanted, what)
+    meter.time("reweight, checks of the weights included", lambda: prepared.reweight(there[0]), 1,
+               1e3, "ms")  # fmt: skip
+
+    def swept() -> Any:
+        return Sweep(prepared.reweight(there[0]), None, 2048)
+
+    meter.time("reweight and streams for a sweep", swept, 1, 1e3, "ms")
+
+
+def devices(prepared: Prepared, meter: Meter, count: int) -> None:
+    """Rows on one device and on all, left where they are made or brought to the first."""
+    cp = runtime.cupy()
+    rng = np.random.default_rng(4)
+    sources = rng.integers(0, prepared.n_vertices, count)
+    each = min(8192, count)
+    blocks = [slice(k, min(k + each, count)) for k in range(0, count, each)]
+    every = chosen("all")
+    for some in sorted({1, len(every)}):
+        used = every[:some]
+        kept: dict[int, tuple[DeviceRows, Any]] = {}
+
+        def begin(kept: Any = kept) -> Callable[[slice], None]:
+            here = runtime.device().ordinal
+            if here not in kept:
+                form = RowForm(None, True, here, "", 1)
+                rows = cp.empty((each, prepared.n_vertices), dtype=prepared.weight_dtype)
+                kept[here] = DeviceRows(prepared, form, each), rows
+            made, rows = kept[here]
+
+            def work(block: slice) -> None:
+                made(sources[block], rows[: block.stop - block.start])
+
+            return work
+
+        samples = []
+        for number in range(meter.rounds + 2):
+            began = time.perf_counter()
+            failed = each_block(used, blocks, begin)
+            for device in used:
+                with runtime.on_device(device):
+                    runtime.synchronize()
+            if number > 1:
+                samples.append((time.perf_counter() - began) / count)
+            if failed:
+                meter.wrong += 1
+                print(f"   WRONG: {failed}", flush=True)
+        name = f"{count} sources on {some} devices, rows left there"
+        meter.samples[name] = samples
+        print(f"   {np.median(samples) * 1e6:10.4f} us (least {min(samples) * 1e6:.4f})  {name}")
+        few = sources[: 4 * each]
+        out = cp.empty((len(few), prepared.n_vertices), dtype=prepared.weight_dtype)
+        samples = []
+        for number in range(meter.rounds + 2):
+            began = time.perf_counter()
+            nearfar.distances(
+                prepared, few, method="elimination_tree_rows@cuda", devices=used, out=out
+            )
+            runtime.synchronize()
+            if number > 1:
+                samples.append((time.perf_counter() - began) / len(few))
+        name = f"{len(few)} sources on {some} devices, rows brought to the first"
+        meter.samples[name] = samples
+        print(f"   {np.median(samples) * 1e6:10.4f} us (least {min(samples) * 1e6:.4f})  {name}")
+        at = rng.choice(len(few), 8, replace=False)
+        wanted = nearfar.distances(prepared, few[at], device="cpu")
+        meter.check(out[cp.asarray(at)], wanted, name)
+        del out, kept
+        cp.get_default_memory_pool().free_all_blocks()
+
+
+def main() -> int:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--graphs", nargs="+", default=["ny-roads"], choices=list(GRAPHS))
+    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS)
+    parser.add_argument("--pairs", type=int, default=10**6)
+    parser.add_argument("--floats", type=int, default=1024)
+    parser.add_argument("--metrics", type=int, default=16)
+    parser.add_argument("--sources", type=int, default=65_536)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--repeats", type=int, default=0)
+    parser.add_argument("--data", type=Path, default=None, help="folder of .nfp files")
+    parser.add_argument("-o", "--output", type=Path, default=None)
+    given = parser.parse_args()
+    results, wrong = [], 0
+    speed = write_speed()
+    print(f"writes {speed / 1e9:,.0f} GB per second", flush=True)
+    for name in given.graphs:
+        prepared = load(name, given.data)
+        print(f"== {name}: {prepared.preparation.figures}", flush=True)
+        meter = Meter(given.rounds, given.repeats)
+        result: dict[str, Any] = {"graph": name, "n": prepared.n_vertices, "m": prepared.n_edges}
+        result["write_bytes_per_second"] = speed
+        if "pairs" in given.parts:
+            result |= pairs(prepared, meter, given.pairs)
+        if "floats" in given.parts:
+            floats(prepared, meter, given.floats)
+        if "customization" in given.parts:
+            customization(prepared, meter, given.metrics)
+        if "devices" in given.parts:
+            devices(prepared, meter, given.sources)
+        wrong += meter.wrong
+        repeats = {"repeats": given.repeats, "wrong": meter.wrong}
+        results.append({**result, "samples": meter.samples, **repeats})
+        if given.output:
+            write_json(given.output, {"environment": environment(), "results": results})
+    print("all right" if not wrong else f"{wrong} WRONG")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

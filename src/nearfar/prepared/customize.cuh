@@ -1,0 +1,165 @@
+// Customization on the device: what the arcs weigh, triangle by triangle; several metrics at once.
+//
+// Two arcs up from one label, x - y and x - z with z above y, make a triangle with the arc y - z. Lower triangles
+// (basic customization): y - z weighs at most the way over x. Upper triangles (perfect customization): x - y and x - z
+// are no longer than the ways over the third vertex, where y - z carries its distance already.
+// Dibbelt, Strasser and Wagner 2016, sections 6 and 7. The CPU's form (customize.simd.cpp)
+// gathers by label; here each triangle is found from its lowest label and lowers an arc by an atomic, so that
+// a level of the tree is one flat list whatever the degrees: eight lanes take an arc x - y, and each lane finds the third side of
+// a triangle among the arcs of y, which are sorted by depth.
+//
+// Levels are heights of labels: the arcs of a level have all of their triangles from below. One cooperative launch
+// takes the wide levels with a barrier over the grid between two of them; the narrow ones at the top, which are most, are
+// left to one block, whose barrier is cheap.
+//
+// Macros: those of values.cuh and types.cuh; SIDES values per arc, up and down, or one for both; THREADS per block.
+// Arrays: arcs[..] {first arc of the label x, this arc, first arc of its head y, arcs of y}, by level, without those that have no
+// arc before them at their label; level_first[levels + 1]; depth[n_arcs] of heads; weights[metrics][n_arcs][SIDES]; detours
+// alike, "no path" at the start; edge[entries] and place[entries], twice the arc plus 1 where it leads
+// down; of_edges[metrics][m]; flags[metrics][n_arcs] of customize.hpp.
+// Races: atomics of a level lower arcs of later levels, which nobody reads before a barrier.
+// requires: prepared/values.cuh
+// requires: cuda/memory.cuh
+// requires: cuda/grid_barrier.cuh
+
+constexpr int kLanes = 8;  // per arc
+constexpr int kTight = 1, kNeeded = 4;  // of customize.hpp
+
+// Lowers *to. Floats are not negative here, so they are ordered as their bits are.
+__device__ __forceinline__ void lower(uint32* to, uint32 x) { atomicMin(to, x); }
+__device__ __forceinline__ void lower(uint64* to, uint64 x) { atomicMin(to, x); }
+__device__ __forceinline__ void lower(long long* to, long long x) { atomicMin(to, x); }
+__device__ __forceinline__ void lower(float* to, float x) {
+  atomicMin(reinterpret_cast<int*>(to), __float_as_int(x));
+}
+__device__ __forceinline__ void lower(double* to, double x) {
+  atomicMin(reinterpret_cast<long long*>(to), __double_as_longlong(x));
+}
+__device__ __forceinline__ void improve(value_t* to, value_t x) {
+  if (x < load_relaxed(to)) lower(to, x);
+}
+
+extern "C" __global__ void weigh_edges(const int* edge, const int* place, long long entries, const out_t* of_edges,
+                                       long long m, value_t* weights, long long n_arcs) {
+  weights += blockIdx.y * n_arcs * SIDES;
+  of_edges += blockIdx.y * m;
+  const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
+  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < entries; i += stride)
+    lower(weights + (SIDES == 2 ? place[i] : place[i] >> 1), static_cast<value_t>(of_edges[edge[i]]));
+}
+
+// The arc that leads to a depth, among `count` sorted ones from `first` on, of which one does.
+__device__ __forceinline__ int arc_to(const int* depth, int first, int count, int wanted) {
+  while (count > 1) {
+    const int half = count >> 1;
+    if (depth[first + half] <= wanted) {
+      first += half;
+      count -= half;
+    } else {
+      count = half;
+    }
+  }
+  return first;
+}
+
+// Calls f(weights of the metric, arc x - y, arc x - z, arc y - z) for the triangles of a level.
+template <class F>
+__device__ __forceinline__ void for_triangles(const int4* arcs, const int* depth, int begin, int end, int metrics,
+                                              long long group, long long groups, F&& f) {
+  const int member = threadIdx.x % kLanes;
+  const long long items = static_cast<long long>(end - begin) * metrics;
+  for (long long t = group; t < items; t += groups) {
+    const int metric = metrics == 1 ? 0 : static_cast<int>(t % metrics);
+    const int4 arc = arcs[begin + (metrics == 1 ? t : t / metrics)];
+    for (int j = arc.x + member; j < arc.y; j += kLanes)
+      f(metric, arc.y, j, arc_to(depth, arc.z, arc.w, depth[j]));
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    lower_triangles(const int4* arcs, const int* level_first, int levels, int wide, const int* depth,
+                    value_t* all_weights, long long n_arcs, int metrics, uint32* arrivals) {
+  auto take = [&](int metric, int xy, int xz, int yz) {
+    value_t* const weights = all_weights + metric * n_arcs * SIDES;
+#pragma unroll
+    for (int s = 0; s < SIDES; ++s) {
+      // y - x - z: down to x, then up from it.
+      const value_t sum = load_relaxed(weights + SIDES * xy + (SIDES - 1 - s)) +
+                          load_relaxed(weights + SIDES * xz + s);
+      improve(weights + SIDES * yz + s, sum);
+    }
+  };
+  const int per_block = THREADS / kLanes, mine = threadIdx.x / kLanes;
+  const long long group = static_cast<long long>(blockIdx.x) * per_block + mine;
+  int level = 0;
+  for (; level < wide; ++level) {
+    for_triangles(arcs, depth, level_first[level], level_first[level + 1], metrics, group,
+                  static_cast<long long>(gridDim.x) * per_block, take);
+    grid_barrier(arrivals);
+  }
+  if (blockIdx.x) return;
+  for (; level < levels; ++level) {
+    for_triangles(arcs, depth, level_first[level], level_first[level + 1], metrics, mine, per_block, take);
+    __threadfence();
+    __syncthreads();
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    upper_triangles(const int4* arcs, const int* level_first, int levels, int wide, const int* depth,
+                    const value_t* all_weights, value_t* all_detours, long long n_arcs, int metrics,
+                    uint32* arrivals) {
+  auto take = [&](int metric, int xy, int xz, int yz) {
+    const value_t* const weights = all_weights + metric * n_arcs * SIDES;
+    value_t* const detours = all_detours + metric * n_arcs * SIDES;
+    value_t over[SIDES];  // distances between y and z
+#pragma unroll
+    for (int s = 0; s < SIDES; ++s) {
+      const value_t way = load_relaxed(detours + SIDES * yz + s);
+      const value_t weight = weights[SIDES * yz + s];
+      over[s] = way < weight ? way : weight;
+    }
+#pragma unroll
+    for (int s = 0; s < SIDES; ++s) {
+      improve(detours + SIDES * xz + s, weights[SIDES * xy + s] + over[s]);
+      improve(detours + SIDES * xy + s, weights[SIDES * xz + s] + over[SIDES - 1 - s]);
+    }
+  };
+  const int per_block = THREADS / kLanes, mine = threadIdx.x / kLanes;
+  const long long group = static_cast<long long>(blockIdx.x) * per_block + mine;
+  int level = levels - 1;
+  if (blockIdx.x == 0)
+    for (; level >= wide; --level) {
+      for_triangles(arcs, depth, level_first[level], level_first[level + 1], metrics, mine, per_block, take);
+      __threadfence();
+      __syncthreads();
+    }
+  grid_barrier(arrivals);
+  for (level = wide - 1; level >= 0; --level) {
+    for_triangles(arcs, depth, level_first[level], level_first[level + 1], metrics, group,
+                  static_cast<long long>(gridDim.x) * per_block, take);
+    grid_barrier(arrivals);
+  }
+}
+
+__device__ __forceinline__ bool is_far(value_t x) {
+  return x >= (SIGNED_VALUES ? far_value() / 2 : far_value());
+}
+
+// Which arcs carry the distance between their ends, and which of those queries need: `ties`, an arc that only equals a
+// detour is not needed.
+extern "C" __global__ void mark_arcs(const value_t* weights, const value_t* detours, long long count, int ties,
+                                     unsigned char* flags) {
+  const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
+  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
+    int known = 0;
+#pragma unroll
+    for (int s = 0; s < SIDES; ++s) {
+      const value_t weight = weights[SIDES * i + s], way = detours[SIDES * i + s];
+      if (is_far(weight) || way < weight) continue;
+      known |= kTight << s;
+      if (!ties || weight < way) known |= kNeeded << s;
+    }
+    flags[i] = static_cast<unsigned char>(known);
+  }
+}

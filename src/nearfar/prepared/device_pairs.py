@@ -1,0 +1,291 @@
+"""Point queries in batches on a CUDA device: walks, and tree labels that lie there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import OptionError, OutOfMemoryError, VariantUnavailable, VertexError
+from nearfar.graph.build import check_threads
+from nearfar.graph.slots import Slot
+from nearfar.prepared.device import DeviceTree, device_tree, plain
+from nearfar.prepared.exact import exact_pairs
+from nearfar.prepared.labels import label_bytes, label_offsets
+from nearfar.prepared.pairs import pair_indices, widened
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from nearfar.prepared.prepared import Prepared
+
+__all__ = ["DeviceLabels", "device_labels", "device_pair_distances"]
+
+_WALKS: Slot[_Walks] = Slot("walks on the device")
+_WARPS = 8  # per block, at most
+_STATIC = 1024  # bytes of shared memory that a block takes besides
+
+
+@dataclass(frozen=True)
+class _Walks:
+    """What walks read besides the tree; arrays of ``pairs.cuh``.
+
+    Attributes
+    ----------
+    tree : DeviceTree
+    spine : int32 array, shape (n, 4)
+    up, down : tuples of arrays
+        Nodes, depths and weights of the arcs; the same tuple where both directions weigh the same.
+    program : Program
+    """
+
+    tree: DeviceTree
+    spine: Any
+    up: tuple[Any, Any, Any]
+    down: tuple[Any, Any, Any]
+    program: Any
+
+    def launch_shape(self, spaces: int) -> tuple[int, int]:
+        """Warps per block and bytes of shared memory for so many search spaces per warp."""
+        each = spaces * max(self.tree.height, 1) * self.up[2].dtype.itemsize
+        room = (runtime.device().shared_per_block - _STATIC) // each
+        if room < 1:
+            raise VariantUnavailable(
+                f"the elimination tree is {self.tree.height} high, and a walk's distances do not "
+                "fit the shared memory of this device: use device='cpu'"
+            )
+        warps = min(_WARPS, room)
+        return warps, warps * each
+
+
+class DeviceLabels:
+    """Every vertex's distances to and from its ancestors, on a CUDA device.
+
+    Made by ``Prepared.label(device="cuda")``; answers point queries in batches.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    walks : object
+        What walks read.
+    up, down : arrays
+        Rows of all labels; the same array where every edge weighs the same in both directions.
+    """
+
+    def __init__(self, prepared: Prepared, walks: _Walks, up: Any, down: Any) -> None:
+        self.prepared = prepared
+        self.up, self.down = up, down
+        self._walks = walks
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows."""
+        return int(self.up.nbytes) + (0 if self.down is self.up else int(self.down.nbytes))
+
+    def distances_of_pairs(
+        self, pairs: Any, threads: int | None = None, *, exact: bool = True
+    ) -> Any:
+        """Distances of many pairs.
+
+        Parameters
+        ----------
+        pairs : list of (source, target), or int array of shape (k, 2)
+            On the host or on the device.
+        threads : int or None
+            As for :meth:`Prepared.distances_of_pairs`.
+        exact : bool
+            As for :meth:`Prepared.distances_of_pairs`.
+
+        Returns
+        -------
+        array, shape (k,)
+            As of :meth:`Prepared.distances_of_pairs`; on the device where ``pairs`` are.
+
+        Raises
+        ------
+        VertexError
+            If one of them is not a vertex.
+        OptionError
+            If ``pairs`` has another shape.
+        """
+        return _answer(self.prepared, pairs, check_threads(threads), exact, self._meet)
+
+    def _meet(self, prepared: Prepared, starts: Any, ends: Any) -> Any:
+        if prepared is not self.prepared:  # in 64 bits, or without weights
+            return _walk(prepared, starts, ends)
+        found = runtime.cupy().empty(len(starts), dtype=prepared.weight_dtype)
+        walks = self._walks
+        if len(starts):
+            arguments = (
+                *(walks.spine, walks.tree.label, self.up, self.down),
+                *(starts, ends, np.int64(len(starts)), found),
+            )
+            walks.program.kernel("pairs_by_labels")(-(-len(starts) // 256), 256, arguments)
+        return found
+
+
+def device_labels(prepared: Prepared, max_bytes: int | None = None) -> DeviceLabels:
+    """As ``Prepared.label(device="cuda")``.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    max_bytes : int or None
+        Device memory that they may take; None takes what is free.
+
+    Returns
+    -------
+    DeviceLabels
+
+    Raises
+    ------
+    OutOfMemoryError
+        If they take more, before anything is allocated.
+
+    Notes
+    -----
+    One climb per vertex, all at once: milliseconds for a city.
+    """
+    needed = label_bytes(prepared)
+    free = runtime.memory()[0] if max_bytes is None else int(max_bytes)
+    advice = "query without labels: distances_of_pairs(pairs, device='cuda')"
+    if needed > free:
+        raise OutOfMemoryError(needed, free, advice)
+    walks = _walks(prepared)
+    runtime.require_memory(needed, advice)
+    cp = runtime.cupy()
+    n = prepared.n_vertices
+    count = int(label_offsets(prepared.preparation.tree)[-1])
+    warps, shared = walks.launch_shape(1)
+    kernel = walks.program.kernel("label_rows")
+    kernel.allow_shared(shared)
+    rows = []
+    for side in (walks.up, walks.down)[: prepared.metric.sides]:
+        rows.append(cp.empty(count, dtype=side[2].dtype))
+        blocks = min(kernel.resident_blocks(32 * warps, shared), -(-n // warps))
+        arguments = (*side, walks.spine, np.int32(n), np.int32(walks.tree.height), rows[-1])
+        if n:
+            kernel(blocks, 32 * warps, arguments, shared=shared)
+    return DeviceLabels(prepared, walks, rows[0], rows[-1])
+
+
+def device_pair_distances(prepared: Prepared, pairs: Any, threads: int, exact: bool = True) -> Any:
+    """Distances of pairs, each by a walk of its own on the device.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    pairs : list of (source, target), or int array of shape (k, 2)
+        On the host or on the device.
+    threads : int
+        Of the CPU, for exact floats.
+    exact : bool
+        For floats: the very numbers that a search returns, which the CPU then finds.
+
+    Returns
+    -------
+    array, shape (k,)
+        On the device where ``pairs`` are.
+
+    Raises
+    ------
+    VertexError
+        If one of them is not a vertex.
+    OptionError
+        If ``pairs`` has another shape.
+    VariantUnavailable
+        If the tree is too high for the shared memory of the device.
+    """
+    return _answer(prepared, pairs, threads, exact, _walk)
+
+
+def _answer(prepared: Prepared, pairs: Any, threads: int, exact: bool, ask: Any) -> Any:
+    stay = runtime.is_device_array(pairs)
+    cp = runtime.cupy()
+    if stay and prepared.vertex_numbers is None:
+        pairs = runtime.download(runtime.upload(pairs))  # names are looked up on the host
+        starts, ends = map(cp.asarray, pair_indices(prepared, pairs))
+    elif stay:
+        starts, ends = _indices_there(prepared, runtime.upload(pairs))
+    else:
+        starts, ends = map(cp.asarray, pair_indices(prepared, pairs))
+    if exact and prepared.weight_dtype.kind == "f":
+        there = runtime.download(starts), runtime.download(ends)
+        found = exact_pairs(prepared, *there, threads)
+        return cp.asarray(found) if stay else found
+    found = widened(prepared, ask(prepared, starts, ends), starts, ends, ask)
+    return found if stay else runtime.download(found)
+
+
+def _indices_there(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
+    """Sources and targets of an array of pairs on the device, after checking them there."""
+    cp = runtime.cupy()
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise OptionError(
+            f"pairs has shape {pairs.shape} and dtype {pairs.dtype}: give integers, "
+            "(source, target) per row"
+        )
+    numbers = prepared.vertex_numbers
+    assert numbers is not None
+    wrong = (pairs < numbers.start) | (pairs >= numbers.stop)
+    if bool(wrong.any()):
+        first = int(runtime.download(cp.flatnonzero(wrong)[:1])[0])
+        vertex = int(runtime.download(pairs.reshape(-1)[first : first + 1])[0])
+        what = ("source", "target")[first % 2]
+        raise VertexError(
+            f"{what} {vertex} of pair {first // 2} is not a vertex: use "
+            f"{numbers.start} to {numbers.stop - 1}"
+        )
+    wide = pairs.astype(np.int64) - numbers.start
+    return cp.ascontiguousarray(wide[:, 0]), cp.ascontiguousarray(wide[:, 1])
+
+
+def _walk(prepared: Prepared, starts: Any, ends: Any) -> Any:
+    walks = _walks(prepared)
+    warps, shared = walks.launch_shape(2)
+    kernel = walks.program.kernel("pairs_walk")
+    kernel.allow_shared(shared)
+    found = runtime.cupy().empty(len(starts), dtype=prepared.weight_dtype)
+    if len(starts) == 0:
+        return found
+    blocks = min(kernel.resident_blocks(32 * warps, shared), -(-len(starts) // warps))
+    arguments = (
+        *(*walks.up, *walks.down, walks.spine, walks.tree.label, starts, ends),
+        *(np.int64(len(starts)), np.int32(walks.tree.height), found),
+    )
+    kernel(blocks, 32 * warps, arguments, shared=shared)
+    return found
+
+
+def _walks(prepared: Prepared) -> _Walks:
+    return _WALKS.of(prepared, lambda: _made(prepared), runtime.device().ordinal)
+
+
+def _made(prepared: Prepared) -> _Walks:
+    tree, there = prepared.preparation.tree, device_tree(prepared)
+    n = tree.n_vertices
+    spine = np.empty((n, 4), dtype=np.int32)
+    # A heavy path is a run of labels each of which is the parent of the one before.
+    ends = np.flatnonzero(tree.parent != np.arange(1, n + 1))
+    top = ends[np.searchsorted(ends, np.arange(n))]
+    offset = label_offsets(tree)
+    if offset[-1] // 8 >= 2**31:
+        raise VariantUnavailable(f"labels of {offset[-1]} values are too many: use device='cpu'")
+    spine[:, 0], spine[:, 1], spine[:, 2] = top, tree.parent[top], tree.depth
+    spine[:, 3] = offset[:-1] // 8
+    up = (there.node, there.head_depth, there.weight)
+    down, arcs = up, prepared.metric.swept[1]
+    node = None
+    needed = spine.nbytes
+    if prepared.metric.sides == 2:
+        node = np.empty((n, 4), dtype=np.int32)
+        node[:, 0], node[:, 1] = arcs.first[:-1], np.diff(arcs.first)
+        node[:, 2], node[:, 3] = tree.parent, tree.depth
+        needed += node.nbytes + arcs.head_depth.nbytes + arcs.weight.nbytes
+    runtime.require_memory(needed, "use device='cpu', or a GPU with more memory")
+    if node is not None:
+        parts = (node, *(plain(part) for part in (arcs.head_depth, arcs.weight)))
+        down = tuple(runtime.upload(part) for part in parts)
+    macros = {**there.macros, "PRUNES": int(prepared.n_negative == 0)}
+    program = runtime.program("prepared/pairs.cuh", macros)
+    return _Walks(there, runtime.upload(spine), up, down, program)
