@@ -424,3 +424,18 @@ def test_rows_are_not_resumed_under_other_names(tmp_path):
     numbers = tmp_path / "rows.npy"  # which keeps no names
     distances(one, ["a1"], out=numbers)
     distances(other, ["b1"], out=numbers)
+
+
+@pytest.mark.parametrize("block", [1, 3, 4])
+def test_a_manifest_with_another_block_size(block, tmp_path):
+    """A block's checksum held whatever number of rows the manifest gave it: rows came twice."""
+    pytest.importorskip("pyarrow")
+    graph = graph_of()
+    path, manifest = tmp_path / "rows.parquet", tmp_path / "rows.parquet.manifest.json"
+    distances(graph, range(8), out=path, block=2)
+    known = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**known, "block": block}))
+    distances(graph, range(8), out=path)
+    sources, rows = read_rows(path)
+    assert sources.tolist() == list(range(8))
+    np.testing.assert_array_equal(rows, distances(graph, range(8)))

@@ -178,7 +178,7 @@ class _Zarr:
 class _Parquet:
     """A folder with one file per block; a row holds its source's name and the list of distances."""
 
-    def __init__(self, path: Path, sources: NDArray[Any]) -> None:
+    def __init__(self, path: Path, sources: NDArray[Any], n_blocks: int) -> None:
         try:
             import pyarrow
             import pyarrow.parquet
@@ -186,7 +186,7 @@ class _Parquet:
             raise MissingDependencyError(
                 "writing .parquet needs pyarrow: pip install 'nearfar[tables]'"
             ) from None
-        self.arrow, self.path = pyarrow, path
+        self.arrow, self.path, self.n_blocks = pyarrow, path, n_blocks
         try:
             self.sources = pyarrow.array(sources.tolist() if sources.dtype.kind == "O" else sources)
             plain = not pyarrow.types.is_nested(self.sources.type)
@@ -200,9 +200,10 @@ class _Parquet:
 
     def open(self, fresh: bool) -> None:
         self.path.mkdir(exist_ok=True)
-        if fresh:
-            for name in ("block-*.parquet", ".tmp.block-*.parquet"):  # the latter from a kill
-                for old in self.path.glob(name):
+        own = set() if fresh else {self._file(number).name for number in range(self.n_blocks)}
+        for name in ("block-*.parquet", ".tmp.block-*.parquet"):  # the latter from a kill
+            for old in self.path.glob(name):
+                if old.name not in own:
                     old.unlink()
 
     def _file(self, number: int) -> Path:
@@ -223,8 +224,11 @@ class _Parquet:
         _sync_folder(self.path)
 
     def read(self, number: int, first: int, count: int) -> NDArray[Any]:
-        lists = self.arrow.parquet.read_table(self._file(number)).column("distances")
-        flat = lists.combine_chunks().flatten().to_numpy()
+        table = self.arrow.parquet.read_table(self._file(number))
+        sources = self.arrow.chunked_array([self.sources[first : first + count]])
+        if not table.column("source").equals(sources):  # a manifest with another block size
+            raise ValueError("a block of other rows")
+        flat = table.column("distances").combine_chunks().flatten().to_numpy()
         found: NDArray[Any] = flat.reshape(count, -1)
         return found
 
@@ -352,7 +356,7 @@ class FileSink:
             return _Npy(self.path, self.shape, self.dtype)
         if self.path.suffix == ".zarr":
             return _Zarr(self.path, self.shape, self.dtype, self.run.block)
-        return _Parquet(self.path, self.run.graph.name_of(self.run.rows))
+        return _Parquet(self.path, self.run.graph.name_of(self.run.rows), self.n_blocks)
 
     def _load(self) -> dict[str, Any] | None:
         try:
