@@ -272,7 +272,7 @@ def main() -> int:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--graphs", nargs="+", default=["ny-roads"], choices=list(GRAPHS))
-    parser.add_argument("--many", type=int, default=8192)
+    parser.add_argument("--many", type=int, nargs="+", default=[8192])
     parser.add_argument("--few", type=int, default=128)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--repeats", type=int, default=0)
@@ -287,9 +287,9 @@ def main() -> int:
     for name in given.graphs:
         prepared = load(name, given.data)
         if given.profile:
-            profile(prepared, given.many)
+            profile(prepared, given.many[-1])
             continue
-        bench = Bench(name, prepared, max(given.many, given.few))
+        bench = Bench(name, prepared, max(*given.many, given.few))
         figures = prepared.preparation.figures
         print(f"== {name}: {figures}", flush=True)
         result: dict[str, Any] = {
@@ -299,14 +299,14 @@ def main() -> int:
             "arcs_needed": len(prepared.metric.down.weight),
             "height": figures.height,
         }
-        result |= measure(bench, [given.many, given.few], given.rounds, given.repeats)
+        result |= measure(bench, [*given.many, given.few], given.rounds, given.repeats)
         if given.all_pairs:
             result["samples"][MEAN] = mean_of_all(bench, min(given.rounds, 3))
         if given.explore is not None:
             tall = figures.height > 512
             many, few = (given.explore or shapes_to_try(tall, is_few) for is_few in (False, True))
             result["explored"] = [
-                *explore(bench, given.many, many),
+                *explore(bench, given.many[-1], many),
                 *explore(bench, given.few, few),
             ]
         wrong += bench.wrong + result["wrong_repeats"]
