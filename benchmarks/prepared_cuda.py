@@ -3,17 +3,19 @@
 ``python benchmarks/prepared_cuda.py -o benchmarks/results/prepared_cuda.json`` prepares the graphs
 of ``prepared_graphs.py`` (or reads ``NAME.nfp`` from ``--data``, and keeps there what it made)
 and measures with everything on the device: distances as ``[source][vertex]`` and as
-``[vertex][source]``, for many sources and for few. ``--explore`` tries shapes of cells and prints
-the time of every launch, ``--tiles`` those of the transposition. ``--profile`` runs one sweep and
-prints for each launch the ``ncu`` options that single it out: run it once as it is, then put
-``ncu`` with these options before the same command line. All samples are kept. Answers are compared
-with searches, and ``--repeats`` repeats each measurement that often and compares the bits.
+``[vertex][source]``, for many sources and for few; ``--all-pairs`` also the mean distance from
+every vertex as one call. ``--explore`` tries shapes of cells and prints the time of every launch.
+``--profile`` runs one sweep and prints for each launch the ``ncu`` options that single it out: run
+it once as it is, then put ``ncu`` with these options before the same command line. All samples are
+kept. Answers are compared with searches, and ``--repeats`` repeats each measurement that often and
+compares the bits.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -23,14 +25,17 @@ import numpy as np
 
 import nearfar
 from nearfar import Prepared
+from nearfar.graph.dtypes import unreached_value
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.prepared.cells import PassShape
-from nearfar.prepared.device_overlap import RowsInParts
-from nearfar.prepared.device_sweep import Sweep, Tile, padded
+from nearfar.prepared.device_shapes import padded
+from nearfar.prepared.device_sweep import Sweep
 from nearfar.system.devices import launching, runtime
 from prepared_graphs import GRAPHS, scaled
 
+METHOD = "elimination_tree_rows@cuda"
+MEAN = "mean distance per source of all pairs, the whole call"
 Tried = tuple[int | None, tuple[PassShape, ...]]
 Planned = tuple[str, Callable[[Any], None], Any]
 
@@ -49,8 +54,7 @@ def load(name: str, folder: Path | None) -> Prepared:
 def parse_shapes(text: str) -> Tried:
     """Labels of the top and shapes from ``top/members:slots:lanes:columns:parts,...``.
 
-    The bottom pass first; parts may be left out, and so may the top, which is then chosen. A ``c``
-    at the end: blocks that run together work on neighbouring cells.
+    The bottom pass first; parts may be left out, and so may the top, which is then chosen.
     """
     top, _, passes = text.rpartition("/")
     shapes = tuple(PassShape(*map(int, part.split(":"))) for part in passes.split(","))
@@ -134,26 +138,18 @@ def plans(
     rows = cp.empty((count, bench.n), bench.prepared.weight_dtype)
     yield "rows", sweep.transposed(values, sweep.tree.label, rows), rows
     yield "columns", sweep.columns(values, True), values.T
-    del values
-    for parts in (2, 4, 8):
-        each = padded(count // parts)
-        if each < count and count > 512:
-            plan = RowsInParts(sweep, sweep.tree.label, rows, each)
-            yield f"rows in parts of {each}", plan, rows
-            del plan
 
 
 def explore(bench: Bench, count: int, tried: list[str]) -> list[Any]:
     """Times of whole sweeps and of their launches for each shape, distances as columns."""
     cp = runtime.cupy()
     found = []
-    sources = bench.sources[:count]
+    sources = cp.asarray(bench.sources[:count])
     print(f"-- {bench.name}, {count} sources", flush=True)
     for text in tried:
         try:
-            top, shapes = parse_shapes(text.rstrip("c"))
-            by_source = not text.endswith("c")
-            sweep = Sweep(bench.prepared, shapes, count, top=top, sources_first=by_source)
+            top, shapes = parse_shapes(text)
+            sweep = Sweep(bench.prepared, shapes, count, top=top)
             values = cp.empty((bench.n, padded(count)), sweep.dtype)
             plan = sweep.columns(values, True)
             plan(sources)
@@ -168,28 +164,6 @@ def explore(bench: Bench, count: int, tried: list[str]) -> list[Any]:
         except Exception as error:
             print(f"   {text}: {type(error).__name__} {error}", flush=True)
         cp.get_default_memory_pool().free_all_blocks()
-    return found
-
-
-def tiles(bench: Bench, count: int) -> list[Any]:
-    """Times of the transposition for each tile."""
-    cp = runtime.cupy()
-    found = []
-    sweep = Sweep(bench.prepared, None, count)
-    values = cp.empty((bench.n, padded(count)), sweep.dtype)
-    sweep.columns(values)(bench.sources[:count])
-    rows = cp.empty((count, bench.n), bench.prepared.weight_dtype)
-    print(f"-- {bench.name}, {count} sources, tiles", flush=True)
-    for wide, tall in ((32, 32), (32, 64), (32, 128), (64, 64), (64, 128), (128, 64), (128, 128)):
-        for near in (1, 2, 4, 8):
-            launch = sweep.to_rows(values, sweep.tree.label, rows, Tile(wide, tall, near))
-            launch()
-            bench.check(rows, count, f"tile {wide} x {tall}")
-            seconds = min(device_seconds(launch) for _ in range(5))
-            moved = 2 * rows.nbytes / seconds / 1e12
-            text = f"{wide}:{tall}:{near}"
-            print(f"   {seconds / count * 1e6:.3f} us, {moved:.2f} TB/s  {text}", flush=True)
-            found.append({"sources": count, "tile": text, "us": seconds / count * 1e6})
     return found
 
 
@@ -226,7 +200,7 @@ def measure(bench: Bench, counts: list[int], rounds: int, repeats: int) -> dict[
     wrong = 0
     parts = {}
     for count in counts:
-        sources = bench.sources[:count]
+        sources = cp.asarray(bench.sources[:count])
         kept = None
         for kind, plan, rows in plans(bench, Sweep(bench.prepared, None, count), count):
             name = f"{kind}, {count} sources"
@@ -254,40 +228,57 @@ def measure(bench: Bench, counts: list[int], rounds: int, repeats: int) -> dict[
     return {"samples": clock.samples, "parts": parts, "repeats": repeats, "wrong_repeats": wrong}
 
 
+def mean_of_all(bench: Bench, rounds: int) -> list[float]:
+    """Seconds of a whole call per source: the mean distance from every vertex to all others."""
+    clock = Samples()
+    means: Any = None
+    for number in range(rounds + 1):
+        began = time.perf_counter()
+        means = nearfar.all_pairs(bench.prepared, method=METHOD, reduce="mean")
+        if number > 0:
+            seconds = time.perf_counter() - began
+            clock.samples.setdefault(MEAN, []).append(seconds / bench.n)
+    rows = bench.truth.astype(np.float64)
+    rows[bench.truth == unreached_value(bench.truth.dtype)] = np.nan
+    counts = (~np.isnan(rows)).sum(axis=1) - 1  # without the source itself
+    wanted = np.nansum(rows, axis=1) / counts
+    if not np.array_equal(means[bench.sources[bench.sampled]], wanted):
+        bench.wrong += 1
+        print(f"   WRONG: {bench.name} {MEAN}", flush=True)
+    clock.print()
+    return clock.samples[MEAN]
+
+
 def shapes_to_try(tall: bool, few: bool) -> list[str]:
-    """Sizes of the top, shapes of the bottom pass and ways to share arcs out above it."""
+    """The usual shapes, and others that differ in the top, the bottom or the passes above it."""
     if few:
-        bottoms = ["64:48:64:2", "64:32:128:4", "64:48:32:1", "128:64:32:1:2", "64:48:16:1:2"]
-        above = ["256:1600:32:1:8", "128:1600:32:1:8", "512:1600:32:1:16", "256:1600:16:1:16"]
-        above += ["256:1600:8:1:32", "256:400:32:1:8,512:1600:32:1:16", "256:1600:32:1:4"]
-        above += ["256:1600:16:1:2", "256:1600:8:1:4", "256:1600:16:1:4", "256:1600:32:1:2"]
-        tops = [2048, 1024] if tall else [1024, 512]
-        listed = [f"{tops[0]}/{bottoms[0]},{a}" for a in above]
-        listed += [f"{tops[0]}/{b},{above[0]}" for b in bottoms[1:]]
-        listed += [f"{listed[0]}c", f"{tops[1]}/{bottoms[0]},{above[0]}"]
-        return [*listed, f"0/{bottoms[0]},{above[0]}"]
-    bottoms = ["256:32:128:4", "256:48:128:4", "64:32:128:4", "256:64:64:2"]
-    above = [f"1024:1600:32:1:{p}" for p in (1, 2, 4, 8)] + ["1024:1600:64:2:4"]
-    above += ["512:1600:32:1:4", "2048:1600:32:1:4", "256:200:64:2:2,1024:1600:32:1:8"]
-    tops = [2048, 1024, 4096] if tall else [512, 256, 1024]
-    usual = bottoms[3] if tall else bottoms[0]
-    listed = [f"{tops[0]}/{usual},{a}" for a in above]
-    listed += [f"{tops[0]}/{b},{above[2]}" for b in bottoms if b != usual]
-    listed += [f"{listed[2]}c"]
-    return [*listed, *(f"{t}/{usual},{above[2]}" for t in (*tops[1:], 0))]
+        tops = (2048, 1024, 4096) if tall else (512, 256, 1024)
+        bottoms = ("64:48:64:2", "64:32:128:4", "32:32:64:2")
+        above = [f"{m}:1600:32:1:8" for m in (128, 64, 96, 192)] + ["128:1600:32:1:4"]
+    elif tall:
+        tops, bottoms = (2048, 1024, 4096), ("256:64:64:2", "256:48:128:4")
+        above = [
+            f"{m}:1600:32:1:{p}" for m, p in ((512, 4), (256, 4), (384, 4), (512, 1), (512, 8))
+        ]
+    else:
+        tops, bottoms = (512, 256, 1024, 0), ("256:32:128:4", "128:32:128:4")
+        above = [f"{m}:1600:32:1:{p}" for m, p in ((1024, 1), (512, 1), (2048, 1), (1024, 4))]
+    listed = [f"{tops[0]}/{bottoms[0]},{a}" for a in above]
+    listed += [f"{tops[0]}/{b},{above[0]}" for b in bottoms[1:]]
+    return [*listed, *(f"{top}/{bottoms[0]},{above[0]}" for top in tops[1:])]
 
 
 def main() -> int:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--graphs", nargs="+", default=["ny-roads"], choices=list(GRAPHS))
-    parser.add_argument("--many", type=int, default=8192)
+    parser.add_argument("--many", type=int, nargs="+", default=[8192])
     parser.add_argument("--few", type=int, default=128)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--repeats", type=int, default=0)
+    parser.add_argument("--all-pairs", action="store_true", help="the mean distance from each")
     parser.add_argument("--data", type=Path, default=None, help="folder of .nfp files")
     parser.add_argument("--explore", nargs="*", metavar="SHAPES", default=None)
-    parser.add_argument("--tiles", action="store_true")
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("-o", "--output", type=Path, default=None)
     given = parser.parse_args()
@@ -296,9 +287,9 @@ def main() -> int:
     for name in given.graphs:
         prepared = load(name, given.data)
         if given.profile:
-            profile(prepared, given.many)
+            profile(prepared, given.many[-1])
             continue
-        bench = Bench(name, prepared, max(given.many, given.few))
+        bench = Bench(name, prepared, max(*given.many, given.few))
         figures = prepared.preparation.figures
         print(f"== {name}: {figures}", flush=True)
         result: dict[str, Any] = {
@@ -308,16 +299,16 @@ def main() -> int:
             "arcs_needed": len(prepared.metric.down.weight),
             "height": figures.height,
         }
-        result |= measure(bench, [given.many, given.few], given.rounds, given.repeats)
+        result |= measure(bench, [*given.many, given.few], given.rounds, given.repeats)
+        if given.all_pairs:
+            result["samples"][MEAN] = mean_of_all(bench, min(given.rounds, 3))
         if given.explore is not None:
             tall = figures.height > 512
             many, few = (given.explore or shapes_to_try(tall, is_few) for is_few in (False, True))
             result["explored"] = [
-                *explore(bench, given.many, many),
+                *explore(bench, given.many[-1], many),
                 *explore(bench, given.few, few),
             ]
-        if given.tiles:
-            result["tiles"] = tiles(bench, given.many)
         wrong += bench.wrong + result["wrong_repeats"]
         results.append({**result, "wrong": bench.wrong})
         if given.output:

@@ -13,8 +13,9 @@ from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.prepared.cells import PassShape, cut
 from nearfar.prepared.cuda import DeviceTreeOptions
-from nearfar.prepared.device_overlap import RowsInParts
-from nearfar.prepared.device_sweep import Sweep, Tile, padded
+from nearfar.prepared.device import far_value
+from nearfar.prepared.device_shapes import padded
+from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import all_pairs, distances
 from nearfar.system.devices import runtime
@@ -68,7 +69,6 @@ def test_every_layout_of_every_shape(name, dtype):
     rows = cp.empty((count, n), prepared.weight_dtype)
     sweep.transposed(values, sweep.tree.label, rows)(sources)
     close(rows.get(), truth)
-    sweep.sources_first = False
     sweep.columns(values, True)(sources)
     close(values.get()[:, :count].T.astype(dtype), truth)
 
@@ -106,9 +106,47 @@ def test_tops(top, count, dtype):
 
 
 @pytest.mark.usefixtures("emulated_gpu")
-@pytest.mark.parametrize("tile", [Tile(), Tile(32, 96, 1), Tile(64, 32, 3)])
-@pytest.mark.parametrize(("count", "width"), [(1, 1), (130, 65), (200, 64)])
-def test_rows_from_columns(tile, count, width):
+@pytest.mark.parametrize("top", [64, 130])
+def test_a_top_that_some_sources_do_not_reach(top):
+    """Several components: their roots are in the top, or have no ancestor there."""
+    part = grid(np.int32)
+    ends = np.repeat(np.arange(part.n_vertices), np.diff(part.indptr)), part.indices
+    both = [np.concatenate([end, end[:40] + part.n_vertices]) for end in ends]
+    weights = np.concatenate([part.weights, part.weights[:40]])
+    graph = Graph.from_edges(*both, weights, n_vertices=part.n_vertices + 80)
+    prepared = nearfar.prepare(graph, force=True)
+    sources = np.arange(0, prepared.n_vertices, 3)
+    sweep = Sweep(prepared, (PassShape(8, 60, 32, 1),), len(sources), top=top)
+    assert set(sweep.stop.get()) > {-1, 0}
+    values = runtime.cupy().empty((prepared.n_vertices, padded(len(sources))), sweep.dtype)
+    sweep.columns(values, True)(sources)
+    truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
+    found = values.get()[:, : len(sources)].T
+    reached = truth < np.iinfo(np.int32).max
+    np.testing.assert_array_equal(found[reached], truth[reached])
+    assert (found[~reached] == far_value(sweep.dtype)).all()
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_tops_of_metrics_that_share_their_cells():
+    """Cells and tables are those of the weights at hand, whichever metric was first."""
+    prepared = ready(np.int32)
+    n, sources = prepared.n_vertices, np.arange(33)
+    rng = np.random.default_rng(7)
+    weights = rng.integers(1, 90, (3, prepared.n_edges)).astype(np.int32)
+    for one, host in zip(
+        prepared.reweight_each(runtime.cupy().asarray(weights)), weights, strict=True
+    ):
+        sweep = Sweep(one, (PassShape(8, 60, 32, 1),), len(sources), top=64)
+        values = runtime.cupy().empty((n, padded(len(sources))), sweep.dtype)
+        sweep.columns(values, True)(sources)
+        truth = distances(prepared.reweight(host), sources, device="cpu")
+        np.testing.assert_array_equal(values.get()[:, : len(sources)].T, truth)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize(("count", "width"), [(1, 1), (130, 65), (200, 64), (64, 200)])
+def test_rows_from_columns(count, width):
     prepared = ready(np.int32)
     n = prepared.n_vertices
     cp = runtime.cupy()
@@ -116,21 +154,8 @@ def test_rows_from_columns(tile, count, width):
     values, place = rng.integers(0, 100, (n, padded(count))), rng.integers(0, n, width)
     out = cp.full((count, width), -1, np.int32)
     on_device = (cp.asarray(values.astype(np.uint32)), cp.asarray(place.astype(np.int32)))
-    Sweep(prepared).to_rows(*on_device, out, tile)()
+    Sweep(prepared).to_rows(*on_device, out)()
     np.testing.assert_array_equal(out.get(), values[place, :count].T)
-
-
-@pytest.mark.usefixtures("emulated_gpu")
-@pytest.mark.parametrize("count", [100, 128, 300])
-def test_rows_in_parts(count):
-    prepared = ready(np.int32)
-    sources = np.random.default_rng(6).integers(0, prepared.n_vertices, count)
-    out = runtime.cupy().empty((count, prepared.n_vertices), np.int32)
-    sweep = Sweep(prepared)
-    rows = RowsInParts(sweep, sweep.tree.label, out, 128)
-    for _ in range(2):
-        rows(sources)
-    np.testing.assert_array_equal(out.get(), distances(prepared, sources, device="cpu"))
 
 
 @pytest.mark.usefixtures("emulated_gpu")

@@ -142,7 +142,7 @@ def prepared_cases(kind: str) -> Iterator[Case]:
     for value in (values, "long long")[: 2 if "int" in kind else 1]:
         base = {"VALUE_T": value, "OUT_T": out, "SIGNED_VALUES": int(value == "long long")}
         yield "prepared/climb.cuh", {**base, "WARPS": 4}
-        yield "prepared/rows.cuh", {**base, "WIDE": 64, "TALL": 64, "NEAR": 1}
+        yield "prepared/rows.cuh", base
         weigh = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHT_T": out, "WEIGHTED": 1}
         for sides in (1, 2):
             form = {**base, **weigh, "THREADS": 1024, "SIDES": sides}
@@ -156,10 +156,16 @@ def prepared_cases(kind: str) -> Iterator[Case]:
         ):
             form = {"LANES": lanes, "COLUMNS": each, "PARTS": parts, "ROW_KIND": row_kind}
             form |= {"GLOBAL_SLOTS": over, "LAST_USE": last, "STAGES": 2 if parts == 1 else 8}
-            form |= {"CLIMB_SLOTS": int(parts > 1), "SOURCES_FIRST": last}
+            form |= {"CLIMB_SLOTS": int(parts > 1)}
             yield "prepared/sweep.cuh", {**base, **form}
-        for each, groups, across, high, down in ((1, 1, 32, 2, 8), (per_thread, 2, 16, 4, 16)):
-            form = {"COLUMNS": each, "GROUPS": groups, "ACROSS": across, "EACH": high}
+        for groups, across, high, down, shares in ((1, 8, 4, 4, 8), (2, 16, 4, 16, 1)):
+            form = {
+                "COLUMNS": per_thread,
+                "GROUPS": groups,
+                "SHARES": shares,
+                "ACROSS": across,
+                "EACH": high,
+            }
             yield "prepared/top.cuh", {**base, **form, "DOWN": down, "ROW_KIND": 0}
 
 
@@ -174,6 +180,8 @@ def cases(kind: str) -> Iterator[Case]:
         form = {"PULL": pull, "SORTED": is_sorted, "SIGNED": signed, "SEGMENT": 512}
         form |= {"NARROW": int("float" not in kind), "COUNTED": 1 - pull}
         listed.append(("cuda/tight_edges.cuh", {**types(kind), **form}))
+    whole_numbers = {"WHOLE": int("float" not in kind)}
+    listed.append(("cuda/row_figures.cuh", {**types(kind), **whole_numbers}))
     search = "algorithms/breadth_first/breadth_first.cuh"
     plain = {**types(kind), "WEIGHT_T": "int", "WEIGHTED": 0}
     wide = plain["INDEX_T"] == "long long"

@@ -1,23 +1,33 @@
 // The climb of each source through the elimination tree: distances to all ancestors over arcs upwards.
 //
+// Only labels below the top of the tree hand on what they have: the distances within the top are known (top.cuh),
+// so that the chain ends at the first ancestor that lies there.
+//
 // A warp per source. An ancestor is named by its depth, so the search space is an array in shared memory. The
 // path to the root is known before any distance is: labels are fetched kAhead levels before they are worked on,
 // over `jump`, their vertices kNodes levels and their arcs kArcs levels before, so that no level waits for memory
 // (Dibbelt, Strasser and Wagner 2016, the upper half of the elimination tree query).
 //
 // Arrays: node[n] by label {first arc, arcs, parent or -1, depth}; jump[n], the ancestor kAhead levels up or -1;
-// arcs of the way up: head_depth and weight; label[n] of vertices; sources[count], vertices; labels[pitch],
+// arcs of the way up: head_depth and weight; label[n] of vertices; sources[count], vertices; stop[n], the depth
+// of the first ancestor in the top, the label itself included, or -1 (null: there is no top); labels[pitch],
 // written: those of the sources, then -1; space[height][pitch], written for depths 0 to that of the source.
 // Dynamic shared memory: `height` values per warp. Launch: WARPS warps per block, pitch warps in all.
 // Races: none; the lanes of a warp lower distances of different depths.
 // requires: prepared/values.cuh
 
 constexpr int kAhead = 8, kNodes = 4, kArcs = 2;
+constexpr int kBatch = 4;  // arcs per lane that are fetched together
+
+struct Ways {
+  int to[kBatch];
+  value_t weight[kBatch];
+};
 
 extern "C" __global__ void __launch_bounds__(WARPS * 32)
     climb(const int4* node, const int* jump, const int* head_depth, const value_t* weight,
-          const int* label, const long long* sources, int count, int* labels, value_t* space,
-          long long pitch, int height) {
+          const int* label, const long long* sources, int count, const int* stop, int* labels,
+          value_t* space, long long pitch, int height) {
   extern __shared__ __align__(16) value_t spaces[];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   value_t* const mine = spaces + warp * height;
@@ -26,43 +36,52 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
   const int from = k < count ? label[sources[k]] : -1;
   if (lane == 0) labels[k] = from;
   if (from < 0) return;
+  const int until = stop == nullptr ? -1 : stop[from];
   int path[kAhead];  // labels, -1 above the root
   int4 nodes[kNodes];
-  int to[kArcs];
-  value_t way[kArcs];
+  Ways ways[kArcs];
   path[0] = from;
 #pragma unroll
   for (int i = 1; i < kAhead; ++i) path[i] = path[i - 1] >= 0 ? node[path[i - 1]].z : -1;
   const int4 none = make_int4(0, 0, -1, -1);
 #pragma unroll
   for (int i = 0; i < kNodes; ++i) nodes[i] = path[i] >= 0 ? node[path[i]] : none;
-  auto fetch = [&](const int4& from_node, int slot) {
-    const bool has = lane < from_node.y;
-    to[slot] = has ? head_depth[from_node.x + lane] : -1;
-    way[slot] = has ? weight[from_node.x + lane] : far_value();
+  auto fetch = [&](const int4& at, int begin, Ways& found) {
+#pragma unroll
+    for (int u = 0; u < kBatch; ++u) {
+      const int j = begin + 32 * u + lane;
+      const bool has = j < at.y;
+      found.to[u] = has ? head_depth[at.x + j] : -1;
+      found.weight[u] = has ? weight[at.x + j] : far_value();
+    }
+  };
+  auto relax = [&](const Ways& found, value_t d) {
+#pragma unroll
+    for (int u = 0; u < kBatch; ++u)
+      if (found.to[u] >= 0) mine[found.to[u]] = add_min(d, found.weight[u], mine[found.to[u]]);
   };
 #pragma unroll
-  for (int i = 0; i < kArcs; ++i) fetch(nodes[i], i);
+  for (int i = 0; i < kArcs; ++i) fetch(nodes[i], 0, ways[i]);
   const int top = nodes[0].w;
   for (int i = lane; i <= top; i += 32) mine[i] = i == top ? value_t(0) : far_value();
   __syncwarp();
-  for (int level = 0; level <= top; level += kAhead) {
+  for (int level = 0; level < top - until; level += kAhead) {
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
-      if (level + i > top) break;
+      if (level + i >= top - until) break;
       const int4 now = nodes[i % kNodes];
-      const int there = to[i % kArcs];
-      const value_t over = way[i % kArcs];
-      fetch(nodes[(i + kArcs) % kNodes], i % kArcs);
+      const Ways first = ways[i % kArcs];
+      fetch(nodes[(i + kArcs) % kNodes], 0, ways[i % kArcs]);
       const int later = path[(i + kNodes) % kAhead];
       nodes[i % kNodes] = later >= 0 ? node[later] : none;
       path[i] = path[i] >= 0 ? jump[path[i]] : -1;
       const value_t d = mine[now.w];
       if (d < far_value()) {
-        if (there >= 0) mine[there] = add_min(d, over, mine[there]);
-        for (int j = lane + 32; j < now.y; j += 32) {
-          const int beyond = head_depth[now.x + j];
-          mine[beyond] = add_min(d, weight[now.x + j], mine[beyond]);
+        relax(first, d);
+        for (int j = 32 * kBatch; j < now.y; j += 32 * kBatch) {
+          Ways beyond;
+          fetch(now, j, beyond);
+          relax(beyond, d);
         }
       }
       __syncwarp();

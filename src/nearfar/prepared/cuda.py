@@ -9,7 +9,8 @@ import numpy as np
 
 from nearfar.prepared.cells import PassShape
 from nearfar.prepared.device_rows import DeviceRows, RowForm
-from nearfar.prepared.device_sweep import Sweep, padded
+from nearfar.prepared.device_shapes import padded
+from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.prepared import Prepared
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 from nearfar.system.devices import runtime

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nearfar.prepared.device_exact import Restoration
-from nearfar.prepared.device_sweep import Sweep, padded
+from nearfar.prepared.device_shapes import padded
+from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.exact import polish
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import copy_to

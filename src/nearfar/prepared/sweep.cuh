@@ -25,8 +25,8 @@
 // rows[n][pitch], values. pitch is a multiple of LANES.
 // Dynamic shared memory: STAGES chunks of arcs, then most_slots * LANES values, with several warps and PARTS > 1
 // then 2 * LANES values per warp, with CLIMB_SLOTS then the most depths of a cell * LANES values.
-// SOURCES_FIRST: whether blocks that run together have one cell and neighbouring sources, or one group of sources
-// and neighbouring cells. Launch: cells * pitch / LANES blocks. Races: none; passes are separate launches, the top of the tree first.
+// Launch: cells * pitch / LANES blocks, those of a cell next to each other. Races: none; passes are separate
+// launches, the top of the tree first.
 // requires: prepared/values.cuh
 // requires: cuda/copy_async.cuh
 // requires: prepared/columns.cuh
@@ -92,9 +92,9 @@ extern "C" __global__ void __launch_bounds__(LANES / COLUMNS * PARTS)
   Columns* slots = reinterpret_cast<Columns*>(memory + STAGES * (kChunk + kAhead)) + thread;
   Columns* partial = slots - thread + most_slots * kGroup;
   Columns* const climbs = partial + (kManyWarps ? 2 * kWarps * kGroup : 0) + thread;
-  const unsigned int groups = static_cast<unsigned int>(pitch / LANES), n_cells = gridDim.x / groups;
-  const unsigned int group = SOURCES_FIRST ? blockIdx.x % groups : blockIdx.x / n_cells;
-  const Cell cell = cells[SOURCES_FIRST ? blockIdx.x / groups : blockIdx.x % n_cells];
+  const unsigned int groups = static_cast<unsigned int>(pitch / LANES);
+  const unsigned int group = blockIdx.x % groups;
+  const Cell cell = cells[blockIdx.x / groups];
   const long long stride = pitch / COLUMNS;
   const long long column = static_cast<long long>(group) * kGroup + thread;
   Columns* const mine = reinterpret_cast<Columns*>(rows) + column;

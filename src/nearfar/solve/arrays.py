@@ -8,6 +8,7 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.cuda.predecessors import mask_above
+from nearfar.cuda.row_figures import row_figures
 from nearfar.graph.dtypes import unreached_value
 from nearfar.system.devices import runtime
 
@@ -128,7 +129,5 @@ def reach(rows: Any) -> tuple[list[int], list[Any]]:
             counts.append(int(count))
             greatest.append(row[at].item())
         return counts, greatest
-    none = unreached_value(np.dtype(rows.dtype))
-    reached = rows != none
-    nearer = runtime.cupy().where(reached, rows, -none).max(axis=1)
-    return to_host(reached.sum(axis=1)).tolist(), to_host(nearer).tolist()
+    many, _, _, most = row_figures(rows)
+    return to_host(many).tolist(), to_host(most).tolist()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.cuda.row_figures import row_figures
 from nearfar.errors import DistanceOverflowError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
@@ -326,9 +327,9 @@ class ReducingSink(_InMemory):
             reached = rows != none
             with np.errstate(divide="ignore", over="ignore"):
                 inverse = xp.where(reached & (rows != 0), 1 / rows.astype(np.float64), 0.0)
-            self.parts.append(_row_sums(xp, inverse, reached))
+            self.parts.append(_sums_by_halves(xp, inverse, reached))
             return
-        count, total, farthest = self._figures(xp, rows, none)
+        count, total, farthest = self._figures(xp, rows)
         if kind == "summary":
             self.parts.append((count, total, farthest))
             return
@@ -336,27 +337,26 @@ class ReducingSink(_InMemory):
             total = xp.where(count > 0, total / xp.maximum(count, 1), np.nan)
         self.parts.append({"count": count, "max": farthest}.get(kind, total))
 
-    def _figures(self, xp: Any, rows: Any, none: Any) -> tuple[Any, Any, Any]:
+    def _figures(self, xp: Any, rows: Any) -> tuple[Any, Any, Any]:
         """How many entries of each row are reached, their sum, and the greatest of them or -1."""
-        nothing = rows.dtype.type(-1)
+        total: Any
         if xp is np:
             count, total = np.empty(len(rows), np.int64), np.empty(len(rows), np.float64)
             least, most = np.empty(len(rows), rows.dtype), np.empty(len(rows), rows.dtype)
             whole = np.ascontiguousarray(rows)
             _cpu.row_figures(whole, count, least, most, total, self.threads)
-            some = count > 0
-            fits = rows.dtype.kind == "f" or not some.any()
-            if not fits:
-                extremes = int(most[some].max()), -int(least[some].min())
-                fits = max(extremes) * rows.shape[1] < 2**63
-            if fits:
-                return count, total, np.where(some, most, nothing)
-        reached = rows != none
-        count = xp.count_nonzero(reached, axis=1)
-        least = rows.dtype.type(-1 if self.graph.n_negative == 0 else -none)
-        some = xp.where(reached, rows, least)
-        most = some.max(axis=1) if rows.shape[1] else xp.full(len(rows), least, rows.dtype)
-        return count, _row_sums(xp, rows, reached), xp.where(count > 0, most, nothing)
+        else:
+            count, total, least, most = row_figures(rows)
+        some = count > 0
+        if rows.dtype.kind == "i":
+            farthest = 0
+            if bool(some.any()):
+                farthest = max(int(most[some].max()), -int(least[some].min()))
+            fits = farthest * rows.shape[1] < 2**63
+            total = total.astype(np.float64) if fits else None
+        if total is None:
+            total = _sums_by_halves(xp, rows, rows != unreached_value(np.dtype(rows.dtype)))
+        return count, total, xp.where(some, most, rows.dtype.type(-1))
 
     def _histogram(self, xp: Any, rows: Any, none: Any) -> Any:
         """Differences of how many entries are below each edge."""
@@ -427,15 +427,10 @@ def _joined(parts: list[Any]) -> Any:
     return out
 
 
-def _row_sums(xp: Any, rows: Any, reached: Any) -> Any:
+def _sums_by_halves(xp: Any, rows: Any, reached: Any) -> Any:
     """Sums of the reached entries, float64; the same bits on every device."""
-    some = xp.where(reached, rows, rows.dtype.type(0))
+    some = xp.where(reached, rows, rows.dtype.type(0)).astype(np.float64)
     width = rows.shape[1]
-    if rows.dtype.kind == "i" and width and len(rows):
-        farthest = max(int(some.max()), -int(some.min()))
-        if farthest * width < 2**63:
-            return some.sum(axis=1, dtype=np.int64).astype(np.float64)
-    some = some.astype(np.float64)
     while width > 1:
         half = (width + 1) // 2
         some[:, : width - half] += some[:, half:width]

@@ -1,0 +1,54 @@
+"""What rows of distances on the device come to; see row_figures.cuh."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nearfar.cuda.device_graph import C_NAMES
+from nearfar.system.devices import runtime
+
+__all__ = ["row_figures"]
+
+_BLOCKS = 2048  # that fill a device; of fewer rows each is cut into slices
+_LEAST_SLICE = 4096  # entries
+_MOST_ROWS = 32_768  # of the grid's y
+
+
+def row_figures(rows: Any) -> tuple[Any, Any, Any, Any]:
+    """How many entries of each row are reached, their sum, and the least and the greatest of them.
+
+    Parameters
+    ----------
+    rows : CuPy array, shape (k, width)
+        Distances of any dtype.
+
+    Returns
+    -------
+    counts : int64 array, shape (k,)
+    sums : int64 array, shape (k,), or None
+        Modulo 2^64; None for floats, whose sums depend on their order.
+    least, most : arrays, shape (k,)
+        Of the dtype of the distances; unreached and its opposite where nothing is reached.
+    """
+    cp = runtime.cupy()
+    rows = cp.ascontiguousarray(rows)
+    dtype, (count, width) = np.dtype(rows.dtype), rows.shape
+    whole = dtype.kind == "i"
+    slices = max(1, min(_BLOCKS // max(count, 1), width // _LEAST_SLICE))
+    shape = (count, slices)
+    counts, least, most = (cp.empty(shape, kind) for kind in (np.int64, dtype, dtype))
+    sums = cp.empty(shape if whole else (1, 1), np.int64)
+    macros: dict[str, str | int] = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHTED": 1}
+    macros |= {"WEIGHT_T": C_NAMES[dtype.name], "WHOLE": int(whole)}
+    if count:
+        kernel = runtime.program("cuda/row_figures.cuh", macros).kernel("row_figures")
+        arguments = (rows, np.int64(count), np.int64(width), counts, sums, least, most)
+        kernel((slices, min(count, _MOST_ROWS)), 256, arguments)
+    return (
+        counts.sum(axis=1),
+        sums.sum(axis=1) if whole else None,
+        least.min(axis=1),
+        most.max(axis=1),
+    )
