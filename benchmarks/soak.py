@@ -286,7 +286,7 @@ def part(
     interrupted: bool,
 ) -> dict[str, Any]:
     """What is kept of a run."""
-    by_variant = totals.grouped("variant")
+    by_variant, by_door = totals.grouped("variant"), totals.grouped("door")
     here = [v.id for v in variants(device=given.device)]
     return {
         "environment": started,
@@ -299,8 +299,9 @@ def part(
         "rows": totals.sum_of("rows"),
         "wrong": len(totals.wrong),
         "wrong_answers": totals.wrong[:100],
+        "doors_without_a_run": [name for name in DOORS if name not in by_door],
         "variants_without_a_run": [name for name in here if name not in by_variant],
-        "by_door": totals.grouped("door"),
+        "by_door": by_door,
         "by_variant": by_variant,
         "by_dtype": totals.grouped("dtype"),
     }
@@ -366,10 +367,11 @@ def main() -> int:
         if given.output.is_file():
             document = json.loads(given.output.read_text())
         write_json(given.output, {**document, given.device: found})
+    missed = found["variants_without_a_run"] + found["doors_without_a_run"]
     print(
         f"{found['graphs']:,} graphs, {found['solves']:,} solves, {found['rows']:,} rows, "
         f"{found['wrong']} wrong, {found['seconds']} s; without a run: "
-        f"{', '.join(found['variants_without_a_run']) or 'no variant'}"
+        f"{', '.join(missed) or 'no variant and no door'}"
     )
     return 1 if found["wrong"] else 0
 

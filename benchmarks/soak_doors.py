@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib.util
 import io
 import json
 import pickle
@@ -105,6 +106,8 @@ def networkx(soak: Soak) -> Iterator[Trial]:
     """NetworkX's functions through the backend, from a graph of its own."""
     import networkx as nx
 
+    if "nearfar" not in nx.utils.backends.backends:
+        return  # NetworkX finds a backend through the metadata of an installed package
     truth, case = soak.truth, soak.case
     if truth.edges.huge or soak.n > 200 or soak.device == "cuda" or truth.cycle.any():
         return
@@ -171,12 +174,18 @@ FILES: list[tuple[str, dict[str, Any], dict[str, Any], str, int]] = [
 ]
 
 
+def _can_write(name: str) -> bool:
+    """Whether the package that a file of that name needs is there."""
+    needed = {"zst": "zstandard", "parquet": "pyarrow", "zarr": "zarr"}.get(name.rpartition(".")[2])
+    return needed is None or importlib.util.find_spec(needed) is not None
+
+
 def files(soak: Soak) -> Iterator[Trial]:
     """A graph written to a file of some format and read again."""
     truth, graph = soak.truth, soak.graph
     if truth.edges.huge or not len(truth.edges.tails) or soak.n > 400:
         return
-    name, writing, reading, takes, first = soak.one_of(FILES)
+    name, writing, reading, takes, first = soak.one_of([f for f in FILES if _can_write(f[0])])
     kind = truth.edges.kind.kind
     if takes == "integers" and (kind != "i" or truth.edges.negative):
         return
@@ -231,7 +240,7 @@ def row_files(soak: Soak) -> Iterator[Trial]:
         return
     rows = soak.some_rows()
     want = truth.expected(rows)
-    name = soak.one_of(["rows.npy", "rows.parquet", "rows.zarr"])
+    name = soak.one_of([f for f in ("rows.npy", "rows.parquet", "rows.zarr") if _can_write(f)])
     path = soak.folder / f"{soak.case.number}-{name}"
     block = int(soak.one_of([1, 7, 100]))
     stats: dict[str, Any] = {}

@@ -128,7 +128,7 @@ def test_out_of_memory_before_the_allocation(method: str, monkeypatch: pytest.Mo
     with pytest.raises(OutOfMemoryError, match="needed") as caught:
         nearfar.sssp(graph, 0, method=f"{method}@cuda")
     assert caught.value.needed > 1000
-    assert pool.used_bytes() == used
+    assert pool.used_bytes() <= used  # less where Python collected what earlier tests had left
 
 
 INTERRUPTED = """

@@ -331,7 +331,8 @@ class SweepPlan:
         self.pitch = pitch
         self.sources = cp.zeros(pitch, dtype=np.int64)
         self.labels = cp.empty(pitch, dtype=np.int32)
-        self.space = cp.empty((max(tree.height, 1), pitch), dtype=sweep.dtype)
+        # A climb writes down to the depth of its source; vectors of columns are read below that too.
+        self.space = cp.zeros((max(tree.height, 1), pitch), dtype=sweep.dtype)
         kernel = runtime.program(
             "prepared/climb.cuh", {**tree.macros, "WARPS": _CLIMB_WARPS}
         ).kernel("climb")
