@@ -47,6 +47,12 @@ def test_many_sources_of_a_mesh_are_prepared_once() -> None:
     assert stats["engine"] != FIRST
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_floats_are_searched_since_exact_rows_cost_as_much_as_searches(dtype: str) -> None:
+    _, stats = chosen(mesh(70, dtype), reduce="sum")
+    assert stats["engine"] != FIRST
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_by_name_it_gives_the_same_bits(dtype: str) -> None:
     graph = mesh(20, dtype)

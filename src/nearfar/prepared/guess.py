@@ -25,7 +25,7 @@ __all__ = ["POLISH", "Guess", "guess", "row_seconds", "weighing_seconds"]
 _ARC = 3.3e-10  # seconds per arc and source, in vector lanes
 _WRITTEN = 1.5e-9  # seconds per distance that is written
 #: Seconds per vertex for the left-to-right sums of a row of floats.
-POLISH = 1.1e-7
+POLISH = 3.5e-8
 _MOST_DEGREE = 8  # a triangulation has 6
 _SAMPLE = 64  # vertices whose edges are looked up in the other direction
 _ROW = 64  # edges of each that are looked at

@@ -9,8 +9,7 @@
 // can improve any, whatever the slack was, and the row is what a search returns. Where rounding took more than the slack
 // some vertex is not reached, and the rounds go on with more slack, at last without a bound.
 //
-// The sequential form, in order of distance, is cpu/polish.hpp. Rounds go by the number of edges, which needs
-// no sorting.
+// The sequential form is cpu/polish.hpp. Rounds go by the number of edges, which needs no sorting.
 //
 // Macros: those of types.cuh, THREADS per block. Weights must not be negative.
 // Arrays: offsets[n + 1] and edges[m] of the graph; sources[count]; rows[count][n], replaced; for each block

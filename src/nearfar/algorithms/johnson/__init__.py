@@ -11,11 +11,11 @@ The first step finds a negative cycle if the graph has one anywhere; then there 
 for sources that do not reach it (use ``bellman_ford`` from such a source).
 
 **Exactness.** Integer potentials keep everything exact. With floats the shifted weights are
-rounded, so ``distance`` is off by a few roundings; one more sweep over the edges, in the order
-that the shifted distances give, replaces them by sums along the path (see ``cpu/polish.hpp``),
-which are bit for bit what Bellman-Ford returns. Where that is not possible: on a graph with a
-cycle whose exact weight is zero or nearly so, rounding may let it improve for ever; such rows keep
-the shifted-back values, and ``stats["inexact_rows"]`` counts them.
+rounded, so ``distance`` is off by a few roundings; one more pass, over the edges that are nearly
+tight in it, replaces them by sums along the path (see ``cpu/polish.hpp``), which are bit for bit
+what Bellman-Ford returns. Where that is not possible: on a graph with a cycle whose exact weight
+is zero or nearly so, rounding may let it improve for ever; such rows keep the shifted-back values,
+and ``stats["inexact_rows"]`` counts them.
 
 ``johnson@cpu`` takes the inner method from the batched family. On CUDA the paper's three forms of
 the inner parallel Dijkstra stand beside it: ``johnson_flag``, ``johnson_queue`` and
