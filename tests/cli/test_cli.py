@@ -77,6 +77,11 @@ def test_no_command_shows_help_and_is_a_usage_error() -> None:
     assert done.stdout == ""
 
 
+def test_a_hint_ends_the_sentence() -> None:
+    told = run("measure", "betweeness").stderr
+    assert "no measure 'betweeness'; did you mean 'betweenness'? `nearfar measure --help`" in told
+
+
 def test_unknown_command_is_a_usage_error() -> None:
     done = run("dijkstra")
     assert done.returncode == Exit.USAGE

@@ -73,7 +73,7 @@ def test_gzip_without_an_end(tmp_path: Path) -> None:
     os.mkfifo(path)
     code = (
         "import gzip, sys\nfile = open(sys.argv[1], 'wb')\n"
-        "while True: file.write(gzip.compress(bytes(1 << 20)))"
+        "member = gzip.compress(bytes(1 << 20))\nwhile True: file.write(member)"
     )
     with subprocess.Popen([sys.executable, "-c", code, path], stderr=subprocess.DEVNULL) as feeder:
         with pytest.raises(GraphFormatError, match="holds more than 1,000,000 bytes"):

@@ -63,6 +63,25 @@ def test_mistakes(files: tuple[str, str], tmp_path: Path) -> None:
     )
 
 
+def test_a_refusal_speaks_of_the_flag(tmp_path: Path) -> None:
+    random = nearfar.generate("uniform_random", vertices=2000, degree=8)
+    nearfar.write(random, tmp_path / "random.nfg")
+    told = fail(Exit.BAD_INPUT, "prepare", str(tmp_path / "random.nfg"), "-o", "x.nfp")
+    assert told.count("force") == 1
+    assert "; --force prepares it all the same" in told
+
+
+def test_its_graph_can_be_described_and_converted(files: tuple[str, str], tmp_path: Path) -> None:
+    assert "prepared, made from dimacs" in succeed("info", files[1])
+    back = tmp_path / "back.gr"
+    succeed("convert", files[1], str(back), "--quiet")
+    was, now = nearfar.read(files[0]), nearfar.read(back)
+    assert (now.to_scipy() != was.to_scipy()).nnz == 0
+    wide = tmp_path / "wide.nfg"
+    succeed("convert", files[1], str(wide), "--dtype", "int64", "--quiet")
+    assert nearfar.read(wide).weight_dtype == "int64"
+
+
 def test_explain_shows_what_preparing_would_cost(files: tuple[str, str]) -> None:
     told = json.loads(succeed("distances", files[0], "--explain", "--json"))
     both = {item["id"]: item["reason"] for item in [*told["ranking"], *told["others"]]}

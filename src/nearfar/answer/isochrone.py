@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_isochrones"]
 
-_METRES_A_DEGREE = 111_320.0
+_METRES_PER_DEGREE = 111_320.0
 _PAPER, _INK, _FAINT = "#10131a", "#f2f0ea", "#3a404d"
 
 
@@ -111,7 +111,7 @@ def draw_isochrones(
     lines = _draw_edges(axes, segments, values, faint, len(segments))
     _draw_source(axes, xy[paths._source_index])
     if geographic:
-        _draw_scale_bar(figure, axes, _METRES_A_DEGREE / aspect, bottom)
+        _draw_scale_bar(figure, axes, _METRES_PER_DEGREE / aspect, bottom)
     _draw_legend(figure, lines, unit, bottom)
     owner = attribution if attribution is not None else graph.attributes.get("attribution", "")
     small: dict[str, Any] = {"color": _INK, "fontsize": 8.5, "alpha": 0.75}

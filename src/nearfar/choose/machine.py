@@ -47,7 +47,7 @@ class Machine:
     factors : dict of str to float
         Variant id: measured over modelled seconds; 1 where nothing was measured.
     transfer : float
-        Bytes a second between host memory and the device; 0 for a processor.
+        Bytes per second between host memory and the device; 0 for a processor.
     launch : float
         Seconds of a call that launches once and reads counters back; 0 for a processor.
     gain : float

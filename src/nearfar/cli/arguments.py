@@ -206,7 +206,14 @@ def solver_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def read_graph(args: argparse.Namespace) -> tuple[Graph, float]:
-    """Read the graph named by :func:`add_graph`; returns it and the seconds it took.
+    """Read the graph named by :func:`add_graph`; returns it and the seconds it took."""
+    return read_file(args, args.graph, args.format)
+
+
+def read_file(
+    args: argparse.Namespace, file: str, form: str | None, dtype: str | None = None
+) -> tuple[Graph, float]:
+    """Read a graph in a format, or that of its name and content; returns it and the seconds.
 
     A file of ``nearfar prepare`` comes back as the prepared graph.
     """
@@ -215,14 +222,17 @@ def read_graph(args: argparse.Namespace) -> tuple[Graph, float]:
 
     began = time.perf_counter()
     options = reader_options(args)
-    if args.graph.endswith(".nfp") and args.format is None:
+    if file.endswith(".nfp") and form is None:
         if options:
             raise OptionError("--read-option is for formats of graphs: a prepared graph has none")
-        with Progress(f"reading {args.graph}", enabled=not args.quiet):
-            return load(args.graph), time.perf_counter() - began
-    with Progress(f"reading {args.graph}", enabled=not args.quiet) as progress:
-        name = STDIN if args.graph == "-" else args.graph
-        graph = read(name, format=args.format, progress=progress.stage, **options)
+        with Progress(f"reading {file}", enabled=not args.quiet):
+            prepared = load(file)
+            graph = prepared if dtype is None else prepared.astype(dtype)
+    else:
+        with Progress(f"reading {file}", enabled=not args.quiet) as progress:
+            name = STDIN if file == "-" else file
+            stage = progress.stage
+            graph = read(name, format=form, dtype=dtype, progress=stage, **options)
     return graph, time.perf_counter() - began
 
 

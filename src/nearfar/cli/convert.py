@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import STDIN, add_reader_options, reader_options, write_graph
-from nearfar.cli.console import Exit, Progress, duration, emit, rows
+from nearfar.cli.arguments import add_reader_options, read_file, write_graph
+from nearfar.cli.console import Exit, duration, emit, rows
 from nearfar.errors import OptionError
 
 if TYPE_CHECKING:
@@ -54,23 +53,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, write, report."""
-    from nearfar.formats import read
-
     if args.list:
         return _list(args)
     if args.input is None or args.output is None:
         raise OptionError("convert needs IN and OUT, or --list")
     check_folder(args.output)
-    began = time.perf_counter()
-    with Progress(f"reading {args.input}", enabled=not args.quiet) as progress:
-        graph = read(
-            STDIN if args.input == "-" else args.input,
-            format=args.from_format,
-            dtype=args.dtype,
-            progress=progress.stage,
-            **reader_options(args),
-        )
-    read_seconds = time.perf_counter() - began
+    graph, read_seconds = read_file(args, args.input, args.from_format, args.dtype)
     write_seconds = write_graph(args, graph, args.to_format)
     facts = {
         "input": args.input,

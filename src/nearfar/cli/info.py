@@ -34,12 +34,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
+    from nearfar.prepared.prepared import Prepared
+
     graph, seconds = read_graph(args)
     source = None if args.source is None else read_vertex(args, graph, args.source, "source")
     facts, lines = describe(graph, source)
     facts["read_seconds"] = seconds
     facts["attributes"] = dict(graph.attributes)
-    origin = [("format", graph.attributes.get("format", "unknown"))]
+    form = graph.attributes.get("format", "unknown")
+    origin = [("format", f"prepared, made from {form}" if isinstance(graph, Prepared) else form)]
     origin.append(("read in", duration(seconds)))
     if "attribution" in graph.attributes:
         origin.append(("attribution", graph.attributes["attribution"]))

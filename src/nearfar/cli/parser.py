@@ -39,7 +39,7 @@ class Parser(argparse.ArgumentParser):
             what = "command" if action.dest == "command" else action.dest
             near = did_you_mean(str(value), names)
             raise argparse.ArgumentError(
-                None, f"no {what} {value!r}{near}; `{self.prog} --help` lists them all"
+                None, f"no {what} {value!r}{near or ';'} `{self.prog} --help` lists them all"
             )
         near = did_you_mean(str(value), names)
         choose = ", ".join(names)

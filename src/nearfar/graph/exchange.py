@@ -39,7 +39,7 @@ _DOORS = {
 }
 
 
-def _not_a_graph(given: Any) -> str:
+def not_a_graph(given: Any) -> str:
     """What to do with an object that is not one of the graphs taken everywhere."""
     library = type(given).__module__.split(".")[0]
     name = (
@@ -187,7 +187,7 @@ class Exchange:
         elif hasattr(graph, "tocsr"):
             made = cls.from_scipy(graph)
         else:
-            raise GraphError(_not_a_graph(graph))
+            raise GraphError(not_a_graph(graph))
         if weight is not None and weight != "weight":
             raise GraphError(
                 f"weight is {quoted(weight)}: a Graph or a matrix has one weight per edge; leave "

@@ -900,7 +900,7 @@ class Graph(Exchange):
         kind = "directed" if self.directed else "undirected"
         size = f"{self.nbytes / 2**20:.1f} MiB"
         sizes = f"n={self.n_vertices:,}, m={self.n_edges:,}"
-        return f"Graph({sizes}, {kind}, {self._weights_text()}, {size})"
+        return f"{type(self).__name__}({sizes}, {kind}, {self._weights_text()}, {size})"
 
     def _facts(self) -> list[tuple[str, object]]:
         """What a notebook shows of the graph: labels and values."""

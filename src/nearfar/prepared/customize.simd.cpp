@@ -70,7 +70,7 @@ bool lower_triangles(const Arcs& arcs, const Weight* edge_weights, Value* weight
 
 namespace {
 
-// Up to so many arcs a label's triangles are gone through one by one.
+// Up to so many arcs, a label's triangles are gone through one by one.
 constexpr int64_t kFew = 12;
 // Weights of edges are fetched so many edges before they are read: they lie in the graph's order.
 constexpr int64_t kAhead = 32;

@@ -15,12 +15,13 @@ import numpy as np
 
 from nearfar.graph.slots import Slot
 from nearfar.prepared.order import has_metis
+from nearfar.prepared.tree import weighing_seconds
 
 if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
-__all__ = ["POLISH", "Guess", "guess", "row_seconds", "weighing_seconds"]
+__all__ = ["POLISH", "Guess", "guess", "row_seconds"]
 
 _ARC = 3.3e-10  # seconds per arc and source, in vector lanes
 _WRITTEN = 1.5e-9  # seconds per distance that is written
@@ -80,22 +81,6 @@ def guess(facts: Facts) -> Guess | str:
         order=n * (1e-5 if metis else 6e-6) * min(1.0, beyond / 1.6) + facts.m * 5e-8,
         weights=weighing_seconds(n, arcs, triangles),
     )
-
-
-def weighing_seconds(n: int, n_arcs: float, n_triangles: float) -> float:
-    """Seconds on one core for what follows an order: analysis, arcs, and their weights.
-
-    Parameters
-    ----------
-    n : int
-        Vertices.
-    n_arcs, n_triangles : float
-
-    Returns
-    -------
-    float
-    """
-    return 1.5e-7 * n + 8.5e-8 * n_arcs + 4.5e-9 * n_triangles
 
 
 def row_seconds(facts: Facts, n_arcs: float, width: int | None = None) -> float:

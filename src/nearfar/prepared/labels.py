@@ -51,6 +51,9 @@ class TreeLabels:
         self.offset, self.ancestry, self.above = offset, ancestry, above
         self.up, self.down = up, down
 
+    def __repr__(self) -> str:
+        return f"TreeLabels(n={len(self.offset) - 1:,}, {self.nbytes / 2**20:.1f} MiB)"
+
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""

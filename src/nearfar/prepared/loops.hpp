@@ -9,22 +9,13 @@
 
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include "cpu/isa.hpp"
+#include "cpu/registers.hpp"
 #include "prepared/value.hpp"
 
 namespace nearfar::prepared::NEARFAR_ISA {
 
-#if defined(__AVX512F__)
-constexpr std::size_t kRegister = 64;
-#elif defined(__AVX2__)
-constexpr std::size_t kRegister = 32;
-#else
-constexpr std::size_t kRegister = 16;
-#endif
+using nearfar::NEARFAR_ISA::kRegister;
 
 template <class Value, std::size_t kBytes = kRegister>
 struct Lanes {

@@ -7,21 +7,12 @@
 #include <limits>
 #include <type_traits>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include "cpu/arithmetic.hpp"
+#include "cpu/registers.hpp"
 
 namespace nearfar::batched::NEARFAR_ISA {
 
-#if defined(__AVX512BW__)
-constexpr std::size_t kRegister = 64;
-#elif defined(__AVX2__)
-constexpr std::size_t kRegister = 32;
-#else
-constexpr std::size_t kRegister = 16;
-#endif
+using nearfar::NEARFAR_ISA::kRegister;
 
 // The distances of one vertex: Width lanes in kParts registers.
 template <class Lane, int Width>

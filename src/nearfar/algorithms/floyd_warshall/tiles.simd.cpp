@@ -7,24 +7,13 @@
 #include "algorithms/floyd_warshall/tiles.hpp"
 
 #include "cpu/arithmetic.hpp"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "cpu/registers.hpp"
 
 namespace nearfar::floyd_warshall::NEARFAR_ISA {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr std::size_t kRegister = 64;
-constexpr int kWide = 4;
-#elif defined(__AVX2__)
-constexpr std::size_t kRegister = 32;
-constexpr int kWide = 2;
-#else
-constexpr std::size_t kRegister = 16;
-constexpr int kWide = 2;
-#endif
+using nearfar::NEARFAR_ISA::kRegister;
+constexpr int kWide = kRegister == 64 ? 4 : 2;  // v4 has 32 registers, not 16
 constexpr int kRows = 4;
 
 template <class Value>

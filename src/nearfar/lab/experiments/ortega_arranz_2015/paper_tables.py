@@ -107,7 +107,7 @@ def _shapes(tuned: Sequence[Done]) -> Table:
     columns = [Column("graph"), Column("kernel")]
     columns += [Column(f"{d} {b}") for d in _DEGREES for b in (*BOARDS[:2], "here")]
     note = (
-        "Threads a block and L1 cache. The paper derives them from kernel characteristics (A: "
+        "Threads per block and L1 cache. The paper derives them from kernel characteristics (A: "
         "augmented L1, N: normal); here they are what measured best on this device, one split of "
         "L1 and shared memory for all three kernels (A: all L1, N: all shared memory, half, or the "
         "driver's choice). Two values belong to degrees 1,000 and 2,000."
