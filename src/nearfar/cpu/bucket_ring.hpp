@@ -113,6 +113,25 @@ class BucketRing {
   // The least distance in a bucket that is in use.
   Weight least_of(uint64_t number) const { return least(slots_[number & (kSlots - 1)]); }
 
+  // Where bucket `number` begins, in distance, up to rounding.
+  Weight begin_of(uint64_t number) const {
+    const double low = static_cast<double>(base_) + static_cast<double>(number) * delta_;
+    return low < static_cast<double>(unreached<Weight>()) ? static_cast<Weight>(low) : base_;
+  }
+
+  bool empty() const { return far_.size == 0 && first() == kEmpty; }
+
+  // Makes room for entries from distance `low` on, which may lie before all that is pending.
+  void go_back(Weight low) {
+    if (empty()) return rebase(low);
+    const double number = static_cast<double>(low - base_) * inverse_;
+    if (number >= static_cast<double>(current_)) return;
+    if (number < 0 || static_cast<double>(highest_) >= number + static_cast<double>(kSlots) - 1)
+      renumber(low, delta_);
+    else
+      advance(static_cast<uint64_t>(number));
+  }
+
   // Makes `number` the current bucket without taking it.
   void advance(uint64_t number) {
     current_ = number;
@@ -120,10 +139,7 @@ class BucketRing {
   }
 
   // Where the current bucket begins, in distance, up to rounding.
-  Weight lower_end() const {
-    const double low = static_cast<double>(base_) + static_cast<double>(current_) * delta_;
-    return low < static_cast<double>(unreached<Weight>()) ? static_cast<Weight>(low) : base_;
-  }
+  Weight lower_end() const { return begin_of(current_); }
 
   // Where the current bucket ends, in distance, up to rounding.
   Weight upper_end() const {
@@ -149,11 +165,7 @@ class BucketRing {
   // Changes the width, to one whose inverse does not overflow: between denormal distances nothing
   // is narrow enough. No pending entry is nearer than `low`, rounding apart.
   void widen(Weight low, double delta) {
-    gather();
-    delta_ = delta < kLeast ? kLeast : delta;
-    inverse_ = 1 / delta_;
-    rebase(low);
-    deal_out();
+    renumber(low, delta);
     ++changes_;
   }
   uint64_t changes() const { return changes_; }
@@ -216,6 +228,14 @@ class BucketRing {
     for (std::size_t i = 0; i < all; ++i) push(far_.data[i]);  // never overtakes its own reading
   }
 
+  void renumber(Weight low, double delta) {
+    gather();
+    delta_ = delta < kLeast ? kLeast : delta;
+    inverse_ = 1 / delta_;
+    rebase(low);
+    deal_out();
+  }
+
   // Moves all that is in the ring to the far pile.
   void gather() {
     for (uint64_t word = 0; word < kWords; ++word) {
@@ -232,10 +252,13 @@ class BucketRing {
     base_ = low;
     current_ = 0;
     end_ = static_cast<double>(kSlots);
+    highest_ = 0;
   }
 
   NEARFAR_COLD void grow(Bucket& bucket, uint64_t slot) {
     used_[slot / 64] |= uint64_t{1} << (slot % 64);
+    const uint64_t number = current_ + ((slot - current_) & (kSlots - 1));
+    highest_ = number > highest_ ? number : highest_;
     if (bucket.capacity == 0 && n_spare_ > 0) {
       bucket.swap(spare_[--n_spare_]);
       return;
@@ -252,6 +275,7 @@ class BucketRing {
   double inverse_;
   double end_ = kSlots;  // of the ring, in bucket numbers
   uint64_t current_ = 0;
+  uint64_t highest_ = 0;  // no bucket beyond it is in use
   uint64_t changes_ = 0;
   uint64_t used_[kWords] = {};
   Bucket slots_[kSlots];

@@ -125,3 +125,30 @@ def delta_stepping_parallel(
         workspace.targets,
     )
     return Answer(distances, stats)
+
+
+@variant(
+    "delta_stepping_stealing",
+    device="cpu",
+    summary="Delta-stepping on several cores: workers with rings of their own exchange work",
+    options=DeltaOptions,
+    paper="meyer-sanders-2003",
+    section="parallel delta-stepping",
+    complexity="O(n + m + d / delta) work on average for random weights, d the greatest distance",
+    parallel=True,
+)
+def delta_stepping_stealing(
+    graph: Graph, source: int, options: DeltaOptions, workspace: Workspace
+) -> Answer:
+    """Workers meet only where one has nothing better to do than to take from another."""
+    distances = np.empty(graph.n_vertices, graph.weight_dtype)
+    stats = _cpu.delta_stepping_stealing(
+        _view(graph),
+        source,
+        distances,
+        workspace.threads,
+        options.delta,
+        workspace.limit,
+        workspace.targets,
+    )
+    return Answer(distances, stats)

@@ -3,9 +3,9 @@
 The program is taken from ``NEARFAR_GAP_SSSP``, or from PATH as ``gap-sssp``, or as ``sssp`` when
 its help is GAP's. It reads GAP's serialised weighted graph (``.wsg``, int32 weights) and times
 itself; that time counts, so starting the process and reading the file are not held against it.
-Delta matters, and GAP says to set it for each graph: the first solve tries powers of four and
-keeps the fastest. The program keeps its distances; its own verifier (``-v``) checks them in that
-first run.
+Delta matters, and GAP says to set it for each graph: the first solve tries six, from a 256th of
+the greatest weight to four times it, and keeps the fastest. The program keeps its distances; its
+own verifier (``-v``) checks them in that first run.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Gap(IntegerProgram):
         return times, text
 
     def _tune(self, source: int) -> None:
-        deltas = [4**i for i in range(16) if 4**i <= 8 * max(self.heaviest, 1)]
+        deltas = sorted({max(1, self.heaviest * 4**i // 256) for i in range(6)})
         timed = [(min(self._run(source, delta, 3)[0]), delta) for delta in deltas]
         self.delta = min(timed)[1]
         text = self._run(source, self.delta, 1, "-v")[1]

@@ -1,0 +1,491 @@
+// Delta-stepping on many cores, whose workers seldom meet.
+//
+// Every worker runs the loop of one core on a part of what is pending: it has a bucket ring of its
+// own, whose width adapts to what it sees, and pushes what it improves into that ring. There is no
+// common bucket and no barrier. What keeps the order about right is that work moves:
+//   - a worker whose bucket is larger than a handful puts half of it on its shelf, where others may
+//     take it, and takes back what nobody took;
+//   - before a worker turns to its next bucket, it looks at the shelves of others, and takes half
+//     of one whose distances are a bucket nearer; one with nothing to do takes from the nearest.
+// That is Wasp's scheme (D'Antonio et al., SC'25): asynchronous work on priority levels, chunks
+// stolen by priority. Departures: what moves is copied entries, so that buckets stay contiguous and
+// are prefetched as on one core (relax.hpp); levels are distances, so that each worker may have its
+// own width; and a worker that is alone with work lowers distances by plain stores, so that a thin
+// frontier costs what it costs on one core. That a worker goes on with what falls into its own
+// current bucket is bucket fusion (Zhang et al., CGO 2020).
+//
+// Why the answer is right. A distance is lowered by compare and swap, and whoever lowers it pushes
+// an entry; an entry that is no longer its vertex's distance is stale. In whatever order entries
+// are relaxed, the distances end at the only fixed point that there is.
+//
+// What stops it. `active` counts the workers that hold entries, in now, ring or shelf. It starts
+// with the leader, who holds the source. A worker leaves the count when it holds none, and enters
+// it before it takes from a shelf, so an entry is held by a worker in the count at every moment.
+// Who brings the count to zero ends the search: nobody holds an entry, and nobody can get one.
+//
+// Alone. A worker whose shelf is empty and who finds the count at one is the only one with entries,
+// and stays it until it puts some on its shelf: until then its stores need not be atomic.
+//
+// Targets. The search may end when all targets are nearer than anything pending. A worker's level
+// is a lower bound of what it holds: it rises only when a nearer bucket is empty, and who takes
+// entries lowers its own level and counts the theft before the owner can miss them. So when the
+// counts of thefts are the same before and after all levels are read, no entry moved past the
+// reader, and the least level is a lower bound of all that is pending.
+//
+// Why there is no data race. Distances: atomics, or plain where alone; the count is left with a
+// release after the last of a worker's stores and read with an acquire. Shelves: under their lock.
+// Ring, now and counters have one owner; the leader reads them when the workers are out of the
+// crew.
+//
+// Busy cores. A helper that comes late finds shelves or nothing; nobody waits for it. One that
+// loses its core keeps what it holds, and the others can do nothing but wait in the end. The leader
+// counts such waiting (cpu/attendance.hpp), and tells a helper that costs too much to leave: that
+// puts all it holds on its shelf, and the leader takes it over.
+#include <algorithm>
+#include <exception>
+
+#include "algorithms/delta_stepping/delta_stepping.hpp"
+#include "algorithms/delta_stepping/worker.hpp"
+#include "cpu/worker_pool.hpp"
+
+namespace nearfar::NEARFAR_ISA {
+namespace {
+
+constexpr std::size_t kFill = std::size_t{1} << 14;    // distances set at a time
+constexpr std::size_t kAlone = 1024;                   // entries between two looks while alone
+constexpr std::size_t kAtOnce = std::size_t{1} << 16;  // vertices that helpers are called for
+constexpr int64_t kPatience = 30'000;                  // ns that a worker without work looks around
+constexpr int64_t kSleep = 2'000'000;                  // ns that the leader sleeps at most
+constexpr int64_t kSlice = 1'000'000;   // ns without a sign of life: it lost its core
+constexpr int64_t kAskAgain = 500'000;  // ns
+
+template <class C>
+class Team {
+ public:
+  using Weight = typename C::Weight;
+  using One = Worker<C>;
+  using Work = typename One::Work;
+  using Ring = typename Work::Ring;
+  using Bits = BitsOf<Weight>;
+
+  Team(const C& csr, Weight* distances, StopRule<Weight> stop, const Tuning& tuning, int threads,
+       Interrupt& interrupt, One* workers)
+      : csr(csr),
+        distances(distances),
+        stop(stop),
+        tuning(tuning),
+        threads(threads),
+        interrupt(interrupt),
+        workers(workers) {}
+
+  Crew* crew = nullptr;
+  uint64_t let_go = 0;
+
+  // The leader's part; it does not throw.
+  void lead(typename C::Index source) {
+    One& me = workers[0];
+    if (static_cast<std::size_t>(csr.n) >= kAtOnce) ask_helpers(steady_ns());
+    fill();
+    all_filled.wait_change(0);
+    distances[source] = 0;
+    me.work.stats.pushes = 1;
+    me.work.ring.push({source, 0});
+    try {
+      search(me, 0);
+    } catch (...) {
+      me.error = std::current_exception();
+    }
+    finish();
+    const int64_t now = steady_ns();
+    for (int i = 1; i < threads; ++i) {
+      if (!workers[i].asked) continue;
+      crew->attendance(i).left(now);
+      crew->take_back(i);
+    }
+  }
+
+  void help(int i) {
+    One& me = workers[i];
+    __atomic_fetch_add(&inside, 1, __ATOMIC_RELAXED);
+    try {
+      fill();
+      if (look_for_work(me, i)) search(me, i);
+    } catch (...) {
+      me.error = std::current_exception();
+      finish();
+    }
+    __atomic_fetch_sub(&inside, 1, __ATOMIC_RELAXED);
+  }
+
+ private:
+  const C& csr;
+  Weight* const distances;
+  StopRule<Weight> stop;
+  const Tuning& tuning;
+  const int threads;
+  Interrupt& interrupt;  // the leader's
+  One* const workers;
+  int64_t asked_at = 0;
+  int64_t idle_since = 0;
+  uint64_t polled = 0;                // edges
+  alignas(128) uint32_t active = 1;   // workers that hold entries
+  alignas(128) uint32_t is_over = 0;  // the search has ended, or was given up
+  uint32_t inside = 0;                // helpers that came
+  uint32_t leavers = 0;               // helpers that left their shelves to the leader
+  alignas(128) Signal bell;           // something came onto a shelf, or the search has ended
+  alignas(128) uint64_t to_fill = 0;  // first distance that nobody is setting
+  uint64_t filled = 0;
+  Signal all_filled;
+
+  bool over() const { return __atomic_load_n(&is_over, __ATOMIC_ACQUIRE) != 0; }
+  void finish() {
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+    Signal::full_fence();
+    if (bell.anybody_asleep()) bell.next();
+  }
+
+  // The first phase, by whoever is there.
+  void fill() {
+    const auto n = static_cast<uint64_t>(csr.n);
+    for (;;) {
+      const uint64_t from = __atomic_fetch_add(&to_fill, kFill, __ATOMIC_RELAXED);
+      if (from >= n) return;
+      const uint64_t end = from + kFill < n ? from + kFill : n;
+      std::fill(distances + from, distances + end, unreached<Weight>());
+      if (__atomic_add_fetch(&filled, end - from, __ATOMIC_ACQ_REL) == n) all_filled.set(1);
+    }
+  }
+
+  void search(One& me, int i) {
+    while (next_bucket(me, i)) work_off(me, i);
+  }
+
+  // Fills me.now with the nearest that there is, its own or another's; false when it is over.
+  bool next_bucket(One& me, int i) {
+    auto& ring = me.work.ring;
+    if (me.now.size != 0) return true;  // just taken
+    for (;;) {
+      if (over()) return false;
+      if (i == 0) {
+        if (__atomic_load_n(&leavers, __ATOMIC_RELAXED) != 0) take_over(me);
+        if (let_go != 0 && me.work.stats.iterations % 64 == 0) {
+          const int64_t now = steady_ns();
+          if (now - asked_at > kAskAgain) ask_helpers(now);
+        }
+      } else if (__atomic_load_n(&me.leave, __ATOMIC_RELAXED) != 0) {
+        hand_over(me);
+        return false;
+      }
+      const uint64_t number = ring.next();
+      if (number == Ring::kEmpty) {
+        Weight low;
+        if (ring.far_least(low)) {
+          ring.deal(low);
+          continue;
+        }
+        return wait_for_work(me, i);
+      }
+      const Weight begin = ring.begin_of(number);
+      if (!alone(me) && steal_nearer(me, i, begin)) return true;
+      ring.take(number, me.now);
+      me.shelf.set_level(stop.n_targets == 0 ? begin : Ring::least(me.now));
+      if (i == 0 && stop.n_targets != 0 && targets_reached()) {
+        finish();
+        return false;
+      }
+      return true;
+    }
+  }
+
+  bool alone(const One& me) const {
+    return threads == 1 ||
+           (__atomic_load_n(&active, __ATOMIC_ACQUIRE) == 1 && me.shelf.size() == 0);
+  }
+
+  // me.now, what is improved within the same bucket, and what others left of it on the shelf.
+  void work_off(One& me, int i) {
+    auto& work = me.work;
+    auto& stats = work.stats;
+    auto& now = me.now;
+    bool plain = alone(me);
+    const uint64_t rows = stats.vertices_processed;
+    work.repeated = 0;
+    std::size_t done = 0;
+    for (;;) {
+      if (done == now.size) {
+        now.size = done = 0;
+        if (plain || !me.shelf.take_back(now, tuning.keep)) break;
+      }
+      const std::size_t left = now.size - done;
+      if (threads > 1 && left > (plain ? tuning.solo : tuning.keep) && someone_else(i) &&
+          me.shelf.size() == 0) {
+        me.shelf.put(now, done + std::max(tuning.keep / 2, left / 2));
+        plain = false;
+        Signal::full_fence();
+        if (bell.anybody_asleep()) bell.next();
+      }
+      const std::size_t part = plain ? kAlone : tuning.chunk;
+      const std::size_t end = now.size - done < part ? now.size : done + part;
+      if (plain)
+        work.template relax<PlainUpdate<Weight>>(now, done, end, now);
+      else
+        work.relax(now, done, end, now);
+      done = end;
+      if (i == 0)
+        poll(me);
+      else
+        __atomic_store_n(&me.beat, me.beat + 1, __ATOMIC_RELAXED);
+      if (over()) return;
+      if (me.adapter.hopeless(stats.vertices_processed - rows, work.repeated) ||
+          __atomic_load_n(&me.leave, __ATOMIC_RELAXED) != 0)
+        break;
+    }
+    while (me.shelf.take_back(now, Shelf<C>::kMost)) {
+    }
+    work.renew_bound();
+    ++stats.iterations;
+    const double factor =
+        me.adapter.after_bucket(stats.vertices_processed - rows, work.repeated, work.ring.delta());
+    if (factor != 1) work.ring.widen(work.ring.lower_end(), work.ring.delta() * factor);
+    for (std::size_t k = done; k < now.size; ++k) work.ring.push(now.data[k]);
+    now.size = 0;
+  }
+
+  // Whether there is anybody to take what lies on a shelf; calls the helpers when there is not yet.
+  bool someone_else(int i) {
+    if (i == 0 && asked_at == 0) ask_helpers(steady_ns());
+    return i != 0 || __atomic_load_n(&inside, __ATOMIC_RELAXED) != 0;
+  }
+
+  // The shelf with the nearest entries below `limit`, or -1.
+  int nearest_shelf(int i, Bits limit, std::size_t look_at) const {
+    int best = -1;
+    for (std::size_t k = 1; k <= look_at; ++k) {
+      const int at = (i + static_cast<int>(k)) % threads;
+      const Shelf<C>& shelf = workers[at].shelf;
+      if (shelf.size() == 0) continue;
+      const Bits level = shelf.level();
+      if (level >= limit) continue;
+      limit = level;
+      best = at;
+    }
+    return best;
+  }
+
+  bool steal(One& me, int victim) {
+    const bool got = workers[victim].shelf.take(me.now, tuning.grain, [&](Weight low) {
+      me.shelf.set_level(low);
+      __atomic_fetch_add(&me.taken, 1, __ATOMIC_SEQ_CST);
+      me.work.ring.go_back(low);
+    });
+    if (got) ++me.work.stats.steals;
+    return got;
+  }
+
+  bool steal_nearer(One& me, int i, Weight begin) {
+    const double limit = static_cast<double>(begin) - me.work.ring.delta();
+    if (!(limit > 0)) return false;
+    const std::size_t others = static_cast<std::size_t>(threads - 1);
+    const int victim =
+        nearest_shelf(i, ordered_bits(static_cast<Weight>(limit)), std::min(others, tuning.scan));
+    return victim >= 0 && steal(me, victim);
+  }
+
+  bool wait_for_work(One& me, int i) {
+    me.shelf.set_level(unreached<Weight>());
+    if (__atomic_sub_fetch(&active, 1, __ATOMIC_ACQ_REL) == 0) {
+      finish();
+      return false;
+    }
+    return look_for_work(me, i);
+  }
+
+  // For a worker out of the count: until it is in again, with entries in me.now (the leader: or in
+  // its ring), or the search is over.
+  bool look_for_work(One& me, int i) {
+    const auto others = static_cast<std::size_t>(threads - 1);
+    int64_t since = 0;
+    if (i == 0) idle_since = 0;
+    for (uint32_t turn = 1;; ++turn) {
+      if (over()) return false;
+      if (i == 0 && __atomic_load_n(&leavers, __ATOMIC_RELAXED) != 0) {
+        __atomic_add_fetch(&active, 1, __ATOMIC_ACQ_REL);
+        take_over(me);
+        return true;
+      }
+      if (i != 0 && __atomic_load_n(&me.leave, __ATOMIC_RELAXED) != 0) return false;
+      const uint32_t rung = bell.read();
+      const int victim = nearest_shelf(i, Shelf<C>::nothing(), others);
+      if (victim >= 0) {
+        __atomic_add_fetch(&active, 1, __ATOMIC_ACQ_REL);
+        if (steal(me, victim)) return true;
+        if (__atomic_sub_fetch(&active, 1, __ATOMIC_ACQ_REL) == 0) {
+          finish();
+          return false;
+        }
+      }
+      for (int k = 0; k < 8; ++k) pause_thread();
+      if (turn % 16 != 0) continue;
+      const int64_t now = steady_ns();
+      if (since == 0) since = now;
+      if (i == 0) watch(now);
+      if (over()) return false;
+      if (now - since < kPatience) continue;
+      bell.sleep_while(rung, i == 0 ? kSleep : 50 * kSleep, [&] {
+        return !over() && nearest_shelf(i, Shelf<C>::nothing(), others) < 0 &&
+               (i != 0 || __atomic_load_n(&leavers, __ATOMIC_SEQ_CST) == 0);
+      });
+    }
+  }
+
+  // What the leader does besides.
+
+  void poll(One& me) {
+    const uint64_t edges = me.work.stats.edges_relaxed;
+    interrupt.poll(edges - polled + 64);
+    polled = edges;
+  }
+
+  void ask_helpers(int64_t now) {
+    asked_at = now;
+    for (int i = 1; i < threads; ++i) {
+      One& one = workers[i];
+      if (one.asked || !crew->attendance(i).wanted(now)) continue;
+      one.asked = crew->call(i);
+      if (one.asked) crew->attendance(i).joined(now);
+    }
+  }
+
+  // While the leader has nothing to do: who of those that hold entries gives no sign of life?
+  void watch(int64_t now) {
+    interrupt.poll(uint64_t{1} << 12);
+    if (stop.n_targets != 0 && targets_reached()) return finish();
+    if (idle_since == 0) idle_since = now;
+    for (int i = 1; i < threads; ++i) {
+      One& one = workers[i];
+      if (!one.asked || one.leave != 0) continue;
+      const uint64_t beat = __atomic_load_n(&one.beat, __ATOMIC_RELAXED);
+      if (beat != one.seen_beat || one.shelf.level() == Shelf<C>::nothing()) {
+        one.seen_beat = beat;
+        one.seen_at = now;
+        continue;
+      }
+      const int64_t since = std::max(one.seen_at, idle_since);
+      if (now - since < kSlice) continue;
+      one.seen_at = now;
+      if (!crew->attendance(i).late(now, now - since, 0, threads - 1)) continue;
+      __atomic_store_n(&one.leave, 1, __ATOMIC_RELAXED);
+      ++let_go;
+    }
+  }
+
+  // A helper that has to leave: all that it holds goes to its shelf, and its place in the count to
+  // the leader.
+  void hand_over(One& me) {
+    auto& ring = me.work.ring;
+    for (;;) {
+      const uint64_t number = ring.next();
+      if (number == Ring::kEmpty) {
+        Weight low;
+        if (!ring.far_least(low)) break;
+        ring.deal(low);
+        continue;
+      }
+      ring.take(number, me.now);
+      me.shelf.put(me.now, 0);
+    }
+    __atomic_store_n(&me.gone, 1, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&leavers, 1, __ATOMIC_SEQ_CST);
+    if (bell.anybody_asleep()) bell.next();
+  }
+
+  void take_over(One& me) {
+    for (int i = 1; i < threads; ++i) {
+      One& one = workers[i];
+      if (__atomic_load_n(&one.gone, __ATOMIC_ACQUIRE) == 0) continue;
+      while (one.shelf.take_back(me.now, Shelf<C>::kMost)) {
+        me.work.ring.go_back(Ring::least(me.now));
+        for (std::size_t k = 0; k < me.now.size; ++k) me.work.ring.push(me.now.data[k]);
+        me.now.size = 0;
+      }
+      me.shelf.set_level(0);  // until its next bucket
+      one.shelf.set_level(unreached<Weight>());
+      one.gone = one.leave = 0;
+      one.asked = false;
+      __atomic_sub_fetch(&leavers, 1, __ATOMIC_RELAXED);
+      __atomic_sub_fetch(&active, 1, __ATOMIC_ACQ_REL);
+    }
+  }
+
+  bool targets_reached() {
+    uint64_t before = 0, after = 0;
+    for (int i = 0; i < threads; ++i)
+      before += __atomic_load_n(&workers[i].taken, __ATOMIC_SEQ_CST);
+    Bits low = Shelf<C>::nothing();
+    for (int i = 0; i < threads; ++i) low = std::min(low, workers[i].shelf.level());
+    for (int i = 0; i < threads; ++i) after += __atomic_load_n(&workers[i].taken, __ATOMIC_SEQ_CST);
+    if (before != after) return false;
+    return stop.reached_all(from_ordered_bits<Weight>(low),
+                            [&](int64_t v) { return SharedUpdate<Weight>::load(distances + v); });
+  }
+};
+
+}  // namespace
+
+template <class C>
+SearchStats delta_stealing(const C& csr, typename C::Index source, typename C::Weight* distances,
+                           StopRule<typename C::Weight> stop, DeltaPlan plan, const Tuning& tuning,
+                           WorkerPool& pool, int threads, Interrupt& interrupt) {
+  using One = Worker<C>;
+  struct Workers {
+    One* data;
+    int built = 0;
+    ~Workers() {
+      while (built > 0) data[--built].~One();
+      std::free(data);
+    }
+  } workers{static_cast<One*>(
+      std::aligned_alloc(alignof(One), sizeof(One) * static_cast<std::size_t>(threads)))};
+  if (workers.data == nullptr) throw std::bad_alloc();
+  for (; workers.built < threads; ++workers.built)
+    new (workers.data + workers.built) One(csr, distances, stop.limit, plan, tuning.wanted);
+  Team<C> team(csr, distances, stop, tuning, threads, interrupt, workers.data);
+  if (threads == 1) {
+    team.lead(source);
+  } else {
+    const std::function<void(int)> help = [&team](int worker) { team.help(worker); };
+    Crew crew(pool, threads, help);
+    team.crew = &crew;
+    team.lead(source);
+  }
+  SearchStats stats = workers.data[0].work.stats;
+  stats.delta = workers.data[0].work.ring.delta();
+  stats.delta_changes = workers.data[0].work.ring.changes();
+  stats.let_go = team.let_go;
+  stats.workers = 1;
+  for (int i = 0; i < threads; ++i) {
+    if (workers.data[i].error) std::rethrow_exception(workers.data[i].error);
+    if (i == 0) continue;
+    const SearchStats& one = workers.data[i].work.stats;
+    stats.workers += one.vertices_processed != 0;
+    stats.iterations += one.iterations;
+    stats.vertices_processed += one.vertices_processed;
+    stats.edges_relaxed += one.edges_relaxed;
+    stats.pushes += one.pushes;
+    stats.stale += one.stale;
+    stats.steals += one.steals;
+  }
+  return stats;
+}
+
+#define NEARFAR_INSTANTIATE(I, W)                                                                 \
+  template SearchStats delta_stealing<Csr<I, W>>(const Csr<I, W>&, I, W*, StopRule<W>, DeltaPlan, \
+                                                 const Tuning&, WorkerPool&, int, Interrupt&);
+NEARFAR_FOR_EACH_CSR(NEARFAR_INSTANTIATE)
+
+#define NEARFAR_INSTANTIATE_BARE(C)                                                          \
+  template SearchStats delta_stealing<C>(const C&, int32_t, C::Weight*, StopRule<C::Weight>, \
+                                         DeltaPlan, const Tuning&, WorkerPool&, int, Interrupt&);
+NEARFAR_FOR_EACH_BARE(NEARFAR_INSTANTIATE_BARE)
+
+}  // namespace nearfar::NEARFAR_ISA
