@@ -43,6 +43,9 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
     "martin": lambda: load("martin"),
     "kronecker": lambda: load("kronecker"),
     "delaunay": lambda: generate("delaunay", vertices=1_000_000, seed=1),
+    "random": lambda: load("random"),
+    "mesh": lambda: load("mesh"),
+    "small": lambda: load("small"),
 }
 
 
@@ -132,8 +135,8 @@ def main() -> int:
     around = environment()
     found: list[dict[str, Any]] = []
     for name in args.only or GRAPHS:
-        if name == "newyork" and data_folder() is None:
-            print("newyork: the road files are not here: set NEARFAR_DATA")
+        if name in ("newyork", "small") and data_folder() is None:
+            print(f"{name}: the file is not here: set NEARFAR_DATA")
             continue
         graph = GRAPHS[name]()
         sources = draw_sources(graph, args.sources)

@@ -67,11 +67,11 @@ class BucketRing {
   // Number of the next bucket to work off, or kEmpty when the ring is empty. Entries of the far
   // pile that the window has reached by now are drawn into the ring first, so that no pending entry
   // is nearer.
-  uint64_t next(bool may_widen = true) {
+  uint64_t next() {
     const uint64_t found = first();
     if (found == kEmpty || far_.size == 0 || static_cast<double>(found) < far_first_) return found;
     advance(static_cast<uint64_t>(far_first_));
-    draw(may_widen);
+    draw();
     return first();
   }
 
@@ -109,9 +109,6 @@ class BucketRing {
     out.swap(slots_[slot]);
     if (slots_[slot].capacity != 0) recycle(slots_[slot]);
   }
-
-  // The least distance in a bucket that is in use.
-  Weight least_of(uint64_t number) const { return least(slots_[number & (kSlots - 1)]); }
 
   // Where bucket `number` begins, in distance, up to rounding.
   Weight begin_of(uint64_t number) const {
@@ -157,9 +154,9 @@ class BucketRing {
 
   // Deals the far pile out from distance `low` on, which no pending entry undercuts. The ring must
   // be empty.
-  void deal(Weight low, bool may_widen = true) {
+  void deal(Weight low) {
     rebase(low);
-    draw(may_widen);
+    draw();
   }
 
   // Changes the width, to one whose inverse does not overflow: between denormal distances nothing
@@ -169,28 +166,6 @@ class BucketRing {
     ++changes_;
   }
   uint64_t changes() const { return changes_; }
-
-  // Numbers its buckets as `other` does from now on. It must be empty.
-  void follow(const BucketRing& other) {
-    base_ = other.base_;
-    delta_ = other.delta_;
-    inverse_ = other.inverse_;
-    current_ = other.current_;
-    end_ = other.end_;
-    changes_ = other.changes_;
-  }
-
-  // Takes over all that is pending in `other`, which is empty then.
-  NEARFAR_COLD void absorb(BucketRing& other) {
-    for (uint64_t word = 0; word < kWords; ++word)
-      for (uint64_t bits = other.used_[word]; bits != 0; bits &= bits - 1) {
-        const Bucket& bucket =
-            other.slots_[word * 64 + static_cast<uint64_t>(__builtin_ctzll(bits))];
-        for (std::size_t i = 0; i < bucket.size; ++i) push(bucket.data[i]);
-      }
-    for (std::size_t i = 0; i < other.far_.size; ++i) push(other.far_.data[i]);
-    other.clear();
-  }
 
   // Drops what is pending and starts over from distance 0, in the memory that is there.
   void clear() {
@@ -215,12 +190,11 @@ class BucketRing {
 
   // Moves what lies in the window from the far pile to the ring. When that is a small part of a
   // large pile, buckets are too narrow for these distances, and drawing again and again would cost
-  // more than it orders: widen them, unless other rings have to keep the same width.
-  void draw(bool may_widen) {
+  // more than it orders: widen them.
+  void draw() {
     const std::size_t all = far_.size;
     deal_out();
-    if (may_widen && far_.size > 256 && (all - far_.size) * 16 < all)
-      widen(lower_end(), 8 * delta_);
+    if (far_.size > 256 && (all - far_.size) * 16 < all) widen(lower_end(), 8 * delta_);
   }
   void deal_out() {
     const std::size_t all = far_.size;

@@ -2,8 +2,6 @@
 // instruction set.
 #include <nanobind/stl/unique_ptr.h>
 
-#include <cstdlib>
-
 #include "algorithms/delta_stepping/delta_stepping.hpp"
 #include "algorithms/delta_stepping/narrow_view.hpp"
 #include "algorithms/delta_stepping/plan.hpp"
@@ -31,46 +29,15 @@ Fields sequential(View& view, int64_t source, const Array& distances, std::optio
 }
 
 template <class View>
-Fields parallel(View& view, int64_t source, const Array& distances, int threads, double max_weight,
+Fields parallel(View& view, int64_t source, const Array& distances, int threads,
                 std::optional<double> delta, std::optional<double> limit, const Targets& targets) {
   if (threads < 1) throw nb::value_error("threads must be at least 1");
   return call_search(view, true, source, distances, limit, targets, threads,
                      [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
                        using C = std::decay_t<decltype(csr)>;
-                       const DeltaPlan plan = shared_plan_for(csr, delta, max_weight);
+                       const DeltaPlan plan = plan_for(csr, delta);
                        return NEARFAR_PICK_FOR(C, delta_parallel<C>)(
                            csr, from, out, stop, plan, WorkerPool::shared(), threads, poll);
-                     });
-}
-
-Tuning tuning_from_environment() {
-  const auto number = [](const char* name, double otherwise) {
-    const char* text = std::getenv(name);
-    return text == nullptr ? otherwise : std::atof(text);
-  };
-  Tuning t;
-  t.keep = static_cast<std::size_t>(number("NF_KEEP", static_cast<double>(t.keep)));
-  t.solo = static_cast<std::size_t>(number("NF_SOLO", static_cast<double>(t.solo)));
-  t.chunk = static_cast<std::size_t>(number("NF_CHUNK", static_cast<double>(t.chunk)));
-  t.grain = static_cast<std::size_t>(number("NF_GRAIN", static_cast<double>(t.grain)));
-  t.scan = static_cast<std::size_t>(number("NF_SCAN", static_cast<double>(t.scan)));
-  t.wanted = static_cast<uint64_t>(number("NF_WANTED", static_cast<double>(t.wanted)));
-  t.widen = number("NF_WIDEN", t.widen);
-  return t;
-}
-
-template <class View>
-Fields stealing(View& view, int64_t source, const Array& distances, int threads,
-                std::optional<double> delta, std::optional<double> limit, const Targets& targets) {
-  if (threads < 1) throw nb::value_error("threads must be at least 1");
-  return call_search(view, true, source, distances, limit, targets, threads,
-                     [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
-                       using C = std::decay_t<decltype(csr)>;
-                       const Tuning tuning = tuning_from_environment();
-                       DeltaPlan plan = plan_for(csr, delta);
-                       if (!delta) plan.delta *= tuning.widen;
-                       return NEARFAR_PICK_FOR(C, delta_stealing<C>)(
-                           csr, from, out, stop, plan, tuning, WorkerPool::shared(), threads, poll);
                      });
 }
 
@@ -91,19 +58,11 @@ NEARFAR_BIND(m) {
   define(&sequential<NarrowView>);
   const auto define_parallel = [&m](auto function) {
     m.def("delta_stepping_parallel", function, nb::arg("view"), nb::arg("source"),
-          nb::arg("distances"), nb::arg("threads"), nb::arg("max_weight"),
-          nb::arg("delta") = nb::none(), nb::arg("limit") = nb::none(),
-          nb::arg("targets") = nb::none());
-  };
-  define_parallel(&parallel<GraphView>);
-  define_parallel(&parallel<NarrowView>);
-  const auto define_stealing = [&m](auto function) {
-    m.def("delta_stepping_stealing", function, nb::arg("view"), nb::arg("source"),
           nb::arg("distances"), nb::arg("threads"), nb::arg("delta") = nb::none(),
           nb::arg("limit") = nb::none(), nb::arg("targets") = nb::none());
   };
-  define_stealing(&stealing<GraphView>);
-  define_stealing(&stealing<NarrowView>);
+  define_parallel(&parallel<GraphView>);
+  define_parallel(&parallel<NarrowView>);
 }
 
 }  // namespace nearfar

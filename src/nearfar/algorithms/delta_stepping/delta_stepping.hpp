@@ -18,17 +18,6 @@ struct DeltaPlan {
   bool adapt = true;
 };
 
-// How workers share.
-struct Tuning {
-  std::size_t keep = 128;   // entries that a worker keeps to itself
-  std::size_t solo = 256;   // the same while it is the only one with any
-  std::size_t chunk = 128;  // entries between two looks around
-  std::size_t grain = 32;   // entries that are worth a theft
-  std::size_t scan = 16;    // others looked at between two buckets
-  uint64_t wanted = 32;     // entries per bucket and worker
-  double widen = 1;         // of the first width
-};
-
 // Edges that nobody has packed or validated, and edges with weights of one or two bytes.
 using BareCsr = SplitCsr<int32_t, double>;
 using ByteCsr = NarrowCsr<int32_t, uint8_t>;
@@ -58,11 +47,6 @@ struct DeltaFeed {
   SearchStats delta_parallel(const C& csr, typename C::Index source,                               \
                              typename C::Weight* distances, StopRule<typename C::Weight> stop,     \
                              DeltaPlan plan, WorkerPool& pool, int threads, Interrupt& interrupt); \
-  template <class C>                                                                               \
-  SearchStats delta_stealing(const C& csr, typename C::Index source,                               \
-                             typename C::Weight* distances, StopRule<typename C::Weight> stop,     \
-                             DeltaPlan plan, const Tuning& tuning, WorkerPool& pool, int threads,  \
-                             Interrupt& interrupt);                                                \
   }
 NEARFAR_FOR_EACH_ISA(NEARFAR_DECLARE_DELTA)
 #undef NEARFAR_DECLARE_DELTA

@@ -147,6 +147,12 @@ class Relaxer {
     if constexpr (!C::packed || !kWide) relax_rows<How, false>(from, begin, end, fresh);
   }
 
+  // The first look of renew_bound() comes after this part of its usual distance.
+  void look_after(double part) {
+    if (look_ == between_ && between_ != ~uint64_t{0})
+      look_ = static_cast<uint64_t>(part * static_cast<double>(between_));
+  }
+
   // Once every vertex is reached, an edge of a dense graph that leads beyond the greatest distance
   // is dropped before the distance of its target is looked up, and there most are. A distance that
   // others lower meanwhile is less than what is read here, which only makes the bound looser.

@@ -1,5 +1,5 @@
 // One worker of delta-stepping on many cores, and what others may take from it: see
-// stealing.simd.cpp.
+// parallel.simd.cpp.
 //
 // Included by it only; lives in the namespace of the instruction set.
 #pragma once
@@ -8,10 +8,14 @@
 #include <exception>
 
 #include "algorithms/delta_stepping/adapter.hpp"
+#include "algorithms/delta_stepping/full_buckets.hpp"
 #include "algorithms/delta_stepping/relax.hpp"
 #include "cpu/waiting.hpp"
 
 namespace nearfar::NEARFAR_ISA {
+
+constexpr std::size_t kFullShare = 512;  // a bucket is full with one vertex in so many
+constexpr uint64_t kToShare = 128;       // vertices per bucket of a worker, half for others
 
 // Held for the copying of some entries.
 class SpinLock {
@@ -112,14 +116,24 @@ class alignas(128) Shelf {
   Bucket entries_;  // under the lock
 };
 
+// What a worker has to itself; made by itself, so that the memory is its core's.
 template <class C>
-struct alignas(128) Worker {
+struct Own {
   using Weight = typename C::Weight;
   using Work = Relaxer<C, SharedUpdate<Weight>>;
-  using Bucket = typename Work::Bucket;
 
-  Worker(const C& csr, Weight* distances, Weight limit, const DeltaPlan& plan, uint64_t wanted)
-      : work(csr, distances, limit, plan.delta), adapter(plan.adapt, wanted) {}
+  Own(const C& csr, Weight* distances, Weight limit, const DeltaPlan& plan)
+      : work(csr, distances, limit, plan.delta), full(csr, kFullShare), adapter(plan.adapt) {}
+
+  typename Work::Bucket now;  // entries of the current bucket
+  Work work;
+  FullBuckets<C, SharedUpdate<Weight>> full;
+  Adapter adapter;
+};
+
+template <class C>
+struct alignas(128) Worker {
+  ~Worker() { delete own; }
 
   Shelf<C> shelf;
   // Written by the worker, read by the leader.
@@ -128,10 +142,8 @@ struct alignas(128) Worker {
   uint32_t gone = 0;                // it left, and what it had lies on its shelf
   // Written by the leader.
   alignas(128) uint32_t leave = 0;
-  // The worker's own.
-  alignas(128) Bucket now;  // entries of the current bucket
-  Work work;
-  Adapter adapter;
+  // The worker's own; the leader looks at it when the worker is out of the crew.
+  alignas(128) Own<C>* own = nullptr;
   std::exception_ptr error;
   // The leader's.
   bool asked = false;
