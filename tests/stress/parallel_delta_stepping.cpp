@@ -1,12 +1,19 @@
-// Parallel delta-stepping under load, for the sanitizers: no Python, busy loops beside it, and
-// exceptions in the middle. Built and run by tests/cpu/test_stress.py.
+// Parallel delta-stepping under load, for the sanitizers: no Python, busy loops beside it, helpers
+// that are sent away for milliseconds, and exceptions in the middle. Built and run by
+// tests/cpu/test_stress.py.
 //
 //   stress LOOPS ROUNDS
 //
 // Every answer is compared with a heap search. Prints what happened; exits with 1 on a wrong one.
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <filesystem>
 #include <queue>
 #include <random>
 #include <thread>
@@ -166,6 +173,28 @@ void solve_graphs(unsigned seed, int rounds, Totals& totals) {
   }
 }
 
+// A thread that gets this signal is away for a few time slices.
+void be_away(int) {
+  const timespec slices{0, 12'000'000};
+  nanosleep(&slices, nullptr);
+}
+
+// Sends a thread away now and then, neither the first, which leads, nor the own.
+void send_away(const std::atomic<bool>& stop) {
+  std::mt19937 random(3);
+  const long own = syscall(SYS_gettid), first = getpid();
+  while (!stop.load(std::memory_order_relaxed)) {
+    std::vector<long> others;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+      const long id = std::atol(task.path().filename().c_str());
+      if (id != own && id != first) others.push_back(id);
+    }
+    if (!others.empty()) syscall(SYS_tgkill, first, others[random() % others.size()], SIGUSR1);
+    const timespec pause{0, 3'000'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -178,6 +207,8 @@ int main(int count, char** words) {
       while (!stop.load(std::memory_order_relaxed)) {
       }
     });
+  std::signal(SIGUSR1, be_away);
+  busy.emplace_back([&stop] { send_away(stop); });
   Totals totals;
   solve_graphs<int32_t>(1, rounds, totals);
   solve_graphs<double>(2, rounds, totals);
