@@ -186,13 +186,7 @@ TRICKS = (
     Trick(
         "wider buckets for several",
         "as wide as one worker needs them",
-        (("constexpr uint64_t kToShare = 128;", "constexpr uint64_t kToShare = kWanted;"),),
-        several=True,
-    ),
-    Trick(
-        "greatest distance shared",
-        "each worker looks for it by itself",
-        (("if (work.renew_bound()) {", "if (work.renew_bound()) return;\n    if (false) {"),),
+        (("constexpr uint64_t kToShare = 256;", "constexpr uint64_t kToShare = kWanted;"),),
         several=True,
     ),
     ATTENDANCE,

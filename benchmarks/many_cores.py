@@ -3,10 +3,12 @@
     NEARFAR_DATA=... python benchmarks/many_cores.py -o benchmarks/results
 
 Writes many_cores.json; without ``-o`` it only prints. The peers are programs of their own, found as
-their adapters in ``nearfar.lab.bench.peers`` say; each is given the best of its deltas anew for
-every number of threads. The engines take turns within a round: every engine and number of threads
-solves one source, then the next. Every answer of ours is compared with one that was proven; the
-peers verify their own, or their distances are compared.
+their adapters in ``nearfar.lab.bench.peers`` say. GAP and Wasp are given the best of six deltas
+with the most threads, and with fewer the best of ``--deltas`` around it; a delta whose answer is
+wrong is not taken, and a peer without a right answer is "wrong" in the table. The engines take
+turns within a round: every engine and number of threads solves one source, then the next. Every
+answer of ours is compared with one that was proven; GAP and Wasp verify their own for the first
+source, PASGAL's distances are compared.
 
 ``--engines`` names what is measured of this library: a method, and behind a colon options of it,
 such as ``auto delta_stepping_parallel:delta=500``.
@@ -28,6 +30,7 @@ import nearfar
 from nearfar.generators import generate
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.peers import PEERS
+from nearfar.lab.bench.peers.gap import Gap, WrongAnswer
 from nearfar.lab.bench.report import table, write_json
 from nearfar.lab.bench.suite import data_folder, draw_sources, load
 
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from nearfar.graph.graph import Graph
+    from nearfar.lab.bench.peers.base import Peer
 
 GRAPHS: dict[str, Callable[[], Graph]] = {
     "newyork": lambda: load("newyork"),
@@ -95,31 +99,54 @@ def ours(
 
 
 def peer(
-    name: str, graph: Graph, count: int, sources: list[int], rounds: int
-) -> dict[str, Any] | None:
-    """The same of a program of others; None where it cannot run."""
-    program = PEERS[name](count)
+    name: str, graph: Graph, counts: list[int], sources: list[int], rounds: int, deltas: int
+) -> list[dict[str, Any]]:
+    """The same of a program of others; nothing where it cannot run.
+
+    A row whose answer was wrong has no samples and says so in ``wrong``.
+    """
+    program = PEERS[name](max(counts))
     for answer in (program.available(), program.takes(graph)):
         if answer is not True:
             print(f"  {name}: {answer}", flush=True)
-            return None
+            return []
     program.prepare(graph)
-    samples: list[float] = []
+    rows: list[dict[str, Any]] = []
     try:
-        for turn in range(rounds):
-            for source in sources:
-                answer = program.solve(source)
-                samples.append(1e3 * float(program.reported_seconds or 0))
-                found = program.distances(answer)
-                if turn == 0 and found is not None:
-                    proven = nearfar.sssp(graph, source, device="cpu", threads=1)
-                    wanted = np.where(proven.reachable, proven.distances, np.inf)
-                    if not np.array_equal(found, wanted.astype(np.float64)):
-                        raise SystemExit(f"{name} gave a wrong answer")
+        for count in sorted(counts, reverse=True):
+            if isinstance(program, Gap):
+                if rows:
+                    program.fewer_threads(count, deltas)
+            else:
+                program.threads = count
+            row: dict[str, Any] = {"engine": name, "threads": count, "samples_ms": [], "stats": {}}
+            rows.append(row)
+            try:
+                row["samples_ms"] = peer_samples(program, graph, sources, rounds)
+            except WrongAnswer as error:
+                row["wrong"] = str(error)
+                print(f"  {name}, {count} threads: {error}", flush=True)
+            if isinstance(program, Gap):
+                row["stats"] = {"delta": program.delta, "deltas_failed": program.failed}
     finally:
         program.close()
-    delta = getattr(program, "delta", None)
-    return {"engine": name, "threads": count, "samples_ms": samples, "stats": {"delta": delta}}
+    return rows[::-1]
+
+
+def peer_samples(program: Peer, graph: Graph, sources: list[int], rounds: int) -> list[float]:
+    """Milliseconds of the sources, round by round; what shows its distances is compared once."""
+    samples: list[float] = []
+    for turn in range(rounds):
+        for source in sources:
+            answer = program.solve(source)
+            samples.append(1e3 * float(program.reported_seconds or 0))
+            found = program.distances(answer)
+            if turn == 0 and found is not None:
+                proven = nearfar.sssp(graph, source, device="cpu", threads=1)
+                wanted = np.where(proven.reachable, proven.distances, np.inf)
+                if not np.array_equal(found, wanted.astype(np.float64)):
+                    raise WrongAnswer(f"distances from {source} are wrong")
+    return samples
 
 
 def main() -> int:
@@ -131,6 +158,7 @@ def main() -> int:
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4, 8, 16])
     parser.add_argument("--engines", nargs="+", default=["delta_stepping_parallel", "auto"])
     parser.add_argument("--peers", nargs="*", default=["gap", "wasp", "pasgal"])
+    parser.add_argument("--deltas", type=int, default=6, help="of a peer, with fewer threads")
     args = parser.parse_args()
     around = environment()
     found: list[dict[str, Any]] = []
@@ -142,12 +170,11 @@ def main() -> int:
         sources = draw_sources(graph, args.sources)
         rows = ours(graph, args.engines, args.threads, sources, args.rounds)
         for other in args.peers:
-            for count in args.threads:
-                row = peer(other, graph, count, sources, max(1, args.rounds // 3))
-                if row is None:
-                    break
-                rows.append(row)
+            turns = max(1, args.rounds // 3)
+            rows += peer(other, graph, args.threads, sources, turns, args.deltas)
         for row in rows:
+            if "wrong" in row:
+                continue
             row["median_ms"] = statistics.median(row["samples_ms"])
             row["min_ms"] = min(row["samples_ms"])
         found.append(
@@ -168,6 +195,9 @@ def main() -> int:
                 row = by.get((who, count))
                 if row is None:
                     line.append("-")
+                    continue
+                if "wrong" in row:
+                    line.append("wrong")
                     continue
                 again = row["stats"].get("vertices_processed")
                 more = "" if again is None else f" ({again / graph.n_vertices:.2f})"

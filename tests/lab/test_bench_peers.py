@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,6 +92,55 @@ def test_gap_is_driven_as_its_command_line_wants(
     assert result.answer == "not shown"
     real = nearfar.generate("grid", rows=3, columns=3, weight_dtype="float64", seed=1)
     assert "integers" in str(peer.takes(real))
+
+
+def test_a_delta_with_a_wrong_answer_is_not_taken(
+    graph: nearfar.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = GAP.replace("VERDICT", '" + ("FAIL" if delta in FAILS else "PASS") + "')
+    widths = [max(1, int(graph.max_weight) * 4**i // 256) for i in range(6)]
+    by_time = sorted(set(widths), key=lambda width: abs(width - 16))
+    monkeypatch.setenv(
+        "NEARFAR_GAP_SSSP", program(tmp_path / "gap", f"FAILS = {by_time[:2]}\n{text}")
+    )
+    peer = Gap(4)
+    peer.prepare(graph)
+    try:
+        peer.solve(0)
+        assert (peer.delta, peer.failed) == (by_time[2], by_time[:2])
+        # Fewer threads: the three around it; what was wrong is looked at again.
+        tried: list[int] = []
+        run = Gap._run
+
+        def watched(self: Gap, source: int, delta: int, *more: Any) -> tuple[list[float], str]:
+            tried.append(delta)
+            return run(self, source, delta, *more)
+
+        monkeypatch.setattr(Gap, "_run", watched)
+        peer.fewer_threads(2, 3)
+        peer.solve(0)
+        assert peer.threads == 2
+        assert peer.delta == by_time[2]
+        assert len(set(tried)) == 3
+    finally:
+        peer.close()
+
+
+@pytest.mark.parametrize(("heads", "flag"), [([1, 2, 0, 1], 0), ([1, 2, 0, 0], 1)])
+def test_wasp_is_told_whether_edges_lead_both_ways(
+    heads: list[int], flag: int, tmp_path: Path
+) -> None:
+    made = nearfar.Graph.from_edges([0, 1, 1, 2], heads, [5, 7, 5, 7], directed=True)
+    Wasp(1).write(made, tmp_path)
+    raw = (tmp_path / "graph.wsg").read_bytes()
+    assert raw[0] == flag
+    part = 8 * (3 + 1) + 8 * 4  # offsets and pairs
+    assert len(raw) == 17 + part * (1 + flag)
+    if flag:
+        assert np.frombuffer(raw, np.int64, 4, 17 + part).tolist() == [0, 2, 3, 4]
+        pairs = np.frombuffer(raw, np.int32, 8, 17 + part + 32).reshape(4, 2)
+        assert sorted(pairs[:2].tolist()) == [[1, 5], [2, 7]]
+        assert pairs[2:].tolist() == [[0, 5], [1, 7]]
 
 
 def test_gap_that_fails_its_verification_is_left_out(

@@ -14,11 +14,12 @@
 
 namespace nearfar::NEARFAR_ISA {
 
-constexpr uint64_t kWanted = 32;  // vertices per bucket that fill the prefetch stages
+constexpr uint64_t kWanted = 32;    // vertices per bucket that fill the prefetch stages
+constexpr uint64_t kBuckets = 256;  // that a judgement of "too narrow" rests on
 
 class Adapter {
  public:
-  explicit Adapter(bool on) : on_(on) {}
+  explicit Adapter(bool on, uint64_t buckets = kBuckets) : on_(on), enough_buckets_(buckets) {}
 
   // Factor for delta after a bucket in which `rows` vertices were processed, `repeated` of them
   // again. `wanted`: as many make it long enough.
@@ -32,7 +33,7 @@ class Adapter {
       too_wide_ = delta;
       return changed(0.5);
     }
-    if (buckets_ < kBuckets) return 1;
+    if (buckets_ < enough_buckets_) return 1;
     const bool narrow = rows_ < wanted_ && repeated_ * 32 < rows_;
     return changed(narrow && 2 * delta < too_wide_ ? 2 : 1);
   }
@@ -43,7 +44,6 @@ class Adapter {
   }
 
  private:
-  static constexpr uint64_t kBuckets = 256;  // that a judgement of "too narrow" rests on
   static constexpr uint64_t kEnough = 1024;  // vertices that a judgement of "too wide" rests on
 
   double changed(double factor) {
@@ -52,6 +52,7 @@ class Adapter {
   }
 
   const bool on_;
+  const uint64_t enough_buckets_;
   uint64_t rows_ = 0;
   uint64_t repeated_ = 0;
   uint64_t wanted_ = 0;

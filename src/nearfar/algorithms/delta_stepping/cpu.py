@@ -47,10 +47,11 @@ def _packing(facts: Facts, request: Request) -> float:
 def _alone(facts: Facts, request: Request) -> Estimate:
     spread = facts.weight_spread
     uneven = f", weights uneven (mean/median {spread:.0f})" if spread > UNEVEN else ""
+    workers = "one worker" if request.threads == 1 else f"one of {request.threads} workers"
     return Estimate(
         2e-6 + bucket_search(facts) + _packing(facts, request),
         f"buckets with prefetch: {facts.n:,} vertices, {facts.degree:.1f} edges per vertex"
-        f"{uneven}, one worker",
+        f"{uneven}, {workers}",
     )
 
 

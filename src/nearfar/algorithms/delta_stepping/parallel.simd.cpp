@@ -137,7 +137,6 @@ class Team {
   alignas(128) uint32_t active = 1;   // workers that hold entries
   alignas(128) uint32_t is_over = 0;  // the search has ended, or was given up
   uint32_t inside = 0;                // helpers that came
-  Bits bound = Shelf<C>::nothing();   // no distance is greater, once all are reached
   uint32_t leavers = 0;               // helpers that left their shelves to the leader
   alignas(128) Signal bell;           // something came onto a shelf, or the search has ended
   alignas(128) uint64_t to_fill = 0;  // first distance that nobody is setting
@@ -146,8 +145,6 @@ class Team {
 
   void make_own(One& me) {
     if (me.own == nullptr) me.own = new Own<C>(csr, distances, stop.limit, plan);
-    // Together they look at the greatest distance as often as one worker.
-    me.own->work.look_after(static_cast<double>(&me - workers + 1) / threads);
   }
 
   bool over() const { return __atomic_load_n(&is_over, __ATOMIC_ACQUIRE) != 0; }
@@ -256,7 +253,7 @@ class Team {
     }
     while (me.shelf.take_back(now, Shelf<C>::kMost)) {
     }
-    renew_bound(work);
+    work.renew_bound();
     ++stats.iterations;
     const double factor =
         me.own->adapter.after_bucket(stats.vertices_processed - rows, work.repeated,
@@ -284,18 +281,6 @@ class Team {
       if (level >= limit && level != Shelf<C>::nothing()) return true;
     }
     return false;
-  }
-
-  // The greatest distance that one worker finds holds for all.
-  void renew_bound(Work& work) {
-    if (work.renew_bound()) {
-      const Bits found = ordered_bits(work.bound);
-      Bits seen = __atomic_load_n(&bound, __ATOMIC_RELAXED);
-      while (found < seen && !__atomic_compare_exchange_n(&bound, &seen, found, true,
-                                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-      }
-    }
-    work.bound = from_ordered_bits<Weight>(__atomic_load_n(&bound, __ATOMIC_RELAXED));
   }
 
   // The shelf with the nearest entries below `limit`, or -1.

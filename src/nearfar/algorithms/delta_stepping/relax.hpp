@@ -147,18 +147,11 @@ class Relaxer {
     if constexpr (!C::packed || !kWide) relax_rows<How, false>(from, begin, end, fresh);
   }
 
-  // The first look of renew_bound() comes after this part of its usual distance.
-  void look_after(double part) {
-    if (look_ == between_ && between_ != ~uint64_t{0})
-      look_ = static_cast<uint64_t>(part * static_cast<double>(between_));
-  }
-
   // Once every vertex is reached, an edge of a dense graph that leads beyond the greatest distance
   // is dropped before the distance of its target is looked up, and there most are. A distance that
   // others lower meanwhile is less than what is read here, which only makes the bound looser.
-  // Returns whether it looked.
-  bool renew_bound() {
-    if (stats.edges_relaxed < look_) return false;
+  void renew_bound() {
+    if (stats.edges_relaxed < look_) return;
     look_ = stats.edges_relaxed + between_;
     constexpr std::size_t kLanes = 32;
     const auto n = static_cast<std::size_t>(csr_.n);
@@ -175,7 +168,6 @@ class Relaxer {
     }
     for (std::size_t i = 1; i < kLanes; ++i) most[0] = most[i] > most[0] ? most[i] : most[0];
     bound = most[0];
-    return true;
   }
 
   Ring ring;

@@ -15,7 +15,8 @@
 namespace nearfar::NEARFAR_ISA {
 
 constexpr std::size_t kFullShare = 512;  // a bucket is full with one vertex in so many
-constexpr uint64_t kToShare = 128;       // vertices per bucket of a worker, half for others
+constexpr uint64_t kToShare = 256;       // vertices per bucket of a worker, half for others
+constexpr uint64_t kSoon = 64;           // buckets that a worker calls too narrow after: it has few
 
 // Held for the copying of some entries.
 class SpinLock {
@@ -123,7 +124,9 @@ struct Own {
   using Work = Relaxer<C, SharedUpdate<Weight>>;
 
   Own(const C& csr, Weight* distances, Weight limit, const DeltaPlan& plan)
-      : work(csr, distances, limit, plan.delta), full(csr, kFullShare), adapter(plan.adapt) {}
+      : work(csr, distances, limit, plan.delta),
+        full(csr, kFullShare),
+        adapter(plan.adapt, kSoon) {}
 
   typename Work::Bucket now;  // entries of the current bucket
   Work work;
