@@ -24,7 +24,8 @@
 // Who brings the count to zero ends the search: nobody holds an entry, and nobody can get one.
 //
 // Alone. A worker whose shelf is empty and who finds the count at one is the only one with entries,
-// and stays it until it puts some on its shelf: until then its stores need not be atomic.
+// and stays it until it puts some on its shelf: until then its stores need not be atomic. With
+// targets that holds for the leader only, who looks at their distances while it has nothing to do.
 //
 // Targets. The search may end when all targets are nearer than anything pending. A worker's level
 // is a lower bound of what it holds: it rises only when a nearer bucket is empty, and who takes
@@ -209,8 +210,8 @@ class Team {
   }
 
   bool alone(const One& me) const {
-    return threads == 1 ||
-           (__atomic_load_n(&active, __ATOMIC_ACQUIRE) == 1 && me.shelf.size() == 0);
+    return threads == 1 || (__atomic_load_n(&active, __ATOMIC_ACQUIRE) == 1 &&
+                            me.shelf.size() == 0 && (stop.n_targets == 0 || &me == workers));
   }
 
   // me.own->now, what is improved within the same bucket, and what others left of it on the shelf.
