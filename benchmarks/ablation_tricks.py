@@ -89,7 +89,7 @@ TRICKS = (
     Trick(
         "full buckets in order",
         "a full bucket is worked off as it was filled",
-        (("m / kLongRows >= n ? n / kFullShare + 64 : ~std::size_t{0}", "~std::size_t{0}"),),
+        (("bucket.size > full_ ? put_in_order(bucket, distances) : 0", "0"),),
     ),
     Trick(
         "dead ends",
@@ -167,9 +167,26 @@ TRICKS = (
         environment={"NEARFAR_CPU_LEVEL": "v2"},
     ),
     Trick(
-        "bucket fusion",
-        "another round for whatever falls into the current bucket",
-        (("constexpr std::size_t kFuse = 512;", "constexpr std::size_t kFuse = 0;"),),
+        "stealing by priority",
+        "only a worker with nothing to do takes from others",
+        (("if (!alone(me) && steal_nearer(me, i, begin)) return true;", ""),),
+        several=True,
+    ),
+    Trick(
+        "sharing on demand",
+        "whatever is more than a handful lies on the shelf",
+        (
+            (
+                "if (there > __atomic_load_n(&active, __ATOMIC_RELAXED)) return true;",
+                "if (there != 0) return true;",
+            ),
+        ),
+        several=True,
+    ),
+    Trick(
+        "wider buckets for several",
+        "as wide as one worker needs them",
+        (("constexpr uint64_t kToShare = 256;", "constexpr uint64_t kToShare = kWanted;"),),
         several=True,
     ),
     ATTENDANCE,

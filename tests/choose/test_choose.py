@@ -172,6 +172,10 @@ def test_workers_are_for_graphs_that_keep_them_busy(grid: Graph) -> None:
     assert first(small, device="cpu", threads=2) == "delta_stepping@cpu"
     assert first(large, device="cpu", threads=2) == "delta_stepping_parallel@cpu"
     assert first(large, device="cpu", threads=1) == "delta_stepping@cpu"
+    few = nearfar.sssp(small, 0, device="cpu", threads=2)
+    assert few.stats["workers"] == 1
+    assert few.reason.endswith("one of 2 workers")
+    assert nearfar.sssp(large, 0, device="cpu", threads=2).stats["workers"] in (1, 2)
 
 
 def test_many_sources_share_lanes_where_their_searches_run_alike(grid: Graph) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from nearfar.lab.bench.measure import measure
 from nearfar.lab.bench.peers import PEERS, Nearfar, contenders
 from nearfar.lab.bench.peers.gap import Gap, write_wsg
 from nearfar.lab.bench.peers.pasgal import Pasgal, write_adj
+from nearfar.lab.bench.peers.wasp import Wasp
 
 
 @pytest.fixture
@@ -71,21 +73,74 @@ for trial in range(int(args[args.index("-n") + 1])):
 """
 
 
+@pytest.mark.parametrize("kind", [Gap, Wasp])
 def test_gap_is_driven_as_its_command_line_wants(
-    graph: nearfar.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: type[Gap], graph: nearfar.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(
-        "NEARFAR_GAP_SSSP", program(tmp_path / "gap", GAP.replace("VERDICT", "PASS"))
+        f"NEARFAR_{kind.name.upper()}_SSSP",
+        program(tmp_path / "peer", GAP.replace("VERDICT", "PASS")),
     )
-    peer = Gap(2)
+    peer = kind(2)
     run = measure(graph, [peer], [0], rounds=2)
     (result,) = run.results
-    assert result.contender == "gap (2 thr)"
-    assert peer.delta == 16  # the fastest of the powers of four
-    assert result.seconds == [0.002, 0.002]  # the program's own clock
+    assert result.contender == f"{kind.name} (2 thr)"
+    widths = [max(1, int(graph.max_weight) * 4**i // 256) for i in range(6)]
+    assert peer.delta == min(widths, key=lambda width: abs(width - 16))  # the fastest of the six
+    taken = round(0.001 * abs(peer.delta - 16) + 0.002, 5)
+    assert result.seconds == [taken, taken]  # the program's own clock
     assert result.answer == "not shown"
     real = nearfar.generate("grid", rows=3, columns=3, weight_dtype="float64", seed=1)
     assert "integers" in str(peer.takes(real))
+
+
+def test_a_delta_with_a_wrong_answer_is_not_taken(
+    graph: nearfar.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = GAP.replace("VERDICT", '" + ("FAIL" if delta in FAILS else "PASS") + "')
+    widths = [max(1, int(graph.max_weight) * 4**i // 256) for i in range(6)]
+    by_time = sorted(set(widths), key=lambda width: abs(width - 16))
+    monkeypatch.setenv(
+        "NEARFAR_GAP_SSSP", program(tmp_path / "gap", f"FAILS = {by_time[:2]}\n{text}")
+    )
+    peer = Gap(4)
+    peer.prepare(graph)
+    try:
+        peer.solve(0)
+        assert (peer.delta, peer.failed) == (by_time[2], by_time[:2])
+        # Fewer threads: the three around it; what was wrong is looked at again.
+        tried: list[int] = []
+        run = Gap._run
+
+        def watched(self: Gap, source: int, delta: int, *more: Any) -> tuple[list[float], str]:
+            tried.append(delta)
+            return run(self, source, delta, *more)
+
+        monkeypatch.setattr(Gap, "_run", watched)
+        peer.fewer_threads(2, 3)
+        peer.solve(0)
+        assert peer.threads == 2
+        assert peer.delta == by_time[2]
+        assert len(set(tried)) == 3
+    finally:
+        peer.close()
+
+
+@pytest.mark.parametrize(("heads", "flag"), [([1, 2, 0, 1], 0), ([1, 2, 0, 0], 1)])
+def test_wasp_is_told_whether_edges_lead_both_ways(
+    heads: list[int], flag: int, tmp_path: Path
+) -> None:
+    made = nearfar.Graph.from_edges([0, 1, 1, 2], heads, [5, 7, 5, 7], directed=True)
+    Wasp(1).write(made, tmp_path)
+    raw = (tmp_path / "graph.wsg").read_bytes()
+    assert raw[0] == flag
+    part = 8 * (3 + 1) + 8 * 4  # offsets and pairs
+    assert len(raw) == 17 + part * (1 + flag)
+    if flag:
+        assert np.frombuffer(raw, np.int64, 4, 17 + part).tolist() == [0, 2, 3, 4]
+        pairs = np.frombuffer(raw, np.int32, 8, 17 + part + 32).reshape(4, 2)
+        assert sorted(pairs[:2].tolist()) == [[1, 5], [2, 7]]
+        assert pairs[2:].tolist() == [[0, 5], [1, 7]]
 
 
 def test_gap_that_fails_its_verification_is_left_out(

@@ -1,12 +1,19 @@
-// Parallel delta-stepping under load, for the sanitizers: no Python, busy loops beside it, and
-// exceptions in the middle. Built and run by tests/cpu/test_stress.py.
+// Parallel delta-stepping under load, for the sanitizers: no Python, busy loops beside it, helpers
+// that are sent away for milliseconds, and exceptions in the middle. Built and run by
+// tests/cpu/test_stress.py.
 //
 //   stress LOOPS ROUNDS
 //
 // Every answer is compared with a heap search. Prints what happened; exits with 1 on a wrong one.
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <filesystem>
 #include <queue>
 #include <random>
 #include <thread>
@@ -139,21 +146,52 @@ void solve_graphs(unsigned seed, int rounds, Totals& totals) {
       const int threads = turn % 3 == 0 ? 2 : turn % 3 == 1 ? 3 : 8;
       const double given = 1.0 + random() % 300;
       const DeltaPlan plan =
-          plan_for(csr, random() % 3 ? std::nullopt : std::optional<double>(given), 0.125);
+          plan_for(csr, random() % 3 ? std::nullopt : std::optional<double>(given));
       std::vector<W> found(wanted.size());
       Interrupt interrupt;
       looks_left = random() % 10 == 0 ? static_cast<int>(random() % 3) : -1;
+      // Half of the searches end at a target: what is nearer has its distance then.
+      const int64_t target = static_cast<int64_t>(random() % wanted.size());
+      StopRule<W> stop;
+      if (turn % 2 != 0) stop.targets = &target, stop.n_targets = 1;
       ++totals.solves;
       try {
         const SearchStats stats = NEARFAR_ISA::delta_parallel<Csr<int32_t, W>>(
-            csr, 0, found.data(), StopRule<W>{}, plan, WorkerPool::shared(), threads, interrupt);
-        totals.wrong += found != wanted;
+            csr, 0, found.data(), stop, plan, WorkerPool::shared(), threads, interrupt);
+        const W far =
+            stop.n_targets == 0 ? unreached<W>() : wanted[static_cast<std::size_t>(target)];
+        bool wrong = false;
+        for (std::size_t v = 0; v < wanted.size(); ++v)
+          wrong |= wanted[v] <= far ? found[v] != wanted[v] : found[v] < wanted[v];
+        totals.wrong += wrong;
         totals.let_go += stats.let_go;
         totals.rounds += stats.iterations;
       } catch (int) {
         ++totals.thrown;
       }
     }
+  }
+}
+
+// A thread that gets this signal is away for a few time slices.
+void be_away(int) {
+  const timespec slices{0, 12'000'000};
+  nanosleep(&slices, nullptr);
+}
+
+// Sends a thread away now and then, neither the first, which leads, nor the own.
+void send_away(const std::atomic<bool>& stop) {
+  std::mt19937 random(3);
+  const long own = syscall(SYS_gettid), first = getpid();
+  while (!stop.load(std::memory_order_relaxed)) {
+    std::vector<long> others;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+      const long id = std::atol(task.path().filename().c_str());
+      if (id != own && id != first) others.push_back(id);
+    }
+    if (!others.empty()) syscall(SYS_tgkill, first, others[random() % others.size()], SIGUSR1);
+    const timespec pause{0, 3'000'000};
+    nanosleep(&pause, nullptr);
   }
 }
 
@@ -169,6 +207,8 @@ int main(int count, char** words) {
       while (!stop.load(std::memory_order_relaxed)) {
       }
     });
+  std::signal(SIGUSR1, be_away);
+  busy.emplace_back([&stop] { send_away(stop); });
   Totals totals;
   solve_graphs<int32_t>(1, rounds, totals);
   solve_graphs<double>(2, rounds, totals);

@@ -72,7 +72,7 @@ class Paths:
     reason : str
         Why it was chosen.
     stats : dict
-        Seconds and counters of the run.
+        Seconds and counters of the run; on the CPU ``"workers"``, the threads that took part.
     limit : int, float or None
         Distances above it were left unreached.
     """

@@ -67,11 +67,11 @@ class BucketRing {
   // Number of the next bucket to work off, or kEmpty when the ring is empty. Entries of the far
   // pile that the window has reached by now are drawn into the ring first, so that no pending entry
   // is nearer.
-  uint64_t next(bool may_widen = true) {
+  uint64_t next() {
     const uint64_t found = first();
     if (found == kEmpty || far_.size == 0 || static_cast<double>(found) < far_first_) return found;
     advance(static_cast<uint64_t>(far_first_));
-    draw(may_widen);
+    draw();
     return first();
   }
 
@@ -110,8 +110,24 @@ class BucketRing {
     if (slots_[slot].capacity != 0) recycle(slots_[slot]);
   }
 
-  // The least distance in a bucket that is in use.
-  Weight least_of(uint64_t number) const { return least(slots_[number & (kSlots - 1)]); }
+  // Where bucket `number` begins, in distance, up to rounding.
+  Weight begin_of(uint64_t number) const {
+    const double low = static_cast<double>(base_) + static_cast<double>(number) * delta_;
+    return low < static_cast<double>(unreached<Weight>()) ? static_cast<Weight>(low) : base_;
+  }
+
+  bool empty() const { return far_.size == 0 && first() == kEmpty; }
+
+  // Makes room for entries from distance `low` on, which may lie before all that is pending.
+  void go_back(Weight low) {
+    if (empty()) return rebase(low);
+    const double number = static_cast<double>(low - base_) * inverse_;
+    if (number >= static_cast<double>(current_)) return;
+    if (number < 0 || static_cast<double>(highest_) >= number + static_cast<double>(kSlots) - 1)
+      renumber(low, delta_);
+    else
+      advance(static_cast<uint64_t>(number));
+  }
 
   // Makes `number` the current bucket without taking it.
   void advance(uint64_t number) {
@@ -120,10 +136,7 @@ class BucketRing {
   }
 
   // Where the current bucket begins, in distance, up to rounding.
-  Weight lower_end() const {
-    const double low = static_cast<double>(base_) + static_cast<double>(current_) * delta_;
-    return low < static_cast<double>(unreached<Weight>()) ? static_cast<Weight>(low) : base_;
-  }
+  Weight lower_end() const { return begin_of(current_); }
 
   // Where the current bucket ends, in distance, up to rounding.
   Weight upper_end() const {
@@ -141,44 +154,18 @@ class BucketRing {
 
   // Deals the far pile out from distance `low` on, which no pending entry undercuts. The ring must
   // be empty.
-  void deal(Weight low, bool may_widen = true) {
+  void deal(Weight low) {
     rebase(low);
-    draw(may_widen);
+    draw();
   }
 
   // Changes the width, to one whose inverse does not overflow: between denormal distances nothing
   // is narrow enough. No pending entry is nearer than `low`, rounding apart.
   void widen(Weight low, double delta) {
-    gather();
-    delta_ = delta < kLeast ? kLeast : delta;
-    inverse_ = 1 / delta_;
-    rebase(low);
-    deal_out();
+    renumber(low, delta);
     ++changes_;
   }
   uint64_t changes() const { return changes_; }
-
-  // Numbers its buckets as `other` does from now on. It must be empty.
-  void follow(const BucketRing& other) {
-    base_ = other.base_;
-    delta_ = other.delta_;
-    inverse_ = other.inverse_;
-    current_ = other.current_;
-    end_ = other.end_;
-    changes_ = other.changes_;
-  }
-
-  // Takes over all that is pending in `other`, which is empty then.
-  NEARFAR_COLD void absorb(BucketRing& other) {
-    for (uint64_t word = 0; word < kWords; ++word)
-      for (uint64_t bits = other.used_[word]; bits != 0; bits &= bits - 1) {
-        const Bucket& bucket =
-            other.slots_[word * 64 + static_cast<uint64_t>(__builtin_ctzll(bits))];
-        for (std::size_t i = 0; i < bucket.size; ++i) push(bucket.data[i]);
-      }
-    for (std::size_t i = 0; i < other.far_.size; ++i) push(other.far_.data[i]);
-    other.clear();
-  }
 
   // Drops what is pending and starts over from distance 0, in the memory that is there.
   void clear() {
@@ -203,17 +190,24 @@ class BucketRing {
 
   // Moves what lies in the window from the far pile to the ring. When that is a small part of a
   // large pile, buckets are too narrow for these distances, and drawing again and again would cost
-  // more than it orders: widen them, unless other rings have to keep the same width.
-  void draw(bool may_widen) {
+  // more than it orders: widen them.
+  void draw() {
     const std::size_t all = far_.size;
     deal_out();
-    if (may_widen && far_.size > 256 && (all - far_.size) * 16 < all)
-      widen(lower_end(), 8 * delta_);
+    if (far_.size > 256 && (all - far_.size) * 16 < all) widen(lower_end(), 8 * delta_);
   }
   void deal_out() {
     const std::size_t all = far_.size;
     far_.size = 0;
     for (std::size_t i = 0; i < all; ++i) push(far_.data[i]);  // never overtakes its own reading
+  }
+
+  void renumber(Weight low, double delta) {
+    gather();
+    delta_ = delta < kLeast ? kLeast : delta;
+    inverse_ = 1 / delta_;
+    rebase(low);
+    deal_out();
   }
 
   // Moves all that is in the ring to the far pile.
@@ -232,10 +226,13 @@ class BucketRing {
     base_ = low;
     current_ = 0;
     end_ = static_cast<double>(kSlots);
+    highest_ = 0;
   }
 
   NEARFAR_COLD void grow(Bucket& bucket, uint64_t slot) {
     used_[slot / 64] |= uint64_t{1} << (slot % 64);
+    const uint64_t number = current_ + ((slot - current_) & (kSlots - 1));
+    highest_ = number > highest_ ? number : highest_;
     if (bucket.capacity == 0 && n_spare_ > 0) {
       bucket.swap(spare_[--n_spare_]);
       return;
@@ -252,6 +249,7 @@ class BucketRing {
   double inverse_;
   double end_ = kSlots;  // of the ring, in bucket numbers
   uint64_t current_ = 0;
+  uint64_t highest_ = 0;  // no bucket beyond it is in use
   uint64_t changes_ = 0;
   uint64_t used_[kWords] = {};
   Bucket slots_[kSlots];

@@ -28,6 +28,10 @@ inline Fields as_dict(const SearchStats& stats) {
     out["delta"] = stats.delta;
     out["delta_changes"] = stats.delta_changes;
   }
+  if (stats.workers > 0) {
+    out["workers"] = stats.workers;
+    out["steals"] = stats.steals;
+  }
   if (stats.let_go > 0) out["let_go"] = stats.let_go;
   return out;
 }

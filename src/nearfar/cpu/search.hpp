@@ -24,8 +24,13 @@ struct StopRule {
   // it keeps the search alive: a zero-weight edge may still lead to a vertex as far as that target.
   // The position moves on over settled targets, so all calls together cost O(targets).
   NEARFAR_INLINE bool reached_all(const Weight* distances, Weight next) {
+    return reached_all(next, [&](int64_t v) { return distances[v]; });
+  }
+  // The same where distance(v) reads it, because others may write.
+  template <class Distance>
+  NEARFAR_INLINE bool reached_all(Weight next, const Distance& distance) {
     if (n_targets == 0) return false;
-    while (position_ < n_targets && distances[targets[position_]] < next) ++position_;
+    while (position_ < n_targets && distance(targets[position_]) < next) ++position_;
     return position_ == n_targets;
   }
 
@@ -40,7 +45,9 @@ struct SearchStats {
   uint64_t pushes = 0;
   uint64_t stale = 0;  // queue entries dropped because a shorter distance was known
   uint64_t delta_changes = 0;
-  uint64_t let_go = 0;  // times that the search went on without a worker that kept it waiting
+  uint64_t workers = 0;  // that took part, where there may be several
+  uint64_t steals = 0;   // times that one took entries of another
+  uint64_t let_go = 0;   // times that the search went on without a worker that kept it waiting
   double delta = 0;
 };
 

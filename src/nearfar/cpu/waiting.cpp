@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <climits>
+#include <ctime>
 #include <thread>
 
 namespace nearfar {
@@ -17,18 +18,13 @@ namespace {
 constexpr int kSpins = 400;            // a few microseconds: longer than busy workers need to meet
 constexpr int64_t kPatience = 30'000;  // ns; a sleep and a wake-up cost about as much
 
-inline void pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
-// Returns at once when the value is no longer `old`, and now and then without a reason.
-void sleep_while(const uint32_t* value, uint32_t old) {
+// Returns at once when the value is no longer `old`, and now and then without a reason. `limit`:
+// null, or how long.
+void sleep_on(const uint32_t* value, uint32_t old, const timespec* limit) {
 #if defined(__linux__)
-  ::syscall(SYS_futex, value, FUTEX_WAIT_PRIVATE, old, nullptr, nullptr, 0);
+  ::syscall(SYS_futex, value, FUTEX_WAIT_PRIVATE, old, limit, nullptr, 0);
 #else
-  static_cast<void>(value), static_cast<void>(old);
+  static_cast<void>(value), static_cast<void>(old), static_cast<void>(limit);
   std::this_thread::sleep_for(std::chrono::microseconds(50));
 #endif
 }
@@ -49,7 +45,7 @@ bool Signal::replace(uint32_t old, uint32_t value) {
 bool Signal::spin_for(uint32_t value) const {
   for (int i = 0; i < kSpins; ++i) {
     if (read() == value) return true;
-    pause();
+    pause_thread();
   }
   return false;
 }
@@ -57,7 +53,7 @@ bool Signal::spin_for(uint32_t value) const {
 uint32_t Signal::wait_change(uint32_t old) {
   uint32_t now = read();
   for (int i = 0; i < kSpins && now == old; ++i) {
-    pause();
+    pause_thread();
     now = read();
   }
   if (now != old) return now;
@@ -65,14 +61,20 @@ uint32_t Signal::wait_change(uint32_t old) {
     for (int i = 0; i < 32; ++i) {
       now = read();
       if (now != old) return now;
-      pause();
+      pause_thread();
     }
   }
   __atomic_fetch_add(&sleepers_, 1, __ATOMIC_SEQ_CST);
   full_fence();
-  while ((now = read()) == old) sleep_while(&value_, old);
+  while ((now = read()) == old) sleep_on(&value_, old, nullptr);
   __atomic_fetch_sub(&sleepers_, 1, __ATOMIC_RELAXED);
   return now;
+}
+
+void Signal::sleep_once(uint32_t old, int64_t ns) const {
+  const timespec limit{static_cast<time_t>(ns / 1'000'000'000),
+                       static_cast<long>(ns % 1'000'000'000)};
+  sleep_on(&value_, old, &limit);
 }
 
 void Signal::wake() {

@@ -14,6 +14,13 @@ namespace nearfar {
 
 int64_t steady_ns();  // monotonic, nanoseconds
 
+// Tells the processor that this thread is only waiting.
+NEARFAR_INLINE void pause_thread() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
 // The value and the number of sleepers share a cache line with what the owner puts beside it, so
 // that a message travels with its signal. No sleeper is missed: a setter stores the value and then
 // looks for sleepers, a sleeper counts itself and then looks at the value, each with a full fence
@@ -45,8 +52,28 @@ class Signal {
   // Waits until the value is not `old`, and returns it.
   uint32_t wait_change(uint32_t old);
 
+  // For who waits for more than the value: sleeps while it is `old` and idle() holds, for `ns`
+  // nanoseconds at most. A setter that makes idle() false, has a full fence and then finds
+  // anybody_asleep() is seen here.
+  template <class Idle>
+  void sleep_while(uint32_t old, int64_t ns, const Idle& idle) {
+    __atomic_fetch_add(&sleepers_, 1, __ATOMIC_SEQ_CST);
+    full_fence();
+    if (read() == old && idle()) sleep_once(old, ns);
+    __atomic_fetch_sub(&sleepers_, 1, __ATOMIC_RELAXED);
+  }
+  NEARFAR_INLINE bool anybody_asleep() const {
+    return __atomic_load_n(&sleepers_, __ATOMIC_RELAXED) != 0;
+  }
+  // The next value, whatever it is now; several threads may do this.
+  void next() {
+    __atomic_fetch_add(&value_, 1, __ATOMIC_SEQ_CST);
+    wake_sleepers();
+  }
+
  private:
   NEARFAR_COLD void wake();
+  NEARFAR_COLD void sleep_once(uint32_t old, int64_t ns) const;
 
   uint32_t value_ = 0;
   uint32_t sleepers_ = 0;

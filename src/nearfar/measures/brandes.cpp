@@ -156,7 +156,7 @@ Fields betweenness(GraphView& view, bool weighted, const Ids& sources, std::opti
                         targets ? is_target.data() : nullptr, endpoints};
     const Weight far = limit_as<Weight>(limit);
     nb::gil_scoped_release release;
-    const DeltaPlan plan = weighted ? plan_for(csr, std::nullopt, 0) : DeltaPlan{};
+    const DeltaPlan plan = weighted ? plan_for(csr, std::nullopt) : DeltaPlan{};
     spread(from.blocks(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
       Accumulation<C> sums(csr, totals, far, tolerance, trouble, interrupt);
       try {

@@ -152,7 +152,7 @@ class Skimming {
 template <class C, class Make>
 void search_all(const C& csr, const Sources& sources, const int64_t* targets, std::size_t count,
                 int threads, const Make& make) {
-  const DeltaPlan plan = plan_for(csr, std::nullopt, 0);
+  const DeltaPlan plan = plan_for(csr, std::nullopt);
   spread(sources.blocks(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
     auto policy = make(interrupt);
     WeightedSearches<C, decltype(policy)> searches(csr, sources, unreached<typename C::Weight>(),

@@ -257,6 +257,8 @@ class Run:
         answer = self.variant.run(graph, rows[0], self._checked, work)
         self.stats = answer.stats
         self.stats.setdefault("seconds", time.perf_counter() - began)
+        if self.variant.device == "cpu" and not self.variant.parallel:
+            self.stats["workers"] = 1
         return answer.distances, answer.predecessors, answer.stats.get("saturated", False)
 
     def _batch(self, graph: Graph, rows: Any, out: Any) -> tuple[Any, Any, Any]:

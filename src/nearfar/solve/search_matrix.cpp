@@ -23,14 +23,12 @@ using Values = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::
 
 template <class C>
 SearchStats solve(const C& csr, int32_t source, typename C::Weight* distances,
-                  StopRule<typename C::Weight> stop, double greatest, int threads,
-                  Interrupt& interrupt) {
+                  StopRule<typename C::Weight> stop, int threads, Interrupt& interrupt) {
+  const DeltaPlan plan = plan_for(csr, std::nullopt);
   if (threads == 1) {
-    const DeltaPlan plan = plan_for(csr, std::nullopt);
     return NEARFAR_PICK_FOR(C, delta_sequential<C>)(csr, source, distances, stop, plan, interrupt,
                                                     nullptr);
   }
-  const DeltaPlan plan = shared_plan_for(csr, std::nullopt, greatest);
   return NEARFAR_PICK_FOR(C, delta_parallel<C>)(csr, source, distances, stop, plan,
                                                 WorkerPool::shared(), threads, interrupt);
 }
@@ -58,7 +56,7 @@ std::optional<SearchStats> solve_narrow(const BareCsr& bare, int32_t source, dou
   stop.limit = limit_as<int32_t>(limit);
   Buffer<int32_t> whole;
   whole.reserve(n);
-  const auto stats = solve(csr, source, whole.data, stop, facts.greatest, threads, interrupt);
+  const auto stats = solve(csr, source, whole.data, stop, threads, interrupt);
   for (std::size_t v = 0; v < n; ++v)
     distances[v] = whole.data[v] == kFar ? unreached<double>() : whole.data[v];
   return stats;
@@ -100,7 +98,7 @@ std::optional<Fields> search_matrix(Column indptr, Column indices, Values weight
       if (facts.top < n && facts.least >= 0 && std::isfinite(facts.greatest)) {
         StopRule<double> stop;
         stop.limit = bound;
-        stats = solve(csr, from, out, stop, facts.greatest, threads, interrupt);
+        stats = solve(csr, from, out, stop, threads, interrupt);
       }
     }
   }

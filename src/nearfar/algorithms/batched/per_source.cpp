@@ -196,7 +196,7 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
       if (!is_vertex(wanted.vertices[i])) throw nb::index_error("column is not a vertex");
     const Rows<C> rows{sources.data(), out_rows, width, limit_as<Weight>(limit), wanted};
     nb::gil_scoped_release release;
-    const DeltaPlan plan = plan_for(csr, std::nullopt, 0);
+    const DeltaPlan plan = plan_for(csr, std::nullopt);
     std::mutex mutex;
     spread(static_cast<int64_t>(k), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
       SearchStats sum;

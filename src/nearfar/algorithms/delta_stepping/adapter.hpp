@@ -14,24 +14,27 @@
 
 namespace nearfar::NEARFAR_ISA {
 
+constexpr uint64_t kWanted = 32;    // vertices per bucket that fill the prefetch stages
+constexpr uint64_t kBuckets = 256;  // that a judgement of "too narrow" rests on
+
 class Adapter {
  public:
-  // `wanted`: vertices per bucket that make it long enough.
-  Adapter(bool on, uint64_t wanted) : on_(on), wanted_(wanted) {}
+  explicit Adapter(bool on, uint64_t buckets = kBuckets) : on_(on), enough_buckets_(buckets) {}
 
   // Factor for delta after a bucket in which `rows` vertices were processed, `repeated` of them
-  // again.
-  double after_bucket(uint64_t rows, uint64_t repeated, double delta) {
+  // again. `wanted`: as many make it long enough.
+  double after_bucket(uint64_t rows, uint64_t repeated, uint64_t wanted, double delta) {
     if (!on_) return 1;
     rows_ += rows;
     repeated_ += repeated;
+    wanted_ += wanted;
     ++buckets_;
     if (repeated_ * 4 > rows_ && rows_ > kEnough) {
       too_wide_ = delta;
       return changed(0.5);
     }
-    if (buckets_ < kBuckets) return 1;
-    const bool narrow = rows_ < wanted_ * buckets_ && repeated_ * 32 < rows_;
+    if (buckets_ < enough_buckets_) return 1;
+    const bool narrow = rows_ < wanted_ && repeated_ * 32 < rows_;
     return changed(narrow && 2 * delta < too_wide_ ? 2 : 1);
   }
 
@@ -41,18 +44,18 @@ class Adapter {
   }
 
  private:
-  static constexpr uint64_t kBuckets = 256;  // that a judgement of "too narrow" rests on
   static constexpr uint64_t kEnough = 1024;  // vertices that a judgement of "too wide" rests on
 
   double changed(double factor) {
-    rows_ = repeated_ = buckets_ = 0;
+    rows_ = repeated_ = wanted_ = buckets_ = 0;
     return factor;
   }
 
   const bool on_;
-  const uint64_t wanted_;
+  const uint64_t enough_buckets_;
   uint64_t rows_ = 0;
   uint64_t repeated_ = 0;
+  uint64_t wanted_ = 0;
   uint64_t buckets_ = 0;
   double too_wide_ = 1e308;
 };

@@ -29,13 +29,13 @@ Fields sequential(View& view, int64_t source, const Array& distances, std::optio
 }
 
 template <class View>
-Fields parallel(View& view, int64_t source, const Array& distances, int threads, double max_weight,
+Fields parallel(View& view, int64_t source, const Array& distances, int threads,
                 std::optional<double> delta, std::optional<double> limit, const Targets& targets) {
   if (threads < 1) throw nb::value_error("threads must be at least 1");
   return call_search(view, true, source, distances, limit, targets, threads,
                      [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
                        using C = std::decay_t<decltype(csr)>;
-                       const DeltaPlan plan = shared_plan_for(csr, delta, max_weight);
+                       const DeltaPlan plan = plan_for(csr, delta);
                        return NEARFAR_PICK_FOR(C, delta_parallel<C>)(
                            csr, from, out, stop, plan, WorkerPool::shared(), threads, poll);
                      });
@@ -58,9 +58,8 @@ NEARFAR_BIND(m) {
   define(&sequential<NarrowView>);
   const auto define_parallel = [&m](auto function) {
     m.def("delta_stepping_parallel", function, nb::arg("view"), nb::arg("source"),
-          nb::arg("distances"), nb::arg("threads"), nb::arg("max_weight"),
-          nb::arg("delta") = nb::none(), nb::arg("limit") = nb::none(),
-          nb::arg("targets") = nb::none());
+          nb::arg("distances"), nb::arg("threads"), nb::arg("delta") = nb::none(),
+          nb::arg("limit") = nb::none(), nb::arg("targets") = nb::none());
   };
   define_parallel(&parallel<GraphView>);
   define_parallel(&parallel<NarrowView>);

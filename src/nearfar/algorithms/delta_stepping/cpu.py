@@ -1,4 +1,4 @@
-"""Delta-stepping on CPU cores: one worker, or several that share each bucket."""
+"""Delta-stepping on CPU cores: one worker, or several that exchange work."""
 
 from __future__ import annotations
 
@@ -47,27 +47,33 @@ def _packing(facts: Facts, request: Request) -> float:
 def _alone(facts: Facts, request: Request) -> Estimate:
     spread = facts.weight_spread
     uneven = f", weights uneven (mean/median {spread:.0f})" if spread > UNEVEN else ""
+    workers = "one worker" if request.threads == 1 else f"one of {request.threads} workers"
     return Estimate(
         2e-6 + bucket_search(facts) + _packing(facts, request),
         f"buckets with prefetch: {facts.n:,} vertices, {facts.degree:.1f} edges per vertex"
-        f"{uneven}, one worker",
+        f"{uneven}, {workers}",
     )
 
 
-def _together(facts: Facts, request: Request) -> Estimate:
-    """Workers meet at a barrier for every bucket.
+#: Seconds until helpers have come, and what a step of a thin frontier costs those who share it.
+_START, _STEP = 2e-4, 6e-6
 
-    ``benchmarks/results/peers.json`` has two of them from level with one (Kronecker) to 1.8 times
-    as fast (Martin), once a solve lasts milliseconds.
+
+def _together(facts: Facts, request: Request) -> Estimate:
+    """Workers exchange what lies in their buckets, and a thin frontier keeps few of them busy.
+
+    Fitted to ``benchmarks/results/many_cores.json``: a part of the work that shrinks with every
+    worker, one that does not (a memory that all share), and one that grows with the hops.
     """
     alone, packing = bucket_search(facts), _packing(facts, request)
     if request.threads == 1:
         words = "made for several workers, and there is one"
         return Estimate(1e-5 + 1.1 * alone + packing, words)
-    gain = 1.0 + (facts.gain - 1.0) * (request.threads - 1)
+    shared = 2 / facts.gain - 0.08
+    seconds = _START + alone * (shared / request.threads + 0.04) + _STEP * facts.hops
     return Estimate(
-        8e-4 + alone / max(min(gain, 4.0), 0.5) + packing,
-        f"buckets shared by {request.threads} workers: {facts.m:,} edges",
+        seconds + packing,
+        f"{request.threads} workers exchange work: {facts.m:,} edges, about {facts.hops:,.0f} hops",
     )
 
 
@@ -101,7 +107,7 @@ def delta_stepping(
 @variant(
     "delta_stepping_parallel",
     device="cpu",
-    summary="Delta-stepping on several cores: one bucket ring per worker, shared segments",
+    summary="Delta-stepping on several cores: asynchronous, work stolen by priority",
     options=DeltaOptions,
     paper="meyer-sanders-2003",
     section="parallel delta-stepping",
@@ -112,14 +118,13 @@ def delta_stepping(
 def delta_stepping_parallel(
     graph: Graph, source: int, options: DeltaOptions, workspace: Workspace
 ) -> Answer:
-    """Workers share every bucket; with one thread it is the same loop without company."""
+    """Workers meet only where one has nothing better to do than to take from another."""
     distances = np.empty(graph.n_vertices, graph.weight_dtype)
     stats = _cpu.delta_stepping_parallel(
         _view(graph),
         source,
         distances,
         workspace.threads,
-        float(graph.max_weight),
         options.delta,
         workspace.limit,
         workspace.targets,

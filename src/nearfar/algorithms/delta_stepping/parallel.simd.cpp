@@ -1,272 +1,457 @@
-// Delta-stepping on several workers that share each bucket.
+// Delta-stepping on many cores, whose workers seldom meet.
 //
-// Meyer and Sanders 2003; the shape is that of shared-memory codes since: every worker has a bucket
-// ring of its own, so that pushing needs no lock. A round works off the entries of one bucket
-// number:
-//   1. each worker reports the number of its first bucket in use to the leader, which is the
-//      caller's thread; the leader decides what comes next and tells the others;
-//   2. a worker that has such a bucket offers it as a segment and takes chunks of it through a
-//      cursor; then it takes chunks of the others' segments, so that uneven shares even out;
-//   3. what fell into the current bucket meanwhile it works off itself while that is little
-//      (bucket fusion, Zhang et al. 2020), and leaves for another round otherwise.
+// Every worker runs the loop of one core on a part of what is pending: it has a bucket ring of its
+// own, whose width adapts to what it sees, and pushes what it improves into that ring. There is no
+// common bucket and no barrier. What keeps the order about right is that work moves:
+//   - a worker whose bucket is larger than a handful puts half of it on its shelf, where others may
+//     take it, and takes back what nobody took;
+//   - before a worker turns to its next bucket, it looks at the shelves of others, and takes half
+//     of one whose distances are a bucket nearer; one with nothing to do takes from the nearest.
+// That is Wasp's scheme (D'Antonio et al., SC'25): asynchronous work on priority levels, chunks
+// stolen by priority. Departures: what moves is copied entries, so that buckets stay contiguous and
+// are prefetched as on one core (relax.hpp); levels are distances, so that each worker may have its
+// own width; and a worker that is alone with work lowers distances by plain stores, so that a thin
+// frontier costs what it costs on one core. That a worker goes on with what falls into its own
+// current bucket is bucket fusion (Zhang et al., CGO 2020).
 //
-// The cores may be busy with other programs, so the leader does not rely on its helpers:
-//   - It starts alone. A helper that comes joins at the next round with an empty ring, and takes
-//     its first entries out of the others' segments. One that never comes is not waited for.
-//   - A helper that was taken off its core in the middle of a round has to be waited for, because
-//     what it found is in its ring. But when it comes at last, the leader may let it go
-//     (cpu/attendance.hpp): it takes over all that is pending in the helper's ring, goes on without
-//     it, and asks for it again after a while.
-// So busy cores cost a time slice now and then, and not one per round.
+// Why the answer is right. A distance is lowered by compare and swap, and whoever lowers it pushes
+// an entry; an entry that is no longer its vertex's distance is stale. In whatever order entries
+// are relaxed, the distances end at the only fixed point that there is.
 //
-// Why there is no data race. Distances are lowered by compare and swap while there are helpers; an
-// entry that lost a race is stale and dropped. Everything else has one owner at a time. A helper
-// owns its Member from the leader's call to its own arrival, the leader from the arrival to the
-// next call; both are a release store that the other one acquires. What a helper may read of
-// another Member is the segment, once its owner has released `ready` for this turn. The owner
-// changes the segment again only when called for the next turn, and by then all workers have
-// arrived, so that nobody reads it. A helper joins and leaves only between its arrival and a call.
-// workers.hpp has what every worker does, this file the leader; tests/cpu/test_stress.py runs both
-// under the sanitizers.
+// What stops it. `active` counts the workers that hold entries, in now, ring or shelf. It starts
+// with the leader, who holds the source. A worker leaves the count when it holds none, and enters
+// it before it takes from a shelf, so an entry is held by a worker in the count at every moment.
+// Who brings the count to zero ends the search: nobody holds an entry, and nobody can get one.
+//
+// Alone. A worker whose shelf is empty and who finds the count at one is the only one with entries,
+// and stays it until it puts some on its shelf: until then its stores need not be atomic. With
+// targets that holds for the leader only, who looks at their distances while it has nothing to do.
+//
+// Targets. The search may end when all targets are nearer than anything pending. A worker's level
+// is a lower bound of what it holds: it rises only when a nearer bucket is empty, and who takes
+// entries lowers its own level and counts the theft before the owner can miss them. So when the
+// counts of thefts are the same before and after all levels are read, no entry moved past the
+// reader, and the least level is a lower bound of all that is pending.
+//
+// Why there is no data race. Distances: atomics, or plain where alone; the count is left with a
+// release after the last of a worker's stores and read with an acquire. Shelves: under their lock.
+// Ring, now and counters have one owner; the leader reads them when the workers are out of the
+// crew.
+//
+// Busy cores. A helper that comes late finds shelves or nothing; nobody waits for it. One that
+// loses its core keeps what it holds, and the others can do nothing but wait in the end. The leader
+// counts such waiting (cpu/attendance.hpp), and tells a helper that costs too much to leave: that
+// puts all it holds on its shelf, and the leader takes it over.
 #include <algorithm>
 #include <exception>
 
-#include "algorithms/delta_stepping/adapter.hpp"
 #include "algorithms/delta_stepping/delta_stepping.hpp"
-#include "algorithms/delta_stepping/workers.hpp"
+#include "algorithms/delta_stepping/worker.hpp"
 #include "cpu/worker_pool.hpp"
 
 namespace nearfar::NEARFAR_ISA {
 namespace {
 
-constexpr std::size_t kPart = std::size_t{1} << 14;  // edges before a lone leader looks around
+constexpr std::size_t kFill = std::size_t{1} << 14;    // distances set at a time
+constexpr std::size_t kKeep = 32;                      // entries that a worker keeps to itself
+constexpr std::size_t kSolo = 64;                      // the same while nobody else has any
+constexpr std::size_t kChunk = 128;                    // entries between two looks around
+constexpr std::size_t kGrain = 16;                     // entries that are worth a theft
+constexpr std::size_t kAlone = 1024;                   // entries between two looks while alone
+constexpr std::size_t kAtOnce = std::size_t{1} << 16;  // vertices that helpers are called for
+constexpr int64_t kPatience = 30'000;                  // ns that a worker without work looks around
+constexpr int64_t kSleep = 2'000'000;                  // ns that the leader sleeps at most
+constexpr int64_t kSlice = 1'000'000;   // ns without a sign of life: it lost its core
+constexpr int64_t kAskAgain = 500'000;  // ns
 
 template <class C>
-struct Team : Workers<C> {
-  using Base = Workers<C>;
-  using Base::csr, Base::distances, Base::stop, Base::threads, Base::members;
-  using typename Base::Member;
-  using typename Base::Order;
-  using typename Base::Report;
-  using typename Base::Ring;
-  using typename Base::Weight;
+class Team {
+ public:
+  using Weight = typename C::Weight;
+  using One = Worker<C>;
+  using Work = typename Own<C>::Work;
+  using Ring = typename Work::Ring;
+  using Bits = BitsOf<Weight>;
 
-  Team(const C& csr, Weight* distances, StopRule<Weight> stop, int threads, bool adapt,
-       Interrupt& interrupt, Member* members)
-      : Base(csr, distances, stop, threads, members),
+  Team(const C& csr, Weight* distances, StopRule<Weight> stop, const DeltaPlan& plan, int threads,
+       Interrupt& interrupt, One* workers)
+      : csr(csr),
+        distances(distances),
+        stop(stop),
+        plan(plan),
+        threads(threads),
         interrupt(interrupt),
-        adapter(adapt, 32 * static_cast<uint64_t>(threads)),
-        part(kPart / static_cast<std::size_t>(csr.m / csr.n + 4) + 1) {}
+        workers(workers) {}
 
-  Interrupt& interrupt;
-  Adapter adapter;
-  const std::size_t part;  // entries before it looks around
   Crew* crew = nullptr;
-  int workers = 1;  // in the team, with the leader
-  int64_t began = 0;
-  uint64_t polled = 0;  // edges
+  uint64_t let_go = 0;
 
-  // The leader's part; it does not throw, because helpers would wait for ever.
-  void lead(int64_t source) {
-    Member& me = members[0];
-    began = steady_ns();
-    for (int i = 1; i < threads; ++i) ask(i, began);
-    this->fill();
-    this->all_filled.wait_change(0);
+  // The leader's part; it does not throw.
+  void lead(typename C::Index source) {
+    One& me = workers[0];
+    if (static_cast<std::size_t>(csr.n) >= kAtOnce) ask_helpers(steady_ns());
+    fill();
+    all_filled.wait_change(0);
     distances[source] = 0;
-    Order order;
-    for (uint64_t turn = 1;; ++turn) {
-      try {
-        this->write_report(me);
-        gather();
-        order = decide();
-      } catch (...) {
-        this->fail(me);
-        order.step = Step::leave;
-      }
-      if (order.step == Step::leave) break;
-      order.turn = turn;
-      post(order);
-      try {
-        if (order.step == Step::round && workers == 1) {
-          round_alone(order.number);
-          this->renew_bound(me);
-        } else {
-          this->act(0, order);
-        }
-        if (order.step != Step::round) continue;
-        ++me.work.stats.iterations;
-        poll();
-      } catch (...) {
-        this->fail(me);
-      }
+    try {
+      make_own(me);
+      me.own->work.stats.pushes = 1;
+      me.own->work.ring.push({source, 0});
+      search(me, 0);
+    } catch (...) {
+      me.error = std::current_exception();
     }
-    dismiss();
-  }
-
-  void poll() {
-    const uint64_t edges = members[0].work.stats.edges_relaxed;
-    interrupt.poll(edges - polled + 64);
-    polled = edges;
-  }
-
-  void ask(int worker, int64_t now) {
-    Member& one = members[worker];
-    if (!crew->attendance(worker).wanted(now)) return;
-    one.entry = one.calls;
-    one.asked = crew->call(worker);
-  }
-
-  // Waits until all of the team have arrived, and lets helpers in and out.
-  void gather() {
-    if (workers > 1) {
-      for (int i = 1; i < threads; ++i) {
-        Member& one = members[i];
-        if (!one.in_team || one.here() || one.report.arrived.spin_for(one.calls + 1)) continue;
-        wait_for_late();
-        break;
-      }
+    finish();
+    const int64_t now = steady_ns();
+    for (int i = 1; i < threads; ++i) {
+      if (!workers[i].asked) continue;
+      crew->attendance(i).left(now);
+      crew->take_back(i);
     }
-    if (workers < threads) let_in();
   }
 
-  NEARFAR_COLD void wait_for_late() {
-    const int64_t from = steady_ns();
-    const auto effort = static_cast<double>(members[0].effort + 1);
-    const double each = static_cast<double>(from - began) / effort;  // ns; waiting included
+  void help(int i) {
+    One& me = workers[i];
+    __atomic_fetch_add(&inside, 1, __ATOMIC_RELAXED);
+    try {
+      make_own(me);
+      fill();
+      if (look_for_work(me, i)) search(me, i);
+    } catch (...) {
+      me.error = std::current_exception();
+      finish();
+    }
+    __atomic_fetch_sub(&inside, 1, __ATOMIC_RELAXED);
+  }
+
+ private:
+  const C& csr;
+  Weight* const distances;
+  StopRule<Weight> stop;
+  const DeltaPlan& plan;
+  const int threads;
+  Interrupt& interrupt;  // the leader's
+  One* const workers;
+  int64_t asked_at = 0;
+  int64_t idle_since = 0;
+  uint64_t polled = 0;                // edges
+  alignas(128) uint32_t active = 1;   // workers that hold entries
+  alignas(128) uint32_t is_over = 0;  // the search has ended, or was given up
+  uint32_t inside = 0;                // helpers that came
+  uint32_t leavers = 0;               // helpers that left their shelves to the leader
+  alignas(128) Signal bell;           // something came onto a shelf, or the search has ended
+  alignas(128) uint64_t to_fill = 0;  // first distance that nobody is setting
+  uint64_t filled = 0;
+  Signal all_filled;
+
+  void make_own(One& me) {
+    if (me.own == nullptr) me.own = new Own<C>(csr, distances, stop.limit, plan);
+  }
+
+  bool over() const { return __atomic_load_n(&is_over, __ATOMIC_ACQUIRE) != 0; }
+  void finish() {
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
     Signal::full_fence();
-    for (int i = 1; i < threads; ++i) {
-      Member& one = members[i];
-      one.late = one.in_team && !one.here();
-      if (one.late) one.call.called.wake_sleepers();
-    }
-    const int helpers = threads - 1;
-    for (int i = 1; i < threads; ++i) {
-      Member& one = members[i];
-      if (!one.late) continue;
-      while (!one.here()) one.report.arrived.wait_change(one.calls);
-      const int64_t now = steady_ns();
-      const auto owed = static_cast<int64_t>(each * static_cast<double>(one.report.effort));
-      if (!crew->attendance(i).late(now, now - from, owed, helpers)) continue;
-      members[0].work.ring.absorb(one.work.ring);
-      one.in_team = false;
-      --workers;
-      ++members[0].work.stats.let_go;
-      send_away(one);
-      this->find_next(members[0]);
+    if (bell.anybody_asleep()) bell.next();
+  }
+
+  // The first phase, by whoever is there.
+  void fill() {
+    const auto n = static_cast<uint64_t>(csr.n);
+    for (;;) {
+      const uint64_t from = __atomic_fetch_add(&to_fill, kFill, __ATOMIC_RELAXED);
+      if (from >= n) return;
+      const uint64_t end = from + kFill < n ? from + kFill : n;
+      std::fill(distances + from, distances + end, unreached<Weight>());
+      if (__atomic_add_fetch(&filled, end - from, __ATOMIC_ACQ_REL) == n) all_filled.set(1);
     }
   }
 
-  void let_in() {
-    int64_t now = 0;
-    for (int i = 1; i < threads; ++i) {
-      Member& one = members[i];
-      if (one.in_team || (one.asked && !one.here())) continue;
-      if (now == 0) now = steady_ns();
-      if (!one.asked) {
-        ask(i, now);
-      } else {
-        one.work.ring.follow(members[0].work.ring);
-        crew->attendance(i).joined(now);
-        one.in_team = true;
-        ++workers;
+  void search(One& me, int i) {
+    while (next_bucket(me, i)) work_off(me, i);
+  }
+
+  // Fills me.own->now with the nearest that there is, its own or another's; false when it is over.
+  bool next_bucket(One& me, int i) {
+    auto& ring = me.own->work.ring;
+    for (;;) {
+      if (over()) return false;
+      if (me.own->now.size != 0) return true;  // just taken
+      if (i == 0) {
+        if (__atomic_load_n(&leavers, __ATOMIC_RELAXED) != 0) take_over(me);
+        if (let_go != 0 && me.own->work.stats.iterations % 64 == 0) {
+          const int64_t now = steady_ns();
+          if (now - asked_at > kAskAgain) ask_helpers(now);
+        }
+      } else if (__atomic_load_n(&me.leave, __ATOMIC_RELAXED) != 0) {
+        hand_over(me);
+        return false;
       }
+      const uint64_t number = ring.next();
+      if (number == Ring::kEmpty) {
+        Weight low;
+        if (ring.far_least(low)) {
+          ring.deal(low);
+          continue;
+        }
+        return wait_for_work(me, i);
+      }
+      const Weight begin = ring.begin_of(number);
+      if (!alone(me) && steal_nearer(me, i, begin)) return true;
+      ring.take(number, me.own->now);
+      me.shelf.set_level(stop.n_targets == 0 ? begin : Ring::least(me.own->now));
+      me.own->work.stats.stale += me.own->full.order(me.own->now, distances);
+      if (i == 0 && stop.n_targets != 0 && targets_reached()) {
+        finish();
+        return false;
+      }
+      return true;
     }
   }
 
-  bool someone_came() {
-    for (int i = 1; i < threads; ++i) {
-      if (!members[i].asked)
-        ask(i, steady_ns());
-      else if (members[i].here())
-        return true;
+  bool alone(const One& me) const {
+    return threads == 1 || (__atomic_load_n(&active, __ATOMIC_ACQUIRE) == 1 &&
+                            me.shelf.size() == 0 && (stop.n_targets == 0 || &me == workers));
+  }
+
+  // me.own->now, what is improved within the same bucket, and what others left of it on the shelf.
+  void work_off(One& me, int i) {
+    auto& work = me.own->work;
+    auto& stats = work.stats;
+    auto& now = me.own->now;
+    bool plain = alone(me);
+    const uint64_t rows = stats.vertices_processed;
+    work.repeated = 0;
+    std::size_t done = 0;
+    for (;;) {
+      if (done == now.size) {
+        now.size = done = 0;
+        if (plain || !me.shelf.take_back(now, std::max(kKeep, me.shelf.size() / 2))) break;
+      }
+      const std::size_t left = now.size - done;
+      if (threads > 1 && left > (plain ? kSolo : kKeep) && someone_else(i) &&
+          me.shelf.size() == 0 && worth_sharing(me, i)) {
+        me.shelf.put(now, done + std::max(kKeep / 2, left / 2));
+        plain = false;
+        Signal::full_fence();
+        if (bell.anybody_asleep()) bell.next();
+      }
+      const std::size_t part = plain ? kAlone : kChunk;
+      const std::size_t end = now.size - done < part ? now.size : done + part;
+      if (plain)
+        work.template relax<PlainUpdate<Weight>>(now, done, end, now);
+      else
+        work.relax(now, done, end, now);
+      done = end;
+      if (i == 0)
+        poll(me);
+      else
+        __atomic_store_n(&me.beat, me.beat + 1, __ATOMIC_RELAXED);
+      if (over()) return;
+      if (me.own->adapter.hopeless(stats.vertices_processed - rows, work.repeated) ||
+          __atomic_load_n(&me.leave, __ATOMIC_RELAXED) != 0)
+        break;
+    }
+    while (me.shelf.take_back(now, Shelf<C>::kMost)) {
+    }
+    work.renew_bound();
+    ++stats.iterations;
+    const double factor =
+        me.own->adapter.after_bucket(stats.vertices_processed - rows, work.repeated,
+                                     plain ? kWanted : kToShare, work.ring.delta());
+    if (factor != 1) work.ring.widen(work.ring.lower_end(), work.ring.delta() * factor);
+    for (std::size_t k = done; k < now.size; ++k) work.ring.push(now.data[k]);
+    now.size = 0;
+  }
+
+  // Whether there is anybody to take what lies on a shelf; calls the helpers when there is not yet.
+  bool someone_else(int i) {
+    if (i == 0 && asked_at == 0) ask_helpers(steady_ns());
+    return i != 0 || __atomic_load_n(&inside, __ATOMIC_RELAXED) != 0;
+  }
+
+  // Whether somebody has nothing to do, or is ahead of this worker's bucket: while all are busy
+  // with about the same distances, to offer work and to take it back costs more than it brings.
+  bool worth_sharing(const One& me, int i) const {
+    const uint32_t there = 1 + __atomic_load_n(&inside, __ATOMIC_RELAXED);
+    if (there > __atomic_load_n(&active, __ATOMIC_RELAXED)) return true;
+    const Bits limit = ordered_bits(me.own->work.ring.upper_end());
+    for (int k = 0; k < threads; ++k) {
+      if (k == i) continue;
+      const Bits level = workers[k].shelf.level();
+      if (level >= limit && level != Shelf<C>::nothing()) return true;
     }
     return false;
   }
 
-  Order decide() {
-    Report all;
-    for (int i = 0; i < threads; ++i) {
-      if (i != 0 && !members[i].in_team) continue;
-      const Report& one = members[i].report;
-      all.stop |= one.stop;
-      all.rows += one.rows;
-      all.repeated += one.repeated;
-      if (one.first < all.first) all.first = one.first;
+  // The shelf with the nearest entries below `limit`, or -1.
+  int nearest_shelf(int i, Bits limit) const {
+    int best = -1;
+    for (int k = 1; k < threads; ++k) {
+      const int at = (i + k) % threads;
+      const Shelf<C>& shelf = workers[at].shelf;
+      if (shelf.size() == 0) continue;
+      const Bits level = shelf.level();
+      if (level >= limit) continue;
+      limit = level;
+      best = at;
     }
-    Order order;
-    order.workers = workers;
-    order.number = all.first;
-    // Least distance among those who hold the least bucket, or among all far piles.
-    for (int i = 0; i < threads; ++i) {
-      if (i != 0 && !members[i].in_team) continue;
-      const Report& one = members[i].report;
-      if (one.first != all.first) continue;
-      order.holders |= uint64_t{1} << (i % 64);
-      if (!one.has_low) continue;
-      order.low = !all.has_low || one.low < order.low ? one.low : order.low;
-      all.has_low = true;
-    }
-    if (all.stop) return order;
-    if (all.first == Ring::kEmpty) {
-      if (all.has_low) order.step = Step::deal;
-      return order;
-    }
-    if (stop.n_targets != 0 && stop.reached_all(distances, order.low)) return order;
-    const double delta = members[0].work.ring.delta();
-    const double factor = adapter.after_bucket(all.rows, all.repeated, delta);
-    order.delta = delta * factor;
-    order.step = factor == 1 ? Step::round : Step::widen;
-    return order;
+    return best;
   }
 
-  void post(const Order& order) {
-    if (workers == 1) return;
+  bool steal(One& me, int victim) {
+    const bool got = workers[victim].shelf.take(me.own->now, kGrain, [&](Weight low) {
+      me.shelf.set_level(low);
+      __atomic_fetch_add(&me.taken, 1, __ATOMIC_SEQ_CST);
+      me.own->work.ring.go_back(low);
+    });
+    if (got) ++me.own->work.stats.steals;
+    return got;
+  }
+
+  bool steal_nearer(One& me, int i, Weight begin) {
+    const double limit = static_cast<double>(begin) - me.own->work.ring.delta();
+    if (!(limit > 0)) return false;
+    const int victim = nearest_shelf(i, ordered_bits(static_cast<Weight>(limit)));
+    return victim >= 0 && steal(me, victim);
+  }
+
+  bool wait_for_work(One& me, int i) {
+    me.shelf.set_level(unreached<Weight>());
+    if (__atomic_sub_fetch(&active, 1, __ATOMIC_ACQ_REL) == 0) {
+      finish();
+      return false;
+    }
+    return look_for_work(me, i);
+  }
+
+  // For a worker out of the count: until it is in again, with entries in me.own->now (the leader:
+  // or in its ring), or the search is over.
+  bool look_for_work(One& me, int i) {
+    int64_t since = 0;
+    if (i == 0) idle_since = 0;
+    for (uint32_t turn = 1;; ++turn) {
+      if (over()) return false;
+      if (i == 0 && __atomic_load_n(&leavers, __ATOMIC_RELAXED) != 0) {
+        __atomic_add_fetch(&active, 1, __ATOMIC_ACQ_REL);
+        take_over(me);
+        return true;
+      }
+      if (i != 0 && __atomic_load_n(&me.leave, __ATOMIC_RELAXED) != 0) return false;
+      const uint32_t rung = bell.read();
+      const int victim = nearest_shelf(i, Shelf<C>::nothing());
+      if (victim >= 0) {
+        __atomic_add_fetch(&active, 1, __ATOMIC_ACQ_REL);
+        if (steal(me, victim)) return true;
+        if (__atomic_sub_fetch(&active, 1, __ATOMIC_ACQ_REL) == 0) {
+          finish();
+          return false;
+        }
+      }
+      for (int k = 0; k < 8; ++k) pause_thread();
+      if (turn % 16 != 0) continue;
+      const int64_t now = steady_ns();
+      if (since == 0) since = now;
+      if (i == 0) watch(now);
+      if (over()) return false;
+      if (now - since < kPatience) continue;
+      bell.sleep_while(rung, i == 0 ? kSleep : 50 * kSleep, [&] {
+        return !over() && nearest_shelf(i, Shelf<C>::nothing()) < 0 &&
+               (i != 0 || __atomic_load_n(&leavers, __ATOMIC_SEQ_CST) == 0);
+      });
+    }
+  }
+
+  // What the leader does besides.
+
+  void poll(One& me) {
+    const uint64_t edges = me.own->work.stats.edges_relaxed;
+    interrupt.poll(edges - polled + 64);
+    polled = edges;
+  }
+
+  void ask_helpers(int64_t now) {
+    asked_at = now;
     for (int i = 1; i < threads; ++i) {
-      Member& one = members[i];
-      if (!one.in_team) continue;
-      one.call.order = order;
-      one.call.called.store(++one.calls);
+      One& one = workers[i];
+      if (one.asked || !crew->attendance(i).wanted(now)) continue;
+      one.asked = crew->call(i);
+      if (one.asked) crew->attendance(i).joined(now);
     }
-    // Without a fence one may be missed that is just falling asleep: wait_for_late() looks again.
-    for (int i = 1; i < threads; ++i)
-      if (members[i].in_team) members[i].call.called.wake_sleepers();
   }
 
-  void send_away(Member& one) {
-    one.call.order.step = Step::leave;
-    one.call.called.set(++one.calls);
-    one.asked = false;
-  }
-
-  void dismiss() {
-    const int64_t now = steady_ns();
+  // While the leader has nothing to do: who of those that hold entries gives no sign of life?
+  void watch(int64_t now) {
+    interrupt.poll(uint64_t{1} << 12);
+    if (stop.n_targets != 0 && targets_reached()) return finish();
+    if (idle_since == 0) idle_since = now;
     for (int i = 1; i < threads; ++i) {
-      Member& one = members[i];
-      if (one.in_team) crew->attendance(i).left(now);
-      if (one.asked && !crew->take_back(i)) send_away(one);
+      One& one = workers[i];
+      if (!one.asked || one.leave != 0) continue;
+      const uint64_t beat = __atomic_load_n(&one.beat, __ATOMIC_RELAXED);
+      if (beat != one.seen_beat || one.shelf.level() == Shelf<C>::nothing()) {
+        one.seen_beat = beat;
+        one.seen_at = now;
+        continue;
+      }
+      const int64_t since = std::max(one.seen_at, idle_since);
+      if (now - since < kSlice) continue;
+      one.seen_at = now;
+      if (!crew->attendance(i).late(now, now - since, 0, threads - 1)) continue;
+      __atomic_store_n(&one.leave, 1, __ATOMIC_RELAXED);
+      ++let_go;
     }
   }
 
-  // A bucket by the leader without helpers: nobody else lowers distances, and nobody waits, until
-  // one comes and gets its share of what is left.
-  void round_alone(uint64_t number) {
-    Member& me = members[0];
-    const uint64_t rows = me.work.stats.vertices_processed, repeated = me.work.repeated;
-    me.segment.size = 0;
-    me.work.ring.take(number, me.segment);
-    std::size_t done = 0;
-    while (done < me.segment.size) {
-      const std::size_t left = me.segment.size - done;
-      const std::size_t end = left < part ? me.segment.size : done + part;
-      me.work.template relax<PlainUpdate<Weight>>(me.segment, done, end, me.segment);
-      done = end;
-      poll();
-      if (adapter.hopeless(me.work.stats.vertices_processed - rows, me.work.repeated - repeated) ||
-          someone_came())
-        break;
+  // A helper that has to leave: all that it holds goes to its shelf, and its place in the count to
+  // the leader.
+  void hand_over(One& me) {
+    auto& ring = me.own->work.ring;
+    for (;;) {
+      const uint64_t number = ring.next();
+      if (number == Ring::kEmpty) {
+        Weight low;
+        if (!ring.far_least(low)) break;
+        ring.deal(low);
+        continue;
+      }
+      ring.take(number, me.own->now);
+      me.shelf.put(me.own->now, 0);
     }
-    this->put_back(me, number, me.segment, done);
+    __atomic_store_n(&me.gone, 1, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&leavers, 1, __ATOMIC_SEQ_CST);
+    if (bell.anybody_asleep()) bell.next();
+  }
+
+  void take_over(One& me) {
+    for (int i = 1; i < threads; ++i) {
+      One& one = workers[i];
+      if (__atomic_load_n(&one.gone, __ATOMIC_ACQUIRE) == 0) continue;
+      while (one.shelf.take_back(me.own->now, Shelf<C>::kMost)) {
+        me.own->work.ring.go_back(Ring::least(me.own->now));
+        for (std::size_t k = 0; k < me.own->now.size; ++k)
+          me.own->work.ring.push(me.own->now.data[k]);
+        me.own->now.size = 0;
+      }
+      me.shelf.set_level(0);  // until its next bucket
+      one.shelf.set_level(unreached<Weight>());
+      one.gone = one.leave = 0;
+      one.asked = false;
+      __atomic_sub_fetch(&leavers, 1, __ATOMIC_RELAXED);
+      __atomic_sub_fetch(&active, 1, __ATOMIC_ACQ_REL);
+    }
+  }
+
+  bool targets_reached() {
+    uint64_t before = 0, after = 0;
+    for (int i = 0; i < threads; ++i)
+      before += __atomic_load_n(&workers[i].taken, __ATOMIC_SEQ_CST);
+    Bits low = Shelf<C>::nothing();
+    for (int i = 0; i < threads; ++i) low = std::min(low, workers[i].shelf.level());
+    for (int i = 0; i < threads; ++i) after += __atomic_load_n(&workers[i].taken, __ATOMIC_SEQ_CST);
+    if (before != after) return false;
+    return stop.reached_all(from_ordered_bits<Weight>(low),
+                            [&](int64_t v) { return SharedUpdate<Weight>::load(distances + v); });
   }
 };
 
@@ -276,23 +461,19 @@ template <class C>
 SearchStats delta_parallel(const C& csr, typename C::Index source, typename C::Weight* distances,
                            StopRule<typename C::Weight> stop, DeltaPlan plan, WorkerPool& pool,
                            int threads, Interrupt& interrupt) {
-  using T = Team<C>;
-  using Member = typename T::Member;
-  struct Members {
-    Member* data;
+  using One = Worker<C>;
+  struct Workers {
+    One* data;
     int built = 0;
-    ~Members() {
-      while (built > 0) data[--built].~Member();
+    ~Workers() {
+      while (built > 0) data[--built].~One();
       std::free(data);
     }
-  } members{static_cast<Member*>(
-      std::aligned_alloc(alignof(Member), sizeof(Member) * static_cast<std::size_t>(threads)))};
-  if (members.data == nullptr) throw std::bad_alloc();
-  for (; members.built < threads; ++members.built)
-    new (members.data + members.built) Member(csr, distances, stop.limit, plan);
-  T team(csr, distances, stop, threads, plan.adapt, interrupt, members.data);
-  members.data[0].work.stats.pushes = 1;
-  members.data[0].work.ring.push({source, 0});
+  } workers{static_cast<One*>(
+      std::aligned_alloc(alignof(One), sizeof(One) * static_cast<std::size_t>(threads)))};
+  if (workers.data == nullptr) throw std::bad_alloc();
+  for (; workers.built < threads; ++workers.built) new (workers.data + workers.built) One;
+  Team<C> team(csr, distances, stop, plan, threads, interrupt, workers.data);
   if (threads == 1) {
     team.lead(source);
   } else {
@@ -301,17 +482,24 @@ SearchStats delta_parallel(const C& csr, typename C::Index source, typename C::W
     team.crew = &crew;
     team.lead(source);
   }
-  SearchStats stats = members.data[0].work.stats;
-  stats.delta = members.data[0].work.ring.delta();
-  stats.delta_changes = members.data[0].work.ring.changes();
-  for (int i = 0; i < threads; ++i) {
-    if (members.data[i].error) std::rethrow_exception(members.data[i].error);
-    if (i == 0) continue;
-    const SearchStats& one = members.data[i].work.stats;
+  for (int i = 0; i < threads; ++i)
+    if (workers.data[i].error) std::rethrow_exception(workers.data[i].error);
+  const auto& first = workers.data[0].own->work;
+  SearchStats stats = first.stats;
+  stats.delta = first.ring.delta();
+  stats.delta_changes = first.ring.changes();
+  stats.let_go = team.let_go;
+  stats.workers = 1;
+  for (int i = 1; i < threads; ++i) {
+    if (workers.data[i].own == nullptr) continue;
+    const SearchStats& one = workers.data[i].own->work.stats;
+    stats.workers += one.vertices_processed != 0;
+    stats.iterations += one.iterations;
     stats.vertices_processed += one.vertices_processed;
     stats.edges_relaxed += one.edges_relaxed;
     stats.pushes += one.pushes;
     stats.stale += one.stale;
+    stats.steals += one.steals;
   }
   return stats;
 }

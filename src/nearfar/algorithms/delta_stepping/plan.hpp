@@ -42,18 +42,11 @@ inline double first_delta(const C& csr) {
 }
 
 template <class C>
-inline DeltaPlan plan_for(const C& csr, std::optional<double> delta, double least = 0) {
+inline DeltaPlan plan_for(const C& csr, std::optional<double> delta) {
   DeltaPlan plan{delta ? *delta : first_delta(csr), !delta};
   // Neither delta nor its inverse may overflow.
-  plan.delta = std::clamp(std::max(plan.delta, least), 1e-300, 1e300);
+  plan.delta = std::clamp(plan.delta, 1e-300, 1e300);
   return plan;
-}
-
-// Workers keep one common width, so one that would spread the pending distances over too many
-// buckets is widened beforehand and not on the way.
-template <class C>
-inline DeltaPlan shared_plan_for(const C& csr, std::optional<double> delta, double max_weight) {
-  return plan_for(csr, delta, max_weight / 8192);
 }
 
 }  // namespace nearfar

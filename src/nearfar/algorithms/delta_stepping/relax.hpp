@@ -37,6 +37,7 @@ constexpr std::size_t kTargets = 16;  // neighbours of a row that are fetched ah
 constexpr std::size_t kLines = 32;    // cache lines of a row that are fetched ahead
 constexpr std::size_t kShort = 16;    // edges of a row that is relaxed without branches
 constexpr std::size_t kHold = 128;    // improvements that are pushed together
+constexpr std::size_t kGather = 16;   // improvements that are tried together among workers
 constexpr std::size_t kDense = 32;    // edges per vertex from which there is a bound
 
 // One worker: nobody else writes distances.
@@ -149,9 +150,8 @@ class Relaxer {
   // Once every vertex is reached, an edge of a dense graph that leads beyond the greatest distance
   // is dropped before the distance of its target is looked up, and there most are. A distance that
   // others lower meanwhile is less than what is read here, which only makes the bound looser.
-  // Returns whether it looked.
-  bool renew_bound() {
-    if (stats.edges_relaxed < look_) return false;
+  void renew_bound() {
+    if (stats.edges_relaxed < look_) return;
     look_ = stats.edges_relaxed + between_;
     constexpr std::size_t kLanes = 32;
     const auto n = static_cast<std::size_t>(csr_.n);
@@ -168,7 +168,6 @@ class Relaxer {
     }
     for (std::size_t i = 1; i < kLanes; ++i) most[0] = most[i] > most[0] ? most[i] : most[0];
     bound = most[0];
-    return true;
   }
 
   Ring ring;
@@ -233,7 +232,8 @@ class Relaxer {
     for (std::size_t i = begin; i < begin + kTargetAhead && i < end; ++i)
       fetch_targets<How, kMarked>(from.data[i]);
     Entry improved[kHold + kShort];
-    std::size_t n = 0;
+    Entry ends[kGather + kShort];  // dead ends, among workers
+    std::size_t n = 0, n_ends = 0;
     const Weight high = ring.upper_end();
     const bool all = touched_ != nullptr;  // dead ends have to be noted, too
     uint64_t edges = 0, rows = 0, pushes = 0, again = 0;
@@ -253,7 +253,26 @@ class Relaxer {
       const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
       ++rows;
       edges += row_end - row;
-      if (How::plain && row_end - row <= kShort) {
+      if (row_end - row <= kShort && !How::plain) {
+        // As below, but only looked up: commit() lowers what is still an improvement then.
+        for (std::size_t e = row; e < row_end; ++e) {
+          const auto edge = csr_.template edge<kMarked>(e);
+          const auto sum = candidate(d, edge.weight);
+          const bool better = improves(sum, How::load(distances_ + edge.target));
+          improved[n] = Entry{edge.target, static_cast<Weight>(sum)};
+          n += better & !edge.dead_end;
+          if constexpr (kMarked) {
+            ends[n_ends] = Entry{edge.target, static_cast<Weight>(sum)};
+            n_ends += better & edge.dead_end;
+          }
+        }
+        if (n + n_ends >= kGather) {
+          commit<How>(improved, n, ends, n_ends, high, fresh, again, pushes);
+          n = n_ends = 0;
+        }
+        continue;
+      }
+      if (row_end - row <= kShort) {
         for (std::size_t e = row; e < row_end; ++e) {
           const auto edge = csr_.template edge<kMarked>(e);
           const auto sum = candidate(d, edge.weight);
@@ -278,13 +297,41 @@ class Relaxer {
       }
     }
     if (n_sifted_ != 0) relax_sifted<How, kMarked>(high, fresh, again, pushes);
-    enqueue(improved, n, fresh);
-    pushes += n;
+    if constexpr (How::plain) {
+      enqueue(improved, n, fresh);
+      pushes += n;
+    } else {
+      commit<How>(improved, n, ends, n_ends, high, fresh, again, pushes);
+    }
     stats.edges_relaxed += edges;
     stats.vertices_processed += rows;
     stats.stale += end - begin - rows;
     stats.pushes += pushes;
     repeated += again;
+  }
+
+  // Lowers the distances of what looked like improvements, and pushes what was one. Nearly all are,
+  // so that the branch is predicted, which it would not be at each edge.
+  template <class How>
+  __attribute__((noinline)) void commit(Entry* improved, std::size_t n, const Entry* ends,
+                                        std::size_t n_ends, Weight high, Bucket& fresh,
+                                        uint64_t& again, uint64_t& pushes) {
+    Weight* const distances = distances_;
+    Weight old;
+    for (std::size_t i = 0; i < n_ends; ++i)
+      How::lower(distances + ends[i].vertex, static_cast<SumOf<Weight>>(ends[i].distance), old);
+    std::size_t kept = 0;
+    uint64_t near = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const Entry entry = improved[i];
+      if (!How::lower(distances + entry.vertex, static_cast<SumOf<Weight>>(entry.distance), old))
+        continue;
+      near += old < high;
+      improved[kept++] = entry;
+    }
+    enqueue(improved, kept, fresh);
+    pushes += kept;
+    again += near;
   }
 
   // A row of many edges: the distances of a block of targets are fetched before the first is used.

@@ -22,8 +22,7 @@
 // unless the caller fixed it, it changes by factors of two while the buckets go by (adapter.hpp).
 //
 // Full buckets. In a graph with long rows, a bucket with a large share of the vertices is put into
-// the order of memory first, without its stale and repeated entries: long rows are then read at
-// nearly the speed of a stream.
+// the order of memory first (full_buckets.hpp).
 //
 // Departures from the paper [1]. Light and heavy edges are not told apart: that saves the heavy
 // edges of a vertex that is relaxed repeatedly, which are few at a good delta, and takes a
@@ -41,6 +40,7 @@
 
 #include "algorithms/delta_stepping/adapter.hpp"
 #include "algorithms/delta_stepping/delta_stepping.hpp"
+#include "algorithms/delta_stepping/full_buckets.hpp"
 #include "algorithms/delta_stepping/relax.hpp"
 #include "cpu/buffer.hpp"
 
@@ -49,8 +49,6 @@ namespace nearfar::NEARFAR_ISA {
 namespace {
 
 constexpr std::size_t kPart = 1 << 14;  // entries of a bucket between two looks for Ctrl-C, at most
-constexpr uint64_t kWanted = 32;        // vertices per bucket that fill the prefetch stages
-constexpr std::size_t kLongRows = 16;   // edges per vertex from which full buckets are ordered
 constexpr std::size_t kFullShare = 64;  // a bucket is full with one vertex in so many
 
 // Memory that lasts from one search to the next.
@@ -59,29 +57,8 @@ struct Memory {
   using Work = Relaxer<C, PlainUpdate<typename C::Weight>>;
   Work work;
   typename Work::Bucket now;
-  Buffer<uint64_t> marks;
+  FullBuckets<C, PlainUpdate<typename C::Weight>> full;
 };
-
-// Drops stale and repeated entries and puts the others into the order of their rows in memory.
-template <class Bucket, class Weight>
-void put_in_order(Bucket& bucket, const Weight* distances, Buffer<uint64_t>& marks, std::size_t n) {
-  const std::size_t words = n / 64 + 1;
-  marks.reserve(words);
-  std::fill_n(marks.data, words, uint64_t{0});
-  for (std::size_t i = 0; i < bucket.size; ++i) {
-    const auto entry = bucket.data[i];
-    const auto v = static_cast<std::size_t>(entry.vertex);
-    marks.data[v / 64] |= uint64_t{distances[v] == entry.distance} << (v % 64);
-  }
-  bucket.size = 0;
-  for (std::size_t word = 0; word < words; ++word)
-    for (uint64_t bits = marks.data[word]; bits != 0; bits &= bits - 1) {
-      const std::size_t v = word * 64 + static_cast<std::size_t>(__builtin_ctzll(bits));
-      auto& entry = bucket.data[bucket.size++];
-      entry.vertex = static_cast<decltype(entry.vertex)>(v);
-      entry.distance = distances[v];
-    }
-}
 
 // The main loop. Every distance is unreached.
 template <class C>
@@ -94,9 +71,7 @@ void search(Memory<C>& memory, const C& csr, typename C::Index source,
   auto& ring = work.ring;
   auto& stats = work.stats;
   auto& now = memory.now;
-  const auto n = static_cast<std::size_t>(csr.n), m = static_cast<std::size_t>(csr.m);
-  const std::size_t full = m / kLongRows >= n ? n / kFullShare + 64 : ~std::size_t{0};
-  Adapter adapter(adapt, kWanted);
+  Adapter adapter(adapt);
   distances[source] = 0;
   ring.push({source, 0});
   ++stats.pushes;
@@ -111,11 +86,7 @@ void search(Memory<C>& memory, const C& csr, typename C::Index source,
     }
     ring.take(number, now);
     if (stop.n_targets != 0 && stop.reached_all(distances, Ring::least(now))) break;
-    if (now.size > full) {
-      stats.stale += now.size;
-      put_in_order(now, distances, memory.marks, n);
-      stats.stale -= now.size;
-    }
+    stats.stale += memory.full.order(now, distances);
     const uint64_t rows = stats.vertices_processed, edges = stats.edges_relaxed;
     work.repeated = 0;
     std::size_t done = 0;
@@ -133,7 +104,7 @@ void search(Memory<C>& memory, const C& csr, typename C::Index source,
     work.renew_bound();
     ++stats.iterations;
     const double factor =
-        adapter.after_bucket(stats.vertices_processed - rows, work.repeated, ring.delta());
+        adapter.after_bucket(stats.vertices_processed - rows, work.repeated, kWanted, ring.delta());
     if (factor != 1) ring.widen(ring.lower_end(), ring.delta() * factor);
     for (std::size_t i = done; i < now.size; ++i) ring.push(now.data[i]);
     now.size = 0;
@@ -151,7 +122,7 @@ template <class C>
 SearchStats delta_sequential(const C& csr, typename C::Index source, typename C::Weight* distances,
                              StopRule<typename C::Weight> stop, DeltaPlan plan,
                              Interrupt& interrupt, IterationLog* log) {
-  Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {}};
+  Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {csr, kFullShare}};
   std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<typename C::Weight>());
   search(memory, csr, source, distances, stop, plan.adapt, interrupt, log);
   return memory.work.stats;
@@ -163,7 +134,7 @@ SearchStats delta_feed(const C& csr, const DeltaFeed<C>& feed, StopRule<typename
   using Weight = typename C::Weight;
   typename C::Index source = 0;
   Weight* distances = nullptr;
-  Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {}};
+  Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {csr, kFullShare}};
   while (feed.next(feed.self, source, distances)) {
     memory.work.start(distances, feed.touched);
     if (feed.touched == nullptr)

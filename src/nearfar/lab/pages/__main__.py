@@ -20,6 +20,7 @@ from nearfar.lab.pages import (
     generate_graphs,
     gpu_engine,
     index,
+    many_cores,
     many_sources,
     methods,
     near_far,
@@ -34,6 +35,7 @@ from nearfar.lab.pages import (
 WHOLE: dict[str, Callable[[], str]] = {
     "docs/reference/command-line.md": command_line.page,
     "docs/images/cpu-speed.svg": readme.chart,
+    "docs/images/many-cores.svg": many_cores.chart,
     "docs/reference/file-formats.md": formats.page,
     "docs/reference/methods.md": methods.page,
     "docs/reference/python.md": lambda: python_reference.python_page(checkout.NOTICE),
@@ -64,6 +66,7 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
         "cpu-variants": cpu_engine.cpu_variants,
         "cpu-beside-peers": cpu_engine.cpu_beside_peers,
         "busy-cores": cpu_engine.busy_cores,
+        "many-cores": many_cores.many_cores,
         "overheads": cpu_engine.overheads,
     },
     "docs/explanation/prepared-graphs-gpu.md": {

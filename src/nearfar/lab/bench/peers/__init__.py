@@ -18,6 +18,7 @@ from nearfar.lab.bench.peers.networkx import Networkx
 from nearfar.lab.bench.peers.pasgal import Pasgal
 from nearfar.lab.bench.peers.rustworkx import Rustworkx
 from nearfar.lab.bench.peers.scipy import Scipy
+from nearfar.lab.bench.peers.wasp import Wasp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +27,7 @@ __all__ = ["PEERS", "Nearfar", "Peer", "contenders"]
 
 #: Adapters of the others by name; SciPy first, because ratios are taken against it.
 PEERS: dict[str, type[Peer]] = {
-    peer.name: peer for peer in (Scipy, Networkit, Rustworkx, Igraph, Networkx, Gap, Pasgal)
+    peer.name: peer for peer in (Scipy, Networkit, Rustworkx, Igraph, Networkx, Gap, Wasp, Pasgal)
 }
 
 

@@ -3,9 +3,9 @@
 The program is taken from ``NEARFAR_GAP_SSSP``, or from PATH as ``gap-sssp``, or as ``sssp`` when
 its help is GAP's. It reads GAP's serialised weighted graph (``.wsg``, int32 weights) and times
 itself; that time counts, so starting the process and reading the file are not held against it.
-Delta matters, and GAP says to set it for each graph: the first solve tries powers of four and
-keeps the fastest. The program keeps its distances; its own verifier (``-v``) checks them in that
-first run.
+Delta matters, and GAP says to set it for each graph: the first solve tries six, from a 256th of
+the greatest weight to four times it, and keeps the fastest whose answer is right. The program keeps
+its distances; its own verifier (``-v``) checks them in that first run.
 """
 
 from __future__ import annotations
@@ -24,29 +24,42 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Gap"]
+__all__ = ["Gap", "WrongAnswer"]
 
 _LIMIT = 300.0  # seconds a program run
 
 
-def write_wsg(graph: Graph, path: Path) -> None:
+def write_wsg(graph: Graph, path: Path, backwards: Graph | None = None) -> None:
     """Write GAP's serialised form: a flag, m, n, 64-bit offsets, then (target, weight) pairs.
 
-    The flag says undirected, so that GAP does not ask for the reversed edges, which its ``sssp``
-    never reads.
+    The flag says undirected unless there is ``backwards``, the reversed graph, which follows then.
+    GAP's ``sssp`` never reads reversed edges, and believes the flag without looking.
     """
-    pairs = np.empty((graph.n_edges, 2), dtype=np.int32)
-    pairs[:, 0] = graph.indices
-    pairs[:, 1] = graph.effective_weights
     with path.open("wb") as out:
-        out.write(b"\0")
+        out.write(b"\0" if backwards is None else b"\1")
         np.array([graph.n_edges, graph.n_vertices], dtype=np.int64).tofile(out)
-        graph.indptr.astype(np.int64).tofile(out)
-        pairs.tofile(out)
+        for one in (graph,) if backwards is None else (graph, backwards):
+            pairs = np.empty((one.n_edges, 2), dtype=np.int32)
+            pairs[:, 0] = one.indices
+            pairs[:, 1] = one.effective_weights
+            one.indptr.astype(np.int64).tofile(out)
+            pairs.tofile(out)
+
+
+class WrongAnswer(RuntimeError):
+    """The program's answer failed its own verification with every delta."""
 
 
 class Gap(IntegerProgram):
-    """GAP's delta-stepping."""
+    """GAP's delta-stepping.
+
+    Attributes
+    ----------
+    delta : int
+        The fastest that gave a right answer; 0 before the first solve.
+    failed : list of int
+        Faster ones whose answer was wrong.
+    """
 
     name = "gap"
     missing = "no GAP sssp on PATH: set NEARFAR_GAP_SSSP"
@@ -55,6 +68,9 @@ class Gap(IntegerProgram):
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
         self.delta = 0
+        self.failed: list[int] = []
+        self._deltas: list[int] = []
+        self._right: set[int] = set()
 
     def find(self) -> str | None:
         """As the head of this file says."""
@@ -93,12 +109,35 @@ class Gap(IntegerProgram):
         return times, text
 
     def _tune(self, source: int) -> None:
-        deltas = [4**i for i in range(16) if 4**i <= 8 * max(self.heaviest, 1)]
-        timed = [(min(self._run(source, delta, 3)[0]), delta) for delta in deltas]
-        self.delta = min(timed)[1]
-        text = self._run(source, self.delta, 1, "-v")[1]
-        if not re.search(r"Verification:\s*PASS", text):
-            raise RuntimeError(f"{self.program} failed its own verification")
+        if not self._deltas:
+            self._deltas = sorted({max(1, self.heaviest * 4**i // 256) for i in range(6)})
+        timed = [(min(self._run(source, delta, 3)[0]), delta) for delta in self._deltas]
+        for _, delta in sorted(timed):
+            if delta in self._right or self._verified(source, delta):
+                self._right.add(delta)
+                self.delta = delta
+                return
+            self.failed.append(delta)
+        raise WrongAnswer(
+            f"{self.program} failed its own verification with every delta: "
+            f"{', '.join(map(str, self.failed))}"
+        )
+
+    def _verified(self, source: int, delta: int) -> bool:
+        text = self._run(source, delta, 1, "-v")[1]
+        return re.search(r"Verification:\s*PASS", text) is not None
+
+    def fewer_threads(self, threads: int, most: int) -> None:
+        """Go on with fewer threads: the next solve looks for delta anew.
+
+        It tries the ``most`` deltas around the last one, and takes a delta that was right with more
+        threads for right.
+        """
+        if self.delta and most < len(self._deltas):
+            first = self._deltas.index(self.delta) - most // 2
+            first = min(max(0, first), len(self._deltas) - most)
+            self._deltas = self._deltas[first : first + most]
+        self.threads, self.delta, self.failed = threads, 0, []
 
     def solve(self, source: int) -> None:
         """Run the program for one source; the second of two trials counts, the first warms up."""

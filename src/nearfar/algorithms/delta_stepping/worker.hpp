@@ -1,0 +1,157 @@
+// One worker of delta-stepping on many cores, and what others may take from it: see
+// parallel.simd.cpp.
+//
+// Included by it only; lives in the namespace of the instruction set.
+#pragma once
+
+#include <algorithm>
+#include <exception>
+
+#include "algorithms/delta_stepping/adapter.hpp"
+#include "algorithms/delta_stepping/full_buckets.hpp"
+#include "algorithms/delta_stepping/relax.hpp"
+#include "cpu/waiting.hpp"
+
+namespace nearfar::NEARFAR_ISA {
+
+constexpr std::size_t kFullShare = 512;  // a bucket is full with one vertex in so many
+constexpr uint64_t kToShare = 256;       // vertices per bucket of a worker, half for others
+constexpr uint64_t kSoon = 64;           // buckets that a worker calls too narrow after: it has few
+
+// Held for the copying of some entries.
+class SpinLock {
+ public:
+  NEARFAR_INLINE bool try_lock() {
+    return __atomic_load_n(&held_, __ATOMIC_RELAXED) == 0 &&
+           __atomic_exchange_n(&held_, 1, __ATOMIC_ACQUIRE) == 0;
+  }
+  NEARFAR_INLINE void lock() {
+    while (!try_lock()) pause_thread();
+  }
+  NEARFAR_INLINE void unlock() { __atomic_store_n(&held_, 0, __ATOMIC_RELEASE); }
+
+ private:
+  uint32_t held_ = 0;
+};
+
+// Entries that whoever has nothing better to do may take. All of about the same distance, because
+// they come from one bucket.
+template <class C>
+class alignas(128) Shelf {
+ public:
+  using Weight = typename C::Weight;
+  using Bits = BitsOf<Weight>;
+  using Bucket = typename BucketRing<C>::Bucket;
+  using Entry = typename BucketRing<C>::Entry;
+
+  static constexpr std::size_t kMost = 4096;  // entries taken at a time
+
+  // Looked at by everybody: how many entries lie here, and a distance that nothing undercuts which
+  // the owner holds, here or elsewhere; the greatest when it holds nothing.
+  NEARFAR_INLINE std::size_t size() const { return __atomic_load_n(&size_, __ATOMIC_ACQUIRE); }
+  NEARFAR_INLINE Bits level() const { return __atomic_load_n(&level_, __ATOMIC_SEQ_CST); }
+  NEARFAR_INLINE void set_level(Weight low) {
+    __atomic_store_n(&level_, ordered_bits(low), __ATOMIC_SEQ_CST);
+  }
+  static constexpr Bits nothing() { return std::bit_cast<Bits>(unreached<Weight>()); }
+
+  // The owner puts from[begin ..) here.
+  void put(Bucket& from, std::size_t begin) {
+    const std::size_t count = from.size - begin;
+    lock_.lock();
+    try {
+      entries_.reserve(std::max<std::size_t>(256, entries_.size + count));
+    } catch (...) {
+      lock_.unlock();
+      throw;
+    }
+    std::copy_n(from.data + begin, count, entries_.data + entries_.size);
+    entries_.size += count;
+    from.size = begin;
+    __atomic_store_n(&size_, entries_.size, __ATOMIC_RELEASE);
+    lock_.unlock();
+  }
+
+  // The owner takes entries back, at most `most`.
+  bool take_back(Bucket& out, std::size_t most) {
+    if (size() == 0) return false;
+    most = std::min(most, kMost);
+    out.reserve(out.size + most);
+    lock_.lock();
+    move_out(out, std::min(most, entries_.size));
+    lock_.unlock();
+    return out.size != 0;
+  }
+
+  // Another worker takes half of them, or all where they are few, unless it would have to wait;
+  // `claim` is told the least of their distances before the owner can miss them.
+  template <class Claim>
+  bool take(Bucket& out, std::size_t grain, const Claim& claim) {
+    out.reserve(out.size + kMost);
+    if (!lock_.try_lock()) return false;
+    const std::size_t there = entries_.size;
+    const std::size_t count =
+        there <= 2 * grain ? there : std::min(kMost, std::max(grain, there / 2));
+    if (count != 0) {
+      Weight low = unreached<Weight>();
+      for (std::size_t i = there - count; i < there; ++i)
+        low = std::min(low, entries_.data[i].distance);
+      claim(low);
+      move_out(out, count);
+    }
+    lock_.unlock();
+    return count != 0;
+  }
+
+ private:
+  void move_out(Bucket& out, std::size_t count) {
+    entries_.size -= count;
+    std::copy_n(entries_.data + entries_.size, count, out.data + out.size);
+    out.size += count;
+    __atomic_store_n(&size_, entries_.size, __ATOMIC_RELEASE);
+  }
+
+  Bits level_ = nothing();
+  std::size_t size_ = 0;
+  SpinLock lock_;
+  Bucket entries_;  // under the lock
+};
+
+// What a worker has to itself; made by itself, so that the memory is its core's.
+template <class C>
+struct Own {
+  using Weight = typename C::Weight;
+  using Work = Relaxer<C, SharedUpdate<Weight>>;
+
+  Own(const C& csr, Weight* distances, Weight limit, const DeltaPlan& plan)
+      : work(csr, distances, limit, plan.delta),
+        full(csr, kFullShare),
+        adapter(plan.adapt, kSoon) {}
+
+  typename Work::Bucket now;  // entries of the current bucket
+  Work work;
+  FullBuckets<C, SharedUpdate<Weight>> full;
+  Adapter adapter;
+};
+
+template <class C>
+struct alignas(128) Worker {
+  ~Worker() { delete own; }
+
+  Shelf<C> shelf;
+  // Written by the worker, read by the leader.
+  alignas(128) uint64_t taken = 0;  // times that it took entries of others
+  uint64_t beat = 0;                // parts of buckets that it worked off
+  uint32_t gone = 0;                // it left, and what it had lies on its shelf
+  // Written by the leader.
+  alignas(128) uint32_t leave = 0;
+  // The worker's own; the leader looks at it when the worker is out of the crew.
+  alignas(128) Own<C>* own = nullptr;
+  std::exception_ptr error;
+  // The leader's.
+  bool asked = false;
+  uint64_t seen_beat = 0;
+  int64_t seen_at = 0;
+};
+
+}  // namespace nearfar::NEARFAR_ISA

@@ -1,0 +1,55 @@
+"""Wasp's ``sssp`` (D'Antonio et al., SC'25): asynchronous delta-stepping, C++ and OpenMP.
+
+The program is taken from ``NEARFAR_WASP_SSSP``, or from PATH as ``wasp-sssp``; it must be built
+with ``-DUSE_INT32``. It stands on GAP's benchmark suite: it reads the same serialised graph, takes
+the same options, times and verifies itself the same way, and delta is looked for as for GAP. On a
+graph that is called undirected it also lowers distances against the edges, so one that is not gets
+its reversed edges, too; a directed graph whose edges all have their equals backwards is undirected.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nearfar.graph.graph import Graph
+from nearfar.lab.bench.peers.base import on_path
+from nearfar.lab.bench.peers.gap import Gap, write_wsg
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Wasp"]
+
+
+class Wasp(Gap):
+    """Wasp's asynchronous delta-stepping."""
+
+    name = "wasp"
+    missing = "no wasp-sssp on PATH: set NEARFAR_WASP_SSSP"
+
+    def find(self) -> str | None:
+        """As the head of this file says."""
+        return os.environ.get("NEARFAR_WASP_SSSP") or on_path("wasp-sssp")
+
+    def write(self, graph: Graph, folder: Path) -> None:
+        """Serialised, with reversed edges unless they are the same."""
+        backwards = graph.transpose() if graph.directed else None
+        if backwards is not None:
+            # Twice reversed, its rows are sorted as those of the reversed are.
+            again = Graph.from_csr(backwards.indptr, backwards.indices, backwards.weights)
+            if _equal(backwards, again.transpose()):
+                backwards = None
+        write_wsg(graph, folder / "graph.wsg", backwards)
+        self.heaviest = int(graph.max_weight)
+
+
+def _equal(one: Graph, other: Graph) -> bool:
+    """Whether both have the same edges in the same order."""
+    return (
+        np.array_equal(one.indptr, other.indptr)
+        and np.array_equal(one.indices, other.indices)
+        and np.array_equal(one.effective_weights, other.effective_weights)
+    )

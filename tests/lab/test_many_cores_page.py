@@ -1,0 +1,64 @@
+"""The table and the picture of ``many_cores.json``, with a wrong peer and without the file."""
+
+from __future__ import annotations
+
+import json
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nearfar
+from nearfar.lab.bench.peers import PEERS
+from nearfar.lab.bench.peers.gap import WrongAnswer
+from nearfar.lab.pages import many_cores
+from tests.loading import load_program
+
+
+def test_a_file_that_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(many_cores, "results", lambda name: None)
+    assert "Not measured yet" in many_cores.many_cores()
+    ElementTree.fromstring(many_cores.chart())
+
+
+def test_a_peer_that_is_wrong_does_not_stop_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Peer(PEERS["gap"]):  # type: ignore[name-defined, misc]
+        """Right with one thread; its answers are never shown."""
+
+        def available(self) -> bool:
+            return True
+
+        def prepare(self, graph: Any) -> None:
+            self._deltas = [1, 4, 16]
+
+        def solve(self, source: int) -> None:
+            if self.threads > 1:
+                raise WrongAnswer("it failed its own verification with every delta: 1, 4, 16")
+            self.delta, self.reported_seconds = 4, 0.004
+
+    script = load_program("benchmarks", "many_cores")
+    graph = nearfar.generate("grid", rows=30, columns=30, seed=1)
+    monkeypatch.setitem(script.GRAPHS, "grid", lambda: graph)
+    monkeypatch.setitem(PEERS, "gap", Peer)
+    command = ["many_cores.py", "--only", "grid", "--threads", "1", "2", "--rounds", "1"]
+    command += ["--sources", "2", "--engines", "auto", "--peers", "gap", "--deltas", "3"]
+    monkeypatch.setattr(sys, "argv", [*command, "-o", str(tmp_path)])
+    assert script.main() == 0
+
+    document = json.loads((tmp_path / "many_cores.json").read_text())
+    monkeypatch.setattr(many_cores, "results", lambda name: document)
+    rows = {(r["engine"], r["threads"]): r for r in document["graphs"][0]["rows"]}
+    assert rows["gap", 1]["median_ms"] == 4
+    assert "verification" in rows["gap", 2]["wrong"]
+    lines = many_cores.many_cores().splitlines()
+    assert "| grid, gap | 4.00 | wrong |" in lines
+    (ratio,) = [line for line in lines if "best peer / nearfar" in line]
+    assert ratio.endswith("| - |")
+    assert ratio.count("x |") == 1
+    picture = ElementTree.fromstring(many_cores.chart())
+    drawn = picture.findall("{http://www.w3.org/2000/svg}polyline")
+    assert [len(line.attrib["points"].split()) for line in drawn] == [2, 1]
