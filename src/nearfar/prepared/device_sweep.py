@@ -331,7 +331,7 @@ class SweepPlan:
         self.pitch = pitch
         self.sources = cp.zeros(pitch, dtype=np.int64)
         self.labels = cp.empty(pitch, dtype=np.int32)
-        # A climb writes down to the depth of its source; vectors of columns are read below that too.
+        # A climb writes down to the depth of its source; vectors of columns are read beyond that.
         self.space = cp.zeros((max(tree.height, 1), pitch), dtype=sweep.dtype)
         kernel = runtime.program(
             "prepared/climb.cuh", {**tree.macros, "WARPS": _CLIMB_WARPS}
