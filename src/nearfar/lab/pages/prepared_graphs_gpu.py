@@ -18,7 +18,9 @@ def rows() -> str:
     document, other = results("prepared_cuda.json"), results("prepared_cuda_queries.json")
     if document is None:
         return _MISSING.format("prepared_cuda")
-    speeds = {r["graph"]: r.get("memset_bytes_per_second") for r in (other or {}).get("results", [])}
+    speeds = {
+        r["graph"]: r.get("memset_bytes_per_second") for r in (other or {}).get("results", [])
+    }
     lines = []
     for result in document["results"]:
         speed = speeds.get(result["graph"])
