@@ -238,8 +238,8 @@ def wrong_tree(truth: Rows, rows: NDArray[np.int64], found: Any, none: int = -1)
     if (jump[rooted] != np.broadcast_to(starts[:, None], (k, n))[rooted]).any():
         return "the predecessors are not a tree rooted at the source"
     idle = tight & (values[:, edges.tails] >= values[:, edges.heads])
-    if idle.any():
-        return None
+    if edges.negative or idle.any():
+        return None  # then it is the breadth-first tree over tight edges
     least = np.full((k, n), n, dtype=np.int64)
     at_row, at_edge = np.nonzero(tight)
     np.minimum.at(least, (at_row, edges.heads[at_edge]), edges.tails[at_edge])

@@ -72,6 +72,7 @@ class SearchOptions(TypedDict, total=False):
 class MethodOptions(SearchOptions, total=False):
     """Options of all methods: those for one source run for many too."""
 
+    devices: Literal["all"] | list[int] | None
     force: bool
     inner: Literal["lanes", "worker_per_source"]
     lanes: int
