@@ -199,8 +199,9 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
                 time.sleep(0.01)
         finally:
             child.send_signal(signal.SIGKILL)
-    before = {p.name for p in samples.glob("*.json")}
-    assert len(before) >= 3
+    # A file that was being written when the kill came has its temporary name still.
+    before = {p.name for p in samples.glob("*.json") if not p.name.startswith(".")}
+    assert len(before) >= 2
     outcome = run("martin-2009", scale="tiny", device="cpu", graphs=200, out=tmp_path, budget=-1.0)
     assert outcome.kept == len(before)
     assert outcome.measured == 0
