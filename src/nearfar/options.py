@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DeltaOptions",
     "Device",
+    "Devices",
     "LaunchOptions",
     "MethodOptions",
     "NoOptions",
@@ -33,6 +34,8 @@ __all__ = [
 ]
 
 Device = Literal["auto", "cpu", "cuda", "gpu"]
+#: CUDA devices that share work: all, their numbers, or the current one.
+Devices = Literal["all"] | list[int] | None
 
 
 class SearchOptions(TypedDict, total=False):
@@ -72,7 +75,6 @@ class SearchOptions(TypedDict, total=False):
 class MethodOptions(SearchOptions, total=False):
     """Options of all methods: those for one source run for many too."""
 
-    devices: Literal["all"] | list[int] | None
     force: bool
     inner: Literal["lanes", "worker_per_source"]
     lanes: int

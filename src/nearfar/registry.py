@@ -17,7 +17,7 @@ from nearfar.graph.slots import Slot
 from nearfar.options import NoOptions, canonical_device
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
@@ -122,6 +122,9 @@ class Workspace:
         Only for ``batch`` and ``all_pairs``: the caller wants them. A variant registered with
         ``predecessors=True`` may return them; one that does not leaves them to the pass over tight
         edges.
+    devices : sequence of int or None
+        Only for ``batch`` and ``all_pairs``, of variants registered with ``devices=``: the CUDA
+        devices that share the rows. None: the current one.
     """
 
     threads: int = 1
@@ -132,6 +135,7 @@ class Workspace:
     out: Any = None
     on_device: bool = False
     predecessors: bool = False
+    devices: Sequence[int] | None = None
 
 
 class Estimate(NamedTuple):
@@ -207,6 +211,9 @@ class Variant:
         Whether several workers share the solve from one source.
     tune : bool
         Whether ``nearfar tune GRAPH`` measures launch shapes of this one when no method is named.
+    devices : frozenset of {"host", "device"}
+        Where the rows may lie of a batch that it shares over several devices itself. On ``device``
+        each can write to the memory of the one that holds them. Otherwise the pipe cuts the rows.
     """
 
     id: str
@@ -229,6 +236,7 @@ class Variant:
     scratch: Callable[[Graph, Request], int] | None = None
     parallel: bool = False
     tune: bool = False
+    devices: frozenset[str] = frozenset()
 
     def available(self) -> Literal[True] | str:
         """Whether this machine can run it at all: True, or the reason in words."""
@@ -290,6 +298,7 @@ def variant(
     scratch: Callable[[Graph, Request], int] | None = None,
     parallel: bool = False,
     tune: bool = False,
+    devices: set[str] | frozenset[str] = frozenset(),
 ) -> Callable[[Solver], Solver]:
     """Register the decorated function as a variant; see :class:`Variant` for the fields."""
 
@@ -323,6 +332,7 @@ def variant(
             scratch=scratch,
             parallel=parallel,
             tune=tune,
+            devices=frozenset(devices),
         )
         _priced.clear()
         return run

@@ -19,6 +19,13 @@ class _Memory:
 class ndarray(np.ndarray):
     """A "device" array: a NumPy array that code must not mistake for one on the host."""
 
+    def __array_finalize__(self, other: Any) -> None:
+        self.ordinal = getattr(other, "ordinal", getattr(_here, "ordinal", 0))
+
+    @property
+    def device(self) -> _Device:
+        return _Device(self.ordinal)
+
     @property
     def data(self) -> _Memory:  # type: ignore[override]
         return _Memory(self.ctypes.data)
@@ -41,6 +48,17 @@ class ndarray(np.ndarray):
 
 def _wrap(array: Any) -> Any:
     return np.asarray(array).view(ndarray) if isinstance(array, np.ndarray) else array
+
+
+def _same(function: Any) -> Any:
+    """Of asarray and its like: an array that is what they make stays itself, on its device."""
+
+    def lifted(a: Any, dtype: Any = None, **keywords: Any) -> Any:
+        if isinstance(a, ndarray) and dtype in (None, a.dtype) and a.flags.c_contiguous:
+            return a
+        return _wrap(function(a, dtype, **keywords))
+
+    return lifted
 
 
 def _lift(function: Any) -> Any:
@@ -171,14 +189,13 @@ def make(multiprocessors: int = 2, free: int = 1 << 32) -> types.ModuleType:
             "zeros",
             "ones",
             "full",
-            "asarray",
             "array",
             "arange",
             "sort",
             "concatenate",
             "from_dlpack",
         ),
-        *("ascontiguousarray", "searchsorted", "cumsum", "minimum", "maximum", "where", "argsort"),
+        *("searchsorted", "cumsum", "minimum", "maximum", "where", "argsort"),
         *(
             "flatnonzero",
             "nonzero",
@@ -205,9 +222,11 @@ def make(multiprocessors: int = 2, free: int = 1 << 32) -> types.ModuleType:
         "bool_",
     ):
         setattr(cupy, name, getattr(np, name))
+    for name in ("asarray", "ascontiguousarray"):
+        setattr(cupy, name, _same(getattr(np, name)))
     cupy.dtype, cupy.inf, cupy.iinfo, cupy.finfo = np.dtype, np.inf, np.iinfo, np.finfo
     cupy.sum, cupy.any, cupy.all, cupy.count_nonzero = np.sum, np.any, np.all, np.count_nonzero
-    cupy.asnumpy = lambda a, *_, **__: np.array(a, copy=True).view(np.ndarray)
+    cupy.asnumpy = lambda a, *_, out=None, **__: _wrap(a).get(out=out)
     cupy.get_default_memory_pool = lambda: _Pool()
 
     properties = {
@@ -229,7 +248,8 @@ def make(multiprocessors: int = 2, free: int = 1 << 32) -> types.ModuleType:
         deviceGetAttribute=lambda *_: 1,
         memGetInfo=lambda: (free, free),
         memcpyAsync=_copy,
-        deviceCanAccessPeer=lambda *_: 0,
+        deviceCanAccessPeer=lambda *_: 1,
+        deviceEnablePeerAccess=lambda *_: None,
         memcpyPeerAsync=lambda to, _, source, __, size, *___: _copy(to, source, size),
         memcpy=_copy,
         memsetAsync=lambda p, v, size, *_: ctypes.memset(p, v, size),

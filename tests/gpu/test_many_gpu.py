@@ -221,3 +221,30 @@ def test_predecessors_of_many_rows(method, dtype, monkeypatch):
     assert isinstance(before, cp.ndarray)
     np.testing.assert_array_equal(download(found), truth)
     np.testing.assert_array_equal(download(before), trees)
+
+
+@pytest.mark.parametrize("method", BATCH)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_all_devices_give_the_same_rows(method, dtype):
+    """One here, or as many as there are: into the host's memory, a device's, and reduced."""
+    from nearfar.system.devices import runtime
+
+    rng = np.random.default_rng(8)
+    graph = random_graph(rng, 2500, 20_000, dtype)
+    truth = all_pairs(graph, device="cpu")
+    call = {"method": f"{method}@cuda", "devices": "all"}
+    out = runtime.cupy().empty(truth.shape, dtype)
+    wanted = all_pairs(graph, reduce="summary", device="cpu")
+    for block in (None, 100, None):
+        np.testing.assert_array_equal(all_pairs(graph, block=block, **call), truth)
+        out.fill(0)
+        all_pairs(graph, block=block, out=out, **call)
+        np.testing.assert_array_equal(out.get(), truth)
+        for part, right in zip(
+            all_pairs(graph, reduce="summary", block=block, **call), wanted, strict=True
+        ):
+            np.testing.assert_array_equal(part, right)
+    cp = runtime.cupy()
+    arrays = (graph.indptr, graph.indices, graph.weights)
+    there = Graph.from_csr(*(cp.asarray(array) for array in arrays))
+    np.testing.assert_array_equal(all_pairs(there, **call).get(), truth)

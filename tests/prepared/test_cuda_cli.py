@@ -73,10 +73,10 @@ def test_devices_from_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     nearfar.prepare(mesh(12)).save(tmp_path / "mesh.nfp")
     words = ["distances", str(tmp_path / "mesh.nfp"), "--source", "1", "5", "9", "--json"]
     method = ["--method", "elimination_tree_rows@cuda"]
-    found = json.loads(succeed(*words, *method, "--option", "devices=0,1"))
+    found = json.loads(succeed(*words, *method, "--devices", "0,1"))
     wanted = json.loads(succeed(*words, "--device", "cpu"))
     assert found["values"] == wanted["values"]
-    assert "there are 2" in fail(Exit.USAGE, *words, *method, "--option", "devices=2")
+    assert "there are 2" in fail(Exit.USAGE, *words, *method, "--devices", "2")
 
 
 def test_doctor_prepares_a_graph_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 import nearfar
+from nearfar.algorithms.batched import essential
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
+from nearfar.solve import files
+from nearfar.solve.arrays import narrowed
 from nearfar.solve.many import all_pairs, distances
-from nearfar.system.devices import runtime
+from nearfar.system.devices import runtime, several
 from nearfar.system.devices.several import chosen, each_block
 
 METHOD = "elimination_tree_rows@cuda"
@@ -161,3 +164,193 @@ def test_a_device_without_memory_is_reported(monkeypatch):
     assert list(stats["failed_devices"]) in ([1], [])
     with pytest.raises(OutOfMemoryError):
         all_pairs(prepared, method=METHOD, devices=[1])
+
+
+def plain(dtype, n=90, m=500, unit=0.1):
+    rng = np.random.default_rng(3)
+    weights = rng.integers(1, 60, m) * (1 if np.dtype(dtype).kind == "i" else unit)
+    ends = rng.integers(0, n, (2, m))
+    return Graph.from_edges(*ends, weights.astype(dtype), n_vertices=n)
+
+
+def there(graph):
+    """The graph made of arrays on the current device."""
+    cp = runtime.cupy()
+    arrays = (graph.indptr, graph.indices, graph.weights)
+    return Graph.from_csr(*(cp.asarray(array) for array in arrays))
+
+
+@pytest.fixture
+def launched(monkeypatch):
+    """The devices on which kernels for many sources ran."""
+    seen = set()
+    program = runtime.program
+
+    def recorded(files, macros):
+        if "batched/" in str(files):
+            seen.add(runtime.device().ordinal)
+        return program(files, macros)
+
+    monkeypatch.setattr(runtime, "program", recorded)
+    return seen
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize("method", ["block_per_source", "block_per_source_global", "lanes"])
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_rows_of_a_plain_graph_over_devices(method, dtype, launched, tmp_path):
+    graph = plain(dtype)
+    truth = all_pairs(graph, device="cpu")
+    call = {"method": f"{method}@cuda", "devices": "all"}
+    stats = {}
+    np.testing.assert_array_equal(all_pairs(graph, stats=stats, **call), truth)
+    assert stats["devices"] == [0, 1, 2]
+    assert launched == {0, 1, 2}
+    given = np.empty(truth.shape, dtype)
+    assert all_pairs(graph, out=given, block=8, **call) is given
+    np.testing.assert_array_equal(given, truth)
+    np.testing.assert_array_equal(
+        distances(graph, range(40), targets=[5, 80, 5], **call), truth[:40][:, [5, 80, 5]]
+    )
+    for name in ("rows.npy", "rows.zarr", "rows.parquet"):
+        all_pairs(graph, out=tmp_path / name, block=7, **call)
+    np.testing.assert_array_equal(np.load(tmp_path / "rows.npy"), truth)
+    sparse = all_pairs(graph, out="csr", limit=60, block=11, **call)
+    wanted = all_pairs(graph, out="csr", limit=60, device="cpu")
+    for part in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(sparse, part), getattr(wanted, part))
+    pairs = [(3, 4), (77, 2), (3, 9)]
+    np.testing.assert_array_equal(
+        distances(graph, pairs=pairs, **call), distances(graph, pairs=pairs, device="cpu")
+    )
+    found, before = all_pairs(graph, predecessors=True, **call)
+    np.testing.assert_array_equal(found, truth)
+    np.testing.assert_array_equal(before, all_pairs(graph, predecessors=True, device="cpu")[1])
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize("reduce", ["sum", "mean", "summary", "nearest:4", ("histogram", [0, 9])])
+@pytest.mark.parametrize("on_device", [False, True])
+def test_reductions_over_devices(reduce, on_device, launched):
+    graph = plain(np.int32)
+    wanted = distances(graph, range(80), reduce=reduce, device="cpu")
+    used = there(graph) if on_device else graph
+    call = {"method": "block_per_source@cuda", "devices": "all", "block": 9}
+    found = distances(used, range(80), reduce=reduce, **call)
+    found, wanted = (a if isinstance(a, tuple) else (a,) for a in (found, wanted))
+    for part, truth in zip(found, wanted, strict=True):
+        assert runtime.is_device_array(part) is on_device
+        np.testing.assert_array_equal(np.asarray(part), truth)
+    assert launched == {0, 1, 2}
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize("method", ["block_per_source", "lanes"])
+@pytest.mark.parametrize("reach", [True, False])
+def test_rows_that_stay_on_a_device(method, reach, launched, monkeypatch):
+    """With a link between the devices each writes to the rows; without, they are copied there."""
+    monkeypatch.setattr(essential, "_FEWEST", 8)  # edges are dropped after every stage
+    several.open_way.cache_clear()
+    module = runtime.cupy().cuda.runtime
+    monkeypatch.setattr(module, "deviceCanAccessPeer", lambda *_: int(reach))
+    graph = plain(np.int32, m=900)
+    truth = all_pairs(graph, device="cpu")
+    call = {"method": f"{method}@cuda", "devices": "all"}
+    stats = {}
+    out = runtime.cupy().empty(truth.shape, np.int32)
+    assert all_pairs(graph, out=out, stats=stats, **call) is out
+    np.testing.assert_array_equal(out.get(), truth)
+    if method == "block_per_source" and reach:
+        assert stats["edges_kept"] < graph.n_edges
+    assert launched == {0, 1, 2}
+    found = all_pairs(there(graph), **call)
+    assert runtime.is_device_array(found)
+    np.testing.assert_array_equal(found.get(), truth)
+    wide = runtime.cupy().empty(truth.shape, np.int64)
+    all_pairs(graph, out=wide, **call)
+    np.testing.assert_array_equal(narrowed(wide.get(), np.dtype(np.int32)), truth)
+    several.open_way.cache_clear()
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize("reduce", [None, "max"])
+def test_rows_that_need_64_bits_over_devices(reduce):
+    n = 40
+    graph = Graph.from_edges(range(n - 1), range(1, n), np.full(n - 1, 2**27, np.int32))
+    call = {"method": "block_per_source@cuda", "devices": "all", "block": 5}
+    found = all_pairs(graph, reduce=reduce, **call)
+    wanted = all_pairs(graph, reduce=reduce, device="cpu")
+    assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(found, wanted)
+    if reduce is None:
+        np.testing.assert_array_equal(all_pairs(there(graph), **call).get(), wanted)
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize("stay", [False, True])
+def test_a_device_that_fails_leaves_its_rows_to_the_others(stay, monkeypatch):
+    graph = plain(np.int32)
+    truth = all_pairs(graph, device="cpu")
+    free = runtime.memory
+
+    def memory():
+        return (100, 100) if runtime.device().ordinal == 1 else free()
+
+    monkeypatch.setattr(runtime, "memory", memory)
+    stats = {}
+    out = runtime.cupy().empty(truth.shape, np.int32) if stay else None
+    call = {"method": "block_per_source@cuda", "stats": stats}
+    if not stay:
+        call["block"] = 2  # enough for each device to take one
+    found = all_pairs(graph, out=out, devices="all", **call)
+    np.testing.assert_array_equal(found.get() if stay else found, truth)
+    assert set(stats.get("failed_devices", {})) <= {1}
+    with pytest.raises(OutOfMemoryError):
+        all_pairs(graph, out=out, devices=[1], **call)
+
+
+@pytest.mark.usefixtures("three")
+def test_an_error_of_the_request_ends_the_run_at_once(tmp_path, monkeypatch):
+    """A full disk is full for every device."""
+    graph, tried = plain(np.int32), []
+
+    def full(self, number, first, rows):
+        tried.append(number)
+        raise OSError(28, "no space left")
+
+    monkeypatch.setattr(files.FileSink, "put", full)
+    with pytest.raises(OSError, match="no space left"):
+        all_pairs(graph, out=tmp_path / "a.npy", block=1, devices="all", method="lanes@cuda")
+    assert len(tried) <= 3
+
+
+@pytest.mark.usefixtures("three")
+def test_progress_is_told_in_the_callers_thread():
+    told = []
+    here = threading.current_thread()
+
+    def progress(done, rows):
+        assert threading.current_thread() is here
+        told.append((done, rows))
+
+    all_pairs(plain(np.int32), block=20, devices="all", method="lanes@cuda", progress=progress)
+    assert told == sorted(told)
+    all_pairs(plain(np.int32), block=20, devices=[2], method="lanes@cuda", progress=progress)
+    assert told[-1] == (90, 90)
+
+
+@pytest.mark.usefixtures("three")
+def test_devices_go_with_cuda_methods():
+    graph = plain(np.int32)
+    with pytest.raises(OptionError, match="devices goes with device='cuda'"):
+        all_pairs(graph, devices="all", device="cpu")
+    with pytest.raises(OptionError, match="names cpu, but device is 'cuda'"):
+        all_pairs(graph, devices="all", method="lanes@cpu")
+    with pytest.raises(OptionError, match="names 3: there are 3"):
+        all_pairs(graph, devices=[3])
+    stats = {}
+    found = all_pairs(graph, devices="all", stats=stats)  # the chooser ranks CUDA methods only
+    np.testing.assert_array_equal(found, all_pairs(graph, device="cpu"))
+    assert stats["devices"] == [0, 1, 2]
+    singly = distances(graph, range(20), devices="all", method="near_far@cuda")
+    np.testing.assert_array_equal(singly, distances(graph, range(20), device="cpu"))

@@ -40,7 +40,10 @@ __all__ = [
 STDIN = "/dev/stdin"
 
 # Keywords of sssp that are not options of a method.
-_OWN_FLAGS = ("method", "device", "predecessors", "limit", "targets", "threads", "stats", "source")
+_OWN_FLAGS = (
+    *("method", "device", "predecessors", "limit", "targets", "threads", "stats", "source"),
+    "devices",
+)
 
 
 def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:

@@ -73,6 +73,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--explain", action="store_true", help="rank the methods for this request instead"
     )
     add_solver(parser)
+    parser.add_argument(
+        "--devices",
+        metavar="LIST",
+        help="CUDA devices that share the rows: all, or their numbers, such as 0,1",
+    )
 
 
 def _reduction(text: str | None) -> Any:
@@ -212,6 +217,8 @@ def run(args: argparse.Namespace) -> int:
         return _explain(args, graph, sources, targets)
     stats: dict[str, Any] = {}
     call: dict[str, Any] = {"limit": args.limit, "stats": stats, **options}
+    if args.devices is not None:
+        call["devices"] = args.devices
     if args.predecessors_output:
         found = _with_predecessors(args, graph, sources, call)
     else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.graph.slots import Slot
-from nearfar.system.devices import runtime
+from nearfar.system.devices import runtime, several
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
@@ -125,7 +125,11 @@ def _upload(graph: Graph, wide: bool) -> DeviceGraph:
     vertex, offset, record = _types(graph, wide)
     weight, weighted = graph.weight_dtype, graph.is_weighted
     index = graph.index_dtype
-    indptr, indices, weights = graph.device_arrays or (graph.indptr, graph.indices, graph.weights)
+    arrays: tuple[Any, ...] = graph.device_arrays or (graph.indptr, graph.indices, graph.weights)
+    # Those of a graph on a device may lie on another one.
+    indptr, indices, weights = (
+        several.here(array) if runtime.is_device_array(array) else array for array in arrays
+    )
     needed = upload_bytes(graph, wide=wide)
     runtime.require_memory(needed, "use a CPU method (device='cpu') or a GPU with more memory")
 

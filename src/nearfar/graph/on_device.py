@@ -129,11 +129,12 @@ class DeviceArrays:
             If a weight does not survive the change.
         """
         indptr, indices, weights = self.there
-        given = runtime.cupy().ones(self.n_edges, np.int32) if weights is None else weights
-        changed = given.astype(dtype)
-        if dtype.kind == "i" and not bool((changed == given).all()):
-            refuse_dtype(dtype)
-        return _checked(indptr, indices, changed)
+        with runtime.on_device(int(indptr.device.id)):  # a thread of another device may ask
+            given = runtime.cupy().ones(self.n_edges, np.int32) if weights is None else weights
+            changed = given.astype(dtype)
+            if dtype.kind == "i" and not bool((changed == given).all()):
+                refuse_dtype(dtype)
+            return _checked(indptr, indices, changed)
 
     def without_weights(self) -> DeviceArrays:
         """The same edges, each counting 1, over the same arrays."""

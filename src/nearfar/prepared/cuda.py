@@ -14,7 +14,7 @@ from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.prepared import Prepared
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 from nearfar.system.devices import runtime
-from nearfar.system.devices.several import chosen, each_block
+from nearfar.system.devices.several import each_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,13 +37,10 @@ class DeviceTreeOptions:
         As for ``elimination_tree@cpu``.
     sweep : int
         Sources per sweep; 0 chooses.
-    devices : None, "all" or list of int
-        Which CUDA devices share the rows; None is the current one.
     """
 
     exact: bool = True
     sweep: int = 0
-    devices: Any = None
 
 
 _ARC = 1.5e-13  # seconds per arc and source, the device being full
@@ -78,6 +75,7 @@ def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
     summary="cells of the elimination tree in shared memory, sources in lanes (prepared graphs)",
     complexity="O(k arcs)",
     cost=_many,
+    devices={"host", "device"},
 )
 def elimination_tree_rows(
     graph: Graph, sources: NDArray[np.int64], options: DeviceTreeOptions, workspace: Workspace
@@ -89,7 +87,7 @@ def elimination_tree_rows(
     shape = (len(sources), graph.n_vertices if columns is None else len(columns))
     if graph.n_vertices == 0 or len(sources) == 0:
         return Answer(cp.empty(shape, dtype), {"iterations": 0})
-    devices = chosen(options.devices)
+    devices = list(workspace.devices or [runtime.device().ordinal])
     given = workspace.out
     fits = given is not None and given.shape == shape and given.dtype == dtype
     there = fits and runtime.is_device_array(given)

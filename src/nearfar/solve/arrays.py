@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -44,9 +44,14 @@ def module_of(array: Any) -> Any:
     return runtime.cupy() if on_device(array) else np
 
 
-def to_host(array: Any) -> NDArray[Any]:
-    """The array on the host."""
-    return runtime.download(array) if on_device(array) else array
+def to_host(array: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    """The array on the host; one of a device is written to ``out`` where that has its form."""
+    if not on_device(array):
+        return cast("NDArray[Any]", array)
+    same = out is not None and out.shape == array.shape and out.dtype == array.dtype
+    if same and out is not None and out.flags.c_contiguous:
+        return runtime.download(array, out)
+    return runtime.download(array)
 
 
 def named(graph: Graph, places: Any) -> Any:

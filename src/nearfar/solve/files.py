@@ -20,6 +20,7 @@ import errno
 import hashlib
 import json
 import os
+import threading
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -286,6 +287,7 @@ class FileSink:
         self.manifest = self.path.with_name(self.path.name + ".manifest.json")
         self.blocks: dict[int, int] = {}
         self._held = contextlib.ExitStack()
+        self._one_at_a_time = threading.Lock()  # of those that write the manifest
         if self.path.suffix not in (".npy", ".zarr", ".parquet"):
             raise OptionError(f"out is {quoted(path)}: end it in .npy, .zarr or .parquet")
 
@@ -427,8 +429,10 @@ class FileSink:
                 f"a distance does not fit {self.dtype}: convert the weights to {rows.dtype} first"
             )
         self.data.write(number, first, rows)
-        self.blocks[number] = _crc(rows)
-        self._save()
+        checksum = _crc(rows)
+        with self._one_at_a_time:
+            self.blocks[number] = checksum
+            self._save()
 
     def finish(self) -> Any:
         """A read-only memory map, the Zarr array, or the folder of Parquet files."""

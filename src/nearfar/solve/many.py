@@ -23,14 +23,14 @@ from nearfar.errors import DistanceOverflowError, OptionError, OutOfMemoryError,
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
-from nearfar.options import MethodOptions, check_kind, check_limit
+from nearfar.options import MethodOptions, canonical_device, check_kind, check_limit
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.arrays import masked, narrowed, widened
 from nearfar.solve.one import WALKED
 from nearfar.solve.request import as_graph, check_stats, make_request, vertex_indices
 from nearfar.solve.run import Run
 from nearfar.solve.sinks import ArraySink, CsrSink, DeviceArraySink, Reduction, Sink, result_bytes
-from nearfar.system.devices import runtime
+from nearfar.system.devices import runtime, several
 from nearfar.system.memory import free_memory
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from nearfar.options import Device
+    from nearfar.options import Device, Devices
     from nearfar.solve.request import GraphLike
 
 __all__ = ["all_pairs", "distances", "pair_distances"]
@@ -62,6 +62,7 @@ class _Call(MethodOptions, total=False):
     progress: Callable[[float, float], None] | None
     memory: int | None
     block: int | None
+    devices: Devices
 
 
 class _AllCall(_Call, total=False):
@@ -129,6 +130,7 @@ def distances(
     out: Any = None,
     memory: int | None = None,
     block: int | None = None,
+    devices: Devices = None,
     **options: Unpack[MethodOptions],
 ) -> Any:
     """Exact distances from many sources at once.
@@ -178,6 +180,10 @@ def distances(
         Bytes that the run may use; None asks the system what is free.
     block : int or None
         Rows per block; None chooses.
+    devices : "all", list of int or None
+        CUDA devices that share the rows, by number: each has a copy of the graph and takes the next
+        block when it is done with one. A device that fails, for want of memory or otherwise, leaves
+        its block to the others, and ``stats["failed_devices"]`` says why. None is the current one.
     **options
         Options of the variant.
 
@@ -222,6 +228,7 @@ def distances(
             "limit": limit,
         }
         how |= {"stats": stats, "progress": progress, "memory": memory, "block": block}
+        how["devices"] = devices
         return _with_turns(graph, given, unfit, {**how, **options})
     graph = as_graph(graph, weight)
     if isinstance(out, str) and out in LABELLED:
@@ -229,7 +236,8 @@ def distances(
             raise OptionError(f"out={out!r} goes without predecessors and reduce")
         return _labelled(graph, sources, targets, pairs, out, {
             "method": method, "device": device, "threads": threads, "limit": limit,
-            "stats": stats, "progress": progress, "memory": memory, "block": block, **options,
+            "stats": stats, "progress": progress, "memory": memory, "block": block,
+            "devices": devices, **options,
         })  # fmt: skip
     for name, value, kind in (("memory", memory, "float | None"), ("block", block, "int | None")):
         check_kind("distances", name, value, kind)
@@ -238,11 +246,15 @@ def distances(
         if sources is not None or targets is not None or reduce or out is not None or predecessors:
             raise OptionError("pairs goes without sources, targets, out, reduce and predecessors")
         call: dict[str, Any] = {"method": method, "threads": threads, "limit": limit, **options}
+        if devices is not None:
+            call["devices"] = devices
         return pair_distances(graph, pairs, device=device, stats=stats, progress=progress, **call)
     rows = _indices(graph, sources, "source")
     columns = None if targets is None else _indices(graph, targets, "target")
     if predecessors and (columns is not None or reduce or isinstance(out, (str, os.PathLike))):
         raise OptionError("predecessors needs every column and an array: no targets, no file")
+    if devices is not None:
+        device = _on_cuda(device)
     request = make_request(
         graph,
         "all_pairs" if _is_every(rows, graph.n_vertices) else "batch",
@@ -255,7 +267,12 @@ def distances(
         predecessors=predecessors,
         out=out,
     )
-    run = Run(graph, rows, request, method, dict(options))
+    sharing = None
+    if devices is not None and several.chosen(devices) != several.chosen(None):
+        sharing = several.chosen(devices)
+    run = Run(graph, rows, request, method, dict(options), devices=sharing)
+    if sharing is not None and run.variant.device != "cuda":
+        raise OptionError(f"devices goes with CUDA methods, not with {run.variant.id}")
     sink = _sink(run, out, reduce, memory, block, predecessors)
     began = time.perf_counter()
     result = run.into(sink, progress)
@@ -266,6 +283,13 @@ def distances(
         if predecessors:
             stats["predecessor_seconds"] = time.perf_counter() - ended
     return (result, before) if predecessors else result
+
+
+def _on_cuda(device: str) -> Literal["cuda"]:
+    """The kind of device that ``devices=`` means."""
+    if canonical_device(device) not in ("auto", "cuda"):
+        raise OptionError(f"devices goes with device='cuda', not with {quoted(device)}")
+    return "cuda"
 
 
 def _labelled(
@@ -366,6 +390,7 @@ def all_pairs(
     out: Any = None,
     memory: int | None = None,
     block: int | None = None,
+    devices: Devices = None,
     **options: Unpack[MethodOptions],
 ) -> Any:
     """Distances between all pairs: :func:`distances` with every vertex as a source.
@@ -375,7 +400,7 @@ def all_pairs(
     graph : Graph, SciPy sparse matrix or NetworkX graph
     weight, method, device, threads, limit, targets, predecessors, stats, progress
         As for :func:`distances`.
-    reduce, out, memory, block, **options
+    reduce, out, memory, block, devices, **options
         As for :func:`distances`.
 
     Returns
@@ -406,6 +431,7 @@ def all_pairs(
         out=out,
         memory=memory,
         block=block,
+        devices=devices,
         **options,
     )
 
@@ -560,16 +586,19 @@ def _sink(
         raise OutOfMemoryError(needed, free, " ".join(advice))
     if block is not None and block < 1:
         raise OptionError(f"block is {block}: give at least 1 row")
+    alone = run.devices is None or run.shares_itself(stay)
+    share = max(k, 1) if run.devices is None else -(-max(k, 1) // len(run.devices))
     if whole:
-        run.block = block or max(k, 1)
-        return DeviceArraySink(out) if stay else ArraySink()
+        run.block = block or (max(k, 1) if alone else share)
+        in_parts = run.devices is not None or run.block < k
+        return DeviceArraySink(out, in_parts) if stay else ArraySink()
     room = max((free - scratch) // 4, 1)
     fitting = int(min(room, 2**30) // max(width * item, 1))
     if reduction is not None and run.on_device:
         runtime.require_memory(kept, less)
         # Rows of a block and what reducing them takes lie on the device together.
         fitting = int(runtime.memory()[0] // 8 // max(width * 8, 1))
-    run.block = block or max(1, min(max(fitting, 1), max(k, 1)))
+    run.block = block or max(1, min(fitting, share))
     if reduction is not None:
         if out is not None:
             raise OptionError("reduce returns its own arrays: leave out away")

@@ -8,6 +8,7 @@ columns. A method for one source serves many by running source by source.
 
 from __future__ import annotations
 
+import copy
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -40,11 +41,11 @@ from nearfar.solve.arrays import (
 from nearfar.solve.fresh import UNCHECKED, MatrixGraph, takes
 from nearfar.solve.saturation import lost_rows
 from nearfar.solve.select import select
-from nearfar.system.devices import runtime
+from nearfar.system.devices import runtime, several
 from nearfar.system.threads import on_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from nearfar.graph.graph import Graph
     from nearfar.solve.sinks import Sink
@@ -66,6 +67,8 @@ class Run:
         Of the variant, as the caller gave them.
     allow_unsafe : bool
         Whether a variant may run that is wrong by design.
+    devices : sequence of int or None
+        CUDA devices that share the rows of many sources; None for the current one.
 
     Attributes
     ----------
@@ -91,7 +94,9 @@ class Run:
         options: dict[str, Any],
         *,
         allow_unsafe: bool = False,
+        devices: Sequence[int] | None = None,
     ) -> None:
+        self.devices = devices
         self.graph, self.rows, self.request = graph, rows, request
         self.single = request.problem == "sssp"
         self.columns = None if self.single else request.targets
@@ -101,7 +106,7 @@ class Run:
         self._narrow = graph.weight_dtype
         self._solved = graph  # of 64-bit integers once a row needed them
         self._wide_rows: list[int] = []  # solved in 64 bits
-        self._trees: list[Any] = []  # of each block, None where they are left to the pass
+        self._trees: dict[int, Any] = {}  # of each block, None where they are left to the pass
         if method == "auto" and not options and takes(graph, request):
             self._use(UNCHECKED, "one search of a matrix: its rows are read as they are")
         else:
@@ -269,9 +274,13 @@ class Run:
             out=out if out is not None and out.dtype == graph.weight_dtype else None,
             on_device=self.keep,
             predecessors=self.request.predecessors,
+            devices=self.devices,  # None while this class cuts the rows
         )
         answer = self.variant.run(graph, np.asarray(rows, np.int64), self._checked, work)
-        found = runtime.upload(answer.distances) if self.keep else to_host(answer.distances)
+        if self.keep:
+            found = runtime.upload(answer.distances)
+        else:
+            found = to_host(answer.distances, work.out)
         self._count(answer.stats)
         return found, answer.predecessors, bool(answer.stats.get("saturated"))
 
@@ -366,18 +375,72 @@ class Run:
         try:
             sink.start(self.shape, self._narrow)
             count = len(self.rows)
-            blocks = range(0, max(count, 1), self.block)  # start may have changed the block
-            for number, self._first in enumerate(blocks):
-                if not sink.has(number):
-                    part = self.rows[self._first : self._first + self.block]
-                    found, tree = self.solve(part, sink.memory(self._first, len(part)))
-                    self._trees.append(tree)
-                    sink.put(number, self._first, found)
+            # start may have changed the block
+            blocks = list(enumerate(range(0, max(count, 1), self.block)))
+            waiting = [block for block in blocks if not sink.has(block[0])]
+            there = len(blocks) - len(waiting)
+
+            def told(done: int) -> None:
                 if progress is not None:
-                    progress(min(self._first + self.block, count), count)
+                    progress(min((there + done) * self.block, count), count)
+
+            if waiting and there:
+                told(0)
+            if self.devices is None or (len(blocks) == 1 and self.shares_itself(self.keep)):
+                for done, (number, first) in enumerate(waiting, start=1):
+                    self._one_block(sink, number, first)
+                    told(done)
+            else:
+                self._on_devices(self.devices, sink, waiting, told)
+            if not waiting:
+                told(0)
             return sink.finish()
         finally:
             sink.close()
+
+    def shares_itself(self, keep: bool) -> bool:
+        """Whether the variant shares one block of all rows over the devices, not this class.
+
+        Parameters
+        ----------
+        keep : bool
+            Whether the rows stay on a device.
+        """
+        if ("device" if keep else "host") not in self.variant.devices or self.devices is None:
+            return False
+        return not keep or several.joined(self.devices)
+
+    def _one_block(self, sink: Sink, number: int, first: int) -> None:
+        self._first = first
+        part = self.rows[first : first + self.block]
+        found, tree = self.solve(part, sink.memory(first, len(part)))
+        self._trees[number] = tree if tree is None or self.keep else to_host(tree)
+        sink.put(number, first, found)
+
+    def _on_devices(
+        self,
+        devices: Sequence[int],
+        sink: Sink,
+        blocks: Sequence[tuple[int, int]],
+        progress: Callable[[int], None],
+    ) -> None:
+        """Each device solves blocks and hands them to the sink, in a thread of its own."""
+        parts: list[Run] = []
+
+        def begin() -> Callable[[tuple[int, int]], None]:
+            part = copy.copy(self)  # counts for itself, and may have to change the variant
+            part.devices, part.stats, part._wide_rows = None, {}, []
+            parts.append(part)
+            return lambda block: part._one_block(sink, *block)
+
+        failed = several.each_block(devices, blocks, begin, progress)
+        for part in parts:
+            self.variant, self.reason = part.variant, part.reason
+            self._count(part.stats)
+            self._wide_rows += part._wide_rows
+        self.stats["devices"] = list(devices)
+        if failed:
+            self.stats["failed_devices"] = {at: str(error) for at, error in failed.items()}
 
     # ---- predecessors -------------------------------------------------------------------------
 
@@ -388,9 +451,11 @@ class Run:
         the device, so that a matrix on the host goes there and back a block at a time.
         """
         xp = module_of(matrix)
-        if self._trees and all(tree is not None for tree in self._trees):
-            move = runtime.upload if xp is not np else to_host
-            return xp.concatenate([move(tree) for tree in self._trees])
+        trees = [self._trees[number] for number in sorted(self._trees)]
+        if trees and all(tree is not None for tree in trees):
+            if xp is np:
+                return xp.concatenate([to_host(tree) for tree in trees])
+            return xp.concatenate([several.here(runtime.upload(tree)) for tree in trees])
         graph, rows = self.graph, np.asarray(self.rows)
         if matrix.dtype == self._narrow or matrix.dtype.kind == "i":
             solved = graph if matrix.dtype == self._narrow else graph.astype(matrix.dtype)

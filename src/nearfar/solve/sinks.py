@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,8 +15,8 @@ from nearfar.cuda.row_figures import row_figures
 from nearfar.errors import DistanceOverflowError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.solve.arrays import module_of, named, widened
-from nearfar.system.devices import runtime
+from nearfar.solve.arrays import module_of, named, on_device, to_host, widened
+from nearfar.system.devices import runtime, several
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +27,7 @@ _AT_ONCE = 1 << 18  # entries reduced at once, which stay in the cache
 
 
 class Sink(Protocol):
-    """Takes blocks of rows in order of their numbers, each number once.
+    """Takes blocks of rows, each number once; from threads of several devices in any order.
 
     Attributes
     ----------
@@ -67,39 +68,53 @@ class _InMemory:
 
 
 class DeviceArraySink(_InMemory):
-    """A new array on the device, or the caller's there; nothing is copied to the host."""
+    """A new array on the device, or the caller's there; nothing is copied to the host.
+
+    With ``shared`` several devices make rows: those of another device than the array's write to it
+    through their link, or are copied.
+    """
 
     on_device = True
 
-    def __init__(self, given: Any = None) -> None:
-        self.given, self.array = given, given
+    def __init__(self, given: Any = None, shared: bool = False) -> None:
+        self.given, self.array, self.shared = given, given, shared
+        self.home = runtime.device().ordinal if given is None else int(given.device.id)
+        self._one_at_a_time = threading.Lock()
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-        """Check the caller's array."""
+        """Check the caller's array, or make one that several devices write to."""
         if self.given is not None:
             _check_out(self.given, shape, dtype)
-            self.dtype = self.given.dtype
+        elif self.shared:
+            self.array = runtime.cupy().empty(shape, dtype)
 
     def memory(self, first: int, count: int) -> Any:
-        """The caller's rows themselves, if they lie one after the other."""
-        if self.given is None:
+        """The rows themselves, if they lie one after the other and can be written to from here."""
+        if self.array is None or not several.open_way(runtime.device().ordinal, self.home):
             return None
-        part = self.given[first : first + count]
+        part = self.array[first : first + count]
         return part if part.flags.c_contiguous else None
 
     def put(self, number: int, first: int, rows: Any) -> None:
         """Take the rows as they are, or copy them on the device to where the caller wants them."""
-        if self.given is None:
-            self.array = rows if first == 0 else module_of(rows).concatenate([self.array, rows])
+        if self.array is None:
+            self.array = rows
             return
-        part = self.given[first : first + len(rows)]
-        if rows.size == 0 or part.__cuda_array_interface__ == rows.__cuda_array_interface__:
+        if rows.size == 0:
             return
-        if rows.dtype.itemsize > self.dtype.itemsize:
-            raise DistanceOverflowError(
-                f"a distance does not fit {self.dtype}: give out of dtype {rows.dtype}"
-            )
-        part[...] = widened(rows, self.dtype)
+        with self._one_at_a_time, runtime.on_device(self.home):
+            part = self.array[first : first + len(rows)]
+            if part.__cuda_array_interface__ == rows.__cuda_array_interface__:
+                return
+            if rows.dtype.itemsize > self.array.dtype.itemsize:
+                if self.given is not None:
+                    raise DistanceOverflowError(
+                        f"a distance does not fit {self.array.dtype}: give out of dtype "
+                        f"{rows.dtype}"
+                    )
+                self.array = widened(self.array, rows.dtype)
+                part = self.array[first : first + len(rows)]
+            part[...] = widened(several.here(rows), self.array.dtype)
 
     def finish(self) -> Any:
         """The array."""
@@ -122,6 +137,7 @@ class ArraySink(_InMemory):
 
     def __init__(self, given: Any = None) -> None:
         self.given, self.array = given, given
+        self._one_at_a_time = threading.Lock()
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Check the caller's array, or make one."""
@@ -142,6 +158,10 @@ class ArraySink(_InMemory):
 
     def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
         """Copy what was not written in place; change to 64 bits when the rows did."""
+        with self._one_at_a_time:
+            self._put(first, rows)
+
+    def _put(self, first: int, rows: NDArray[Any]) -> None:
         part = self.array[first : first + len(rows)]
         if rows.base is part or (rows.size and np.shares_memory(rows, part)):
             return
@@ -168,9 +188,7 @@ class CsrSink(_InMemory):
 
     def __init__(self, width: int) -> None:
         self.width = width
-        self.counts: list[NDArray[Any]] = []
-        self.columns: list[NDArray[Any]] = []
-        self.values: list[NDArray[Any]] = []
+        self.blocks: dict[int, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = {}
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Remember the shape."""
@@ -183,18 +201,18 @@ class CsrSink(_InMemory):
     def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
         """Keep the reached entries."""
         reached = rows != unreached_value(rows.dtype)
-        self.counts.append(np.count_nonzero(reached, axis=1))
-        self.columns.append(np.nonzero(reached)[1].astype(np.int64))
-        self.values.append(rows[reached])
+        columns = np.nonzero(reached)[1].astype(np.int64)
+        self.blocks[number] = np.count_nonzero(reached, axis=1), columns, rows[reached]
 
     def finish(self) -> Any:
         """A ``scipy.sparse.csr_array``."""
         from scipy.sparse import csr_array
 
-        counts = np.concatenate([np.zeros(1, np.int64), *self.counts])
+        blocks = [self.blocks[number] for number in sorted(self.blocks)]
+        counts = np.concatenate([np.zeros(1, np.int64), *(block[0] for block in blocks)])
         none: list[NDArray[Any]] = [np.empty(0, self.dtype)]
-        values = np.concatenate(self.values or none)
-        columns = np.concatenate(self.columns) if self.columns else np.empty(0, np.int64)
+        values = np.concatenate([block[2] for block in blocks] or none)
+        columns = np.concatenate([np.empty(0, np.int64), *(block[1] for block in blocks)])
         return csr_array((values, columns, np.cumsum(counts)), shape=self.shape)
 
 
@@ -294,7 +312,8 @@ class ReducingSink(_InMemory):
         self.reduction, self.rows, self.columns, self.graph = reduction, rows, columns, graph
         self.on_device, self.stay = True, stay
         self._by_vertex = None if columns is None else np.argsort(columns, kind="stable")
-        self.parts: list[Any] = []
+        self.home = runtime.device().ordinal if stay else None
+        self.blocks: dict[int, list[Any]] = {}
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Remember the dtype."""
@@ -309,33 +328,40 @@ class ReducingSink(_InMemory):
         step = len(rows)
         if module_of(rows) is np:
             step = _AT_ONCE // max(rows.shape[1], 1)
-        for low in range(0, max(len(rows), 1), max(step, 1)):
-            self._reduce(first + low, rows[low : low + max(step, 1)])
+        self.blocks[number] = [
+            self._kept(self._reduced(first + low, rows[low : low + max(step, 1)]))
+            for low in range(0, max(len(rows), 1), max(step, 1))
+        ]
 
-    def _reduce(self, first: int, rows: Any) -> None:
+    def _reduced(self, first: int, rows: Any) -> Any:
         xp, none = module_of(rows), unreached_value(np.dtype(rows.dtype))
         if self.columns is None:  # the source does not count
             rows[xp.arange(len(rows)), xp.asarray(self.rows[first : first + len(rows)])] = none
         kind = self.reduction.kind
         if kind == "nearest":
-            self.parts.append(self._nearest(xp, rows, none))
-            return
+            return self._nearest(xp, rows, none)
         if kind == "histogram":
-            self.parts.append(self._histogram(xp, rows, none))
-            return
+            return self._histogram(xp, rows, none)
         if kind == "harmonic":
             reached = rows != none
             with np.errstate(divide="ignore", over="ignore"):
                 inverse = xp.where(reached & (rows != 0), 1 / rows.astype(np.float64), 0.0)
-            self.parts.append(_sums_by_halves(xp, inverse, reached))
-            return
+            return _sums_by_halves(xp, inverse, reached)
         count, total, farthest = self._figures(xp, rows)
         if kind == "summary":
-            self.parts.append((count, total, farthest))
-            return
+            return count, total, farthest
         if kind == "mean":
             total = xp.where(count > 0, total / xp.maximum(count, 1), np.nan)
-        self.parts.append({"count": count, "max": farthest}.get(kind, total))
+        return {"count": count, "max": farthest}.get(kind, total)
+
+    def _kept(self, part: Any) -> Any:
+        """Few numbers per row: where the result is to lie."""
+        if isinstance(part, tuple):
+            return tuple(self._kept(one) for one in part)
+        if self.home is None or not runtime.is_device_array(part):
+            return part
+        with runtime.on_device(self.home):
+            return several.here(part)
 
     def _figures(self, xp: Any, rows: Any) -> tuple[Any, Any, Any]:
         """How many entries of each row are reached, their sum, and the greatest of them or -1."""
@@ -395,26 +421,29 @@ class ReducingSink(_InMemory):
 
     def finish(self) -> Any:
         """One array, the two of ``nearest``, or the three of ``summary``."""
+        parts = [part for number in sorted(self.blocks) for part in self.blocks[number]]
         if self.reduction.kind == "summary":
-            xp = module_of(self.parts[0][0])
-            columns = zip(*self.parts, strict=True)
-            return tuple(self._home(xp.concatenate(column)) for column in columns)
+            columns = zip(*parts, strict=True)
+            return tuple(self._home(_joined(list(column))) for column in columns)
         if self.reduction.kind != "nearest":
-            return self._home(_joined(self.parts))
-        wide = np.result_type(*(values.dtype for _, values in self.parts))
-        vertices = _joined([vertices for vertices, _ in self.parts])
-        near = _joined([widened(values, wide) for _, values in self.parts])
+            return self._home(_joined(parts))
+        wide = np.result_type(*(values.dtype for _, values in parts))
+        vertices = _joined([vertices for vertices, _ in parts])
+        near = _joined([widened(values, wide) for _, values in parts])
         return self._home(named(self.graph, vertices)), self._home(near)
 
     def _home(self, found: Any) -> Any:
         """On the device when the graph came from there, else on the host."""
-        if self.stay or not runtime.is_device_array(found):
-            return found
-        return runtime.download(found)
+        return found if self.stay else to_host(found)
 
 
 def _joined(parts: list[Any]) -> Any:
-    """The rows of all parts; on the host copied part by part, so that a signal is seen between."""
+    """The rows of all parts, on the host if they come from several devices.
+
+    There they are copied part by part, so that a signal is seen between.
+    """
+    if len({int(part.device.id) for part in parts if on_device(part)}) > 1:
+        parts = [to_host(part) for part in parts]
     xp = module_of(parts[0])
     if xp is not np:
         return xp.concatenate(parts)

@@ -14,9 +14,11 @@ from nearfar.algorithms.batched.options import BlockOptions
 from nearfar.graph.dtypes import limit_in_dtype
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
-from nearfar.system.devices import runtime
+from nearfar.system.devices import runtime, several
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from nearfar.graph.facts import Facts
@@ -111,6 +113,7 @@ def _in_lanes(facts: Facts, request: Request) -> Estimate:
     section="V.C, one block per source (beyond the paper)",
     complexity="O(k n m) at worst, a few looks per edge in practice",
     cost=_in_shared,
+    devices={"device"},
 )
 def block_per_source(
     graph: Graph, sources: NDArray[np.int64], options: BlockOptions, workspace: Workspace
@@ -122,7 +125,8 @@ def block_per_source(
     search = _SharedSearch(graph, options, workspace, rows)
     if not search.fits:
         return block_per_source_global(graph, sources, options, workspace)
-    solved, repeated = [], 0
+    team = _Team(search)
+    solved = []
     whole = search.integer and rows.columns is None
     for first, last in rows.parts(64 * 1024 + 4 * search.edges.edges.nbytes):
         out = rows.memory(first, last)
@@ -132,12 +136,89 @@ def block_per_source(
             # None: every row in the order given, so that nothing is uploaded for them.
             places = None if order is None else order[low:high]
             some = chosen if places is None else chosen[places]
-            repeated += search.solve(some, places, out)
+            team.solve(some, places, out)
             if places is not None and high < last - first:
-                search.edges.drop(some, places, out)
+                team.drop(some, places, out)
         solved.append(rows.kept(out))
-    more = {"slot_bits": search.bits, "repeated_rows": repeated, "edges_kept": search.edges.count}
-    return rows.answer(solved, delta=search.delta, **more)
+    more = {"slot_bits": search.bits, "repeated_rows": team.repeated, "edges_kept": team.edges_kept}
+    others = [one.rows for one in team.searches.values() if one is not search]
+    return rows.answer(solved, others, delta=search.delta, **more, **team.stats)
+
+
+class _Team:
+    """The devices that share a batch, each with the graph and a search of its own.
+
+    All write to the rows where they lie. They meet after each stage: what a stage says of edges
+    each device then reads from all rows of it before it goes on.
+
+    Attributes
+    ----------
+    searches : dict of int to _SharedSearch
+        By device.
+    repeated : int
+        Rows that were too wide.
+    """
+
+    def __init__(self, search: _SharedSearch) -> None:
+        home = runtime.device().ordinal
+        self.devices = list(search.workspace.devices or [home])
+        self.searches = {home: search}
+        self.repeated = 0
+        self.failed: dict[int, str] = {}
+        self._first = search
+        self._drops: list[tuple[Any, Any, Any]] = []
+        self._dropped = dict.fromkeys([home, *self.devices], 0)
+
+    def solve(self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, out: Any) -> None:
+        """Write the rows of the sources to those places of ``out``."""
+        pieces: list[tuple[Any, Any]] = [(sources, places)]
+        count = len(self.devices)
+        if count > 1:  # sources of every degree to each
+            at = np.arange(len(sources)) if places is None else places
+            pieces = [(sources[i::count].copy(), at[i::count].copy()) for i in range(count)]
+        pieces = [piece for piece in pieces if len(piece[0])]
+        repeated: list[int] = []
+
+        def begin() -> Callable[[tuple[Any, Any]], None]:
+            search = self._here()
+            return lambda piece: repeated.append(search.solve(*piece, out))
+
+        failed = several.each_block(self.devices, pieces, begin)
+        self.repeated += sum(repeated)
+        self.failed |= {device: str(error) for device, error in failed.items()}
+        self.devices = [device for device in self.devices if device not in failed]
+
+    def _here(self) -> _SharedSearch:
+        """The current device's search, after what has been said of edges so far."""
+        at = runtime.device().ordinal
+        if at not in self.searches:
+            first = self._first
+            rows = Rows(first.graph, first.rows.sources, first.workspace)
+            self.searches[at] = _SharedSearch(first.graph, first.options, first.workspace, rows)
+        search = self.searches[at]
+        for drop in self._drops[self._dropped[at] :]:
+            search.edges.drop(*drop)
+        self._dropped[at] = len(self._drops)
+        return search
+
+    def drop(self, sources: NDArray[np.int64], places: NDArray[np.int64], out: Any) -> None:
+        """Have every device leave out the edges that the rows of these sources do not need."""
+        if self._first.workspace.devices is None:
+            self._first.edges.drop(sources, places, out)
+        else:
+            self._drops.append((sources, places, out))
+
+    @property
+    def edges_kept(self) -> int:
+        """Edges that were left in the end."""
+        return min(search.edges.count for search in self.searches.values())
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """What there is to say of several devices."""
+        given = self._first.workspace.devices
+        found: dict[str, Any] = {} if given is None else {"devices": list(given)}
+        return found | ({"failed_devices": self.failed} if self.failed else {})
 
 
 class _SharedSearch:

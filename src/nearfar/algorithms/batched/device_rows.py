@@ -12,6 +12,8 @@ from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
@@ -118,11 +120,12 @@ class Rows:
             first += len(part)
         return out
 
-    def answer(self, solved: list[Any], **more: Any) -> Answer:
-        """Rows and counters."""
+    def answer(self, solved: list[Any], others: Sequence[Rows] = (), **more: Any) -> Answer:
+        """Rows and counters; ``others`` counted on other devices."""
         self.timer.stop()
-        edges, steps, vertices, allowed = (int(x) for x in self.counters.get())
-        if not allowed:
+        counted = [rows.counters.get() for rows in (self, *others)]
+        edges, steps, vertices = (sum(int(each[i]) for each in counted) for i in range(3))
+        if not all(int(each[3]) for each in counted):
             raise SolverError(
                 f"a row took more than {steps_allowed(self.n)} steps: check the device with "
                 "`nearfar doctor`"

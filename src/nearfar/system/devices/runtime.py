@@ -197,9 +197,9 @@ def upload(array: Any) -> Any:
     return module.ascontiguousarray(module.asarray(array))
 
 
-def download(array: Any) -> NDArray[Any]:
-    """A NumPy array with the data."""
-    return cupy().asnumpy(array)  # type: ignore[no-any-return]
+def download(array: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    """A NumPy array with the data: ``out``, contiguous and of its shape and dtype, where given."""
+    return cupy().asnumpy(array, out=out)  # type: ignore[no-any-return]
 
 
 # ---- programs --------------------------------------------------------------------------
@@ -246,7 +246,14 @@ def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Prog
 
 
 def wait(event: Any) -> None:
-    """Wait for a CUDA event in Python, so that Ctrl-C is seen."""
+    """Wait for a CUDA event: in the main thread in Python, so that Ctrl-C is seen.
+
+    Another thread sees no Ctrl-C anyway, and waiting in Python it would keep the interpreter from
+    the threads that feed other devices.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        event.synchronize()
+        return
     while not event.done:
         pass
 

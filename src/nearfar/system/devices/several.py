@@ -2,7 +2,8 @@
 
 Whoever has rows to make cuts them into blocks. Each device takes the next block as soon as it is
 done with one, so a slower device takes fewer. A block of a device that fails, for want of memory or
-otherwise, goes to another; only when no device is left the run fails, with the first error.
+otherwise, goes to another; only when no device is left the run fails, with the first error. An
+error of the request or of the disk would come again on every device, and ends the run.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import NearfarError, OptionError, OutOfMemoryError, SolverError, quoted
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["chosen", "copy_to", "each_block"]
+__all__ = ["chosen", "copy_to", "each_block", "here", "joined", "open_way"]
 
 B = TypeVar("B")
 
@@ -72,6 +73,7 @@ class _Blocks:
         self.waiting = deque(blocks)
         self.working = 0
         self.stopped = False
+        self.done_ones = 0
         self.changed = threading.Condition()
 
     def take(self) -> Any:
@@ -88,7 +90,9 @@ class _Blocks:
         """Whoever took a block is done with it; or was not, and gives it back."""
         with self.changed:
             self.working -= 1
-            if block is not None:
+            if block is None:
+                self.done_ones += 1
+            else:
                 self.waiting.appendleft(block)
             self.changed.notify_all()
 
@@ -99,8 +103,17 @@ class _Blocks:
             self.changed.notify_all()
 
 
+def _ends_all(error: Exception) -> bool:
+    """Whether an error is about what was asked for or about the disk, not about the device."""
+    of_device = isinstance(error, (OutOfMemoryError, SolverError))
+    return isinstance(error, (NearfarError, OSError)) and not of_device
+
+
 def each_block(
-    devices: Sequence[int], blocks: Sequence[B], begin: Callable[[], Callable[[B], None]]
+    devices: Sequence[int],
+    blocks: Sequence[B],
+    begin: Callable[[], Callable[[B], None]],
+    progress: Callable[[int], None] | None = None,
 ) -> dict[int, Exception]:
     """Work on blocks on several devices.
 
@@ -113,6 +126,8 @@ def each_block(
         Called once per device, with that device the current one, when its first block is there:
         returns what works on a block and ends when its results are where they belong. A block
         whose device fails is worked on again from its beginning.
+    progress : callable or None
+        Called in this thread with the number of blocks that are done, whenever there are more.
 
     Returns
     -------
@@ -122,19 +137,23 @@ def each_block(
     Raises
     ------
     Exception
-        The first error, if a block is left that no device could do.
+        The first error, if a block is left that no device could do, or if it would come again on
+        every device.
     KeyboardInterrupt
         After Ctrl-C, once each device has finished the block it has.
     """
     if len(devices) == 1:
         with runtime.on_device(devices[0]):
             work = begin() if len(blocks) else None
-            for block in blocks:
+            for done, block in enumerate(blocks, start=1):
                 assert work is not None
                 work(block)
+                if progress is not None:
+                    progress(done)
         return {}
     queue = _Blocks(blocks)
     failed: dict[int, Exception] = {}
+    fatal: list[Exception] = []
 
     def run(device: int) -> None:
         with runtime.on_device(device):
@@ -147,23 +166,30 @@ def each_block(
                 except Exception as error:
                     failed[device] = error
                     queue.done(block)
+                    if _ends_all(error):
+                        fatal.append(error)
+                        queue.stop()
                     return
                 queue.done()
 
     threads = [threading.Thread(target=run, args=(device,), daemon=True) for device in devices]
     for thread in threads:
         thread.start()
+    told = 0
     try:
         for thread in threads:
             while thread.is_alive():
                 thread.join(_POLL)
+                if progress is not None and queue.done_ones > told:
+                    told = queue.done_ones
+                    progress(told)
     except BaseException:
         queue.stop()
         for thread in threads:
             thread.join()
         raise
     if queue.waiting:
-        raise next(iter(failed.values()))
+        raise (fatal or list(failed.values()))[0]
     return failed
 
 
@@ -178,26 +204,70 @@ def copy_to(target: Any, home: int, array: Any) -> None:
     array : array
         Contiguous, on the current device, which has to wait for the copy.
     """
-    here = runtime.device().ordinal
-    if here == home:
+    current = runtime.device().ordinal
+    if current == home:
         target[...] = array
         return
+    open_way(current, home)
+    _copy(target, home, array, current)
+
+
+def here(array: Any) -> Any:
+    """An array on the current device: itself if it lies there, else a copy.
+
+    Parameters
+    ----------
+    array : array
+        On any device; what writes to it is waited for.
+    """
+    current, there = runtime.device().ordinal, int(array.device.id)
+    if there == current:
+        return array
     module = runtime.cupy()
-    _open_way(here, home)
+    with runtime.on_device(there):
+        array = module.ascontiguousarray(array)
+        module.cuda.runtime.deviceSynchronize()
+    copied = module.empty(array.shape, array.dtype)
+    _copy(copied, current, array, there)
+    runtime.synchronize()
+    return copied
+
+
+def _copy(target: Any, home: int, array: Any, there: int) -> None:
+    module = runtime.cupy()
     stream = module.cuda.get_current_stream().ptr
     module.cuda.runtime.memcpyPeerAsync(
-        target.data.ptr, home, array.data.ptr, here, array.nbytes, stream
+        target.data.ptr, home, array.data.ptr, there, array.nbytes, stream
     )
 
 
+def joined(devices: Sequence[int]) -> bool:
+    """Whether each of the devices can read and write the memory of the current one itself."""
+    home = runtime.device().ordinal
+    for device in devices:
+        with runtime.on_device(device):
+            if not open_way(device, home):
+                return False
+    return True
+
+
 @functools.cache
-def _open_way(here: int, home: int) -> None:
-    """Let the current device write to another's memory itself, where their link can do that."""
+def open_way(current: int, home: int) -> bool:
+    """Let the current device read and write another's memory itself, where their link can do that.
+
+    Returns
+    -------
+    bool
+        Whether it can; if not, :func:`copy_to` goes by way of the host.
+    """
+    if current == home:
+        return True
     module = runtime.cupy().cuda.runtime
-    if not module.deviceCanAccessPeer(here, home):
-        return  # the driver copies by way of the host
+    if not module.deviceCanAccessPeer(current, home):
+        return False
     try:
         module.deviceEnablePeerAccess(home)
     except module.CUDARuntimeError as error:
         if error.status != _OPEN_ALREADY:
             raise
+    return True

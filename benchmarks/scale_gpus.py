@@ -1,0 +1,223 @@
+"""Many sources over one, two and more GPUs of one process.
+
+``python benchmarks/scale_gpus.py -o benchmarks/results/scale_gpus.json`` measures every number of
+devices from 1 to all there are: all pairs of soc-Slashdot0902 (weights 1..100) into device memory
+and as a reduction of each row, 8,192 sources of New York's roads into device memory, into host
+memory and reduced, and 65,536 sources of the prepared roads reduced. A sample is one whole call,
+with the graph on the devices, from the call to the last row in its place; numbers of devices take
+turns within a round, and all samples are kept. Every number of devices has to give the same bits:
+a checksum of every row is compared, and sampled rows with single searches on the CPU.
+``--blocks`` also tries other numbers of blocks per device, and ``--plot`` draws the speedups.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import nearfar
+from all_pairs import data, snap
+from nearfar.graph.graph import Graph
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
+from nearfar.system.devices import runtime
+
+SOURCES, MANY = 8192, 65_536
+CHECKED = 4  # rows that are compared with searches on the CPU
+
+
+class Case:
+    """What is measured: distances of a graph from some sources.
+
+    Parameters
+    ----------
+    name : str
+    graph : Graph
+    sources : int array or None
+    **call
+        Of :func:`nearfar.distances`.
+    """
+
+    def __init__(self, name: str, graph: Graph, sources: Any, **call: Any) -> None:
+        self.name, self.graph, self.sources, self.call = name, graph, sources, call
+        self.count = graph.n_vertices if sources is None else len(sources)
+
+    def run(self, devices: list[int], each: int) -> Any:
+        """Solve on devices, with so many blocks per device, or as many as it takes for 0."""
+        block = -(-self.count // (each * len(devices))) if each else None
+        how = {"device": "cuda", "devices": devices, "block": block}
+        with runtime.on_device(devices[0]):
+            return nearfar.distances(self.graph, self.sources, **how, **self.call)
+
+    def right(self, found: Any) -> bool:
+        """Whether some rows are those of searches on the CPU."""
+        at = np.random.default_rng(2).choice(self.count, CHECKED, replace=False)
+        some = at if self.sources is None else self.sources[at]
+        reduce = self.call.get("reduce")
+        truth = nearfar.distances(Graph.from_any(self.graph), some, reduce=reduce, device="cpu")
+        pairs = zip(parts_of(found), parts_of(truth), strict=True)
+        return all(np.array_equal(taken(part, at), right) for part, right in pairs)
+
+
+def drawn(graph: Graph, count: int) -> np.ndarray:
+    """Sources that reach most of the graph, drawn once."""
+    reached = np.flatnonzero(nearfar.sssp(graph, graph.widest_vertex).reachable)
+    return np.random.default_rng(0).choice(reached, count)
+
+
+def slashdot() -> Iterator[Case]:
+    """All pairs of a social graph."""
+    graph = snap("soc-Slashdot0902")
+    yield Case("Slashdot, summary of each row", graph, None, reduce="summary")
+    out = runtime.cupy().empty((graph.n_vertices, graph.n_vertices), np.int32)
+    yield Case("Slashdot, rows on a device", graph, None, out=out)
+
+
+def new_york() -> Graph:
+    return nearfar.read(data("dimacs9-road/USA-road-d.NY.gr.xz")).without_names().astype(np.int32)
+
+
+def roads() -> Iterator[Case]:
+    """Many sources of a road network."""
+    graph = new_york()
+    some = drawn(graph, SOURCES)
+    yield Case("New York, summary of each row", graph, some, reduce="summary")
+    shape = (SOURCES, graph.n_vertices)
+    out = runtime.cupy().empty(shape, np.int32)
+    yield Case("New York, rows on a device", graph, some, out=out)
+    yield Case("New York, rows on the host", graph, some, out=np.empty(shape, np.int32))
+
+
+def prepared() -> Iterator[Case]:
+    """Very many sources of the same roads, prepared."""
+    graph = new_york()
+    some = drawn(graph, MANY)
+    yield Case("New York prepared, mean of each row", nearfar.prepare(graph), some, reduce="mean")
+
+
+CASES = {"slashdot": slashdot, "roads": roads, "prepared": prepared}
+
+
+def parts_of(found: Any) -> tuple[Any, ...]:
+    return found if isinstance(found, tuple) else (found,)
+
+
+def taken(part: Any, at: np.ndarray) -> np.ndarray:
+    """Some rows on the host."""
+    if isinstance(part, np.ndarray):
+        return part[at]
+    return np.stack([runtime.download(part[int(row)]) for row in at])
+
+
+def digest(found: Any) -> list[np.ndarray]:
+    """A few numbers per row that tell other rows apart; of rows on the host one of 64."""
+    if isinstance(found, tuple) or found.ndim == 1:
+        return [np.asarray(part).copy() for part in parts_of(found)]
+    on_device = runtime.is_device_array(found)
+    xp: Any = runtime.cupy() if on_device else np
+    rows = found if on_device else found[::64]
+    factors = xp.arange(rows.shape[1], dtype=np.int32) * 2 + 1
+    sums = [(rows[i : i + 1024] * factors).sum(axis=1) for i in range(0, len(rows), 1024)]
+    return [runtime.download(xp.concatenate(sums)) if on_device else np.concatenate(sums)]
+
+
+def finish() -> None:
+    """Wait for every device."""
+    for ordinal in range(runtime.device_count()):
+        with runtime.on_device(ordinal):
+            runtime.cupy().cuda.runtime.deviceSynchronize()
+
+
+def measure(case: Case, counts: list[int], each: list[int], rounds: int) -> dict[str, Any]:
+    """Samples of each number of devices and of blocks, in turns, after one of each to warm up."""
+    print(case.name, flush=True)
+    samples: dict[str, list[float]] = {}
+    truth: list[np.ndarray] | None = None
+    wrong = 0
+    for turn in range(rounds + 1):
+        for count in counts:
+            for blocks in each:
+                finish()
+                began = time.perf_counter()
+                found = case.run(list(range(count)), blocks)
+                finish()
+                seconds = time.perf_counter() - began
+                key = f"{count}" if not blocks else f"{count}, {blocks} blocks per device"
+                if turn:
+                    samples.setdefault(key, []).append(seconds)
+                    continue
+                mine = digest(found)
+                truth = truth or mine
+                same = all(np.array_equal(a, b) for a, b in zip(mine, truth, strict=True))
+                same = same and case.right(found)
+                wrong += not same
+                if not same:
+                    print(f"   {key}: WRONG", flush=True)
+    one = statistics.median(samples["1"])
+    for key, seconds in samples.items():
+        middle = statistics.median(seconds)
+        print(f"   {key:>28} devices {middle * 1e3:9.2f} ms  x{one / middle:.2f}", flush=True)
+    speedups = {key: one / statistics.median(seconds) for key, seconds in samples.items()}
+    return {"sources": case.count, "samples": samples, "speedups": speedups, "wrong": wrong}
+
+
+def plot(results: dict[str, Any], file: Path) -> None:
+    """Speedup over devices."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4))
+    axes = figure.subplots()
+    most = 1
+    for name, found in results.items():
+        at = sorted(int(key) for key in found["speedups"] if key.isdecimal())
+        axes.plot(at, [found["speedups"][str(count)] for count in at], marker="o", label=name)
+        most = max(most, *at)
+    axes.plot([1, most], [1, most], color="0.7", linestyle="--", label="ideal")
+    axes.set_xlabel("GPUs")
+    axes.set_ylabel("speedup over one")
+    axes.set_xticks(range(1, most + 1))
+    axes.legend(fontsize=7)
+    FigureCanvasAgg(figure)
+    figure.savefig(file)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--blocks", nargs="+", type=int, default=[0], metavar="N")
+    parser.add_argument("--plot", type=Path, help="draw the speedups of the file of -o")
+    arguments = parser.parse_args()
+    counts = list(range(1, runtime.device_count() + 1))
+    results: dict[str, Any] = {}
+    for part in arguments.cases:
+        cases = CASES[part]()
+        for case in cases:
+            results[case.name] = measure(case, counts, arguments.blocks, arguments.rounds)
+            if arguments.output is not None:
+                document = {
+                    "environment": environment(),
+                    "devices": len(counts),
+                    "rounds": arguments.rounds,
+                    "results": results,
+                }
+                write_json(arguments.output, document)
+        del cases, case
+        runtime.cupy().get_default_memory_pool().free_all_blocks()
+    if arguments.plot is not None:
+        plot(results, arguments.plot)
+    if any(found["wrong"] for found in results.values()):
+        sys.exit("a number of devices gave other rows")
+
+
+if __name__ == "__main__":
+    main()
