@@ -92,7 +92,14 @@ def roads() -> Iterator[Case]:
     shape = (SOURCES, graph.n_vertices)
     out = runtime.cupy().empty(shape, np.int32)
     yield Case("New York, rows on a device", graph, some, out=out)
-    yield Case("New York, rows on the host", graph, some, out=np.empty(shape, np.int32))
+
+
+def host() -> Iterator[Case]:
+    """The same rows, fetched: the host's memory is what bounds them."""
+    graph = new_york()
+    some = drawn(graph, SOURCES)
+    out = np.empty((SOURCES, graph.n_vertices), np.int32)
+    yield Case("New York, rows on the host", graph, some, out=out)
 
 
 def prepared() -> Iterator[Case]:
@@ -102,7 +109,7 @@ def prepared() -> Iterator[Case]:
     yield Case("New York prepared, mean of each row", nearfar.prepare(graph), some, reduce="mean")
 
 
-CASES = {"slashdot": slashdot, "roads": roads, "prepared": prepared}
+CASES = {"slashdot": slashdot, "roads": roads, "host": host, "prepared": prepared}
 
 
 def parts_of(found: Any) -> tuple[Any, ...]:
