@@ -61,13 +61,10 @@ class Adds(IntegerProgram):
         """Run the program for one source; the median of its samples counts."""
         answer = self.folder / "distances.txt"
         command = [self.program, "-s", str(source), "-o", answer.name, "graph.gr"]
-        with open(os.devnull, "a") as summary:  # it writes a summary to descriptor 3
-            text = run_program(
-                ["sh", "-c", f'exec "$@" 3>&{summary.fileno()}', "sh", *command],
-                _LIMIT,
-                cwd=self.folder,
-                pass_fds=[summary.fileno()],
-            )
+        # It writes a summary to descriptor 3, which must be open.
+        text = run_program(
+            ["sh", "-c", 'exec "$@" 3>/dev/null', "sh", *command], _LIMIT, cwd=self.folder
+        )
         times = [float(t) for t in re.findall(r"time for sample = ([0-9.]+)s", text)]
         if not times:
             raise RuntimeError(f"{self.program} printed no times")
