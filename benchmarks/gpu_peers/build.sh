@@ -48,15 +48,16 @@ if [ -d "$DOUBLEGRAPH/cpp/src/aai" ]; then
             awk '/^void sssp/ { inside = 1 }
                 inside && /cudaMemsetAsync\(predecessors|if \(predecessors\)|fix_predecessors_positive<<</ {
                     print "cudaDeviceSynchronize(); return;"; inside = 0 }
-                { print }' "$from" > "$WORK/form.cu"
+                { print }' "$from" > "$WORK/$gpu-$kind.cu"
             segmented=0
             [ $kind = f32_seg ] && segmented=1
             nvcc -w -O3 -std=c++20 --use_fast_math -arch="$ARCH" -I "$WORK/include" \
-                -I "$DOUBLEGRAPH/cpp/include" -DFORM_FILE="\"$WORK/form.cu\"" \
+                -I "$DOUBLEGRAPH/cpp/include" -DFORM_FILE="\"$WORK/$gpu-$kind.cu\"" \
                 -DSEGMENTED=$segmented "$HERE/doublegraph.cu" \
-                -o "$TO/doublegraph-sssp-$gpu-$kind"
+                -o "$TO/doublegraph-sssp-$gpu-$kind" &
         done
     done
+    wait
 else
     echo "no doubleGraph in $DOUBLEGRAPH" >&2
 fi
