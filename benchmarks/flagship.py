@@ -8,6 +8,8 @@ and ``forms``, and a sort of the rows in ``sort_seconds``. The answer of every c
 compared bit for bit with the CPU engine's, which is proven. ``--repeats 300`` repeats the defaults
 so often and compares each answer on the device; ``--set sort_rows=true`` measures with other
 options as defaults; ``--add`` keeps the other graphs of the output, each with its environment.
+``--peers adds doublegraph`` runs these programs on the same graphs and sources, where they are
+found; their distances are compared with the same proven ones.
 """
 
 from __future__ import annotations
@@ -27,25 +29,22 @@ import nearfar
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.peers import GPU_PEERS
 from nearfar.lab.bench.report import write_json
 from nearfar.lab.bench.suite import data_folder
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
 
-# name: (make, source, milliseconds of the best peer on the same kind of GPU)
-GRAPHS: dict[str, tuple[Any, int | None, float | None]] = {
-    "random-200": (
-        lambda: generate("uniform_random", vertices=98_304, degree=200),
-        None,
-        1.30,
-    ),
-    "kronecker-20": (lambda: generate("kronecker", scale=20), None, 9.2),
-    "ny-roads": (lambda: _new_york(), 189_259, 7.4),
-    "grid-2000": (lambda: generate("grid", rows=2000, columns=2000), None, 29.0),
-    "martin-11": (lambda: generate("martin", vertices=11 * 2**20), None, 7.6),
-    "kronecker-22": (lambda: generate("kronecker", scale=22), None, 11.3),
-    "grid-4000": (lambda: generate("grid", rows=4000, columns=4000), None, 76.0),
-    "kronecker-24": (lambda: generate("kronecker", scale=24), None, None),
+# name: (make, source; None: the vertex of largest degree)
+GRAPHS: dict[str, tuple[Any, int | None]] = {
+    "random-200": (lambda: generate("uniform_random", vertices=98_304, degree=200), None),
+    "kronecker-20": (lambda: generate("kronecker", scale=20), None),
+    "ny-roads": (lambda: _new_york(), 189_259),
+    "grid-2000": (lambda: generate("grid", rows=2000, columns=2000), None),
+    "martin-11": (lambda: generate("martin", vertices=11 * 2**20), None),
+    "kronecker-22": (lambda: generate("kronecker", scale=22), None),
+    "grid-4000": (lambda: generate("grid", rows=4000, columns=4000), None),
+    "kronecker-24": (lambda: generate("kronecker", scale=24), None),
 }
 
 SETTLING = 8  # solves after which the engine has chosen the graph's form
@@ -119,13 +118,44 @@ def wrong_answers(graph: Graph, source: int, options: Any, want: Any, repeats: i
     return sum(not bool((answer.distances == right).all()) for answer in answers)
 
 
+def time_peers(names: list[str], graph: Graph, source: int, want: Any) -> list[dict[str, Any]]:
+    """What each program took, and whether its distances are the proven ones; or why it did not."""
+    found = []
+    for name in names:
+        peer = GPU_PEERS[name]()
+        row: dict[str, Any] = {"peer": name, "ms": None, "right": False, "skipped": ""}
+        found.append(row)
+        for answer in (peer.available(), peer.takes(graph)):
+            if answer is not True:
+                row["skipped"] = row["skipped"] or answer
+        if row["skipped"]:
+            continue
+        peer.prepare(graph)
+        try:
+            distances = peer.distances(peer.solve(source))
+        except RuntimeError as problem:
+            row["skipped"] = str(problem)
+        else:
+            row["ms"] = (peer.reported_seconds or 0.0) * 1e3
+            row["right"] = bool(np.array_equal(distances, want.to_numpy(unreached=np.inf)))
+            row["forms"] = getattr(peer, "forms", {})
+        finally:
+            peer.close()
+    return found
+
+
 def measure(
-    name: str, sweep: bool, rounds: int, repeats: int, chosen: dict[str, Any]
+    name: str,
+    sweep: bool,
+    rounds: int,
+    repeats: int,
+    chosen: dict[str, Any],
+    peers: list[str],
 ) -> dict[str, Any]:
     """All configurations on one graph; `chosen` are options that all of them start from."""
     from nearfar.algorithms.near_far.one_launch import OneLaunchOptions
 
-    make, source, peer = GRAPHS[name]
+    make, source = GRAPHS[name]
     began = time.perf_counter()
     graph = make()
     built = time.perf_counter() - began
@@ -153,6 +183,7 @@ def measure(
                 "stats": {k: v for k, v in answer.stats.items() if isinstance(v, (int, float))},
             }
         )
+    beside = time_peers(peers, graph, source, want)
     defaults = where_time_goes(graph, source, OneLaunchOptions(**chosen))
     wrong = wrong_answers(graph, source, OneLaunchOptions(**chosen), want.distances, repeats)
     return {
@@ -165,7 +196,8 @@ def measure(
         "m": graph.n_edges,
         "source": source,
         "reached": want.n_reached,
-        "best_peer_ms": peer,
+        "peers": beside,
+        "best_peer_ms": min((row["ms"] for row in beside if row["right"]), default=None),
         "build_s": built,
         "cpu_first_solve_s": host,
         "cpu_engine": want.engine,
@@ -184,6 +216,8 @@ def show(result: dict[str, Any], most: int) -> None:
         f"{result['repeats']} repeats {result['wrong_of_repeats']}"
     )
     print(f"   default {rows[0]['median_ms']:.3f} ms {rows[0]['forms']} {rows[0]['stats']}")
+    for row in result["peers"]:
+        print(f"     {row['peer']}: {row['ms']} ms, right {row['right']} {row['skipped']}")
     for kind, row in result["steps_of_defaults"].items():
         print(
             f"     {kind}: {row['steps']} steps, near {row['near']:,}, far {row['far']:,}, "
@@ -207,6 +241,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=0)
     parser.add_argument("--set", nargs="*", default=[], metavar="OPTION=JSON", dest="chosen")
     parser.add_argument("--add", action="store_true")
+    parser.add_argument("--peers", nargs="*", default=[], choices=list(GPU_PEERS))
     args = parser.parse_args()
     chosen = {key: json.loads(value) for key, value in (text.split("=") for text in args.chosen)}
     results: list[dict[str, Any]] = []
@@ -219,7 +254,7 @@ def main() -> int:
             if result["graph"] not in args.graphs
         ]
     for name in args.graphs:
-        found = measure(name, args.sweep, args.rounds, args.repeats, chosen)
+        found = measure(name, args.sweep, args.rounds, args.repeats, chosen, args.peers)
         results.append({"environment": environment()} | found)
         show(results[-1], args.most)
         if args.output:

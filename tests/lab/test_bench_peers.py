@@ -13,6 +13,8 @@ import pytest
 import nearfar
 from nearfar.lab.bench.measure import measure
 from nearfar.lab.bench.peers import PEERS, Nearfar, contenders
+from nearfar.lab.bench.peers.adds import Adds
+from nearfar.lab.bench.peers.doublegraph import DoubleGraph
 from nearfar.lab.bench.peers.gap import Gap, write_wsg
 from nearfar.lab.bench.peers.pasgal import Pasgal, write_adj
 from nearfar.lab.bench.peers.wasp import Wasp
@@ -183,6 +185,81 @@ def test_pasgal_is_driven_and_its_distances_are_checked(
     assert result.skipped == ""
     assert result.answer == "equal"
     assert result.median == 0.003
+
+
+ADDS = """
+import os, sys
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import dijkstra
+args = sys.argv[1:]
+raw = open(args[-1], "rb").read()
+version, width, n, m = map(int, np.frombuffer(raw, np.uint64, 4))
+assert (version, width) == (1, 4)
+starts = np.append([0], np.frombuffer(raw, np.uint64, n, 32)).astype(int)
+targets = np.frombuffer(raw, np.uint32, m, 32 + 8 * n).astype(int)
+weights = np.frombuffer(raw, np.uint32, m, 32 + 8 * n + 4 * (m + m % 2)).astype(float)
+matrix = csr_matrix((weights, targets, starts), shape=(n, n))
+found = dijkstra(matrix, indices=int(args[args.index("-s") + 1]))
+with open(args[args.index("-o") + 1], "w") as out:
+    for v, d in enumerate(found):
+        print(v, "INF" if np.isinf(d) else int(d), file=out)
+for i in range(3):
+    print(f"graph.gr Measured time for sample = 0.00{i + 1}000s")
+os.write(3, b"graph.gr 2.000 1")
+"""
+
+
+@pytest.mark.parametrize("missing", [0.1, 0.9], ids=["most reached", "few reached"])
+def test_adds_is_driven_and_its_distances_are_checked(
+    missing: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = nearfar.generate("grid", rows=20, columns=30, missing=missing, seed=3)
+    monkeypatch.setenv("NEARFAR_ADDS_SSSP", program(tmp_path / "adds", ADDS))
+    (result,) = measure(graph, [Adds()], [0], rounds=1).results
+    assert result.skipped == ""
+    assert result.answer == "equal"
+    assert result.median == 0.002
+
+
+DOUBLEGRAPH = """
+import sys
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import dijkstra
+path, source, rounds, out = sys.argv[1:]
+raw = open(path, "rb").read()
+n, m = map(int, np.frombuffer(raw, np.int64, 2))
+starts = np.frombuffer(raw, np.int32, n + 1, 16)
+targets = np.frombuffer(raw, np.int32, m, 16 + 4 * (n + 1))
+weights = np.frombuffer(raw, np.float32, m, 16 + 4 * (n + 1 + m)).astype(float)
+found = dijkstra(csr_matrix((weights, targets, starts), shape=(n, n)), indices=int(source))
+found[np.isinf(found)] = np.finfo(np.float32).max
+found.astype(np.float32).tofile(out)
+print("Warm-up: 9.0 ms")
+for i in range(int(rounds)):
+    print(f"Round: {TOOK} ms")
+"""
+
+
+def test_the_fastest_form_of_doublegraph_counts(
+    graph: nearfar.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEARFAR_DOUBLEGRAPH_SSSP", str(tmp_path))
+    assert "NEARFAR_DOUBLEGRAPH_SSSP" in str(DoubleGraph().available())
+    for form, took in (("a100-f32", "4.0"), ("l4-f32_seg", "3.0")):
+        text = DOUBLEGRAPH.replace("TOOK", took)
+        program(tmp_path / f"doublegraph-sssp-{form}", text)
+    program(tmp_path / "doublegraph-sssp-l4-f32", "raise SystemExit('a kernel failed')")
+    peer = DoubleGraph()
+    (result,) = measure(graph, [peer], [0], rounds=1).results
+    assert result.skipped == ""
+    assert result.answer == "equal"
+    assert result.median == 0.003
+    assert peer.forms == {"a100-f32": 4.0, "l4-f32_seg": 3.0}
+    assert "a kernel failed" in peer.failed["l4-f32"]
+    heavy = nearfar.Graph.from_edges([0], [1], [2**25])
+    assert "float32" in str(peer.takes(heavy))
 
 
 def test_programs_that_are_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
