@@ -42,6 +42,9 @@ __all__ = ["Sweep", "SweepPlan"]
 
 _TOP: Slot[DeviceTop] = Slot("top of the elimination tree on the device")
 _CLIMB_WARPS = 4
+_STORE = "prepared/sweep.cuh"
+Sink = tuple[str, str, "dict[str, str | int]", "tuple[Any, ...]"]  # file, kernel, macros, arguments
+_STORED: Sink = (_STORE, "sweep", {"LAST_USE": 0}, ())
 _TILE, _NEAR = 64, 2  # kTile and kNear of rows.cuh
 
 
@@ -120,8 +123,47 @@ class Sweep:
         if self.top is not None:
             self._over_top(plan, self.top, values, kind, place)
         for number in range(self.cells.host.n_passes - 1, -1, -1):
-            self._pass(plan, number, values, kind, place, number == 0 and by_vertex)
+            past: dict[str, str | int] = {"LAST_USE": int(number == 0 and by_vertex)}
+            self._pass(plan, number, values, kind, place, (_STORE, "sweep", past, ()))
         return plan
+
+    def ending(
+        self, values: Any, file: str, kernel: str, macros: dict[str, str | int], arguments: Any
+    ) -> SweepPlan:
+        """A sweep whose last pass hands each distance to a sink instead of storing it.
+
+        Parameters
+        ----------
+        values : array, shape (n_upper, padded(k))
+            Scratch memory: distances of labels that are not in the bottom pass, in the order of
+            ``cells.host.upper``. They do not come to the sink.
+        file, kernel : str
+            A kernel file that requires ``prepared/sweep_cells.cuh``, and its kernel. That takes
+            the arguments of ``sweep`` and then some of its own, and is launched for all cells of
+            the bottom pass.
+        macros : dict
+            Of that file.
+        arguments : sequence
+            Its own.
+
+        Returns
+        -------
+        SweepPlan
+        """
+        plan = SweepPlan(self, values.shape[1])
+        if self.top is not None:
+            self._over_top(plan, self.top, values, 2, self.cells.place)
+        for number in range(self.cells.host.n_passes - 1, 0, -1):
+            self._pass(plan, number, values, 2, self.cells.place, _STORED)
+        if self.cells.host.n_passes:
+            sink = (file, kernel, macros, tuple(arguments))
+            self._pass(plan, 0, values, 2, self.cells.place, sink)
+        return plan
+
+    @property
+    def n_upper(self) -> int:
+        """Labels whose distances :meth:`ending` keeps."""
+        return len(self.cells.host.upper)
 
     def transposed(self, values: Any, place: Any, out: Any) -> SweepPlan:
         """A sweep over labels and a pass that transposes what it wrote.
@@ -174,7 +216,7 @@ class Sweep:
         values: Any,
         kind: int,
         place: Any,
-        last: bool = False,
+        sink: Sink,
     ) -> None:
         host, shape = self.cells.host, self.cells.shape(number)
         first, end = (int(x) for x in host.pass_first[number : number + 2])
@@ -188,7 +230,6 @@ class Sweep:
             "STAGES": ahead,
             "ROW_KIND": kind,
             "GLOBAL_SLOTS": int(over),
-            "LAST_USE": int(last),
         }
         slots = 0 if over else int(host.cells[first:end, 7].max())
         partial = 2 * (shape.threads // 32) if shape.parts > 1 and shape.threads > 32 else 0
@@ -199,12 +240,13 @@ class Sweep:
         kept = number > 0 and shared + climbs <= runtime.device().shared_per_block - STATIC
         shared += climbs if kept else 0
         macros["CLIMB_SLOTS"] = int(kept)
-        kernel = runtime.program("prepared/sweep.cuh", macros).kernel("sweep")
+        file, name, own, more = sink
+        kernel = runtime.program(file, {**macros, **own}).kernel(name)
         kernel.allow_shared(shared)
         arguments = (
             *(self.cells.cells[first:end], self.cells.boundary, self.cells.stream),
             *(self.cells.chunk, self.cells.outline, place, plan.space, plan.labels),
-            *(values, np.int64(plan.pitch), np.int32(slots)),
+            *(values, np.int64(plan.pitch), np.int32(slots), *more),
         )
         grid = (end - first) * (plan.pitch // shape.lanes)
         plan.launches.append(runtime.Launch(kernel, grid, shape.threads, arguments, shared))
