@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar.prepared.cells import PassShape
+from nearfar.prepared.device_reduce import DeviceReduction, reduces
 from nearfar.prepared.device_rows import DeviceRows, RowForm
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.prepared import Prepared
-from nearfar.registry import Answer, Estimate, Request, Workspace, variant
+from nearfar.registry import (
+    Answer,
+    Estimate,
+    Figures,
+    Request,
+    RowReduction,
+    Workspace,
+    variant,
+)
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import each_block
 
@@ -63,6 +72,24 @@ def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
     return True
 
 
+def _reduced(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    options: DeviceTreeOptions,
+    workspace: Workspace,
+    reduction: RowReduction,
+) -> Figures | None:
+    """What rows come to, as their distances are on their way down the tree."""
+    assert isinstance(graph, Prepared)
+    columns = workspace.columns
+    width = graph.n_vertices if columns is None else len(columns)
+    if not len(sources) or not reduces(graph, reduction, options.exact, width):
+        return None
+    count = len(sources)
+    each = min(options.sweep or sources_per_sweep(Sweep(graph, None, count), count), count)
+    return DeviceReduction(graph, reduction, columns, workspace.limit, each)(sources)
+
+
 @variant(
     "elimination_tree_rows",
     device="cuda",
@@ -76,6 +103,7 @@ def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
     complexity="O(k arcs)",
     cost=_many,
     devices={"host", "device"},
+    reduce=_reduced,
 )
 def elimination_tree_rows(
     graph: Graph, sources: NDArray[np.int64], options: DeviceTreeOptions, workspace: Workspace

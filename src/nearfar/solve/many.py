@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["all_pairs", "distances", "pair_distances"]
 
 _ALWAYS_FREE = 1 << 24  # bytes
+_REDUCED = 1 << 16  # rows of a block that are never made
 
 
 class _Call(MethodOptions, total=False):
@@ -598,7 +599,10 @@ def _sink(
         runtime.require_memory(kept, less)
         # Rows of a block and what reducing them takes lie on the device together.
         fitting = int(runtime.memory()[0] // 8 // max(width * 8, 1))
-    run.block = block or max(1, min(fitting, share))
+    run.block = run.rows_at_once = block or max(1, min(fitting, share))
+    if reduction is not None and run.variant.reduce is not None:
+        # A few numbers per row; rows only if they must be made.
+        run.block = block or max(1, min(_REDUCED, share))
     if reduction is not None:
         if out is not None:
             raise OptionError("reduce returns its own arrays: leave out away")

@@ -1,0 +1,281 @@
+"""Reductions of rows on a CUDA device that never are in memory; see reduce.cuh."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.graph.saturation import FARTHEST, may_saturate
+from nearfar.prepared.device import far_value
+from nearfar.prepared.device_shapes import UNIT, padded
+from nearfar.prepared.device_sweep import Sweep
+from nearfar.registry import Figures
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.prepared.prepared import Prepared
+    from nearfar.registry import RowReduction
+
+__all__ = ["DeviceReduction", "reduces"]
+
+_FIGURES = ("count", "sum", "mean", "max", "summary")
+_ORDERLESS = ("count", "max", "nearest", "histogram")  # of floats
+_KEPT = 32  # nearest per source whose list has room in registers
+_ACROSS = 128  # kAcross of reduce.cuh
+_WARPS = 8  # kReduceWarps
+_BLOCKS = 2048  # that fill a device
+_LEAST_SLICE = 512  # labels
+_STATIC = 1024  # bytes of shared memory that a block takes besides
+_ADVICE = "use fewer sources per block (block=), or device='cpu'"
+
+
+def reduces(prepared: Prepared, reduction: RowReduction, exact: bool, width: int) -> bool:
+    """Whether a reduction needs no rows.
+
+    Sums of floats depend on their order, which is that of a row; and so do floats with the sums of
+    a search, which are restored in whole rows.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    reduction : RowReduction
+    exact : bool
+        Whether floats are to be the sums that a search makes.
+    width : int
+        Columns of a row.
+
+    Returns
+    -------
+    bool
+    """
+    if prepared.n_negative or not width or reduction.kind == "harmonic":
+        return False
+    if prepared.weight_dtype.kind == "f" and (exact or reduction.kind not in _ORDERLESS):
+        return False
+    if reduction.kind == "nearest":
+        return reduction.k <= _KEPT
+    if reduction.kind == "histogram":
+        return _shared_bytes(reduction, prepared) <= runtime.device().shared_per_block - _STATIC
+    return True
+
+
+def _shared_bytes(reduction: RowReduction, prepared: Prepared) -> int:
+    edge = 8 if prepared.weight_dtype.kind == "f" else prepared.weight_dtype.itemsize
+    return -(-len(reduction.edges) * edge // 16) * 16 + (len(reduction.edges) - 1) * _ACROSS * 4
+
+
+class DeviceReduction:
+    """What rows come to, for blocks of sources, on the current device.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    reduction : RowReduction
+        One of which :func:`reduces` says that it needs no rows.
+    columns : int64 array or None
+        Vertices that count; None means all but the source.
+    limit : number or None
+        Distances that count, at most.
+    each : int
+        Sources per sweep, at most.
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+
+    Notes
+    -----
+    One sweep and one pass over what it wrote.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        reduction: RowReduction,
+        columns: NDArray[np.int64] | None,
+        limit: Any,
+        each: int,
+    ) -> None:
+        cp = runtime.cupy()
+        self.prepared, self.reduction, self.columns = prepared, reduction, columns
+        self.sweep = sweep = Sweep(prepared, None, each)
+        self.width = prepared.n_vertices if columns is None else len(columns)
+        self.pitch = padded(each)
+        # A sum that does not fit shows as a distance that is missing, unless a limit is nearer.
+        within = limit is not None and limit <= FARTHEST[prepared.weight_dtype]
+        self.checks = not within and may_saturate(prepared)
+        self.bound = _bound(sweep.dtype, limit if within else None)
+        bins = max(len(reduction.edges) - 1, 0)
+        kept = 2 * self._slices(self.width) * reduction.k * 8
+        scratch = self.pitch * (24 + 4 * bins + kept)
+        needed = sweep.scratch_bytes(each) + sweep.values_bytes(each)
+        runtime.require_memory(needed + scratch, _ADVICE)
+        self.values = cp.empty((prepared.n_vertices, self.pitch), dtype=sweep.dtype)
+        self.plan = sweep.columns(self.values)
+        self.columns_each = 16 // sweep.dtype.itemsize
+        self.macros: dict[str, str | int] = {
+            **sweep.tree.macros,
+            "COLUMNS": self.columns_each,
+            "WHOLE": int(sweep.dtype.kind != "f"),
+        }
+        self.listed = None if columns is None else sweep.tree.label[cp.asarray(columns)]
+        self.zeroed: list[Any] = []
+        if reduction.kind in _FIGURES or self.checks:
+            self._plan_figures()
+        if reduction.kind == "histogram":
+            self._plan_histogram()
+        if reduction.kind == "nearest":
+            self._plan_nearest()
+
+    def _slices(self, some: int, across: int = _ACROSS) -> int:
+        """How many slices of the labels share out the work where sources alone are too few."""
+        wanted = -(-_BLOCKS // (self.pitch // across))
+        return max(1, min(wanted, some // _LEAST_SLICE))
+
+    def _kernel(self, name: str, **macros: int) -> Any:
+        whole = {**self.macros, "KEEP": 0, "FOUND_NAMES": 0, **macros}
+        return runtime.program("prepared/reduce.cuh", whole).kernel(name)
+
+    def _listed(self) -> tuple[Any, ...]:
+        some = np.int32(self.width)
+        return self.values, np.int64(self.pitch), self.listed, some, self.bound
+
+    def _plan_figures(self) -> None:
+        cp = runtime.cupy()
+        self.sums = cp.zeros(self.pitch, dtype=np.int64)
+        self.counts = cp.zeros(self.pitch, dtype=np.uint32)
+        self.most = cp.zeros(self.pitch, dtype=self.sweep.dtype)
+        self.zeroed += [self.sums, self.counts, self.most]
+        arguments = (*self._listed(), self.sums, self.counts, self.most)
+        across = 32 * self.columns_each
+        grid = (self.pitch // across, self._slices(self.width, across))
+        kernel = self._kernel("figures")
+        self.plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, arguments))
+
+    def _plan_histogram(self) -> None:
+        cp = runtime.cupy()
+        edges, bins = self.reduction.edges, len(self.reduction.edges) - 1
+        dtype, far = self.sweep.dtype, far_value(self.sweep.dtype)
+        if dtype.kind == "f":
+            there = np.array(edges, dtype=np.float64)
+        else:  # exact beyond 2**53 too
+            whole = [far if edge >= far else max(math.ceil(max(edge, 0.0)), 0) for edge in edges]
+            there = np.array(whole, dtype=dtype)
+        self.host_edges = there
+        self.bins = cp.zeros((bins, self.pitch), dtype=np.uint32)
+        self.zeroed.append(self.bins)
+        shared = _shared_bytes(self.reduction, self.prepared)
+        kernel = self._kernel("histogram")
+        kernel.allow_shared(shared)
+        arguments = (*self._listed(), cp.asarray(there), np.int32(bins), self.bins)
+        grid = (self.pitch // _ACROSS, self._slices(self.width))
+        self.plan.launches.append(runtime.Launch(kernel, grid, _ACROSS, arguments, shared))
+
+    def _plan_nearest(self) -> None:
+        cp, tree = runtime.cupy(), self.sweep.tree
+        keep = min(self.reduction.k, self.width)
+        slices = self._slices(self.width)
+        whole = self.columns is None
+        names = tree.vertex if whole else cp.asarray(self.columns.astype(np.int32))
+        but = self.plan.labels if whole else None
+        found = [
+            tuple(
+                cp.empty((some * keep, self.pitch), dtype) for dtype in (self.sweep.dtype, np.int32)
+            )
+            for some in ((slices, 1) if slices > 1 else (1,))
+        ]
+        across = self.pitch // _ACROSS
+        kernel = self._kernel("nearest", KEEP=keep)
+        arguments = (*self._listed(), names, but, tree.vertex, *found[0])
+        self.plan.launches.append(runtime.Launch(kernel, (across, slices), _ACROSS, arguments))
+        if slices > 1:
+            kernel = self._kernel("nearest", KEEP=keep, FOUND_NAMES=1)
+            near, who = found[0]
+            some = np.int32(slices * keep)
+            arguments = (near, np.int64(self.pitch), None, some, self.bound, who, None, tree.vertex)
+            self.plan.launches.append(
+                runtime.Launch(kernel, (across, 1), _ACROSS, (*arguments, *found[1]))
+            )
+        self.near, self.who = found[-1]
+
+    def __call__(self, sources: NDArray[np.int64]) -> Figures | None:
+        """What the rows of some sources come to.
+
+        Parameters
+        ----------
+        sources : int64 array, shape (k,)
+
+        Returns
+        -------
+        Figures or None
+            On the device; None where a sum may not fit, so that rows are needed.
+        """
+        parts = []
+        each = self.pitch // UNIT * UNIT
+        for low in range(0, len(sources), each):
+            for array in self.zeroed:
+                array.fill(0)
+            part = sources[low : low + each]
+            self.plan(part)
+            parts.append(self._figures(len(part)))
+        found = Figures(*(_joined(column) for column in zip(*parts, strict=True)))
+        return None if self._may_be_lost(found) else found
+
+    def _figures(self, count: int) -> tuple[Any, ...]:
+        """Of one sweep: fields of Figures, copies."""
+        cp, dtype = runtime.cupy(), self.prepared.weight_dtype
+        but = int(self.columns is None)  # the source does not count
+        counts = sums = most = bins = vertices = distances = None
+        if self.reduction.kind in _FIGURES or self.checks:
+            counts = self.counts[:count].astype(np.int64) - but
+            sums = self.sums[:count].copy()
+            most = cp.where(counts > 0, self.most[:count].astype(dtype), dtype.type(-1))
+        if self.reduction.kind == "histogram":
+            bins = self.bins[:, :count].T.astype(np.int64)
+            at = int(np.searchsorted(self.host_edges, 0, side="right")) - 1
+            if but and 0 <= at < bins.shape[1]:
+                bins[:, at] -= 1
+        if self.reduction.kind == "nearest":
+            k, keep = self.reduction.k, len(self.near)
+            none = self.who[:, :count].T < 0
+            vertices = cp.full((count, k), -1, dtype=np.int64)
+            vertices[:, :keep] = self.who[:, :count].T
+            far = np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+            distances = cp.full((count, k), far, dtype=dtype)
+            distances[:, :keep] = cp.where(
+                none, dtype.type(far), self.near[:, :count].T.astype(dtype)
+            )
+        return counts, sums, most, bins, vertices, distances
+
+    def _may_be_lost(self, found: Figures) -> bool:
+        """Whether a distance or a sum of distances may be missing because it does not fit."""
+        if found.counts is None or not len(found.counts):
+            return False
+        counts, most = runtime.download(found.counts), runtime.download(found.most)
+        if self.prepared.weight_dtype.kind == "i" and int(most.max()) * self.width >= 2**63:
+            return True
+        if not self.checks:
+            return False
+        short = counts < self.width - int(self.columns is None)
+        if self.columns is None:
+            top = FARTHEST[self.prepared.weight_dtype] - self.prepared.max_weight
+            short &= np.maximum(most, 0) > top
+        return bool(short.any())
+
+
+def _joined(parts: tuple[Any, ...]) -> Any:
+    if parts[0] is None:
+        return None
+    return parts[0] if len(parts) == 1 else runtime.cupy().concatenate(parts)
+
+
+def _bound(dtype: np.dtype[Any], limit: Any) -> Any:
+    """The greatest distance of the arcs' dtype that counts."""
+    if dtype.kind == "f":
+        return dtype.type(np.finfo(dtype).max if limit is None else limit)
+    return dtype.type(int(far_value(dtype)) - 1 if limit is None else math.floor(limit))
