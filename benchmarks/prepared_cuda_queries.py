@@ -1,12 +1,12 @@
 """Prepared graphs on a GPU besides rows: pairs, labels, exact floats, customization, several GPUs.
 
 ``python benchmarks/prepared_cuda_queries.py -o benchmarks/results/prepared_cuda_queries.json``
-takes the graphs of ``benchmarks/prepared.py`` (from ``NAME.nfp`` in ``--data``, where it also keeps
-what it made) and measures with arrays on the device: nanoseconds per pair by walking and by labels;
-microseconds per source for float rows with and without the sums of a search; milliseconds per
-customization, basic and perfect, of one metric and of several; and rows on one device and on all
-of them. All samples are kept. Answers are compared with the CPU's, and ``--repeats`` repeats each
-measurement that often and compares the bits.
+takes the graphs of ``benchmarks/prepared_graphs.py`` (from ``NAME.nfp`` in ``--data``, where it
+also keeps what it made) and measures with arrays on the device: nanoseconds per pair by walking and
+by labels; microseconds per source for float rows with and without the sums of a search, and for
+reductions of rows that are never made; milliseconds per customization, basic and perfect, of one
+metric and of several; and rows on one device and on all. All samples are kept. Answers are
+compared with the CPU's, and ``--repeats`` repeats each measurement that often and compares bits.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,17 @@ from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.prepared.device_exact import Restoration
 from nearfar.prepared.device_metric import customized_there, device_arcs
+from nearfar.prepared.device_reduce import DeviceReduction
 from nearfar.prepared.device_rows import DeviceRows, RowForm
 from nearfar.prepared.device_sweep import Sweep
+from nearfar.solve.sinks import Reduction
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import chosen, each_block
-from prepared import GRAPHS
-from prepared_cuda import load
+from prepared_cuda import by_launch, load
+from prepared_graphs import GRAPHS
 
-PARTS = ("pairs", "floats", "customization", "devices")
+PARTS = ("pairs", "floats", "reductions", "customization", "devices")
+METHOD = "elimination_tree_rows@cuda"
 
 
 class Meter:
@@ -142,6 +146,56 @@ def floats(prepared: Prepared, meter: Meter, count: int) -> None:
         cp.get_default_memory_pool().free_all_blocks()
 
 
+def reductions(prepared: Prepared, meter: Meter, count: int) -> None:
+    """Reductions without rows: a block of sources, launch by launch, and all pairs as one call."""
+    rng = np.random.default_rng(5)
+    sources = rng.integers(0, prepared.n_vertices, count)
+    sampled = sources[:64]
+    limit = int(np.median(nearfar.distances(prepared, sampled[:1], device="cpu")))
+    edges = tuple(float(limit * k) for k in range(11))
+    kinds: list[tuple[str, Any, dict[str, Any]]] = [
+        ("mean", "mean", {}),
+        ("count within a limit", "count", {"limit": limit}),
+        ("nearest:5", "nearest:5", {}),
+        ("10 bins", ("histogram", edges), {}),
+    ]
+    for name, kind, given in kinds:
+        reduction = Reduction.parse(kind)
+        made = DeviceReduction(prepared, reduction, None, given.get("limit"), min(count, 8192))
+        meter.time(f"{name}, {count} sources", partial(made, sources), count, 1e6, "us")
+        launches = by_launch(partial(made.plan, sources[: made.pitch]), made.pitch)
+        print("      ", " ".join(f"{k} {t:.3f}" for k, t in launches), flush=True)
+        wanted = nearfar.distances(prepared, sampled, reduce=kind, device="cpu", **given)
+        found = nearfar.distances(prepared, sampled, reduce=kind, method=METHOD, **given)
+        both = (found, wanted) if isinstance(wanted, tuple) else ((found,), (wanted,))
+        if not all(np.array_equal(a, b) for a, b in zip(*both, strict=True)):
+            meter.wrong += 1
+            print(f"   WRONG: {name}", flush=True)
+
+        def bits(made: Any = made) -> Any:
+            found = made(sources)
+            assert found is not None
+            parts = (found.counts, found.sums, found.bins, found.vertices, found.distances)
+            kept = [
+                part.reshape(len(sources), -1).astype(np.int64)
+                for part in parts
+                if part is not None
+            ]
+            return runtime.cupy().concatenate(kept, axis=1)
+
+        meter.repeat(bits, name)
+        del made
+    samples = []
+    for number in range(3):
+        began = time.perf_counter()
+        nearfar.all_pairs(prepared, reduce="mean", method=METHOD)
+        if number:
+            samples.append((time.perf_counter() - began) / prepared.n_vertices)
+    name = "mean distance per source of all pairs, the whole call"
+    meter.samples[name] = samples
+    print(f"   {np.median(samples) * 1e6:10.4f} us (least {min(samples) * 1e6:.4f})  {name}")
+
+
 def customization(prepared: Prepared, meter: Meter, metrics: int) -> None:
     """New weights for the same structure."""
     cp = runtime.cupy()
@@ -221,9 +275,7 @@ def devices(prepared: Prepared, meter: Meter, count: int) -> None:
         samples = []
         for number in range(meter.rounds + 2):
             began = time.perf_counter()
-            nearfar.distances(
-                prepared, few, method="elimination_tree_rows@cuda", devices=used, out=out
-            )
+            nearfar.distances(prepared, few, method=METHOD, devices=used, out=out)
             runtime.synchronize()
             if number > 1:
                 samples.append((time.perf_counter() - began) / len(few))
@@ -244,6 +296,7 @@ def main() -> int:
     parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS)
     parser.add_argument("--pairs", type=int, default=10**6)
     parser.add_argument("--floats", type=int, default=1024)
+    parser.add_argument("--reduced", type=int, default=65_536, help="sources of reductions")
     parser.add_argument("--metrics", type=int, default=16)
     parser.add_argument("--sources", type=int, default=65_536)
     parser.add_argument("--rounds", type=int, default=7)
@@ -264,6 +317,8 @@ def main() -> int:
             result |= pairs(prepared, meter, given.pairs)
         if "floats" in given.parts:
             floats(prepared, meter, given.floats)
+        if "reductions" in given.parts:
+            reductions(prepared, meter, given.reduced)
         if "customization" in given.parts:
             customization(prepared, meter, given.metrics)
         if "devices" in given.parts:

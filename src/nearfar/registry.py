@@ -213,10 +213,15 @@ class Solver(Protocol):
 class Reduce(Protocol):
     """Signature of what a variant says rows come to, without making them; None: make them."""
 
-    def __call__(
-        self, graph: Graph, sources: Any, options: Any, workspace: Workspace,
-        reduction: RowReduction, /,
-    ) -> Figures | None: ...  # fmt: skip
+    def __call__(  # noqa: D102
+        self,
+        graph: Graph,
+        sources: Any,
+        options: Any,
+        workspace: Workspace,
+        reduction: RowReduction,
+        /,
+    ) -> Figures | None: ...
 
 
 class Cost(Protocol):

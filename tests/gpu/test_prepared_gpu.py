@@ -65,6 +65,40 @@ def test_rows_repeat_bit_for_bit(dtype, count):
         assert bool((out == truth).all())
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("count", [1, 33, 1000])
+def test_reductions_without_rows(dtype, count):
+    prepared = city(dtype)
+    rng = np.random.default_rng(count)
+    sources = rng.integers(0, prepared.n_vertices, count)
+    targets = rng.integers(0, prepared.n_vertices, 50)
+    kinds = ("summary", "mean", "nearest:5", ("histogram", (0.0, 100.0, 1e3, 1e4)), "harmonic")
+    for kind in kinds:
+        for given in ({}, {"limit": 900}, {"targets": targets}):
+            truth = distances(prepared, sources, reduce=kind, device="cpu", **given)
+            for _ in range(REPEATS // 30 if count == 1000 else 1):
+                found = distances(prepared, sources, reduce=kind, method=METHOD, **given)
+                assert_same(found, truth)
+
+
+def assert_same(found, truth):
+    """The same bits, in one array or several."""
+    if isinstance(truth, tuple):
+        for one, other in zip(found, truth, strict=True):
+            np.testing.assert_array_equal(one, other)
+    else:
+        np.testing.assert_array_equal(found, truth)
+
+
+def test_reductions_repeat_bit_for_bit():
+    prepared = city("int32")
+    sources = np.random.default_rng(2).integers(0, prepared.n_vertices, 1000)
+    for kind in ("summary", "nearest:5", ("histogram", (0.0, 100.0, 1e3, 1e4))):
+        truth = distances(prepared, sources, reduce=kind, device="cpu")
+        for _ in range(REPEATS):
+            assert_same(distances(prepared, sources, reduce=kind, method=METHOD), truth)
+
+
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_pairs_by_walks_and_labels(dtype, symmetric):

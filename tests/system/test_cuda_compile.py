@@ -55,8 +55,9 @@ SPILLS_OF = {
     "breadth_first": 640,
 }
 REGISTERS = 128
-# A square of distances beside a square of sums; launched by one block per multiprocessor.
-REGISTERS_OF = {"tight_stops": 255}
+# A square of distances beside a square of sums, launched by one block per multiprocessor; a list of
+# the 32 nearest with their names.
+REGISTERS_OF = {"tight_stops": 255, "nearest": 208}
 Case = tuple[str, Mapping[str, "str | int"]]
 Table = dict[str, compiler.Resources]
 
@@ -158,6 +159,14 @@ def prepared_cases(kind: str) -> Iterator[Case]:
             form |= {"GLOBAL_SLOTS": over, "LAST_USE": last, "STAGES": 2 if parts == 1 else 8}
             form |= {"CLIMB_SLOTS": int(parts > 1)}
             yield "prepared/sweep.cuh", {**base, **form}
+        if value == values:
+            whole = {**base, "COLUMNS": columns, "WHOLE": int(out in ("int", "long long"))}
+            for keep, names in ((1, 0), (32, 1)):
+                yield "prepared/reduce.cuh", {**whole, "KEEP": keep, "FOUND_NAMES": names}
+            for lanes, each, parts, over in ((32 * columns, columns, 1, 0), (32, 1, 8, 0)):
+                form = {"LANES": lanes, "COLUMNS": each, "PARTS": parts, "ROW_KIND": 2}
+                form |= {"GLOBAL_SLOTS": over, "STAGES": 2, "CLIMB_SLOTS": 0}
+                yield "prepared/sweep_figures.cuh", {**whole, **form}
         for groups, across, high, down, shares in ((1, 8, 4, 4, 8), (2, 16, 4, 16, 1)):
             form = {
                 "COLUMNS": per_thread,

@@ -27,6 +27,7 @@ _ORDERLESS = ("count", "max", "nearest", "histogram")  # of floats
 _KEPT = 32  # nearest per source whose list has room in registers
 _ACROSS = 128  # kAcross of reduce.cuh
 _WARPS = 8  # kReduceWarps
+_SINK = "prepared/sweep_figures.cuh"
 _BLOCKS = 2048  # that fill a device
 _LEAST_SLICE = 512  # labels
 _STATIC = 1024  # bytes of shared memory that a block takes besides
@@ -90,7 +91,8 @@ class DeviceReduction:
 
     Notes
     -----
-    One sweep and one pass over what it wrote.
+    One sweep. Where all vertices count, the figures of a row cost no pass of their own over
+    most of them; bins and the nearest are one pass over what the sweep wrote.
     """
 
     def __init__(
@@ -113,20 +115,35 @@ class DeviceReduction:
         bins = max(len(reduction.edges) - 1, 0)
         kept = 2 * self._slices(self.width) * reduction.k * 8
         scratch = self.pitch * (24 + 4 * bins + kept)
-        needed = sweep.scratch_bytes(each) + sweep.values_bytes(each)
-        runtime.require_memory(needed + scratch, _ADVICE)
-        self.values = cp.empty((prepared.n_vertices, self.pitch), dtype=sweep.dtype)
-        self.plan = sweep.columns(self.values)
+        cells = sweep.cells.host
+        # Figures of the bottom pass are joined as it goes, unless it keeps its distances in memory.
+        on_the_way = columns is None and reduction.kind in _FIGURES
+        on_the_way &= cells.n_passes > cells.n_global
+        kept_rows = sweep.n_upper if on_the_way else prepared.n_vertices
+        held = kept_rows * self.pitch * sweep.dtype.itemsize
+        runtime.require_memory(sweep.scratch_bytes(each) + held + scratch, _ADVICE)
+        self.values = cp.empty((kept_rows, self.pitch), dtype=sweep.dtype)
         self.columns_each = 16 // sweep.dtype.itemsize
         self.macros: dict[str, str | int] = {
             **sweep.tree.macros,
-            "COLUMNS": self.columns_each,
             "WHOLE": int(sweep.dtype.kind != "f"),
         }
         self.listed = None if columns is None else sweep.tree.label[cp.asarray(columns)]
         self.zeroed: list[Any] = []
         if reduction.kind in _FIGURES or self.checks:
-            self._plan_figures()
+            self.sums = cp.zeros(self.pitch, dtype=np.int64)
+            self.missed = cp.zeros(self.pitch, dtype=np.uint32)
+            self.most = cp.zeros(self.pitch, dtype=sweep.dtype)
+            self.zeroed += [self.sums, self.missed, self.most]
+        if on_the_way:
+            figures = (self.bound, self.sums, self.missed, self.most)
+            whole = {"WHOLE": self.macros["WHOLE"]}
+            self.plan = sweep.ending(self.values, _SINK, "sweep_figures", whole, figures)
+            self._plan_figures(kept_rows)
+        else:
+            self.plan = sweep.columns(self.values)
+            if self.zeroed:
+                self._plan_figures(self.width)
         if reduction.kind == "histogram":
             self._plan_histogram()
         if reduction.kind == "nearest":
@@ -138,22 +155,16 @@ class DeviceReduction:
         return max(1, min(wanted, some // _LEAST_SLICE))
 
     def _kernel(self, name: str, **macros: int) -> Any:
-        whole = {**self.macros, "KEEP": 0, "FOUND_NAMES": 0, **macros}
-        return runtime.program("prepared/reduce.cuh", whole).kernel(name)
+        own = {"COLUMNS": self.columns_each, "KEEP": 1, "FOUND_NAMES": 0, **macros}
+        return runtime.program("prepared/reduce.cuh", {**self.macros, **own}).kernel(name)
 
-    def _listed(self) -> tuple[Any, ...]:
-        some = np.int32(self.width)
-        return self.values, np.int64(self.pitch), self.listed, some, self.bound
+    def _listed(self, some: int) -> tuple[Any, ...]:
+        return self.values, np.int64(self.pitch), self.listed, np.int32(some), self.bound
 
-    def _plan_figures(self) -> None:
-        cp = runtime.cupy()
-        self.sums = cp.zeros(self.pitch, dtype=np.int64)
-        self.counts = cp.zeros(self.pitch, dtype=np.uint32)
-        self.most = cp.zeros(self.pitch, dtype=self.sweep.dtype)
-        self.zeroed += [self.sums, self.counts, self.most]
-        arguments = (*self._listed(), self.sums, self.counts, self.most)
+    def _plan_figures(self, some: int) -> None:
+        arguments = (*self._listed(some), self.sums, self.missed, self.most)
         across = 32 * self.columns_each
-        grid = (self.pitch // across, self._slices(self.width, across))
+        grid = (self.pitch // across, self._slices(some, across))
         kernel = self._kernel("figures")
         self.plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, arguments))
 
@@ -172,7 +183,7 @@ class DeviceReduction:
         shared = _shared_bytes(self.reduction, self.prepared)
         kernel = self._kernel("histogram")
         kernel.allow_shared(shared)
-        arguments = (*self._listed(), cp.asarray(there), np.int32(bins), self.bins)
+        arguments = (*self._listed(self.width), cp.asarray(there), np.int32(bins), self.bins)
         grid = (self.pitch // _ACROSS, self._slices(self.width))
         self.plan.launches.append(runtime.Launch(kernel, grid, _ACROSS, arguments, shared))
 
@@ -180,9 +191,9 @@ class DeviceReduction:
         cp, tree = runtime.cupy(), self.sweep.tree
         keep = min(self.reduction.k, self.width)
         slices = self._slices(self.width)
-        whole = self.columns is None
-        names = tree.vertex if whole else cp.asarray(self.columns.astype(np.int32))
-        but = self.plan.labels if whole else None
+        names, but = tree.vertex, self.plan.labels
+        if self.columns is not None:
+            names, but = cp.asarray(self.columns.astype(np.int32)), None
         found = [
             tuple(
                 cp.empty((some * keep, self.pitch), dtype) for dtype in (self.sweep.dtype, np.int32)
@@ -191,7 +202,7 @@ class DeviceReduction:
         ]
         across = self.pitch // _ACROSS
         kernel = self._kernel("nearest", KEEP=keep)
-        arguments = (*self._listed(), names, but, tree.vertex, *found[0])
+        arguments = (*self._listed(self.width), names, but, tree.vertex, *found[0])
         self.plan.launches.append(runtime.Launch(kernel, (across, slices), _ACROSS, arguments))
         if slices > 1:
             kernel = self._kernel("nearest", KEEP=keep, FOUND_NAMES=1)
@@ -232,7 +243,7 @@ class DeviceReduction:
         but = int(self.columns is None)  # the source does not count
         counts = sums = most = bins = vertices = distances = None
         if self.reduction.kind in _FIGURES or self.checks:
-            counts = self.counts[:count].astype(np.int64) - but
+            counts = self.width - but - self.missed[:count].astype(np.int64)
             sums = self.sums[:count].copy()
             most = cp.where(counts > 0, self.most[:count].astype(dtype), dtype.type(-1))
         if self.reduction.kind == "histogram":

@@ -55,12 +55,14 @@ struct Figures {
       greatest[i] = other.greatest[i] > greatest[i] ? other.greatest[i] : greatest[i];
     }
   }
-  __device__ __forceinline__ void leave(uint64* sums, uint32* counts, value_t* most) const {
+  // Of so many distances that were looked at; how many do not count is written down, since mostly all do.
+  __device__ __forceinline__ void leave(uint32 seen, uint64* sums, uint32* missed,
+                                        value_t* most) const {
 #pragma unroll
     for (int i = 0; i < COLUMNS; ++i) {
+      if (count[i] < seen) atomicAdd(missed + i, seen - count[i]);
       if (count[i] == 0) continue;
       if (WHOLE) atomicAdd(sums + i, sum[i]);
-      atomicAdd(counts + i, count[i]);
       if (greatest[i] > most[i]) raise(most + i, greatest[i]);
     }
   }

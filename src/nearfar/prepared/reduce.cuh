@@ -24,11 +24,11 @@ __device__ __forceinline__ const value_t* row_of(const value_t* values, const in
 }
 
 // Count, sum and greatest distance.
-// sums, counts and greatest [pitch], joined with what is there.
+// sums, missed (how many do not count) and greatest [pitch], joined with what is there.
 // Launch: 32 * kReduceWarps threads, (pitch / (32 * COLUMNS), slices) blocks.
 extern "C" __global__ void __launch_bounds__(32 * kReduceWarps)
     figures(const value_t* values, long long pitch, const int* listed, int some, value_t bound,
-            uint64* sums, uint32* counts, value_t* greatest) {
+            uint64* sums, uint32* missed, value_t* greatest) {
   __shared__ Figures joined[kReduceWarps * 32];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const long long column = (static_cast<long long>(blockIdx.x) * 32 + lane) * COLUMNS;
@@ -42,9 +42,9 @@ extern "C" __global__ void __launch_bounds__(32 * kReduceWarps)
               bound);
   joined[threadIdx.x] = mine;
   __syncthreads();
-  if (warp > 0) return;
+  if (warp > 0 || begin >= end) return;
   for (int w = 1; w < kReduceWarps; ++w) mine.join(joined[w * 32 + lane]);
-  mine.leave(sums + column, counts + column, greatest + column);
+  mine.leave(end - begin, sums + column, missed + column, greatest + column);
 }
 
 // How many distances per half-open bin.
@@ -84,7 +84,6 @@ extern "C" __global__ void __launch_bounds__(kAcross)
       atomicAdd(counts + static_cast<long long>(b) * pitch + column, mine[b * kAcross]);
 }
 
-#if KEEP
 // The KEEP nearest of each slice, equal distances in order of their names.
 // names[some], of the listed rows, or with FOUND_NAMES names[..][pitch], of each entry of `values`; but[pitch], labels
 // whose own name does not count, or null; vertex[n], names of labels. near and who [slices * KEEP][pitch], written:
@@ -129,4 +128,3 @@ extern "C" __global__ void __launch_bounds__(kAcross)
     who[to] = name[i];
   }
 }
-#endif
