@@ -97,6 +97,8 @@ class Figures:
         The nearest, then -1.
     distances : array of that shape, or None
         Theirs, then unreached.
+    stats : dict
+        Counters of the run.
     """
 
     counts: Any = None
@@ -105,6 +107,7 @@ class Figures:
     bins: Any = None
     vertices: Any = None
     distances: Any = None
+    stats: dict[str, Any] = field(default_factory=dict)
 
 
 class RowReduction(Protocol):

@@ -11,7 +11,7 @@ import nearfar
 from nearfar import Graph, VariantUnavailable
 from nearfar.choose.ranking import explain
 from nearfar.graph.facts import Facts
-from nearfar.prepared import cpu as prepared_cpu
+from nearfar.prepared import first
 from nearfar.prepared.guess import Guess, guess
 from nearfar.prepared.prepare import foreseen
 from tests.prepared.test_queries import mesh
@@ -70,8 +70,8 @@ def test_by_name_it_gives_the_same_bits(dtype: str) -> None:
 
 def test_sums_beyond_32_bits_need_no_second_order(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    real = prepared_cpu.prepare
-    monkeypatch.setattr(prepared_cpu, "prepare", lambda *a, **k: calls.append(1) or real(*a, **k))
+    real = first.prepare
+    monkeypatch.setattr(first, "prepare", lambda *a, **k: calls.append(1) or real(*a, **k))
     n = 40
     graph = Graph.from_edges(np.arange(n - 1), np.arange(1, n), np.full(n - 1, 2**30, np.int32))
     stats: dict[str, Any] = {}
@@ -105,7 +105,7 @@ def test_graphs_without_small_separators_pay_nothing(
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("an order was looked for")
 
-    monkeypatch.setattr(prepared_cpu, "prepare", never)
+    monkeypatch.setattr(first, "prepare", never)
     graph = nearfar.generate(family, **options)
     count = graph.n_vertices
     found = explain(graph, problem="all_pairs", n_sources=count, device="cpu", threads=2)
@@ -115,7 +115,7 @@ def test_graphs_without_small_separators_pay_nothing(
 def test_exact_figures_that_speak_against_it_are_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = nearfar.generate("uniform_random", vertices=3000, degree=8)
     cheap = Guess(n_arcs=1, n_triangles=1, order=0, weights=0)
-    monkeypatch.setattr(prepared_cpu, "guess", lambda facts: cheap)
+    monkeypatch.setattr(first, "guess", lambda facts: cheap)
     want = nearfar.distances(graph, method="worker_per_source", reduce="sum")
     assert not foreseen(graph, "levels").worth
     rows, stats = chosen(graph, reduce="sum")
@@ -145,3 +145,66 @@ def test_guesses_are_near_the_exact_figures(family: str, options: dict[str, Any]
     assert isinstance(near, Guess)
     assert 0.5 < near.n_arcs / exact.n_arcs < 2.5
     assert 0.3 < near.n_triangles / exact.n_triangles < 4
+
+
+# ---- on a GPU ----------------------------------------------------------------------------------
+
+THERE = "prepare_first@cuda"
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_on_a_gpu_it_gives_the_same_bits(dtype: str) -> None:
+    graph = mesh(20, dtype)
+    want, before = nearfar.distances(
+        graph, range(40), method="worker_per_source", predecessors=True
+    )
+    stats: dict[str, Any] = {}
+    given: dict[str, Any] = {"method": THERE, "stats": stats}
+    found, tree = nearfar.distances(graph, range(40), predecessors=True, **given)
+    assert stats["prepare_seconds"] > 0
+    np.testing.assert_array_equal(found, want)
+    np.testing.assert_array_equal(tree, before)
+    table = nearfar.distances(graph, range(40), targets=[5, 399, 5], **given)
+    np.testing.assert_array_equal(table, want[:, [5, 399, 5]])
+    sums = nearfar.distances(graph, range(40), reduce="summary", method=THERE)
+    wanted = nearfar.distances(graph, range(40), reduce="summary", method="worker_per_source")
+    for one, other in zip(sums, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_the_two_forms_share_what_they_prepare() -> None:
+    graph = mesh(30)
+    stats: dict[str, Any] = {}
+    found = nearfar.distances(graph, [1, 2], method=THERE, reduce="mean", stats=stats)
+    assert stats["prepare_seconds"] > 0
+    assert stats["rows_never_made"] == 2
+    again: dict[str, Any] = {}
+    wanted = nearfar.distances(graph, [1, 2], method=FIRST, reduce="mean", stats=again)
+    assert "prepare_seconds" not in again
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_many_sources_on_a_gpu_show_both_costs() -> None:
+    graph = mesh(400)
+    found = explain(graph, problem="all_pairs", n_sources=160_000, device="cuda", threads=1)
+    assert found.ranking[0].variant.id == THERE
+    assert "times 1.5 since this is a guess" in found.ranking[0].reason
+    assert any(choice.variant.id.startswith("block_per_source") for choice in found.ranking)
+    few = explain(graph, problem="batch", n_sources=900, device="cuda", threads=1)
+    assert few.others[THERE] == "too few sources (900) to repay preparing the graph"
+    uneven = nearfar.generate("kronecker", scale=12)
+    found = explain(uneven, problem="batch", n_sources=10**6, device="cuda", threads=1)
+    assert "no small separators" in found.others[THERE]
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_exact_figures_are_heard_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = nearfar.generate("uniform_random", vertices=1500, degree=8)
+    cheap = Guess(n_arcs=1, n_triangles=1, order=0, weights=0)
+    monkeypatch.setattr(first, "guess", lambda facts: cheap)
+    for reduce in ("mean", None):
+        with pytest.raises(VariantUnavailable, match=r"no small separators.*force=True"):
+            nearfar.distances(graph, [0], method=THERE, reduce=reduce)

@@ -1,12 +1,7 @@
-"""Prepared graphs as variants: what ``sssp``, ``distances`` and ``all_pairs`` run on one.
-
-``prepare_first`` takes a plain graph: where the sources are many enough to repay it, a call
-prepares the graph, answers from that, and keeps it with the graph for the next call.
-"""
+"""Prepared graphs as variants: what ``sssp``, ``distances`` and ``all_pairs`` run on one."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -14,24 +9,20 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.cpu.costs import bucket_search
-from nearfar.errors import GraphError, OptionError, OutOfMemoryError
+from nearfar.errors import OptionError
 from nearfar.graph.facts import Facts
-from nearfar.graph.saturation import may_saturate, widest
-from nearfar.graph.slots import Slot
 from nearfar.prepared.exact import restored_rows
-from nearfar.prepared.guess import POLISH, guess, row_seconds
-from nearfar.prepared.prepare import prepare
-from nearfar.prepared.prepared import Prepared, weighed
-from nearfar.prepared.tree import arc_bytes
-from nearfar.registry import (
-    CHOICES,
-    Answer,
-    Declined,
-    Estimate,
-    Request,
-    Workspace,
-    variant,
+from nearfar.prepared.first import (
+    FirstOptions,
+    can_be_prepared,
+    cost_of_preparing,
+    is_ready,
+    prepared_within,
 )
+from nearfar.prepared.guess import POLISH, Guess, guess, row_seconds
+from nearfar.prepared.prepared import Prepared
+from nearfar.prepared.tree import arc_bytes
+from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 
 if TYPE_CHECKING:
     from typing import Any
@@ -39,7 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
-    from nearfar.prepared.preparation import Preparation
 
 __all__ = [
     "FirstOptions",
@@ -49,12 +39,6 @@ __all__ = [
     "elimination_tree_rows",
     "prepare_first",
 ]
-
-#: What a call prepared for itself, and the structure alone for the graph in another dtype.
-_READY: Slot[Prepared] = Slot("prepared")
-_STRUCTURE: Slot[Preparation] = Slot("preparation")
-#: Why preparing a graph does not pay, once the exact figures are known.
-_UNFIT: Slot[str] = Slot("not worth preparing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,23 +72,6 @@ class TreeRowsOptions:
 
     exact: bool = True
     lanes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class FirstOptions:
-    """Options of ``prepare_first@cpu``.
-
-    Parameters
-    ----------
-    exact : bool
-        As for ``elimination_tree@cpu``.
-    force : bool
-        Prepare even a graph without small separators, on which this takes far longer than
-        searches.
-    """
-
-    exact: bool = True
-    force: bool = False
 
 
 _ARC = 2.3e-9  # seconds per arc of a pass for one source
@@ -143,35 +110,14 @@ def _gain(facts: Facts, request: Request) -> float:
     return 1 + (request.threads - 1) * (facts.gain - 1)
 
 
-#: The guess may be wrong by a third before a call that prepares takes longer than searches.
-_MARGIN = 1.5
-
-
 def _first(facts: Facts, request: Request) -> Estimate | None:
-    graph, k = facts.graph, request.n_sources
-    if isinstance(graph, Prepared) or graph.on_device:
-        return None
-    ready = _READY.get(graph)
-    if ready is not None:
-        return Estimate(_rows_seconds(facts, request, ready), "prepared by an earlier call")
-    if (why := _UNFIT.get(graph)) is not None:
-        return Estimate(math.inf, why)
-    # A search takes at least so long: what even an order alone would not repay is out at once.
-    searches = k * bucket_search(facts) / _gain(facts, request)
-    if searches < max(2e-3, 1e-6 * facts.n):
-        return Estimate(math.inf, f"too few sources ({k:,}) to repay preparing the graph")
-    found = guess(facts)
-    if isinstance(found, str):
-        return Estimate(math.inf, found)
-    weights = found.weights / _gain(facts, request)
+    searches = request.n_sources * bucket_search(facts) / _gain(facts, request)
+    return cost_of_preparing(facts, request, searches, _rows_seconds, _guessed)
+
+
+def _guessed(facts: Facts, request: Request, found: Guess) -> tuple[float, float]:
     rows = _sweeps_seconds(facts, request, found.n_arcs)
-    before = 2e-3 + found.order + weights
-    return Estimate(
-        _MARGIN * (before + rows),
-        f"an order {found.order:.2g} s, about {found.n_arcs:,.0f} arcs with their weights "
-        f"{weights:.2g} s, then {rows / k * 1e3:.2g} ms per source; "
-        f"times {_MARGIN} since this is a guess",
-    )
+    return found.weights / _gain(facts, request), rows
 
 
 def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
@@ -180,18 +126,10 @@ def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
     return True
 
 
-def _can_be_prepared(graph: Graph, request: Request) -> Literal[True] | str:
-    if isinstance(graph, Prepared):
-        return True
-    if max(graph.n_vertices, graph.n_edges) >= 2**31:
-        return "a prepared graph has fewer than 2^31 vertices and edges"
-    return True
-
-
 def _first_bytes(graph: Graph, request: Request) -> int:
     """Arcs and their weights where they are not there yet, and what rows take."""
     rows = _lane_bytes(graph, request)
-    if isinstance(graph, Prepared) or _READY.filled(graph):
+    if is_ready(graph):
         return rows
     found = guess(Facts(graph))
     arcs = 0.0 if isinstance(found, str) else found.n_arcs
@@ -296,7 +234,7 @@ def elimination_tree_rows(
     device="cpu",
     problems={"batch", "all_pairs"},
     options=FirstOptions,
-    requires=_can_be_prepared,
+    requires=can_be_prepared,
     paper="dibbelt-2016",
     section="customizable contraction hierarchies; sources in vector lanes",
     summary="prepares the graph within the call, for sources that are many enough to repay it",
@@ -308,31 +246,8 @@ def prepare_first(
     graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
 ) -> Answer:
     """Rows, after preparing a plain graph; what was prepared stays with it."""
-    seconds: dict[str, float] = {}
-
-    def make() -> Prepared:
-        CHOICES.drop(graph)  # what comes out here speaks for or against preparing from now on
-        made = _made(graph, options.force, workspace.threads)
-        seconds.update(made.seconds)
-        return made
-
-    prepared = graph if isinstance(graph, Prepared) else _READY.of(graph, make)
+    prepared, seconds = prepared_within(graph, options.force, workspace.threads)
     answer = elimination_tree_rows(prepared, sources, TreeRowsOptions(options.exact), workspace)
     if seconds:
         answer.stats["prepare_seconds"] = sum(seconds.values())
     return answer
-
-
-def _made(graph: Graph, force: bool, threads: int) -> Prepared:
-    """The graph prepared, unless the exact figures speak against it."""
-    structure = _STRUCTURE.get(graph)
-    if structure is not None:
-        return weighed(graph, structure, True, threads, {})
-    try:
-        made = prepare(graph, force=force, threads=threads)
-    except (GraphError, OutOfMemoryError) as error:
-        _UNFIT.put(graph, str(error))
-        raise Declined(str(error)) from error
-    if may_saturate(graph) and (wide := widest(graph)) is not graph:
-        _STRUCTURE.put(wide, made.preparation)  # what does not fit will be asked for in 64 bits
-    return made

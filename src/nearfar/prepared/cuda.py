@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +13,13 @@ from nearfar.prepared.device_reduce import DeviceReduction, reduces
 from nearfar.prepared.device_rows import DeviceRows, RowForm
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
+from nearfar.prepared.first import (
+    FirstOptions,
+    can_be_prepared,
+    cost_of_preparing,
+    prepared_within,
+)
+from nearfar.prepared.guess import Guess
 from nearfar.prepared.prepared import Prepared
 from nearfar.registry import (
     Answer,
@@ -33,7 +41,7 @@ if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
-__all__ = ["DeviceTreeOptions", "elimination_tree_rows"]
+__all__ = ["DeviceTreeOptions", "elimination_tree_rows", "prepare_first"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +63,40 @@ class DeviceTreeOptions:
 _ARC = 1.5e-13  # seconds per arc and source, the device being full
 _VERTEX = 2.5e-12  # and per distance written
 _LEVEL = 4e-7  # seconds per level of the tree, whatever the number of sources
+_RESTORED = 1e-10  # seconds per distance, for the sums of floats that a search makes
+_SEARCHED = 1.2e-10  # seconds per vertex of a search from one source among thousands, at least
+_CUT = 2e-7  # seconds per vertex to cut the tree into cells and bring them to the device
 
 
 def _many(facts: Facts, request: Request) -> Estimate | None:
     if not isinstance(facts.graph, Prepared):
         return None
-    prepared = facts.graph
-    arcs, height = prepared.metric.n_swept, prepared.preparation.figures.height
-    seconds = request.n_sources * (_ARC * arcs + _VERTEX * facts.n) + 1e-4 + _LEVEL * height
+    seconds = _rows_seconds(facts, request, facts.graph)
     return Estimate(seconds, "prepared: sources in the lanes of warps, cells in shared memory")
+
+
+def _rows_seconds(facts: Facts, request: Request, prepared: Prepared) -> float:
+    height = prepared.preparation.figures.height
+    return _swept(facts, request, prepared.metric.n_swept) + 1e-4 + _LEVEL * height
+
+
+def _swept(facts: Facts, request: Request, arcs: float) -> float:
+    each = _ARC * arcs + _VERTEX * facts.n
+    if facts.dtype.kind == "f":
+        each += _RESTORED * facts.n
+    return request.n_sources * each
+
+
+def _first(facts: Facts, request: Request) -> Estimate | None:
+    searches = request.n_sources * _SEARCHED * facts.n
+    return cost_of_preparing(facts, request, searches, _rows_seconds, _guessed)
+
+
+def _guessed(facts: Facts, request: Request, found: Guess) -> tuple[float, float]:
+    weights = found.weights / (1 + (request.threads - 1) * (facts.gain - 1))
+    height = 2 * math.sqrt(facts.n)
+    rows = _swept(facts, request, found.n_arcs) + _CUT * facts.n + _LEVEL * height
+    return weights, rows
 
 
 def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
@@ -154,6 +187,45 @@ def sources_per_sweep(sweep: Sweep, sources: int) -> int:
     each = sweep.values_bytes(1) // padded(1) + sweep.scratch_bytes(1) // padded(1)
     room = max(1, free // (3 * each) // 128) * 128
     return int(min(room, 8192, max(sources, 1)))
+
+
+def _first_reduced(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    options: FirstOptions,
+    workspace: Workspace,
+    reduction: RowReduction,
+) -> Figures | None:
+    prepared, seconds = prepared_within(graph, options.force, workspace.threads)
+    there = DeviceTreeOptions(options.exact)
+    found = _reduced(prepared, sources, there, workspace, reduction)
+    if found is not None and seconds:
+        found.stats["prepare_seconds"] = sum(seconds.values())
+    return found
+
+
+@variant(
+    "prepare_first",
+    device="cuda",
+    problems={"batch", "all_pairs"},
+    options=FirstOptions,
+    requires=can_be_prepared,
+    paper="dibbelt-2016",
+    section="customizable contraction hierarchies; sources in lanes",
+    summary="prepares the graph within the call, for sources that are many enough to repay it",
+    complexity="O(m log n + triangles + k arcs)",
+    cost=_first,
+    reduce=_first_reduced,
+)
+def prepare_first(
+    graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
+) -> Answer:
+    """Rows, after preparing a plain graph on the host; what was prepared stays with it."""
+    prepared, seconds = prepared_within(graph, options.force, workspace.threads)
+    answer = elimination_tree_rows(prepared, sources, DeviceTreeOptions(options.exact), workspace)
+    if seconds:
+        answer.stats["prepare_seconds"] = sum(seconds.values())
+    return answer
 
 
 __all__ += ["PassShape", "sources_per_sweep"]

@@ -235,6 +235,7 @@ class DeviceReduction:
             self.plan(part)
             parts.append(self._figures(len(part)))
         found = Figures(*(_joined(column) for column in zip(*parts, strict=True)))
+        found.stats["sweeps"] = len(parts)
         return None if self._may_be_lost(found) else found
 
     def _figures(self, count: int) -> tuple[Any, ...]:

@@ -465,9 +465,12 @@ class Run:
             return None
         work = Workspace(self.request.threads, self.limit, columns=self.columns, on_device=True)
         sources = np.asarray(rows, np.int64)
-        found = self.variant.reduce(self.graph, sources, self._checked, work, reduction)
+        try:
+            found = self.variant.reduce(self.graph, sources, self._checked, work, reduction)
+        except Declined:
+            return None  # as it will for rows
         if found is not None:
-            self._count({"rows_never_made": len(sources)})
+            self._count({**found.stats, "rows_never_made": len(sources)})
         return found
 
     # ---- predecessors -------------------------------------------------------------------------

@@ -1,0 +1,179 @@
+"""Preparing a plain graph inside a call: what it would cost, and what of it stays with the graph.
+
+Where the sources are many enough to repay it, a call prepares the graph, answers from that, and
+keeps it with the graph for the next call, on whichever device that runs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from nearfar.errors import GraphError, OutOfMemoryError
+from nearfar.graph.saturation import may_saturate, widest
+from nearfar.graph.slots import Slot
+from nearfar.prepared.guess import Guess, guess
+from nearfar.prepared.prepare import prepare
+from nearfar.prepared.prepared import Prepared, weighed
+from nearfar.registry import CHOICES, Declined, Estimate, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nearfar.graph.facts import Facts
+    from nearfar.graph.graph import Graph
+    from nearfar.prepared.preparation import Preparation
+
+__all__ = ["FirstOptions", "can_be_prepared", "cost_of_preparing", "is_ready", "prepared_within"]
+
+#: What a call prepared for itself, and the structure alone for the graph in another dtype.
+_READY: Slot[Prepared] = Slot("prepared")
+_STRUCTURE: Slot[Preparation] = Slot("preparation")
+#: Why preparing a graph does not pay, once the exact figures are known.
+_UNFIT: Slot[str] = Slot("not worth preparing")
+#: The guess may be wrong by a third before a call that prepares takes longer than searches.
+_MARGIN = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class FirstOptions:
+    """Options of ``prepare_first``.
+
+    Parameters
+    ----------
+    exact : bool
+        As for ``elimination_tree@cpu``.
+    force : bool
+        Prepare even a graph without small separators, on which this takes far longer than
+        searches.
+    """
+
+    exact: bool = True
+    force: bool = False
+
+
+def can_be_prepared(graph: Graph, request: Request) -> Literal[True] | str:
+    """Whether a graph can be prepared at all: True, or why not.
+
+    Parameters
+    ----------
+    graph : Graph
+    request : Request
+
+    Returns
+    -------
+    True or str
+    """
+    if isinstance(graph, Prepared):
+        return True
+    if max(graph.n_vertices, graph.n_edges) >= 2**31:
+        return "a prepared graph has fewer than 2^31 vertices and edges"
+    return True
+
+
+def is_ready(graph: Graph) -> bool:
+    """Whether an earlier call prepared this graph, or it is prepared.
+
+    Parameters
+    ----------
+    graph : Graph
+
+    Returns
+    -------
+    bool
+    """
+    return isinstance(graph, Prepared) or _READY.filled(graph)
+
+
+def cost_of_preparing(
+    facts: Facts,
+    request: Request,
+    searches: float,
+    rows: Callable[[Facts, Request, Prepared], float],
+    guessed: Callable[[Facts, Request, Guess], tuple[float, float]],
+) -> Estimate | None:
+    """What a call takes that prepares first.
+
+    Parameters
+    ----------
+    facts : Facts
+    request : Request
+    searches : float
+        Seconds that searches take at least: what even an order alone would not repay is out before
+        anything is guessed.
+    rows : callable
+        Seconds of the rows of a graph that an earlier call prepared.
+    guessed : callable
+        Seconds of weights and of rows by a guess.
+
+    Returns
+    -------
+    Estimate or None
+    """
+    graph, k = facts.graph, request.n_sources
+    if isinstance(graph, Prepared) or graph.on_device:
+        return None
+    ready = _READY.get(graph)
+    if ready is not None:
+        return Estimate(rows(facts, request, ready), "prepared by an earlier call")
+    if (why := _UNFIT.get(graph)) is not None:
+        return Estimate(math.inf, why)
+    if searches < max(2e-3, 1e-6 * facts.n):
+        return Estimate(math.inf, f"too few sources ({k:,}) to repay preparing the graph")
+    found = guess(facts)
+    if isinstance(found, str):
+        return Estimate(math.inf, found)
+    weights, after = guessed(facts, request, found)
+    return Estimate(
+        _MARGIN * (2e-3 + found.order + weights + after),
+        f"an order {found.order:.2g} s, about {found.n_arcs:,.0f} arcs with their weights "
+        f"{weights:.2g} s, then {after / k * 1e3:.2g} ms per source; "
+        f"times {_MARGIN} since this is a guess",
+    )
+
+
+def prepared_within(graph: Graph, force: bool, threads: int) -> tuple[Prepared, dict[str, float]]:
+    """The graph prepared, by this call or by an earlier one, and the seconds that it took now.
+
+    Parameters
+    ----------
+    graph : Graph
+    force : bool
+    threads : int
+
+    Returns
+    -------
+    Prepared, dict of str to float
+
+    Raises
+    ------
+    Declined
+        If the exact figures speak against it.
+    """
+    seconds: dict[str, float] = {}
+    if isinstance(graph, Prepared):
+        return graph, seconds
+
+    def make() -> Prepared:
+        CHOICES.drop(graph)  # what comes out here speaks for or against preparing from now on
+        made = _made(graph, force, threads)
+        seconds.update(made.seconds)
+        return made
+
+    return _READY.of(graph, make), seconds
+
+
+def _made(graph: Graph, force: bool, threads: int) -> Prepared:
+    """The graph prepared, unless the exact figures speak against it."""
+    structure = _STRUCTURE.get(graph)
+    if structure is not None:
+        return weighed(graph, structure, True, threads, {})
+    try:
+        made = prepare(graph, force=force, threads=threads)
+    except (GraphError, OutOfMemoryError) as error:
+        _UNFIT.put(graph, str(error))
+        raise Declined(str(error)) from error
+    if may_saturate(graph) and (wide := widest(graph)) is not graph:
+        _STRUCTURE.put(wide, made.preparation)  # what does not fit will be asked for in 64 bits
+    return made
