@@ -215,6 +215,7 @@ def _first_reduced(
     summary="prepares the graph within the call, for sources that are many enough to repay it",
     complexity="O(m log n + triangles + k arcs)",
     cost=_first,
+    devices={"host", "device"},
     reduce=_first_reduced,
 )
 def prepare_first(
