@@ -21,6 +21,7 @@ from nearfar.measures.simple import (
     refuse_cycle,
     simple,
     source_indices,
+    takes_device,
 )
 from nearfar.options import check_limit
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
+    from nearfar.options import Device
 
 __all__ = ["betweenness", "raw_betweenness", "sampled_sources", "scales"]
 
@@ -39,6 +41,7 @@ def betweenness(
     sources: Iterable[Any] | None = None,
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    device: Device = "auto",
     threads: int | None = None,
     limit: float | None = None,
     targets: Iterable[Any] | None = None,
@@ -62,6 +65,8 @@ def betweenness(
         Only paths from these count, each vertex once; None means every vertex.
     weight : str, callable or None
         As for :meth:`nearfar.Graph.from_any`; None counts edges.
+    device : {"auto", "cpu", "cuda"}
+        Where to run; auto takes a GPU, where there is one, for all but small requests.
     threads : int or None
         CPU workers; None takes all cores of this process. The result is the same bits for any.
     limit : int, float or None
@@ -103,7 +108,9 @@ def betweenness(
     DistanceOverflowError
         If a distance does not fit 64 bits.
     OptionError
-        For ``samples`` together with ``sources``, or out of range.
+        For ``samples`` together with ``sources``, or out of range; for ``tolerance`` on a GPU.
+    OutOfMemoryError
+        If a GPU has too little memory, before anything is allocated.
 
     Notes
     -----
@@ -111,7 +118,8 @@ def betweenness(
     passes over the edges with weights; O(n + m) memory per worker. Values are sums of quotients:
     their relative error is below 1e-12 on graphs whose paths have thousands of edges. Numbers of
     paths beyond a float are counted with an exponent of their own. Sums over sources are made in
-    blocks that depend on the sources alone, so no result depends on ``threads``.
+    blocks that depend on the sources alone, so no result depends on ``threads``. A GPU adds them in
+    another order, the same in every run on one kind of device; both agree to 1e-12.
 
     References
     ----------
@@ -142,6 +150,7 @@ def betweenness(
         edges=edges,
         endpoints=endpoints,
         tolerance=tolerance,
+        device=device,
         threads=threads,
     )
     inside = not (edges or endpoints)
@@ -163,20 +172,57 @@ def raw_betweenness(
     edges: bool = False,
     endpoints: bool = False,
     tolerance: float | None = None,
+    device: Any = "cpu",
     threads: int | None = None,
 ) -> NDArray[np.float64]:
     """Sums over the sources without any scale; sources and targets are indices.
 
     Raises
     ------
-    DistanceOverflowError, ZeroCycleError, OptionError
+    DistanceOverflowError, ZeroCycleError, OptionError, OutOfMemoryError
         As for :func:`betweenness`.
     """
-    from nearfar import _cpu
-
     workers = check_threads(threads)
     relative = check_tolerance(graph, tolerance)
-    solved, ids = simple(graph)
+    reduced = simple(graph)
+    if takes_device(device, reduced.graph, len(sources), relative):
+        from nearfar.measures.device_shares import ZeroCycleFrom, device_shares
+
+        try:
+            found = device_shares(
+                reduced.graph,
+                sources,
+                targets=targets,
+                limit=limit,
+                edges=edges,
+                endpoints=endpoints,
+            )
+        except ZeroCycleFrom as looped:
+            _on_cores(graph, np.array([looped.source]), None, limit, False, False, 0.0, workers)
+            raise
+    else:
+        found = _on_cores(graph, sources, targets, limit, edges, endpoints, relative, workers)
+    if not edges:
+        return found
+    if not graph.directed:
+        found = found + found[_backward(reduced.graph)]
+    return _spread_out(graph, reduced, found)
+
+
+def _on_cores(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    targets: NDArray[np.int64] | None,
+    limit: Any,
+    edges: bool,
+    endpoints: bool,
+    relative: float,
+    workers: int,
+) -> NDArray[np.float64]:
+    """Sums on the CPU, of vertices or of the edges that :func:`simple` keeps."""
+    from nearfar import _cpu
+
+    solved = simple(graph).graph
     while True:
         within = check_limit(limit, solved.weight_dtype)
         on_vertices = np.zeros(solved.n_vertices)
@@ -195,18 +241,13 @@ def raw_betweenness(
         )
         refuse_cycle(graph, done["cycle"])
         if not done["saturated"]:
-            break
+            return on_vertices if on_edges is None else on_edges
         wide = widest(solved)
         if wide is solved:
             raise DistanceOverflowError(
                 f"a distance does not fit {solved.weight_dtype}: scale the weights down"
             )
         solved = wide
-    if on_edges is None:
-        return on_vertices
-    if not graph.directed:
-        on_edges = on_edges + on_edges[_backward(solved)]
-    return _spread_out(graph, Simple(solved, ids), on_edges)
 
 
 def sampled_sources(n: int, samples: Any, seed: Any) -> NDArray[np.int64]:

@@ -13,7 +13,9 @@ import numpy as np
 from nearfar.errors import NegativeWeightError, OptionError, ZeroCycleError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
+from nearfar.options import canonical_device
 from nearfar.solve.request import as_graph, vertex_indices
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +27,11 @@ __all__ = [
     "refuse_cycle",
     "simple",
     "source_indices",
+    "takes_device",
 ]
+
+#: Sources times vertices and edges from which a GPU is worth its copies and its compiler.
+_WORTH_A_DEVICE = 1 << 28
 
 
 class Simple(NamedTuple):
@@ -111,6 +117,27 @@ def check_tolerance(graph: Graph, tolerance: Any) -> float:
     if tolerance and graph.weight_dtype.kind == "i":
         raise OptionError("tolerance is for float weights: sums of whole numbers are exact")
     return float(tolerance)
+
+
+def takes_device(device: Any, graph: Graph, sources: int, tolerance: float = 0.0) -> bool:
+    """Whether a measure that is a sum over shortest paths runs on a GPU.
+
+    Raises
+    ------
+    OptionError
+        For an unknown device, and for a tolerance on a GPU.
+    """
+    chosen = canonical_device(device) if isinstance(device, str) else device
+    if chosen not in ("auto", "cpu", "cuda"):
+        raise OptionError(f"device is {quoted(device)}: use 'auto', 'cpu' or 'cuda'")
+    if chosen == "cuda":
+        if tolerance:
+            raise OptionError("tolerance needs device='cpu': a GPU takes ties of equal bits")
+        return True
+    if chosen == "cpu" or tolerance:
+        return False
+    work = sources * (graph.n_vertices + graph.n_edges)
+    return work >= _WORTH_A_DEVICE and runtime.available() is True
 
 
 def refuse_cycle(graph: Graph, cycle: NDArray[np.int64]) -> None:
