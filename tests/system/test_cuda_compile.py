@@ -53,6 +53,7 @@ SPILLS_OF = {
     "near_far_ranges": 640,
     "block_per_source": 640,
     "breadth_first": 640,
+    "tight_shares": 640,
 }
 REGISTERS = 128
 # A square of distances beside a square of sums, launched by one block per multiprocessor; a list of
@@ -178,9 +179,21 @@ def prepared_cases(kind: str) -> Iterator[Case]:
             yield "prepared/top.cuh", {**base, **form, "DOWN": down, "ROW_KIND": 0}
 
 
+def measure_cases(kind: str) -> Iterator[Case]:
+    """Betweenness: of vertices and of edges, plain counts and scaled ones."""
+    base = {**types(kind), "INDEX_T": "int", "OFFSET_T": "int"}
+    base |= {"BLOCK_THREADS": 512, "BLOCKS_EACH": 2}
+    for scaled, edges, symmetric, group in ((0, 0, 1, 8), (0, 1, 0, 2), (1, 1, 0, 1)):
+        form = {"SCALED": scaled, "EDGES": edges, "SYMMETRIC": symmetric, "GROUP": group}
+        yield "measures/tight_shares.cuh", {**base, **form}
+        plain = {**base, "WEIGHT_T": "int", "WEIGHTED": 0, "BITS_SHARED": symmetric}
+        yield "measures/breadth_first_shares.cuh", {**plain, **form}
+
+
 def cases(kind: str) -> Iterator[Case]:
     """Programs of one set of types."""
     listed = [*near_far_cases(kind), *batch_cases(kind), *prepared_cases(kind)]
+    listed += measure_cases(kind)
     for source in ("int", "long long"):
         for file in ("cuda/pack.cuh", "cuda/scan_graph.cuh"):
             listed.append((file, {**types(kind), "SOURCE_T": source}))

@@ -130,6 +130,7 @@ def _betweenness_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tolerance", type=float, metavar="X", help="relative, for ties of float weights"
     )
+    _add_device(parser)
     _add_top(parser)
 
 
@@ -147,6 +148,7 @@ def _betweenness(args: argparse.Namespace, graph: Graph) -> None:
         samples=args.samples,
         seed=args.seed,
         tolerance=args.tolerance,
+        device=args.device,
         threads=args.threads,
     )
     (print_edges if args.edges else print_vertices)(args, graph, found)
@@ -180,23 +182,18 @@ def _per_vertex(name: str, *, facing: bool) -> Kind:
     return Kind(_SUMMARIES[name], f"nearfar measure {name} graph.gr --top 10", configure, compute)
 
 
-def _of_the_graph(name: str, *, streamed: bool) -> Kind:
-    """A measure of the whole graph; ``streamed``: from all rows, which a GPU may solve."""
+def _of_the_graph(name: str) -> Kind:
+    """A measure of the whole graph."""
     shown = name.replace("_", "-")
-
-    def configure(parser: argparse.ArgumentParser) -> None:
-        if streamed:
-            _add_device(parser)
 
     def compute(args: argparse.Namespace, graph: Graph) -> None:
         from nearfar import measures
 
-        more = {"device": args.device} if streamed else {}
-        found = getattr(measures, name)(graph, threads=args.threads, **more)
+        found = getattr(measures, name)(graph, device=args.device, threads=args.threads)
         lines = found if isinstance(found, list) else [found]
         emit(args, {shown: found}, map(str, lines))
 
-    return Kind(_SUMMARIES[name], f"nearfar measure {shown} graph.gr", configure, compute)
+    return Kind(_SUMMARIES[name], f"nearfar measure {shown} graph.gr", _add_device, compute)
 
 
 _ENDS = ("source", "target")
@@ -217,6 +214,7 @@ def _counts_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
     parser.add_argument("--limit", type=number, metavar="D", help="leave out what is farther")
     parser.add_argument("--log2", action="store_true", help="logarithms to base 2, of any size")
+    _add_device(parser)
     _add_top(parser)
 
 
@@ -224,7 +222,7 @@ def _counts(args: argparse.Namespace, graph: Graph) -> None:
     from nearfar.measures import path_counts
 
     source = read_vertex(args, graph, args.source, "source")
-    found = path_counts(graph, source, limit=args.limit, threads=args.threads)
+    found = path_counts(graph, source, limit=args.limit, device=args.device, threads=args.threads)
     print_vertices(args, graph, found.log2() if args.log2 else found.values())
 
 
@@ -353,11 +351,8 @@ KINDS: dict[str, Kind] = {
         _paths,
     ),
     **{
-        name.replace("_", "-"): _of_the_graph(name, streamed=streamed)
-        for name, streamed in (
-            *(("average_length", True), ("efficiency", True), ("diameter", False)),
-            *(("radius", False), ("center", False), ("periphery", False)),
-        )
+        name.replace("_", "-"): _of_the_graph(name)
+        for name in ("average_length", "efficiency", "diameter", "radius", "center", "periphery")
     },
     "closeness": _per_vertex("closeness", facing=True),
     "harmonic": _per_vertex("harmonic", facing=True),

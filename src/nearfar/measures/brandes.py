@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import DistanceOverflowError, GraphError, OptionError, quoted
+from nearfar.errors import DistanceOverflowError, GraphError, OptionError, SolverError, quoted
 from nearfar.generators.random import Stream
 from nearfar.graph.build import check_threads
 from nearfar.graph.saturation import widest
@@ -197,9 +197,14 @@ def raw_betweenness(
                 edges=edges,
                 endpoints=endpoints,
             )
-        except ZeroCycleFrom as looped:
-            _on_cores(graph, np.array([looped.source]), None, limit, False, False, 0.0, workers)
-            raise
+        except ZeroCycleFrom as looped:  # which the CPU names
+            only = np.array([looped.source], dtype=np.int64)
+            _on_cores(graph, only, None, limit, False, False, 0.0, workers)
+            name = quoted(graph.name_of(looped.source))
+            raise SolverError(
+                f"the GPU found a cycle of weight zero from {name}, the CPU none: "
+                "check the device with `nearfar doctor`"
+            ) from None
     else:
         found = _on_cores(graph, sources, targets, limit, edges, endpoints, relative, workers)
     if not edges:

@@ -7,7 +7,7 @@ places, and each block adds to sums of its own, so a run repeats bit for bit on 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,11 +22,13 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import filled, struct_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
 __all__ = ["ZeroCycleFrom", "device_path_counts", "device_shares"]
+
+Solved = TypeVar("Solved")
 
 _FILES = {
     False: "measures/breadth_first_shares.cuh",
@@ -98,18 +100,13 @@ def device_shares(
     width = graph.n_edges if edges else graph.n_vertices
     if not width or not len(sources):
         return np.zeros(width)
-    solved = widest(graph) if _may_need_64_bits(graph) else graph
-    while True:
+
+    def solve(solved: Graph) -> NDArray[np.float64]:
         run = _Run(solved, targets, limit, edges=edges, endpoints=endpoints)
-        status = run.add(sources)
-        if not (status & SATURATED).any():
-            return run.total()
-        wide = widest(solved)
-        if wide is solved:
-            raise DistanceOverflowError(
-                f"a distance does not fit {solved.weight_dtype}: scale the weights down"
-            )
-        solved = wide
+        run.add(sources)
+        return run.total()
+
+    return _widened(graph, solve)
 
 
 def device_path_counts(
@@ -122,23 +119,25 @@ def device_path_counts(
     ZeroCycleFrom, DistanceOverflowError, OutOfMemoryError
         As for :func:`device_shares`.
     """
-    solved = widest(graph) if _may_need_64_bits(graph) else graph
-    while True:
-        run = _Run(solved, None, limit, forward_only=True)
-        status, found = run.numbers(source)
-        if not status & SATURATED:
-            return found
-        wide = widest(solved)
-        if wide is solved:
-            raise DistanceOverflowError(
-                f"a distance does not fit {solved.weight_dtype}: scale the weights down"
-            )
-        solved = wide
+    return _widened(
+        graph, lambda solved: _Run(solved, None, limit, forward_only=True).numbers(source)
+    )
 
 
-def _may_need_64_bits(graph: Graph) -> bool:
-    """Whole numbers have the same ties in either dtype; floats are repeated once it shows."""
-    return graph.is_weighted and graph.weight_dtype == np.int32 and may_saturate(graph)
+def _widened(graph: Graph, solve: Callable[[Graph], Solved]) -> Solved:
+    """What ``solve`` returns for the graph, in 64 bits where its sums do not fit.
+
+    Whole numbers have the same ties in either width, so those that may not fit are not tried;
+    floats have others, and are widened only once it shows.
+    """
+    if graph.is_weighted and graph.weight_dtype == np.int32 and may_saturate(graph):
+        return solve(widest(graph))
+    try:
+        return solve(graph)
+    except DistanceOverflowError:
+        if widest(graph) is graph:
+            raise
+    return solve(widest(graph))
 
 
 def _entering(graph: Graph) -> Graph | None:
@@ -246,51 +245,52 @@ class _Run:
 
     # ---- runs ---------------------------------------------------------------------------------
 
-    def add(self, sources: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Add the shares of all paths from these; the status of each source.
+    def add(self, sources: NDArray[np.int64]) -> None:
+        """Add the shares of all paths from these.
 
         Raises
         ------
-        ZeroCycleFrom
+        ZeroCycleFrom, DistanceOverflowError
         """
         status = self._pass(sources, scaled=False)
-        self._refuse_cycles(sources, status)
         many = sources[status == TOO_MANY_PATHS]
-        if len(many) and not (status & SATURATED).any():
+        if len(many):
             self._pass(many, scaled=True)
-        return status
 
     def total(self) -> NDArray[np.float64]:
         """The sums so far."""
         return np.asarray(runtime.download(self.sum))
 
-    def numbers(self, source: int) -> tuple[int, tuple[NDArray[np.float64], NDArray[np.int64]]]:
-        """Status of one source, and the numbers of paths from it."""
+    def numbers(self, source: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Mantissas and exponents of the numbers of paths from one source."""
         listed = np.array([source], dtype=np.int64)
         mantissas, exponents = np.zeros(self.n), np.zeros(self.n, dtype=np.int64)
         launch = _Launch(self, scaled=True, count=1)
         status, reached = launch(listed)
-        self._refuse_cycles(listed, status)
+        self._refuse(listed, status)
         order = runtime.download(launch.order[: int(reached[0])])
         values = runtime.download(launch.values).view(np.float64).reshape(-1, 2)[order]
         mantissas[order] = values[:, 0]
         exponents[order] = np.ascontiguousarray(values[:, 1]).view(np.int64)
-        return int(status[0]), (mantissas, exponents)
+        return mantissas, exponents
 
     def _pass(self, sources: NDArray[np.int64], scaled: bool) -> NDArray[np.uint8]:
         launch = _Launch(self, scaled, len(sources))
         status = np.zeros(len(sources), dtype=np.uint8)
         for first, last in launch.parts(len(sources)):
             status[first:last], _ = launch(sources[first:last])
-            if (status[first:last] & (ZERO_CYCLE | SATURATED)).any():
-                return status
+            self._refuse(sources[first:last], status[first:last])
         self.sum = launch.added_to(self.sum)
         return status
 
-    def _refuse_cycles(self, sources: NDArray[np.int64], status: NDArray[np.uint8]) -> None:
+    def _refuse(self, sources: NDArray[np.int64], status: NDArray[np.uint8]) -> None:
         looped = np.flatnonzero(status & ZERO_CYCLE)
         if len(looped):
             raise ZeroCycleFrom(int(sources[looped[0]]))
+        if (status & SATURATED).any():
+            raise DistanceOverflowError(
+                f"a distance does not fit {self.graph.weight_dtype}: scale the weights down"
+            )
 
 
 class _Launch:

@@ -97,6 +97,7 @@ def diameter(
     graph: Any,
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
 ) -> Any:
@@ -106,7 +107,7 @@ def diameter(
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
         Weights that are not negative.
-    weight, threads
+    weight, device, threads
         As for :func:`nearfar.sssp`.
     stats : dict or None
         Filled with the number of searches.
@@ -141,13 +142,14 @@ def diameter(
     >>> nearfar.measures.diameter(g)
     198
     """
-    return _Bounds(graph, weight, threads).greatest(stats)[0]
+    return _Bounds(graph, weight, device, threads).greatest(stats)[0]
 
 
 def periphery(
     graph: Any,
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
 ) -> list[Any]:
@@ -157,7 +159,7 @@ def periphery(
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
         Weights that are not negative.
-    weight, threads
+    weight, device, threads
         As for :func:`nearfar.sssp`.
     stats : dict or None
         Filled with the number of searches.
@@ -182,13 +184,14 @@ def periphery(
     >>> nearfar.measures.periphery(nearfar.Graph.from_edges([0, 1], [1, 2], directed=False))
     [0, 2]
     """
-    return _Bounds(graph, weight, threads).greatest(stats, every=True)[1]
+    return _Bounds(graph, weight, device, threads).greatest(stats, every=True)[1]
 
 
 def radius(
     graph: Any,
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
 ) -> Any:
@@ -198,7 +201,7 @@ def radius(
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
         Weights that are not negative.
-    weight, threads
+    weight, device, threads
         As for :func:`nearfar.sssp`.
     stats : dict or None
         Filled with the number of searches.
@@ -223,13 +226,14 @@ def radius(
     >>> nearfar.measures.radius(nearfar.Graph.from_edges([0, 1], [1, 2], directed=False))
     1
     """
-    return _Bounds(graph, weight, threads).least(stats)[0]
+    return _Bounds(graph, weight, device, threads).least(stats)[0]
 
 
 def center(
     graph: Any,
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    device: Literal["auto", "cpu", "cuda"] = "auto",
     threads: int | None = None,
     stats: dict[str, Any] | None = None,
 ) -> list[Any]:
@@ -239,7 +243,7 @@ def center(
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
         Weights that are not negative.
-    weight, threads
+    weight, device, threads
         As for :func:`nearfar.sssp`.
     stats : dict or None
         Filled with the number of searches.
@@ -264,20 +268,21 @@ def center(
     >>> nearfar.measures.center(nearfar.Graph.from_edges([0, 1], [1, 2], directed=False))
     [1]
     """
-    return _Bounds(graph, weight, threads).least(stats, every=True)[1]
+    return _Bounds(graph, weight, device, threads).least(stats, every=True)[1]
 
 
 class _Bounds:
     """Bounds of all eccentricities, tightened by searches."""
 
-    def __init__(self, graph: Any, weight: Any, threads: int | None) -> None:
+    def __init__(self, graph: Any, weight: Any, device: Any, threads: int | None) -> None:
         named = as_graph(graph, weight)
         if named.n_negative:
             raise NegativeWeightError(named.first_negative, named.n_negative)
         n = named.n_vertices
         if not n:
             raise OptionError("the graph has no vertices: its extent is not defined")
-        self.named, self.graph, self.threads = named, named.without_names(), threads
+        self.named, self.graph = named, named.without_names()
+        self.device, self.threads = device, threads
         whole = named.weight_dtype.kind == "i"
         # Sums of two 64-bit distances fit unsigned integers. Float bounds may be off by the
         # rounding of a path's sum, and are taken that much wider.
@@ -348,7 +353,7 @@ class _Bounds:
 
     def _row(self, graph: Graph, w: int, how: str) -> NDArray[Any]:
         self.searches += 1
-        paths = sssp(graph, w, device="cpu", threads=self.threads)
+        paths = sssp(graph, w, device=self.device, threads=self.threads)
         found = paths._host_distances
         if paths.n_reached < graph.n_vertices:
             other = int(np.argmin(paths.reachable))

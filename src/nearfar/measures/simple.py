@@ -126,6 +126,8 @@ def takes_device(device: Any, graph: Graph, sources: int, tolerance: float = 0.0
     ------
     OptionError
         For an unknown device, and for a tolerance on a GPU.
+    VariantUnavailable
+        If a GPU is asked for and there is none.
     """
     chosen = canonical_device(device) if isinstance(device, str) else device
     if chosen not in ("auto", "cpu", "cuda"):
@@ -133,6 +135,7 @@ def takes_device(device: Any, graph: Graph, sources: int, tolerance: float = 0.0
     if chosen == "cuda":
         if tolerance:
             raise OptionError("tolerance needs device='cpu': a GPU takes ties of equal bits")
+        runtime.device()
         return True
     if chosen == "cpu" or tolerance:
         return False
