@@ -79,6 +79,20 @@ def test_measures_of_a_graph(tmp_path: Path) -> None:
     assert far == {"0": 5, "2": 5}
 
 
+@pytest.mark.usefixtures("emulated_gpu")
+def test_on_a_device(graph_file: Path) -> None:
+    for flags in (("betweenness", "--raw"), ("betweenness", "--edges"), ("path-counts", "0")):
+        name, *more = flags
+        found = succeed("measure", name, graph_file, *more, "--device", "cuda").splitlines()
+        wanted = succeed("measure", name, graph_file, *more, "--device", "cpu").splitlines()
+        for got, want in zip(found, wanted, strict=True):
+            assert got.split("\t")[:-1] == want.split("\t")[:-1]
+            assert float(got.split("\t")[-1]) == pytest.approx(float(want.split("\t")[-1]))
+    for name in ("closeness", "harmonic"):
+        found = succeed("measure", name, graph_file, "--device", "cuda", "--top", 3)
+        assert found == succeed("measure", name, graph_file, "--device", "cpu", "--top", 3)
+
+
 def test_edge_loads(named_file: Path, tmp_path: Path) -> None:
     graph = nearfar.read(named_file)
     trips = tmp_path / "trips.csv"

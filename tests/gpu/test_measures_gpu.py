@@ -1,0 +1,140 @@
+"""Measures on a GPU: the numbers of the CPU, sizes that fill it, the same bits in every run."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import measures
+from nearfar.errors import ZeroCycleError
+from nearfar.generators import generate
+from nearfar.graph.graph import Graph
+from nearfar.measures import betweenness, device_shares, path_counts
+from tests.measures.test_betweenness import ladder
+from tests.zoo import ZOO, as_dtype
+
+DTYPES = ("unweighted", "int32", "int64", "float32", "float64")
+REPEATS = 100
+
+
+@functools.cache
+def social(directed: bool = False) -> Graph:
+    """Hubs, leaves and what nobody reaches: 20,000 vertices."""
+    rng = np.random.default_rng(3)
+    n, m = 20_000, 90_000
+    s = (n * rng.random(m) ** 3).astype(np.int64)
+    t = rng.integers(0, n, m)
+    return Graph.from_edges(s, t, rng.integers(1, 40, m), n_vertices=n, directed=directed)
+
+
+@functools.cache
+def mesh() -> Graph:
+    """Long paths, and more of them than fit a float's whole numbers."""
+    return generate("grid", rows=120, columns=130, missing=0.0)
+
+
+def assert_close(found: Any, want: Any) -> None:
+    np.testing.assert_allclose(found, want, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("edges", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("make", [social, lambda: social(True), mesh], ids=["sym", "dir", "mesh"])
+def test_betweenness(make: Any, dtype: str, edges: bool) -> None:
+    graph = as_dtype(make(), dtype)
+    sources = np.random.default_rng(1).permutation(graph.n_vertices)[:40]
+    how: dict[str, Any] = {"sources": sources, "edges": edges, "normalized": False}
+    want = betweenness(graph, device="cpu", **how)
+    assert_close(betweenness(graph, device="cuda", **how), want)
+    near = {**how, "limit": 3 if dtype == "unweighted" else 60, "endpoints": True}
+    near["targets"] = range(0, graph.n_vertices, 3)
+    assert_close(betweenness(graph, device="cuda", **near), betweenness(graph, **near))
+
+
+@pytest.mark.parametrize("name", [name for name in ZOO])
+@pytest.mark.parametrize("dtype", ["unweighted", "int32", "float64"])
+def test_zoo(name: str, dtype: str) -> None:
+    graph = as_dtype(ZOO[name](), dtype)
+    for edges in (False, True):
+        try:
+            want = betweenness(graph, edges=edges, device="cpu")
+        except ZeroCycleError:
+            with pytest.raises(ZeroCycleError):
+                betweenness(graph, edges=edges, device="cuda")
+            continue
+        assert_close(betweenness(graph, edges=edges, device="cuda"), want)
+
+
+@pytest.mark.parametrize("edges", [False, True])
+@pytest.mark.parametrize("dtype", ["unweighted", "float64"])
+@pytest.mark.parametrize("make", [social, mesh])
+def test_runs_repeat_bit_for_bit(make: Any, dtype: str, edges: bool) -> None:
+    graph = as_dtype(make(), dtype)
+    how: dict[str, Any] = {"samples": 700, "seed": 1, "edges": edges, "device": "cuda"}
+    first = betweenness(graph, **how)
+    for _ in range(REPEATS):
+        assert (betweenness(graph, **how) == first).all()
+
+
+@pytest.mark.parametrize("weight", [None, 3])
+def test_more_paths_than_a_float_holds(weight: int | None) -> None:
+    graph = ladder(2000, weight)
+    for edges in (False, True):
+        how: dict[str, Any] = {"edges": edges, "sources": range(0, 6000, 40)}
+        assert_close(
+            betweenness(graph, device="cuda", **how), betweenness(graph, device="cpu", **how)
+        )
+    want, got = (path_counts(graph, 0, device=device) for device in ("cpu", "cuda"))
+    assert (got.mantissas == want.mantissas).all()
+    assert (got.exponents == want.exponents).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers_of_paths(dtype: str) -> None:
+    for graph in (as_dtype(social(), dtype), as_dtype(mesh(), dtype)):
+        want, got = (path_counts(graph, 7, device=device) for device in ("cpu", "cuda"))
+        assert (got.exponents == want.exponents).all()
+        assert_close(got.mantissas, want.mantissas)
+
+
+def test_a_zero_cycle_is_named() -> None:
+    graph = social(True)
+    weights = graph.weights.copy()
+    ring = Graph.from_edges(
+        [*graph.tails().tolist(), 5, 6, 7],
+        [*graph.indices.tolist(), 6, 7, 5],
+        [*weights.tolist(), 0, 0, 0],
+        n_vertices=graph.n_vertices,
+    )
+    with pytest.raises(ZeroCycleError) as caught:
+        betweenness(ring, sources=[0, 5], device="cuda")
+    assert set(caught.value.cycle) == {5, 6, 7}
+
+
+def test_vertices_beyond_shared_memory() -> None:
+    """Bitmaps of two million vertices lie in global memory."""
+    n = 2_000_000
+    rng = np.random.default_rng(2)
+    graph = Graph.from_edges(rng.integers(0, n, 2 * n), rng.integers(0, n, 2 * n), n_vertices=n)
+    run = device_shares._Run(graph, None, None)
+    assert run.shape.shared == 0
+    how: dict[str, Any] = {"sources": [1, 2, 3], "normalized": False}
+    assert_close(betweenness(graph, device="cuda", **how), betweenness(graph, device="cpu", **how))
+
+
+@pytest.mark.parametrize("dtype", ["unweighted", "int32", "float64"])
+def test_streamed_measures(dtype: str) -> None:
+    graph = as_dtype(mesh(), dtype)
+    some = range(0, graph.n_vertices, 100)
+    for name in ("closeness", "harmonic", "eccentricity"):
+        measure = getattr(measures, name)
+        assert (measure(graph, some, device="cuda") == measure(graph, some, device="cpu")).all()
+    small = as_dtype(ZOO["ring"](), dtype)
+    for name in ("average_length", "efficiency", "diameter", "radius", "center", "periphery"):
+        measure = getattr(measures, name)
+        assert measure(small, device="cuda") == measure(small, device="cpu")
+    assert measures.diameter(graph, device="cuda") == nearfar.measures.diameter(graph, device="cpu")
