@@ -18,6 +18,7 @@ from nearfar.errors import (
 )
 from nearfar.measures import betweenness, device_shares, path_counts
 from nearfar.system.devices import runtime
+from tests.loading import load_program
 from tests.measures.test_betweenness import ladder
 from tests.strategies import graphs
 from tests.zoo import ZOO, as_dtype
@@ -243,3 +244,12 @@ def test_auto_takes_a_device_for_much_work(monkeypatch: pytest.MonkeyPatch) -> N
         betweenness(floats, sources=[0], tolerance=1e-9, device="cuda")
     with pytest.raises(OptionError, match="'auto', 'cpu' or 'cuda'"):
         betweenness(graph, device="tpu")  # type: ignore[arg-type]
+
+
+def test_the_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
+    program = load_program("benchmarks", "measures_cuda")
+    rows = program.rows_of("grid", "weighted", ZOO["disconnected"](), 1, True)
+    assert [row["sources"] for row in rows] == [8, 8]
+    assert set(rows[0]["samples"]) >= {"cuda", "one core"}
+    assert rows[1]["times_of_one_core"] > 0
+    assert "times as long per source" in capsys.readouterr().out
