@@ -15,6 +15,7 @@ from nearfar.errors import (
 )
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
+from nearfar.prepared import device_pairs
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import pair_distances
 from nearfar.system.devices import runtime
@@ -143,3 +144,37 @@ def test_the_door_for_pairs_of_any_graph():
     assert "walk" in stats["reason"]
     there = pair_distances(prepared, runtime.cupy().asarray(pairs))
     np.testing.assert_array_equal(there.get(), wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_several_devices_share_the_pairs(dtype, monkeypatch):
+    monkeypatch.setattr(runtime.cupy().cuda.runtime, "getDeviceCount", lambda: 3)
+    monkeypatch.setattr(device_pairs, "_LEAST_SHARE", 8)
+    seen = set()
+    walk = device_pairs._walk
+
+    def see(prepared, starts, ends):
+        seen.add((runtime.device().ordinal, len(starts)))
+        return walk(prepared, starts, ends)
+
+    monkeypatch.setattr(device_pairs, "_walk", see)
+    graph = random_graph(np.random.default_rng(3), 60, 200, dtype)
+    prepared = nearfar.prepare(graph, force=True)
+    pairs = np.random.default_rng(1).integers(0, 60, (777, 2))
+    wanted = prepared.distances_of_pairs(pairs, device="cpu")
+    there = runtime.cupy().asarray(pairs)
+    same(prepared.distances_of_pairs(there, exact=False, devices="all"), wanted)
+    assert {device for device, _ in seen} <= {0, 1, 2}
+    assert max(count for _, count in seen) == 65
+    same(pair_distances(prepared, pairs, device="cuda", devices=[0, 2]), wanted)
+    with pytest.raises(OptionError, match="names 7"):
+        prepared.distances_of_pairs(pairs, devices=[7])
+    with pytest.raises(OptionError, match="device='cuda'"):
+        prepared.distances_of_pairs(pairs, device="cpu", devices=[0])
+
+
+def test_sums_that_do_not_fit_on_several_devices(monkeypatch):
+    monkeypatch.setattr(runtime.cupy().cuda.runtime, "getDeviceCount", lambda: 2)
+    pairs = np.array([[0, 2], [0, 39], [39, 0]])
+    wanted = np.array([2**29, 39 * 2**28, np.iinfo(np.int64).max])
+    same(path(2**28, np.int32).distances_of_pairs(pairs, devices="all"), wanted)

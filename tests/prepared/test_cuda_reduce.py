@@ -222,6 +222,22 @@ def test_results_stay_on_the_device() -> None:
             same(runtime.download(one), other)
 
 
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_several_devices_share_the_rows(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime.cupy().cuda.runtime, "getDeviceCount", lambda: 3)
+    prepared = nearfar.prepare(grid(np.int32), force=True)
+    stats: dict[str, Any] = {}
+    given: dict[str, Any] = {"reduce": kind, "targets": [5, 90, 5]}
+    found = distances(prepared, range(100), method=METHOD, devices="all", stats=stats, **given)
+    same(found, distances(prepared, range(100), device="cpu", **given))
+    assert stats["devices"] == [0, 1, 2]
+    assert stats["rows_never_made"] == 100
+    table = distances(prepared, range(100), method=METHOD, devices="all", targets=[5, 90, 5])
+    np.testing.assert_array_equal(
+        table, distances(prepared, range(100), device="cpu", targets=[5, 90, 5])
+    )
+
+
 def test_memory_is_asked_for_first(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared = nearfar.prepare(grid(np.int32), force=True)
     Sweep(prepared, None, 2)  # the tree lies there

@@ -14,15 +14,18 @@ from nearfar.prepared.device import DeviceTree, device_tree, plain
 from nearfar.prepared.exact import exact_pairs
 from nearfar.prepared.labels import label_bytes, label_offsets
 from nearfar.prepared.pairs import pair_indices, widened
-from nearfar.system.devices import runtime
+from nearfar.system.devices import runtime, several
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nearfar.prepared.prepared import Prepared
 
 __all__ = ["DeviceLabels", "device_labels", "device_pair_distances"]
 
 _WALKS: Slot[_Walks] = Slot("walks on the device")
 _WARPS = 8  # per block, at most
+_LEAST_SHARE = 1 << 14  # pairs that are worth a device of their own
 _STATIC = 1024  # bytes of shared memory that a block takes besides
 
 
@@ -169,7 +172,9 @@ def device_labels(prepared: Prepared, max_bytes: int | None = None) -> DeviceLab
     return DeviceLabels(prepared, walks, rows[0], rows[-1])
 
 
-def device_pair_distances(prepared: Prepared, pairs: Any, threads: int, exact: bool = True) -> Any:
+def device_pair_distances(
+    prepared: Prepared, pairs: Any, threads: int, exact: bool = True, devices: Any = None
+) -> Any:
     """Distances of pairs, each by a walk of its own on the device.
 
     Parameters
@@ -181,6 +186,8 @@ def device_pair_distances(prepared: Prepared, pairs: Any, threads: int, exact: b
         Of the CPU, for exact floats.
     exact : bool
         For floats: the very numbers that a search returns, which the CPU then finds.
+    devices : "all", list of int or None
+        Which share the pairs; None is the current one.
 
     Returns
     -------
@@ -196,7 +203,14 @@ def device_pair_distances(prepared: Prepared, pairs: Any, threads: int, exact: b
     VariantUnavailable
         If the tree is too high for the shared memory of the device.
     """
-    return _answer(prepared, pairs, threads, exact, _walk)
+    listed = several.chosen(devices)
+    if listed == several.chosen(None):
+        return _answer(prepared, pairs, threads, exact, _walk)
+
+    def ask(prepared: Prepared, starts: Any, ends: Any) -> Any:
+        return _shared_walk(prepared, starts, ends, listed)
+
+    return _answer(prepared, pairs, threads, exact, ask)
 
 
 def _answer(prepared: Prepared, pairs: Any, threads: int, exact: bool, ask: Any) -> Any:
@@ -254,6 +268,24 @@ def _walk(prepared: Prepared, starts: Any, ends: Any) -> Any:
         *(np.int64(len(starts)), np.int32(walks.tree.height), found),
     )
     kernel(blocks, 32 * warps, arguments, shared=shared)
+    return found
+
+
+def _shared_walk(prepared: Prepared, starts: Any, ends: Any, devices: list[int]) -> Any:
+    """Walks on several devices, and what they find on the current one."""
+    home, count = runtime.device().ordinal, len(starts)
+    found = runtime.cupy().empty(count, dtype=prepared.weight_dtype)
+    each = max(_LEAST_SHARE, -(-count // (4 * len(devices))))
+
+    def begin() -> Callable[[slice], None]:
+        def work(block: slice) -> None:
+            near = _walk(prepared, several.here(starts[block]), several.here(ends[block]))
+            several.copy_to(found[block], home, near)
+
+        return work
+
+    blocks = [slice(first, min(first + each, count)) for first in range(0, count, each)]
+    several.each_block(devices, blocks, begin)
     return found
 
 

@@ -510,8 +510,9 @@ class Prepared(Graph):
         *,
         exact: bool = True,
         device: Literal["auto", "cpu", "cuda"] = "auto",
+        devices: Any = None,
     ) -> Any:
-        """Distances of many pairs, each by a walk of its own, on all cores or on a GPU.
+        """Distances of many pairs, each by a walk of its own, on all cores or on GPUs.
 
         Parameters
         ----------
@@ -523,6 +524,8 @@ class Prepared(Graph):
             As for :meth:`distance`. On a GPU exact floats are walked for on the CPU.
         device : {"auto", "cpu", "cuda"}
             Where to walk; ``"auto"`` is where ``pairs`` are.
+        devices : "all", list of int or None
+            CUDA devices that share the pairs, by number; None is the current one.
 
         Returns
         -------
@@ -536,10 +539,12 @@ class Prepared(Graph):
         VertexError
             If one of them is not a vertex.
         OptionError
-            If ``pairs`` has another shape.
+            If ``pairs`` has another shape, or a device does not exist.
         """
-        if _is_cuda(device, pairs):
-            return device_pair_distances(self, pairs, check_threads(threads), exact)
+        if device != "cpu" and (devices is not None or _is_cuda(device, pairs)):
+            return device_pair_distances(self, pairs, check_threads(threads), exact, devices)
+        if devices is not None:
+            raise OptionError("devices goes with device='cuda', not with 'cpu'")
         if runtime.is_device_array(pairs):
             pairs = runtime.download(runtime.upload(pairs))
         starts, ends = pair_indices(self, pairs)

@@ -462,9 +462,9 @@ def pair_distances(
     """
     device = "cuda" if device == "gpu" else device
     given = {name for name, value in arguments.items() if value not in (None, "auto")}
-    known = {"threads", "stats", "limit"}
+    known = {"threads", "stats", "limit", "devices"}
     if isinstance(graph, Prepared) and given <= known:
-        walk = (arguments.get(name) for name in ("threads", "limit", "stats"))
+        walk = (arguments.get(name) for name in ("devices", "threads", "limit", "stats"))
         return _walked(graph, pairs, device, *walk)
     if not hasattr(pairs, "__iter__"):
         raise OptionError(f"pairs is {quoted(pairs)}: give a list of (source, target)")
@@ -519,6 +519,7 @@ def _walked(
     graph: Prepared,
     pairs: Any,
     device: Literal["auto", "cpu", "cuda"],
+    devices: Any,
     threads: int | None,
     limit: Any,
     stats: dict[str, Any] | None,
@@ -526,7 +527,8 @@ def _walked(
     """Distances of pairs in a prepared graph, each by a walk of its own."""
     bound = check_limit(limit, graph.weight_dtype)
     began = time.perf_counter()
-    found = masked(graph, graph.distances_of_pairs(pairs, threads, device=device), bound)
+    found = graph.distances_of_pairs(pairs, threads, device=device, devices=devices)
+    found = masked(graph, found, bound)
     found = narrowed(found, graph.weight_dtype)
     if stats is not None:
         stats["seconds"] = time.perf_counter() - began
