@@ -3,10 +3,11 @@
 ``python benchmarks/prepared_cuda_queries.py -o benchmarks/results/prepared_cuda_queries.json``
 takes the graphs of ``benchmarks/prepared_graphs.py`` (from ``NAME.nfp`` in ``--data``, where it
 also keeps what it made) and measures with arrays on the device: nanoseconds per pair by walking and
-by labels; microseconds per source for float rows with and without the sums of a search, and for
-reductions of rows that are never made; milliseconds per customization, basic and perfect, of one
-metric and of several; and rows on one device and on all. All samples are kept. Answers are
-compared with the CPU's, and ``--repeats`` repeats each measurement that often and compares bits.
+by labels; tables, as a product and as columns of a sweep; microseconds per source for float rows
+with and without the sums of a search, and for reductions of rows that are never made; milliseconds
+per customization, basic and perfect, of one metric and of several; and rows on one device and on
+all. All samples are kept. Answers are compared with the CPU's, and ``--repeats`` repeats each
+measurement that often and compares bits.
 """
 
 from __future__ import annotations
@@ -30,13 +31,14 @@ from nearfar.prepared.device_metric import customized_there, device_arcs
 from nearfar.prepared.device_reduce import DeviceReduction
 from nearfar.prepared.device_rows import DeviceRows, RowForm
 from nearfar.prepared.device_sweep import Sweep
+from nearfar.prepared.device_table import TableRows
 from nearfar.solve.sinks import Reduction
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import chosen, each_block
 from prepared_cuda import by_launch, load
 from prepared_graphs import GRAPHS
 
-PARTS = ("pairs", "floats", "reductions", "customization", "devices")
+PARTS = ("pairs", "tables", "floats", "reductions", "customization", "devices")
 METHOD = "elimination_tree_rows@cuda"
 
 
@@ -106,6 +108,42 @@ def pairs(prepared: Prepared, meter: Meter, count: int) -> dict[str, Any]:
             meter.check(found[sample], truth, name)
         meter.repeat(work, name)
     return {"label_bytes": prepared.label_bytes}
+
+
+def tables(prepared: Prepared, meter: Meter) -> None:
+    """Many to many, as a product over common ancestors and as columns of whole rows."""
+    cp = runtime.cupy()
+    n, home = prepared.n_vertices, runtime.device().ordinal
+    rng = np.random.default_rng(6)
+    for count, width in ((1000, 1000), (8192, 8192), (8192, 100)):
+        sources, targets = rng.integers(0, n, count), rng.integers(0, n, width)
+        out = cp.empty((count, width), prepared.weight_dtype)
+        form = RowForm(targets, False, home, "", 1)
+        wanted = prepared.distances_of_pairs(
+            np.stack([np.repeat(sources[:100], width), np.tile(targets, 100)], axis=1),
+            device="cpu",
+        ).reshape(100, width)
+        for name, make in (("product", TableRows), ("sweep", DeviceRows)):
+            made = make(prepared, form, count)
+
+            def work(made: Any = made, sources: Any = sources, out: Any = out) -> Any:
+                made(sources, out)
+                return out
+
+            what = f"table {count} x {width}, {name}"
+            meter.time(what, work, 1, 1e3, "ms")
+            meter.check(out[:100], wanted, what)
+            if name == "product":
+                launches = by_launch(work, 1)
+                print("      ", " ".join(f"{k} {t:.1f}" for k, t in launches), "us", flush=True)
+                meter.repeat(work, what)
+            del made
+        start = partial(TableRows, prepared, form, count)
+        meter.time(f"climbs of {width} targets", start, 1, 1e3, "ms")
+    sources, targets = np.arange(n), rng.choice(n, min(n, 1000), replace=False)
+    reduction = Reduction.parse("nearest:5")
+    near = DeviceReduction(prepared, reduction, targets, None, 8192, table=True)
+    meter.time("nearest 5 of 1000, per vertex", partial(near, sources), n, 1e9, "ns")
 
 
 def floats(prepared: Prepared, meter: Meter, count: int) -> None:
@@ -315,6 +353,8 @@ def main() -> int:
         result["memset_bytes_per_second"] = speed
         if "pairs" in given.parts:
             result |= pairs(prepared, meter, given.pairs)
+        if "tables" in given.parts:
+            tables(prepared, meter)
         if "floats" in given.parts:
             floats(prepared, meter, given.floats)
         if "reductions" in given.parts:

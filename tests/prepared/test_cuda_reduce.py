@@ -11,6 +11,7 @@ import nearfar
 from nearfar.errors import OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
+from nearfar.prepared import cuda as prepared_cuda
 from nearfar.prepared import device_reduce
 from nearfar.prepared.cells import PassShape
 from nearfar.prepared.device_reduce import DeviceReduction
@@ -61,6 +62,14 @@ def test_every_kind(dtype: Any, kind: Any) -> None:
     compare(prepared, sources, kind, limit=60)
     compare(prepared, sources, kind, targets=targets)
     compare(prepared, sources, kind, targets=targets, limit=90.5)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_targets_too_many_for_a_product(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepared_cuda, "table_pays", lambda *_: False)
+    prepared = nearfar.prepare(grid(np.int32), force=True)
+    compare(prepared, [4, 170, 4], kind, targets=[5, 90, 5], limit=100)
+    compare(prepared, [4, 170, 4], kind, targets=range(180))
 
 
 @pytest.mark.parametrize("count", [1, 31, 32, 33, 1000])

@@ -160,6 +160,7 @@ def prepared_cases(kind: str) -> Iterator[Case]:
             form |= {"GLOBAL_SLOTS": over, "LAST_USE": last, "STAGES": 2 if parts == 1 else 8}
             form |= {"CLIMB_SLOTS": int(parts > 1)}
             yield "prepared/sweep.cuh", {**base, **form}
+        yield "prepared/table.cuh", {**base, "COLUMNS": per_thread}
         if value == values:
             whole = {**base, "COLUMNS": columns, "WHOLE": int(out in ("int", "long long"))}
             for keep, names in ((1, 0), (32, 1)):

@@ -13,6 +13,7 @@ from nearfar.prepared.device_reduce import DeviceReduction, reduces
 from nearfar.prepared.device_rows import DeviceRows, RowForm
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
+from nearfar.prepared.device_table import TableRows, sources_per_table, table_pays
 from nearfar.prepared.first import (
     FirstOptions,
     can_be_prepared,
@@ -105,6 +106,13 @@ def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
     return True
 
 
+def is_table(prepared: Prepared, columns: Any, exact: bool) -> bool:
+    """Whether targets are few enough for a product; exact floats are restored in whole rows."""
+    if columns is None or (exact and prepared.weight_dtype.kind == "f"):
+        return False
+    return table_pays(prepared, len(columns))
+
+
 def _reduced(
     graph: Graph,
     sources: NDArray[np.int64],
@@ -118,9 +126,10 @@ def _reduced(
     width = graph.n_vertices if columns is None else len(columns)
     if not len(sources) or not reduces(graph, reduction, options.exact, width):
         return None
-    count = len(sources)
-    each = min(options.sweep or sources_per_sweep(Sweep(graph, None, count), count), count)
-    return DeviceReduction(graph, reduction, columns, workspace.limit, each)(sources)
+    table = is_table(graph, columns, options.exact)
+    at_once = _sources_at_once(graph, columns, table, len(sources))
+    each = min(options.sweep or at_once, len(sources))
+    return DeviceReduction(graph, reduction, columns, workspace.limit, each, table)(sources)
 
 
 @variant(
@@ -155,8 +164,9 @@ def elimination_tree_rows(
     whole = there or workspace.on_device
     timer = runtime.Timer().start()
     share = -(-len(sources) // len(devices))
+    table = is_table(graph, columns, options.exact)
     with runtime.on_device(devices[0]):
-        each = min(options.sweep or sources_per_sweep(Sweep(graph, None, share), share), share)
+        each = min(options.sweep or _sources_at_once(graph, columns, table, share), share)
     home = runtime.device().ordinal
     advice = "ask for fewer rows, targets or a reduction" if whole else ""
     if whole and not there:
@@ -166,7 +176,7 @@ def elimination_tree_rows(
     blocks = [slice(k, min(k + each, len(sources))) for k in range(0, len(sources), each)]
 
     def begin() -> Callable[[slice], None]:
-        rows = DeviceRows(graph, form, each)
+        rows: Any = (TableRows if table else DeviceRows)(graph, form, each)
         return lambda block: rows(sources[block], out[block])
 
     failed = each_block(devices, blocks, begin)
@@ -179,6 +189,12 @@ def elimination_tree_rows(
     if failed:
         stats["failed_devices"] = {device: str(error) for device, error in failed.items()}
     return Answer(out, stats)
+
+
+def _sources_at_once(prepared: Prepared, columns: Any, table: bool, sources: int) -> int:
+    if table:
+        return sources_per_table(prepared, len(columns), sources)
+    return sources_per_sweep(Sweep(prepared, None, sources), sources)
 
 
 def sources_per_sweep(sweep: Sweep, sources: int) -> int:

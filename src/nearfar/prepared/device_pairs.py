@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["DeviceLabels", "device_labels", "device_pair_distances"]
+__all__ = ["DeviceLabels", "Walks", "device_labels", "device_pair_distances", "device_walks"]
 
-_WALKS: Slot[_Walks] = Slot("walks on the device")
+_WALKS: Slot[Walks] = Slot("walks on the device")
 _WARPS = 8  # per block, at most
 _LEAST_SHARE = 1 << 14  # pairs that are worth a device of their own
 _STATIC = 1024  # bytes of shared memory that a block takes besides
 
 
 @dataclass(frozen=True)
-class _Walks:
+class Walks:
     """What walks read besides the tree; arrays of ``pairs.cuh``.
 
     Attributes
@@ -75,7 +75,7 @@ class DeviceLabels:
         Rows of all labels; the same array where every edge weighs the same in both directions.
     """
 
-    def __init__(self, prepared: Prepared, walks: _Walks, up: Any, down: Any) -> None:
+    def __init__(self, prepared: Prepared, walks: Walks, up: Any, down: Any) -> None:
         self.prepared = prepared
         self.up, self.down = up, down
         self._walks = walks
@@ -154,7 +154,7 @@ def device_labels(prepared: Prepared, max_bytes: int | None = None) -> DeviceLab
     advice = "query without labels: distances_of_pairs(pairs, device='cuda')"
     if needed > free:
         raise OutOfMemoryError(needed, free, advice)
-    walks = _walks(prepared)
+    walks = device_walks(prepared)
     runtime.require_memory(needed, advice)
     cp = runtime.cupy()
     n = prepared.n_vertices
@@ -255,7 +255,7 @@ def _indices_there(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
 
 
 def _walk(prepared: Prepared, starts: Any, ends: Any) -> Any:
-    walks = _walks(prepared)
+    walks = device_walks(prepared)
     warps, shared = walks.launch_shape(2)
     kernel = walks.program.kernel("pairs_walk")
     kernel.allow_shared(shared)
@@ -289,11 +289,26 @@ def _shared_walk(prepared: Prepared, starts: Any, ends: Any, devices: list[int])
     return found
 
 
-def _walks(prepared: Prepared) -> _Walks:
+def device_walks(prepared: Prepared) -> Walks:
+    """What walks read, on the current device.
+
+    Parameters
+    ----------
+    prepared : Prepared
+
+    Returns
+    -------
+    Walks
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+    """
     return _WALKS.of(prepared, lambda: _made(prepared), runtime.device().ordinal)
 
 
-def _made(prepared: Prepared) -> _Walks:
+def _made(prepared: Prepared) -> Walks:
     tree, there = prepared.preparation.tree, device_tree(prepared)
     n = tree.n_vertices
     spine = np.empty((n, 4), dtype=np.int32)
@@ -320,4 +335,4 @@ def _made(prepared: Prepared) -> _Walks:
         down = tuple(runtime.upload(part) for part in parts)
     macros = {**there.macros, "PRUNES": int(prepared.n_negative == 0)}
     program = runtime.program("prepared/pairs.cuh", macros)
-    return _Walks(there, runtime.upload(spine), up, down, program)
+    return Walks(there, runtime.upload(spine), up, down, program)

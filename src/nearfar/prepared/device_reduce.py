@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.graph.saturation import FARTHEST, may_saturate
-from nearfar.prepared.device import far_value
+from nearfar.prepared.device import device_tree, far_value
 from nearfar.prepared.device_shapes import UNIT, padded
 from nearfar.prepared.device_sweep import Sweep
+from nearfar.prepared.device_table import DeviceTable
 from nearfar.registry import Figures
 from nearfar.system.devices import runtime
 
@@ -83,6 +84,8 @@ class DeviceReduction:
         Distances that count, at most.
     each : int
         Sources per sweep, at most.
+    table : bool
+        Whether the distances of the columns come from a product, not from a sweep.
 
     Raises
     ------
@@ -102,39 +105,59 @@ class DeviceReduction:
         columns: NDArray[np.int64] | None,
         limit: Any,
         each: int,
+        table: bool = False,
     ) -> None:
-        cp = runtime.cupy()
         self.prepared, self.reduction, self.columns = prepared, reduction, columns
-        self.sweep = sweep = Sweep(prepared, None, each)
         self.width = prepared.n_vertices if columns is None else len(columns)
-        self.pitch = padded(each)
+        self.pitch, self.dtype = padded(each), prepared.metric.dtype
+        self.tree = device_tree(prepared)
         # A sum that does not fit shows as a distance that is missing, unless a limit is nearer.
         within = limit is not None and limit <= FARTHEST[prepared.weight_dtype]
         self.checks = not within and may_saturate(prepared)
-        self.bound = _bound(sweep.dtype, limit if within else None)
+        self.bound = _bound(self.dtype, limit if within else None)
+        self.columns_each = 16 // self.dtype.itemsize
+        self.macros: dict[str, str | int] = {
+            **self.tree.macros,
+            "WHOLE": int(self.dtype.kind != "f"),
+        }
+        self.zeroed: list[Any] = []
         bins = max(len(reduction.edges) - 1, 0)
         kept = 2 * self._slices(self.width) * reduction.k * 8
-        scratch = self.pitch * (24 + 4 * bins + kept)
+        self.scratch = self.pitch * (24 + 4 * bins + kept)
+        if table:
+            assert columns is not None
+            self._over_table(columns, each)
+        else:
+            self._over_sweep(columns, each)
+        if reduction.kind == "histogram":
+            self._plan_histogram()
+        if reduction.kind == "nearest":
+            self._plan_nearest()
+
+    def _over_table(self, columns: NDArray[np.int64], each: int) -> None:
+        runtime.require_memory(self.scratch, _ADVICE)
+        self.plan: Any = DeviceTable(self.prepared, columns, each, _ADVICE)
+        self.values, self.listed, self.names = self.plan.values, None, self.plan.targets
+        self._make_figures()
+        if self.zeroed:
+            self._plan_figures(self.width)
+
+    def _over_sweep(self, columns: NDArray[np.int64] | None, each: int) -> None:
+        cp = runtime.cupy()
+        sweep = Sweep(self.prepared, None, each)
         cells = sweep.cells.host
         # Figures of the bottom pass are joined as it goes, unless it keeps its distances in memory.
-        on_the_way = columns is None and reduction.kind in _FIGURES
+        on_the_way = columns is None and self.reduction.kind in _FIGURES
         on_the_way &= cells.n_passes > cells.n_global
-        kept_rows = sweep.n_upper if on_the_way else prepared.n_vertices
-        held = kept_rows * self.pitch * sweep.dtype.itemsize
-        runtime.require_memory(sweep.scratch_bytes(each) + held + scratch, _ADVICE)
-        self.values = cp.empty((kept_rows, self.pitch), dtype=sweep.dtype)
-        self.columns_each = 16 // sweep.dtype.itemsize
-        self.macros: dict[str, str | int] = {
-            **sweep.tree.macros,
-            "WHOLE": int(sweep.dtype.kind != "f"),
-        }
-        self.listed = None if columns is None else sweep.tree.label[cp.asarray(columns)]
-        self.zeroed: list[Any] = []
-        if reduction.kind in _FIGURES or self.checks:
-            self.sums = cp.zeros(self.pitch, dtype=np.int64)
-            self.missed = cp.zeros(self.pitch, dtype=np.uint32)
-            self.most = cp.zeros(self.pitch, dtype=sweep.dtype)
-            self.zeroed += [self.sums, self.missed, self.most]
+        kept_rows = sweep.n_upper if on_the_way else self.prepared.n_vertices
+        held = kept_rows * self.pitch * self.dtype.itemsize
+        runtime.require_memory(sweep.scratch_bytes(each) + held + self.scratch, _ADVICE)
+        self.values = cp.empty((kept_rows, self.pitch), dtype=self.dtype)
+        self.listed, self.names = None, self.tree.vertex
+        if columns is not None:
+            there = cp.asarray(columns)
+            self.listed, self.names = self.tree.label[there], there.astype(np.int32)
+        self._make_figures()
         if on_the_way:
             figures = (self.bound, self.sums, self.missed, self.most)
             whole = {"WHOLE": self.macros["WHOLE"]}
@@ -144,10 +167,14 @@ class DeviceReduction:
             self.plan = sweep.columns(self.values)
             if self.zeroed:
                 self._plan_figures(self.width)
-        if reduction.kind == "histogram":
-            self._plan_histogram()
-        if reduction.kind == "nearest":
-            self._plan_nearest()
+
+    def _make_figures(self) -> None:
+        cp = runtime.cupy()
+        if self.reduction.kind in _FIGURES or self.checks:
+            self.sums = cp.zeros(self.pitch, dtype=np.int64)
+            self.missed = cp.zeros(self.pitch, dtype=np.uint32)
+            self.most = cp.zeros(self.pitch, dtype=self.dtype)
+            self.zeroed += [self.sums, self.missed, self.most]
 
     def _slices(self, some: int, across: int = _ACROSS) -> int:
         """How many slices of the labels share out the work where sources alone are too few."""
@@ -171,7 +198,7 @@ class DeviceReduction:
     def _plan_histogram(self) -> None:
         cp = runtime.cupy()
         edges, bins = self.reduction.edges, len(self.reduction.edges) - 1
-        dtype, far = self.sweep.dtype, far_value(self.sweep.dtype)
+        dtype, far = self.dtype, far_value(self.dtype)
         if dtype.kind == "f":
             there = np.array(edges, dtype=np.float64)
         else:  # exact beyond 2**53 too
@@ -188,27 +215,23 @@ class DeviceReduction:
         self.plan.launches.append(runtime.Launch(kernel, grid, _ACROSS, arguments, shared))
 
     def _plan_nearest(self) -> None:
-        cp, tree = runtime.cupy(), self.sweep.tree
+        cp, vertex = runtime.cupy(), self.tree.vertex
         keep = min(self.reduction.k, self.width)
         slices = self._slices(self.width)
-        names, but = tree.vertex, self.plan.labels
-        if self.columns is not None:
-            names, but = cp.asarray(self.columns.astype(np.int32)), None
+        but = self.plan.labels if self.columns is None else None  # the source itself
         found = [
-            tuple(
-                cp.empty((some * keep, self.pitch), dtype) for dtype in (self.sweep.dtype, np.int32)
-            )
+            tuple(cp.empty((some * keep, self.pitch), dtype) for dtype in (self.dtype, np.int32))
             for some in ((slices, 1) if slices > 1 else (1,))
         ]
         across = self.pitch // _ACROSS
         kernel = self._kernel("nearest", KEEP=keep)
-        arguments = (*self._listed(self.width), names, but, tree.vertex, *found[0])
+        arguments = (*self._listed(self.width), self.names, but, vertex, *found[0])
         self.plan.launches.append(runtime.Launch(kernel, (across, slices), _ACROSS, arguments))
         if slices > 1:
             kernel = self._kernel("nearest", KEEP=keep, FOUND_NAMES=1)
             near, who = found[0]
             some = np.int32(slices * keep)
-            arguments = (near, np.int64(self.pitch), None, some, self.bound, who, None, tree.vertex)
+            arguments = (near, np.int64(self.pitch), None, some, self.bound, who, None, vertex)
             self.plan.launches.append(
                 runtime.Launch(kernel, (across, 1), _ACROSS, (*arguments, *found[1]))
             )
@@ -242,25 +265,26 @@ class DeviceReduction:
         """Of one sweep: fields of Figures, copies."""
         cp, dtype = runtime.cupy(), self.prepared.weight_dtype
         but = int(self.columns is None)  # the source does not count
+        back = self.plan.back if isinstance(self.plan, DeviceTable) else slice(count)
         counts = sums = most = bins = vertices = distances = None
         if self.reduction.kind in _FIGURES or self.checks:
-            counts = self.width - but - self.missed[:count].astype(np.int64)
-            sums = self.sums[:count].copy()
-            most = cp.where(counts > 0, self.most[:count].astype(dtype), dtype.type(-1))
+            counts = self.width - but - self.missed[back].astype(np.int64)
+            sums = self.sums[back].copy()
+            most = cp.where(counts > 0, self.most[back].astype(dtype), dtype.type(-1))
         if self.reduction.kind == "histogram":
-            bins = self.bins[:, :count].T.astype(np.int64)
+            bins = self.bins[:, back].T.astype(np.int64)
             at = int(np.searchsorted(self.host_edges, 0, side="right")) - 1
             if but and 0 <= at < bins.shape[1]:
                 bins[:, at] -= 1
         if self.reduction.kind == "nearest":
             k, keep = self.reduction.k, len(self.near)
-            none = self.who[:, :count].T < 0
+            none = self.who[:, back].T < 0
             vertices = cp.full((count, k), -1, dtype=np.int64)
-            vertices[:, :keep] = self.who[:, :count].T
+            vertices[:, :keep] = self.who[:, back].T
             far = np.inf if dtype.kind == "f" else np.iinfo(dtype).max
             distances = cp.full((count, k), far, dtype=dtype)
             distances[:, :keep] = cp.where(
-                none, dtype.type(far), self.near[:, :count].T.astype(dtype)
+                none, dtype.type(far), self.near[:, back].T.astype(dtype)
             )
         return counts, sums, most, bins, vertices, distances
 
