@@ -323,7 +323,31 @@ def devices(prepared: Prepared, meter: Meter, count: int) -> None:
         at = rng.choice(len(few), 8, replace=False)
         wanted = nearfar.distances(prepared, few[at], device="cpu")
         meter.check(out[cp.asarray(at)], wanted, name)
-        del out, kept
+        asked: dict[str, Any] = {"method": METHOD, "devices": used}
+        whole = {**asked, "reduce": "mean"}
+        for name, units, work in (
+            ("mean of all pairs", prepared.n_vertices, partial(nearfar.all_pairs, prepared, **whole)),
+            ("table of 10,000 targets", count, partial(
+                nearfar.distances, prepared, sources, targets=sources[:10_000], **asked)),
+        ):  # fmt: skip
+            samples = []
+            for number in range(3):
+                began = time.perf_counter()
+                work()
+                if number > 0:
+                    samples.append((time.perf_counter() - began) / units)
+            name = f"{name} on {some} devices, the whole call"
+            meter.samples[name] = samples
+            print(
+                f"   {np.median(samples) * 1e6:10.4f} us (least {min(samples) * 1e6:.4f})  {name}"
+            )
+        some_out = out[:2048]
+
+        def again(asked: Any = asked, out: Any = some_out) -> Any:
+            return nearfar.distances(prepared, sources[: len(out)], sweep=256, out=out, **asked)
+
+        meter.repeat(again, f"2,048 rows on {some} devices")
+        del out, some_out, kept
         cp.get_default_memory_pool().free_all_blocks()
 
 
