@@ -8,6 +8,7 @@ alike.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
@@ -217,6 +218,13 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
     return None if exact >= np.iinfo(np.int64).max else int(exact)
 
 
+@functools.cache
+def _kinds(annotation: str) -> tuple[str, ...]:
+    """The parts of an annotation; empty where one of them is not for us to check."""
+    kinds = tuple(annotation.split(" | "))
+    return kinds if _KINDS.keys() >= set(kinds) else ()
+
+
 def check_kind(owner: str, name: str, value: Any, annotation: str) -> None:
     """Refuse a value of another kind than an option's annotation names.
 
@@ -227,8 +235,8 @@ def check_kind(owner: str, name: str, value: Any, annotation: str) -> None:
     OptionError
         Saying what to give.
     """
-    kinds = annotation.split(" | ")
-    if not set(kinds) <= _KINDS.keys() or any(_KINDS[kind][0](value) for kind in kinds):
+    kinds = _kinds(annotation)
+    if not kinds or any(_KINDS[kind][0](value) for kind in kinds):
         return
     wanted = ", or ".join(_KINDS[kind][1] for kind in kinds)
     raise OptionError(f"{owner}: {name} is {quoted(value)}: give {wanted}")

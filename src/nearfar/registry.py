@@ -341,6 +341,7 @@ class Variant:
         return 24 * graph.n_vertices * request.threads  # a queue and marks for each worker
 
 
+_DEVICES = ("cpu", "cuda")
 _priced: dict[tuple[str, str], tuple[Variant, ...]] = {}
 _registry: dict[str, Variant] = {}
 _discovered = False
@@ -467,8 +468,11 @@ def canonical_method(method: str) -> str:
 
 def is_family(method: str) -> bool:
     """Whether a name is a family's and no idea's: its forms are then ranked for the graph."""
+    _discover()
     name = canonical_method(method)
-    return name not in ideas() and any(v.family == name for v in _registry.values())
+    if "@" in name or any(f"{name}@{device}" in _registry for device in _DEVICES):
+        return False
+    return any(v.family == name for v in _registry.values())
 
 
 def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> list[Variant]:
@@ -488,15 +492,15 @@ def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> li
     at, device = canonical_device(at), canonical_device(device)
     if at and device not in ("auto", at):
         raise OptionError(f"method {quoted(method)} names {at}, but device is {quoted(device)}")
-    wanted = at or (None if device == "auto" else device)
-    found = [
-        v for v in _registry.values() if v.idea == idea and (wanted is None or v.device == wanted)
-    ]
+    wanted = at or device
+    places = _DEVICES if wanted == "auto" else (wanted,)
+    ids = (f"{idea}@{place}" for place in places)
+    found = [_registry[identity] for identity in ids if identity in _registry]
     if not found:
         found = [
             v
             for v in _registry.values()
-            if v.family == idea and not v.unsafe and (wanted is None or v.device == wanted)
+            if v.family == idea and not v.unsafe and v.device in places
         ]
     if not found:
         hint = did_you_mean(method, [*_registry, *ideas()], 3, 0.5)

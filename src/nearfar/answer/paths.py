@@ -194,8 +194,10 @@ class Paths:
             raise UnreachableError(
                 f"vertex {quoted(target)} is not reached from {quoted(self.source)}{beyond}"
             )
-        steps = self._flat_paths(self.graph.indices_of([target], "target")).vertices
-        return [self.graph.name_of(v) for v in steps]
+        before, steps = self._host_predecessors, [end]
+        while (at := before.item(steps[-1])) >= 0:
+            steps.append(at)
+        return [self.graph.name_of(v) for v in reversed(steps)]
 
     def edges_to(self, target: Any) -> NDArray[np.int64]:
         """The edges of the path that :meth:`path_to` gives.

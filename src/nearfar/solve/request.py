@@ -97,7 +97,7 @@ def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int
     found = vertex_indices(graph, targets, "target")
     if not len(found):
         raise OptionError("targets is empty: name at least one vertex, or leave it out")
-    return np.unique(found)
+    return found if len(found) == 1 else np.unique(found)
 
 
 def vertex_indices(graph: Graph, vertices: Any, what: str) -> NDArray[np.int64]:

@@ -30,9 +30,9 @@ def select(
         return ranking.best(graph, request)
     if is_family(method):
         family = canonical_method(method)
-        for choice in ranking.rank(graph, request):
-            if choice.variant.family == family:
-                return choice.variant, f"the cheapest of {family}: {choice.reason}"
+        found = ranking.cheapest(graph, request, family)
+        if found is not None:
+            return found[0], f"the cheapest of {family}: {found[1]}"
     reasons = []
     for candidate in find(method, request.device, allow_unsafe=allow_unsafe):
         answer = candidate.can_run(graph, request)
