@@ -3,15 +3,18 @@
     NEARFAR_DATA=... python benchmarks/batches.py -o benchmarks/results
 
 Writes batches.json anew after each case; without ``-o`` it only prints. A case is a graph, a method
-and a number of sources; rows go to memory that was written to before (``overheads.py`` measures
-fresh memory). Thread counts take turns within a round. Beside the wall clock stands the processor
-time of the whole process: with ideal scaling it does not grow with the threads. Where it grows,
-threads hinder one another in caches and memory; what is missing beyond that they spent idle.
-Sampled rows are compared bit for bit with single searches, outside the timed part.
+and a number of sources per thread (or all pairs, whatever the threads), so that what one thread
+takes for a source is compared with what many take for theirs, and the last rows weigh alike. Rows
+go to memory that was written to before (``overheads.py`` measures fresh memory). Numbers of threads
+take turns within a round. Beside the wall clock stands the processor time of the process per
+source: with ideal scaling it does not grow with the threads. Where it grows, threads hinder one
+another in cores, caches and memory; what is missing beyond that they spent idle. Sampled rows are
+compared bit for bit with single searches, outside the timed part.
 
 The limits are measured first, with the same threads: arithmetic in registers (what the cores give
-when memory is not asked), and, each thread in memory of its own, writing, copying, and reading
-single words in random order from as many bytes as the distances of a search take.
+when memory is not asked; virtual ones may be two to a core), and, each thread in memory of its own,
+writing, copying, and reading single words in random order from as many bytes as the distances of a
+search take.
 """
 
 from __future__ import annotations
@@ -40,11 +43,11 @@ if TYPE_CHECKING:
 
 
 class Case(NamedTuple):
-    """What is measured: sources None are all vertices."""
+    """What is measured: so many sources per thread, None for all pairs."""
 
     graph: Callable[[], Graph]
     method: str
-    sources: int | None
+    each: int | None
     file: str | None = None
 
 
@@ -70,43 +73,48 @@ CASES: dict[str, Case] = {
     "small, lanes": Case(lambda: _snap(_GNU), _LANES, None, _SMALL),
     "small in floats, one per worker": Case(lambda: _snap(_GNU, "float64"), _ONE, None, _SMALL),
     "small in floats, lanes": Case(lambda: _snap(_GNU, "float64"), _LANES, None, _SMALL),
-    "social, one per worker": Case(lambda: _snap("soc-Slashdot0902"), _ONE, 256, _SOCIAL),
-    "social, lanes": Case(lambda: _snap("soc-Slashdot0902"), _LANES, 2048, _SOCIAL),
-    "random 2^14, lanes": Case(lambda: _random(14), _LANES, 8192),
-    "newyork, one per worker": Case(lambda: load("newyork"), _ONE, 128, _ROADS),
-    "newyork, prepared": Case(lambda: nearfar.prepare(load("newyork")), "auto", 2048, _ROADS),
-    "grid, one per worker": Case(lambda: load("grid"), _ONE, 32),
-    "martin, one per worker": Case(lambda: load("martin"), _ONE, 32),
-    "kronecker, one per worker": Case(lambda: load("kronecker"), _ONE, 32),
-    "random, one per worker": Case(lambda: load("random"), _ONE, 64),
+    "social, one per worker": Case(lambda: _snap("soc-Slashdot0902"), _ONE, 16, _SOCIAL),
+    "social, lanes": Case(lambda: _snap("soc-Slashdot0902"), _LANES, 256, _SOCIAL),
+    "random 2^14, lanes": Case(lambda: _random(14), _LANES, 512),
+    "newyork, one per worker": Case(lambda: load("newyork"), _ONE, 16, _ROADS),
+    "newyork, prepared": Case(lambda: nearfar.prepare(load("newyork")), "auto", 128, _ROADS),
+    "grid, one per worker": Case(lambda: load("grid"), _ONE, 8),
+    "martin, one per worker": Case(lambda: load("martin"), _ONE, 8),
+    "kronecker, one per worker": Case(lambda: load("kronecker"), _ONE, 8),
+    "random, one per worker": Case(lambda: load("random"), _ONE, 8),
 }
 
 
-def together(work: Callable[[int], Any], threads: int) -> float:
-    """Seconds until work(0), work(1), ... are done, each on a thread of its own."""
-    gate = threading.Barrier(threads + 1)
+def together(work: Callable[[int], Any], threads: int, seconds: float) -> float:
+    """Calls per second of work(0), work(1), ..., each again and again on a thread of its own."""
+    counts = [0] * threads
+    gate = threading.Barrier(threads)
+    times = [0.0] * threads
 
     def one(i: int) -> None:
-        gate.wait()
         work(i)
+        gate.wait()
+        began = time.perf_counter()
+        while times[i] < seconds:
+            work(i)
+            counts[i] += 1
+            times[i] = time.perf_counter() - began
 
     started = [threading.Thread(target=one, args=(i,)) for i in range(threads)]
     for thread in started:
         thread.start()
-    gate.wait()
-    began = time.perf_counter()
     for thread in started:
         thread.join()
-    return time.perf_counter() - began
+    return sum(count / took for count, took in zip(counts, times, strict=True))
 
 
-def limits(threads: list[int], megabytes: float, rounds: int) -> list[dict[str, Any]]:
-    """What the machine gives to so many threads, per second and all together; the best round."""
-    size, most = 1 << 26, max(threads)
+def limits(threads: list[int], megabytes: float, seconds: float) -> list[dict[str, Any]]:
+    """What the machine gives to so many threads, per second and all together."""
+    size, most = 1 << 25, max(threads)
     words = int(megabytes * 2**20) // 4
     blocks = [np.ones(size, dtype=np.uint8) for _ in range(most)]
     tables = [np.ones(words, dtype=np.int32) for _ in range(most)]
-    order = np.random.default_rng(4).integers(0, words, 1 << 21)
+    order = np.random.default_rng(4).integers(0, words, 1 << 19)
     found = [np.empty(len(order), dtype=np.int32) for _ in range(most)]
 
     def write(i: int) -> None:
@@ -120,17 +128,14 @@ def limits(threads: list[int], megabytes: float, rounds: int) -> list[dict[str, 
         np.take(tables[i], order, out=found[i], mode="clip")
 
     kinds: dict[str, tuple[Callable[[int], Any], float, str]] = {
-        "arithmetic": (lambda i: hashlib.pbkdf2_hmac("sha256", b"a", b"b", 200_000), 1, "hashes"),
+        "arithmetic": (lambda i: hashlib.pbkdf2_hmac("sha256", b"a", b"b", 20_000), 1, "hashes"),
         "writing": (write, size / 1e9, "GB"),
         "copying": (copy, size / 1e9, "GB read and written"),
         f"random reads of {megabytes:g} MB": (gather, len(order) / 1e9, "G words"),
     }
     lines = []
     for what, (work, amount, unit) in kinds.items():
-        together(work, most)
-        speeds = [
-            max(count * amount / together(work, count) for _ in range(rounds)) for count in threads
-        ]
+        speeds = [amount * together(work, count, seconds) for count in threads]
         lines.append(
             {"what": what, "unit": f"{unit} per second", "threads": threads, "speeds": speeds}
         )
@@ -147,23 +152,26 @@ def check(graph: Graph, sources: np.ndarray, rows: np.ndarray) -> None:
 
 
 def measure(case: Case, graph: Graph, threads: list[int], rounds: int) -> dict[str, Any]:
-    """Samples of wall and processor seconds by the number of threads."""
+    """Samples by the number of threads: wall and processor seconds, and sources."""
     n = graph.n_vertices
-    count = n if case.sources is None else min(case.sources, n)
-    sources = np.random.default_rng(3).permutation(n)[:count]
-    out = np.ones((count, n), dtype=graph.weight_dtype)
+    counts = {number: n if case.each is None else case.each * number for number in threads}
+    sources = np.random.default_rng(3).integers(0, n, max(counts.values()))
+    if case.each is None:
+        sources = np.arange(n)
+    out = np.ones((len(sources), n), dtype=graph.weight_dtype)
     samples: dict[int, list[list[float]]] = {number: [] for number in threads}
     stats: dict[str, Any] = {}
     for turn in range(rounds + 1):
         for number in threads if turn else threads[-1:]:
+            some = sources[: counts[number]]
             began, used = time.perf_counter(), time.process_time()
             nearfar.distances(
                 graph,
-                sources,
+                some,
                 method=case.method,
                 device="cpu",
                 threads=number,
-                out=out,
+                out=out[: len(some)],
                 stats=stats,
             )
             taken = [time.perf_counter() - began, time.process_time() - used]
@@ -172,16 +180,21 @@ def measure(case: Case, graph: Graph, threads: list[int], rounds: int) -> dict[s
     check(graph, sources, out)
     rows = []
     for number, held in samples.items():
-        wall, used = (statistics.median(one[i] for one in held) for i in (0, 1))
+        wall, used = (statistics.median(one[i] for one in held) / counts[number] for i in (0, 1))
         rows.append(
-            {"threads": number, "seconds": wall, "processor_seconds": used, "samples": held}
+            {
+                "threads": number,
+                "sources": counts[number],
+                "seconds_per_source": wall,
+                "processor_seconds_per_source": used,
+                "samples": held,
+            }
         )
     return {
         "n_vertices": n,
         "n_edges": graph.n_edges,
         "dtype": graph.weight_dtype.name,
         "engine": stats["engine"],
-        "sources": count,
         "rows": rows,
     }
 
@@ -192,10 +205,11 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", help="cases that contain one of these words")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4, 8, 16])
+    parser.add_argument("--seconds", type=float, default=0.3, help="of a limit")
     parser.add_argument("--table-megabytes", type=float, default=8.0, help="of the random reads")
     args = parser.parse_args()
     data: dict[str, Any] = {"schema": "nearfar-batches/1", "environment": environment()}
-    data["limits"] = limits(args.threads, args.table_megabytes, args.rounds)
+    data["limits"] = limits(args.threads, args.table_megabytes, args.seconds)
     head = ["", *(f"{count} thr" for count in args.threads), ""]
     lines = [
         [
@@ -219,9 +233,10 @@ def main() -> int:
         first = found["rows"][0]
         cells = []
         for row in found["rows"]:
-            faster, more = (first[k] / row[k] for k in ("seconds", "processor_seconds"))
-            each = 1e3 * row["seconds"] / found["sources"]
-            cells.append(f"{each:.3g} ({faster:.1f}x, processor {1 / more:.2f})")
+            each = row["seconds_per_source"]
+            more = row["processor_seconds_per_source"] / first["processor_seconds_per_source"]
+            faster = first["seconds_per_source"] / each
+            cells.append(f"{1e3 * each:.3g} ({faster:.1f}x, processor {more:.2f})")
         print("\n".join(table(head, [[name, *cells, "ms per source"]])), flush=True)
         if args.output:
             args.output.mkdir(parents=True, exist_ok=True)

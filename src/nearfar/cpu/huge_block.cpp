@@ -24,8 +24,8 @@ HugeBlock::HugeBlock(std::size_t bytes) {
 #if defined(__linux__)
   if (bytes >= 2 * kHuge) {
     const std::size_t wanted = rounded(bytes, kHuge);
-    void* found = ::mmap(nullptr, wanted + kHuge, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* found =
+        ::mmap(nullptr, wanted + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (found == MAP_FAILED) throw std::bad_alloc();
     // The system maps at small pages: what lies before and behind the huge ones goes back.
     auto* first = static_cast<std::byte*>(found);

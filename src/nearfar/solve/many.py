@@ -594,7 +594,7 @@ def _sink(
     if whole:
         run.block = block or (max(k, 1) if alone else share)
         in_parts = run.devices is not None or run.block < k
-        return DeviceArraySink(out, in_parts) if stay else ArraySink()
+        return DeviceArraySink(out, in_parts) if stay else ArraySink(threads=run.request.threads)
     room = max((free - scratch) // 4, 1)
     fitting = int(min(room, 2**30) // max(width * item, 1))
     if reduction is not None and run.on_device:
