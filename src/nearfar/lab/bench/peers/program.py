@@ -67,11 +67,16 @@ class Program(Peer):
             raise RuntimeError("prepare comes before solve")
         return Path(self._folder.name)
 
+    def missing(self, floats: bool = False) -> str:
+        """What to do when it is not here."""
+        name, variable = ("-float", "_FLOAT") if floats else ("", "")
+        return f"no {self.command}{name} on PATH: set {self.variable}{variable}"
+
     def available(self) -> Literal[True] | str:
         """Whether one of the programs is found."""
         if self.find() or (self.floats and self.find(floats=True)):
             return True
-        return f"no {self.command} on PATH: set {self.variable}"
+        return self.missing()
 
     def takes(self, graph: Graph) -> Literal[True] | str:
         """Weights of 32 bits, or integers whose sums fit them."""
@@ -82,10 +87,10 @@ class Program(Peer):
             if dtype != np.float32:
                 return f"its floats have 32 bits, the weights are {dtype}"
             if self.find(floats=True) is None:
-                return f"no {self.command}-float on PATH: set {self.variable}_FLOAT"
+                return self.missing(floats=True)
             return super().takes(graph)
         if self.find() is None:
-            return f"no {self.command} on PATH: set {self.variable}"
+            return self.missing()
         if graph.n_vertices >= 2**31 - 1:
             return "too many vertices for 32-bit ids"
         if graph.max_weight * graph.n_vertices > self.farthest and graph.weight_dtype.itemsize > 4:
