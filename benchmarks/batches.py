@@ -8,13 +8,13 @@ takes for a source is compared with what many take for theirs, and the last rows
 go to memory that was written to before (``overheads.py`` measures fresh memory). Numbers of threads
 take turns within a round. Beside the wall clock stands the processor time of the process per
 source: with ideal scaling it does not grow with the threads. Where it grows, threads hinder one
-another in cores, caches and memory; what is missing beyond that they spent idle. Sampled rows are
-compared bit for bit with single searches, outside the timed part.
+another in cores, caches and memory; what is missing beyond that they spent idle. Before each sample
+as many threads do arithmetic in registers for a moment: what cores give that ask for no memory, but
+may be two to a physical one or shared with others. Sampled rows are compared bit for bit with
+single searches, outside the timed part.
 
-The limits are measured first, with the same threads: arithmetic in registers (what the cores give
-when memory is not asked; virtual ones may be two to a core), and, each thread in memory of its own,
-writing, copying, and reading single words in random order from as many bytes as the distances of a
-search take.
+The limits are measured first: arithmetic, and, each thread in memory of its own, writing, copying,
+and reading single words in random order from as many bytes as the distances of a search take.
 """
 
 from __future__ import annotations
@@ -108,6 +108,11 @@ def together(work: Callable[[int], Any], threads: int, seconds: float) -> float:
     return sum(count / took for count, took in zip(counts, times, strict=True))
 
 
+def arithmetic(i: int) -> Any:
+    """Some hundred microseconds of work in registers."""
+    return hashlib.pbkdf2_hmac("sha256", b"a", b"b", 1_000)
+
+
 def limits(threads: list[int], megabytes: float, seconds: float) -> list[dict[str, Any]]:
     """What the machine gives to so many threads, per second and all together."""
     size, most = 1 << 25, max(threads)
@@ -128,7 +133,7 @@ def limits(threads: list[int], megabytes: float, seconds: float) -> list[dict[st
         np.take(tables[i], order, out=found[i], mode="clip")
 
     kinds: dict[str, tuple[Callable[[int], Any], float, str]] = {
-        "arithmetic": (lambda i: hashlib.pbkdf2_hmac("sha256", b"a", b"b", 20_000), 1, "hashes"),
+        "arithmetic": (arithmetic, 1, "hashes"),
         "writing": (write, size / 1e9, "GB"),
         "copying": (copy, size / 1e9, "GB read and written"),
         f"random reads of {megabytes:g} MB": (gather, len(order) / 1e9, "G words"),
@@ -152,7 +157,7 @@ def check(graph: Graph, sources: np.ndarray, rows: np.ndarray) -> None:
 
 
 def measure(case: Case, graph: Graph, threads: list[int], rounds: int) -> dict[str, Any]:
-    """Samples by the number of threads: wall and processor seconds, and sources."""
+    """Samples by the number of threads: wall and processor seconds, and arithmetic per second."""
     n = graph.n_vertices
     counts = {number: n if case.each is None else case.each * number for number in threads}
     sources = np.random.default_rng(3).integers(0, n, max(counts.values()))
@@ -164,6 +169,7 @@ def measure(case: Case, graph: Graph, threads: list[int], rounds: int) -> dict[s
     for turn in range(rounds + 1):
         for number in threads if turn else threads[-1:]:
             some = sources[: counts[number]]
+            hashes = together(arithmetic, number, 0.03)
             began, used = time.perf_counter(), time.process_time()
             nearfar.distances(
                 graph,
@@ -174,19 +180,21 @@ def measure(case: Case, graph: Graph, threads: list[int], rounds: int) -> dict[s
                 out=out[: len(some)],
                 stats=stats,
             )
-            taken = [time.perf_counter() - began, time.process_time() - used]
+            taken = [time.perf_counter() - began, time.process_time() - used, hashes]
             if turn:
                 samples[number].append(taken)
     check(graph, sources, out)
     rows = []
     for number, held in samples.items():
-        wall, used = (statistics.median(one[i] for one in held) / counts[number] for i in (0, 1))
+        wall, used, hashes = (statistics.median(one[i] for one in held) for i in range(3))
         rows.append(
             {
                 "threads": number,
                 "sources": counts[number],
-                "seconds_per_source": wall,
-                "processor_seconds_per_source": used,
+                "seconds_per_source": wall / counts[number],
+                "processor_seconds_per_source": used / counts[number],
+                "idle": 1 - used / (wall * number),
+                "hashes_per_second": hashes,
                 "samples": held,
             }
         )
@@ -197,6 +205,15 @@ def measure(case: Case, graph: Graph, threads: list[int], rounds: int) -> dict[s
         "engine": stats["engine"],
         "rows": rows,
     }
+
+
+def ratios(one: dict[str, Any], row: dict[str, Any]) -> tuple[float, float, float]:
+    """How many times as fast as one thread, its processor time, and its arithmetic."""
+    return (
+        one["seconds_per_source"] / row["seconds_per_source"],
+        row["processor_seconds_per_source"] / one["processor_seconds_per_source"],
+        row["hashes_per_second"] / one["hashes_per_second"],
+    )
 
 
 def main() -> int:
@@ -230,13 +247,13 @@ def main() -> int:
             continue
         found = {"case": name, **measure(case, case.graph(), args.threads, args.rounds)}
         data["cases"].append(found)
-        first = found["rows"][0]
         cells = []
         for row in found["rows"]:
-            each = row["seconds_per_source"]
-            more = row["processor_seconds_per_source"] / first["processor_seconds_per_source"]
-            faster = first["seconds_per_source"] / each
-            cells.append(f"{1e3 * each:.3g} ({faster:.1f}x, processor {more:.2f})")
+            faster, more, cores = ratios(found["rows"][0], row)
+            cells.append(
+                f"{1e3 * row['seconds_per_source']:.3g} ({faster:.1f}x, processor {more:.2f}, "
+                f"idle {row['idle']:.0%}, arithmetic {cores:.1f}x)"
+            )
         print("\n".join(table(head, [[name, *cells, "ms per source"]])), flush=True)
         if args.output:
             args.output.mkdir(parents=True, exist_ok=True)

@@ -341,7 +341,8 @@ class Run:
             return []  # the variant computes in 64 bits
         if last is not None:
             return []  # the search stopped there: what it did not settle proves nothing
-        return lost_rows(graph, rows, found, self.limit, self.columns)
+        threads = self.request.threads
+        return lost_rows(graph, rows, found, self.limit, self.columns, threads=threads)
 
     def _masked(self, graph: Graph, found: Any, last: Any) -> Any:
         """Leave unreached what is beyond the limit or the last target, alike for every variant."""
@@ -350,7 +351,7 @@ class Run:
             bound = last if bound is None else min(bound, last)
         if self.single and self.request.targets is not None and not self._signed:
             self.stats["proof_limit"] = bound
-        return masked(graph, found, bound)
+        return masked(graph, found, bound, self.request.threads)
 
     def _joined(
         self, found: Any, tree: Any, lost: list[int], certain: bool, wide: Any, wide_tree: Any
