@@ -51,6 +51,7 @@ class Pasgal(Program):
     command = "pasgal-sssp"
     floats = True
     farthest = 2**31
+    max_edges = 10_000_000  # it reads text
 
     def write(self, graph: Graph, folder: Path) -> None:
         """As text, with weights."""
