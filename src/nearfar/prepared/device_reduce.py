@@ -9,7 +9,7 @@ import numpy as np
 
 from nearfar.graph.saturation import FARTHEST, may_saturate
 from nearfar.prepared.device import device_tree, far_value
-from nearfar.prepared.device_shapes import UNIT, padded
+from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.device_table import DeviceTable
 from nearfar.registry import Figures
@@ -249,15 +249,23 @@ class DeviceReduction:
         Figures or None
             On the device; None where a sum may not fit, so that rows are needed.
         """
+        cp = runtime.cupy()
+        given = cp.asarray(sources)
+        # In the order of the tree: what is near a source is then near those beside it, too.
+        order = cp.argsort(self.tree.label[given])
+        given, back = given[order], cp.argsort(order)
         parts = []
-        each = self.pitch // UNIT * UNIT
-        for low in range(0, len(sources), each):
+        for low in range(0, len(given), self.pitch):
             for array in self.zeroed:
                 array.fill(0)
-            part = sources[low : low + each]
+            part = given[low : low + self.pitch]
             self.plan(part)
             parts.append(self._figures(len(part)))
-        found = Figures(*(_joined(column) for column in zip(*parts, strict=True)))
+        counts, sums, most, bins, vertices, distances = (
+            None if column[0] is None else cp.concatenate(column)[back]
+            for column in zip(*parts, strict=True)
+        )
+        found = Figures(counts, sums, most, bins, vertices, distances)
         found.stats["sweeps"] = len(parts)
         return None if self._may_be_lost(found) else found
 
@@ -302,12 +310,6 @@ class DeviceReduction:
             top = FARTHEST[self.prepared.weight_dtype] - self.prepared.max_weight
             short &= np.maximum(most, 0) > top
         return bool(short.any())
-
-
-def _joined(parts: tuple[Any, ...]) -> Any:
-    if parts[0] is None:
-        return None
-    return parts[0] if len(parts) == 1 else runtime.cupy().concatenate(parts)
 
 
 def _bound(dtype: np.dtype[Any], limit: Any) -> Any:

@@ -42,9 +42,9 @@ extern "C" __global__ void __launch_bounds__(32 * kReduceWarps)
               bound);
   joined[threadIdx.x] = mine;
   __syncthreads();
-  if (warp > 0 || begin >= end) return;
+  if (warp > 0) return;
   for (int w = 1; w < kReduceWarps; ++w) mine.join(joined[w * 32 + lane]);
-  mine.leave(end - begin, sums + column, missed + column, greatest + column);
+  mine.leave(sums + column, missed + column, greatest + column);
 }
 
 // How many distances per half-open bin.
