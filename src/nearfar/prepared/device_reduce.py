@@ -67,7 +67,13 @@ def reduces(prepared: Prepared, reduction: RowReduction, exact: bool, width: int
 
 def _shared_bytes(reduction: RowReduction, prepared: Prepared) -> int:
     edge = 8 if prepared.weight_dtype.kind == "f" else prepared.weight_dtype.itemsize
-    return -(-len(reduction.edges) * edge // 16) * 16 + (len(reduction.edges) - 1) * _ACROSS * 4
+    bins = len(reduction.edges) - 1
+    return -(-(_span(bins) + 1) * edge // 16) * 16 + bins * _ACROSS * 4
+
+
+def _span(bins: int) -> int:
+    """The power of two that a search for a bin halves."""
+    return 1 << (bins - 1).bit_length()
 
 
 class DeviceReduction:
@@ -205,12 +211,20 @@ class DeviceReduction:
             whole = [far if edge >= far else max(math.ceil(max(edge, 0.0)), 0) for edge in edges]
             there = np.array(whole, dtype=dtype)
         self.host_edges = there
+        span = _span(bins)
+        padded_edges = np.append(there, np.repeat(there[-1:], span - bins))
         self.bins = cp.zeros((bins, self.pitch), dtype=np.uint32)
         self.zeroed.append(self.bins)
         shared = _shared_bytes(self.reduction, self.prepared)
         kernel = self._kernel("histogram")
         kernel.allow_shared(shared)
-        arguments = (*self._listed(self.width), cp.asarray(there), np.int32(bins), self.bins)
+        arguments = (
+            *self._listed(self.width),
+            cp.asarray(padded_edges),
+            np.int32(span),
+            np.int32(bins),
+            self.bins,
+        )
         grid = (self.pitch // _ACROSS, self._slices(self.width))
         self.plan.launches.append(runtime.Launch(kernel, grid, _ACROSS, arguments, shared))
 
