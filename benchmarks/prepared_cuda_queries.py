@@ -107,7 +107,16 @@ def pairs(prepared: Prepared, meter: Meter, count: int) -> dict[str, Any]:
         if prepared.weight_dtype.kind == "i":
             meter.check(found[sample], truth, name)
         meter.repeat(work, name)
-    return {"label_bytes": prepared.label_bytes}
+    some = there[: count // 10]
+
+    def edges() -> Any:
+        return prepared.paths_of_pairs(some).edges
+
+    opened = meter.time(f"paths, {len(some)} pairs", edges, len(some), 1e9, "ns")
+    wanted = prepared.paths_of_pairs(host[:1000], device="cpu").edges
+    meter.check(opened[: len(wanted)], wanted, "paths")
+    meter.repeat(edges, "paths")
+    return {"label_bytes": prepared.label_bytes, "edges_of_paths": len(opened)}
 
 
 def tables(prepared: Prepared, meter: Meter) -> None:
