@@ -77,7 +77,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "[Prepare a graph](../how-to/prepare-a-graph.md) shows them at work.",
         [
             *("prepare", "load", "Prepared", "prepared.labels.TreeLabels"),
-            *("prepared.device_pairs.DeviceLabels",),
+            *("prepared.device_pairs.DeviceLabels", "prepared.pairs.PairPaths"),
             *("prepared.prepare.foreseen", "prepared.tree.Figures"),
         ],
     ),
