@@ -69,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile",
         metavar="FILE",
-        help="record the run iteration by iteration as JSON, for `nearfar plot profile`",
+        help="record the run iteration by iteration as JSON, for `nearfar plot`",
     )
     parser.add_argument(
         "--kernels",

@@ -95,6 +95,9 @@ class Exchange:
     ) -> Graph:
         """Make a graph from a NetworkX graph; its vertices become ``vertex_names``.
 
+        Vertex attributes ``x`` and ``y`` become ``coordinates`` where every vertex has both as
+        numbers; the attributes of the graph itself become ``attributes``.
+
         Parameters
         ----------
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
