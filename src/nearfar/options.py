@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 import numpy as np
 
@@ -96,6 +96,8 @@ _CALLED = {
     "unweighted": "weight=None",
     "weights": "weight",
     "return_predecessors": "predecessors",
+    "source": "sources=[...]",
+    "algorithm": "method",
     "n_jobs": "threads",
     "num_threads": "threads",
 }
@@ -106,9 +108,22 @@ _KEYWORDS = (
 )
 
 
-def canonical_device(device: str) -> str:
-    """``"cuda"`` for ``"gpu"``; any other as it is."""
-    return "cuda" if device == "gpu" else device
+def canonical_device(
+    device: str, among: tuple[str, ...] = ("auto", "cpu", "cuda")
+) -> Literal["auto", "cpu", "cuda"]:
+    """A device's name; ``"gpu"`` is ``"cuda"``.
+
+    Raises
+    ------
+    OptionError
+        For any other than ``among``.
+    """
+    found = "cuda" if device == "gpu" else device
+    if found not in among:
+        near = did_you_mean(str(device), (*among, "gpu"))
+        wanted = f"{', '.join(map(repr, among[:-1]))} or {among[-1]!r}"
+        raise OptionError(f"device is {quoted(device)}: use {wanted}{near}")
+    return cast("Literal['auto', 'cpu', 'cuda']", found)
 
 
 def _whole(value: Any) -> bool:

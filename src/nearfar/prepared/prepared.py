@@ -12,12 +12,13 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.cpu.potentials import potentials
-from nearfar.errors import GraphError, OptionError, UnreachableError, quoted
+from nearfar.errors import GraphError, UnreachableError, quoted
 from nearfar.graph.build import check_threads, default_threads
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
+from nearfar.options import canonical_device
 from nearfar.prepared.device_metric import (
     DeviceArcs,
     DeviceMetric,
@@ -733,8 +734,7 @@ def _refuse_negative_cycle(prepared: Prepared) -> None:
 
 def _is_cuda(device: str, given: Any) -> bool:
     """Whether to work on a GPU: asked for, or the device array given is there."""
-    if device not in ("auto", "cpu", "cuda"):
-        raise OptionError(f'device is {quoted(device)}: use "auto", "cpu" or "cuda"')
+    device = canonical_device(device)
     return device == "cuda" or (device == "auto" and runtime.is_device_array(given))
 
 
