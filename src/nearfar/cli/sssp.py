@@ -146,7 +146,10 @@ def run(args: argparse.Namespace) -> int:
         if not args.quiet:
             print("\n".join(report(facts)), file=sys.stderr)
         return Exit.OK
-    emit(args, facts, report(facts), summary=True)
+    if args.quiet and targets is not None:  # data that was asked for
+        emit(args, facts, [f"{target}\t{d}" for target, d in facts["targets"].items()])
+    else:
+        emit(args, facts, report(facts), summary=True)
     return Exit.OK
 
 
