@@ -115,3 +115,11 @@ def test_an_installed_package_passes_its_trial() -> None:
     assert trial.differs(graph, nearfar.sssp(graph, 0)) is False
     other = nearfar.sssp(graph, 1)
     assert trial.differs(graph, other) is True
+
+
+def test_the_changelog_is_for_users() -> None:
+    """Scripts that measure and what they found stand in benchmarks/README.md and the docs."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"benchmarks/\w+\.\w+", text.replace("(benchmarks/README.md)", "")) == []
+    assert text.startswith("# Changelog\n")
+    assert "(benchmarks/README.md)" in text
