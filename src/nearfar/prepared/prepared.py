@@ -12,7 +12,7 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.cpu.potentials import potentials
-from nearfar.errors import GraphError, UnreachableError, quoted
+from nearfar.errors import GraphError, OptionError, UnreachableError, quoted
 from nearfar.graph.build import check_threads, default_threads
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph

@@ -597,8 +597,8 @@ def _sink(
         return DeviceArraySink(out, in_parts) if stay else ArraySink()
     room = max((free - scratch) // 4, 1)
     # Progress and a file that resumes count by blocks: seconds each, yet enough rows for all cores.
-    most = min(max(2**28, 64 * width * item), 2**30)
-    fitting = int(min(room, most) // max(width * item, 1))
+    held_at_most = min(max(2**28, 64 * width * item), 2**30)
+    fitting = int(min(room, held_at_most) // max(width * item, 1))
     if reduction is not None and run.on_device:
         runtime.require_memory(kept, less)
         # Rows of a block and what reducing them takes lie on the device together.
