@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 import numpy as np
 
@@ -97,6 +97,8 @@ _CALLED = {
     "unweighted": "weight=None",
     "weights": "weight",
     "return_predecessors": "predecessors",
+    "source": "sources=[...]",
+    "algorithm": "method",
     "n_jobs": "threads",
     "num_threads": "threads",
 }
@@ -107,9 +109,22 @@ _KEYWORDS = (
 )
 
 
-def canonical_device(device: str) -> str:
-    """``"cuda"`` for ``"gpu"``; any other as it is."""
-    return "cuda" if device == "gpu" else device
+def canonical_device(
+    device: str, among: tuple[str, ...] = ("auto", "cpu", "cuda")
+) -> Literal["auto", "cpu", "cuda"]:
+    """A device's name; ``"gpu"`` is ``"cuda"``.
+
+    Raises
+    ------
+    OptionError
+        For any other than ``among``.
+    """
+    found = "cuda" if device == "gpu" else device
+    if found not in among:
+        near = did_you_mean(str(device), (*among, "gpu"))
+        wanted = f"{', '.join(map(repr, among[:-1]))} or {among[-1]!r}"
+        raise OptionError(f"device is {quoted(device)}: use {wanted}{near}")
+    return cast("Literal['auto', 'cpu', 'cuda']", found)
 
 
 def _whole(value: Any) -> bool:

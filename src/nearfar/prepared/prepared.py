@@ -18,6 +18,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
+from nearfar.options import canonical_device
 from nearfar.prepared.device_metric import (
     DeviceArcs,
     DeviceMetric,
@@ -806,8 +807,7 @@ def _refuse_negative_cycle(prepared: Prepared) -> None:
 
 def _is_cuda(device: str, given: Any) -> bool:
     """Whether to work on a GPU: asked for, or the device array given is there."""
-    if device not in ("auto", "cpu", "cuda"):
-        raise OptionError(f'device is {quoted(device)}: use "auto", "cpu" or "cuda"')
+    device = canonical_device(device)
     return device == "cuda" or (device == "auto" and runtime.is_device_array(given))
 
 

@@ -144,8 +144,6 @@ def make_request(
     OptionError
     """
     device = canonical_device(device)
-    if device not in ("auto", "cpu", "cuda"):
-        raise OptionError(f"device is {quoted(device)}: use 'auto', 'cpu' or 'cuda'")
     if not isinstance(method, str):
         raise OptionError(
             f"method is {quoted(method)}: give a name, `nearfar methods` lists them all"

@@ -393,8 +393,8 @@ class Run:
                 if progress is not None:
                     progress(min((there + done) * self.block, count), count)
 
-            if waiting and there:
-                told(0)
+            if waiting:
+                told(0)  # the pace counts from here
             if self.devices is None or (len(blocks) == 1 and self.shares_itself(self.keep)):
                 for done, (number, first) in enumerate(waiting, start=1):
                     self._one_block(sink, number, first)

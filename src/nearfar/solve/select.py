@@ -49,5 +49,6 @@ def select(
                 if v.weights == "any" and v.available() is True
             ]
             raise NegativeWeightError(graph.first_negative, graph.n_negative, accepting)
-        reasons.append(f"{candidate.id}: {answer}")
+        named = answer.startswith(candidate.id)
+        reasons.append(answer if named else f"{candidate.id}: {answer}")
     raise VariantUnavailable("; ".join(reasons))

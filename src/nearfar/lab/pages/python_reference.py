@@ -107,6 +107,11 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         ["sklearn.Isomap", "sklearn.GeodesicKNeighborsTransformer"],
     ),
     (
+        "PyTorch and PyTorch Geometric",
+        "Arguments and layout are PyTorch Geometric's; tensors in, tensors out, on their device.",
+        ["torch.shortest_path_distances"],
+    ),
+    (
         "Choosing, tuning, describing",
         "What the command line's `--explain`, `tune`, `info`, `--profile`, `sweep` and `plot` do.",
         [
@@ -159,7 +164,7 @@ MODULES = (
     *("nearfar.answer", "nearfar.choose", "nearfar.choose.calibrate", "nearfar.csgraph"),
     *("nearfar.cuda.kernel_times", "nearfar.cuda.tune", "nearfar.formats", "nearfar.generators"),
     *("nearfar.lab.experiments", "nearfar.lab.profile", "nearfar.lab.report", "nearfar.measures"),
-    *("nearfar.sklearn", "nearfar.solve"),
+    *("nearfar.sklearn", "nearfar.solve", "nearfar.torch"),
 )
 ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
 PROSE = ("Notes", "Examples", "References", "See Also")
