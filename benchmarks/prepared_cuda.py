@@ -36,7 +36,7 @@ from prepared_graphs import GRAPHS, scaled
 
 METHOD = "elimination_tree_rows@cuda"
 MEAN = "mean distance per source of all pairs, the whole call"
-Tried = tuple[int | None, tuple[PassShape, ...]]
+Tried = tuple[int | None, PassShape]
 Planned = tuple[str, Callable[[Any], None], Any]
 
 
@@ -51,14 +51,13 @@ def load(name: str, folder: Path | None) -> Prepared:
     return made
 
 
-def parse_shapes(text: str) -> Tried:
-    """Labels of the top and shapes from ``top/members:slots:lanes:columns:parts,...``.
+def parse_shape(text: str) -> Tried:
+    """Labels of the top and the shape of the cells from ``top/members:slots:lanes:columns``.
 
-    The bottom pass first; parts may be left out, and so may the top, which is then chosen.
+    The top may be left out, and is then chosen.
     """
-    top, _, passes = text.rpartition("/")
-    shapes = tuple(PassShape(*map(int, part.split(":"))) for part in passes.split(","))
-    return (int(top) if top else None), shapes
+    top, _, shape = text.rpartition("/")
+    return (int(top) if top else None), PassShape(*map(int, shape.split(":")))
 
 
 def device_seconds(work: Callable[[], None]) -> float:
@@ -148,8 +147,8 @@ def explore(bench: Bench, count: int, tried: list[str]) -> list[Any]:
     print(f"-- {bench.name}, {count} sources", flush=True)
     for text in tried:
         try:
-            top, shapes = parse_shapes(text)
-            sweep = Sweep(bench.prepared, shapes, count, top=top)
+            top, shape = parse_shape(text)
+            sweep = Sweep(bench.prepared, shape, count, top=top)
             values = cp.empty((bench.n, padded(count)), sweep.dtype)
             plan = sweep.columns(values, True)
             plan(sources)
@@ -250,22 +249,16 @@ def mean_of_all(bench: Bench, rounds: int) -> list[float]:
 
 
 def shapes_to_try(tall: bool, few: bool) -> list[str]:
-    """The usual shapes, and others that differ in the top, the bottom or the passes above it."""
+    """The usual shapes, and others that differ in the top or in the cells."""
     if few:
-        tops = (2048, 1024, 4096) if tall else (512, 256, 1024)
-        bottoms = ("64:48:64:2", "64:32:128:4", "32:32:64:2")
-        above = [f"{m}:1600:32:1:8" for m in (128, 64, 96, 192)] + ["128:1600:32:1:4"]
+        tops, cells = (512, 256), ["64:48:64:2", "64:32:128:4", "32:32:64:2", "128:48:32:1"]
     elif tall:
-        tops, bottoms = (2048, 1024, 4096), ("256:64:64:2", "256:48:128:4")
-        above = [
-            f"{m}:1600:32:1:{p}" for m, p in ((512, 4), (256, 4), (384, 4), (512, 1), (512, 8))
-        ]
+        tops = (512, 1024)
+        cells = ["256:64:64:2", "128:48:64:2", "128:32:128:4", "64:32:128:4", "512:96:64:2"]
     else:
-        tops, bottoms = (512, 256, 1024, 0), ("256:32:128:4", "128:32:128:4")
-        above = [f"{m}:1600:32:1:{p}" for m, p in ((1024, 1), (512, 1), (2048, 1), (1024, 4))]
-    listed = [f"{tops[0]}/{bottoms[0]},{a}" for a in above]
-    listed += [f"{tops[0]}/{b},{above[0]}" for b in bottoms[1:]]
-    return [*listed, *(f"{top}/{bottoms[0]},{above[0]}" for top in tops[1:])]
+        tops = (512, 256)
+        cells = ["256:32:128:4", "128:24:128:4", "256:24:128:4", "512:48:128:4", "512:48:64:2"]
+    return [f"{tops[0]}/{c}" for c in cells] + [f"{tops[1]}/{cells[0]}"]
 
 
 def main() -> int:

@@ -9,14 +9,15 @@ import numpy as np
 
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cells import Cells, PassShape, cut
+from nearfar.prepared.device_pieces import DevicePieces
+from nearfar.prepared.pieces import cut_pieces
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from numpy.typing import NDArray
 
     from nearfar.prepared.prepared import Prepared
+    from nearfar.prepared.tree import Tree
 
 __all__ = ["C_VALUES", "JUMP", "DeviceCells", "DeviceTree", "device_cells", "device_tree", "plain"]
 
@@ -49,6 +50,8 @@ class DeviceTree:
         The ancestor ``JUMP`` levels up, or -1.
     head_depth, weight : arrays
         Of the arcs upwards.
+    down_weight : array
+        Of the arcs downwards.
     depth, low, vertex, label : int32 arrays, shape (n,)
     height : int
     macros : dict
@@ -59,6 +62,7 @@ class DeviceTree:
     jump: Any
     head_depth: Any
     weight: Any
+    down_weight: Any
     depth: Any
     low: Any
     vertex: Any
@@ -69,30 +73,29 @@ class DeviceTree:
 
 @dataclass(frozen=True)
 class DeviceCells:
-    """Cells on the device, their weights in place.
+    """Cells on the device, their weights in place, and the pieces above them.
 
     Attributes
     ----------
     host : Cells
-    shapes : tuple of PassShape
     cells, boundary, stream, chunk, outline : int32 arrays
     place : int32 array, shape (n,)
-        Of each label that is known before, or of an upper pass, its number among them; -1 for the
-        others.
+        Of each label that is in no cell its number among them; -1 for the others.
+    pieces : DevicePieces
+    stop : int32 array, shape (n,), or None
+        Of each label the depth of the first ancestor in the top, itself included; -1 if there is
+        none.
     """
 
     host: Cells
-    shapes: tuple[PassShape, ...]
     cells: Any
     boundary: Any
     stream: Any
     chunk: Any
     outline: Any
     place: Any
-
-    def shape(self, number: int) -> PassShape:
-        """The shape of a pass; pass 0 is the bottom."""
-        return self.shapes[min(number, len(self.shapes) - 1)]
+    pieces: DevicePieces
+    stop: Any
 
 
 def device_tree(prepared: Prepared) -> DeviceTree:
@@ -114,22 +117,15 @@ def device_tree(prepared: Prepared) -> DeviceTree:
     return _TREE.of(prepared, lambda: _tree(prepared), runtime.device().ordinal)
 
 
-def device_cells(
-    prepared: Prepared,
-    shapes: tuple[PassShape, ...],
-    active: NDArray[np.uint8] | None = None,
-    key: Hashable = None,
-) -> DeviceCells:
-    """The cells of some shapes on the current device.
+def device_cells(prepared: Prepared, shape: PassShape, top: int) -> DeviceCells:
+    """The cells of some shape on the current device, and the pieces above them.
 
     Parameters
     ----------
     prepared : Prepared
-    shapes : tuple of PassShape
-    active : uint8 array, shape (n,), or None
-        As for :func:`nearfar.prepared.cells.cut`.
-    key : hashable
-        By which to keep the cells; with ``active`` and without a key they are not kept.
+    shape : PassShape
+    top : int
+        Labels at the top of the tree whose distances to each other are kept.
 
     Returns
     -------
@@ -140,13 +136,9 @@ def device_cells(
     OutOfMemoryError
         Before anything is allocated.
     """
-    if active is not None and key is None:
-        return _cells(prepared, shapes, active)
-    whole_key = (runtime.device().ordinal, shapes, key)
+    key = (runtime.device().ordinal, shape, top)
     return _CELLS.of(
-        prepared,
-        lambda: prepared.metric.cells(whole_key, lambda: _cells(prepared, shapes, active)),
-        whole_key,
+        prepared, lambda: prepared.metric.cells(key, lambda: _cells(prepared, shape, top)), key
     )
 
 
@@ -170,7 +162,9 @@ def _tree(prepared: Prepared) -> DeviceTree:
     node_, jump_, head_depth, weight, depth, low, vertex, label = (
         runtime.upload(plain(part)) for part in parts
     )
-    ways = (head_depth, weight)
+    same = prepared.metric.swept[1] is up
+    down_weight = weight if same else runtime.upload(plain(prepared.metric.swept[1].weight))
+    ways = (head_depth, weight, down_weight)
     return DeviceTree(node_, jump_, *ways, depth, low, vertex, label, tree.height, macros)
 
 
@@ -183,36 +177,62 @@ def _ancestors(parent: NDArray[np.int32], levels: int) -> NDArray[np.int32]:
     return up[:-1]
 
 
-def _cells(
-    prepared: Prepared, shapes: tuple[PassShape, ...], active: NDArray[np.uint8] | None
-) -> DeviceCells:
+def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:
     cp = runtime.cupy()
-    arcs = prepared.metric.swept[1]
-    found = cut(prepared.preparation.view, arcs, shapes, active)
+    tree, view = prepared.preparation.tree, prepared.preparation.view
+    up, arcs = prepared.metric.swept
+    top, known = _top(tree, size), None
+    if size:
+        known = np.zeros(prepared.n_vertices, dtype=np.uint8)
+        known[top] = 1
+    found = cut(view, arcs, shape, known)
+    pieces = cut_pieces(view, up, arcs, found.upper, top)
     staging = found.weight_at.nbytes + found.far_at.nbytes + arcs.weight.nbytes
-    runtime.require_memory(found.nbytes + staging, _ADVICE)
+    runtime.require_memory(found.nbytes + staging + 4 * pieces.down.nbytes, _ADVICE)
     stream = runtime.upload(found.stream)
     values = stream.view(arcs.weight.dtype)
-    weights, places = runtime.upload(plain(arcs.weight)), cp.asarray(found.weight_at)
-    if active is not None:
-        used = places >= 0
-        weights, places = weights[used], places[used]
-    if len(places):
-        values[places] = weights
+    used = np.flatnonzero(found.weight_at >= 0)
+    if len(used):
+        weights = runtime.upload(plain(arcs.weight))
+        values[cp.asarray(found.weight_at[used])] = weights[cp.asarray(used)]
     if len(found.far_at):
         values[cp.asarray(found.far_at)] = far_value(arcs.weight.dtype)
     place = np.full(prepared.n_vertices, -1, dtype=np.int32)
     place[found.upper] = np.arange(len(found.upper), dtype=np.int32)
     return DeviceCells(
         found,
-        shapes,
         runtime.upload(found.cells),
         runtime.upload(found.boundary),
         stream,
         runtime.upload(found.chunk),
         runtime.upload(found.outline),
         runtime.upload(place),
+        DevicePieces.upload(pieces),
+        runtime.upload(_stops(tree, top)) if size else None,
     )
+
+
+def _top(tree: Tree, size: int) -> NDArray[np.int32]:
+    """The labels with the largest subtrees, which are closed under parents; falling."""
+    if size == 0:
+        return np.empty(0, dtype=np.int32)
+    subtree = np.arange(tree.n_vertices) - tree.low + 1
+    largest = np.argpartition(-subtree, size - 1)[:size]  # a parent has more below than its child
+    return np.sort(largest)[::-1].astype(np.int32)
+
+
+def _stops(tree: Tree, top: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Of each label the depth of the first ancestor in the top, itself included, or -1."""
+    inside = np.zeros(tree.n_vertices, dtype=bool)
+    inside[top] = True
+    highest = np.flatnonzero(~inside)  # below the top; of these, those right below
+    above = tree.parent[highest]
+    right_below = (above < 0) | inside[above]
+    highest, above = highest[right_below], above[right_below]
+    stop = tree.depth.copy()
+    depth = np.where(above < 0, -1, tree.depth[above])
+    stop[~inside] = np.repeat(depth, highest - tree.low[highest] + 1)
+    return stop
 
 
 def far_value(dtype: np.dtype[Any]) -> Any:
