@@ -31,12 +31,14 @@ from nearfar.lab.bench.report import write_json
 from nearfar.prepared.cells import PassShape
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
+from nearfar.prepared.device_tiles import TileSweep, row_sweep
+from nearfar.prepared.tiles import LeafShape
 from nearfar.system.devices import launching, runtime
 from prepared_graphs import GRAPHS, scaled
 
 METHOD = "elimination_tree_rows@cuda"
 MEAN = "mean distance per source of all pairs, the whole call"
-Tried = tuple[int | None, PassShape]
+Tried = tuple[int | None, PassShape | LeafShape]
 Planned = tuple[str, Callable[[Any], None], Any]
 
 
@@ -52,12 +54,15 @@ def load(name: str, folder: Path | None) -> Prepared:
 
 
 def parse_shape(text: str) -> Tried:
-    """Labels of the top and the shape of the cells from ``top/members:slots:lanes:columns``.
+    """Labels of the top, and the shape of cells or of leaves.
 
+    Of cells it is ``top/members:slots:lanes:columns``, of the leaves of rows ``top/members:bound``.
     The top may be left out, and is then chosen.
     """
     top, _, shape = text.rpartition("/")
-    return (int(top) if top else None), PassShape(*map(int, shape.split(":")))
+    numbers = list(map(int, shape.split(":")))
+    made = LeafShape(*numbers) if len(numbers) == 2 else PassShape(*numbers)
+    return (int(top) if top else None), made
 
 
 def device_seconds(work: Callable[[], None]) -> float:
@@ -128,14 +133,16 @@ class Bench:
             print(f"   WRONG: {self.name} {what}", flush=True)
 
 
-def plans(
-    bench: Bench, sweep: Sweep, count: int
-) -> Iterator[tuple[str, Callable[[Any], None], Any]]:
+def plans(bench: Bench, count: int) -> Iterator[tuple[str, Callable[[Any], None], Any]]:
     """Name, plan and the rows it writes, as an array of shape (count, n)."""
     cp = runtime.cupy()
-    values = cp.empty((bench.n, padded(count)), sweep.dtype)
+    by_rows = row_sweep(bench.prepared, count)
+    values = cp.empty((by_rows.n_kept, padded(count)), by_rows.dtype)
     rows = cp.empty((count, bench.n), bench.prepared.weight_dtype)
-    yield "rows", sweep.transposed(values, sweep.tree.label, rows), rows
+    yield "rows", by_rows.rows(values, rows), rows
+    del values, rows
+    sweep = Sweep(bench.prepared, None, count)
+    values = cp.empty((bench.n, padded(count)), sweep.dtype)
     yield "columns", sweep.columns(values, True), values.T
 
 
@@ -148,18 +155,24 @@ def explore(bench: Bench, count: int, tried: list[str]) -> list[Any]:
     for text in tried:
         try:
             top, shape = parse_shape(text)
-            sweep = Sweep(bench.prepared, shape, count, top=top)
-            values = cp.empty((bench.n, padded(count)), sweep.dtype)
-            plan = sweep.columns(values, True)
+            if isinstance(shape, LeafShape):
+                tiles = TileSweep(bench.prepared, shape, top)
+                values = cp.empty((tiles.n_kept, padded(count)), tiles.dtype)
+                found_rows = cp.empty((count, bench.n), bench.prepared.weight_dtype)
+                plan = tiles.rows(values, found_rows)
+            else:
+                sweep = Sweep(bench.prepared, shape, count, top=top)
+                values = cp.empty((bench.n, padded(count)), sweep.dtype)
+                plan, found_rows = sweep.columns(values, True), values.T
             plan(sources)
-            bench.check(values.T, count, text)
+            bench.check(found_rows, count, text)
             total = min(device_seconds(partial(plan, sources)) for _ in range(5)) / count * 1e6
             launches = by_launch(partial(plan, sources), count)
             each = " ".join(f"{t:.3f}" for _, t in launches)
             print(f"   {total:.3f} us  {text}  [{each}]", flush=True)
             made = {"sources": count, "shapes": text, "us": total}
             found.append({**made, "launches": [t for _, t in launches]})
-            del plan, values, sweep
+            del plan, values, found_rows
         except Exception as error:
             print(f"   {text}: {type(error).__name__} {error}", flush=True)
         cp.get_default_memory_pool().free_all_blocks()
@@ -179,10 +192,10 @@ def profile(prepared: Prepared, count: int) -> None:
 
     launching.set_observer(see)
     cp = runtime.cupy()
-    sweep = Sweep(prepared, None, count)
-    values = cp.empty((prepared.n_vertices, padded(count)), sweep.dtype)
+    sweep = row_sweep(prepared, count)
+    values = cp.empty((sweep.n_kept, padded(count)), sweep.dtype)
     rows = cp.empty((count, prepared.n_vertices), prepared.weight_dtype)
-    plan = sweep.transposed(values, sweep.tree.label, rows)
+    plan = sweep.rows(values, rows)
     seen.clear()
     plan(np.random.default_rng(0).integers(0, prepared.n_vertices, count))
     launching.set_observer(None)
@@ -201,7 +214,7 @@ def measure(bench: Bench, counts: list[int], rounds: int, repeats: int) -> dict[
     for count in counts:
         sources = cp.asarray(bench.sources[:count])
         kept = None
-        for kind, plan, rows in plans(bench, Sweep(bench.prepared, None, count), count):
+        for kind, plan, rows in plans(bench, count):
             name = f"{kind}, {count} sources"
             for number in range(rounds + 2):
                 if number < 2:
@@ -250,6 +263,7 @@ def mean_of_all(bench: Bench, rounds: int) -> list[float]:
 
 def shapes_to_try(tall: bool, few: bool) -> list[str]:
     """The usual shapes, and others that differ in the top or in the cells."""
+    leaves = ["64:8", "128:12", "256:16", "256:24", "512:32"]
     if few:
         tops, cells = (512, 256), ["64:48:64:2", "64:32:128:4", "32:32:64:2", "128:48:32:1"]
     elif tall:
@@ -258,6 +272,7 @@ def shapes_to_try(tall: bool, few: bool) -> list[str]:
     else:
         tops = (512, 256)
         cells = ["256:32:128:4", "128:24:128:4", "256:24:128:4", "512:48:128:4", "512:48:64:2"]
+    cells += leaves
     return [f"{tops[0]}/{c}" for c in cells] + [f"{tops[1]}/{cells[0]}"]
 
 

@@ -11,13 +11,16 @@ import nearfar
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
+from nearfar.prepared import device_tiles
 from nearfar.prepared.cells import PassShape, cut
 from nearfar.prepared.cuda import DeviceTreeOptions
 from nearfar.prepared.device import far_value
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
+from nearfar.prepared.device_tiles import TileSweep, row_sweep
 from nearfar.prepared.pieces import cut_pieces
 from nearfar.prepared.prepared import Prepared
+from nearfar.prepared.tiles import LeafShape
 from nearfar.solve.many import all_pairs, distances
 from nearfar.system.devices import runtime
 from tests.algorithms.test_floyd_warshall import DTYPES, random_graph, rows_of
@@ -62,7 +65,7 @@ def test_every_layout_of_every_shape(name, dtype, count):
     sources = np.random.default_rng(2).integers(0, n, count)
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
     sweep = Sweep(prepared, PassShape(*SHAPES[name]), count, top=0)
-    assert (sweep.cells.pieces.host.n_levels == 0) == (name == "one cell")
+    assert (sweep.cells.above.pieces.host.n_levels == 0) == (name == "one cell")
     assert (len(sweep.cells.host.cells) == 0) == (name == "no cells")
     cp = runtime.cupy()
     values = cp.empty((n, padded(count)), sweep.dtype)
@@ -71,6 +74,40 @@ def test_every_layout_of_every_shape(name, dtype, count):
     close(rows.get(), truth)
     sweep.columns(values, True)(sources)
     close(values.get()[:, :count].T.astype(dtype), truth)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("members", "bound"), [(500, 500), (20, 9), (64, 40), (1, 0), (3, 4)])
+def test_rows_by_tiles(members, bound, dtype):
+    """Leaves of every size: all, some and none of the vertices; sources within and above them."""
+    prepared = ready(dtype)
+    n = prepared.n_vertices
+    for count in (n, 33):
+        sources = np.random.default_rng(2).permutation(n)[:count]
+        truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
+        sweep = TileSweep(prepared, LeafShape(members, bound), top=0)
+        values = runtime.cupy().empty((sweep.n_kept, padded(count)), sweep.dtype)
+        rows = runtime.cupy().empty((count, n), prepared.weight_dtype)
+        sweep.rows(values, rows)(sources)
+        close(rows.get(), truth)
+        assert (sweep.n_kept == 0) == (members == 500)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_rows_of_vertices_without_order_are_transposed(monkeypatch):
+    """Tiles are for numbers that lie close together where the vertices do."""
+    graph = grid(np.int32, 60, 80)
+    new = np.random.default_rng(1).permutation(graph.n_vertices)
+    mixed = Graph.from_edges(new[graph.tails()], new[graph.indices], graph.weights)
+    ordered, mixed = (nearfar.prepare(each, force=True) for each in (graph, mixed))
+    few, many = (TileSweep(each).tiles.host.n_values for each in (ordered, mixed))
+    assert many > 1.5 * few
+    monkeypatch.setattr(device_tiles, "_PAYS", 1.2 * few / graph.n_vertices)
+    assert isinstance(row_sweep(ordered, 100), TileSweep)
+    assert isinstance(row_sweep(mixed, 100), Sweep)
+    found = distances(mixed, [3, 5], method=METHOD)
+    np.testing.assert_array_equal(found, distances(mixed, [3, 5], device="cpu"))
 
 
 def close(found: Any, truth: Any) -> None:
@@ -98,8 +135,8 @@ def test_tops(top, count, dtype):
     n = prepared.n_vertices
     sources = np.random.default_rng(4).integers(0, n, count)
     sweep = Sweep(prepared, PassShape(8, 60, 32, 1), count, top=top)
-    assert (sweep.cells.pieces.host.pieces[:, 7] == 1).sum() == 1
-    assert (sweep.cells.pieces.host.members >= 0).sum() >= top
+    assert (sweep.cells.above.pieces.host.pieces[:, 7] == 1).sum() == 1
+    assert (sweep.cells.above.pieces.host.members >= 0).sum() >= top
     values = runtime.cupy().empty((n, padded(count)), sweep.dtype)
     sweep.columns(values, True)(sources)
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
@@ -118,7 +155,7 @@ def test_a_top_that_some_sources_do_not_reach(top):
     prepared = nearfar.prepare(graph, force=True)
     sources = np.arange(0, prepared.n_vertices, 3)
     sweep = Sweep(prepared, PassShape(8, 60, 32, 1), len(sources), top=top)
-    assert set(sweep.cells.stop.get()) > {-1, 0}
+    assert set(sweep.cells.above.stop.get()) > {-1, 0}
     values = runtime.cupy().empty((prepared.n_vertices, padded(len(sources))), sweep.dtype)
     sweep.columns(values, True)(sources)
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
@@ -275,7 +312,7 @@ def test_long_chains_are_several_pieces():
     prepared = nearfar.prepare(graph, force=True)
     sources = [0, 17, n - 1]
     sweep = Sweep(prepared, PassShape(8, 60, 32, 1), len(sources), top=0)
-    sizes = sweep.cells.pieces.host.pieces[:, 1]
+    sizes = sweep.cells.above.pieces.host.pieces[:, 1]
     assert sizes.max() == 512
     assert sizes.sum() >= n - 60
     values = runtime.cupy().empty((n, padded(len(sources))), sweep.dtype)

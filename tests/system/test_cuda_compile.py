@@ -156,6 +156,8 @@ def prepared_cases(kind: str) -> Iterator[Case]:
                 yield "prepared/paths.cuh", form
         per_thread = columns if value == values else 2
         yield "prepared/closures.cuh", base
+        wide_values = value in ("unsigned long long", "long long", "double")
+        yield "prepared/tiles.cuh", {**base, "COLUMNS": 2 if wide_values else 4}
         for lanes, each, row_kind, last in (
             (32, 1, 0, 0),
             (32 * per_thread, per_thread, 1, 1),
@@ -172,7 +174,7 @@ def prepared_cases(kind: str) -> Iterator[Case]:
             yield "prepared/sweep_figures.cuh", {**whole, **form}
         for groups, across, high, down, shares, ahead in ((1, 8, 8, 4, 8, 2), (2, 16, 4, 8, 1, 3)):
             form = {
-                "COLUMNS": 2 if value in ("unsigned long long", "long long", "double") else 4,
+                "COLUMNS": 2 if wide_values else 4,
                 "GROUPS": groups,
                 "ACROSS": across,
                 "EACH": high,

@@ -19,7 +19,19 @@ if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
     from nearfar.prepared.tree import Tree
 
-__all__ = ["C_VALUES", "JUMP", "DeviceCells", "DeviceTree", "device_cells", "device_tree", "plain"]
+__all__ = [
+    "C_VALUES",
+    "JUMP",
+    "DeviceAbove",
+    "DeviceCells",
+    "DeviceTree",
+    "device_above",
+    "device_cells",
+    "device_tree",
+    "far_value",
+    "plain",
+    "top_flags",
+]
 
 _TREE: Slot[DeviceTree] = Slot("elimination tree on the device")
 _CELLS: Slot[DeviceCells] = Slot("cells on the device")
@@ -50,7 +62,7 @@ class DeviceTree:
         The ancestor ``JUMP`` levels up, or -1.
     head_depth, weight : arrays
         Of the arcs upwards.
-    down_weight : array
+    down_first, down_depth, down_weight : arrays
         Of the arcs downwards.
     depth, low, vertex, label : int32 arrays, shape (n,)
     height : int
@@ -62,6 +74,8 @@ class DeviceTree:
     jump: Any
     head_depth: Any
     weight: Any
+    down_first: Any
+    down_depth: Any
     down_weight: Any
     depth: Any
     low: Any
@@ -72,19 +86,36 @@ class DeviceTree:
 
 
 @dataclass(frozen=True)
+class DeviceAbove:
+    """Labels that are in no cell, in pieces.
+
+    Attributes
+    ----------
+    labels : int32 array
+        On the host.
+    place : int32 array, shape (n,)
+        Of each of these labels its number among them; -1 for the others.
+    pieces : DevicePieces
+    stop : int32 array, shape (n,), or None
+        Of each label the depth of the first ancestor in the top, itself included; -1 if there is
+        none.
+    """
+
+    labels: NDArray[np.int32]
+    place: Any
+    pieces: DevicePieces
+    stop: Any
+
+
+@dataclass(frozen=True)
 class DeviceCells:
-    """Cells on the device, their weights in place, and the pieces above them.
+    """Cells on the device, their weights in place, and what is above them.
 
     Attributes
     ----------
     host : Cells
     cells, boundary, stream, chunk, outline : int32 arrays
-    place : int32 array, shape (n,)
-        Of each label that is in no cell its number among them; -1 for the others.
-    pieces : DevicePieces
-    stop : int32 array, shape (n,), or None
-        Of each label the depth of the first ancestor in the top, itself included; -1 if there is
-        none.
+    above : DeviceAbove
     """
 
     host: Cells
@@ -93,9 +124,7 @@ class DeviceCells:
     stream: Any
     chunk: Any
     outline: Any
-    place: Any
-    pieces: DevicePieces
-    stop: Any
+    above: DeviceAbove
 
 
 def device_tree(prepared: Prepared) -> DeviceTree:
@@ -118,7 +147,7 @@ def device_tree(prepared: Prepared) -> DeviceTree:
 
 
 def device_cells(prepared: Prepared, shape: PassShape, top: int) -> DeviceCells:
-    """The cells of some shape on the current device, and the pieces above them.
+    """The cells of some shape on the current device, and what is above them.
 
     Parameters
     ----------
@@ -162,9 +191,14 @@ def _tree(prepared: Prepared) -> DeviceTree:
     node_, jump_, head_depth, weight, depth, low, vertex, label = (
         runtime.upload(plain(part)) for part in parts
     )
-    same = prepared.metric.swept[1] is up
-    down_weight = weight if same else runtime.upload(plain(prepared.metric.swept[1].weight))
-    ways = (head_depth, weight, down_weight)
+    down = prepared.metric.swept[1]
+    same = down is up
+    down_ways = (
+        runtime.upload(down.first.astype(np.int32)),
+        head_depth if same else runtime.upload(plain(down.head_depth)),
+        weight if same else runtime.upload(plain(down.weight)),
+    )
+    ways = (head_depth, weight, *down_ways)
     return DeviceTree(node_, jump_, *ways, depth, low, vertex, label, tree.height, macros)
 
 
@@ -179,16 +213,10 @@ def _ancestors(parent: NDArray[np.int32], levels: int) -> NDArray[np.int32]:
 
 def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:
     cp = runtime.cupy()
-    tree, view = prepared.preparation.tree, prepared.preparation.view
-    up, arcs = prepared.metric.swept
-    top, known = _top(tree, size), None
-    if size:
-        known = np.zeros(prepared.n_vertices, dtype=np.uint8)
-        known[top] = 1
-    found = cut(view, arcs, shape, known)
-    pieces = cut_pieces(view, up, arcs, found.upper, top)
+    arcs = prepared.metric.swept[1]
+    found = cut(prepared.preparation.view, arcs, shape, top_flags(prepared, size))
     staging = found.weight_at.nbytes + found.far_at.nbytes + arcs.weight.nbytes
-    runtime.require_memory(found.nbytes + staging + 4 * pieces.down.nbytes, _ADVICE)
+    runtime.require_memory(found.nbytes + staging, _ADVICE)
     stream = runtime.upload(found.stream)
     values = stream.view(arcs.weight.dtype)
     used = np.flatnonzero(found.weight_at >= 0)
@@ -197,8 +225,6 @@ def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:
         values[cp.asarray(found.weight_at[used])] = weights[cp.asarray(used)]
     if len(found.far_at):
         values[cp.asarray(found.far_at)] = far_value(arcs.weight.dtype)
-    place = np.full(prepared.n_vertices, -1, dtype=np.int32)
-    place[found.upper] = np.arange(len(found.upper), dtype=np.int32)
     return DeviceCells(
         found,
         runtime.upload(found.cells),
@@ -206,10 +232,57 @@ def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:
         stream,
         runtime.upload(found.chunk),
         runtime.upload(found.outline),
-        runtime.upload(place),
-        DevicePieces.upload(pieces),
-        runtime.upload(_stops(tree, top)) if size else None,
+        device_above(prepared, found.upper, size),
     )
+
+
+def top_flags(prepared: Prepared, size: int) -> NDArray[np.uint8] | None:
+    """1 for the labels of a top of that size; None where there is no top.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    size : int
+
+    Returns
+    -------
+    uint8 array, shape (n,), or None
+    """
+    if size == 0:
+        return None
+    flags = np.zeros(prepared.n_vertices, dtype=np.uint8)
+    flags[_top(prepared.preparation.tree, size)] = 1
+    return flags
+
+
+def device_above(prepared: Prepared, upper: NDArray[np.int32], size: int) -> DeviceAbove:
+    """Labels that are in no cell, in pieces on the current device.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    upper : int32 array
+        These labels, those of the top included.
+    size : int
+        Labels of the top.
+
+    Returns
+    -------
+    DeviceAbove
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+    """
+    tree = prepared.preparation.tree
+    top = _top(tree, size)
+    pieces = cut_pieces(prepared.preparation.view, *prepared.metric.swept, upper, top)
+    runtime.require_memory(2 * pieces.down.nbytes + 8 * prepared.n_vertices, _ADVICE)
+    place = np.full(prepared.n_vertices, -1, dtype=np.int32)
+    place[upper] = np.arange(len(upper), dtype=np.int32)
+    stop = runtime.upload(_stops(tree, top)) if size else None
+    return DeviceAbove(upper, runtime.upload(place), DevicePieces.upload(pieces), stop)
 
 
 def _top(tree: Tree, size: int) -> NDArray[np.int32]:

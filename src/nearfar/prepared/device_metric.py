@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DeviceArcs", "DeviceMetric", "customized_there", "device_arcs", "share_arcs"]
 
+T = TypeVar("T")
 _ARCS: Slot[DeviceArcs] = Slot("arcs on the device")
 _C_WEIGHTS = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
 _FILE = "prepared/customize.cuh"
@@ -48,6 +49,8 @@ class DeviceArcs:
     cells : dict
         By shapes: cells whose streams hold the weights of some metric, the arcs that they have, and
         where their weights belong.
+    layouts : dict
+        What else sweeps keep of the arcs without their weights.
     """
 
     preparation: Preparation
@@ -60,6 +63,7 @@ class DeviceArcs:
     place: Any
     wide: int
     cells: dict[Any, tuple[DeviceCells, Any, Any]] = field(default_factory=dict)
+    layouts: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def n_arcs(self) -> int:
@@ -174,6 +178,24 @@ class DeviceMetric:
         if len(places):
             stream.view(self.dtype)[places] = self._side(self.sides - 1)[used]
         return replace(base, stream=stream)
+
+    def layout(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What a GPU keeps of the arcs without their weights, made for the first metric that asks.
+
+        Parameters
+        ----------
+        key : hashable
+        make : callable
+
+        Returns
+        -------
+        object
+        """
+        kept = self.structure.layouts
+        if key not in kept:
+            kept[key] = make()
+        found: T = kept[key]
+        return found
 
 
 def device_arcs(graph: Graph, preparation: Preparation) -> DeviceArcs:

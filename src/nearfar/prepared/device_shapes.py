@@ -9,6 +9,7 @@ import numpy as np
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cells import PassShape
 from nearfar.prepared.pieces import UNIT as PIECE_UNIT
+from nearfar.prepared.tiles import LeafShape
 
 if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
@@ -18,6 +19,7 @@ __all__ = [
     "FEW",
     "STAGES",
     "UNIT",
+    "default_leaf",
     "default_shape",
     "default_top",
     "padded",
@@ -68,6 +70,20 @@ def default_shape(size: int, sources: int, height: int) -> PassShape:
     # Wide slots of a deep boundary would leave room for too few blocks.
     each = columns // 2 if tall else columns
     return PassShape(256, 64 if tall else 32, 32 * each, each)
+
+
+def default_leaf(height: int) -> LeafShape:
+    """Shape of the leaves below tiles of rows, for a tree of that height.
+
+    Parameters
+    ----------
+    height : int
+
+    Returns
+    -------
+    LeafShape
+    """
+    return LeafShape(256, 24) if height > _TALL else LeafShape(256, 16)
 
 
 def default_top(prepared: Prepared) -> int:

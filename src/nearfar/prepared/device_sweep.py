@@ -1,4 +1,4 @@
-"""Distances from many sources on a CUDA device: climbs, products, cells, rows."""
+"""Sweeps over the cells of a tree on a CUDA device, and rows transposed from what they wrote."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import OptionError
-from nearfar.graph.slots import Slot
 from nearfar.prepared.device import DeviceCells, DeviceTree, device_cells, device_tree
-from nearfar.prepared.device_pieces import closures
+from nearfar.prepared.device_above import Above, SweepPlan
 from nearfar.prepared.device_shapes import (
     CHUNK,
-    FEW,
     STAGES,
     UNIT,
     default_shape,
     default_top,
     padded,
 )
-from nearfar.prepared.pieces import DEEP
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -27,10 +24,8 @@ if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
     from nearfar.system.devices.launching import Launch
 
-__all__ = ["Sweep", "SweepPlan"]
+__all__ = ["Sweep"]
 
-_MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
-_CLIMB_WARPS = 4
 _STORE = "prepared/sweep.cuh"
 Sink = tuple[str, str, "dict[str, str | int]", "tuple[Any, ...]"]  # file, kernel, macros, arguments
 _TILE, _NEAR = 64, 2  # kTile and kNear of rows.cuh
@@ -66,21 +61,34 @@ class Sweep:
         self.tree: DeviceTree = device_tree(prepared)
         size = default_top(prepared) if top is None else min(top, self.n)
         self.cells: DeviceCells = device_cells(prepared, self.shape, size)
-        self.matrices = _MATRICES.of(
-            prepared,
-            lambda: closures(
-                self.cells.pieces, self.tree.macros, self.tree.weight, self.tree.down_weight
-            ),
-            (runtime.device().ordinal, self.shape, size),
-        )
+        self.above = Above(prepared, self.cells.above, (self.shape, size))
 
     def scratch_bytes(self, count: int) -> int:
         """Device memory of a block of so many sources besides its rows of values."""
-        return padded(count) * (self.tree.height * self.dtype.itemsize + 12)
+        return self.above.scratch_bytes(count)
 
     def values_bytes(self, count: int) -> int:
         """Device memory of the distances of so many sources that a sweep keeps besides rows."""
         return padded(count) * self.n * self.dtype.itemsize
+
+    @property
+    def n_kept(self) -> int:
+        """Rows of the scratch memory of :meth:`rows`."""
+        return self.n
+
+    def rows(self, values: Any, out: Any) -> SweepPlan:
+        """A sweep that writes whole rows, transposed from columns.
+
+        Parameters
+        ----------
+        values : array, shape (n_kept, padded(k))
+        out : array, shape (k, n)
+
+        Returns
+        -------
+        SweepPlan
+        """
+        return self.transposed(values, self.tree.label, out)
 
     def columns(self, values: Any, by_vertex: bool = False, place: Any = None) -> SweepPlan:
         """A sweep that writes distances as [label][source] or [vertex][source].
@@ -100,7 +108,7 @@ class Sweep:
         """
         kind = 2 if place is not None else int(by_vertex)
         place = self.tree.vertex if by_vertex else place
-        plan = self._above(values, kind, place)
+        plan = self.above.plan(values, place)
         self._bottom(plan, values, kind, place, (_STORE, "sweep", {"LAST_USE": int(by_vertex)}, ()))
         return plan
 
@@ -127,15 +135,15 @@ class Sweep:
         -------
         SweepPlan
         """
-        plan = self._above(values, 2, self.cells.place)
-        sink = (file, kernel, macros, tuple(arguments))
-        self._bottom(plan, values, 2, self.cells.place, sink)
+        place = self.cells.above.place
+        plan = self.above.plan(values, place)
+        self._bottom(plan, values, 2, place, (file, kernel, macros, tuple(arguments)))
         return plan
 
     @property
     def n_upper(self) -> int:
         """Labels whose distances :meth:`ending` keeps."""
-        return len(self.cells.host.upper)
+        return len(self.cells.above.labels)
 
     def transposed(self, values: Any, place: Any, out: Any) -> SweepPlan:
         """A sweep over labels and a pass that transposes what it wrote.
@@ -154,59 +162,6 @@ class Sweep:
         """
         plan = self.columns(values)
         plan.launches.append(self.to_rows(values, place, out))
-        return plan
-
-    def _above(self, values: Any, kind: int, place: Any) -> SweepPlan:
-        """Climbs, and products for all labels that are in no cell."""
-        cp = runtime.cupy()
-        plan = SweepPlan(self, values.shape[1])
-        pieces = self.cells.pieces
-        if not len(pieces.host.pieces):
-            return plan
-        few = plan.pitch <= FEW
-        groups, across, each, down, shares, ahead = (
-            (1, 8, 8, 4, 8, 2) if few else (2, 16, 4, 8, 1, 3)
-        )
-        columns = 16 // self.dtype.itemsize
-        macros: dict[str, str | int] = {
-            **self.tree.macros,
-            "INDEX_T": "int",
-            "OFFSET_T": "int",
-            "WEIGHTED": 1,
-            "WEIGHT_T": self.tree.macros["OUT_T"],
-            "COLUMNS": columns,
-            "GROUPS": groups,
-            "ACROSS": across,
-            "EACH": each,
-            "DOWN": down,
-            "SHARES": shares,
-            "STAGES": ahead,
-        }
-        kernel = runtime.program("prepared/upper.cuh", macros).kernel("upper")
-        wide, threads = across * groups, across * down * shares
-        stage = DEEP * (wide + down * each // columns) * 16
-        shared = shares * ahead * stage + wide * columns * 4
-        kernel.allow_shared(shared)
-        rows_of = place if kind else None
-        label = pieces.members
-        real = label >= 0
-        row = label if rows_of is None else rows_of[cp.maximum(label, 0)]
-        member = cp.zeros((len(label), 4), dtype=np.int32)
-        member[:, 0] = label
-        member[:, 1] = cp.where(real, self.tree.low[cp.maximum(label, 0)], 0)
-        member[:, 2] = cp.where(real, self.tree.depth[cp.maximum(label, 0)], 0)
-        member[:, 3] = cp.where(real, row, -1)
-        boundary = pieces.boundary if rows_of is None else rows_of[pieces.boundary]
-        arguments = (
-            *(pieces.pieces, pieces.tiles, pieces.level_first, np.int32(pieces.host.n_levels)),
-            *(member, boundary, self.matrices, plan.space, plan.labels, values),
-            *(np.int64(plan.pitch), plan.arrivals),
-        )
-        jobs = int(np.diff(pieces.host.level_first).max()) * (plan.pitch // (wide * columns))
-        grid = max(1, min(jobs, kernel.resident_blocks(threads, shared)))
-        plan.launches.append(
-            runtime.Launch(kernel, grid, threads, arguments, shared, cooperative=True)
-        )
         return plan
 
     def _bottom(self, plan: SweepPlan, values: Any, kind: int, place: Any, sink: Sink) -> None:
@@ -258,57 +213,3 @@ class Sweep:
         )
         grid = (-(-some // _TILE) * _NEAR, -(-count // (_TILE * _NEAR)))
         return runtime.Launch(kernel, grid, 256, arguments)
-
-
-class SweepPlan:
-    """The launches of a sweep, ready for one block of sources after the other.
-
-    Attributes
-    ----------
-    pitch : int
-        Columns of device memory, at least as many as sources.
-    labels : int32 array, shape (pitch,)
-        Of the sources, then -1.
-    space : array, shape (height, pitch)
-        Distances from the sources to their ancestors.
-    arrivals : uint32 array, shape (1,)
-        0 after each climb.
-    """
-
-    def __init__(self, sweep: Sweep, pitch: int) -> None:
-        cp = runtime.cupy()
-        tree, size = sweep.tree, sweep.dtype.itemsize
-        self.pitch = pitch
-        self.sources = cp.zeros(pitch, dtype=np.int64)
-        self.labels = cp.empty(pitch, dtype=np.int32)
-        # A climb writes down to the depth of its source; vectors of columns are read beyond that.
-        self.space = cp.zeros((max(tree.height, 1), pitch), dtype=sweep.dtype)
-        self.arrivals = cp.zeros(1, dtype=np.uint32)
-        kernel = runtime.program(
-            "prepared/climb.cuh", {**tree.macros, "WARPS": _CLIMB_WARPS}
-        ).kernel("climb")
-        shared = _CLIMB_WARPS * tree.height * size
-        kernel.allow_shared(shared)
-        arguments = (
-            *(tree.node, tree.jump, tree.head_depth, tree.weight, tree.label, self.sources),
-            *(np.int32(0), sweep.cells.stop, self.labels, self.space),
-            *(np.int64(pitch), np.int32(tree.height), self.arrivals),
-        )
-        grid = -(-pitch // _CLIMB_WARPS)
-        self._climb = runtime.Launch(kernel, grid, 32 * _CLIMB_WARPS, arguments, shared)
-        self.launches: list[runtime.Launch] = []
-
-    def __call__(self, sources: Any) -> None:
-        """Sweep from some sources.
-
-        Parameters
-        ----------
-        sources : int64 array, shape (k,)
-            Vertices; on the host or on the device.
-        """
-        count = len(sources)
-        self.sources[:count] = runtime.cupy().asarray(sources)
-        self._climb.set(6, np.int32(count))
-        self._climb()
-        for launch in self.launches:
-            launch()
