@@ -17,7 +17,7 @@
 // Races: none; the lanes of a warp lower distances of different depths.
 // requires: prepared/values.cuh
 
-constexpr int kAhead = 8, kNodes = 4, kArcs = 2;
+constexpr int kAhead = 16, kNodes = 8, kArcs = 4;
 constexpr int kBatch = 4;  // arcs per lane that are fetched together
 
 struct Ways {
@@ -40,15 +40,15 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
   if (from < 0) return;
   const int until = stop == nullptr ? -1 : stop[from];
   int path[kAhead];  // labels, -1 above the root
-  int4 nodes[kNodes];
+  int2 nodes[kNodes];  // first arc, arcs
   Ways ways[kArcs];
   path[0] = from;
 #pragma unroll
   for (int i = 1; i < kAhead; ++i) path[i] = path[i - 1] >= 0 ? node[path[i - 1]].z : -1;
-  const int4 none = make_int4(0, 0, -1, -1);
+  auto look = [&](int at) { return at >= 0 ? *reinterpret_cast<const int2*>(node + at) : make_int2(0, 0); };
 #pragma unroll
-  for (int i = 0; i < kNodes; ++i) nodes[i] = path[i] >= 0 ? node[path[i]] : none;
-  auto fetch = [&](const int4& at, int begin, Ways& found) {
+  for (int i = 0; i < kNodes; ++i) nodes[i] = look(path[i]);
+  auto fetch = [&](const int2& at, int begin, Ways& found) {
 #pragma unroll
     for (int u = 0; u < kBatch; ++u) {
       const int j = begin + 32 * u + lane;
@@ -64,20 +64,19 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
   };
 #pragma unroll
   for (int i = 0; i < kArcs; ++i) fetch(nodes[i], 0, ways[i]);
-  const int top = nodes[0].w;
+  const int top = node[from].w;
   for (int i = lane; i <= top; i += 32) mine[i] = i == top ? value_t(0) : far_value();
   __syncwarp();
   for (int level = 0; level < top - until; level += kAhead) {
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
       if (level + i >= top - until) break;
-      const int4 now = nodes[i % kNodes];
+      const int2 now = nodes[i % kNodes];
       const Ways first = ways[i % kArcs];
       fetch(nodes[(i + kArcs) % kNodes], 0, ways[i % kArcs]);
-      const int later = path[(i + kNodes) % kAhead];
-      nodes[i % kNodes] = later >= 0 ? node[later] : none;
+      nodes[i % kNodes] = look(path[(i + kNodes) % kAhead]);
       path[i] = path[i] >= 0 ? jump[path[i]] : -1;
-      const value_t d = mine[now.w];
+      const value_t d = mine[top - level - i];
       if (d < far_value()) {
         relax(first, d);
         for (int j = 32 * kBatch; j < now.y; j += 32 * kBatch) {

@@ -37,7 +37,7 @@ _TREE: Slot[DeviceTree] = Slot("elimination tree on the device")
 _CELLS: Slot[DeviceCells] = Slot("cells on the device")
 _ADVICE = "use device='cpu', or a GPU with more memory"
 
-JUMP = 8  # kAhead of climb.cuh
+JUMP = 16  # kAhead of climb.cuh
 
 #: C names of the types of arcs' weights.
 C_VALUES = {
