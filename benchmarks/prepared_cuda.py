@@ -43,11 +43,14 @@ Planned = tuple[str, Callable[[Any], None], Any]
 
 
 def load(name: str, folder: Path | None) -> Prepared:
-    """The prepared graph of that name, read from the folder where it is there."""
+    """The prepared graph of that name: the folder may have it, or ``order`` in an .npz file."""
     kept = None if folder is None else folder / f"{name}.nfp"
     if kept is not None and kept.exists():
         return nearfar.load(kept)
-    made = nearfar.prepare(scaled(GRAPHS[name]()))
+    order = None if folder is None else folder / f"{name}.order.npz"
+    known = order is not None and order.exists()
+    found = np.load(order)["order"] if known else "auto"
+    made = nearfar.prepare(scaled(GRAPHS[name]()), order=found)
     if kept is not None:
         made.save(kept)
     return made

@@ -9,7 +9,7 @@ import numpy as np
 from nearfar.graph.slots import Slot
 from nearfar.prepared.device import DeviceAbove, DeviceTree, device_tree
 from nearfar.prepared.device_pieces import closures
-from nearfar.prepared.device_shapes import FEW, padded
+from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.pieces import DEEP
 from nearfar.system.devices import runtime
 
@@ -22,6 +22,7 @@ __all__ = ["Above", "SweepPlan"]
 
 _MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
 _CLIMB_WARPS = 4
+_FEW_PRODUCTS = 4096  # sources that do not fill the device with the top alone
 
 
 class Above:
@@ -68,11 +69,35 @@ class Above:
         pieces = self.above.pieces
         if not len(pieces.host.pieces):
             return plan
-        few = plan.pitch <= FEW
-        groups, across, each, down, shares, ahead = (
-            (1, 8, 8, 4, 8, 2) if few else (2, 16, 4, 8, 1, 3)
-        )
-        columns = 16 // self.dtype.itemsize
+        label = pieces.members
+        real = label >= 0
+        row = label if rows is None else rows[cp.maximum(label, 0)]
+        member = cp.zeros((len(label), 4), dtype=np.int32)
+        member[:, 0] = label
+        member[:, 1] = cp.where(real, self.tree.low[cp.maximum(label, 0)], 0)
+        member[:, 2] = cp.where(real, self.tree.depth[cp.maximum(label, 0)], 0)
+        member[:, 3] = cp.where(real, row, -1)
+        boundary = pieces.boundary if rows is None else rows[pieces.boundary]
+        arrays = (member, boundary, self.matrices, plan.space, plan.labels, values)
+        levels = pieces.host.n_levels
+        # All wait for the top, which is one large product: where sources are few, in many shares.
+        first = int(self.above.stop is not None and plan.pitch <= _FEW_PRODUCTS)
+        if first:
+            self._launch(plan, (1, 8, 8, 4, 8, 2), (0, 1), arrays)
+        if first < levels:
+            self._launch(plan, (2, 16, 4, 8, 1, 3), (first, levels), arrays)
+        return plan
+
+    def _launch(
+        self,
+        plan: SweepPlan,
+        form: tuple[int, int, int, int, int, int],
+        levels: tuple[int, int],
+        arrays: tuple[Any, ...],
+    ) -> None:
+        """Products of some levels."""
+        groups, across, each, down, shares, ahead = form
+        columns, pieces = 16 // self.dtype.itemsize, self.above.pieces
         macros: dict[str, str | int] = {
             **self.tree.macros,
             "INDEX_T": "int",
@@ -92,26 +117,17 @@ class Above:
         stage = DEEP * (wide + down * each // columns) * 16
         shared = shares * ahead * stage + wide * columns * 4
         kernel.allow_shared(shared)
-        label = pieces.members
-        real = label >= 0
-        row = label if rows is None else rows[cp.maximum(label, 0)]
-        member = cp.zeros((len(label), 4), dtype=np.int32)
-        member[:, 0] = label
-        member[:, 1] = cp.where(real, self.tree.low[cp.maximum(label, 0)], 0)
-        member[:, 2] = cp.where(real, self.tree.depth[cp.maximum(label, 0)], 0)
-        member[:, 3] = cp.where(real, row, -1)
-        boundary = pieces.boundary if rows is None else rows[pieces.boundary]
         arguments = (
-            *(pieces.pieces, pieces.tiles, pieces.level_first, np.int32(pieces.host.n_levels)),
-            *(member, boundary, self.matrices, plan.space, plan.labels, values),
-            *(np.int64(plan.pitch), plan.arrivals),
+            *(pieces.pieces, pieces.tiles, pieces.level_first),
+            *(np.int32(levels[0]), np.int32(levels[1])),
+            *(*arrays, np.int64(plan.pitch), plan.arrivals),
         )
-        jobs = int(np.diff(pieces.host.level_first).max()) * (plan.pitch // (wide * columns))
+        tiles = np.diff(pieces.host.level_first)[levels[0] : levels[1]]
+        jobs = int(tiles.max()) * (plan.pitch // (wide * columns))
         grid = max(1, min(jobs, kernel.resident_blocks(threads, shared)))
         plan.launches.append(
             runtime.Launch(kernel, grid, threads, arguments, shared, cooperative=True)
         )
-        return plan
 
 
 class SweepPlan:

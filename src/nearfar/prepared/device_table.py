@@ -157,7 +157,7 @@ class DeviceTable:
         node, head_depth, weight = side
         arguments = (
             *(node, tree.jump, head_depth, weight, tree.label, vertices, np.int32(0), None),
-            *(labels, space, np.int64(len(labels)), np.int32(tree.height)),
+            *(labels, space, np.int64(len(labels)), np.int32(tree.height), None),
         )
         return runtime.Launch(kernel, -(-len(labels) // _WARPS), 32 * _WARPS, arguments, shared)
 

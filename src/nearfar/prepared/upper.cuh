@@ -13,7 +13,7 @@
 //
 // Macros: COLUMNS sources side by side, of 16 bytes together, GROUPS of them per thread, ACROSS threads side by side; EACH
 // labels per thread, DOWN threads one below the other; SHARES, with more than 1 ACROSS * DOWN is 32; STAGES.
-// Arrays: pieces; tiles[..] {piece, first member} by level; level_first[levels + 1]; member {label, low, depth, row
+// Arrays: pieces; tiles[..] {piece, first member} by level; level_first[..]; the levels from `level` to `levels`; member {label, low, depth, row
 // of `rows`} and boundary_row, rows of `rows`; matrices; space[height][pitch], the climbs; sources[pitch], labels or -1;
 // rows[..][pitch]. pitch is a multiple of the sources of a block. arrivals: 0.
 // Dynamic shared memory: SHARES * STAGES * kStage units of 16 bytes, then the sources of a block.
@@ -75,7 +75,7 @@ struct Best {
 };
 
 extern "C" __global__ void __launch_bounds__(ACROSS * DOWN * SHARES)
-    upper(const Piece* pieces, const int2* tiles, const int* level_first, int levels, const int4* member,
+    upper(const Piece* pieces, const int2* tiles, const int* level_first, int level, int levels, const int4* member,
           const int* boundary_row, const value_t* matrices, const value_t* space, const int* sources,
           value_t* rows, long long pitch, uint32* arrivals) {
   extern __shared__ __align__(16) int4 memory[];
@@ -85,7 +85,7 @@ extern "C" __global__ void __launch_bounds__(ACROSS * DOWN * SHARES)
   const int across = thread % ACROSS, down = thread / ACROSS;
   const long long stride = pitch / COLUMNS;
   const int groups = static_cast<int>(stride / kWide);
-  for (int level = 0; level < levels; ++level) {
+  for (; level < levels; ++level) {
     const int begin = level_first[level], jobs = (level_first[level + 1] - begin) * groups;
     for (int job = blockIdx.x; job < jobs; job += gridDim.x) {
       const int2 tile = tiles[begin + job / groups];
@@ -128,8 +128,7 @@ extern "C" __global__ void __launch_bounds__(ACROSS * DOWN * SHARES)
 #pragma unroll
       for (int q = 0; q < STAGES - 1; ++q) copy_step(share + q * SHARES, q);
       hit = __syncthreads_or(hit);
-      int place = 0;
-      for (int step = share; step < steps; step += SHARES) {
+      for (int step = share, place = 0; step < steps; step += SHARES) {
         copy_async_wait_but<STAGES - 2>();
         team_barrier();  // copies have arrived, and the stage before is free
         copy_step(step + (STAGES - 1) * SHARES, place == 0 ? STAGES - 1 : place - 1);
@@ -137,33 +136,47 @@ extern "C" __global__ void __launch_bounds__(ACROSS * DOWN * SHARES)
         place = place == STAGES - 1 ? 0 : place + 1;
       }
       if (hit) {
-        copy_async_wait();
-        for (int x = share * kDeep; x < piece.count; x += SHARES * kDeep) {
-          team_barrier();
-          copy_ways(stages, piece.boundary_count + x);
-          bool any = false;
-#pragma unroll 4
-          for (int i = thread; i < kFrom; i += kTeam) {
-            const int4 way = member[piece.members + x + i / kWide];  // label, low, depth
-            const int* const mine = source + i % kWide * COLUMNS;
-            bool above = false;
+        // What climbs left is fetched a step ahead, too, but through registers: most of it is "no path".
+        constexpr int kMine = kFrom / kTeam;
+        Columns coming[kMine];
+        bool any = false;
+        auto fetch = [&](int x, int4* stage) {
+          any = false;
+          if (x < piece.count) {
+            copy_ways(stage, piece.boundary_count + x);
 #pragma unroll
-            for (int j = 0; j < COLUMNS; ++j) above |= way.y <= mine[j] && mine[j] <= way.x;
-            Columns there = all_far();
-            if (above) {
+            for (int u = 0; u < kMine; ++u) {
+              const int i = u * kTeam + thread;
+              const int4 way = member[piece.members + x + i / kWide];  // label, low, depth
+              const int* const mine = source + i % kWide * COLUMNS;
+              bool above = false;
+#pragma unroll
+              for (int j = 0; j < COLUMNS; ++j) above |= way.y <= mine[j] && mine[j] <= way.x;
+              coming[u] = all_far();
+              if (!above) continue;
+              any = true;
               const Columns found = get(climbed + way.z * stride + i % kWide);
 #pragma unroll
               for (int j = 0; j < COLUMNS; ++j)
-                if (way.y <= mine[j] && mine[j] <= way.x) there.x[j] = found.x[j];
+                if (way.y <= mine[j] && mine[j] <= way.x) coming[u].x[j] = found.x[j];
             }
-            any |= above;
-            put(reinterpret_cast<Columns*>(stages) + i, there);
           }
+          copy_async_commit();
+        };
+        copy_async_wait();
+        team_barrier();  // the last step is done with
+        fetch(share * kDeep, stages);
+        int place = 0;
+        for (int x = share * kDeep; x < piece.count; x += SHARES * kDeep) {
+          int4* const stage = stages + place * kStage;
+#pragma unroll
+          for (int u = 0; u < kMine; ++u) put(reinterpret_cast<Columns*>(stage) + u * kTeam + thread, coming[u]);
           copy_async_wait();
-          if (any_of_team(any)) {
-            team_barrier();
-            best.over_stage(stages, across, down);
-          }
+          const bool some = any_of_team(any);
+          if (SHARES > 1) __syncwarp();
+          place = 1 - place;
+          fetch(x + SHARES * kDeep, stages + place * kStage);
+          if (some) best.over_stage(stage, across, down);
         }
       }
       __syncthreads();  // stages and sources are free
