@@ -175,7 +175,7 @@ def test_ten_thousand_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = generate("grid", rows=200, columns=200)
     weights = np.random.default_rng(1).integers(1, 90, graph.n_edges).astype(np.int32)
     prepared = nearfar.prepare(Graph(graph.indptr, graph.indices, weights))
-    made = Sweep(prepared, PassShape(2, 60, 32, 1), 3, top=64)
+    made = Sweep(prepared, PassShape(1, 60, 32, 1), 3, top=64)
     assert len(made.cells.host.cells) >= 10_000
     monkeypatch.setattr(device_reduce, "Sweep", lambda *_: made)
     sources = np.array([7, 39_000, 7])
