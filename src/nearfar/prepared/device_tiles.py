@@ -1,4 +1,4 @@
-"""Rows of distances that a CUDA device writes tile by tile."""
+"""Sweeps over leaves on a CUDA device: rows tile by tile, columns leaf by leaf."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from nearfar.prepared.device import DeviceTree
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["TileSweep", "row_sweep"]
+__all__ = ["LeafSweep", "TileSweep", "row_sweep"]
 
 _TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")
 _WEIGHTS: Slot[Any] = Slot("weights of tiles on the device")
 _ADVICE = "use device='cpu', or a GPU with more memory"
-_FILE = "prepared/tiles.cuh"
-_WARPS = 8  # kWarps of tiles.cuh
+_WARPS = 8  # kWarps of leaves.cuh
+_SOME = 4 * _WARPS  # quads per block, for columns
 _PAYS = 40  # additions per vertex that take less than a transposition
 
 
 @dataclass(frozen=True)
 class DeviceTiles:
-    """Tiles on the device, without weights.
+    """Leaves and quads on the device, without weights.
 
     Attributes
     ----------
@@ -65,9 +65,9 @@ class DeviceTiles:
     above: DeviceAbove
 
 
-def _made(prepared: Prepared, shape: LeafShape, top: int) -> DeviceTiles:
+def _made(prepared: Prepared, shape: LeafShape, top: int, by_leaf: bool) -> DeviceTiles:
     tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
-    host = cut_tiles(prepared.preparation.view, shape, top_flags(prepared, top))
+    host = cut_tiles(prepared.preparation.view, shape, top_flags(prepared, top), by_leaf)
     runtime.require_memory(2 * host.nbytes, _ADVICE)
     above = device_above(prepared, host.upper, top)
     sizes = (arcs.first[host.roots + 1] - arcs.first[host.roots]).astype(np.int32)
@@ -113,13 +113,13 @@ def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> Any:
     return weights
 
 
-def _kernel(tree: DeviceTree, dtype: np.dtype[Any], name: str) -> Any:
-    macros = {**tree.macros, "COLUMNS": 16 // dtype.itemsize}
-    return runtime.program(_FILE, macros).kernel(name)
+def _kernel(tree: DeviceTree, dtype: np.dtype[Any], name: str, **macros: int) -> Any:
+    whole = {**tree.macros, "COLUMNS": 16 // dtype.itemsize, **macros}
+    return runtime.program(f"prepared/{name}.cuh", whole).kernel(name)
 
 
-class TileSweep:
-    """The launches that write rows from a block of sources tile by tile.
+class _Leaves:
+    """What sweeps over leaves share.
 
     Parameters
     ----------
@@ -130,28 +130,25 @@ class TileSweep:
         As for :class:`nearfar.prepared.device_sweep.Sweep`.
     """
 
+    by_leaf = False
+
     def __init__(
         self, prepared: Prepared, shape: LeafShape | None = None, top: int | None = None
     ) -> None:
         self.n, self.dtype = prepared.n_vertices, prepared.metric.dtype
         shape = shape or default_leaf(prepared.preparation.figures.height)
         size = default_top(prepared) if top is None else min(top, self.n)
-        key = (runtime.device().ordinal, shape, size)
+        key = (runtime.device().ordinal, shape, size, self.by_leaf)
         self.tree = device_tree(prepared)
         self.tiles = _TILES.of(
             prepared,
-            lambda: prepared.metric.layout(key, lambda: _made(prepared, shape, size)),
+            lambda: prepared.metric.layout(key, lambda: _made(prepared, shape, size, self.by_leaf)),
             key,
         )
         self.above = Above(prepared, self.tiles.above, key)
         self.weights = _WEIGHTS.of(
             prepared, lambda: _closed(self.tiles, self.tree, self.dtype), key
         )
-
-    @property
-    def n_kept(self) -> int:
-        """Rows of the scratch memory of a plan."""
-        return len(self.tiles.host.upper)
 
     def scratch_bytes(self, count: int) -> int:
         """Device memory of a block of so many sources besides its rows of values."""
@@ -160,6 +157,73 @@ class TileSweep:
     def values_bytes(self, count: int) -> int:
         """Device memory of the distances of so many sources that are kept besides rows."""
         return padded(count) * self.n_kept * self.dtype.itemsize
+
+    @property
+    def n_kept(self) -> int:
+        """Rows of the scratch memory of a plan."""
+        return self.n if self.by_leaf else len(self.tiles.host.upper)
+
+    def _own_leaf(self, plan: SweepPlan, count: int, rows: Any, stride: int, out: Any) -> None:
+        """Ways that stay in the leaf of a source."""
+        tiles, tree = self.tiles, self.tree
+        if not len(tiles.host.roots):
+            return
+        by_source = int(not self.by_leaf)
+        kernel = _kernel(tree, self.dtype, "own_leaf", BY_SOURCE=by_source)
+        shared = _WARPS * tiles.levels * self.dtype.itemsize
+        kernel.allow_shared(shared)
+        arguments = (
+            *(tiles.leaf, plan.labels, np.int32(count), plan.space, np.int64(plan.pitch)),
+            *(tree.down_first, tree.down_depth, tree.down_weight, tree.depth, tree.low),
+            *(rows, np.int32(tiles.levels), np.int64(stride), out),
+        )
+        grid = -(-count // _WARPS)
+        plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, arguments, shared))
+
+
+class LeafSweep(_Leaves):
+    """The launches that write columns, leaf after leaf."""
+
+    by_leaf = True
+
+    def columns(self, values: Any, by_vertex: bool = False) -> SweepPlan:
+        """A sweep that writes distances as [label][source] or [vertex][source].
+
+        Parameters
+        ----------
+        values : array, shape (n, padded(k))
+            Of the dtype of the arcs' weights.
+        by_vertex : bool
+            One row per vertex instead of one per label.
+
+        Returns
+        -------
+        SweepPlan
+        """
+        cp = runtime.cupy()
+        tiles, tree = self.tiles, self.tree
+        rows = tree.vertex if by_vertex else cp.arange(self.n, dtype=np.int32)
+        plan = self.above.plan(values, rows)
+        count = len(tiles.host.quads) // 4
+        if not count:
+            return plan
+        labels = cp.asarray(tiles.host.labels)
+        to = cp.where(labels >= 0, rows[cp.maximum(labels, 0)], -1).astype(np.int32)
+        boundary = rows[tiles.boundary]
+        kernel = _kernel(tree, self.dtype, "leaf_columns", LAST_USE=int(by_vertex))
+        arguments = (
+            *(tiles.quads, to, np.int32(count), np.int32(_SOME), boundary),
+            *(self.weights, values, np.int64(plan.pitch)),
+        )
+        groups = plan.pitch // (32 * (16 // self.dtype.itemsize))
+        grid = -(-count // _SOME) * groups
+        plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, arguments))
+        self._own_leaf(plan, plan.pitch, rows, plan.pitch, values)
+        return plan
+
+
+class TileSweep(_Leaves):
+    """The launches that write rows, tile after tile."""
 
     def rows(self, values: Any, out: Any) -> SweepPlan:
         """A sweep that writes whole rows.
@@ -178,7 +242,7 @@ class TileSweep:
         plan = self.above.plan(values, tiles.above.place)
         count, n, pitch = np.int32(len(out)), np.int32(self.n), np.int64(plan.pitch)
         n_tiles = len(tiles.host.tile_first) - 1
-        kernel = _kernel(tree, self.dtype, "rows_of_tiles")
+        kernel = _kernel(tree, self.dtype, "tiles")
         shared = TILE * 32 * 16
         kernel.allow_shared(shared)
         arguments = (
@@ -189,16 +253,7 @@ class TileSweep:
         plan.launches.append(
             runtime.Launch(kernel, n_tiles * groups, 32 * _WARPS, arguments, shared)
         )
-        kernel = _kernel(tree, self.dtype, "own_leaf")
-        shared = _WARPS * tiles.levels * size
-        own = (
-            *(tiles.leaf, plan.labels, count, plan.space, pitch),
-            *(tree.down_first, tree.down_depth, tree.down_weight, tree.depth, tree.low),
-            *(tree.vertex, np.int32(tiles.levels), n, out),
-        )
-        kernel.allow_shared(shared)
-        grid = -(-len(out) // _WARPS)
-        plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, own, shared))
+        self._own_leaf(plan, len(out), tree.vertex, self.n, out)
         return plan
 
 

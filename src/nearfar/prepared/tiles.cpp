@@ -51,6 +51,23 @@ class Tiler {
     std::reverse(upper.begin(), upper.end());
   }
 
+  // Quads of leaf after leaf, for columns: `labels` says who is in them, and nobody stands for
+  // itself.
+  void by_leaf() {
+    where.assign(at(arcs_.n), -1);
+    for (const int32_t root : roots) {
+      interrupt_.poll(at(root - arcs_.low[root] + 1) * 16);
+      for (int32_t v = root; v >= arcs_.low[root]; v -= kEach) {
+        const int some = std::min(kEach, v - arcs_.low[root] + 1);
+        for (int i = 0; i < kEach; ++i) labels.push_back(i < some ? v - i : -1);
+        const auto base = weights_for(root);
+        for (int i = 0; i < some; ++i) where[at(v - i)] = base + i;
+        quads.insert(quads.end(),
+                     {boundary_of_[at(root)], rows_of(root), base / (kRows * kEach), root});
+      }
+    }
+  }
+
   void tile(int width) {
     where.assign(at(arcs_.n), -1);
     tile_first.push_back(0);
@@ -78,34 +95,45 @@ class Tiler {
   std::vector<int32_t>
       quads;  // first of the boundary, its size, weights in units of kRows rows, places
   std::vector<int32_t> tile_first;
+  std::vector<int32_t> labels;   // of quads that are in no tile
   std::vector<int32_t> where;    // of a label: its weight from the first of its boundary, in values
   std::vector<int32_t> zero_at;  // weights that are 0 whatever the metric, in values
   int64_t units = 0;             // of kRows rows of weights
 
  private:
-  void quad(int32_t root, int32_t begin, const std::pair<int32_t, int32_t>* found, int some) {
-    if ((units + 1) * kRows * kEach > 0x7fffffff)
-      throw std::length_error("too many weights for the device");
+  // Rows of the boundary of a leaf; of what stands for itself, root is -1.
+  int32_t rows_of(int32_t root) const {
+    if (root < 0) return kRows;
+    return static_cast<int32_t>((arcs_.first[root + 1] - arcs_.first[root] + kRows - 1) / kRows *
+                                kRows);
+  }
+
+  // The place of the weights of one more quad, in values.
+  int32_t weights_for(int32_t root) {
     const auto base = static_cast<int32_t>(units * kRows * kEach);
+    units += rows_of(root) / kRows;
+    if (units * kRows * kEach > 0x7fffffff)
+      throw std::length_error("too many weights for the device");
+    return base;
+  }
+
+  void quad(int32_t root, int32_t begin, const std::pair<int32_t, int32_t>* found, int some) {
+    const int32_t base = weights_for(root);
     uint32_t places = 0;
     for (int i = kEach - 1; i >= 0; --i)
       places = places << 8 | static_cast<uint32_t>(i < some ? found[i].second : kNobody);
-    int32_t first, rows;
+    int32_t first;
     if (root < 0) {
       first = static_cast<int32_t>(boundary.size());
-      rows = kRows;
       for (int i = 0; i < kRows; ++i)
         boundary.push_back(arcs_.label[begin + found[std::min(i, some - 1)].second]);
       for (int i = 0; i < some; ++i) zero_at.push_back(base + kEach * i + i);
     } else {
       first = boundary_of_[at(root)];
-      rows = static_cast<int32_t>((arcs_.first[root + 1] - arcs_.first[root] + kRows - 1) / kRows *
-                                  kRows);
       for (int i = 0; i < some; ++i) where[at(arcs_.label[begin + found[i].second])] = base + i;
     }
     quads.insert(quads.end(),
-                 {first, rows, static_cast<int32_t>(units), static_cast<int32_t>(places)});
-    units += rows / kRows;
+                 {first, rows_of(root), base / (kRows * kEach), static_cast<int32_t>(places)});
   }
 
   const Arcs& arcs_;
@@ -119,12 +147,15 @@ nb::dict tiles(
         known) {
   const Arcs& arcs = view.arcs();
   if (known && known->size() != at(arcs.n)) throw nb::type_error("known: wrong size");
-  if (width < 1 || width > kNobody) throw nb::type_error("width: 1 to 255");
+  if (width < 0 || width > kNobody) throw nb::type_error("width: 0 to 255");
   std::optional<Tiler> tiler;
   {
     nb::gil_scoped_release release;
     tiler.emplace(arcs, members, bound, known ? known->data() : nullptr);
-    tiler->tile(width);
+    if (width > 0)
+      tiler->tile(width);
+    else
+      tiler->by_leaf();
   }
   nb::dict out;
   out["leaf"] = as_numpy(std::move(tiler->leaf));
@@ -133,6 +164,7 @@ nb::dict tiles(
   out["boundary"] = as_numpy(std::move(tiler->boundary));
   out["quads"] = as_numpy(std::move(tiler->quads));
   out["tile_first"] = as_numpy(std::move(tiler->tile_first));
+  out["labels"] = as_numpy(std::move(tiler->labels));
   out["where"] = as_numpy(std::move(tiler->where));
   out["zero_at"] = as_numpy(std::move(tiler->zero_at));
   out["units"] = tiler->units;
