@@ -177,12 +177,12 @@ def explore(bench: Bench, count: int, tried: list[str]) -> list[Any]:
         try:
             top, shape = parse_shape(text)
             if isinstance(shape, LeafShape):
-                tiles = TileSweep(bench.prepared, shape, top)
+                tiles = TileSweep(bench.prepared, shape, count, top)
                 values = cp.empty((tiles.n_kept, padded(count)), tiles.dtype)
                 found_rows = cp.empty((count, bench.n), bench.prepared.weight_dtype)
                 plan = tiles.rows(values, found_rows)
             elif isinstance(shape, tuple):
-                leaves = LeafSweep(bench.prepared, shape[0], top)
+                leaves = LeafSweep(bench.prepared, shape[0], count, top)
                 values = cp.empty((bench.n, padded(count)), leaves.dtype)
                 plan, found_rows = leaves.columns(values, True), values.T
             else:

@@ -51,16 +51,19 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
   auto fetch = [&](const int2& at, int begin, Ways& found) {
 #pragma unroll
     for (int u = 0; u < kBatch; ++u) {
+      if (begin + 32 * u >= at.y) break;
       const int j = begin + 32 * u + lane;
       const bool has = j < at.y;
       found.to[u] = has ? head_depth[at.x + j] : -1;
       found.weight[u] = has ? weight[at.x + j] : far_value();
     }
   };
-  auto relax = [&](const Ways& found, value_t d) {
+  auto relax = [&](const Ways& found, int begin, int count, value_t d) {
 #pragma unroll
-    for (int u = 0; u < kBatch; ++u)
+    for (int u = 0; u < kBatch; ++u) {
+      if (begin + 32 * u >= count) break;
       if (found.to[u] >= 0) mine[found.to[u]] = add_min(d, found.weight[u], mine[found.to[u]]);
+    }
   };
 #pragma unroll
   for (int i = 0; i < kArcs; ++i) fetch(nodes[i], 0, ways[i]);
@@ -78,11 +81,11 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
       path[i] = path[i] >= 0 ? jump[path[i]] : -1;
       const value_t d = mine[top - level - i];
       if (d < far_value()) {
-        relax(first, d);
+        relax(first, 0, now.y, d);
         for (int j = 32 * kBatch; j < now.y; j += 32 * kBatch) {
           Ways beyond;
           fetch(now, j, beyond);
-          relax(beyond, d);
+          relax(beyond, j, now.y, d);
         }
       }
       __syncwarp();

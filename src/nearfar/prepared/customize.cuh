@@ -89,10 +89,10 @@ struct Batch {
   int xz[kBatch], yz[kBatch];
 };
 
-// For each arc x - y of a level: f(metric, arc x - y, each), where each(take) calls take(batch) for its triangles.
+// Of each arc x - y of a level: f.begin(metric, arc x - y), f.take(batch) for its triangles, and f.end().
 template <class F>
 __device__ __forceinline__ void for_arcs(const Structure& s, int begin, int end, int metrics, long long group,
-                                         long long groups, F&& f) {
+                                         long long groups, F& f) {
   const int member = threadIdx.x % kLanes;
   const long long items = static_cast<long long>(end - begin) * metrics;
   for (long long t = group; t < items; t += groups) {
@@ -100,52 +100,110 @@ __device__ __forceinline__ void for_arcs(const Structure& s, int begin, int end,
     const int at = begin + static_cast<int>(metrics == 1 ? t : t / metrics);
     const int4 arc = s.arcs[at];
     const int* const third = s.third == nullptr ? nullptr : s.third + s.third_first[at] - arc.x;
-    f(metric, arc.y, [&](auto&& take) {
-      for (int first = arc.x + member; first < arc.y; first += kLanes * kBatch) {
-        Batch batch;
+    f.begin(metric, arc.y);
+    for (int first = arc.x + member; first < arc.y; first += kLanes * kBatch) {
+      Batch batch;
 #pragma unroll
-        for (int u = 0; u < kBatch; ++u) {
-          const int j = first + kLanes * u;
-          batch.xz[u] = j;
-          batch.yz[u] = -1;
-          if (j < arc.y) batch.yz[u] = third != nullptr ? third[j] : arc_to(s.depth, arc.z, arc.w, s.depth[j]);
-        }
-        take(batch);
+      for (int u = 0; u < kBatch; ++u) {
+        const int j = first + kLanes * u;
+        batch.xz[u] = j;
+        batch.yz[u] = -1;
+        if (j < arc.y) batch.yz[u] = third != nullptr ? third[j] : arc_to(s.depth, arc.z, arc.w, s.depth[j]);
       }
-    });
+      f.take(batch);
+    }
+    f.end();
   }
 }
+
+struct LowerTriangles {
+  value_t* all_weights;
+  long long n_arcs;
+  value_t* weights;
+  value_t to_x[SIDES];  // y - x - z: down to x, then up from it
+
+  __device__ __forceinline__ void begin(int metric, int xy) {
+    weights = all_weights + metric * n_arcs * SIDES;
+#pragma unroll
+    for (int i = 0; i < SIDES; ++i) to_x[i] = load_relaxed(weights + SIDES * xy + (SIDES - 1 - i));
+  }
+  __device__ __forceinline__ void take(const Batch& batch) {
+    value_t from_x[kBatch][SIDES], now[kBatch][SIDES];
+#pragma unroll
+    for (int u = 0; u < kBatch; ++u)
+#pragma unroll
+      for (int i = 0; i < SIDES; ++i)
+        if (batch.yz[u] >= 0) {
+          from_x[u][i] = load_relaxed(weights + SIDES * batch.xz[u] + i);
+          now[u][i] = load_relaxed(weights + SIDES * batch.yz[u] + i);
+        }
+#pragma unroll
+    for (int u = 0; u < kBatch; ++u)
+#pragma unroll
+      for (int i = 0; i < SIDES; ++i)
+        if (batch.yz[u] >= 0) {
+          const value_t sum = to_x[i] + from_x[u][i];
+          if (sum < now[u][i]) lower(weights + SIDES * batch.yz[u] + i, sum);
+        }
+  }
+  __device__ __forceinline__ void end() {}
+};
+
+struct UpperTriangles {
+  const value_t* all_weights;
+  value_t* all_detours;
+  long long n_arcs;
+  const value_t* weights;
+  value_t* detours;
+  int arc;
+  value_t weight[SIDES], best[SIDES];  // of x - y, and the least way around it
+
+  __device__ __forceinline__ void begin(int metric, int xy) {
+    weights = all_weights + metric * n_arcs * SIDES;
+    detours = all_detours + metric * n_arcs * SIDES;
+    arc = xy;
+#pragma unroll
+    for (int i = 0; i < SIDES; ++i) {
+      weight[i] = weights[SIDES * xy + i];
+      best[i] = far_value();
+    }
+  }
+  __device__ __forceinline__ void take(const Batch& batch) {
+    value_t over[kBatch][SIDES], from_x[kBatch][SIDES], now[kBatch][SIDES];  // over: distances between y and z
+#pragma unroll
+    for (int u = 0; u < kBatch; ++u)
+#pragma unroll
+      for (int i = 0; i < SIDES; ++i)
+        if (batch.yz[u] >= 0) {
+          const value_t way = load_relaxed(detours + SIDES * batch.yz[u] + i);
+          now[u][i] = load_relaxed(detours + SIDES * batch.xz[u] + i);
+          from_x[u][i] = weights[SIDES * batch.xz[u] + i];
+          const value_t direct = weights[SIDES * batch.yz[u] + i];
+          over[u][i] = way < direct ? way : direct;
+        }
+#pragma unroll
+    for (int u = 0; u < kBatch; ++u)
+#pragma unroll
+      for (int i = 0; i < SIDES; ++i)
+        if (batch.yz[u] >= 0) {
+          const value_t around = from_x[u][i] + over[u][SIDES - 1 - i], to_z = weight[i] + over[u][i];
+          best[i] = around < best[i] ? around : best[i];
+          if (to_z < now[u][i]) lower(detours + SIDES * batch.xz[u] + i, to_z);
+        }
+  }
+  __device__ __forceinline__ void end() {
+#pragma unroll
+    for (int i = 0; i < SIDES; ++i)
+      if (best[i] < far_value()) improve(detours + SIDES * arc + i, best[i]);
+  }
+};
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     lower_triangles(const int4* arcs, const int* third_first, const int* third, const int* level_first, int levels,
                     int wide, const int* depth, value_t* all_weights, long long n_arcs, int metrics,
                     uint32* arrivals) {
   const Structure s{arcs, third_first, third, depth};
-  auto work = [&](int metric, int xy, auto&& each) {
-    value_t* const weights = all_weights + metric * n_arcs * SIDES;
-    value_t to_x[SIDES];  // y - x - z: down to x, then up from it
-#pragma unroll
-    for (int i = 0; i < SIDES; ++i) to_x[i] = load_relaxed(weights + SIDES * xy + (SIDES - 1 - i));
-    each([&](const Batch& batch) {
-      value_t from_x[kBatch][SIDES], now[kBatch][SIDES];
-#pragma unroll
-      for (int u = 0; u < kBatch; ++u)
-#pragma unroll
-        for (int i = 0; i < SIDES; ++i)
-          if (batch.yz[u] >= 0) {
-            from_x[u][i] = load_relaxed(weights + SIDES * batch.xz[u] + i);
-            now[u][i] = load_relaxed(weights + SIDES * batch.yz[u] + i);
-          }
-#pragma unroll
-      for (int u = 0; u < kBatch; ++u)
-#pragma unroll
-        for (int i = 0; i < SIDES; ++i)
-          if (batch.yz[u] >= 0) {
-            const value_t sum = to_x[i] + from_x[u][i];
-            if (sum < now[u][i]) lower(weights + SIDES * batch.yz[u] + i, sum);
-          }
-    });
-  };
+  LowerTriangles work{all_weights, n_arcs};
   const int per_block = THREADS / kLanes, mine = threadIdx.x / kLanes;
   const long long group = static_cast<long long>(blockIdx.x) * per_block + mine;
   int level = 0;
@@ -167,42 +225,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                     int wide, const int* depth, const value_t* all_weights, value_t* all_detours, long long n_arcs,
                     int metrics, uint32* arrivals) {
   const Structure s{arcs, third_first, third, depth};
-  auto work = [&](int metric, int xy, auto&& each) {
-    const value_t* const weights = all_weights + metric * n_arcs * SIDES;
-    value_t* const detours = all_detours + metric * n_arcs * SIDES;
-    value_t weight[SIDES], best[SIDES];  // of x - y, and the least way around it
-#pragma unroll
-    for (int i = 0; i < SIDES; ++i) {
-      weight[i] = weights[SIDES * xy + i];
-      best[i] = far_value();
-    }
-    each([&](const Batch& batch) {
-      value_t over[kBatch][SIDES], from_x[kBatch][SIDES], now[kBatch][SIDES];  // over: distances between y and z
-#pragma unroll
-      for (int u = 0; u < kBatch; ++u)
-#pragma unroll
-        for (int i = 0; i < SIDES; ++i)
-          if (batch.yz[u] >= 0) {
-            const value_t way = load_relaxed(detours + SIDES * batch.yz[u] + i);
-            now[u][i] = load_relaxed(detours + SIDES * batch.xz[u] + i);
-            from_x[u][i] = weights[SIDES * batch.xz[u] + i];
-            const value_t direct = weights[SIDES * batch.yz[u] + i];
-            over[u][i] = way < direct ? way : direct;
-          }
-#pragma unroll
-      for (int u = 0; u < kBatch; ++u)
-#pragma unroll
-        for (int i = 0; i < SIDES; ++i)
-          if (batch.yz[u] >= 0) {
-            const value_t around = from_x[u][i] + over[u][SIDES - 1 - i], to_z = weight[i] + over[u][i];
-            best[i] = around < best[i] ? around : best[i];
-            if (to_z < now[u][i]) lower(detours + SIDES * batch.xz[u] + i, to_z);
-          }
-    });
-#pragma unroll
-    for (int i = 0; i < SIDES; ++i)
-      if (best[i] < far_value()) improve(detours + SIDES * xy + i, best[i]);
-  };
+  UpperTriangles work{all_weights, all_detours, n_arcs};
   const int per_block = THREADS / kLanes, mine = threadIdx.x / kLanes;
   const long long group = static_cast<long long>(blockIdx.x) * per_block + mine;
   int level = levels - 1;

@@ -9,7 +9,7 @@ import numpy as np
 
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cells import Cells, PassShape, cut
-from nearfar.prepared.device_pieces import DevicePieces
+from nearfar.prepared.device_pieces import DevicePieces, most_members
 from nearfar.prepared.pieces import cut_pieces
 from nearfar.system.devices import runtime
 
@@ -277,7 +277,8 @@ def device_above(prepared: Prepared, upper: NDArray[np.int32], size: int) -> Dev
     """
     tree = prepared.preparation.tree
     top = _top(tree, size)
-    pieces = cut_pieces(prepared.preparation.view, *prepared.metric.swept, upper, top)
+    most = most_members(prepared.metric.dtype.itemsize)
+    pieces = cut_pieces(prepared.preparation.view, *prepared.metric.swept, upper, top, most)
     runtime.require_memory(2 * pieces.down.nbytes + 8 * prepared.n_vertices, _ADVICE)
     place = np.full(prepared.n_vertices, -1, dtype=np.int32)
     place[upper] = np.arange(len(upper), dtype=np.int32)

@@ -22,7 +22,7 @@ __all__ = ["Above", "SweepPlan"]
 
 _MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
 _CLIMB_WARPS = 4
-_FEW_PRODUCTS = 4096  # sources that do not fill the device with the top alone
+_SHARED_OUT = 1024  # jobs of a level for each of which several warps are left
 
 
 class Above:
@@ -69,6 +69,7 @@ class Above:
         pieces = self.above.pieces
         if not len(pieces.host.pieces):
             return plan
+        columns = 16 // self.dtype.itemsize
         label = pieces.members
         real = label >= 0
         row = label if rows is None else rows[cp.maximum(label, 0)]
@@ -80,10 +81,11 @@ class Above:
         boundary = pieces.boundary if rows is None else rows[pieces.boundary]
         arrays = (member, boundary, self.matrices, plan.space, plan.labels, values)
         levels = pieces.host.n_levels
-        # All wait for the top, which is one large product: where sources are few, in many shares.
-        first = int(self.above.stop is not None and plan.pitch <= _FEW_PRODUCTS)
+        # The first levels have few products, which all others wait for: shared out among warps.
+        tiles = np.diff(pieces.host.level_first) * (plan.pitch // (8 * columns))
+        first = int((np.cumsum(tiles > _SHARED_OUT) == 0).sum())
         if first:
-            self._launch(plan, (1, 8, 8, 4, 8, 2), (0, 1), arrays)
+            self._launch(plan, (1, 8, 8, 4, 8, 2), (0, first), arrays)
         if first < levels:
             self._launch(plan, (2, 16, 4, 8, 1, 3), (first, levels), arrays)
         return plan
@@ -112,10 +114,14 @@ class Above:
             "SHARES": shares,
             "STAGES": ahead,
         }
-        kernel = runtime.program("prepared/upper.cuh", macros).kernel("upper")
-        wide, threads = across * groups, across * down * shares
+        wide = across * groups
         stage = DEEP * (wide + down * each // columns) * 16
+        while shares > 1 and shares * ahead * stage > runtime.device().shared_per_block - 1024:
+            shares //= 2
+        threads = across * down * shares
+        macros["SHARES"] = shares
         shared = shares * ahead * stage + wide * columns * 4
+        kernel = runtime.program("prepared/upper.cuh", macros).kernel("upper")
         kernel.allow_shared(shared)
         arguments = (
             *(pieces.pieces, pieces.tiles, pieces.level_first),

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.prepared.pieces import UNIT
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.prepared.pieces import Pieces
 
-__all__ = ["DevicePieces", "closures"]
+__all__ = ["DevicePieces", "closures", "most_members"]
 
+_MOST = 512
 _ADVICE = "use device='cpu', or a GPU with more memory"
 
 
@@ -79,6 +81,22 @@ class DevicePieces:
             (up_first, up, down_first, down),
             listed,
         )
+
+
+def most_members(size: int) -> int:
+    """Members of a piece, for values of so many bytes: closures keep 33 values of each.
+
+    Parameters
+    ----------
+    size : int
+
+    Returns
+    -------
+    int
+        A multiple of ``UNIT``.
+    """
+    room = (runtime.device().shared_per_block - 1024) // (33 * size)
+    return min(_MOST, room // UNIT * UNIT)
 
 
 def closures(

@@ -8,6 +8,7 @@ import numpy as np
 
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cells import PassShape
+from nearfar.prepared.device_pieces import most_members
 from nearfar.prepared.pieces import UNIT as PIECE_UNIT
 from nearfar.prepared.tiles import LeafShape
 
@@ -21,8 +22,8 @@ __all__ = [
     "UNIT",
     "default_leaf",
     "default_shape",
-    "default_top",
     "padded",
+    "top_size",
 ]
 
 _LARGE: Slot[int] = Slot("labels at the top of the tree")
@@ -30,7 +31,6 @@ CHUNK = (64 + 2) * 16  # bytes of a chunk of arcs in shared memory
 UNIT = 128  # sources are padded to a multiple of this
 STAGES = 2  # chunks of arcs under way
 FEW = 512  # sources that wait for chains of vertices rather than fill the device
-_MOST_TOP = 512  # labels: a product costs the square of that per source
 _TALL = 512  # levels of a tree
 
 
@@ -72,21 +72,25 @@ def default_shape(size: int, sources: int, height: int) -> PassShape:
     return PassShape(256, 64 if tall else 32, 32 * each, each)
 
 
-def default_leaf(height: int) -> LeafShape:
+def default_leaf(height: int, sources: int) -> LeafShape:
     """Shape of the leaves below tiles of rows, for a tree of that height.
+
+    Few sources wait for the walk through the leaf of each, label after label.
 
     Parameters
     ----------
-    height : int
+    height, sources : int
 
     Returns
     -------
     LeafShape
     """
-    return LeafShape(256, 24) if height > _TALL else LeafShape(256, 16)
+    if sources <= FEW:
+        return LeafShape(64, 16 if height > _TALL else 12)
+    return LeafShape(128, 16)
 
 
-def default_top(prepared: Prepared) -> int:
+def top_size(prepared: Prepared, wanted: int | None) -> int:
     """How many labels of the top of the tree are worth a table of the distances among them.
 
     A product costs the square of that per source, and saves the chain through the top.
@@ -94,12 +98,18 @@ def default_top(prepared: Prepared) -> int:
     Parameters
     ----------
     prepared : Prepared
+    wanted : int or None
+        None chooses.
 
     Returns
     -------
     int
+        No more than a piece may have.
     """
-    return min(_MOST_TOP, _LARGE.of(prepared, lambda: _large(prepared))) // PIECE_UNIT * PIECE_UNIT
+    most = most_members(prepared.metric.dtype.itemsize)
+    if wanted is not None:
+        return min(wanted, most, prepared.n_vertices)
+    return min(most, _LARGE.of(prepared, lambda: _large(prepared))) // PIECE_UNIT * PIECE_UNIT
 
 
 def _large(prepared: Prepared) -> int:

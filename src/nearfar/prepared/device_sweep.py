@@ -14,8 +14,8 @@ from nearfar.prepared.device_shapes import (
     STAGES,
     UNIT,
     default_shape,
-    default_top,
     padded,
+    top_size,
 )
 from nearfar.system.devices import runtime
 
@@ -59,7 +59,7 @@ class Sweep:
         if self.shape.columns * self.dtype.itemsize not in (4, 8, 16) or UNIT % self.shape.lanes:
             raise OptionError(f"{self.shape} does not suit values of {self.dtype.itemsize} bytes")
         self.tree: DeviceTree = device_tree(prepared)
-        size = default_top(prepared) if top is None else min(top, self.n)
+        size = top_size(prepared, top)
         self.cells: DeviceCells = device_cells(prepared, self.shape, size)
         self.above = Above(prepared, self.cells.above, (self.shape, size))
 

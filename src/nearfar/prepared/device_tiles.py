@@ -16,7 +16,7 @@ from nearfar.prepared.device import (
     top_flags,
 )
 from nearfar.prepared.device_above import Above, SweepPlan
-from nearfar.prepared.device_shapes import default_leaf, default_top, padded
+from nearfar.prepared.device_shapes import default_leaf, padded, top_size
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.tiles import TILE, LeafShape, Tiles, cut_tiles
 from nearfar.system.devices import runtime
@@ -126,6 +126,8 @@ class _Leaves:
     prepared : Prepared
     shape : LeafShape or None
         None chooses.
+    sources : int
+        How many there will be in a block, for the choice.
     top : int or None
         As for :class:`nearfar.prepared.device_sweep.Sweep`.
     """
@@ -133,11 +135,15 @@ class _Leaves:
     by_leaf = False
 
     def __init__(
-        self, prepared: Prepared, shape: LeafShape | None = None, top: int | None = None
+        self,
+        prepared: Prepared,
+        shape: LeafShape | None = None,
+        sources: int = 1024,
+        top: int | None = None,
     ) -> None:
         self.n, self.dtype = prepared.n_vertices, prepared.metric.dtype
-        shape = shape or default_leaf(prepared.preparation.figures.height)
-        size = default_top(prepared) if top is None else min(top, self.n)
+        shape = shape or default_leaf(prepared.preparation.figures.height, sources)
+        size = top_size(prepared, top)
         key = (runtime.device().ordinal, shape, size, self.by_leaf)
         self.tree = device_tree(prepared)
         self.tiles = _TILES.of(
@@ -273,7 +279,7 @@ def row_sweep(prepared: Prepared, sources: int) -> Sweep | TileSweep:
     -------
     Sweep or TileSweep
     """
-    tiles = TileSweep(prepared)
+    tiles = TileSweep(prepared, None, sources)
     if tiles.tiles.host.n_values <= _PAYS * prepared.n_vertices:
         return tiles
     return Sweep(prepared, None, sources)

@@ -26,9 +26,8 @@
 namespace nearfar::prepared {
 namespace {
 
-constexpr int kUnit = 32;   // members are padded to a multiple of this; kHigh of upper.cuh
-constexpr int kDeep = 16;   // and boundaries to a multiple of this; kDeep of upper.cuh
-constexpr int kMost = 512;  // members: more are several pieces, one below the other
+constexpr int kUnit = 32;  // members are padded to a multiple of this; kHigh of upper.cuh
+constexpr int kDeep = 16;  // and boundaries to a multiple of this; kDeep of upper.cuh
 constexpr int kLoose = 2, kSlack = 32;  // a boundary may be so much larger than its own
 
 // Fields of a piece as the kernels read them.
@@ -56,8 +55,10 @@ int padded(int count, int unit) {
 
 class Cutter {
  public:
-  Cutter(const Arcs& arcs, Ways up, Ways down)
+  // most: members of a piece, a multiple of kUnit; more are several pieces, one below the other.
+  Cutter(const Arcs& arcs, int most, Ways up, Ways down)
       : arcs_(arcs),
+        most_(most),
         local_(at(arcs.n), -1),
         path_(at(arcs.height + 1), -1),
         first_kid_(at(arcs.n), -1),
@@ -115,7 +116,7 @@ class Cutter {
     const int bound = degree(root);
     std::priority_queue<std::pair<int, int32_t>> open;
     std::vector<int32_t> found;
-    int wanted = kMost;  // until the first chain has ended
+    int wanted = most_;  // until the first chain has ended
     open.emplace(subtree(root), root);
     while (!open.empty()) {
       const int32_t v = open.top().second;
@@ -127,8 +128,8 @@ class Cutter {
       }
       found.push_back(v);
       const int32_t kid = first_kid_[at(v)];
-      if (wanted == kMost && (kid < 0 || next_kid_[at(kid)] >= 0))
-        wanted = std::min(padded(count + 1, kUnit), kMost - 1);
+      if (wanted == most_ && (kid < 0 || next_kid_[at(kid)] >= 0))
+        wanted = std::min(padded(count + 1, kUnit), most_ - 1);
       for (int32_t c = kid; c >= 0; c = next_kid_[at(c)]) open.emplace(subtree(c), c);
     }
     std::sort(found.begin(), found.end(), std::greater<>());
@@ -186,6 +187,7 @@ class Cutter {
   }
 
   const Arcs& arcs_;
+  const int most_;
   std::vector<int32_t> local_;  // of a label at hand: its row of the matrix
   std::vector<int32_t> path_;   // labels by depth
   std::vector<int32_t> first_kid_, next_kid_;
@@ -197,13 +199,14 @@ class Cutter {
 nb::dict pieces(const ArcsView& view, const ArcsView::Longs& up_first,
                 const ArcsView::Ints& up_depth, const ArcsView::Longs& down_first,
                 const ArcsView::Ints& down_depth, const ArcsView::Ints& upper,
-                const ArcsView::Ints& top) {
+                const ArcsView::Ints& top, int most) {
   const Arcs& arcs = view.arcs();
   for (const auto& [first, depth] :
        {std::pair(&up_first, &up_depth), std::pair(&down_first, &down_depth)})
     if (first->size() != at(arcs.n) + 1 || depth->size() != at(first->data()[arcs.n]))
       throw nb::type_error("arcs: wrong size");
-  Cutter cutter(arcs, {up_first.data(), up_depth.data(), {}, {}},
+  if (most < kUnit || most % kUnit) throw nb::type_error("most: a multiple of 32");
+  Cutter cutter(arcs, most, {up_first.data(), up_depth.data(), {}, {}},
                 {down_first.data(), down_depth.data(), {}, {}});
   {
     nb::gil_scoped_release release;
@@ -230,6 +233,6 @@ namespace nearfar {
 NEARFAR_BIND(m) {
   using nb::arg;
   m.def("prepared_pieces", &prepared::pieces, arg("arcs"), arg("up_first"), arg("up_depth"),
-        arg("down_first"), arg("down_depth"), arg("upper"), arg("top"));
+        arg("down_first"), arg("down_depth"), arg("upper"), arg("top"), arg("most"));
 }
 }  // namespace nearfar

@@ -75,6 +75,7 @@ def cut_pieces(
     down: QueryArcs,
     upper: NDArray[np.int32],
     top: NDArray[np.int32],
+    most: int = 512,
 ) -> Pieces:
     """Cut labels that are closed under parents into pieces.
 
@@ -87,6 +88,8 @@ def cut_pieces(
         All these labels.
     top : int32 array
         Those of them that are the first piece: closed under parents, falling.
+    most : int
+        Members of any other piece, a multiple of ``UNIT``.
 
     Returns
     -------
@@ -97,7 +100,7 @@ def cut_pieces(
     O(n + arcs of these labels).
     """
     found = _cpu.prepared_pieces(
-        view, up.first, up.head_depth, down.first, down.head_depth, upper, top
+        view, up.first, up.head_depth, down.first, down.head_depth, upper, top, most
     )
     found["pieces"] = found["pieces"].reshape(-1, 8)
     found["tiles"] = found["tiles"].reshape(-1, 2)
