@@ -9,7 +9,7 @@ import numpy as np
 from nearfar.graph.slots import Slot
 from nearfar.prepared.device import DeviceAbove, DeviceTree, device_tree
 from nearfar.prepared.device_pieces import closures
-from nearfar.prepared.device_shapes import padded
+from nearfar.prepared.device_shapes import climb_bytes, padded
 from nearfar.prepared.pieces import DEEP
 from nearfar.system.devices import runtime
 
@@ -163,10 +163,18 @@ class SweepPlan:
         kernel = runtime.program(
             "prepared/climb.cuh", {**tree.macros, "WARPS": _CLIMB_WARPS}
         ).kernel("climb")
-        shared = _CLIMB_WARPS * tree.height * size
+        shared = climb_bytes(_CLIMB_WARPS, tree.height, size)
         kernel.allow_shared(shared)
         arguments = (
-            *(tree.node, tree.jump, tree.head_depth, tree.weight, tree.label, self.sources),
+            *(
+                tree.node,
+                tree.jump,
+                np.int32(tree.jump.shape[1]),
+                tree.head_depth,
+                tree.weight,
+                tree.label,
+                self.sources,
+            ),
             *(np.int32(0), above.above.stop, self.labels, self.space),
             *(np.int64(pitch), np.int32(tree.height), self.arrivals),
         )
@@ -184,7 +192,7 @@ class SweepPlan:
         """
         count = len(sources)
         self.sources[:count] = runtime.cupy().asarray(sources)
-        self._climb.set(6, np.int32(count))
+        self._climb.set(7, np.int32(count))
         self._climb()
         for launch in self.launches:
             launch()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.prepared.device_pairs import device_walks
-from nearfar.prepared.device_shapes import padded
+from nearfar.prepared.device_shapes import climb_bytes, padded
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import copy_to
 
@@ -127,7 +127,7 @@ class DeviceTable:
         target_labels = cp.empty(target_pitch, dtype=np.int32)
         target_climbs = cp.zeros((high, target_pitch), dtype=dtype)
         climb = self._climb(walks.down, there[order], target_labels, target_climbs)
-        climb.set(6, np.int32(width))
+        climb.set(7, np.int32(width))
         climb()
         target_ends = self._ends(target_labels, width, _HIGH)
         self.labels = cp.empty(self.pitch, dtype=np.int32)
@@ -152,11 +152,21 @@ class DeviceTable:
         kernel = runtime.program("prepared/climb.cuh", {**tree.macros, "WARPS": _WARPS}).kernel(
             "climb"
         )
-        shared = _WARPS * tree.height * space.dtype.itemsize
+        shared = climb_bytes(_WARPS, tree.height, space.dtype.itemsize)
         kernel.allow_shared(shared)
         node, head_depth, weight = side
         arguments = (
-            *(node, tree.jump, head_depth, weight, tree.label, vertices, np.int32(0), None),
+            *(
+                node,
+                tree.jump,
+                np.int32(tree.jump.shape[1]),
+                head_depth,
+                weight,
+                tree.label,
+                vertices,
+                np.int32(0),
+                None,
+            ),
             *(labels, space, np.int64(len(labels)), np.int32(tree.height), None),
         )
         return runtime.Launch(kernel, -(-len(labels) // _WARPS), 32 * _WARPS, arguments, shared)
@@ -187,7 +197,7 @@ class DeviceTable:
         self.sources[:count] = given[order]
         self.back = cp.empty(count, dtype=np.int64)
         self.back[order] = cp.arange(count)
-        self._first.set(6, np.int32(count))
+        self._first.set(7, np.int32(count))
         self._first()
         for launch in self.launches:
             launch()

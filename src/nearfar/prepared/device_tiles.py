@@ -16,7 +16,7 @@ from nearfar.prepared.device import (
     top_flags,
 )
 from nearfar.prepared.device_above import Above, SweepPlan
-from nearfar.prepared.device_shapes import default_leaf, padded, top_size
+from nearfar.prepared.device_shapes import default_leaf, padded, ring_bytes, top_size
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.tiles import TILE, LeafShape, Tiles, cut_tiles
 from nearfar.system.devices import runtime
@@ -176,7 +176,8 @@ class _Leaves:
             return
         by_source = int(not self.by_leaf)
         kernel = _kernel(tree, self.dtype, "own_leaf", BY_SOURCE=by_source)
-        shared = _WARPS * tiles.levels * self.dtype.itemsize
+        size = self.dtype.itemsize
+        shared = _WARPS * (ring_bytes(32, size) + tiles.levels * size)
         kernel.allow_shared(shared)
         arguments = (
             *(tiles.leaf, plan.labels, np.int32(count), plan.space, np.int64(plan.pitch)),

@@ -15,9 +15,11 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps)
   const long long group = blockIdx.x / blocks_each, stride = pitch / COLUMNS;
   Columns* const mine = reinterpret_cast<Columns*>(values) + group * 32 + lane;
   const int first = static_cast<int>(blockIdx.x % blocks_each) * some, end = min(first + some, count);
-  for (int q = first + warp; q < end; q += kWarps) {
-    const int4 rows = to[q];
-    const Least best = least_of_quad(quads[q], boundary_row, weights, mine, stride);
+  Quads mine_quads{quads, boundary_row, weights, mine, stride, first + warp, end, kWarps};
+  mine_quads.begin();
+  while (mine_quads.at < end) {
+    const int4 rows = to[mine_quads.at];
+    const Least best = mine_quads.least();
     const int row[kEach] = {rows.x, rows.y, rows.z, rows.w};
 #pragma unroll
     for (int t = 0; t < kEach; ++t) {

@@ -1,14 +1,15 @@
 // Ways from a source that stay in its leaf: a warp per source lowers what leaves.cuh found over the boundary.
 //
 // The walk goes down labels, one after the other. Of 32 labels a lane each has what the tree says, fetched 32 labels
-// before, and their arcs are fetched kFetched labels before they are followed.
+// before, and their arcs are copied kAhead labels before they are followed.
 //
 // Macros: BY_SOURCE: distances lie in rows[source][vertex], of the type of answers; otherwise in rows[row][source], of the
 // type of weights, `vertex` being the row of each label.
 // Arrays: leaf[n], the root of each label's leaf or -1; labels[count] of the sources, or -1; space[height][pitch], the
 // climbs; first, head_depth and weight of the arcs down; depth, low and vertex by label; out, `stride` from row to row.
-// Dynamic shared memory: `levels` values per warp. Launch: 32 * kWarps threads, a warp per source. Races: none.
+// Dynamic shared memory: per warp a ring of arcs, then per warp `levels` values. Launch: 32 * kWarps threads, a warp per source. Races: none.
 // requires: prepared/leaves.cuh
+// requires: prepared/arc_ring.cuh
 
 template <class T>
 __device__ __forceinline__ T least_of_warp(T a) {
@@ -29,19 +30,20 @@ typedef value_t distance_t;
 __device__ __forceinline__ value_t answer_of(value_t x) { return x; }
 #endif
 
-constexpr int kFetched = 8;
+constexpr int kRow = 32;  // arcs of a label that are copied ahead
 
 extern "C" __global__ void __launch_bounds__(32 * kWarps)
     own_leaf(const int* leaf, const int* labels, int count, const value_t* space, long long pitch, const int* first,
              const int* head_depth, const value_t* weight, const int* depth, const int* low, const int* vertex,
              int levels, long long stride, distance_t* out) {
-  extern __shared__ __align__(16) int4 memory[];
+  extern __shared__ __align__(16) char memory[];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const int k = blockIdx.x * kWarps + warp;
   if (k >= count) return;
   const int source = labels[k], root = source < 0 ? -1 : leaf[source];
   if (root < 0) return;
-  value_t* const here = reinterpret_cast<value_t*>(memory) + warp * levels;
+  ArcRing<kRow> ring(memory + warp * ArcRing<kRow>::kBytes);
+  value_t* const here = reinterpret_cast<value_t*>(memory + kWarps * ArcRing<kRow>::kBytes) + warp * levels;
   distance_t* const mine_out = BY_SOURCE ? out + k * stride : out + k;
   const int top = depth[root], last = low[root];
   struct Label {
@@ -59,38 +61,33 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps)
     }
     return found;
   };
-  Label next = look(root - lane);
-  for (int base = root; base >= last; base -= 32) {
-    const Label mine = next;
-    next = look(base - 32 - lane);
-    int to[kFetched];
-    value_t way[kFetched];
+  Label mine = look(root - lane), next = look(root - 32 - lane);
+  const int all = root - last + 1;
+  auto issue = [&](int i, int base) {
+    const int begin = __shfl_sync(0xffffffffu, i - base < 32 ? mine.begin : next.begin, i & 31);
+    const int end = __shfl_sync(0xffffffffu, i - base < 32 ? mine.end : next.end, i & 31);
+    ring.issue(i, head_depth, weight, begin, end - begin);
+  };
+#pragma unroll
+  for (int i = 0; i < kAhead - 1; ++i) issue(i, 0);
+  for (int base = 0; base < all; base += 32) {
     value_t result = far_value();
-    auto fetch = [&](int i, int at) {
-      const int j = __shfl_sync(0xffffffffu, mine.begin, i) + lane;
-      const bool has = j < __shfl_sync(0xffffffffu, mine.end, i);
-      to[at] = has ? head_depth[j] - top : -1;
-      way[at] = has ? weight[j] : far_value();
-    };
-#pragma unroll
-    for (int i = 0; i < kFetched; ++i) fetch(i, i);
-    const int some = min(32, base - last + 1);  // labels beyond them have no arcs
-    for (int i = 0; i < some; i += kFetched) {
-#pragma unroll
-      for (int u = 0; u < kFetched; ++u) {
-        value_t a = __shfl_sync(0xffffffffu, mine.climbed, i + u);
-        if (to[u] >= 0) a = add_min(here[to[u]], way[u], a);
-        const int begin = __shfl_sync(0xffffffffu, mine.begin, i + u);
-        const int end = __shfl_sync(0xffffffffu, mine.end, i + u);
-        for (int j = begin + 32 + lane; j < end; j += 32)
-          if (head_depth[j] >= top) a = add_min(here[head_depth[j] - top], weight[j], a);
-        fetch(min(i + u + kFetched, 31), u);
-        a = least_of_warp(a);
-        if (lane == i + u && mine.vertex >= 0) {
-          here[mine.deep - top] = a;
-          result = a;
-        }
-        __syncwarp();
+    for (int i = base; i < min(all, base + 32); ++i) {
+      ring.wait();
+      issue(i + kAhead - 1, base);
+      const int begin = __shfl_sync(0xffffffffu, mine.begin, i & 31);
+      const int arcs = __shfl_sync(0xffffffffu, mine.end, i & 31) - begin;
+      value_t a = __shfl_sync(0xffffffffu, mine.climbed, i & 31);
+      if (lane < arcs) {
+        const int to = ring.depths[i % kAhead * kRow + lane] - top;
+        if (to >= 0) a = add_min(here[to], ring.weights[i % kAhead * kRow + lane], a);
+      }
+      for (int j = kRow + lane; j < arcs; j += 32)
+        if (head_depth[begin + j] >= top) a = add_min(here[head_depth[begin + j] - top], weight[begin + j], a);
+      a = least_of_warp(a);
+      if (lane == (i & 31)) {
+        here[mine.deep - top] = a;
+        result = a;
       }
     }
     if (mine.vertex >= 0) {
@@ -98,5 +95,7 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps)
       const distance_t distance = answer_of(result);
       if (distance < known) known = distance;
     }
+    mine = next;
+    next = look(root - base - 64 - lane);
   }
 }

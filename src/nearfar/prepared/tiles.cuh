@@ -23,13 +23,15 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps, 3)
   const long long group = blockIdx.x / n_tiles, stride = pitch / COLUMNS;
   const Columns* const mine = reinterpret_cast<const Columns*>(values) + group * 32 + lane;
   const int end = tile_first[tile + 1];
-  for (int q = tile_first[tile] + warp; q < end; q += kWarps) {
-    const int4 quad = quads[q];
-    const Least best = least_of_quad(quad, boundary_row, weights, mine, stride);
+  Quads mine_quads{quads, boundary_row, weights, mine, stride, tile_first[tile] + warp, end, kWarps};
+  mine_quads.begin();
+  while (mine_quads.at < end) {
+    const int places = mine_quads.now.w;
+    const Least best = mine_quads.least();
     // Where a column of the tile is read, neighbouring vertices lie in different banks.
 #pragma unroll
     for (int t = 0; t < kEach; ++t) {
-      const int place = static_cast<int>(static_cast<uint32>(quad.w) >> (8 * t) & 255u);
+      const int place = static_cast<int>(static_cast<uint32>(places) >> (8 * t) & 255u);
       if (place != kNobody) put(found + place * 32 + (lane ^ (place & 31)), best.x[t]);
     }
   }
