@@ -30,7 +30,7 @@ _C_WEIGHTS = {"int32": "int", "int64": "long long", "float32": "float", "float64
 _FILE = "prepared/customize.cuh"
 _NEEDED = 4  # kNeeded of customize.hpp
 _ROOM = 8  # share of the free memory that third sides may take
-_NARROW = 512  # arcs of a level that one block takes as fast as all blocks and a barrier
+_NARROW = 128  # arcs of a level that one block takes as fast as all blocks and a barrier
 _ADVICE = "give weights on the host, or use a GPU with more memory"
 
 

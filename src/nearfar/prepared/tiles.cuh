@@ -36,17 +36,28 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps, 3)
     }
   }
   __syncthreads();
+  // Rows begin anywhere in a line of memory: what a warp stores is shifted to whole lines.
   const int first = tile * kTile;
   for (int u = warp; u < 32; u += kWarps) {
-    const long long source = (group * 32 + u) * COLUMNS;
+    Columns x[kTile / 32];
 #pragma unroll
-    for (int c = 0; c < kTile; c += 32) {
-      const int place = c + lane;
-      if (first + place >= n) continue;
-      const Columns x = get(found + place * 32 + (u ^ lane));
+    for (int c = 0; c < kTile / 32; ++c) x[c] = get(found + (c * 32 + lane) * 32 + (u ^ lane));
 #pragma unroll
-      for (int i = 0; i < COLUMNS; ++i)
-        if (source + i < count) __stcs(out + (source + i) * n + first + place, as_distance<out_t>(x.x[i]));
+    for (int i = 0; i < COLUMNS; ++i) {
+      const long long source = (group * 32 + u) * COLUMNS + i;
+      if (source >= count) continue;
+      out_t* const row = out + source * n + first;
+      const int shift = static_cast<int>(reinterpret_cast<uint64>(row) / sizeof(out_t) % 32);
+      value_t before = far_value();
+#pragma unroll
+      for (int c = 0; c <= kTile / 32; ++c) {
+        const value_t here =
+            c < kTile / 32 ? __shfl_sync(0xffffffffu, x[c % (kTile / 32)].x[i], (lane - shift) & 31) : before;
+        const int place = c * 32 + lane - shift;
+        if (place >= 0 && place < kTile && first + place < n)
+          __stcs(row + place, as_distance<out_t>(lane >= shift ? here : before));
+        before = here;
+      }
     }
   }
 }
