@@ -35,14 +35,14 @@ from nearfar.prepared.cells import PassShape
 from nearfar.prepared.device_metric import customized_there, device_arcs
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
-from nearfar.prepared.device_tiles import LeafSweep, TileSweep, row_sweep
+from nearfar.prepared.device_tiles import TileSweep, row_sweep
 from nearfar.prepared.tiles import LeafShape
 from nearfar.system.devices import launching, runtime
 from prepared_graphs import GRAPHS, SMALL, scaled
 
 METHOD = "elimination_tree_rows@cuda"
 MEAN = "mean distance per source of all pairs, the whole call"
-Tried = tuple[int | None, Any]
+Tried = tuple[int | None, PassShape | LeafShape]
 # Numbers of sources by graph; elsewhere the last of them.
 COUNTS = {
     "ny-roads": [8192, 2048, 128],
@@ -82,8 +82,8 @@ def parse_shape(text: str) -> Tried:
     """
     top, _, shape = text.rpartition("/")
     numbers = list(map(int, shape.split(":")))
-    made: Any = LeafShape(*numbers[:2]) if len(numbers) < 4 else PassShape(*numbers)
-    return (int(top) if top else None), (made,) if len(numbers) == 3 else made
+    made: Any = LeafShape(*numbers) if len(numbers) == 2 else PassShape(*numbers)
+    return (int(top) if top else None), made
 
 
 def device_seconds(work: Callable[[], Any]) -> float:
@@ -181,10 +181,6 @@ def explore(bench: Bench, count: int, tried: list[str]) -> list[Any]:
                 values = cp.empty((tiles.n_kept, padded(count)), tiles.dtype)
                 found_rows = cp.empty((count, bench.n), bench.prepared.weight_dtype)
                 plan = tiles.rows(values, found_rows)
-            elif isinstance(shape, tuple):
-                leaves = LeafSweep(bench.prepared, shape[0], count, top)
-                values = cp.empty((bench.n, padded(count)), leaves.dtype)
-                plan, found_rows = leaves.columns(values, True), values.T
             else:
                 sweep = Sweep(bench.prepared, shape, count, top=top)
                 values = cp.empty((bench.n, padded(count)), sweep.dtype)

@@ -17,7 +17,7 @@ from nearfar.prepared.cuda import DeviceTreeOptions
 from nearfar.prepared.device import far_value
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
-from nearfar.prepared.device_tiles import LeafSweep, TileSweep, row_sweep
+from nearfar.prepared.device_tiles import TileSweep, row_sweep
 from nearfar.prepared.pieces import cut_pieces
 from nearfar.prepared.prepared import Prepared
 from nearfar.prepared.tiles import LeafShape
@@ -79,7 +79,7 @@ def test_every_layout_of_every_shape(name, dtype, count):
 @pytest.mark.usefixtures("emulated_gpu")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("members", "bound"), [(500, 500), (20, 9), (64, 40), (1, 0), (3, 4)])
-def test_leaves_by_rows_and_columns(members, bound, dtype):
+def test_rows_by_tiles(members, bound, dtype):
     """Leaves of every size: all, some and none of the vertices; sources within and above them."""
     prepared = ready(dtype)
     n = prepared.n_vertices
@@ -92,12 +92,6 @@ def test_leaves_by_rows_and_columns(members, bound, dtype):
         sweep.rows(values, rows)(sources)
         close(rows.get(), truth)
         assert (sweep.n_kept == 0) == (members == 500)
-        columns = LeafSweep(prepared, LeafShape(members, bound), top=0)
-        values = runtime.cupy().empty((n, padded(count)), sweep.dtype)
-        for by_vertex in (False, True):
-            columns.columns(values, by_vertex)(sources)
-            found = values if by_vertex else values[sweep.tree.label]
-            close(found.get()[:, :count].T.astype(dtype), truth)
 
 
 @pytest.mark.usefixtures("emulated_gpu")

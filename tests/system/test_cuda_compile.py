@@ -160,9 +160,7 @@ def prepared_cases(kind: str) -> Iterator[Case]:
         leaves = {**base, "COLUMNS": 2 if wide_values else 4}
         yield "prepared/tiles.cuh", leaves
         yield "prepared/leaf_closures.cuh", leaves
-        for flag in (0, 1):
-            yield "prepared/leaf_columns.cuh", {**leaves, "LAST_USE": flag}
-            yield "prepared/own_leaf.cuh", {**leaves, "BY_SOURCE": flag}
+        yield "prepared/own_leaf.cuh", leaves
         for lanes, each, row_kind, last in (
             (32, 1, 0, 0),
             (32 * per_thread, per_thread, 1, 1),

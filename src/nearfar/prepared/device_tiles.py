@@ -1,4 +1,4 @@
-"""Sweeps over leaves on a CUDA device: rows tile by tile, columns leaf by leaf."""
+"""Rows of distances that a CUDA device writes tile by tile."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
     from nearfar.prepared.device import DeviceTree
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["LeafSweep", "TileSweep", "row_sweep"]
+__all__ = ["TileSweep", "row_sweep"]
 
 _TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")
 _WEIGHTS: Slot[Any] = Slot("weights of tiles on the device")
 _ADVICE = "use device='cpu', or a GPU with more memory"
 _WARPS = 8  # kWarps of leaves.cuh
-_SOME = 4 * _WARPS  # quads per block, for columns
 _PAYS = 40  # additions per vertex that take less than a transposition
 
 
@@ -65,9 +64,9 @@ class DeviceTiles:
     above: DeviceAbove
 
 
-def _made(prepared: Prepared, shape: LeafShape, top: int, by_leaf: bool) -> DeviceTiles:
+def _made(prepared: Prepared, shape: LeafShape, top: int) -> DeviceTiles:
     tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
-    host = cut_tiles(prepared.preparation.view, shape, top_flags(prepared, top), by_leaf)
+    host = cut_tiles(prepared.preparation.view, shape, top_flags(prepared, top))
     runtime.require_memory(2 * host.nbytes, _ADVICE)
     above = device_above(prepared, host.upper, top)
     sizes = (arcs.first[host.roots + 1] - arcs.first[host.roots]).astype(np.int32)
@@ -113,13 +112,13 @@ def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> Any:
     return weights
 
 
-def _kernel(tree: DeviceTree, dtype: np.dtype[Any], name: str, **macros: int) -> Any:
-    whole = {**tree.macros, "COLUMNS": 16 // dtype.itemsize, **macros}
+def _kernel(tree: DeviceTree, dtype: np.dtype[Any], name: str) -> Any:
+    whole = {**tree.macros, "COLUMNS": 16 // dtype.itemsize}
     return runtime.program(f"prepared/{name}.cuh", whole).kernel(name)
 
 
-class _Leaves:
-    """What sweeps over leaves share.
+class TileSweep:
+    """The launches that write rows from a block of sources tile by tile.
 
     Parameters
     ----------
@@ -132,8 +131,6 @@ class _Leaves:
         As for :class:`nearfar.prepared.device_sweep.Sweep`.
     """
 
-    by_leaf = False
-
     def __init__(
         self,
         prepared: Prepared,
@@ -144,11 +141,11 @@ class _Leaves:
         self.n, self.dtype = prepared.n_vertices, prepared.metric.dtype
         shape = shape or default_leaf(prepared.preparation.figures.height, sources)
         size = top_size(prepared, top)
-        key = (runtime.device().ordinal, shape, size, self.by_leaf)
+        key = (runtime.device().ordinal, shape, size)
         self.tree = device_tree(prepared)
         self.tiles = _TILES.of(
             prepared,
-            lambda: prepared.metric.layout(key, lambda: _made(prepared, shape, size, self.by_leaf)),
+            lambda: prepared.metric.layout(key, lambda: _made(prepared, shape, size)),
             key,
         )
         self.above = Above(prepared, self.tiles.above, key)
@@ -167,70 +164,7 @@ class _Leaves:
     @property
     def n_kept(self) -> int:
         """Rows of the scratch memory of a plan."""
-        return self.n if self.by_leaf else len(self.tiles.host.upper)
-
-    def _own_leaf(self, plan: SweepPlan, count: int, rows: Any, stride: int, out: Any) -> None:
-        """Ways that stay in the leaf of a source."""
-        tiles, tree = self.tiles, self.tree
-        if not len(tiles.host.roots):
-            return
-        by_source = int(not self.by_leaf)
-        kernel = _kernel(tree, self.dtype, "own_leaf", BY_SOURCE=by_source)
-        size = self.dtype.itemsize
-        shared = _WARPS * (ring_bytes(32, size) + tiles.levels * size)
-        kernel.allow_shared(shared)
-        arguments = (
-            *(tiles.leaf, plan.labels, np.int32(count), plan.space, np.int64(plan.pitch)),
-            *(tree.down_first, tree.down_depth, tree.down_weight, tree.depth, tree.low),
-            *(rows, np.int32(tiles.levels), np.int64(stride), out),
-        )
-        grid = -(-count // _WARPS)
-        plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, arguments, shared))
-
-
-class LeafSweep(_Leaves):
-    """The launches that write columns, leaf after leaf."""
-
-    by_leaf = True
-
-    def columns(self, values: Any, by_vertex: bool = False) -> SweepPlan:
-        """A sweep that writes distances as [label][source] or [vertex][source].
-
-        Parameters
-        ----------
-        values : array, shape (n, padded(k))
-            Of the dtype of the arcs' weights.
-        by_vertex : bool
-            One row per vertex instead of one per label.
-
-        Returns
-        -------
-        SweepPlan
-        """
-        cp = runtime.cupy()
-        tiles, tree = self.tiles, self.tree
-        rows = tree.vertex if by_vertex else cp.arange(self.n, dtype=np.int32)
-        plan = self.above.plan(values, rows)
-        count = len(tiles.host.quads) // 4
-        if not count:
-            return plan
-        labels = cp.asarray(tiles.host.labels)
-        to = cp.where(labels >= 0, rows[cp.maximum(labels, 0)], -1).astype(np.int32)
-        boundary = rows[tiles.boundary]
-        kernel = _kernel(tree, self.dtype, "leaf_columns", LAST_USE=int(by_vertex))
-        arguments = (
-            *(tiles.quads, to, np.int32(count), np.int32(_SOME), boundary),
-            *(self.weights, values, np.int64(plan.pitch)),
-        )
-        groups = plan.pitch // (32 * (16 // self.dtype.itemsize))
-        grid = -(-count // _SOME) * groups
-        plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, arguments))
-        self._own_leaf(plan, plan.pitch, rows, plan.pitch, values)
-        return plan
-
-
-class TileSweep(_Leaves):
-    """The launches that write rows, tile after tile."""
+        return len(self.tiles.host.upper)
 
     def rows(self, values: Any, out: Any) -> SweepPlan:
         """A sweep that writes whole rows.
@@ -260,7 +194,18 @@ class TileSweep(_Leaves):
         plan.launches.append(
             runtime.Launch(kernel, n_tiles * groups, 32 * _WARPS, arguments, shared)
         )
-        self._own_leaf(plan, len(out), tree.vertex, self.n, out)
+        if not len(tiles.host.roots):
+            return plan
+        kernel = _kernel(tree, self.dtype, "own_leaf")
+        shared = _WARPS * (ring_bytes(32, size) + tiles.levels * size)
+        kernel.allow_shared(shared)
+        own = (
+            *(tiles.leaf, plan.labels, count, plan.space, pitch),
+            *(tree.down_first, tree.down_depth, tree.down_weight, tree.depth, tree.low),
+            *(tree.vertex, np.int32(tiles.levels), n, out),
+        )
+        grid = -(-len(out) // _WARPS)
+        plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, own, shared))
         return plan
 
 

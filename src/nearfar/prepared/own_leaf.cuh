@@ -3,10 +3,8 @@
 // The walk goes down labels, one after the other. Of 32 labels a lane each has what the tree says, fetched 32 labels
 // before, and their arcs are copied kAhead labels before they are followed.
 //
-// Macros: BY_SOURCE: distances lie in rows[source][vertex], of the type of answers; otherwise in rows[row][source], of the
-// type of weights, `vertex` being the row of each label.
 // Arrays: leaf[n], the root of each label's leaf or -1; labels[count] of the sources, or -1; space[height][pitch], the
-// climbs; first, head_depth and weight of the arcs down; depth, low and vertex by label; out, `stride` from row to row.
+// climbs; first, head_depth and weight of the arcs down; depth, low and vertex by label; out[count][n].
 // Dynamic shared memory: per warp a ring of arcs, then per warp `levels` values. Launch: 32 * kWarps threads, a warp per source. Races: none.
 // requires: prepared/leaves.cuh
 // requires: prepared/arc_ring.cuh
@@ -22,20 +20,12 @@ __device__ __forceinline__ T least_of_warp(T a) {
 }
 __device__ __forceinline__ uint32 least_of_warp(uint32 a) { return __reduce_min_sync(0xffffffffu, a); }
 
-#if BY_SOURCE
-typedef out_t distance_t;
-__device__ __forceinline__ out_t answer_of(value_t x) { return as_distance<out_t>(x); }
-#else
-typedef value_t distance_t;
-__device__ __forceinline__ value_t answer_of(value_t x) { return x; }
-#endif
-
 constexpr int kRow = 32;  // arcs of a label that are copied ahead
 
 extern "C" __global__ void __launch_bounds__(32 * kWarps)
     own_leaf(const int* leaf, const int* labels, int count, const value_t* space, long long pitch, const int* first,
              const int* head_depth, const value_t* weight, const int* depth, const int* low, const int* vertex,
-             int levels, long long stride, distance_t* out) {
+             int levels, int n, out_t* out) {
   extern __shared__ __align__(16) char memory[];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const int k = blockIdx.x * kWarps + warp;
@@ -44,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps)
   if (root < 0) return;
   ArcRing<kRow> ring(memory + warp * ArcRing<kRow>::kBytes);
   value_t* const here = reinterpret_cast<value_t*>(memory + kWarps * ArcRing<kRow>::kBytes) + warp * levels;
-  distance_t* const mine_out = BY_SOURCE ? out + k * stride : out + k;
+  out_t* const row = out + static_cast<long long>(k) * n;
   const int top = depth[root], last = low[root];
   struct Label {
     int begin, end, deep, vertex;
@@ -91,8 +81,8 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps)
       }
     }
     if (mine.vertex >= 0) {
-      distance_t& known = mine_out[BY_SOURCE ? mine.vertex : mine.vertex * stride];
-      const distance_t distance = answer_of(result);
+      out_t& known = row[mine.vertex];
+      const out_t distance = as_distance<out_t>(result);
       if (distance < known) known = distance;
     }
     mine = next;

@@ -51,23 +51,6 @@ class Tiler {
     std::reverse(upper.begin(), upper.end());
   }
 
-  // Quads of leaf after leaf, for columns: `labels` says who is in them, and nobody stands for
-  // itself.
-  void by_leaf() {
-    where.assign(at(arcs_.n), -1);
-    for (const int32_t root : roots) {
-      interrupt_.poll(at(root - arcs_.low[root] + 1) * 16);
-      for (int32_t v = root; v >= arcs_.low[root]; v -= kEach) {
-        const int some = std::min(kEach, v - arcs_.low[root] + 1);
-        for (int i = 0; i < kEach; ++i) labels.push_back(i < some ? v - i : -1);
-        const auto base = weights_for(root);
-        for (int i = 0; i < some; ++i) where[at(v - i)] = base + i;
-        quads.insert(quads.end(),
-                     {boundary_of_[at(root)], rows_of(root), base / (kRows * kEach), root});
-      }
-    }
-  }
-
   void tile(int width) {
     where.assign(at(arcs_.n), -1);
     tile_first.push_back(0);
@@ -95,7 +78,6 @@ class Tiler {
   std::vector<int32_t>
       quads;  // first of the boundary, its size, weights in units of kRows rows, places
   std::vector<int32_t> tile_first;
-  std::vector<int32_t> labels;   // of quads that are in no tile
   std::vector<int32_t> where;    // of a label: its weight from the first of its boundary, in values
   std::vector<int32_t> zero_at;  // weights that are 0 whatever the metric, in values
   int64_t units = 0;             // of kRows rows of weights
@@ -147,15 +129,12 @@ nb::dict tiles(
         known) {
   const Arcs& arcs = view.arcs();
   if (known && known->size() != at(arcs.n)) throw nb::type_error("known: wrong size");
-  if (width < 0 || width > kNobody) throw nb::type_error("width: 0 to 255");
+  if (width < 1 || width > kNobody) throw nb::type_error("width: 1 to 255");
   std::optional<Tiler> tiler;
   {
     nb::gil_scoped_release release;
     tiler.emplace(arcs, members, bound, known ? known->data() : nullptr);
-    if (width > 0)
-      tiler->tile(width);
-    else
-      tiler->by_leaf();
+    tiler->tile(width);
   }
   nb::dict out;
   out["leaf"] = as_numpy(std::move(tiler->leaf));
@@ -164,7 +143,6 @@ nb::dict tiles(
   out["boundary"] = as_numpy(std::move(tiler->boundary));
   out["quads"] = as_numpy(std::move(tiler->quads));
   out["tile_first"] = as_numpy(std::move(tiler->tile_first));
-  out["labels"] = as_numpy(std::move(tiler->labels));
   out["where"] = as_numpy(std::move(tiler->where));
   out["zero_at"] = as_numpy(std::move(tiler->zero_at));
   out["units"] = tiler->units;

@@ -50,11 +50,8 @@ class Tiles:
     quads : int32 array
         First of the boundary, its size, where the weights begin in units of ``ROWS`` rows, places
         of the vertices in the tile as bytes.
-        Of quads that are in no tile, the root of the leaf instead.
     tile_first : int32 array, shape (n_tiles + 1,)
         First quad of each tile.
-    labels : int32 array
-        Of quads that are in no tile: ``EACH`` labels, -1 for nobody.
     where : int32 array, shape (n,)
         Of each label its weight from the first of its boundary, counted in values; -1 for the
         upper ones.
@@ -70,7 +67,6 @@ class Tiles:
     boundary: NDArray[np.int32]
     quads: NDArray[np.int32]
     tile_first: NDArray[np.int32]
-    labels: NDArray[np.int32]
     where: NDArray[np.int32]
     zero_at: NDArray[np.int32]
     units: int
@@ -84,13 +80,11 @@ class Tiles:
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         arrays = (self.leaf, self.upper, self.roots, self.boundary, self.quads)
-        more = (self.tile_first, self.labels, self.where, self.zero_at)
+        more = (self.tile_first, self.where, self.zero_at)
         return sum(array.nbytes for array in (*arrays, *more))
 
 
-def cut_tiles(
-    view: Any, shape: LeafShape, known: NDArray[np.uint8] | None = None, by_leaf: bool = False
-) -> Tiles:
+def cut_tiles(view: Any, shape: LeafShape, known: NDArray[np.uint8] | None = None) -> Tiles:
     """Cut the bottom of a tree into leaves, and rows into tiles.
 
     Parameters
@@ -99,8 +93,6 @@ def cut_tiles(
     shape : LeafShape
     known : uint8 array, shape (n,), or None
         1 for labels that are to be in no leaf, closed under parents.
-    by_leaf : bool
-        Quads of leaf after leaf, for columns, instead of tiles.
 
     Returns
     -------
@@ -110,5 +102,4 @@ def cut_tiles(
     -----
     O(n log(tile) + boundaries of leaves).
     """
-    width = 0 if by_leaf else TILE
-    return Tiles(**_cpu.prepared_tiles(view, shape.members, shape.bound, width, known))
+    return Tiles(**_cpu.prepared_tiles(view, shape.members, shape.bound, TILE, known))
