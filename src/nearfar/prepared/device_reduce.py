@@ -269,6 +269,7 @@ class DeviceReduction:
         order = cp.argsort(self.tree.label[given])
         given, back = given[order], cp.argsort(order)
         parts = []
+        timer = runtime.Timer().start()
         for low in range(0, len(given), self.pitch):
             for array in self.zeroed:
                 array.fill(0)
@@ -280,7 +281,8 @@ class DeviceReduction:
             for column in zip(*parts, strict=True)
         )
         found = Figures(counts, sums, most, bins, vertices, distances)
-        found.stats["sweeps"] = len(parts)
+        seconds = timer.stop().seconds  # waits in Python: a signal is seen
+        found.stats.update(sweeps=len(parts), device_seconds=seconds)
         return None if self._may_be_lost(found) else found
 
     def _figures(self, count: int) -> tuple[Any, ...]:
