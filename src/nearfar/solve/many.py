@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["all_pairs", "distances", "pair_distances"]
 
 _ALWAYS_FREE = 1 << 24  # bytes
-_REDUCED = 1 << 16  # rows of a block that are never made
+_REDUCED = 1 << 18  # rows of a block that are never made
 
 
 class _Call(MethodOptions, total=False):
