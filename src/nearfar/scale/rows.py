@@ -259,7 +259,7 @@ class _ClusterRun:
         waiting = deque(enumerate(range(0, max(count, 1), block)))
         self.stats |= {"blocks": len(waiting), "rows_per_block": block}
         flying: set[Any] = set()
-        landed = as_completed()
+        landed = as_completed(loop=self.client.loop)
         done = 0
 
         def send() -> None:
