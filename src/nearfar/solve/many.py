@@ -267,6 +267,7 @@ def distances(
         targets=columns,
         predecessors=predecessors,
         out=out,
+        reduced=reduce is not None,
     )
     sharing = None
     if devices is not None and several.chosen(devices) != several.chosen(None):
