@@ -135,8 +135,8 @@ def make_request(
 ) -> Request:
     """The checked request; sources and targets are vertex indices already.
 
-    ``once`` says that the graph was made for this request alone, ``reduced`` that only a few numbers
-    of each row are kept.
+    ``once`` says that the graph was made for this request alone, ``reduced`` that only a few
+    numbers of each row are kept.
 
     Where the arrays are, the answer is: ``"auto"`` is ``"cuda"`` for a graph or an ``out`` on a
     device, unless the method has no form there.
