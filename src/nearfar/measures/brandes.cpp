@@ -4,17 +4,18 @@
 // paths from s, the share of all paths from s that lead through v is
 //   delta(v) = sum over successors w of sigma(v) / sigma(w) * (1 + delta(w)),
 // found from the farthest vertex to the nearest. Here each vertex keeps (1 + delta) / sigma, so an
-// edge costs one addition. The graph is a smaller one of the same answer (compact.hpp), and most
-// searches are two passes over its edges (passes.hpp). Edges, ends of paths, a limit, a tolerance,
-// edges of weight zero and numbers of paths beyond a double take the shortest paths as a graph of
-// their own (path_dag.hpp).
+// edge costs one addition. The graph is a smaller one of the same answer (compact.hpp), and what
+// passes through vertices takes two passes over its edges (level_passes.hpp, tight_passes.hpp).
+// Edges, ends of paths, a limit, a tolerance and numbers of paths beyond a double take the shortest
+// paths as a graph of their own (path_dag.hpp).
 #include <atomic>
 
 #include "cpu/bindings.hpp"
 #include "measures/compact.hpp"
-#include "measures/passes.hpp"
+#include "measures/level_passes.hpp"
 #include "measures/path_dag.hpp"
 #include "measures/searches.hpp"
+#include "measures/tight_passes.hpp"
 
 namespace nearfar::measures {
 namespace {
@@ -55,13 +56,20 @@ struct Totals {
 // A vertex that was folded may be on a cycle of weight zero, or farther than distances reach.
 struct NotFolded {};
 
+// The edges as the passes want them, without weights or with.
+template <class C>
+struct Layout {
+  PairedRows<typename C::Index> rows;
+  EdgeList<C> edges;
+};
+
 template <class C>
 class Accumulation {
  public:
   using Index = typename C::Index;
   using Weight = typename C::Weight;
 
-  Accumulation(const Compact<C>& graph, const C& csr, const PairedRows<Index>& rows,
+  Accumulation(const Compact<C>& graph, const C& csr, const Layout<C>& layout,
                const Question<Weight>& question, const Totals& totals, Trouble& trouble,
                Interrupt& interrupt)
       : graph_(graph),
@@ -70,7 +78,11 @@ class Accumulation {
         totals_(totals),
         trouble_(trouble),
         interrupt_(interrupt) {
-    if (question.plain()) passes_.emplace(graph, csr, rows, question.weighted);
+    if (!question.plain()) return;
+    if (question.weighted)
+      tight_passes_.emplace(graph, layout.edges);
+    else
+      level_passes_.emplace(graph, layout.rows);
   }
 
   void start(int64_t) {
@@ -85,8 +97,9 @@ class Accumulation {
   // After a weighted search.
   void search(int64_t, Index source, const Weight* distances, const Buffer<Index>* touched) {
     const double weight = graph_.sources[static_cast<std::size_t>(source)];
-    if (passes_) {
-      const Passed passed = passes_->weighted(weight, distances, vertices_.data(), interrupt_);
+    if (tight_passes_) {
+      const Passed passed =
+          tight_passes_->run(source, weight, distances, vertices_.data(), interrupt_);
       if (passed == Passed::done) return;
       if (passed == Passed::disorderly && graph_.any_folded) throw NotFolded{};
     }
@@ -100,9 +113,7 @@ class Accumulation {
 
   void breadth_first(Index source) {
     const double weight = graph_.sources[static_cast<std::size_t>(source)];
-    if (passes_ &&
-        passes_->breadth_first(source, weight, vertices_.data(), interrupt_) == Passed::done)
-      return;
+    if (level_passes_ && level_passes_->run(source, weight, vertices_.data(), interrupt_)) return;
     successors().search(source, question_.hops, interrupt_);
     add(weight);
   }
@@ -169,7 +180,8 @@ class Accumulation {
   const Totals& totals_;
   Trouble& trouble_;
   Interrupt& interrupt_;
-  std::optional<Passes<C>> passes_;
+  std::optional<LevelPasses<C>> level_passes_;
+  std::optional<TightPasses<C>> tight_passes_;
   std::optional<PathDag<C>> dag_;
   std::unique_ptr<double[]> share_;  // ends / sigma + shares of successors, by place
   std::vector<double> vertices_, edges_;
@@ -193,8 +205,9 @@ void add_up(const C& given, bool fold, const Marks& marks,
     if constexpr (std::is_same_v<std::decay_t<decltype(rows)>, C>) packed = &rows;
   });
   const C& csr = *packed;
-  const PairedRows<Index> rows =
-      question.plain() && !question.weighted ? PairedRows<Index>(graph) : PairedRows<Index>();
+  Layout<C> layout;
+  if (question.plain() && question.weighted) layout.edges = EdgeList<C>(graph);
+  if (question.plain() && !question.weighted) layout.rows = PairedRows<Index>(graph);
   std::vector<int64_t> starts;
   for (Index v = 0; v < graph.core; ++v)
     if (graph.sources[static_cast<std::size_t>(v)] > 0) starts.push_back(v);
@@ -205,7 +218,7 @@ void add_up(const C& given, bool fold, const Marks& marks,
   const Totals totals{&vertex_sums, question.edges ? &edge_sums : nullptr};
   const DeltaPlan plan = question.weighted ? plan_for(csr, std::nullopt) : DeltaPlan{};
   spread(from.blocks(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
-    Accumulation<C> sums(graph, csr, rows, question, totals, trouble, interrupt);
+    Accumulation<C> sums(graph, csr, layout, question, totals, trouble, interrupt);
     try {
       if (question.weighted) {
         WeightedSearches<C, Accumulation<C>>(csr, from, question.limit, counter, sums, interrupt)

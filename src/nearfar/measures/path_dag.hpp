@@ -24,7 +24,6 @@
 #include "cpu/arithmetic.hpp"
 #include "cpu/buffer.hpp"
 #include "cpu/interrupt.hpp"
-#include "measures/by_distance.hpp"
 #include "measures/scaled.hpp"
 
 namespace nearfar::measures {
@@ -44,8 +43,7 @@ class PathDag {
         first_(new std::size_t[size(csr.n) + 1]),
         next_(new Index[size(csr.m) + 1]),
         edge_(edges ? new Index[size(csr.m) + 1] : nullptr),
-        paths_(new double[size(csr.n) + 1]()),
-        sorter_(size(csr.n)) {
+        paths_(new double[size(csr.n) + 1]()) {
     std::fill_n(place_.get(), size(csr.n), kUnseen);
   }
 
@@ -77,7 +75,7 @@ class PathDag {
   void build(Index source, const Weight* distance, Weight limit, const Buffer<Index>* touched,
              double tolerance, Interrupt& interrupt) {
     collect(distance, limit, touched);
-    sorter_.sort(order_.get(), count_, distance);
+    sort(distance);
     Index* const first = std::find(order_.get(), order_.get() + count_, source);
     std::rotate(order_.get(), first, first + 1);  // others may be as near
     number();
@@ -165,6 +163,43 @@ class PathDag {
       order_[count_++] = v;
     }
     std::sort(order_.get(), order_.get() + count_);
+  }
+
+  // Stable, by distance; equal ones stay in order of the vertex.
+  void sort(const Weight* distance) {
+    constexpr std::size_t kFew = 512;
+    constexpr int kDigit = 11;
+    constexpr std::size_t kDigits = std::size_t{1} << kDigit;
+    Index* const order = order_.get();
+    if (count_ < kFew) {
+      std::stable_sort(order, order + count_,
+                       [&](Index a, Index b) { return distance[a] < distance[b]; });
+      return;
+    }
+    using Bits = BitsOf<Weight>;
+    if (keys_ == nullptr) {
+      keys_.reset(new Key[size(csr_.n)]);
+      other_.reset(new Key[size(csr_.n)]);
+    }
+    Key* from = keys_.get();
+    Key* to = other_.get();
+    Bits any = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const Bits bits = ordered_bits(distance[order[i]]);
+      from[i] = {bits, order[i]};
+      any |= bits;
+    }
+    for (int shift = 0; shift < static_cast<int>(8 * sizeof(Bits)) && (any >> shift) != 0;
+         shift += kDigit) {
+      std::size_t starts[kDigits] = {};
+      for (std::size_t i = 0; i < count_; ++i) ++starts[(from[i].bits >> shift) & (kDigits - 1)];
+      std::size_t sum = 0;
+      for (std::size_t& start : starts) sum += std::exchange(start, sum);
+      for (std::size_t i = 0; i < count_; ++i)
+        to[starts[(from[i].bits >> shift) & (kDigits - 1)]++] = from[i];
+      std::swap(from, to);
+    }
+    for (std::size_t i = 0; i < count_; ++i) order[i] = from[i].vertex;
   }
 
   void number() {
@@ -302,6 +337,11 @@ class PathDag {
     std::reverse(cycle_.begin(), cycle_.end());
   }
 
+  struct Key {
+    BitsOf<Weight> bits;
+    Index vertex;
+  };
+
   const C& csr_;
   std::size_t count_ = 0;
   std::unique_ptr<Index[]> order_;        // vertex at each place
@@ -310,7 +350,7 @@ class PathDag {
   std::unique_ptr<Index[]> next_;
   std::unique_ptr<Index[]> edge_;
   std::unique_ptr<double[]> paths_;  // zeros between searches
-  ByDistance<Index, Weight> sorter_;
+  std::unique_ptr<Key[]> keys_, other_;
   bool too_many_ = false;
   bool saturated_ = false;
   std::vector<int64_t> cycle_;
