@@ -165,7 +165,8 @@ class Accumulation {
         if (question_.endpoints) vertices_[v] += all_ends;
         return;
       }
-      const auto [ends, behind] = graph_.ends[v];
+      const auto ends = static_cast<double>(graph_.ends[v].all);
+      const auto behind = static_cast<double>(graph_.ends[v].behind);
       const double through = static_cast<double>(paths[i] * sum) + behind;
       all_ends += ends;
       share[i] = Count(ends) / paths[i];

@@ -35,7 +35,7 @@ class Compact {
   // Numbers of targets: at a vertex itself and at what is folded onto it together, and folded
   // alone.
   struct Ends {
-    double all, behind;
+    Index all, behind;
   };
 
   // fold: whether to fold and to keep sinks apart; rows must have neither parallel edges nor
@@ -54,11 +54,11 @@ class Compact {
     sources.assign(n_, 0);
     ends_.assign(n_, {0, 0});
     inside_.assign(n_, 0);
-    std::vector<double> own(n_), from(n_);  // targets and sources at the vertices themselves
+    std::vector<Index> own(n_);    // targets at the vertices themselves
+    std::vector<double> from(n_);  // sources
     for (std::size_t v = 0; v < n_; ++v) {
-      own[v] = is_target[v];
+      own[v] = ends_[v].all = is_target[v];
       from[v] = sources[v] = is_source[v];
-      ends_[v].all = own[v];
     }
     std::vector<double> pairs(n_, 0);  // of a source and a target in one branch below
     std::vector<Index> folded;
@@ -149,7 +149,7 @@ class Compact {
       const std::size_t u = size(out.ends[size(k)]);
       root_[v] = static_cast<Index>(u);
       folded[done++] = static_cast<Index>(v);
-      pairs[u] += sources[v] * ends_[v].all;
+      pairs[u] += sources[v] * static_cast<double>(ends_[v].all);
       sources[u] += sources[v];
       ends_[u].all += ends_[v].all;
       const Weight w = given_.weights[out.edges[size(k)]];
@@ -218,13 +218,13 @@ class Compact {
   // Pairs of a source and a target whose path has a vertex inside, as far as trees alone decide:
   // from below it to below it in another branch, from below it to elsewhere, from elsewhere to
   // below it. At a root the last are left to the searches, which come by.
-  void count_inside(const std::vector<double>& own, const std::vector<double>& from,
+  void count_inside(const std::vector<Index>& own, const std::vector<double>& from,
                     const std::vector<double>& pairs, const std::vector<Index>& folded) {
     if (folded.empty()) return;
     std::vector<double> all_sources(size(components_), 0), all_targets(size(components_), 0);
     for (std::size_t i = 1; i < size(core); ++i) {
       all_sources[size(component_[i])] += sources[size(vertex[i])];
-      all_targets[size(component_[i])] += ends_[size(vertex[i])].all;
+      all_targets[size(component_[i])] += static_cast<double>(ends_[size(vertex[i])].all);
     }
     std::vector<Index> where(n_, kNone);
     for (std::size_t i = 1; i < size(core); ++i) where[size(vertex[i])] = component_[i];
@@ -233,8 +233,9 @@ class Compact {
       where[v] = where[size(root_[v])];
     }
     for (std::size_t v = 0; v < n_; ++v) {
-      const double sources_below = sources[v] - from[v], targets_below = ends_[v].all - own[v];
-      const double to_others = all_targets[size(where[v])] - ends_[v].all;
+      const double sources_below = sources[v] - from[v],
+                   targets_below = static_cast<double>(ends_[v].all - own[v]);
+      const double to_others = all_targets[size(where[v])] - static_cast<double>(ends_[v].all);
       const double from_others = all_sources[size(where[v])] - sources[v];
       inside_[v] = sources_below * targets_below - pairs[v] + sources_below * to_others;
       if (root_[v] != kNone) inside_[v] += from_others * targets_below;
@@ -282,7 +283,7 @@ class Compact {
   }
 
   // Numbers of sources and targets, by kept vertex.
-  void carry_over(const std::vector<double>& own) {
+  void carry_over(const std::vector<Index>& own) {
     std::vector<double> by_label(size(n), 0);
     ends.assign(size(n), {0, 0});
     for (std::size_t i = 1; i < size(n); ++i) {

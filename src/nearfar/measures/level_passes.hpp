@@ -171,7 +171,7 @@ class LevelPasses {
         double paths = 0;
         for (const Index* u = tails; u != end; ++u)
           paths += masked(x_[*u], -int64_t{level[*u] == least});
-        const double share = graph_.ends[size(core_ + s)].all / paths;
+        const double share = static_cast<double>(graph_.ends[size(core_ + s)].all) / paths;
         for (const Index* u = tails; u != end; ++u)
           late_[*u] += masked(share, -int64_t{level[*u] == least});
       }
@@ -191,8 +191,8 @@ class LevelPasses {
       sum = successors(v, sum);
       const double paths = x[v];
       const auto [all, behind] = ends[v];
-      vertices[v] += weight * (paths * sum + behind);
-      x[v] = all / paths + sum;
+      vertices[v] += weight * (paths * sum + static_cast<double>(behind));
+      x[v] = static_cast<double>(all) / paths + sum;
     }
     if (late_ != nullptr) late_[order_[0]] = 0;
   }

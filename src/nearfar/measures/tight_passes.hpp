@@ -21,20 +21,24 @@
 
 namespace nearfar::measures {
 
-// The edges between core vertices, one after the other.
+// The edges between core vertices, one after the other. The last of each row is marked, so that a
+// sweep knows the tails without reading them; a row without edges has one to nobody.
 template <class C>
 struct EdgeList {
-  struct Edge {
-    typename C::Index tail, head;
-    typename C::Weight weight;
-  };
+  using Index = typename C::Index;
+  using Edge = typename C::Stored;
+  static constexpr Index kLast = std::numeric_limits<Index>::min();
   std::vector<Edge> edges;
 
   EdgeList() = default;
   explicit EdgeList(const Compact<C>& graph) {
-    for (typename C::Index v = 1; v < graph.core; ++v)
-      for (auto e = graph.csr.indptr[v]; e < graph.core_end[static_cast<std::size_t>(v)]; ++e)
-        edges.push_back({v, graph.csr.indices[e], graph.csr.weights[e]});
+    for (Index v = 1; v < graph.core; ++v) {
+      const Index row = graph.csr.indptr[v], end = graph.core_end[static_cast<std::size_t>(v)];
+      for (Index e = row; e < end; ++e)
+        edges.push_back({graph.csr.indices[e], graph.csr.weights[e]});
+      if (row == end) edges.push_back({0, 0});
+      edges.back().marked |= kLast;
+    }
   }
 };
 
@@ -56,11 +60,9 @@ class TightPasses {
         edges_(edges.edges),
         core_(graph.core),
         order_(new Index[size(core_)]),
-        waiting_(new Index[size(core_)]()),
-        first_(new std::size_t[size(core_)]),
+        vertex_(new Vertex[size(core_)]),
         tight_(new Step[edges_.size() + 1]),
         steps_(new Step[edges_.size()]),
-        paths_(new double[size(core_)]),
         share_(new Share[size(core_)]) {}
 
   // Adds `weight` times what passes through each vertex but the source; nothing unless it is done.
@@ -77,15 +79,13 @@ class TightPasses {
     if (!fit(far)) return Passed::disorderly;
     find_tight(distance);
     // No edge is tight to the source but on a cycle.
-    if (waiting_[source] != 0 || count_paths(source) != reached) {
-      std::fill_n(waiting_.get(), size(core_), 0);
-      return Passed::disorderly;
-    }
+    if (vertex_[source].waiting != 0 || count_paths(source) != reached) return Passed::disorderly;
     if (!(most_ < kMostPaths)) return Passed::too_many;
-    const double* const paths = paths_.get();
+    const Vertex* const vertex = vertex_.get();
     const auto* const ends = graph_.ends.data();
     Share* const share = share_.get();
-    for (Index v = 1; v < core_; ++v) share[v] = {ends[v].all / paths[v], 0};
+    for (Index v = 1; v < core_; ++v)
+      share[v] = {static_cast<double>(ends[v].all) / vertex[v].paths, 0};
     if (graph_.n_sinks() > 0) sinks_by_distance(distance);
     for (std::size_t i = n_tight_; i-- > 0;) {
       const auto [u, t] = steps_[i];
@@ -93,8 +93,8 @@ class TightPasses {
     }
     const double own = vertices[source];
     for (Index v = 1; v < core_; ++v) {
-      const double behind = paths[v] > 0 ? ends[v].behind : 0;
-      vertices[v] += weight * (paths[v] * share[v].sum + behind);
+      const Index behind = vertex[v].paths > 0 ? ends[v].behind : 0;
+      vertices[v] += weight * (vertex[v].paths * share[v].sum + static_cast<double>(behind));
     }
     vertices[source] = own;
     return Passed::done;
@@ -102,12 +102,18 @@ class TightPasses {
 
  private:
   static constexpr Index kNone = -1;
+  static constexpr std::size_t kAhead = 8;  // vertices whose edges are on their way
   static std::size_t size(Index i) { return static_cast<std::size_t>(i); }
   static NEARFAR_INLINE bool is_tight(Weight d, Weight w, Weight there) {
     return candidate(d, w) == static_cast<SumOf<Weight>>(there);
   }
   struct Step {
     Index from, to;
+  };
+  struct Vertex {
+    double paths;
+    Index first;    // tight edge
+    Index waiting;  // for so many tight edges
   };
   struct Share {
     double end, sum;  // ends / sigma, and what successors have
@@ -130,16 +136,21 @@ class TightPasses {
   void find_tight(const Weight* distance) {
     Step* const found = tight_.get();
     std::size_t count = 0;
-    for (const auto& [u, t, w] : edges_) {
+    Index u = 1;
+    for (const auto& [marked, weight] : edges_) {
+      const Index t = marked & std::numeric_limits<Index>::max();
+      const Weight here = distance[u];
       found[count] = {u, t};
-      count += (distance[u] != unreached<Weight>()) & is_tight(distance[u], w, distance[t]);
+      count += (here != unreached<Weight>()) & is_tight(here, weight, distance[t]);
+      u += marked < 0;
     }
     found[count] = {kNone, 0};
     n_tight_ = count;
-    std::fill_n(first_.get(), size(core_), count);
+    Vertex* const vertex = vertex_.get();
+    std::fill_n(vertex, size(core_), Vertex{0, static_cast<Index>(count), 0});
     for (std::size_t k = count; k-- > 0;) {
-      first_[found[k].from] = k;
-      ++waiting_[found[k].to];
+      vertex[found[k].from].first = static_cast<Index>(k);
+      ++vertex[found[k].to].waiting;
     }
   }
 
@@ -148,24 +159,24 @@ class TightPasses {
   std::size_t count_paths(Index source) {
     const Step* const tight = tight_.get();
     Step* const steps = steps_.get();
-    Index* const __restrict order = order_.get();
-    Index* const __restrict waiting = waiting_.get();
-    double* const __restrict paths = paths_.get();
-    std::fill_n(paths, size(core_), 0.0);
+    Index* const order = order_.get();
+    Vertex* const vertex = vertex_.get();
     double most = 1;
     std::size_t tail = 1, step = 0;
     order[0] = source;
-    paths[source] = 1;
+    vertex[source].paths = 1;
     for (std::size_t i = 0; i < tail; ++i) {
+      if (i + kAhead < tail) prefetch(tight + vertex[order[i + kAhead]].first);
       const Index v = order[i];
-      const double mine = paths[v];
+      const double mine = vertex[v].paths;
       most = std::max(most, mine);
-      for (std::size_t k = first_[v]; tight[k].from == v; ++k) {
+      for (std::size_t k = size(vertex[v].first); tight[k].from == v; ++k) {
         const Index t = tight[k].to;
-        paths[t] += mine;
+        Vertex& next = vertex[t];
+        next.paths += mine;
         steps[step++] = {v, t};
         order[tail] = t;
-        tail += --waiting[t] == 0;
+        tail += --next.waiting == 0;
       }
     }
     most_ = most;
@@ -184,8 +195,8 @@ class TightPasses {
         }
       };
       double paths = 0;
-      each_before([&](Index u, int64_t tight) { paths += masked(paths_[u], tight); });
-      const double share = graph_.ends[size(core_ + s)].all / paths;
+      each_before([&](Index u, int64_t tight) { paths += masked(vertex_[u].paths, tight); });
+      const double share = static_cast<double>(graph_.ends[size(core_ + s)].all) / paths;
       each_before([&](Index u, int64_t tight) { share_[u].sum += masked(share, tight); });
     }
   }
@@ -196,10 +207,8 @@ class TightPasses {
   std::size_t n_tight_ = 0;
   double most_ = 1;
   std::unique_ptr<Index[]> order_;
-  std::unique_ptr<Index[]> waiting_;      // for so many tight edges; zeros between searches
-  std::unique_ptr<std::size_t[]> first_;  // tight edges of a vertex begin here
+  std::unique_ptr<Vertex[]> vertex_;
   std::unique_ptr<Step[]> tight_, steps_;
-  std::unique_ptr<double[]> paths_;
   std::unique_ptr<Share[]> share_;
 };
 
