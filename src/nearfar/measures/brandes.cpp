@@ -196,8 +196,9 @@ struct Marks {
 template <class C>
 void add_up(const C& given, bool fold, const Marks& marks,
             const Question<typename C::Weight>& question, double* vertices, double* edges,
-            Trouble& trouble, int threads) {
+            const RowsOf& rows, Trouble& trouble, int threads) {
   using Index = typename C::Index;
+  using Weight = typename C::Weight;
   const Compact<C> graph(given, fold, marks.sources, marks.targets);
   GraphView view{AnyCsr(graph.csr)};
   if (question.weighted) view.pack(threads);
@@ -217,23 +218,49 @@ void add_up(const C& given, bool fold, const Marks& marks,
   std::vector<double> on_vertices(n), on_edges(question.edges ? m : 0);
   OrderedSums<double> vertex_sums(on_vertices.data(), n), edge_sums(on_edges.data(), m);
   const Totals totals{&vertex_sums, question.edges ? &edge_sums : nullptr};
-  const DeltaPlan plan = question.weighted ? plan_for(csr, std::nullopt) : DeltaPlan{};
-  spread(from.blocks(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
-    Accumulation<C> sums(graph, csr, layout, question, totals, trouble, interrupt);
+  const DeltaPlan plan = question.weighted && !rows ? plan_for(csr, std::nullopt) : DeltaPlan{};
+  const auto given_up = [](BatchCounter& counter, auto&& work) {
     try {
-      if (question.weighted) {
-        WeightedSearches<C, Accumulation<C>>(csr, from, question.limit, counter, sums, interrupt)
-            .run(plan);
-        return;
-      }
-      SourceQueue<Accumulation<C>> queue(from, counter, sums);
-      for (int64_t i; (i = queue.next()) >= 0;)
-        sums.breadth_first(static_cast<Index>(from.vertices[i]));
+      work();
     } catch (const GivenUp&) {
       counter.stop();
       throw;
     }
-  });
+  };
+  if (rows && question.weighted) {
+    std::vector<int64_t> names;
+    for (const int64_t v : starts) names.push_back(graph.vertex[static_cast<std::size_t>(v)]);
+    over_rows<Weight>(
+        *rows, from, names.data(), static_cast<std::size_t>(given.n), threads,
+        [&](BatchCounter& counter, int64_t shift, const auto& row_of, Interrupt& interrupt) {
+          Accumulation<C> sums(graph, csr, layout, question, totals, trouble, interrupt);
+          SourceQueue<Accumulation<C>> queue(from, counter, sums, shift);
+          std::unique_ptr<Weight[]> distances(new Weight[n]);
+          distances[0] = unreached<Weight>();
+          given_up(counter, [&] {
+            for (int64_t i; (i = queue.next()) >= 0;) {
+              const Weight* const row = row_of(i);
+              for (std::size_t v = 1; v < n; ++v)
+                distances[v] = row[static_cast<std::size_t>(graph.vertex[v])];
+              sums.search(i, static_cast<Index>(from.vertices[i]), distances.get(), nullptr);
+            }
+          });
+        });
+  } else {
+    spread(from.blocks(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+      Accumulation<C> sums(graph, csr, layout, question, totals, trouble, interrupt);
+      given_up(counter, [&] {
+        if (question.weighted) {
+          WeightedSearches<C, Accumulation<C>>(csr, from, question.limit, counter, sums, interrupt)
+              .run(plan);
+          return;
+        }
+        SourceQueue<Accumulation<C>> queue(from, counter, sums);
+        for (int64_t i; (i = queue.next()) >= 0;)
+          sums.breadth_first(static_cast<Index>(from.vertices[i]));
+      });
+    });
+  }
   for (int64_t& v : trouble.cycle) v = graph.vertex[static_cast<std::size_t>(v)];
   graph.add_up(on_vertices, vertices);
   for (std::size_t e = 0; e < on_edges.size(); ++e)
@@ -251,10 +278,12 @@ std::vector<uint8_t> marked(std::size_t n, const Ids& vertices, const char* what
 }
 
 // Adds up into `vertices` and `edges`, zeros of the caller. Returns whether a sum saturated, so
-// that the caller repeats with longer weights, and a cycle of weight zero or nothing.
+// that the caller repeats with longer weights, and a cycle of weight zero or nothing. `rows` is for
+// weights whose sums fit, without a limit.
 Fields betweenness(GraphView& view, bool weighted, const Ids& sources, std::optional<Ids> targets,
                    std::optional<double> limit, double tolerance, bool endpoints,
-                   const Array& vertices, const std::optional<Array>& edges, int threads) {
+                   const Array& vertices, const std::optional<Array>& edges, int threads,
+                   const RowsOf& rows) {
   Trouble trouble;
   view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
@@ -275,11 +304,11 @@ Fields betweenness(GraphView& view, bool weighted, const Ids& sources, std::opti
                                     endpoints};
     nb::gil_scoped_release release;
     if (question.plain()) try {
-        add_up(csr, true, marks, question, on_vertices, on_edges, trouble, threads);
+        add_up(csr, true, marks, question, on_vertices, on_edges, rows, trouble, threads);
         return;
       } catch (const NotFolded&) {
       }
-    add_up(csr, false, marks, question, on_vertices, on_edges, trouble, threads);
+    add_up(csr, false, marks, question, on_vertices, on_edges, rows, trouble, threads);
   });
   nb::dict found;
   found["saturated"] = trouble.saturated.load();
@@ -296,6 +325,6 @@ NEARFAR_BIND(m) {
   using nb::arg;
   m.def("betweenness", &measures::betweenness, arg("view"), arg("weighted"), arg("sources"),
         arg("targets").none(), arg("limit").none(), arg("tolerance"), arg("endpoints"),
-        arg("vertices"), arg("edges").none(), arg("threads") = 1);
+        arg("vertices"), arg("edges").none(), arg("threads") = 1, arg("rows").none() = nb::none());
 }
 }  // namespace nearfar

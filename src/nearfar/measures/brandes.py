@@ -18,6 +18,7 @@ from nearfar.measures.simple import (
     Simple,
     check_tolerance,
     measured,
+    prepared_rows,
     refuse_cycle,
     simple,
     source_indices,
@@ -228,6 +229,7 @@ def _on_cores(
     from nearfar import _cpu
 
     solved = simple(graph).graph
+    rows = None if limit is not None else prepared_rows(graph, workers)
     while True:
         within = check_limit(limit, solved.weight_dtype)
         on_vertices = np.zeros(solved.n_vertices)
@@ -243,6 +245,7 @@ def _on_cores(
             on_vertices,
             on_edges,
             workers,
+            rows,
         )
         refuse_cycle(graph, done["cycle"])
         if not done["saturated"]:

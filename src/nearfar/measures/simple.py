@@ -12,18 +12,24 @@ import numpy as np
 
 from nearfar.errors import NegativeWeightError, OptionError, ZeroCycleError, quoted
 from nearfar.graph.graph import Graph
+from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
 from nearfar.options import canonical_device
+from nearfar.prepared.prepared import Prepared
+from nearfar.solve.many import distances
 from nearfar.solve.request import as_graph, vertex_indices
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 __all__ = [
     "Simple",
     "check_tolerance",
     "measured",
+    "prepared_rows",
     "refuse_cycle",
     "simple",
     "source_indices",
@@ -93,6 +99,26 @@ def _simplified(graph: Graph) -> Simple:
     weights = None if graph.weights is None else graph.weights[edges]
     made: Graph = Graph.from_csr(indptr, heads[edges], weights, directed=graph.directed, copy=False)
     return Simple(made, edges.astype(graph.index_dtype))
+
+
+def prepared_rows(graph: Graph, threads: int) -> Callable[[NDArray[np.int64]], NDArray[Any]] | None:
+    """A function of sources that gives their rows of distances, where that beats any search.
+
+    None for a graph that is not prepared, has no weights, or whose distances may not fit; and for
+    float weights, whose rows take as long as searches, for their sums are made as a search makes
+    them.
+    """
+    if not isinstance(graph, Prepared) or not graph.is_weighted or may_saturate(graph):
+        return None
+    if graph.weight_dtype.kind == "f":
+        return None
+    plain = graph.without_names()
+
+    def rows(sources: NDArray[np.int64]) -> NDArray[Any]:
+        found: NDArray[Any] = distances(plain, sources, device="cpu", threads=threads)
+        return np.ascontiguousarray(found, dtype=graph.weight_dtype)
+
+    return rows
 
 
 def source_indices(graph: Graph, vertices: Any, what: str = "source") -> NDArray[np.int64]:
