@@ -17,8 +17,8 @@ from nearfar.graph.saturation import widest
 from nearfar.measures.simple import (
     Simple,
     check_tolerance,
+    many_rows,
     measured,
-    prepared_rows,
     refuse_cycle,
     simple,
     source_indices,
@@ -229,7 +229,7 @@ def _on_cores(
     from nearfar import _cpu
 
     solved = simple(graph).graph
-    rows = None if limit is not None else prepared_rows(graph, workers)
+    rows = None if limit is not None else many_rows(graph, len(sources), workers)
     while True:
         within = check_limit(limit, solved.weight_dtype)
         on_vertices = np.zeros(solved.n_vertices)
