@@ -7,8 +7,8 @@ One process; contenders take turns; every answer is compared. Weights of unweigh
 numbers up to 100. igraph runs on one core; NetworKit and AequilibraE on as many as nearfar where
 "threads" says so. NetworKit computes all sources only, so it is there where nearfar does too. What
 is not installed is left out, and the JSON says so. Real graphs come from the folder that
-NEARFAR_DATA names. Writes measures.json with all samples; a part that was not run keeps its
-earlier results.
+NEARFAR_DATA names. Writes measures.json with all samples; what was not run keeps its earlier
+results.
 """
 
 from __future__ import annotations
@@ -379,12 +379,14 @@ def main() -> int:
     document: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"parts": {}}
     for part in options.only:
         rows = PARTS[part](options.rounds, options)
+        new = {row["what"] for row in rows}
+        earlier = document["parts"].get(part, {}).get("rows", [])
         document["parts"][part] = {
             "environment": environment(),
             "peers": {
                 name: version(name) for name in ("igraph", "networkit", "networkx", "aequilibrae")
             },
-            "rows": rows,
+            "rows": [row for row in earlier if row["what"] not in new] + rows,
         }
         write_json(path, document)
     return 0
