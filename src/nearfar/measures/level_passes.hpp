@@ -54,7 +54,7 @@ class LevelPasses {
         x_(new double[size(core_)]()),
         late_(graph.n_sinks() > 0 ? new double[size(core_)]() : nullptr) {
     std::fill_n(level_.get(), size(core_), kUnseen);
-    level_[0] = -1;
+    level_[0] = 0;
   }
 
   // Adds `weight` times what passes through each vertex but the source. False, and nothing is
@@ -88,8 +88,8 @@ class LevelPasses {
   }
 
  private:
-  static constexpr Index kUnseen = std::numeric_limits<Index>::max();
   static constexpr int kSign = 8 * sizeof(Index) - 1;
+  static constexpr Index kUnseen = Index{1} << (kSign - 1);  // above all levels, by one bit
   static std::size_t size(Index i) { return static_cast<std::size_t>(i); }
 
   // Where every edge has its opposite, the vertices before one are among those that it looks at.
@@ -112,7 +112,7 @@ class LevelPasses {
         sum += x[picked(t, (there - here) >> kSign)];
         level[t] = opaque(std::min(there, next));
         order[tail] = t;
-        tail += there > next;
+        tail += static_cast<std::size_t>(there >> (kSign - 1));
       };
       const Index* t = targets + first[v];
       for (const Index* const end = targets + first[v + 1]; t != end; t += 2) {
@@ -146,7 +146,7 @@ class LevelPasses {
         x[t] += masked(mine, ~((int64_t{there} - next) >> 63));
         level[t] = opaque(std::min(there, next));
         order[tail] = t;
-        tail += there > next;
+        tail += static_cast<std::size_t>(there >> (kSign - 1));
       };
       const Index* t = targets + first[v];
       for (const Index* const end = targets + first[v + 1]; t != end; t += 2) {
