@@ -2,13 +2,17 @@
 
     NEARFAR_DATA=... python benchmarks/many_cores.py -o benchmarks/results
 
-Writes many_cores.json; without ``-o`` it only prints. The peers are programs of their own, found as
-their adapters in ``nearfar.lab.bench.peers`` say. GAP and Wasp are given the best of six deltas
-with the most threads, and with fewer the best of ``--deltas`` around it; a delta whose answer is
-wrong is not taken, and a peer without a right answer is "wrong" in the table. The engines take
-turns within a round: every engine and number of threads solves one source, then the next. Every
-answer of ours is compared with one that was proven; GAP and Wasp verify their own for the first
-source, PASGAL's distances are compared.
+Writes many_cores.json anew after each graph, so that a run that is cut keeps what it has; without
+``-o`` it only prints. With ``--only`` the other graphs of a file that is there stay if they are of
+this commit and processor: two runs make one file, and each graph says when it was measured.
+
+The peers are programs of their own, found as their adapters in ``nearfar.lab.bench.peers`` say. GAP
+and Wasp are given the best of six deltas with the most threads, and with fewer the best of
+``--deltas`` around it; a delta whose answer is wrong is not taken, and a peer without a right
+answer is "wrong" in the table. The Delaunay graph has float32 lengths, which GAP does not take.
+The engines take turns within a round: every engine and number of threads solves one source, then
+the next. Every answer of ours is compared with one that was proven; GAP and Wasp verify their own
+for the first source, PASGAL's distances are compared (six digits of floats: it writes no more).
 
 ``--engines`` names what is measured of this library: a method, and behind a colon options of it,
 such as ``auto delta_stepping_parallel:delta=500``.
@@ -17,6 +21,7 @@ such as ``auto delta_stepping_parallel:delta=500``.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import sys
@@ -29,6 +34,7 @@ import numpy as np
 import nearfar
 from nearfar.generators import generate
 from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.measure import compare
 from nearfar.lab.bench.peers import PEERS
 from nearfar.lab.bench.peers.gap import Gap, WrongAnswer
 from nearfar.lab.bench.report import table, write_json
@@ -46,7 +52,7 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
     "grid": lambda: load("grid"),
     "martin": lambda: load("martin"),
     "kronecker": lambda: load("kronecker"),
-    "delaunay": lambda: generate("delaunay", vertices=1_000_000, seed=1),
+    "delaunay": lambda: generate("delaunay", vertices=1_000_000, seed=1).astype(np.float32),
     "random": lambda: load("random"),
     "mesh": lambda: load("mesh"),
     "small": lambda: load("small"),
@@ -144,9 +150,45 @@ def peer_samples(program: Peer, graph: Graph, sources: list[int], rounds: int) -
             if turn == 0 and found is not None:
                 proven = nearfar.sssp(graph, source, device="cpu", threads=1)
                 wanted = np.where(proven.reachable, proven.distances, np.inf)
-                if not np.array_equal(found, wanted.astype(np.float64)):
+                if compare(found, wanted.astype(np.float64), graph.weight_dtype) == "wrong":
                     raise WrongAnswer(f"distances from {source} are wrong")
     return samples
+
+
+def kept(path: Path, around: dict[str, Any], again: list[str]) -> list[dict[str, Any]]:
+    """Graphs of a file that this run does not measure, if they are of this commit and processor."""
+    if not path.is_file():
+        return []
+    graphs: list[dict[str, Any]] = json.loads(path.read_text())["graphs"]
+    alike = ("cpu", "cores", "commit")
+    return [
+        found
+        for found in graphs
+        if found["graph"] not in again
+        and all(found["environment"][name] == around[name] for name in alike)
+    ]
+
+
+def show(found: dict[str, Any], threads: list[int]) -> None:
+    """Print a graph's medians."""
+    rows, n = found["rows"], found["n_vertices"]
+    by = {(row["engine"], row["threads"]): row for row in rows}
+    lines = []
+    for who in dict.fromkeys(row["engine"] for row in rows):
+        line = [who]
+        for count in threads:
+            row = by.get((who, count))
+            if row is None or "wrong" in row:
+                line.append("-" if row is None else "wrong")
+                continue
+            again = row["stats"].get("vertices_processed")
+            line.append(
+                f"{row['median_ms']:.2f}" + ("" if again is None else f" ({again / n:.2f})")
+            )
+        lines.append(line)
+    print(f"\n{found['graph']}: {n:,} vertices, {found['n_edges']:,} edges; ms per solve")
+    head = ["(rows relaxed / vertices)", *(f"{count} thr" for count in threads)]
+    print("\n".join(table(head, lines)), f"\n{found['seconds']:.0f} s", flush=True)
 
 
 def main() -> int:
@@ -161,11 +203,16 @@ def main() -> int:
     parser.add_argument("--deltas", type=int, default=6, help="of a peer, with fewer threads")
     args = parser.parse_args()
     around = environment()
+    names = args.only or list(GRAPHS)
     found: list[dict[str, Any]] = []
-    for name in args.only or GRAPHS:
+    if args.output:
+        args.output.mkdir(parents=True, exist_ok=True)
+        found = kept(args.output / "many_cores.json", around, names)
+    for name in names:
         if name in ("newyork", "small") and data_folder() is None:
             print(f"{name}: the file is not here: set NEARFAR_DATA")
             continue
+        began = time.perf_counter()
         graph = GRAPHS[name]()
         sources = draw_sources(graph, args.sources)
         rows = ours(graph, args.engines, args.threads, sources, args.rounds)
@@ -177,39 +224,21 @@ def main() -> int:
                 continue
             row["median_ms"] = statistics.median(row["samples_ms"])
             row["min_ms"] = min(row["samples_ms"])
-        found.append(
-            {
-                "graph": name,
-                "n_vertices": graph.n_vertices,
-                "n_edges": graph.n_edges,
-                "dtype": graph.weight_dtype.name,
-                "sources": [int(source) for source in sources],
-                "rows": rows,
-            }
-        )
-        by = {(row["engine"], row["threads"]): row for row in rows}
-        lines = []
-        for who in dict.fromkeys(row["engine"] for row in rows):
-            line = [who]
-            for count in args.threads:
-                row = by.get((who, count))
-                if row is None:
-                    line.append("-")
-                    continue
-                if "wrong" in row:
-                    line.append("wrong")
-                    continue
-                again = row["stats"].get("vertices_processed")
-                more = "" if again is None else f" ({again / graph.n_vertices:.2f})"
-                line.append(f"{row['median_ms']:.2f}{more}")
-            lines.append(line)
-        print(f"\n{name}: {graph.n_vertices:,} vertices, {graph.n_edges:,} edges; ms per solve")
-        head = ["(rows relaxed / vertices)", *(f"{count} thr" for count in args.threads)]
-        print("\n".join(table(head, lines)), flush=True)
-    if args.output:
-        args.output.mkdir(parents=True, exist_ok=True)
-        data = {"schema": "nearfar-many-cores/1", "environment": around, "graphs": found}
-        write_json(args.output / "many_cores.json", data)
+        one = {
+            "graph": name,
+            "environment": around,
+            "n_vertices": graph.n_vertices,
+            "n_edges": graph.n_edges,
+            "dtype": graph.weight_dtype.name,
+            "sources": [int(source) for source in sources],
+            "seconds": round(time.perf_counter() - began, 1),
+            "rows": rows,
+        }
+        show(one, args.threads)
+        found = sorted([*found, one], key=lambda row: list(GRAPHS).index(row["graph"]))
+        if args.output:
+            data = {"schema": "nearfar-many-cores/2", "graphs": found}
+            write_json(args.output / "many_cores.json", data)
     return 0
 
 

@@ -107,7 +107,16 @@ def pairs(prepared: Prepared, meter: Meter, count: int) -> dict[str, Any]:
         if prepared.weight_dtype.kind == "i":
             meter.check(found[sample], truth, name)
         meter.repeat(work, name)
-    return {"label_bytes": prepared.label_bytes}
+    some = there[: count // 10]
+
+    def edges() -> Any:
+        return prepared.paths_of_pairs(some).edges
+
+    opened = meter.time(f"paths, {len(some)} pairs", edges, len(some), 1e9, "ns")
+    wanted = prepared.paths_of_pairs(host[:1000], device="cpu").edges
+    meter.check(opened[: len(wanted)], wanted, "paths")
+    meter.repeat(edges, "paths")
+    return {"label_bytes": prepared.label_bytes, "edges_of_paths": len(opened)}
 
 
 def tables(prepared: Prepared, meter: Meter) -> None:
@@ -325,15 +334,16 @@ def devices(prepared: Prepared, meter: Meter, count: int) -> None:
         meter.check(out[cp.asarray(at)], wanted, name)
         asked: dict[str, Any] = {"method": METHOD, "devices": used}
         whole = {**asked, "reduce": "mean"}
-        for name, units, work in (
-            ("mean of all pairs", prepared.n_vertices, partial(nearfar.all_pairs, prepared, **whole)),
-            ("table of 10,000 targets", count, partial(
-                nearfar.distances, prepared, sources, targets=sources[:10_000], **asked)),
-        ):  # fmt: skip
+        table = partial(nearfar.distances, prepared, sources, targets=sources[:1000], **asked)
+        mean = partial(nearfar.all_pairs, prepared, **whole)
+        for name, units, call in (
+            ("mean of all pairs", prepared.n_vertices, mean),
+            ("table of 1,000 targets", count, table),
+        ):
             samples = []
             for number in range(3):
                 began = time.perf_counter()
-                work()
+                call()
                 if number > 0:
                     samples.append((time.perf_counter() - began) / units)
             name = f"{name} on {some} devices, the whole call"

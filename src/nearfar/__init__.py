@@ -136,6 +136,7 @@ _PUBLIC = (
     "networkx",
     "sklearn",
     "solve",
+    "torch",
 )
 
 __getattr__, __dir__ = lazy_names("nearfar", _WHERE, _PUBLIC)

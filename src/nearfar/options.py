@@ -8,9 +8,10 @@ alike.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 import numpy as np
 
@@ -96,6 +97,8 @@ _CALLED = {
     "unweighted": "weight=None",
     "weights": "weight",
     "return_predecessors": "predecessors",
+    "source": "sources=[...]",
+    "algorithm": "method",
     "n_jobs": "threads",
     "num_threads": "threads",
 }
@@ -106,9 +109,22 @@ _KEYWORDS = (
 )
 
 
-def canonical_device(device: str) -> str:
-    """``"cuda"`` for ``"gpu"``; any other as it is."""
-    return "cuda" if device == "gpu" else device
+def canonical_device(
+    device: str, among: tuple[str, ...] = ("auto", "cpu", "cuda")
+) -> Literal["auto", "cpu", "cuda"]:
+    """A device's name; ``"gpu"`` is ``"cuda"``.
+
+    Raises
+    ------
+    OptionError
+        For any other than ``among``.
+    """
+    found = "cuda" if device == "gpu" else device
+    if found not in among:
+        near = did_you_mean(str(device), (*among, "gpu"))
+        wanted = f"{', '.join(map(repr, among[:-1]))} or {among[-1]!r}"
+        raise OptionError(f"device is {quoted(device)}: use {wanted}{near}")
+    return cast("Literal['auto', 'cpu', 'cuda']", found)
 
 
 def _whole(value: Any) -> bool:
@@ -217,6 +233,13 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
     return None if exact >= np.iinfo(np.int64).max else int(exact)
 
 
+@functools.cache
+def _kinds(annotation: str) -> tuple[str, ...]:
+    """The parts of an annotation; empty where one of them is not for us to check."""
+    kinds = tuple(annotation.split(" | "))
+    return kinds if _KINDS.keys() >= set(kinds) else ()
+
+
 def check_kind(owner: str, name: str, value: Any, annotation: str) -> None:
     """Refuse a value of another kind than an option's annotation names.
 
@@ -227,8 +250,8 @@ def check_kind(owner: str, name: str, value: Any, annotation: str) -> None:
     OptionError
         Saying what to give.
     """
-    kinds = annotation.split(" | ")
-    if not set(kinds) <= _KINDS.keys() or any(_KINDS[kind][0](value) for kind in kinds):
+    kinds = _kinds(annotation)
+    if not kinds or any(_KINDS[kind][0](value) for kind in kinds):
         return
     wanted = ", or ".join(_KINDS[kind][1] for kind in kinds)
     raise OptionError(f"{owner}: {name} is {quoted(value)}: give {wanted}")

@@ -43,6 +43,10 @@ __all__ = [
 ]
 
 _EVERY_DTYPE = frozenset({"int32", "int64", "float32", "float64"})
+#: Problems in words.
+_PROBLEMS = {"sssp": "one source", "batch": "several sources", "all_pairs": "all pairs"}
+#: What ideas and families are called elsewhere.
+_ALSO_CALLED = {"bfs": "breadth_first"}
 #: What the chooser took for a graph, and why, by what was asked for. A variant that lays out
 #: something on a graph which makes other choices better drops them.
 CHOICES: Slot[tuple[Variant, str]] = Slot("choices")
@@ -321,7 +325,8 @@ class Variant:
     def fits(self, graph: Graph, request: Request) -> Literal[True] | str:
         """Like :meth:`can_run`, without asking whether the device is there."""
         if request.problem not in self.problems:
-            return f"{self.id} solves {', '.join(sorted(self.problems))}, not {request.problem}"
+            can = " and ".join(words for name, words in _PROBLEMS.items() if name in self.problems)
+            return f"{self.id} solves {can}, not {_PROBLEMS[request.problem]}"
         if self.weights == "unweighted" and graph.is_weighted:
             return f"{self.id} needs a graph without weights"
         if self.dtypes != _EVERY_DTYPE and graph.weight_dtype.name not in self.dtypes:
@@ -341,6 +346,7 @@ class Variant:
         return 24 * graph.n_vertices * request.threads  # a queue and marks for each worker
 
 
+_DEVICES = ("cpu", "cuda")
 _priced: dict[tuple[str, str], tuple[Variant, ...]] = {}
 _registry: dict[str, Variant] = {}
 _discovered = False
@@ -462,13 +468,18 @@ def ideas() -> list[str]:
 
 def canonical_method(method: str) -> str:
     """A method's name as it is registered: ``"Bellman-Ford"`` is ``"bellman_ford"``."""
-    return method.strip().lower().replace("-", "_").replace(" ", "_")
+    name = method.strip().lower().replace("-", "_").replace(" ", "_")
+    idea, at, device = name.partition("@")
+    return f"{_ALSO_CALLED.get(idea, idea)}{at}{device}"
 
 
 def is_family(method: str) -> bool:
     """Whether a name is a family's and no idea's: its forms are then ranked for the graph."""
+    _discover()
     name = canonical_method(method)
-    return name not in ideas() and any(v.family == name for v in _registry.values())
+    if "@" in name or any(f"{name}@{device}" in _registry for device in _DEVICES):
+        return False
+    return any(v.family == name for v in _registry.values())
 
 
 def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> list[Variant]:
@@ -485,21 +496,23 @@ def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> li
     """
     _discover()
     idea, _, at = canonical_method(method).partition("@")
-    at, device = canonical_device(at), canonical_device(device)
+    at, device = "cuda" if at == "gpu" else at, canonical_device(device)
     if at and device not in ("auto", at):
         raise OptionError(f"method {quoted(method)} names {at}, but device is {quoted(device)}")
-    wanted = at or (None if device == "auto" else device)
-    found = [
-        v for v in _registry.values() if v.idea == idea and (wanted is None or v.device == wanted)
-    ]
+    wanted = at or device
+    places = _DEVICES if wanted == "auto" else (wanted,)
+    ids = (f"{idea}@{place}" for place in places)
+    found = [_registry[identity] for identity in ids if identity in _registry]
     if not found:
         found = [
             v
             for v in _registry.values()
-            if v.family == idea and not v.unsafe and (wanted is None or v.device == wanted)
+            if v.family == idea and not v.unsafe and v.device in places
         ]
     if not found:
-        hint = did_you_mean(method, [*_registry, *ideas()], 3, 0.5)
+        families = {v.family for v in _registry.values()}
+        known = _registry if "@" in method else {*families, *ideas()}
+        hint = did_you_mean(canonical_method(method), sorted(known), 3, 0.5)
         raise OptionError(
             f"no method {quoted(method)}{hint or ':'} `nearfar methods` lists them all"
         )

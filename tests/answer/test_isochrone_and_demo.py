@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import nearfar
+from nearfar.answer import isochrone
 from nearfar.cli.console import Exit
 from nearfar.errors import GraphError
 from tests.datafiles import data_path
@@ -181,3 +182,35 @@ def test_map_needs_coordinates_and_edges(tmp_path: Path) -> None:
     with pytest.raises(GraphError, match="nothing to draw"):
         draw_isochrones(nearfar.sssp(town(), 0, limit=0), tmp_path / "m.png")
     assert not (tmp_path / "m.png").exists()
+
+
+def test_colours_are_never_as_dark_as_the_paper() -> None:
+    """Contrast as the Web's guidelines measure it; far roads had 1.6."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.colors import to_rgb
+
+    def luminance(colour: object) -> float:
+        parts = [
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)
+        ]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    paper = luminance(isochrone._PAPER)
+    least = min(luminance(isochrone._colours()(i)[:3]) for i in range(256))
+    assert (least + 0.05) / (paper + 0.05) > 2.2
+
+
+@pytest.mark.parametrize(("unit", "said"), [("minutes", "minutes"), ("", "distance")])
+def test_the_colour_bar_says_what_it_shows(
+    unit: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    drawn = []
+    monkeypatch.setattr(Figure, "savefig", lambda self, *_, **__: drawn.append(self))
+    grid = nearfar.generate("grid", rows=5, columns=5)
+    isochrone.draw_isochrones(nearfar.sssp(grid, 0), tmp_path / "m.png", unit=unit)
+    texts = [text.get_text() for text in drawn[0].texts]
+    assert said in texts
+    assert not any(text.endswith((" km", " m")) for text in texts)  # a grid lies nowhere

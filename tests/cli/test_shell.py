@@ -68,6 +68,7 @@ def test_quiet_leaves_only_errors(graph_file: Path, tmp_path: Path) -> None:
     ):
         done = run(*words, "--quiet")
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert run("sssp", graph_file, 0, "--target", 1, 5, "-q").stdout == "1\t3\n5\tinf\n"
     assert run("path", graph_file, 0, 3, "-q").stdout.splitlines()[-1] == "3\t8"  # its data
     assert fail(Exit.BAD_INPUT, "sssp", graph_file, 99, "-q")
     assert json.loads(run("sssp", graph_file, 0, "-q", "--json").stdout)["reached"] == 5
@@ -87,6 +88,7 @@ def test_quiet_leaves_only_errors(graph_file: Path, tmp_path: Path) -> None:
             "give auto, cpu, cuda, gpu; did you mean 'gpu'",
         ),
         (["generate", "grid", "--row", "3"], "--row 3; did you mean '--rows'?"),
+        (["plot", "profile.jsn", "--outptu", "x"], "did you mean '--output'"),
     ],
 )
 def test_what_is_nearly_right_gets_a_suggestion(words: list[str], hint: str) -> None:

@@ -72,6 +72,11 @@ def prepared_graphs() -> int:
                 ran += 1
             if dtype == "int32":
                 ran += reductions(graph, one)
+            paths = one.paths_of_pairs(pairs.get(), device="cuda")
+            for found_part, part in zip(paths, one.paths_of_pairs(pairs.get()), strict=True):
+                if not np.array_equal(found_part, part):
+                    raise SystemExit(f"paths of a prepared graph are wrong, {dtype}")
+            ran += 1
             for asked in (one, one.label(device="cuda")):
                 found = asked.distances_of_pairs(pairs, exact=False).get()
                 if not np.allclose(found, wanted, rtol=1e-12, atol=0):

@@ -124,6 +124,29 @@ def test_pairs_by_walks_and_labels(dtype, symmetric):
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_paths_of_pairs(dtype, symmetric):
+    prepared = city(dtype, symmetric)
+    pairs = np.random.default_rng(4).integers(0, prepared.n_vertices, (2000, 2))
+    wanted = prepared.paths_of_pairs(pairs, device="cpu")
+    for _ in range(REPEATS // 10):
+        assert_same(prepared.paths_of_pairs(pairs, device="cuda"), wanted)
+
+
+@pytest.mark.parametrize("width", [1, 100, 5000])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_tables_of_many_sources(dtype, width):
+    prepared = city(dtype)
+    rng = np.random.default_rng(width)
+    sources = rng.integers(0, prepared.n_vertices, 3000)
+    targets = rng.integers(0, prepared.n_vertices, width)
+    truth = distances(prepared, sources, targets=targets, device="cpu")
+    for _ in range(REPEATS // 30):
+        found = distances(prepared, sources, targets=targets, method=METHOD)
+        np.testing.assert_array_equal(found, truth)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_customization(dtype, symmetric):
     prepared = city(dtype, symmetric)

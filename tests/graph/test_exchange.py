@@ -17,6 +17,7 @@ import nearfar
 import networkx as nx
 from nearfar import Graph
 from nearfar.errors import GraphError, GraphFormatError, MissingDependencyError, VertexError
+from nearfar.graph.geography import on_earth
 from tests.strategies import graphs
 
 
@@ -50,7 +51,12 @@ def test_there_and_back_with_names_coordinates_and_no_direction() -> None:
     assert theirs.nodes["b"] == {"x": 2.0, "y": 3.0}
     assert theirs.graph == {"unit": "s"}
     assert nx.dijkstra_path_length(theirs, "a", "c") == 3.5
-    same(Graph.from_networkx(theirs), g)
+    again = Graph.from_networkx(theirs)
+    same(again, g)
+    np.testing.assert_array_equal(again.coordinates, g.coordinates)
+    assert again.attributes == g.attributes
+    del theirs.nodes["b"]["x"]
+    assert Graph.from_networkx(theirs).coordinates is None
     other = g.to_igraph()
     assert other.distances("a", "c", weights="weight") == [[3.5]]
     back = Graph.from_igraph(other)
@@ -262,6 +268,22 @@ def test_the_vertex_nearest_to_a_place() -> None:
         Graph.from_edges([0], [1]).nearest_vertex(0, 0)
 
 
+def test_what_is_known_of_coordinates_goes_before_their_range() -> None:
+    """Rows and columns of a grid were taken for degrees: its map had a bar of 500 km."""
+    grid = nearfar.generate("grid", rows=30, columns=30)
+    assert not on_earth(grid)
+    assert grid.nearest_vertex(4.9, 95) == grid.nearest_vertex(5, 29)
+    streets = street_graph()
+    assert on_earth(Graph.from_osmnx(streets))
+    streets.graph["crs"] = "EPSG:3067"
+    assert not on_earth(Graph.from_osmnx(streets))
+    degrees = Graph.from_edges([0], [1], coordinates=[[24.9, 60.1], [25.0, 60.2]])
+    assert on_earth(degrees)
+    degrees.attributes["geographic"] = False
+    assert not on_earth(degrees)
+    assert not on_earth(degrees.without_names().transpose())
+
+
 def test_geographic_tables() -> None:
     geopandas = pytest.importorskip("geopandas")
     from shapely.geometry import LineString, MultiLineString
@@ -308,6 +330,18 @@ def test_graphml(tmp_path: Path) -> None:
     with pytest.raises(GraphFormatError, match="numbers in km: choose"):
         nearfar.read(tmp_path / "km.graphml")
     assert nearfar.read(tmp_path / "km.graphml", weight="km").weights.tolist() == [3, 3]
+
+
+def test_graphml_keeps_attributes_of_the_graph(tmp_path: Path) -> None:
+    theirs = nx.DiGraph([("a", "b")], unit="s", year=2026, name="town", attribution="survey")
+    nx.write_graphml(theirs, tmp_path / "g.graphml")
+    g = nearfar.read(tmp_path / "g.graphml")
+    known = {"unit": "s", "year": 2026, "name": "town", "attribution": "survey"}
+    assert g.attributes.items() >= known.items()
+    nearfar.write(g, tmp_path / "h.graphml")
+    assert nx.read_graphml(tmp_path / "h.graphml").graph == {
+        **known, "node_default": {}, "edge_default": {},
+    }  # fmt: skip
 
 
 def test_graphml_that_is_wrong(tmp_path: Path) -> None:

@@ -151,3 +151,36 @@ def test_other_dtypes_of_one_graph_stay_there() -> None:
     np.testing.assert_array_equal(wide.weights, graph.weights)
     with pytest.raises(GraphError, match="do not fit int32 exactly"):
         there(graph, weights=graph.weights + 0.5).astype(np.int32)
+
+
+@pytest.mark.parametrize("dtype", [None, "int32", "float64"])
+@pytest.mark.parametrize("directed", [True, False])
+def test_edges_are_sorted_where_they_lie(directed: bool, dtype: str | None) -> None:
+    rng = np.random.default_rng(8)
+    ends = rng.integers(0, 40, (2, 300))
+    weights = None if dtype is None else rng.integers(1, 9, 300).astype(dtype)
+    lists = [None if a is None else runtime.upload(a) for a in (ends, weights)]
+    made = Graph.from_edge_index(*lists, n_vertices=50, directed=directed)
+    assert made.on_device
+    assert not on_the_host(made)
+    want = Graph.from_edge_index(ends, weights, n_vertices=50, directed=directed)
+    assert (made.n_vertices, made.n_edges) == (50, want.n_edges)
+    assert (made.to_scipy() != want.to_scipy()).nnz == 0
+    if directed:  # the same order among the edges of a vertex
+        assert made.digest() == want.digest()
+
+
+def test_what_is_no_edge_list_on_a_device_is_refused() -> None:
+    def edges(*rows: Any, **call: Any) -> Graph:
+        return Graph.from_edge_index(runtime.upload(np.array(rows)), **call)
+
+    assert edges([0, 5], [2, 1]).n_vertices == 6
+    for rows, call, text in (
+        (([0, 5], [2, 1]), {"n_vertices": 5}, "source 5 of edge 1 is outside the graph: give 0 to"),
+        (([0, 1], [2, -1]), {}, "target -1 of edge 1 is outside"),
+        (([0.0, 1.0], [2.0, 1.0]), {}, "give integers"),
+        (([0, 1],), {}, r"shape \(1, 2\)"),
+        (([0], [1]), {"weights": runtime.upload(np.ones(3))}, "weights for 1 edges"),
+    ):
+        with pytest.raises(GraphError, match=text):
+            edges(*rows, **call)

@@ -93,7 +93,36 @@ def test_gap_is_driven_as_its_command_line_wants(
     assert result.seconds == [taken, taken]  # the program's own clock
     assert result.answer == "not shown"
     real = nearfar.generate("grid", rows=3, columns=3, weight_dtype="float64", seed=1)
-    assert "integers" in str(peer.takes(real))
+    assert ("32 bits" if kind is Wasp else "integers") in str(peer.takes(real))
+
+
+def test_floats_go_to_the_program_that_was_built_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = nearfar.generate("grid", rows=9, columns=9, seed=3).astype(np.float32)
+    graph = nearfar.Graph(graph.indptr, graph.indices, graph.weights / np.float32(3))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("NEARFAR_WASP_SSSP", "NEARFAR_WASP_SSSP_FLOAT"):
+        monkeypatch.delenv(name, raising=False)
+    program(tmp_path / "wasp-sssp", "raise SystemExit('for integers')")
+    assert "NEARFAR_WASP_SSSP_FLOAT" in str(Wasp(1).takes(graph))
+    text = GAP.replace("VERDICT", "PASS").replace(
+        'int(args[args.index("-d")', 'float(args[args.index("-d")'
+    )
+    text = text.replace("delta = ", "weights = pairs[:, 1].copy().view(np.float32)\ndelta = ")
+    text = text.replace("assert ", f"HEAVIEST = {float(graph.max_weight)!r}\nassert ")
+    text = text.replace("for trial", "assert weights.max() == HEAVIEST\nfor trial")
+    program(tmp_path / "wasp-sssp-float", text.replace("raw[0] == 0 and ", ""))
+    assert Wasp(1).takes(nearfar.generate("grid", rows=3, columns=3)) is True
+    peer = Wasp(1)
+    run = measure(graph, [peer], [0], rounds=1)
+    assert run.results[0].skipped == ""
+    assert peer.delta in [float(graph.max_weight) * 4**i / 256 for i in range(6)]
+    # PASGAL's writes six digits.
+    monkeypatch.setenv("NEARFAR_PASGAL_SSSP_FLOAT", program(tmp_path / "pasgal", PASGAL_FLOAT))
+    monkeypatch.delenv("NEARFAR_PASGAL_SSSP", raising=False)
+    (result,) = measure(graph, [Pasgal(1)], [0], rounds=1).results
+    assert (result.skipped, result.answer) == ("", "close")
 
 
 def test_a_delta_with_a_wrong_answer_is_not_taken(
@@ -175,6 +204,16 @@ print("Warmup Round: 0.9")
 for i in range(5):
     print(f"Round {i + 1}: 0.00{i + 1}")
 """
+
+
+PASGAL_FLOAT = (
+    PASGAL.replace("np.array(words[3:], dtype=np.int64)", "np.array(words[3:], dtype=np.float64)")
+    .replace("numbers[:n], m)", "numbers[:n], m).astype(int)")
+    .replace("numbers[n : n + m]", "numbers[n : n + m].astype(int)")
+    .replace("2**32 - 1", "3.40282e+38")
+    .replace("{int(d)}", "{d:.6g}")
+    .replace(' and "-s" in args', "")
+)
 
 
 def test_pasgal_is_driven_and_its_distances_are_checked(

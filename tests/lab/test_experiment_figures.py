@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nearfar.lab.experiments import render
+from nearfar.lab.experiments import find, render
 from nearfar.lab.experiments.experiment import Panel, Series
+from nearfar.lab.experiments.kept import Kept
 
 pytest.importorskip("matplotlib")
 
@@ -77,3 +79,61 @@ def test_a_figure_of_all_kinds_is_drawn(tmp_path: Path) -> None:
     for columns, panels in ((1, [bars("a", "b"), bars("c")]), (2, [bars("a"), bars("b"), marked])):
         figure = {"key": "f", "panels": panels, "columns": columns}
         assert render.draw(figure, tmp_path) == ["f.png", "f.svg"]
+
+
+def drawn_from(name: str, device: str) -> dict[str, Any]:
+    """Figures of a kept run by key."""
+    kept = Kept(name, device)
+    return {figure.key: figure for figure in find(name).figures(kept.done, kept.settings)}
+
+
+def labels_in(figures: dict[str, Any]) -> set[str]:
+    return {one.label for f in figures.values() for panel in f.panels for one in panel.series}
+
+
+def test_legends_have_words_and_no_codes() -> None:
+    for device in ("cpu", "cuda"):
+        martin = labels_in(drawn_from("martin-2009", device))
+        assert "FH: Dijkstra, Fibonacci heap" in martin
+        assert all(": " in label for label in martin)
+        ortega = labels_in(drawn_from("ortega-arranz-2015", device))
+        assert "CPU Crauser, to successors" in ortega
+        assert not [label for label in ortega if re.search(r"succ\.|pred\.|opt\.", label)]
+    units = {p.y_label for f in drawn_from("davidson-2014", "cuda").values() for p in f.panels}
+    assert "MTEPS" not in units
+
+
+def test_a_method_stands_in_the_figure_once() -> None:
+    """One core and sixteen were there twice: from the run with the peers, and from the GPU."""
+    over, roof = drawn_from("beyond", "cuda")["beyond"].panels
+    names = [one.label for one in over.series]
+    assert [name for name in names if name.startswith("nearfar")] == [
+        "nearfar, 16 cores", "nearfar, GPU",
+    ]  # fmt: skip
+    assert over.title == "times faster than nearfar, 1 core"
+    assert [one.label for one in roof.series][2] == "measured"
+    over, _ = drawn_from("beyond", "cpu")["beyond"].panels
+    assert "SciPy" not in [one.label for one in over.series]
+    assert over.title == "times faster than SciPy"
+
+
+def test_ratios_have_log_axes() -> None:
+    for device in ("cpu", "cuda"):
+        for figure in drawn_from("davidson-2014", device).values():
+            for panel in figure.panels:
+                if "times faster" in panel.y_label or "Dijkstra's" in panel.y_label:
+                    assert panel.y_log, (figure.key, panel.title)
+
+
+def test_too_many_bars_become_points() -> None:
+    from matplotlib.figure import Figure
+
+    names = [f"g{i}" for i in range(30)]
+    series = [Series(f"s{n}", names, [float(n + 1)] * 30) for n in range(5)]
+    panel = asdict(Panel("bars", "", "MiB", series, kind="bars", y_log=True))
+    axes = Figure().add_subplot()
+    render._bars(axes, panel, {})
+    assert (len(axes.patches), len(axes.lines)) == (0, 5)
+    axes = Figure().add_subplot()
+    render._bars(axes, {**panel, "series": panel["series"][:2]}, {})
+    assert (len(axes.patches), len(axes.lines)) == (60, 0)

@@ -12,7 +12,15 @@ import nearfar
 from nearfar import Graph
 from nearfar.cli.main import main
 from nearfar.errors import GraphFormatError, OptionError
-from nearfar.lab.profile import delta_sweep, dijkstra_edges, profile, read_profile, write_profile
+from nearfar.lab.profile import (
+    _thinned,
+    delta_sweep,
+    dijkstra_edges,
+    plot_profile,
+    profile,
+    read_profile,
+    write_profile,
+)
 from tests.algorithms.test_near_far import random_graph
 
 
@@ -98,6 +106,37 @@ def test_commands(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     for made in (run, sweep):
         image = made.with_suffix(".svg")
-        assert main(["plot", "profile", str(made), "-o", str(image)]) == 0
+        assert main(["plot", str(made), "-o", str(image)]) == 0
         assert "<svg" in image.read_text()[:2000]
-    assert main(["plot", "profile", str(run), "-o", str(tmp_path / "run.xyz")]) == 2
+    assert main(["plot", str(run), "-o", str(tmp_path / "run.xyz")]) == 2
+
+
+def test_queues_of_any_size_can_be_read_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A queue of a thousandth of the vertices was a line at the bottom of the picture."""
+    pytest.importorskip("matplotlib")
+    import matplotlib.pyplot as plt
+
+    graph = nearfar.generate("road_like", vertices=3000)
+    document = profile(graph, nearfar.sssp(graph, 0, method="near_far@cpu", trace=True))
+    drawn = []
+    monkeypatch.setattr(plt, "close", drawn.append)
+    plot_profile(document, tmp_path / "run.png")
+    upper, lower = drawn[0].axes
+    assert upper.get_yscale() == "symlog"
+    assert [text.get_text() for text in upper.get_legend().get_texts()] == ["frontier", "far pile"]
+    assert lower.get_ylabel() == "% of all in the end"
+    assert [line.get_ydata()[-1] for line in lower.lines] == [100, 100, 100]
+    monkeypatch.undo()
+    plt.close(drawn[0])
+
+
+def test_many_iterations_become_few_points() -> None:
+    values = np.arange(10_000.0)
+    at, mean, least, most = _thinned(values, 100)
+    assert len(at) == 100
+    assert (least[0], most[0], most[-1]) == (0, 99, 9999)
+    np.testing.assert_allclose(at, mean + 1)  # iterations count from 1
+    at, mean, _, _ = _thinned(values[:7])
+    assert at.tolist() == [1, 2, 3, 4, 5, 6, 7]

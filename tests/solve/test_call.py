@@ -14,7 +14,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.errors import NegativeWeightError, OptionError
+from nearfar.errors import NegativeWeightError, OptionError, VariantUnavailable
 from nearfar.options import MethodOptions, SearchOptions, canonical_device
 from nearfar.registry import variants
 
@@ -68,6 +68,7 @@ def test_gpu_is_cuda(g: Graph, emulated_gpu: Any) -> None:
         ({"sources": [0]}, r"nearfar.distances\(graph, sources\)"),
         ({"limt": 3}, "did you mean 'limit'"),
         ({"delt": 3}, "did you mean 'delta'"),
+        ({"algorithm": "dijkstra"}, "here that is method"),
     ],
 )
 def test_keywords_of_other_libraries_get_a_hint(g: Graph, keyword: Any, hint: str) -> None:
@@ -75,6 +76,23 @@ def test_keywords_of_other_libraries_get_a_hint(g: Graph, keyword: Any, hint: st
         nearfar.sssp(g, 0, method="delta_stepping@cpu", **keyword)
     with pytest.raises(OptionError, match=hint.replace("did you mean 'delta'", "delt")):
         nearfar.sssp(g, 0, **keyword)
+
+
+def test_sources_of_many_and_devices_get_a_hint(g: Graph) -> None:
+    with pytest.raises(OptionError, match=r"no option 'source': here that is sources=\[\.\.\.\]"):
+        nearfar.distances(g, source=0)  # type: ignore[call-overload]
+    with pytest.raises(OptionError, match=r"use 'auto', 'cpu' or 'cuda'; did you mean 'gpu'\?"):
+        nearfar.sssp(g, 0, device="gpuu")  # type: ignore[arg-type]
+    with pytest.raises(VariantUnavailable, match="no CUDA device"):
+        nearfar.prepare(g, device="gpu")
+
+
+def test_methods_under_other_names_and_nearly_right(g: Graph) -> None:
+    assert nearfar.sssp(g.without_weights(), 0, method="BFS").engine.startswith("breadth_first")
+    with pytest.raises(OptionError, match=r"no method 'djikstra'; did you mean 'dijkstra'"):
+        nearfar.sssp(g, 0, method="djikstra")
+    with pytest.raises(VariantUnavailable, match=r"^floyd_warshall@cpu solves all pairs, not one"):
+        nearfar.sssp(g, 0, method="floyd-warshall@cpu")
 
 
 def test_a_proof_of_an_array_says_what_proves_it(g: Graph) -> None:

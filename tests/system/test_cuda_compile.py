@@ -150,6 +150,10 @@ def prepared_cases(kind: str) -> Iterator[Case]:
             form = {**base, **weigh, "THREADS": 1024, "SIDES": sides}
             yield "prepared/customize.cuh", form
         yield "prepared/pairs.cuh", {**base, "PRUNES": int(value == values)}
+        if "int" in kind:
+            for sides in (1, 2):
+                form = {**base, "PRUNES": int(value == values), "SIDES": sides}
+                yield "prepared/paths.cuh", form
         per_thread = columns if value == values else 2
         for lanes, each, parts, row_kind, over, last in (
             (32, 1, 1, 0, 1, 0),

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
+import pytest
 
 import nearfar
+from nearfar import _cpu
 from nearfar.generators import generate
-from nearfar.system.memory import free_memory
+from nearfar.system.memory import empty, free_memory
 
 
 def test_free_memory_is_a_number_of_bytes() -> None:
@@ -18,3 +24,64 @@ def test_a_large_answer_is_kept_after_the_next_solve() -> None:
     paths = [nearfar.sssp(graph, source) for source in (0, 1, 0)]
     assert np.array_equal(paths[0].distances, paths[2].distances)
     nearfar.verify(graph, paths[1])
+
+
+def test_touching_writes_within_the_array_alone() -> None:
+    whole = np.full(5 << 20, 7, dtype=np.uint8)
+    page = 1 << 21
+    for first, count in ((0, len(whole)), (3, 1), (5, 0), (1000, page), (17, 2 * page + 9)):
+        whole[:] = 7
+        _cpu.touch(whole[first : first + count], 3)
+        written = np.flatnonzero(whole != 7)
+        assert len(written) <= count // page + 2
+        assert all(first <= at < first + count for at in written)
+        assert (whole[written] == 0).all()
+        # One for each huge page that the array has a part of.
+        begin = whole.ctypes.data + first
+        assert len(written) == (
+            len(range(begin // page, (begin + count - 1) // page + 1)) if count else 0
+        )
+
+
+def test_memory_for_a_result_has_the_shape_and_dtype_asked_for() -> None:
+    for threads in (1, 4):
+        for shape in ((0, 5), (2, 3), (700, 1000)):
+            made = empty(shape, np.float64, threads)
+            assert (made.shape, made.dtype) == (shape, np.float64)
+            assert made.flags.c_contiguous
+            assert made.flags.writeable
+
+
+_PACKS_AFTER_OTHER_WORK = r"""
+import re
+import numpy as np
+import nearfar
+
+def huge() -> int:
+    with open("/proc/self/smaps_rollup") as lines:
+        return int(re.search(r"AnonHugePages:\s+(\d+)", lines.read())[1])
+
+def refused() -> int:
+    with open("/proc/vmstat") as lines:
+        return sum(int(line.split()[1]) for line in lines if line.startswith("thp_fault_fallback "))
+
+graph = nearfar.generate("grid", rows=1100, columns=1100)
+made = [np.ones(100_000, dtype=np.int8) for _ in range(1000)]  # 100 MB of small pages
+del made[:-1]  # the allocator keeps what lies below the last one
+before, fallbacks = huge(), refused()
+_ = graph.view.pack()
+print((huge() - before) * 1024 / graph.view.packed_bytes, refused() - fallbacks)
+"""
+
+
+def test_packed_edges_lie_on_huge_pages_whatever_was_freed_before() -> None:
+    setting = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    if not setting.is_file() or "[never]" in setting.read_text():
+        pytest.skip("this system gives no huge pages")
+    done = subprocess.run(
+        [sys.executable, "-c", _PACKS_AFTER_OTHER_WORK], capture_output=True, text=True, check=True
+    )
+    share, refused = done.stdout.split()
+    if int(refused):
+        pytest.skip("the system had no huge page left")
+    assert float(share) > 0.9

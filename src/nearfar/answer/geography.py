@@ -17,7 +17,7 @@ import numpy as np
 
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
-from nearfar.graph.geography import EARTH_RADIUS, is_geographic
+from nearfar.graph.geography import EARTH_RADIUS, on_earth
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _coordinates(graph: Graph) -> NDArray[np.float64]:
     xy = graph.coordinates
     if xy is None:
         raise GraphError("the graph has no coordinates: a map needs x and y of every vertex")
-    if not is_geographic(xy):
+    if not on_earth(graph):
         raise GraphError(
             "the coordinates are not longitude and latitude in degrees, which GeoJSON has: convert "
             "them first"

@@ -14,6 +14,7 @@ import numpy as np
 
 from nearfar.errors import GraphError, MissingDependencyError
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.geography import on_earth
 
 if TYPE_CHECKING:
     import os
@@ -56,7 +57,8 @@ def draw_isochrones(
     attribution : str or None
         Whom the data belongs to; None takes ``graph.attributes["attribution"]``.
     geographic : bool or None
-        Whether coordinates are longitude and latitude in degrees; None decides by their range.
+        Whether coordinates are longitude and latitude in degrees; None asks
+        ``attributes["geographic"]``, or decides by their range.
     width : float
         Inches; the height follows from the extent.
     dpi : int
@@ -89,7 +91,7 @@ def draw_isochrones(
     shown = np.concatenate([segments, faint]).reshape(-1, 2)
     low, high = shown.min(axis=0), shown.max(axis=0)
     if geographic is None:
-        geographic = bool(np.abs(xy[:, 0]).max() <= 180 and np.abs(xy[:, 1]).max() <= 90)
+        geographic = on_earth(graph)
     # One degree of longitude shrinks towards the poles; the picture keeps true shape at its middle.
     aspect = 1 / math.cos(math.radians((low[1] + high[1]) / 2)) if geographic else 1.0
     span = np.maximum(high - low, 1e-12)
@@ -151,12 +153,12 @@ def _segments(
 
 
 def _colours() -> Any:
-    """Bright near the source, dark far away, never as dark as the paper."""
+    """Bright near the source, darker far away, and even there easy to tell from the paper."""
     from matplotlib import colormaps
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list(
-        "travel", colormaps["inferno"](np.linspace(0.97, 0.3, 256))
+        "travel", colormaps["inferno"](np.linspace(0.97, 0.42, 256))
     )
 
 
@@ -219,6 +221,5 @@ def _draw_legend(figure: Any, lines: Any, unit: str, bottom: float) -> None:
     bar.outline.set_visible(False)
     box.xaxis.set_major_formatter(StrMethodFormatter("{x:,.6g}"))
     box.tick_params(color=_INK, labelcolor=_INK, labelsize=9, length=0, pad=3)
-    if unit:
-        text = {"color": _INK, "fontsize": 9, "va": "center", "alpha": 0.75}
-        figure.text(0.71, 0.62 * bottom, unit, ha="left", **text)
+    text = {"color": _INK, "fontsize": 9, "va": "center", "alpha": 0.75}
+    figure.text(0.71, 0.62 * bottom, unit or "distance", ha="left", **text)

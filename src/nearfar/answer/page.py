@@ -19,7 +19,7 @@ import numpy as np
 
 from nearfar.errors import GraphError
 from nearfar.graph.dtypes import unreached_value
-from nearfar.graph.geography import is_geographic
+from nearfar.graph.geography import on_earth
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ def draw_page(
         raise GraphError("no edge has both ends reached: there is nothing to draw")
     used, codes = np.unique(ends, return_inverse=True)
     codes = codes.reshape(ends.shape)
-    on_earth = is_geographic(xy)
+    geographic = on_earth(graph)
     middle = (xy[used].min(axis=0) + xy[used].max(axis=0)) / 2
-    shrink = math.cos(math.radians(middle[1])) if on_earth else 1.0
+    shrink = math.cos(math.radians(middle[1])) if geographic else 1.0
     # Metres per unit of y, of which float32 keeps centimetres across a country.
     places = (xy[used] - middle) * [shrink, 1.0]
     shown = np.where(reached[used], values[used] / scale, np.nan)
@@ -95,7 +95,7 @@ def draw_page(
         "source": source.tolist(),
         "name": str(paths.source),
         "unit": unit,
-        "metres": 111_320.0 if on_earth else 0,
+        "metres": 111_320.0 if geographic else 0,
         "attribution": str(owner),
     }
     template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")

@@ -194,8 +194,14 @@ class Paths:
             raise UnreachableError(
                 f"vertex {quoted(target)} is not reached from {quoted(self.source)}{beyond}"
             )
-        steps = self._flat_paths(self.graph.indices_of([target], "target")).vertices
-        return [self.graph.name_of(v) for v in steps]
+        return [self.graph.name_of(v) for v in self._steps_to(end)]
+
+    def _steps_to(self, end: int) -> list[int]:
+        """The path to a vertex that was reached, as indices."""
+        before, steps = self._host_predecessors, [end]
+        while (at := before.item(steps[-1])) >= 0:
+            steps.append(at)
+        return steps[::-1]
 
     def edges_to(self, target: Any) -> NDArray[np.int64]:
         """The edges of the path that :meth:`path_to` gives.

@@ -70,17 +70,17 @@ class TurnPaths(Paths):
         found: NDArray[np.int64] = self.turns.edges[self.searched.edges_to(end)]
         return found
 
+    def _steps_to(self, end: int) -> list[int]:
+        return [self._source_index, *self.graph.indices[self._edges(end)].tolist()]
+
     def _flat_paths(self, ends: NDArray[np.int64]) -> FlatPaths:
         reached = self._host_distances[ends] != unreached_value(self._host_distances.dtype)
-        start = np.array([self._source_index])
         paths = [
-            np.concatenate([start, self.graph.indices[self._edges(int(end))]])
-            if there
-            else start[:0]
+            self._steps_to(int(end)) if there else []
             for end, there in zip(ends, reached, strict=True)
         ]
         offsets = np.concatenate(([0], np.cumsum([len(path) for path in paths], dtype=np.int64)))
-        return FlatPaths(offsets, np.concatenate([start[:0], *paths]))
+        return FlatPaths(offsets, np.array([v for path in paths for v in path], dtype=np.int64))
 
 
 def turn_paths(turns: TurnGraph, searched: Paths, source: int) -> TurnPaths:

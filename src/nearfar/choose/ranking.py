@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nearfar.choose.machine import Machine
     from nearfar.graph.graph import Graph
 
-__all__ = ["Choice", "Explanation", "best", "explain", "rank"]
+__all__ = ["Choice", "Explanation", "best", "cheapest", "explain", "rank"]
 
 _WORTH = 2e-3  # seconds on the CPU below which no GPU is looked for
 # One search of many costs more than alone, in the units of the batch variants' costs: every row is
@@ -219,8 +219,47 @@ def rank(graph: Graph, request: Request) -> list[Choice]:
     return list(_candidates(graph, request))
 
 
+def cheapest(
+    graph: Graph, request: Request, family: str | None = None
+) -> tuple[Variant, str] | None:
+    """The cheapest variant for a request, if need be of one family; cached on the graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    request : Request
+    family : str or None
+        None takes any.
+
+    Returns
+    -------
+    variant : Variant
+    reason : str
+        Why, in words. None instead of both where no variant with a cost can serve the request.
+    """
+    key = (
+        request.problem,
+        request.device,
+        request.n_sources,
+        request.threads,
+        None if request.targets is None else len(request.targets),
+        request.once and not graph.has_view,
+        at_hand(graph),
+        choose_machine.generation(),
+        family,
+    )
+    known = CHOICES.get(graph, key)
+    if known is not None and _can_serve(known[0], graph, request):
+        return known
+    for choice in _candidates(graph, request):
+        if family is None or choice.variant.family == family:
+            CHOICES.put(graph, (choice.variant, choice.reason), key)
+            return choice.variant, choice.reason
+    return None
+
+
 def best(graph: Graph, request: Request) -> tuple[Variant, str]:
-    """The cheapest variant for a request; cached on the graph.
+    """The cheapest variant for a request.
 
     Parameters
     ----------
@@ -238,29 +277,15 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
     VariantUnavailable
         If none can serve the request, with the reason of each.
     """
-    key = (
-        request.problem,
-        request.device,
-        request.n_sources,
-        request.threads,
-        None if request.targets is None else len(request.targets),
-        request.once and not graph.has_view,
-        at_hand(graph),
-        choose_machine.generation(),
-    )
-    known = CHOICES.get(graph, key)
-    if known is not None and _can_serve(known[0], graph, request):
-        return known[0], known[1]
+    found = cheapest(graph, request)
+    if found is not None:
+        return found
     if request.device == "cuda":
         from nearfar.system.devices import runtime
 
         missing = runtime.available()
         if missing is not True:  # one reason for all variants
             raise VariantUnavailable(missing)
-    first = next(_candidates(graph, request), None)
-    if first is not None:
-        CHOICES.put(graph, (first.variant, first.reason), key)
-        return first.variant, first.reason
     refused = [
         f"{v.id}: {v.can_run(graph, request)}"
         for v in variants(problem=request.problem)

@@ -258,16 +258,16 @@ def _nearest_to_place(
     args: argparse.Namespace, graph: Graph, text: str, place: re.Match[str]
 ) -> Any:
     """The vertex nearest to LAT,LON as maps write it, or to X,Y; how far it is goes to stderr."""
-    from nearfar.graph.geography import is_geographic, nearest_vertices
+    from nearfar.graph.geography import nearest_vertices, on_earth
 
     if graph.coordinates is None:
         raise VertexError(f"{text} is a place, and this graph has no coordinates: name a vertex")
-    on_earth = is_geographic(graph.coordinates)
     first, second = float(place[1]), float(place[2])
-    x, y = (second, first) if on_earth else (first, second)
+    geographic = on_earth(graph)
+    x, y = (second, first) if geographic else (first, second)
     found, away = nearest_vertices(graph, x, y)
     name = graph.name_of(int(found[0]))
-    unit = " m" if on_earth else ""
+    unit = " m" if geographic else ""
     note(args, f"{text} is nearest to vertex {name}, {away[0]:,.4g}{unit} away")
     return name
 

@@ -1,9 +1,8 @@
 """Draw what other commands recorded.
 
-'plot profile' draws a run recorded by 'nearfar sssp --profile FILE': the sizes of frontier and far
-pile, reached and final vertices, and edges touched, iteration by iteration (Figure 4 of Davidson et
-al. 2014); of a file written by 'nearfar sweep' it draws work and parallelism against delta (Figure
-7).
+Of a run recorded by 'nearfar sssp --profile FILE' it draws the sizes of frontier and far pile,
+labelled and final vertices, and edges touched, iteration by iteration (Figure 4 of Davidson et al.
+2014); of a file written by 'nearfar sweep', work and parallelism against delta (Figure 7).
 """
 
 from __future__ import annotations
@@ -22,16 +21,15 @@ NAME = "plot"
 HELP = "draw a recorded run or a sweep over delta"
 EXAMPLES = """\
 nearfar sssp roads.gr.gz 1 --method near_far --profile run.json
-nearfar plot profile run.json -o run.png
+nearfar plot run.json -o run.png
 nearfar sweep roads.gr.gz 1 -o sweep.json
-nearfar plot profile sweep.json -o sweep.svg"""
+nearfar plot sweep.json -o sweep.svg"""
 
 _ENDINGS = (".png", ".svg", ".pdf")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    parser.add_argument("what", choices=["profile"], help="what the file holds")
     parser.add_argument("file", metavar="FILE", type=Path, help="profile or sweep, as JSON")
     parser.add_argument(
         "-o",

@@ -69,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile",
         metavar="FILE",
-        help="record the run iteration by iteration as JSON, for `nearfar plot profile`",
+        help="record the run iteration by iteration as JSON, for `nearfar plot`",
     )
     parser.add_argument(
         "--kernels",
@@ -146,7 +146,10 @@ def run(args: argparse.Namespace) -> int:
         if not args.quiet:
             print("\n".join(report(facts)), file=sys.stderr)
         return Exit.OK
-    emit(args, facts, report(facts), summary=True)
+    if args.quiet and targets is not None:  # data that was asked for
+        emit(args, facts, [f"{target}\t{d}" for target, d in facts["targets"].items()])
+    else:
+        emit(args, facts, report(facts), summary=True)
     return Exit.OK
 
 

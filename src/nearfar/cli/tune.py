@@ -118,7 +118,9 @@ def _machine(args: argparse.Namespace) -> int:
         name = choose_machine.graphics() if device == "cuda" else choose_machine.processor()
         facts.append({"name": name, **asdict(known)})
         lines += [*rows(_speeds(name, known)), ""]
-    emit(args, {"path": str(path), "machines": facts}, [*lines, f"kept in {path}"])
+    kept = args.store or args.show
+    lines = [*lines, f"kept in {path}"] if kept else lines[:-1]
+    emit(args, {"path": str(path) if kept else None, "machines": facts}, lines)
     return Exit.OK
 
 

@@ -2,9 +2,6 @@
 #include "cpu/graph_view.hpp"
 
 #include <nanobind/stl/unique_ptr.h>
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 #include <algorithm>
 #include <cstdlib>
@@ -17,21 +14,6 @@
 #include "cpu/bindings.hpp"
 
 namespace nearfar {
-
-HugeBlock::HugeBlock(std::size_t bytes) {
-  constexpr std::size_t kHuge = std::size_t{1} << 21;
-  if (bytes < 2 * kHuge) {
-    block_.reset(static_cast<std::byte*>(std::malloc(bytes)));
-    if (block_ == nullptr) throw std::bad_alloc();
-    return;
-  }
-  const std::size_t rounded = (bytes + kHuge - 1) / kHuge * kHuge;
-  block_.reset(static_cast<std::byte*>(std::aligned_alloc(kHuge, rounded)));
-  if (block_ == nullptr) throw std::bad_alloc();
-#if defined(__linux__)
-  ::madvise(block_.get(), rounded, MADV_HUGEPAGE);
-#endif
-}
 
 namespace {
 

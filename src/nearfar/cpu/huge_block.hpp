@@ -2,24 +2,34 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
-#include <memory>
+#include <utility>
 
 namespace nearfar {
 
-// Large blocks ask for huge pages: rows are visited in no order, and with small pages nearly every
-// visit to a graph of some size misses the processor's table of address translations.
+// Large blocks are mapped on their own and ask for huge pages: rows are visited in no order, and
+// with small pages nearly every visit to a graph of some size misses the processor's table of
+// address translations. Memory from malloc would not do: what a program has freed before comes back
+// with the small pages that it had, and asking for huge ones then changes nothing.
 class HugeBlock {
  public:
   HugeBlock() = default;
+  // Not initialised; throws std::bad_alloc. Begins at a multiple of 64 bytes.
   explicit HugeBlock(std::size_t bytes);
-  std::byte* data() const { return block_.get(); }
+  ~HugeBlock() { release(); }
+  HugeBlock(HugeBlock&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), mapped_(std::exchange(other.mapped_, 0)) {}
+  HugeBlock& operator=(HugeBlock&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(mapped_, other.mapped_);
+    return *this;
+  }
+  std::byte* data() const { return data_; }
 
  private:
-  struct Free {
-    void operator()(std::byte* block) const { std::free(block); }
-  };
-  std::unique_ptr<std::byte[], Free> block_;
+  void release();
+
+  std::byte* data_ = nullptr;
+  std::size_t mapped_ = 0;  // bytes; 0: from aligned_alloc
 };
 
 }  // namespace nearfar

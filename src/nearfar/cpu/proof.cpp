@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cpu/dtypes.hpp"
+#include "cpu/spread.hpp"
 #include "cpu/tight_edges.hpp"
 
 namespace nearfar {
@@ -133,37 +134,80 @@ std::tuple<std::optional<Flaw>, int64_t, int64_t> verify(const GraphView& view, 
   return {found, at_u, at_v};
 }
 
-// (reached, farthest vertex) of finished distances; the farthest is -1 when nothing is reached.
-std::tuple<int64_t, int64_t> distance_summary(ConstArray distances) {
+// How many vertices are reached, and the farthest of them; -1 when nothing is reached.
+struct Summary {
   int64_t reached = 0, farthest = -1;
+};
+
+template <class W>
+Summary summary_of(const W* d, int64_t n) {
+  Summary found;
+  W top = std::numeric_limits<W>::lowest();
+  for (int64_t v = 0; v < n; ++v) {
+    const bool in = d[v] != unreached<W>();
+    found.reached += in;
+    top = in && d[v] > top ? d[v] : top;
+  }
+  for (int64_t v = 0; found.reached && v < n; ++v)
+    if (d[v] == top) {
+      found.farthest = v;
+      break;
+    }
+  return found;
+}
+
+std::tuple<int64_t, int64_t> distance_summary(ConstArray distances) {
+  Summary found;
   with_weight_type(distances.dtype(), [&](auto tag) {
     nb::gil_scoped_release release;
     using W = decltype(tag);
-    const W* d = static_cast<const W*>(distances.data());
     const auto n = static_cast<int64_t>(distances.size());
-    W top = std::numeric_limits<W>::lowest();
-    for (int64_t v = 0; v < n; ++v) {
-      const bool in = d[v] != unreached<W>();
-      reached += in;
-      top = in && d[v] > top ? d[v] : top;
-    }
-    for (int64_t v = 0; reached && v < n; ++v)
-      if (d[v] == top) {
-        farthest = v;
-        break;
-      }
+    found = summary_of(static_cast<const W*>(distances.data()), n);
   });
-  return {reached, farthest};
+  return {found.reached, found.farthest};
+}
+
+using Rows = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// The same of each row.
+std::tuple<Owned<int64_t>, Owned<int64_t>> row_summaries(Rows rows, int threads) {
+  const std::size_t k = rows.shape(0), n = rows.shape(1);
+  std::vector<int64_t> reached(k), farthest(k);
+  with_weight_type(rows.dtype(), [&](auto tag) {
+    nb::gil_scoped_release release;
+    using W = decltype(tag);
+    const W* first = static_cast<const W*>(rows.data());
+    spread(static_cast<int64_t>(k), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+      for (int64_t row; (row = counter.take()) >= 0;) {
+        interrupt.poll(n);
+        const auto i = static_cast<std::size_t>(row);
+        const Summary found = summary_of(first + i * n, static_cast<int64_t>(n));
+        reached[i] = found.reached, farthest[i] = found.farthest;
+      }
+    });
+  });
+  return {as_numpy(std::move(reached)), as_numpy(std::move(farthest))};
 }
 
 // Makes every distance above the bound unreached.
-void mask_above(Array distances, Limit limit) {
+void mask_above(Array distances, Limit limit, int threads) {
   with_weight_type(distances.dtype(), [&](auto tag) {
     using W = decltype(tag);
     const W bound = bound_of<W>(limit);
     nb::gil_scoped_release release;
     W* d = static_cast<W*>(distances.data());
-    for (std::size_t v = 0; v < distances.size(); ++v) d[v] = d[v] > bound ? unreached<W>() : d[v];
+    constexpr std::size_t kShare = std::size_t{1} << 18;
+    const std::size_t size = distances.size();
+    spread(static_cast<int64_t>((size + kShare - 1) / kShare), threads,
+           [&](BatchCounter& counter, Interrupt& interrupt) {
+             for (int64_t share; (share = counter.take()) >= 0;) {
+               interrupt.poll(kShare);
+               const std::size_t begin = static_cast<std::size_t>(share) * kShare;
+               const std::size_t end = std::min(size, begin + kShare);
+               for (std::size_t v = begin; v < end; ++v)
+                 d[v] = d[v] > bound ? unreached<W>() : d[v];
+             }
+           });
   });
 }
 
@@ -207,7 +251,9 @@ NEARFAR_BIND(m) {
   m.def("verify", &verify, nb::arg("view"), nb::arg("source"), nb::arg("distances"),
         nb::arg("predecessors").none(), nb::arg("any_sign"), nb::arg("limit").none());
   m.def("distance_summary", &distance_summary, nb::arg("distances"));
-  m.def("mask_above", &mask_above, nb::arg("distances"), nb::arg("limit").none());
+  m.def("row_summaries", &row_summaries, nb::arg("rows"), nb::arg("threads"));
+  m.def("mask_above", &mask_above, nb::arg("distances"), nb::arg("limit").none(),
+        nb::arg("threads") = 1);
   m.def("first_saturated_edge", &first_saturated_edge, nb::arg("view"), nb::arg("distances"));
 }
 

@@ -1,7 +1,8 @@
 """GraphML, through NetworkX, which reads and writes it.
 
 Vertex ids that are all whole numbers are read as numbers. Vertex attributes ``x`` and ``y`` of all
-vertices become the coordinates; other attributes than the weight are read past.
+vertices become the coordinates, and the attributes of the graph become its ``attributes``; other
+attributes of vertices and edges than these and the weight are read past.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def read(source: Source, *, weight: str | None = "weight") -> Graph:
         directed=graph.directed,
         vertex_names=names,
         coordinates=_coordinates(found, source),
-        attributes={key: v for key, v in found.graph.items() if key in ("unit", "attribution")},
+        attributes=graph.attributes,
         copy=False,
     )
     return made
@@ -102,7 +103,11 @@ def write(graph: Graph, sink: Sink, *, weight: str = "weight") -> None:
     if len(set(texts)) < len(texts):
         twice = next(text for at, text in enumerate(texts) if text in texts[:at])
         raise sink.fail(f"two vertices would be called {quoted(twice)}: names are texts here")
-    kept = {k: v for k, v in found.graph.items() if isinstance(v, (str, int, float, bool))}
+    kept = {
+        key: value
+        for key, value in found.graph.items()
+        if isinstance(value, (str, int, float, bool)) and key not in ("source_file", "format")
+    }
     found.graph.clear()
     found.graph.update(kept)
     buffer = io.BytesIO()
@@ -119,6 +124,6 @@ register(
         write=write,
         sniff=sniff,
         extra="networkx",
-        keeps="names, coordinates, weights, direction",
+        keeps="names, coordinates, weights, direction, attributes of the graph",
     )
 )

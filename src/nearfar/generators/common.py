@@ -143,6 +143,8 @@ def build(
     **attributes: Any,
 ) -> Graph:
     """Make the Graph; an undirected edge is listed once, in either direction."""
+    if coordinates is not None:
+        attributes = {"geographic": False, **attributes}
     graph: Graph = Graph.from_edges(
         sources,
         targets,

@@ -83,7 +83,24 @@ def from_networkx(
     return arrays, {
         "directed": directed,
         "vertex_names": None if as_is else object_array(names),
+        "coordinates": _coordinates(graph),
+        "attributes": {
+            key: value
+            for key, value in graph.graph.items()
+            if key not in ("node_default", "edge_default")  # of a GraphML file
+        },
     }
+
+
+def _coordinates(graph: Any) -> NDArray[np.float64] | None:
+    """Attributes x and y of the vertices, where every vertex has both as numbers."""
+    found = []
+    for data in graph.nodes.values():
+        x, y = data.get("x"), data.get("y")
+        if not is_number(x) or not is_number(y):
+            return None
+        found.append((x, y))
+    return np.array(found, dtype=np.float64) if found else None
 
 
 def _attribute(graph: Any, place: dict[Any, int], weight: str | None) -> tuple[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -12,6 +13,7 @@ __all__ = ["WEIGHT_DTYPES", "limit_in_dtype", "unreached_value"]
 WEIGHT_DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.float64))
 
 
+@functools.cache
 def unreached_value(dtype: np.dtype[Any]) -> Any:
     """The distance of a vertex that is not reached: inf, or the maximum of an integer dtype."""
     return dtype.type(np.inf) if dtype.kind == "f" else dtype.type(np.iinfo(dtype).max)

@@ -95,6 +95,9 @@ class Exchange:
     ) -> Graph:
         """Make a graph from a NetworkX graph; its vertices become ``vertex_names``.
 
+        Vertex attributes ``x`` and ``y`` become ``coordinates`` where every vertex has both as
+        numbers; the attributes of the graph itself become ``attributes``.
+
         Parameters
         ----------
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
@@ -291,7 +294,7 @@ class Exchange:
         Parameters
         ----------
         edge_index : integer tensor or array, shape (2, m)
-            Sources and targets. A tensor on a GPU is copied to the host to be sorted by source.
+            Sources and targets. What lies on a GPU is sorted by source there, and stays there.
         weights : tensor or array, shape (m,) or (m, 1), or None
             ``edge_weight``, or an ``edge_attr`` of one column.
         n_vertices : int or None

@@ -25,6 +25,7 @@ __all__ = [
     "from_osmnx",
     "is_geographic",
     "nearest_vertices",
+    "on_earth",
 ]
 
 EARTH_RADIUS = 6_371_008.8  # metres, the mean one
@@ -38,6 +39,18 @@ _UNITS = {"length": "m", "travel_time": "s"}
 def is_geographic(xy: NDArray[np.float64]) -> bool:
     """Whether coordinates can be longitude and latitude in degrees."""
     return bool(len(xy)) and bool(np.abs(xy[:, 0]).max() <= 180 and np.abs(xy[:, 1]).max() <= 90)
+
+
+def on_earth(graph: Graph) -> bool:
+    """Whether a graph's coordinates are longitude and latitude in degrees.
+
+    ``attributes["geographic"]`` says so where the origin is known, as of geographic tables, OSMnx
+    and generators; else the range decides.
+    """
+    if graph.coordinates is None:
+        return False
+    known = graph.attributes.get("geographic")
+    return known if isinstance(known, bool) else is_geographic(graph.coordinates)
 
 
 def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
@@ -71,8 +84,8 @@ def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], N
     points = np.column_stack((np.ravel(x), np.ravel(y))).astype(np.float64)
     if not np.isfinite(points).all():
         raise VertexError(f"point {points[~np.isfinite(points).all(axis=1)][0]} is not finite")
-    on_earth = is_geographic(xy)
-    if on_earth and not is_geographic(points):
+    spherical = on_earth(graph)
+    if spherical and not is_geographic(points):
         outside = (np.abs(points[:, 0]) > 180) | (np.abs(points[:, 1]) > 90)
         lon, lat = points[outside][0]
         raise VertexError(
@@ -81,10 +94,10 @@ def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], N
         )
 
     def make() -> Any:
-        return cKDTree(_on_sphere(xy) if on_earth else xy)
+        return cKDTree(_on_sphere(xy) if spherical else xy)
 
-    chords, found = _TREE.of(graph, make).query(_on_sphere(points) if on_earth else points)
-    if on_earth:
+    chords, found = _TREE.of(graph, make).query(_on_sphere(points) if spherical else points)
+    if spherical:
         chords = 2 * EARTH_RADIUS * np.arcsin(np.minimum(chords / 2, 1.0))
     return found.astype(np.int64), chords
 
@@ -117,9 +130,9 @@ def from_geodataframe(
     codes = codes.reshape(2, -1)
     weights, unit = _line_weights(table, lines, weight, shapely)
     made = from_edges(codes[0], codes[1], weights, n_vertices=len(xy), directed=directed)
-    attributes = {"unit": unit} if unit else {}
+    attributes: dict[str, Any] = {"unit": unit} if unit else {}
     if table.crs is not None:
-        attributes["crs"] = table.crs.to_string()
+        attributes |= {"crs": table.crs.to_string(), "geographic": table.crs.is_geographic}
     return made, {"directed": directed, "coordinates": xy, "attributes": attributes}
 
 
@@ -163,7 +176,8 @@ def from_osmnx(
     if weight in _UNITS:
         attributes["unit"] = _UNITS[str(weight)]
     if "crs" in graph.graph:
-        attributes["crs"] = str(graph.graph["crs"])
+        crs = str(graph.graph["crs"])
+        attributes |= {"crs": crs, "geographic": crs.lower() in ("epsg:4326", "ogc:crs84")}
     if graph.is_directed() and graph.is_multigraph() and not callable(weight):
         place = {name: at for at, name in enumerate(graph)}
         sources, keys = [], []

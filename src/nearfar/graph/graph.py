@@ -836,10 +836,11 @@ class Graph(Exchange):
                 raise VertexError(f"{what} has {given.ndim} dimensions: give one vertex or a list")
             numbers = self.vertex_numbers
             if numbers is not None and (given.dtype.kind in "iu" or not given.size):
-                wrong = (given < numbers.start) | (given >= numbers.stop)
+                places = given.astype(np.int64) - numbers.start
+                wrong = places.view(np.uint64) >= len(numbers)  # negative ones are huge there
                 if wrong.any():
                     self._index_of(int(given[wrong][0]), what)
-                return given.astype(np.int64) - numbers.start
+                return places
             given = given.tolist()
         return np.array([self._index_of(v, what) for v in given], dtype=np.int64)
 

@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import GraphError, MissingDependencyError, quoted
-from nearfar.graph.build import HostArrays, as_indices, as_numpy, from_edges
+from nearfar.graph import build, on_device
+from nearfar.graph.build import as_indices, as_numpy, from_edges
 from nearfar.graph.convert import as_numbers, is_number, weight_problem
 from nearfar.graph.names import as_names
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from nearfar.graph.build import HostArrays
     from nearfar.graph.graph import Graph
+    from nearfar.graph.on_device import DeviceArrays
 
 __all__ = [
     "edges_once",
@@ -125,16 +129,25 @@ def _payloads(payloads: list[Any], weight: str | Callable[[Any], Any] | None) ->
 
 def from_edge_index(
     edge_index: Any, weights: Any, n_vertices: int | None, directed: bool
-) -> HostArrays:
+) -> HostArrays | DeviceArrays:
     """See :meth:`nearfar.Graph.from_edge_index`."""
-    ends = as_numpy(_detached(edge_index), "edge_index")
+    given = [_detached(array) for array in (edge_index, weights) if array is not None]
+    there = all(map(build.on_device, given))
+    if there:
+        given = [runtime.upload(array) for array in given]
+    else:
+        names = ("edge_index", "edge weights")
+        given = [as_numpy(array, name) for array, name in zip(given, names, strict=False)]
+    ends, values = given[0], None if weights is None else given[1]
     if ends.ndim != 2 or ends.shape[0] != 2:
         raise GraphError(f"edge_index has shape {ends.shape}: give (2, number of edges)")
-    given = None if weights is None else as_numpy(_detached(weights), "edge weights")
-    if given is not None and given.ndim == 2 and given.shape[1] == 1:
-        given = given[:, 0]  # edge_attr of one column
+    if values is not None and values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]  # edge_attr of one column
+    call: dict[str, Any] = {"n_vertices": n_vertices, "directed": directed}
+    if there:
+        return on_device.from_edges(ends[0], ends[1], values, **call)
     sources, targets = (as_indices(row, "edge_index") for row in ends)
-    return from_edges(sources, targets, given, n_vertices=n_vertices, directed=directed)
+    return from_edges(sources, targets, values, **call)
 
 
 def _detached(tensor: Any) -> Any:

@@ -29,7 +29,7 @@ from nearfar.system.devices.structs import struct_dtype
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DeviceArrays", "validate"]
+__all__ = ["DeviceArrays", "from_edges", "validate"]
 
 _KERNELS = "cuda/scan_graph.cuh"
 _NOWHERE = 2**63 - 1  # kNowhere there
@@ -195,6 +195,68 @@ def validate(indptr: Any, indices: Any, weights: Any = None, *, copy: bool = Tru
     if copy:
         kept = tuple(map(_own, kept, given))
     return DeviceArrays(kept, made.scan)
+
+
+def from_edges(
+    sources: Any,
+    targets: Any,
+    weights: Any = None,
+    *,
+    n_vertices: int | None = None,
+    directed: bool = True,
+) -> DeviceArrays:
+    """Rows from an edge list on the device, the edges of a vertex in the order given.
+
+    Parameters
+    ----------
+    sources, targets, weights : device arrays
+        As :meth:`nearfar.Graph.from_edges`.
+    n_vertices : int or None
+        None takes the largest end plus one.
+    directed : bool
+        False adds the reverse of every edge that is not a loop.
+
+    Raises
+    ------
+    GraphError
+        For ends that are not integers or lie outside the graph, and as :func:`validate`.
+
+    Notes
+    -----
+    A sort by source, O(m log m) at most; four arrays of 64-bit integers besides the result.
+    """
+    cp = runtime.cupy()
+    ends = [runtime.upload(array) for array in (sources, targets)]
+    for name, array in zip(("sources", "targets"), ends, strict=True):
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+            raise GraphError(
+                f"{name} has shape {array.shape} and dtype {array.dtype}: give integers in one "
+                "dimension"
+            )
+    tails, heads = (array.astype(np.int64) for array in ends)
+    if len(tails) != len(heads):
+        raise GraphError(f"{len(tails)} sources and {len(heads)} targets: give one per edge")
+    values = None if weights is None else runtime.upload(weights)
+    if values is not None and values.shape != tails.shape:
+        raise GraphError(f"{values.shape} weights for {len(tails)} edges: give one per edge")
+    runtime.require_memory(4 * 8 * len(tails), "give a shorter list of edges")
+    if not directed:
+        back = cp.flatnonzero(tails != heads)
+        tails, heads = cp.concatenate((tails, heads[back])), cp.concatenate((heads, tails[back]))
+        values = None if values is None else cp.concatenate((values, values[back]))
+    largest = max(int(tails.max()), int(heads.max())) if len(tails) else -1
+    n = largest + 1 if n_vertices is None else int(n_vertices)
+    if len(tails) and (largest >= n or min(int(tails.min()), int(heads.min())) < 0):
+        ends_of = cp.concatenate((tails, heads))
+        at = int((ends_of < 0).argmax() if int(ends_of.min()) < 0 else (ends_of >= n).argmax())
+        side = "source" if at < len(tails) else "target"
+        raise GraphError(
+            f"{side} {int(ends_of[at])} of edge {at % len(tails)} is outside the graph: give 0 to "
+            f"{n - 1}"
+        )
+    order = cp.argsort(tails, kind="stable")
+    indptr = cp.searchsorted(tails[order], cp.arange(n + 1))
+    return validate(indptr, heads[order], None if values is None else values[order])
 
 
 def _own(array: Any, given: Any) -> Any:

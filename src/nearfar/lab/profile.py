@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from nearfar.answer.paths import Paths
     from nearfar.graph.graph import Graph
 
@@ -222,6 +224,10 @@ def _pyplot() -> Any:
 def plot_profile(document: dict[str, Any], path: Path) -> None:
     """Draw Figure 4: frontier, far pile, labelled and final vertices, edges touched.
 
+    Queues are in a panel of their own with a logarithmic axis, because they may hold a thousandth
+    of the vertices; what only grows is shown as a share of its end. Of many iterations a line is
+    the mean of neighbours, within a band from the least to the greatest.
+
     Parameters
     ----------
     document : dict
@@ -234,30 +240,54 @@ def plot_profile(document: dict[str, Any], path: Path) -> None:
         return
     plt = _pyplot()
     series = document["series"]
-    figure, left = plt.subplots(figsize=(8, 4.5), layout="constrained")
-    names = {"frontier": "frontier", "far": "far pile", "labelled": "labelled", "final": "final"}
-    for key, label in names.items():
-        if key in series and any(series[key]):
-            values = np.cumsum(series[key]) if key in ("labelled", "final") else series[key]
-            style = {"linestyle": "--"} if key in ("labelled", "final") else {}
-            left.plot(np.arange(1, len(values) + 1), values, label=label, **style)
-    left.set_xlabel("iteration")
-    left.set_ylabel("vertices")
-    right = left.twinx()
-    if "edges" in series:
-        touched = np.cumsum(series["edges"])
-        right.plot(np.arange(1, len(touched) + 1), touched, color="black", linewidth=0.8)
-        right.set_ylabel("edges touched (black)")
-        right.set_ylim(bottom=0)
-    left.set_ylim(bottom=0)
-    left.legend(loc="upper left")
-    left.set_title(
-        f"{document['engine']}: {document['n_vertices']:,} vertices, "
-        f"{document['n_edges']:,} edges, work {document['work']:.2f} of Dijkstra's"
+    figure, (upper, lower) = plt.subplots(
+        2, 1, figsize=(8, 6), layout="constrained", sharex=True, height_ratios=(3, 2)
+    )
+    for key, label in (("frontier", "frontier"), ("far", "far pile")):
+        if any(series.get(key, ())):
+            at, mean, least, most = _thinned(np.asarray(series[key], np.float64))
+            (line,) = upper.plot(at, mean, label=label, linewidth=1.2)
+            upper.fill_between(at, least, most, color=line.get_color(), alpha=0.25, linewidth=0)
+    upper.set_yscale("symlog", linthresh=1)  # a pile may be empty
+    upper.set_ylim(bottom=0)
+    upper.yaxis.set_major_formatter("{x:,.0f}")
+    upper.set_ylabel("vertices queued")
+    for key, label, style in (
+        ("labelled", "vertices labelled", {}),
+        ("final", "vertices final", {"linestyle": "--"}),
+        ("edges", "edges touched", {"color": "black", "linewidth": 0.9}),
+    ):
+        if any(series.get(key, ())):
+            grown = np.cumsum(series[key])
+            at, mean, _, _ = _thinned(grown / grown[-1])
+            lower.plot(at, 100 * mean, label=label, **style)
+    lower.set_ylim(0, 103)
+    lower.set_ylabel("% of all in the end")
+    lower.set_xlabel("iteration")
+    lower.xaxis.set_major_formatter("{x:,.0f}")
+    for axes in (upper, lower):
+        axes.grid(axis="y", linewidth=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
+    figure.suptitle(
+        f"{document['engine']}: {document['n_vertices']:,} vertices, {document['n_edges']:,} "
+        f"edges; {document['work']:.2f} times the edges that Dijkstra touches",
+        fontsize=10,
     )
     with replacing(path) as place:
         figure.savefig(place)
     plt.close(figure)
+
+
+def _thinned(
+    values: NDArray[Any], most: int = 600
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Iterations, means, least and greatest values of runs of neighbours, no more than ``most``."""
+    cuts = np.unique(np.linspace(0, len(values), min(most, len(values)) + 1).astype(np.int64))
+    first, sizes = cuts[:-1], np.diff(cuts)
+    mean = np.add.reduceat(values, first) / sizes
+    least, greatest = np.minimum.reduceat(values, first), np.maximum.reduceat(values, first)
+    return first + (sizes + 1) / 2, mean, least, greatest
 
 
 def plot_delta_sweep(document: dict[str, Any], path: Path) -> None:
@@ -277,13 +307,19 @@ def plot_delta_sweep(document: dict[str, Any], path: Path) -> None:
     left.plot(deltas, [row["work"] for row in rows], marker="o", color="tab:blue")
     left.set_xscale("log")
     left.set_xlabel("delta")
+    left.set_yscale("log")
     left.set_ylabel("edges touched / Dijkstra's", color="tab:blue")
     right = left.twinx()
     parallelism = [row["average_parallelism"] for row in rows]
     right.plot(deltas, parallelism, marker="s", color="tab:red")
     right.set_yscale("log")
     right.set_ylabel("vertices per iteration", color="tab:red")
+    for axis in (left.xaxis, left.yaxis, right.yaxis):
+        axis.set_major_formatter("{x:,.10g}")
+    left.yaxis.set_minor_formatter("{x:,g}" if max(row["work"] for row in rows) < 8 else "")
     left.axvline(document["heuristic"], color="black", linewidth=0.8, linestyle=":")
+    beside = left.get_xaxis_transform()
+    left.text(document["heuristic"], 0.97, " the paper's delta", fontsize=8, transform=beside)
     left.set_title(f"{document['engine']}: work against parallelism")
     with replacing(path) as place:
         figure.savefig(place)

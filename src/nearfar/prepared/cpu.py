@@ -23,6 +23,7 @@ from nearfar.prepared.guess import POLISH, Guess, guess, row_seconds
 from nearfar.prepared.prepared import Prepared
 from nearfar.prepared.tree import arc_bytes
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
+from nearfar.system.memory import empty
 
 if TYPE_CHECKING:
     from typing import Any
@@ -210,7 +211,7 @@ def elimination_tree_rows(
     shape = (len(sources), width)
     given = workspace.out
     fits = given is not None and given.shape == shape and given.dtype == graph.weight_dtype
-    out = given if fits else np.empty(shape, dtype=graph.weight_dtype)
+    out = given if fits else empty(shape, graph.weight_dtype, threads)
     stats: dict[str, Any] = {"sweeps": -(-len(sources) // (options.lanes or narrow))}
     if exact and columns is None:
         restored_rows(graph, sources, threads, options.lanes, out)

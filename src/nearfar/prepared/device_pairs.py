@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +19,18 @@ from nearfar.system.devices import runtime, several
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from nearfar.prepared.metric import QueryArcs
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["DeviceLabels", "Walks", "device_labels", "device_pair_distances", "device_walks"]
+__all__ = [
+    "DeviceLabels",
+    "Walks",
+    "device_labels",
+    "device_pair_distances",
+    "device_walks",
+    "there_indices",
+    "walks_over",
+]
 
 _WALKS: Slot[Walks] = Slot("walks on the device")
 _WARPS = 8  # per block, at most
@@ -213,16 +222,39 @@ def device_pair_distances(
     return _answer(prepared, pairs, threads, exact, ask)
 
 
+def there_indices(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
+    """Indices of the sources and of the targets of pairs, on the current device.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    pairs : list of (source, target), or int array of shape (k, 2)
+        On the host or on the device.
+
+    Returns
+    -------
+    sources, targets : int64 arrays, shape (k,)
+
+    Raises
+    ------
+    VertexError
+        If one of them is not a vertex.
+    OptionError
+        If ``pairs`` has another shape.
+    """
+    cp = runtime.cupy()
+    if runtime.is_device_array(pairs):
+        if prepared.vertex_numbers is not None:
+            return _indices_there(prepared, runtime.upload(pairs))
+        pairs = runtime.download(runtime.upload(pairs))  # names are looked up on the host
+    starts, ends = pair_indices(prepared, pairs)
+    return cp.asarray(starts), cp.asarray(ends)
+
+
 def _answer(prepared: Prepared, pairs: Any, threads: int, exact: bool, ask: Any) -> Any:
     stay = runtime.is_device_array(pairs)
     cp = runtime.cupy()
-    if stay and prepared.vertex_numbers is None:
-        pairs = runtime.download(runtime.upload(pairs))  # names are looked up on the host
-        starts, ends = map(cp.asarray, pair_indices(prepared, pairs))
-    elif stay:
-        starts, ends = _indices_there(prepared, runtime.upload(pairs))
-    else:
-        starts, ends = map(cp.asarray, pair_indices(prepared, pairs))
+    starts, ends = there_indices(prepared, pairs)
     if exact and prepared.weight_dtype.kind == "f":
         there = runtime.download(starts), runtime.download(ends)
         found = exact_pairs(prepared, *there, threads)
@@ -308,6 +340,42 @@ def device_walks(prepared: Prepared) -> Walks:
     return _WALKS.of(prepared, lambda: _made(prepared), runtime.device().ordinal)
 
 
+def walks_over(prepared: Prepared, up: QueryArcs, down: QueryArcs) -> Walks:
+    """The same over other arcs of the same tree.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    up, down : QueryArcs
+        In host memory.
+
+    Returns
+    -------
+    Walks
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+    """
+    walks = device_walks(prepared)
+    over = _side(prepared, up)
+    return replace(walks, up=over, down=over if down is up else _side(prepared, down))
+
+
+def _side(prepared: Prepared, arcs: QueryArcs) -> tuple[Any, Any, Any]:
+    """Nodes, depths and weights of arcs in one direction."""
+    tree = prepared.preparation.tree
+    node = np.empty((tree.n_vertices, 4), dtype=np.int32)
+    node[:, 0], node[:, 1] = arcs.first[:-1], np.diff(arcs.first)
+    node[:, 2], node[:, 3] = tree.parent, tree.depth
+    needed = node.nbytes + arcs.head_depth.nbytes + arcs.weight.nbytes
+    runtime.require_memory(needed, "use device='cpu', or a GPU with more memory")
+    parts = (node, plain(arcs.head_depth), plain(arcs.weight))
+    node_, depths, weights = (runtime.upload(part) for part in parts)
+    return node_, depths, weights
+
+
 def _made(prepared: Prepared) -> Walks:
     tree, there = prepared.preparation.tree, device_tree(prepared)
     n = tree.n_vertices
@@ -320,19 +388,9 @@ def _made(prepared: Prepared) -> Walks:
         raise VariantUnavailable(f"labels of {offset[-1]} values are too many: use device='cpu'")
     spine[:, 0], spine[:, 1], spine[:, 2] = top, tree.parent[top], tree.depth
     spine[:, 3] = offset[:-1] // 8
+    runtime.require_memory(spine.nbytes, "use device='cpu', or a GPU with more memory")
     up = (there.node, there.head_depth, there.weight)
-    down, arcs = up, prepared.metric.swept[1]
-    node = None
-    needed = spine.nbytes
-    if prepared.metric.sides == 2:
-        node = np.empty((n, 4), dtype=np.int32)
-        node[:, 0], node[:, 1] = arcs.first[:-1], np.diff(arcs.first)
-        node[:, 2], node[:, 3] = tree.parent, tree.depth
-        needed += node.nbytes + arcs.head_depth.nbytes + arcs.weight.nbytes
-    runtime.require_memory(needed, "use device='cpu', or a GPU with more memory")
-    if node is not None:
-        parts = (node, *(plain(part) for part in (arcs.head_depth, arcs.weight)))
-        down = tuple(runtime.upload(part) for part in parts)
+    down = up if prepared.metric.sides == 1 else _side(prepared, prepared.metric.swept[1])
     macros = {**there.macros, "PRUNES": int(prepared.n_negative == 0)}
     program = runtime.program("prepared/pairs.cuh", macros)
     return Walks(there, runtime.upload(spine), up, down, program)

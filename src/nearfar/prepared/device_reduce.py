@@ -9,7 +9,7 @@ import numpy as np
 
 from nearfar.graph.saturation import FARTHEST, may_saturate
 from nearfar.prepared.device import device_tree, far_value
-from nearfar.prepared.device_shapes import UNIT, padded
+from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.device_table import DeviceTable
 from nearfar.registry import Figures
@@ -67,7 +67,13 @@ def reduces(prepared: Prepared, reduction: RowReduction, exact: bool, width: int
 
 def _shared_bytes(reduction: RowReduction, prepared: Prepared) -> int:
     edge = 8 if prepared.weight_dtype.kind == "f" else prepared.weight_dtype.itemsize
-    return -(-len(reduction.edges) * edge // 16) * 16 + (len(reduction.edges) - 1) * _ACROSS * 4
+    bins = len(reduction.edges) - 1
+    return -(-(_span(bins) + 1) * edge // 16) * 16 + bins * _ACROSS * 4
+
+
+def _span(bins: int) -> int:
+    """The power of two that a search for a bin halves."""
+    return 1 << (bins - 1).bit_length()
 
 
 class DeviceReduction:
@@ -205,12 +211,20 @@ class DeviceReduction:
             whole = [far if edge >= far else max(math.ceil(max(edge, 0.0)), 0) for edge in edges]
             there = np.array(whole, dtype=dtype)
         self.host_edges = there
+        span = _span(bins)
+        padded_edges = np.append(there, np.repeat(there[-1:], span - bins))
         self.bins = cp.zeros((bins, self.pitch), dtype=np.uint32)
         self.zeroed.append(self.bins)
         shared = _shared_bytes(self.reduction, self.prepared)
         kernel = self._kernel("histogram")
         kernel.allow_shared(shared)
-        arguments = (*self._listed(self.width), cp.asarray(there), np.int32(bins), self.bins)
+        arguments = (
+            *self._listed(self.width),
+            cp.asarray(padded_edges),
+            np.int32(span),
+            np.int32(bins),
+            self.bins,
+        )
         grid = (self.pitch // _ACROSS, self._slices(self.width))
         self.plan.launches.append(runtime.Launch(kernel, grid, _ACROSS, arguments, shared))
 
@@ -249,15 +263,23 @@ class DeviceReduction:
         Figures or None
             On the device; None where a sum may not fit, so that rows are needed.
         """
+        cp = runtime.cupy()
+        given = cp.asarray(sources)
+        # In the order of the tree: what is near a source is then near those beside it, too.
+        order = cp.argsort(self.tree.label[given])
+        given, back = given[order], cp.argsort(order)
         parts = []
-        each = self.pitch // UNIT * UNIT
-        for low in range(0, len(sources), each):
+        for low in range(0, len(given), self.pitch):
             for array in self.zeroed:
                 array.fill(0)
-            part = sources[low : low + each]
+            part = given[low : low + self.pitch]
             self.plan(part)
             parts.append(self._figures(len(part)))
-        found = Figures(*(_joined(column) for column in zip(*parts, strict=True)))
+        counts, sums, most, bins, vertices, distances = (
+            None if column[0] is None else cp.concatenate(column)[back]
+            for column in zip(*parts, strict=True)
+        )
+        found = Figures(counts, sums, most, bins, vertices, distances)
         found.stats["sweeps"] = len(parts)
         return None if self._may_be_lost(found) else found
 
@@ -302,12 +324,6 @@ class DeviceReduction:
             top = FARTHEST[self.prepared.weight_dtype] - self.prepared.max_weight
             short &= np.maximum(most, 0) > top
         return bool(short.any())
-
-
-def _joined(parts: tuple[Any, ...]) -> Any:
-    if parts[0] is None:
-        return None
-    return parts[0] if len(parts) == 1 else runtime.cupy().concatenate(parts)
 
 
 def _bound(dtype: np.dtype[Any], limit: Any) -> Any:

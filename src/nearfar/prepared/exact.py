@@ -10,6 +10,7 @@ from nearfar import _cpu
 from nearfar.cpu.potentials import potentials
 from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.errors import SolverError
+from nearfar.system.memory import empty
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +51,7 @@ def restored_rows(
     """
     rows = out
     if rows is None:
-        rows = np.empty((len(sources), prepared.n_vertices), dtype=prepared.weight_dtype)
+        rows = empty((len(sources), prepared.n_vertices), prepared.weight_dtype, threads)
     _cpu.prepared_distances(prepared.metric_view, sources, None, rows, lanes, threads)
     polish(prepared, sources, rows, threads)
     return rows

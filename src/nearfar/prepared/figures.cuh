@@ -1,4 +1,4 @@
-// How many distances a thread has seen per source, their sum and the greatest of them.
+// The sum of the distances that a thread has seen per source, the greatest of them, and how many do not count.
 //
 // Whole numbers are added modulo 2^64: the caller sees from the greatest whether that can have happened. Sums of floats
 // depend on their order and are not made. No distance is negative, so that 0 is the greatest of none.
@@ -26,43 +26,42 @@ __device__ __forceinline__ void raise(double* at, double x) {
 
 struct Figures {
   uint64 sum[COLUMNS];
-  uint32 count[COLUMNS];
+  uint32 missed[COLUMNS];  // those that do not count: mostly none
   value_t greatest[COLUMNS];
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
     for (int i = 0; i < COLUMNS; ++i) {
       sum[i] = 0;
-      count[i] = 0;
+      missed[i] = 0;
       greatest[i] = value_t(0);
     }
   }
   __device__ __forceinline__ void look(const Columns& a, value_t bound) {
 #pragma unroll
     for (int i = 0; i < COLUMNS; ++i) {
-      const bool counts = a.x[i] <= bound;
-      const value_t x = counts ? a.x[i] : value_t(0);
-      count[i] += counts;
-      if (WHOLE) sum[i] += static_cast<uint64>(x);
-      greatest[i] = x > greatest[i] ? x : greatest[i];
+      const value_t x = a.x[i];
+      if (x <= bound) {
+        if (WHOLE) sum[i] += static_cast<uint64>(x);
+        greatest[i] = x > greatest[i] ? x : greatest[i];
+      } else {
+        ++missed[i];
+      }
     }
   }
   __device__ __forceinline__ void join(const Figures& other) {
 #pragma unroll
     for (int i = 0; i < COLUMNS; ++i) {
       sum[i] += other.sum[i];
-      count[i] += other.count[i];
+      missed[i] += other.missed[i];
       greatest[i] = other.greatest[i] > greatest[i] ? other.greatest[i] : greatest[i];
     }
   }
-  // Of so many distances that were looked at; how many do not count is written down, since mostly all do.
-  __device__ __forceinline__ void leave(uint32 seen, uint64* sums, uint32* missed,
-                                        value_t* most) const {
+  __device__ __forceinline__ void leave(uint64* sums, uint32* all_missed, value_t* most) const {
 #pragma unroll
     for (int i = 0; i < COLUMNS; ++i) {
-      if (count[i] < seen) atomicAdd(missed + i, seen - count[i]);
-      if (count[i] == 0) continue;
-      if (WHOLE) atomicAdd(sums + i, sum[i]);
+      if (missed[i] != 0) atomicAdd(all_missed + i, missed[i]);
+      if (WHOLE && sum[i] != 0) atomicAdd(sums + i, sum[i]);
       if (greatest[i] > most[i]) raise(most + i, greatest[i]);
     }
   }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from nearfar import _cpu
 from nearfar.errors import DistanceOverflowError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.prepared.exact import exact_pairs, path_in_row
+from nearfar.system.threads import on_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -19,7 +20,32 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["edges_of_path", "pair_distances", "pair_indices", "widened"]
+__all__ = [
+    "PairPaths",
+    "edges_of_path",
+    "pair_distances",
+    "pair_indices",
+    "pair_paths",
+    "widened",
+]
+
+
+class PairPaths(NamedTuple):
+    """A shortest path for each of many pairs.
+
+    Attributes
+    ----------
+    offsets : int64 array, shape (k + 1,)
+        The edges of pair ``i`` are ``edges[offsets[i]:offsets[i + 1]]``.
+    edges : int32 array
+        Positions in :attr:`Graph.indices`, from the source on.
+    reached : bool array, shape (k,)
+        Whether there is a path; one from a vertex to itself has no edges.
+    """
+
+    offsets: Any
+    edges: Any
+    reached: Any
 
 
 def pair_indices(graph: Graph, pairs: Iterable[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -114,6 +140,36 @@ def edges_of_path(prepared: Prepared, source: int, target: int) -> NDArray[np.in
     if found is None and (wide := prepared._wider()) is not None:
         found = _cpu.prepared_path(wide.metric_view, wide._origins, source, target)
     return None if found is None else np.asarray(found)
+
+
+def pair_paths(
+    prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64], threads: int
+) -> PairPaths:
+    """A shortest path for each pair.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    starts, ends : int64 arrays, shape (k,)
+        Vertex indices.
+    threads : int
+
+    Returns
+    -------
+    PairPaths
+    """
+    count = len(starts)
+    ends_of = zip(starts.tolist(), ends.tolist(), strict=True)
+    listed = list(ends_of)
+    if listed:
+        edges_of_path(prepared, *listed[0])  # makes what paths need once
+    found = on_threads(lambda i: edges_of_path(prepared, *listed[i]), count, threads)
+    none = np.empty(0, dtype=np.int32)
+    offsets = np.zeros(count + 1, dtype=np.int64)
+    parts = [none if edges is None else edges for edges in found]
+    np.cumsum([len(part) for part in parts], out=offsets[1:])
+    reached = np.array([edges is not None for edges in found], dtype=bool)
+    return PairPaths(offsets, np.concatenate([none, *parts]), reached)
 
 
 def widened(

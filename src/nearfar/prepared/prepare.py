@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Literal
 
-from nearfar.errors import GraphError, GraphFormatError, OptionError, quoted
+from nearfar.errors import GraphError, GraphFormatError
 from nearfar.graph.build import check_threads
 from nearfar.graph.exchange import not_a_graph
 from nearfar.graph.graph import Graph
+from nearfar.options import canonical_device
 from nearfar.prepared.contents import check_contents
 from nearfar.prepared.device_metric import device_arcs
 from nearfar.prepared.file import read_arrays
@@ -34,7 +35,7 @@ def prepare(
     force: bool = False,
     max_bytes: int | None = None,
     threads: int | None = None,
-    device: Literal["cpu", "cuda"] = "cpu",
+    device: Literal["cpu", "cuda", "gpu"] = "cpu",
 ) -> Prepared:
     """Prepare a graph for many queries: find an order, build the arcs, give them their weights.
 
@@ -98,9 +99,8 @@ def prepare(
         raise GraphError(not_a_graph(graph))
     if isinstance(graph, Prepared) and isinstance(order, str) and order == "auto":
         return graph
-    if device not in ("cpu", "cuda"):
-        raise OptionError(f'device is {quoted(device)}: use "cpu" or "cuda"')
-    if device == "cuda":
+    on_gpu = canonical_device(device, ("cpu", "cuda")) == "cuda"
+    if on_gpu:
         runtime.device()  # or says what is missing, before seconds go into the order
     clock = _Clock()
     structure = structure_of(graph)
@@ -112,7 +112,7 @@ def prepare(
     arcs = build_arcs(graph, structure, tree)
     preparation = Preparation(tree, arcs, figures, method)
     clock.lap("arcs")
-    if device == "cuda":
+    if on_gpu:
         there = device_arcs(graph, preparation)
         clock.lap("arcs to the device")
         return weighed_there([graph], there, perfect, clock.seconds)[0]

@@ -18,6 +18,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
+from nearfar.options import canonical_device
 from nearfar.prepared.device_metric import (
     DeviceArcs,
     DeviceMetric,
@@ -25,11 +26,23 @@ from nearfar.prepared.device_metric import (
     device_arcs,
     share_arcs,
 )
-from nearfar.prepared.device_pairs import DeviceLabels, device_labels, device_pair_distances
+from nearfar.prepared.device_pairs import (
+    DeviceLabels,
+    device_labels,
+    device_pair_distances,
+    there_indices,
+)
+from nearfar.prepared.device_paths import device_paths
 from nearfar.prepared.file import write_arrays
 from nearfar.prepared.labels import TreeLabels, label_bytes, tree_labels
 from nearfar.prepared.metric import Metric, customized, renewed
-from nearfar.prepared.pairs import edges_of_path, pair_distances, pair_indices
+from nearfar.prepared.pairs import (
+    PairPaths,
+    edges_of_path,
+    pair_distances,
+    pair_indices,
+    pair_paths,
+)
 from nearfar.prepared.preparation import Preparation
 from nearfar.prepared.stored import kept_arrays, kept_values
 from nearfar.prepared.tree import Arcs, Figures, Tree
@@ -550,6 +563,67 @@ class Prepared(Graph):
         starts, ends = pair_indices(self, pairs)
         return pair_distances(self, starts, ends, check_threads(threads), exact)
 
+    def paths_of_pairs(
+        self,
+        pairs: Any,
+        threads: int | None = None,
+        *,
+        device: Literal["auto", "cpu", "cuda"] = "auto",
+    ) -> PairPaths:
+        """A shortest path for each of many pairs, on all cores or on a GPU.
+
+        Parameters
+        ----------
+        pairs : list of (source, target), or int array of shape (k, 2)
+            On the host or on a CUDA device.
+        threads : int or None
+            None uses all cores of this process.
+        device : {"auto", "cpu", "cuda"}
+            Where to walk; ``"auto"`` is where ``pairs`` are. Paths of floats, and of integers whose
+            sums may not fit 64 bits, are found on the CPU.
+
+        Returns
+        -------
+        PairPaths
+            ``(offsets, edges, reached)``; the same paths as :meth:`path_edges` gives. CuPy arrays
+            where ``pairs`` are on a device and ``device`` is not ``"cpu"``.
+
+        Raises
+        ------
+        VertexError
+            If one of them is not a vertex.
+        OptionError
+            If ``pairs`` has another shape.
+        OutOfMemoryError
+            If the device has no room, before anything is allocated.
+
+        Notes
+        -----
+        A walk per pair, then O(1) to O(height) per edge of a path. On a GPU what shortcuts stand
+        for is uploaded by the first call: 12 bytes per arc and direction.
+
+        Examples
+        --------
+        >>> import nearfar
+        >>> g = nearfar.Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+        >>> found = nearfar.prepare(g).paths_of_pairs([(0, 2), (2, 0), (1, 2)])
+        >>> g.indices[found.edges].tolist(), found.offsets.tolist()
+        ([1, 2, 2], [0, 2, 2, 3])
+        >>> found.reached.tolist()
+        [True, False, True]
+        """
+        there = _is_cuda(device, pairs)
+        stay = there and runtime.is_device_array(pairs)
+        fitting = None if self.weight_dtype.kind == "f" else self.fitting()
+        if there and fitting is not None:
+            found = PairPaths(*device_paths(fitting, *there_indices(self, pairs)))
+            return found if stay else PairPaths(*(runtime.download(part) for part in found))
+        if runtime.is_device_array(pairs):
+            pairs = runtime.download(runtime.upload(pairs))
+        starts, ends = pair_indices(self, pairs)
+        found = pair_paths(self, starts, ends, check_threads(threads))
+        return PairPaths(*(runtime.upload(part) for part in found)) if stay else found
+
     @overload
     def label(
         self,
@@ -733,8 +807,7 @@ def _refuse_negative_cycle(prepared: Prepared) -> None:
 
 def _is_cuda(device: str, given: Any) -> bool:
     """Whether to work on a GPU: asked for, or the device array given is there."""
-    if device not in ("auto", "cpu", "cuda"):
-        raise OptionError(f'device is {quoted(device)}: use "auto", "cpu" or "cuda"')
+    device = canonical_device(device)
     return device == "cuda" or (device == "auto" and runtime.is_device_array(given))
 
 

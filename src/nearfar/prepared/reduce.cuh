@@ -42,42 +42,36 @@ extern "C" __global__ void __launch_bounds__(32 * kReduceWarps)
               bound);
   joined[threadIdx.x] = mine;
   __syncthreads();
-  if (warp > 0 || begin >= end) return;
+  if (warp > 0) return;
   for (int w = 1; w < kReduceWarps; ++w) mine.join(joined[w * 32 + lane]);
-  mine.leave(end - begin, sums + column, missed + column, greatest + column);
+  mine.leave(sums + column, missed + column, greatest + column);
 }
 
 // How many distances per half-open bin.
-// edges[bins + 1], rising; counts[bins][pitch], joined with what is there.
-// Dynamic shared memory: edges, rounded up to 16 bytes, then bins * kAcross counters of 32 bits.
+// edges[span + 1], rising, the last of the bins + 1 again and again up to a power of two; counts[bins][pitch], joined with
+// what is there. Dynamic shared memory: edges, rounded up to 16 bytes, then bins * kAcross counters of 32 bits.
 // Launch: kAcross threads, (pitch / kAcross, slices) blocks.
 extern "C" __global__ void __launch_bounds__(kAcross)
     histogram(const value_t* values, long long pitch, const int* listed, int some, value_t bound,
-              const edge_t* edges, int bins, uint32* counts) {
+              const edge_t* edges, int span, int bins, uint32* counts) {
   extern __shared__ __align__(16) int4 memory[];
   edge_t* const edge = reinterpret_cast<edge_t*>(memory);
   uint32* const mine =
-      reinterpret_cast<uint32*>(memory + ((bins + 1) * sizeof(edge_t) + 15) / 16) + threadIdx.x;
+      reinterpret_cast<uint32*>(memory + ((span + 1) * sizeof(edge_t) + 15) / 16) + threadIdx.x;
   const long long column = static_cast<long long>(blockIdx.x) * kAcross + threadIdx.x;
   const int slice = (some + gridDim.y - 1) / gridDim.y, begin = slice * blockIdx.y;
   const int end = min(begin + slice, some);
-  for (int i = threadIdx.x; i <= bins; i += kAcross) edge[i] = edges[i];
+  for (int i = threadIdx.x; i <= span; i += kAcross) edge[i] = edges[i];
   for (int b = 0; b < bins; ++b) mine[b * kAcross] = 0;
   __syncthreads();
 #pragma unroll 4
   for (int j = begin; j < end; ++j) {
     const value_t x = row_of(values, listed, j, pitch)[column];
     const edge_t at = static_cast<edge_t>(x);
-    if (!(x <= bound) || at < edge[0] || !(at < edge[bins])) continue;
-    int low = 0, high = bins;  // edge[low] <= at < edge[high]
-    while (high - low > 1) {
-      const int middle = (low + high) / 2;
-      if (at < edge[middle])
-        high = middle;
-      else
-        low = middle;
-    }
-    ++mine[low * kAcross];
+    int low = 0;  // edge[low] <= at < edge[low + 2 * step]; the same steps for all
+    for (int step = span / 2; step > 0; step /= 2)
+      if (!(at < edge[low + step])) low += step;
+    if (x <= bound && !(at < edge[0]) && at < edge[bins]) ++mine[low * kAcross];
   }
   for (int b = 0; b < bins; ++b)
     if (mine[b * kAcross] != 0)

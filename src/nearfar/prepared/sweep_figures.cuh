@@ -29,5 +29,5 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   sweep_cell(s, sink);
   if (static_cast<int>(threadIdx.x) >= kGroup) return;  // another part of the same sources
   const long long column = s.column() * COLUMNS;
-  sink.found.leave(s.cell().members, sums + column, missed + column, greatest + column);
+  sink.found.leave(sums + column, missed + column, greatest + column);
 }

@@ -31,7 +31,6 @@ __all__ = [
 ]
 
 _FEW = 16  # entries: fewer small copies from a device than one large one
-_AT_ONCE = 1 << 22  # entries masked at once, some milliseconds
 
 
 def on_device(array: Any) -> bool:
@@ -86,7 +85,7 @@ def narrowed(values: Any, dtype: np.dtype[Any]) -> Any:
     return widened(values, dtype)
 
 
-def masked(graph: Graph, values: Any, bound: Any) -> Any:
+def masked(graph: Graph, values: Any, bound: Any, threads: int = 1) -> Any:
     """The distances, with what is above a bound (None for none) made unreached in place.
 
     Host arrays that cannot be written to are copied.
@@ -100,9 +99,7 @@ def masked(graph: Graph, values: Any, bound: Any) -> Any:
         return values
     if not (values.flags.writeable and values.flags.c_contiguous):
         values = values.copy()
-    flat = values.reshape(-1)
-    for low in range(0, len(flat), _AT_ONCE):  # a signal is seen in between
-        _cpu.mask_above(flat[low : low + _AT_ONCE], bound)
+    _cpu.mask_above(values, bound, threads)
     return values
 
 
@@ -125,14 +122,10 @@ def entries(values: Any, places: NDArray[np.int64]) -> NDArray[Any]:
     return to_host(values)[places]
 
 
-def reach(rows: Any) -> tuple[list[int], list[Any]]:
+def reach(rows: Any, threads: int = 1) -> tuple[list[int], list[Any]]:
     """Of every row: how many entries are reached, and the greatest of them."""
     if not on_device(rows):
-        counts, greatest = [], []
-        for row in rows:
-            count, at = _cpu.distance_summary(np.ascontiguousarray(row))
-            counts.append(int(count))
-            greatest.append(row[at].item())
-        return counts, greatest
+        counts, places = _cpu.row_summaries(np.ascontiguousarray(rows), threads)
+        return counts.tolist(), rows[np.arange(len(rows)), places].tolist()
     many, _, _, most = row_figures(rows)
     return to_host(many).tolist(), to_host(most).tolist()

@@ -594,9 +594,11 @@ def _sink(
     if whole:
         run.block = block or (max(k, 1) if alone else share)
         in_parts = run.devices is not None or run.block < k
-        return DeviceArraySink(out, in_parts) if stay else ArraySink()
+        return DeviceArraySink(out, in_parts) if stay else ArraySink(threads=run.request.threads)
     room = max((free - scratch) // 4, 1)
-    fitting = int(min(room, 2**30) // max(width * item, 1))
+    # Progress and a file that resumes count by blocks: seconds each, yet enough rows for all cores.
+    held_at_most = min(max(2**28, 64 * width * item), 2**30)
+    fitting = int(min(room, held_at_most) // max(width * item, 1))
     if reduction is not None and run.on_device:
         runtime.require_memory(kept, less)
         # Rows of a block and what reducing them takes lie on the device together.

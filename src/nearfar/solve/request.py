@@ -97,7 +97,7 @@ def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int
     found = vertex_indices(graph, targets, "target")
     if not len(found):
         raise OptionError("targets is empty: name at least one vertex, or leave it out")
-    return np.unique(found)
+    return found if len(found) == 1 else np.unique(found)
 
 
 def vertex_indices(graph: Graph, vertices: Any, what: str) -> NDArray[np.int64]:
@@ -144,8 +144,6 @@ def make_request(
     OptionError
     """
     device = canonical_device(device)
-    if device not in ("auto", "cpu", "cuda"):
-        raise OptionError(f"device is {quoted(device)}: use 'auto', 'cpu' or 'cuda'")
     if not isinstance(method, str):
         raise OptionError(
             f"method is {quoted(method)}: give a name, `nearfar methods` lists them all"

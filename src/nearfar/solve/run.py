@@ -192,8 +192,9 @@ class Run:
     def _exact(self, graph: Graph, rows: Any, out: Any) -> tuple[Any, Any]:
         found, tree, flagged = self._attempt(graph, rows, out)
         lost: list[int] = []
+        last = self._last_target(found)
         if self.variant is not UNCHECKED:  # which looked itself
-            lost = self._lost(graph, rows, found, flagged)
+            lost = self._lost(graph, rows, found, flagged, last)
             if lost and graph.weight_dtype.itemsize == 8:
                 if flagged is not True or "sssp" in self.variant.problems:
                     raise DistanceOverflowError(
@@ -208,7 +209,7 @@ class Run:
                 return self._exact(graph, rows, out)
             if tree is None and self.limit is not None and self._signed and self._wants_trees:
                 tree = self._pass(graph, rows, found)
-        found = self._masked(graph, found)
+        found = self._masked(graph, found, last)
         if tree is not None and not self._signed:
             tree = cleared(tree, found)
         if lost:
@@ -321,7 +322,16 @@ class Run:
             self.stats[name] = self.stats.get(name, 0) + value if add else value
         self.stats["engine"] = self.variant.id
 
-    def _lost(self, graph: Graph, rows: Any, found: Any, flagged: Any) -> list[int]:
+    def _last_target(self, found: Any) -> Any:
+        """The distance of the farthest target, if a search may have stopped there; else None."""
+        ends = self.request.targets
+        # A path of negative weights may lead over vertices farther than its end: no search stops.
+        if not self.single or ends is None or self._signed:
+            return None
+        farthest = entries(found, ends).max()
+        return None if farthest == unreached_value(farthest.dtype) else farthest.item()
+
+    def _lost(self, graph: Graph, rows: Any, found: Any, flagged: Any, last: Any) -> list[int]:
         """The rows in which a distance of the answer may be missing because it does not fit."""
         if self.variant.unsafe:
             return []
@@ -329,23 +339,19 @@ class Run:
             return list(range(len(rows))) if flagged is True else flagged
         if found.dtype != graph.weight_dtype:
             return []  # the variant computes in 64 bits
-        ends = self.request.targets
-        stops = self.single and ends is not None and not self._signed
-        if stops and (entries(found, ends) != unreached_value(graph.weight_dtype)).all():
+        if last is not None:
             return []  # the search stopped there: what it did not settle proves nothing
-        return lost_rows(graph, rows, found, self.limit, self.columns)
+        threads = self.request.threads
+        return lost_rows(graph, rows, found, self.limit, self.columns, threads=threads)
 
-    def _masked(self, graph: Graph, found: Any) -> Any:
+    def _masked(self, graph: Graph, found: Any, last: Any) -> Any:
         """Leave unreached what is beyond the limit or the last target, alike for every variant."""
-        bound, ends = self.limit, self.request.targets
-        # A path of negative weights may lead over vertices farther than its end: those must stay.
-        if self.single and ends is not None and not self._signed:
-            at = entries(found, ends)
-            if (at != unreached_value(at.dtype)).all():
-                farthest = at.max().item()
-                bound = farthest if bound is None else min(bound, farthest)
+        bound = self.limit
+        if last is not None:
+            bound = last if bound is None else min(bound, last)
+        if self.single and self.request.targets is not None and not self._signed:
             self.stats["proof_limit"] = bound
-        return masked(graph, found, bound)
+        return masked(graph, found, bound, self.request.threads)
 
     def _joined(
         self, found: Any, tree: Any, lost: list[int], certain: bool, wide: Any, wide_tree: Any
@@ -387,8 +393,8 @@ class Run:
                 if progress is not None:
                     progress(min((there + done) * self.block, count), count)
 
-            if waiting and there:
-                told(0)
+            if waiting:
+                told(0)  # the pace counts from here
             if self.devices is None or (len(blocks) == 1 and self.shares_itself(self.keep)):
                 for done, (number, first) in enumerate(waiting, start=1):
                     self._one_block(sink, number, first)

@@ -30,7 +30,15 @@ def widest(graph: Graph) -> Graph:
     return graph.astype(np.float64 if graph.weight_dtype.kind == "f" else np.int64)
 
 
-def lost_rows(graph: Graph, sources: Any, found: Any, limit: Any, columns: Any = None) -> list[int]:
+def lost_rows(
+    graph: Graph,
+    sources: Any,
+    found: Any,
+    limit: Any,
+    columns: Any = None,
+    *,
+    threads: int = 1,
+) -> list[int]:
     """The rows in which a distance within the limit may be missing because it does not fit.
 
     For whole rows without negative weights and for 64 bits the answer is exact; otherwise a row
@@ -48,6 +56,8 @@ def lost_rows(graph: Graph, sources: Any, found: Any, limit: Any, columns: Any =
     limit : number or None
     columns : int array or None
         The vertices of the columns; None for whole rows.
+    threads : int
+        Workers that look through rows on the host.
 
     Returns
     -------
@@ -66,7 +76,7 @@ def lost_rows(graph: Graph, sources: Any, found: Any, limit: Any, columns: Any =
             return short
         hops = graph.without_weights()
         return [i for i in short if _walks_to(hops, int(sources[i]), columns[missing[i]])]
-    counts, farthest = reach(rows)
+    counts, farthest = reach(rows, threads)
     n, heaviest, top = graph.n_vertices, graph.max_weight, FARTHEST[dtype]
     lost = []
     for i, (count, far) in enumerate(zip(counts, farthest, strict=True)):

@@ -30,9 +30,9 @@ def select(
         return ranking.best(graph, request)
     if is_family(method):
         family = canonical_method(method)
-        for choice in ranking.rank(graph, request):
-            if choice.variant.family == family:
-                return choice.variant, f"the cheapest of {family}: {choice.reason}"
+        found = ranking.cheapest(graph, request, family)
+        if found is not None:
+            return found[0], f"the cheapest of {family}: {found[1]}"
     reasons = []
     for candidate in find(method, request.device, allow_unsafe=allow_unsafe):
         answer = candidate.can_run(graph, request)
@@ -49,5 +49,6 @@ def select(
                 if v.weights == "any" and v.available() is True
             ]
             raise NegativeWeightError(graph.first_negative, graph.n_negative, accepting)
-        reasons.append(f"{candidate.id}: {answer}")
+        named = answer.startswith(candidate.id)
+        reasons.append(answer if named else f"{candidate.id}: {answer}")
     raise VariantUnavailable("; ".join(reasons))

@@ -18,6 +18,7 @@ from nearfar.graph.graph import Graph
 from nearfar.registry import Figures
 from nearfar.solve.arrays import module_of, named, on_device, to_host, widened
 from nearfar.system.devices import runtime, several
+from nearfar.system.memory import empty
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -132,18 +133,18 @@ def _check_out(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None
 
 
 class ArraySink(_InMemory):
-    """A new array, or the caller's."""
+    """A new array, or the caller's; ``threads`` write to it."""
 
     on_device = False
 
-    def __init__(self, given: Any = None) -> None:
-        self.given, self.array = given, given
+    def __init__(self, given: Any = None, threads: int = 1) -> None:
+        self.given, self.array, self.threads = given, given, threads
         self._one_at_a_time = threading.Lock()
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Check the caller's array, or make one."""
         if self.given is None:
-            self.array = np.empty(shape, dtype=dtype)
+            self.array = empty(shape, dtype, self.threads)
             return
         if not isinstance(self.given, np.ndarray):
             kind = type(self.given).__name__

@@ -1,14 +1,44 @@
-"""Main memory: how much of it a run can get."""
+"""Main memory: how much of it a run can get, and memory for a result that all threads write to."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    pass
+import numpy as np
 
-__all__ = ["free_memory"]
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["empty", "free_memory"]
+
+_LARGE = 1 << 22  # bytes from which NumPy asks for huge pages
+
+
+def empty(shape: tuple[int, ...], dtype: DTypeLike, threads: int) -> NDArray[Any]:
+    """An array for a result that so many threads write to, as :func:`numpy.empty` makes it.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    dtype : dtype
+    threads : int
+        With more than one, each huge page of a large array is made by one of them here. Threads
+        that write to a new one at the same time would each make it and clear it.
+
+    Returns
+    -------
+    array
+        Entries are anything.
+    """
+    from nearfar import _cpu
+
+    made = np.empty(shape, dtype=dtype)
+    if threads > 1 and made.nbytes >= _LARGE:
+        _cpu.touch(made, threads)
+    return made
 
 
 def free_memory() -> int:

@@ -1,33 +1,31 @@
 // lanes@cpu: picks the type of the lanes, deals batches to workers, repeats wider what did not fit.
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
-#include <memory>
-#include <string>
+#include <mutex>
+#include <vector>
 
 #include "algorithms/batched/lanes.hpp"
 #include "cpu/bindings.hpp"
+#include "cpu/huge_block.hpp"
 #include "cpu/search.hpp"
 #include "cpu/spread.hpp"
 
 namespace nearfar::batched {
 namespace {
 
-struct FreeBlock {
-  void operator()(void* block) const { std::free(block); }
-};
-
-// One worker's memory, allocated on the worker so that it lies near its core.
+// One worker's memory, allocated on the worker so that it lies near its core, and on huge pages:
+// lanes are visited in no order.
 template <class Lane, int Width>
 class Owned {
  public:
-  explicit Owned(std::size_t n) {
-    state.distance = static_cast<Lane*>(block(n * Width * sizeof(Lane)));
-    state.next = static_cast<int32_t*>(block(n * sizeof(int32_t)));
-    state.previous = static_cast<int32_t*>(block(n * sizeof(int32_t)));
-    state.bucket = static_cast<int32_t*>(block(n * sizeof(int32_t)));
+  explicit Owned(std::size_t n) : block_(n * (Width * sizeof(Lane) + 3 * sizeof(int32_t))) {
+    state.distance = reinterpret_cast<Lane*>(block_.data());
+    state.next = reinterpret_cast<int32_t*>(state.distance + n * Width);
+    state.previous = state.next + n;
+    state.bucket = state.previous + n;
     std::fill_n(state.bucket, n, -1);
     std::fill_n(state.head, LaneState<Lane>::kSlots, -1);
     std::fill_n(state.tail, LaneState<Lane>::kSlots, -1);
@@ -35,13 +33,7 @@ class Owned {
   LaneState<Lane> state;
 
  private:
-  void* block(std::size_t bytes) {
-    void* found = std::aligned_alloc(64, (bytes + 64) / 64 * 64);
-    if (found == nullptr) throw std::bad_alloc();
-    blocks_.emplace_back(found);
-    return found;
-  }
-  std::vector<std::unique_ptr<void, FreeBlock>> blocks_;
+  HugeBlock block_;
 };
 
 struct Request {
@@ -68,18 +60,36 @@ constexpr Lane highest() {
     return std::numeric_limits<Lane>::max() / 2;
 }
 
-// Edges with the weight in the type of the lanes. A weight of cap or more can improve nothing.
-template <class Lane, class C>
-std::vector<LaneEdge<Lane>> lane_edges(const C& csr, Lane cap) {
-  std::vector<LaneEdge<Lane>> edges(static_cast<std::size_t>(csr.m));
-  for (int32_t i = 0; i < csr.m; ++i) {
-    const int32_t t = csr.indices[i];
-    const bool sink = csr.indptr[t] == csr.indptr[t + 1];
-    const auto w = csr.weights[i];
-    edges[i] = {sink ? ~t : t, w >= cap ? cap : static_cast<Lane>(w)};
+// Edges with the weight in the type of the lanes; a weight of cap or more can improve nothing.
+// Laid out by all workers for each run, since the type and the cap are the run's.
+template <class Lane>
+struct LaneEdges {
+  template <class C>
+  LaneEdges(const C& csr, Lane cap, int threads)
+      : block(static_cast<std::size_t>(csr.m) * sizeof(LaneEdge<Lane>)) {
+    auto* edges = reinterpret_cast<LaneEdge<Lane>*>(block.data());
+    constexpr int64_t kShare = 1 << 16;
+    const auto m = static_cast<int64_t>(csr.m);
+    std::mutex mutex;
+    spread((m + kShare - 1) / kShare, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+      Lane most = 0;
+      for (int64_t share; (share = counter.take()) >= 0;) {
+        interrupt.poll(kShare);
+        for (int64_t i = share * kShare; i < std::min(m, (share + 1) * kShare); ++i) {
+          const int32_t t = csr.indices[i];
+          const bool sink = csr.indptr[t] == csr.indptr[t + 1];
+          const auto w = csr.weights[i];
+          edges[i] = {sink ? ~t : t, w >= cap ? cap : static_cast<Lane>(w)};
+          most = std::max(most, edges[i].weight);
+        }
+      }
+      const std::lock_guard lock(mutex);
+      heaviest = std::max(heaviest, most);
+    });
   }
-  return edges;
-}
+  HugeBlock block;
+  Lane heaviest = 0;
+};
 
 // Solves the rows named by `pending` and leaves in it those that did not fit this type of lane.
 template <class Lane, int Width, class C, class Out>
@@ -101,11 +111,9 @@ void phase(const C& csr, const Request& request, std::vector<int32_t>& pending, 
       limited = true;
     }
   }
-  const auto edges = lane_edges<Lane>(csr, graph.cap);
-  graph.edges = edges.data();
+  const LaneEdges<Lane> edges(csr, graph.cap, request.threads);
+  graph.edges = reinterpret_cast<const LaneEdge<Lane>*>(edges.block.data());
   graph.inverse_delta = request.delta > 0 ? static_cast<float>(1 / request.delta) : 0.0f;
-  Lane heaviest = 0;
-  for (const auto& edge : edges) heaviest = std::max(heaviest, edge.weight);
 
   const auto count = static_cast<int64_t>(pending.size());
   const int64_t batches = (count + Width - 1) / Width;
@@ -133,7 +141,7 @@ void phase(const C& csr, const Request& request, std::vector<int32_t>& pending, 
       if constexpr (!std::is_floating_point_v<Lane>) {
         if (!limited) {
           const Lane far = NEARFAR_PICK_ISA(lanes_farthest<Lane, Width>)(graph, owned.state);
-          if (graph.cap - far <= heaviest) {  // a longer path may have been cut off at cap
+          if (graph.cap - far <= edges.heaviest) {  // a longer path may have been cut off at cap
             counter.stop();
             continue;
           }
@@ -175,19 +183,29 @@ Report solve(const C& csr, const Request& request, std::size_t k, Out* out) {
   using Weight = typename C::Weight;
   Report report;
   const std::size_t row = request.columns == nullptr ? csr.n : request.n_columns;
-  // Sources without out-edges reach themselves alone: they would waste a lane.
-  std::vector<int32_t> pending;
+  // Sources without out-edges reach themselves alone: they would waste a lane. In some networks
+  // they are half of all, so that their rows are written by all workers, too.
+  std::vector<int32_t> pending, alone;
   for (std::size_t i = 0; i < k; ++i) {
     const int32_t s = request.sources[i];
-    if (csr.indptr[s] < csr.indptr[s + 1]) {
-      pending.push_back(static_cast<int32_t>(i));
-      continue;
-    }
-    std::fill_n(out + i * row, row, unreached<Out>());
-    if (request.columns == nullptr) out[i * row + s] = 0;
-    for (std::size_t c = 0; c < request.n_columns; ++c)
-      if (request.columns[c] == s) out[i * row + c] = 0;
+    const bool leads_on = csr.indptr[s] < csr.indptr[s + 1];
+    (leads_on ? pending : alone).push_back(static_cast<int32_t>(i));
   }
+  constexpr int64_t kShare = 8;
+  const auto n_alone = static_cast<int64_t>(alone.size());
+  spread((n_alone + kShare - 1) / kShare, request.threads,
+         [&](BatchCounter& counter, Interrupt& interrupt) {
+           for (int64_t share; (share = counter.take()) >= 0;)
+             for (int64_t a = share * kShare; a < std::min(n_alone, (share + 1) * kShare); ++a) {
+               interrupt.poll(row);
+               const int32_t i = alone[static_cast<std::size_t>(a)], s = request.sources[i];
+               Out* mine = out + static_cast<std::size_t>(i) * row;
+               std::fill_n(mine, row, unreached<Out>());
+               if (request.columns == nullptr) mine[s] = 0;
+               for (std::size_t c = 0; c < request.n_columns; ++c)
+                 if (request.columns[c] == s) mine[c] = 0;
+             }
+         });
   if constexpr (std::is_floating_point_v<Weight>) {
     if constexpr (sizeof(Weight) == 4)
       choose_width<Weight, 16, 32>(csr, request, pending, out, report);

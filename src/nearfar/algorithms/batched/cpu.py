@@ -10,6 +10,7 @@ from nearfar import _cpu
 from nearfar.algorithms.batched.options import LaneOptions, WorkerOptions
 from nearfar.cpu.costs import bucket_search, heap_search
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
+from nearfar.system.memory import empty
 
 if TYPE_CHECKING:
     from typing import Any
@@ -31,7 +32,7 @@ def answer_rows(graph: Graph, sources: NDArray[Any], workspace: Workspace) -> ND
     shape = (len(sources), columns)
     if workspace.out is not None and workspace.out.shape == shape:
         return workspace.out  # type: ignore[no-any-return]
-    return np.empty(shape, dtype=graph.weight_dtype)
+    return empty(shape, graph.weight_dtype, workspace.threads)
 
 
 def _searches(facts: Facts, request: Request) -> Estimate:

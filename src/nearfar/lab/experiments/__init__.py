@@ -49,6 +49,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearfar.errors import OptionError, VariantUnavailable, did_you_mean, quoted
+from nearfar.options import canonical_device
 from nearfar.system.progress import Progress
 
 if TYPE_CHECKING:
@@ -110,8 +111,7 @@ def device_of(device: str) -> str:
     """
     from nearfar.system.devices import runtime
 
-    if device not in ("auto", "cpu", "cuda"):
-        raise OptionError(f"device is {quoted(device)}: use 'auto', 'cpu' or 'cuda'")
+    device = canonical_device(device)
     if device == "cpu":
         return "cpu"
     here = runtime.available()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["cell", "draw", "markdown_table"]
 
 _MARKERS = "osD^vP*X<>hd"
+_MOST_BARS = 120
 #: What an axis shows whose label is a bare unit.
 _SHOWN = {"s": "time, s", "ms": "time, ms", "MiB": "memory, MiB"}
 _COLOURS = (
@@ -76,11 +77,11 @@ def draw(figure: Mapping[str, Any], folder: Path) -> list[str]:
     across = min(max(figure["columns"], 1), max(len(panels), 1))
     down = max(-(-len(panels) // across), 1)
     wide, high = (4.2, 3.1) if len(panels) > 6 else (6.4, 4.2)
-    if across == 1 and any(panel["kind"] == "bars" for panel in panels):
+    legends = _legends(panels)
+    if across == 1 and (legends != "inside" or any(p["kind"] == "bars" for p in panels)):
         wide = 10.0
     page = Figure(figsize=(wide * across, high * down), dpi=110, layout="constrained")
     FigureCanvasAgg(page)
-    legends = _legends(panels)
     looks = _looks(panels)
     for place, panel in enumerate(panels):
         axes = page.add_subplot(down, across, place + 1)
@@ -286,12 +287,20 @@ def _bars(axes: Any, panel: Mapping[str, Any], looks: Mapping[str, tuple[str, st
         [n for n, one in enumerate(series) if one["y"][i] is not None] for i in range(len(names))
     ]
     width = 0.8 / max((len(group) for group in there), default=1)
+    points = len(names) * len(series) > _MOST_BARS  # narrower bars cannot be told apart
     for number, one in enumerate(series):
         groups = [i for i, group in enumerate(there) if number in group]
         places = [i + (there[i].index(number) - (len(there[i]) - 1) / 2) * width for i in groups]
         heights = [one["y"][i] for i in groups]
         style = {"color": looks.get(one["label"], _COLOURS)[0]} | one["style"]
+        if points:
+            marker = looks.get(one["label"], _MARKERS)[1]
+            style |= {"marker": marker, "linestyle": "none", "markersize": 4, "alpha": 0.75}
+            axes.plot(groups, heights, label=one["label"] or None, **style)
+            continue
         axes.bar(places, heights, width * 0.95, label=one["label"] or None, **style)
+    if points:
+        axes.grid(axis="x", linewidth=0.3)
     turned = any(len(str(name)) > 8 for name in names)
     axes.set_xticks(range(len(names)), names, rotation=40 if turned else 0, fontsize=7)
     if turned:

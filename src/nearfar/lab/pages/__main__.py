@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from nearfar.errors import NearfarError
 from nearfar.lab import checkout
 from nearfar.lab.pages import (
+    batches,
     breadth_first,
     choosing,
     command_line,
@@ -67,6 +68,7 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
         "cpu-beside-peers": cpu_engine.cpu_beside_peers,
         "busy-cores": cpu_engine.busy_cores,
         "many-cores": many_cores.many_cores,
+        "batches": batches.batches,
         "overheads": cpu_engine.overheads,
     },
     "docs/explanation/prepared-graphs-gpu.md": {

@@ -6,7 +6,7 @@ from typing import Any
 
 from nearfar.lab.checkout import results
 from nearfar.lab.pages.readme import is_auto, measured
-from nearfar.lab.pages.table import number, table
+from nearfar.lab.pages.table import measured_on, number, table
 
 __all__ = [
     "ablation",
@@ -24,20 +24,6 @@ def _variants() -> dict[str, Any] | None:
     """Graphs of cpu_variants.json."""
     document = results("cpu_variants.json")
     return None if document is None else document["graphs"]
-
-
-def _where(graphs: dict[str, Any]) -> str:
-    """On what, when and how busy."""
-    around = [graph["environment"] for graph in graphs.values()]
-    loads = sorted(one["load_average"] for one in around)
-    load = f"{loads[0]:.1f}" if loads[0] == loads[-1] else f"{loads[0]:.1f} to {loads[-1]:.1f}"
-    commits = list(dict.fromkeys(one["commit"][:12] for one in around))
-    commit = f"commit {commits[0]}" if len(commits) == 1 else f"commits {', '.join(commits)}"
-    dates = sorted({one["date"][:10] for one in around})
-    return (
-        f"{around[0]['cpu']}, {around[0]['cores']} cores, load average {load} at the start, "
-        f"{' to '.join(dates)}, {commit}"
-    )
 
 
 def cpu_variants() -> str:
@@ -64,7 +50,7 @@ def cpu_variants() -> str:
     return (
         f"{table(['variant', *graphs], rows)}\n\nOne thread; least processor time of {turns} "
         "rounds in turns in milliseconds, and how many times faster than SciPy\nin the same run; "
-        f"answers checked against SciPy's. {_where(graphs)};\n"
+        f"answers checked against SciPy's. {measured_on(graphs.values())};\n"
         "`benchmarks/results/cpu_variants.json`."
     )
 
@@ -130,7 +116,7 @@ def overheads() -> str:
         rows.append([line["what"], *cells])
     around = document["environment"]
     return (
-        f"{table(['what', 'measured', 'limit', ''], rows)}\n\n{_where({'': document})};\n"
+        f"{table(['what', 'measured', 'limit', ''], rows)}\n\n{measured_on([document])};\n"
         "`python benchmarks/overheads.py`, `benchmarks/results/overheads.json`, Python "
         f"{around['versions']['python']}."
     )
@@ -211,6 +197,6 @@ def ablation() -> str:
         f"{table(['trick (without it)', *graphs], rows)}\n\nTime without the trick / "
         f"time with all, {' / '.join(counts)} threads: least of {len(samples)} rounds in turns, "
         "processor time with one thread and wall time with more. Answers compared bit for bit. The "
-        f'row "nothing" is the same code twice. {" ".join(said)}\n{_where({"": document})};\n'
+        f'row "nothing" is the same code twice. {" ".join(said)}\n{measured_on([document])};\n'
         "`benchmarks/results/ablation.json`."
     )

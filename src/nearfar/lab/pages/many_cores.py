@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import number, table
+from nearfar.lab.pages.table import measured_on, number, table
 
 __all__ = ["chart", "many_cores"]
 
@@ -33,7 +33,6 @@ def many_cores() -> str:
         if any(ratios):
             shown = [f"{ratio:.2f}x" if ratio else "-" for ratio in ratios]
             lines.append([f"{graph['graph']}, best peer / nearfar", *shown])
-    around = document["environment"]
     samples = len(document["graphs"][0]["rows"][0]["samples_ms"])
     sources = len(document["graphs"][0]["sources"])
     head = ["ms per solve", *(f"{count} threads" if count > 1 else "1 thread" for count in counts)]
@@ -42,8 +41,7 @@ def many_cores() -> str:
         f"{table(head, lines)}\n\nMedians of {samples // sources} rounds over {sources} sources "
         "(peers: of their own clocks); the last line of a graph compares the same number of "
         'threads. "wrong": no delta\nthat was tried gave a right answer. '
-        f"{around['cpu']}, {around['cores']} cores, load average {around['load_average']:.1f} at "
-        f"the start, {around['date'][:10]}, commit {around['commit'][:12]};\n"
+        f"{measured_on(document['graphs'])};\n"
         "`benchmarks/results/many_cores.json`."
     )
 

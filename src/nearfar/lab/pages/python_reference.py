@@ -77,7 +77,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "[Prepare a graph](../how-to/prepare-a-graph.md) shows them at work.",
         [
             *("prepare", "load", "Prepared", "prepared.labels.TreeLabels"),
-            *("prepared.device_pairs.DeviceLabels",),
+            *("prepared.device_pairs.DeviceLabels", "prepared.pairs.PairPaths"),
             *("prepared.prepare.foreseen", "prepared.tree.Figures"),
         ],
     ),
@@ -105,6 +105,11 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "scikit-learn",
         "Estimators with scikit-learn's conventions; `pip install 'nearfar[sklearn]'`.",
         ["sklearn.Isomap", "sklearn.GeodesicKNeighborsTransformer"],
+    ),
+    (
+        "PyTorch and PyTorch Geometric",
+        "Arguments and layout are PyTorch Geometric's; tensors in, tensors out, on their device.",
+        ["torch.shortest_path_distances"],
     ),
     (
         "Choosing, tuning, describing",
@@ -159,7 +164,7 @@ MODULES = (
     *("nearfar.answer", "nearfar.choose", "nearfar.choose.calibrate", "nearfar.csgraph"),
     *("nearfar.cuda.kernel_times", "nearfar.cuda.tune", "nearfar.formats", "nearfar.generators"),
     *("nearfar.lab.experiments", "nearfar.lab.profile", "nearfar.lab.report", "nearfar.measures"),
-    *("nearfar.sklearn", "nearfar.solve"),
+    *("nearfar.sklearn", "nearfar.solve", "nearfar.torch"),
 )
 ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
 PROSE = ("Notes", "Examples", "References", "See Also")

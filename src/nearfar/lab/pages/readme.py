@@ -50,8 +50,12 @@ def peers() -> str:
         r["name"]: r["version"]
         for run in document["runs"]
         for r in measured(run)
-        if r["name"] != "nearfar"
+        if r["name"] != "nearfar" and r["version"] != "unknown"
     }
+    silent = dict.fromkeys(
+        r["name"] for run in document["runs"] for r in measured(run) if r["answer"] == "not shown"
+    )
+    verified = f" ({' and '.join(silent)} by their own verifier)" if silent else ""
     rounds = "/".join(map(str, sorted({run["rounds"] for run in document["runs"]})))
     return "\n".join(
         [
@@ -65,7 +69,7 @@ def peers() -> str:
             + (" with uncommitted changes" if around.get("uncommitted_changes") else "")
             + ";",
             ", ".join(f"{name} {version}" for name, version in versions.items())
-            + "; every answer compared with one that is proven.",
+            + f"; every answer compared with one that is proven{verified}.",
             "From `benchmarks/results/peers.json` ([how to measure](docs/how-to/measure.md)).",
         ]
     )

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nearfar.lab.bench.report import milliseconds, number
 
-__all__ = ["device", "milliseconds", "number", "table"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["device", "measured_on", "milliseconds", "number", "table"]
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
     """A Markdown table, first column left, the others right."""
     lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def measured_on(documents: Iterable[dict[str, Any]]) -> str:
+    """On what processor measurements were made, when, and how busy it was."""
+    around = [document["environment"] for document in documents]
+    loads = sorted(one["load_average"] for one in around)
+    least, most = f"{loads[0]:.1f}", f"{loads[-1]:.1f}"
+    load = least if least == most else f"{least} to {most}"
+    commits = list(dict.fromkeys(one["commit"][:12] for one in around))
+    commit = f"commit {commits[0]}" if len(commits) == 1 else f"commits {', '.join(commits)}"
+    dates = sorted({one["date"][:10] for one in around})
+    return (
+        f"{around[0]['cpu']}, {around[0]['cores']} cores, load average {load} at the start, "
+        f"{' to '.join(dates)}, {commit}"
+    )
 
 
 def device(document: dict[str, Any]) -> str:

@@ -8,15 +8,14 @@ checked. It does not end on some graphs with hubs, so every run has a time limit
 
 from __future__ import annotations
 
-import os
 import re
 import statistics
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.lab.bench.peers.base import on_path, run_program
-from nearfar.lab.bench.peers.program import IntegerProgram
+from nearfar.lab.bench.peers.base import run_program
+from nearfar.lab.bench.peers.program import Program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,17 +40,13 @@ def write_galois(graph: Graph, path: Path) -> None:
         graph.effective_weights.astype(np.uint32).tofile(out)
 
 
-class Adds(IntegerProgram):
+class Adds(Program):
     """ADDS for integers."""
 
     name = "adds"
     parallel = False
-    missing = "no adds-sssp on PATH: set NEARFAR_ADDS_SSSP"
+    command = "adds-sssp"
     farthest = 2**31
-
-    def find(self) -> str | None:
-        """As the head of this file says."""
-        return os.environ.get("NEARFAR_ADDS_SSSP") or on_path("adds-sssp")
 
     def write(self, graph: Graph, folder: Path) -> None:
         """As Galois's binary form."""

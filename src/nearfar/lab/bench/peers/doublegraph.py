@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar.lab.bench.peers.base import on_path, run_program
-from nearfar.lab.bench.peers.program import IntegerProgram
+from nearfar.lab.bench.peers.program import Program
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +32,7 @@ _LIMIT = 60.0  # seconds per run
 _ROUNDS = 5
 
 
-class DoubleGraph(IntegerProgram):
+class DoubleGraph(Program):
     """The best of doubleGraph's forms.
 
     Attributes
@@ -45,7 +45,7 @@ class DoubleGraph(IntegerProgram):
 
     name = "doublegraph"
     parallel = False
-    missing = "no doublegraph-sssp-* on PATH: set NEARFAR_DOUBLEGRAPH_SSSP to their folder"
+    command = "doublegraph-sssp"
     farthest = 2**24
 
     def __init__(self, threads: int = 1) -> None:
@@ -54,16 +54,20 @@ class DoubleGraph(IntegerProgram):
         self.failed: dict[str, str] = {}
 
     def _programs(self) -> dict[str, str]:
-        folder = os.environ.get("NEARFAR_DOUBLEGRAPH_SSSP")
+        folder = os.environ.get(self.variable)
         found = {}
         for form in FORMS:
-            name = f"doublegraph-sssp-{form}"
+            name = f"{self.command}-{form}"
             path = str(Path(folder) / name) if folder else on_path(name)
             if path and Path(path).is_file():
                 found[form] = path
         return found
 
-    def find(self) -> str | None:
+    def missing(self, floats: bool = False) -> str:
+        """What to do when none is here."""
+        return f"no {self.command}-* on PATH: set {self.variable} to their folder"
+
+    def find(self, floats: bool = False) -> str | None:
         """The first of the programs, as the head of this file says."""
         return next(iter(self._programs().values()), None)
 

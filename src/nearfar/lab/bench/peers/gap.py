@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nearfar.lab.bench.peers.base import on_path, run_program
-from nearfar.lab.bench.peers.program import IntegerProgram
+from nearfar.lab.bench.peers.program import Program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,16 +32,19 @@ _LIMIT = 300.0  # seconds a program run
 def write_wsg(graph: Graph, path: Path, backwards: Graph | None = None) -> None:
     """Write GAP's serialised form: a flag, m, n, 64-bit offsets, then (target, weight) pairs.
 
+    Weights are int32, or float32 for a program that was built for floats.
+
     The flag says undirected unless there is ``backwards``, the reversed graph, which follows then.
     GAP's ``sssp`` never reads reversed edges, and believes the flag without looking.
     """
     with path.open("wb") as out:
         out.write(b"\0" if backwards is None else b"\1")
         np.array([graph.n_edges, graph.n_vertices], dtype=np.int64).tofile(out)
+        weight = np.dtype(np.float32 if graph.weight_dtype.kind == "f" else np.int32)
         for one in (graph,) if backwards is None else (graph, backwards):
-            pairs = np.empty((one.n_edges, 2), dtype=np.int32)
-            pairs[:, 0] = one.indices
-            pairs[:, 1] = one.effective_weights
+            pairs = np.empty(one.n_edges, dtype=[("target", np.int32), ("weight", weight)])
+            pairs["target"] = one.indices
+            pairs["weight"] = one.effective_weights
             one.indptr.astype(np.int64).tofile(out)
             pairs.tofile(out)
 
@@ -50,36 +53,34 @@ class WrongAnswer(RuntimeError):
     """The program's answer failed its own verification with every delta."""
 
 
-class Gap(IntegerProgram):
+class Gap(Program):
     """GAP's delta-stepping.
 
     Attributes
     ----------
-    delta : int
+    delta : int or float
         The fastest that gave a right answer; 0 before the first solve.
-    failed : list of int
+    failed : list of int or float
         Faster ones whose answer was wrong.
     """
 
     name = "gap"
-    missing = "no GAP sssp on PATH: set NEARFAR_GAP_SSSP"
+    command = "gap-sssp"
     farthest = 2**30
 
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
-        self.delta = 0
-        self.failed: list[int] = []
-        self._deltas: list[int] = []
-        self._right: set[int] = set()
+        self.delta: float = 0
+        self.failed: list[float] = []
+        self._deltas: list[float] = []
+        self._right: set[float] = set()
 
-    def find(self) -> str | None:
-        """As the head of this file says."""
-        named = os.environ.get("NEARFAR_GAP_SSSP") or on_path("gap-sssp")
-        if named:
-            return named
-        found = on_path("sssp")
+    def find(self, floats: bool = False) -> str | None:
+        """As the head of this file says; Wasp's has no other name."""
+        named = super().find(floats)
+        found = on_path("sssp") if named is None and type(self) is Gap else None
         if found is None:
-            return None
+            return named
         try:
             told = run_program([found, "-h"], 10)
         except (RuntimeError, OSError):
@@ -89,9 +90,9 @@ class Gap(IntegerProgram):
     def write(self, graph: Graph, folder: Path) -> None:
         """Serialised, with weights."""
         write_wsg(graph, folder / "graph.wsg")
-        self.heaviest = int(graph.max_weight)
+        self.heaviest = graph.max_weight
 
-    def _run(self, source: int, delta: int, trials: int, *more: str) -> tuple[list[float], str]:
+    def _run(self, source: int, delta: float, trials: int, *more: str) -> tuple[list[float], str]:
         command = [
             self.program,
             "-f",
@@ -110,8 +111,10 @@ class Gap(IntegerProgram):
 
     def _tune(self, source: int) -> None:
         if not self._deltas:
-            self._deltas = sorted({max(1, self.heaviest * 4**i // 256) for i in range(6)})
-        timed = [(min(self._run(source, delta, 3)[0]), delta) for delta in self._deltas]
+            widths = [self.heaviest * 4**i / 256 for i in range(6)]
+            whole = isinstance(self.heaviest, int)
+            self._deltas = sorted({max(1, int(w)) for w in widths} if whole else set(widths))
+        timed = [(min(self._run(source, delta, 2)[0]), delta) for delta in self._deltas]
         for _, delta in sorted(timed):
             if delta in self._right or self._verified(source, delta):
                 self._right.add(delta)
@@ -123,7 +126,7 @@ class Gap(IntegerProgram):
             f"{', '.join(map(str, self.failed))}"
         )
 
-    def _verified(self, source: int, delta: int) -> bool:
+    def _verified(self, source: int, delta: float) -> bool:
         text = self._run(source, delta, 1, "-v")[1]
         return re.search(r"Verification:\s*PASS", text) is not None
 

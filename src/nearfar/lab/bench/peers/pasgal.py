@@ -1,6 +1,8 @@
 """PASGAL's ``sssp`` (successor of Parallel-SSSP): rho-stepping, C++ and ParlayLib.
 
-The program is taken from ``NEARFAR_PASGAL_SSSP``, or from PATH as ``pasgal-sssp``. It reads a
+The program is taken from ``NEARFAR_PASGAL_SSSP``, or from PATH as ``pasgal-sssp``; that for float32
+(``make FLOAT=1``), which writes six digits of a distance, from ``NEARFAR_PASGAL_SSSP_FLOAT`` or
+``pasgal-sssp-float``. It reads a
 weighted PBBS text graph (``.adj``; its binary form has no weights), solves one warm-up and five
 rounds for a source (``-r``), times itself, and writes its distances (``-d``), which are checked
 like everybody's. The predecessor project, Parallel-SSSP, cannot be given a source, so it cannot
@@ -16,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.lab.bench.peers.base import on_path, run_program
-from nearfar.lab.bench.peers.program import IntegerProgram
+from nearfar.lab.bench.peers.base import run_program
+from nearfar.lab.bench.peers.program import Program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,20 +44,19 @@ def write_adj(graph: Graph, path: Path) -> None:
                 out.write("\n")
 
 
-class Pasgal(IntegerProgram):
+class Pasgal(Program):
     """PASGAL's rho-stepping."""
 
     name = "pasgal"
-    missing = "no pasgal-sssp on PATH: set NEARFAR_PASGAL_SSSP"
+    command = "pasgal-sssp"
+    floats = True
     farthest = 2**31
-
-    def find(self) -> str | None:
-        """As the head of this file says."""
-        return os.environ.get("NEARFAR_PASGAL_SSSP") or on_path("pasgal-sssp")
+    max_edges = 10_000_000  # it reads text
 
     def write(self, graph: Graph, folder: Path) -> None:
         """As text, with weights."""
         write_adj(graph, folder / "graph.adj")
+        self.unreached = 3.4e38 if graph.weight_dtype.kind == "f" else 2**31 - 1
         self.symmetric = not graph.directed
 
     def solve(self, source: int) -> Path:
@@ -76,5 +77,5 @@ class Pasgal(IntegerProgram):
     def distances(self, answer: Any) -> NDArray[np.float64]:
         """The numbers that it wrote; the greatest of its type is unreached."""
         values = np.fromstring(answer.read_text(), dtype=np.float64, sep="\n")
-        values[values >= 2**31 - 1] = np.inf
+        values[values >= self.unreached] = np.inf
         return values

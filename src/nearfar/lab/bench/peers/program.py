@@ -1,33 +1,44 @@
-"""Peers that are programs of their own with 32-bit integers: found, given the graph as a file."""
+"""Peers that are programs of their own with weights of 32 bits: found, given the graph as a file.
+
+A program is named by a variable of the environment, such as ``NEARFAR_WASP_SSSP``, or found on PATH
+by its own name, such as ``wasp-sssp``. Those that can be built for floats are two programs: the
+second's variable ends in ``_FLOAT`` and its name in ``-float``.
+"""
 
 from __future__ import annotations
 
+import os
 import tempfile
 from abc import abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from nearfar.lab.bench.peers.base import Peer
+import numpy as np
+
+from nearfar.lab.bench.peers.base import Peer, on_path
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["IntegerProgram"]
+__all__ = ["Program"]
 
 
-class IntegerProgram(Peer):
+class Program(Peer):
     """What such peers share; they time themselves.
 
     Attributes
     ----------
-    missing : str
-        Why the peer is not available, when its program is not found.
+    command : str
+        Its name on PATH.
+    floats : bool
+        Whether it can be built for floats.
     farthest : int
         Distances that its integers hold.
     """
 
     parallel = True
-    missing: ClassVar[str]
+    command: ClassVar[str]
+    floats: ClassVar[bool] = False
     farthest: ClassVar[int]
 
     def __init__(self, threads: int = 1) -> None:
@@ -35,9 +46,15 @@ class IntegerProgram(Peer):
         self.program = ""
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
-    @abstractmethod
-    def find(self) -> str | None:
-        """Path of the program, or None."""
+    @property
+    def variable(self) -> str:
+        """Of the environment, where the program for integers is named."""
+        return f"NEARFAR_{self.name.upper()}_SSSP"
+
+    def find(self, floats: bool = False) -> str | None:
+        """Path of the program for integers, or of that for floats; None if it is not here."""
+        named = os.environ.get(self.variable + ("_FLOAT" if floats else ""))
+        return named or on_path(self.command + ("-float" if floats else ""))
 
     @abstractmethod
     def write(self, graph: Graph, folder: Path) -> None:
@@ -50,14 +67,30 @@ class IntegerProgram(Peer):
             raise RuntimeError("prepare comes before solve")
         return Path(self._folder.name)
 
+    def missing(self, floats: bool = False) -> str:
+        """What to do when it is not here."""
+        name, variable = ("-float", "_FLOAT") if floats else ("", "")
+        return f"no {self.command}{name} on PATH: set {self.variable}{variable}"
+
     def available(self) -> Literal[True] | str:
-        """Whether the program is found."""
-        return True if self.find() else self.missing
+        """Whether one of the programs is found."""
+        if self.find() or (self.floats and self.find(floats=True)):
+            return True
+        return self.missing()
 
     def takes(self, graph: Graph) -> Literal[True] | str:
-        """Integer weights whose sums fit."""
-        if graph.weight_dtype.kind != "i":
-            return f"the program is built for integers, the weights are {graph.weight_dtype}"
+        """Weights of 32 bits, or integers whose sums fit them."""
+        dtype = graph.weight_dtype
+        if dtype.kind == "f":
+            if not self.floats:
+                return f"the program is built for integers, the weights are {dtype}"
+            if dtype != np.float32:
+                return f"its floats have 32 bits, the weights are {dtype}"
+            if self.find(floats=True) is None:
+                return self.missing(floats=True)
+            return super().takes(graph)
+        if self.find() is None:
+            return self.missing()
         if graph.n_vertices >= 2**31 - 1:
             return "too many vertices for 32-bit ids"
         if graph.max_weight * graph.n_vertices > self.farthest and graph.weight_dtype.itemsize > 4:
@@ -66,7 +99,7 @@ class IntegerProgram(Peer):
 
     def prepare(self, graph: Graph) -> None:
         """Write the graph for the program."""
-        program = self.find()
+        program = self.find(floats=graph.weight_dtype.kind == "f")
         if program is None:
             raise RuntimeError(f"the program of {self.name} is gone")
         self.program = program

@@ -1,7 +1,8 @@
 """Wasp's ``sssp`` (D'Antonio et al., SC'25): asynchronous delta-stepping, C++ and OpenMP.
 
 The program is taken from ``NEARFAR_WASP_SSSP``, or from PATH as ``wasp-sssp``; it must be built
-with ``-DUSE_INT32``. It stands on GAP's benchmark suite: it reads the same serialised graph, takes
+with ``-DUSE_INT32``. The one for float32 is taken from ``NEARFAR_WASP_SSSP_FLOAT`` or
+``wasp-sssp-float``. It stands on GAP's benchmark suite: it reads the same serialised graph, takes
 the same options, times and verifies itself the same way, and delta is looked for as for GAP. On a
 graph that is called undirected it also lowers distances against the edges, so one that is not gets
 its reversed edges, too; a directed graph whose edges all have their equals backwards is undirected.
@@ -9,13 +10,11 @@ its reversed edges, too; a directed graph whose edges all have their equals back
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nearfar.graph.graph import Graph
-from nearfar.lab.bench.peers.base import on_path
 from nearfar.lab.bench.peers.gap import Gap, write_wsg
 
 if TYPE_CHECKING:
@@ -28,11 +27,8 @@ class Wasp(Gap):
     """Wasp's asynchronous delta-stepping."""
 
     name = "wasp"
-    missing = "no wasp-sssp on PATH: set NEARFAR_WASP_SSSP"
-
-    def find(self) -> str | None:
-        """As the head of this file says."""
-        return os.environ.get("NEARFAR_WASP_SSSP") or on_path("wasp-sssp")
+    command = "wasp-sssp"
+    floats = True
 
     def write(self, graph: Graph, folder: Path) -> None:
         """Serialised, with reversed edges unless they are the same."""
@@ -43,7 +39,7 @@ class Wasp(Gap):
             if _equal(backwards, again.transpose()):
                 backwards = None
         write_wsg(graph, folder / "graph.wsg", backwards)
-        self.heaviest = int(graph.max_weight)
+        self.heaviest = graph.max_weight
 
 
 def _equal(one: Graph, other: Graph) -> bool:

@@ -26,6 +26,7 @@ __all__ = ["figures_of"]
 
 _SWEEP, _NEAR_FAR = "Workfront Sweep", "Near-Far"
 _BARE = {"marker": ""}
+_POLICIES = {"sweep": _SWEEP, "near-far": _NEAR_FAR}
 
 
 def figures_of(done: Sequence[Done], device: str) -> list[Figure]:
@@ -46,9 +47,17 @@ def _figure_3(done: Sequence[Done]) -> Figure:
             shown = t.replace("_", " ") + (f" (mean {mean:.2f})" if mean else "")
             series.append(Series(shown, graphs, values))
         panels.append(
-            Panel(policy, "", "times faster than one thread per vertex", series, kind="bars")
+            Panel(
+                _POLICIES[policy],
+                "",
+                "times faster than one thread per vertex",
+                series,
+                kind="bars",
+                y_log=True,
+            )
         )
-    return Figure("figure-3", "Figure 3: traversals", "Higher is faster.", panels)
+    caption = "Higher is faster; log scales."
+    return Figure("figure-3", "Figure 3: traversals", caption, panels)
 
 
 def _figure_4(done: Sequence[Done]) -> Figure:
@@ -93,8 +102,15 @@ def _figure_5(done: Sequence[Done]) -> Figure:
     shown = [x for x in labels if x != RELAXED]
     right = [Series(x, graphs, [mteps_of(one, x) for one in done]) for x in shown]
     panels = [
-        Panel("(a)", "", "times faster than Dijkstra, binary heap", left, kind="bars", y_log=True),
-        Panel("(b)", "", "MTEPS", right, kind="bars", y_log=True),
+        Panel(
+            "(a) speed",
+            "",
+            "times faster than Dijkstra, binary heap",
+            left,
+            kind="bars",
+            y_log=True,
+        ),
+        Panel("(b) throughput", "", "million edges per second", right, kind="bars", y_log=True),
     ]
     return Figure("figure-5", "Figure 5: speed and throughput", "Log scales.", panels)
 
@@ -150,15 +166,18 @@ def _figure_7(done: Sequence[Done]) -> Figure:
         rows = sorted(one.result["sweep"]["rows"], key=lambda row: row["delta"])
         across = [row["delta"] for row in rows]
         marks = [("heuristic", one.result["sweep"]["heuristic"])]
-        for title, key, log in (
-            ("work", "work", False),
-            ("parallelism", "average_parallelism", True),
-        ):
+        for title, key in (("work", "work"), ("parallelism", "average_parallelism")):
             series = [Series("", across, [row[key] for row in rows])]
             what = "edges / Dijkstra's" if key == "work" else "vertices per iteration"
             panels.append(
                 Panel(
-                    f"{one.key}: {title}", "delta", what, series, x_log=True, y_log=log, marks=marks
+                    f"{one.key}: {title}",
+                    "delta",
+                    what,
+                    series,
+                    x_log=True,
+                    y_log=True,
+                    marks=marks,
                 )
             )
     caption = "Near-Far with multiples of the heuristic's delta, which the dotted line marks."

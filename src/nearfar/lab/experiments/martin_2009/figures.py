@@ -13,6 +13,21 @@ if TYPE_CHECKING:
 
 __all__ = ["figures_of"]
 
+#: What the paper's names stand for, in a few words.
+_MEANS = {
+    "FH": "Dijkstra, Fibonacci heap",
+    "F-CPU": "to successors, one core",
+    "U-CPU": "from predecessors, one core",
+    "U-H1": "from predecessors, GPU updates",
+    "U-H2": "from predecessors, GPU relaxes",
+    "U-H3": "from predecessors, GPU relaxes and updates",
+    "U-GPU": "from predecessors, GPU",
+    "U-GPU+2min": "the same, two minimum passes",
+    "U-GPU-PLUS": "the same, shared memory",
+    "F-GPU": "to successors, GPU",
+    "F-GPU-no-atomic": "the same, no atomics",
+}
+
 
 def figures_of(done: Sequence[Done]) -> list[Figure]:
     """Figures 6 (lists) and 7 (matrices), of what was measured."""
@@ -30,7 +45,7 @@ def figures_of(done: Sequence[Done]) -> list[Figure]:
             times = [times_of(results, label) for results in sizes.values()]
             series.append(
                 Series(
-                    label,
+                    f"{label}: {_MEANS[label]}",
                     [n / 2**20 if kind == "list" else n / 2**10 for n in sizes],
                     [statistics.fmean(t) * scale if t else None for t in times],
                     [min(t) * scale if t else None for t in times],

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["figures_of"]
 
+_WORDS = {"succ.": "to successors", "pred.": "from predecessors", "opt.": "to successors, tuned"}
+
 _MILLIONS = "vertices, in units of 2²⁰"
 _DEFAULT, _TUNED = "GPU Crauser succ.", "GPU Crauser opt."
 _HEAP = "relaxed heap"
@@ -49,6 +51,12 @@ def figures_of(done: Sequence[Done]) -> list[Figure]:
     return [figure for figure in made if figure is not None]
 
 
+def _named(label: str) -> str:
+    """A method's label without the paper's abbreviations."""
+    head, _, last = label.rpartition(" ")
+    return f"{head}, {_WORDS[last]}" if last in _WORDS else label
+
+
 def _figure(number: int, title: str, panels: Sequence[Panel], columns: int) -> Figure | None:
     """A figure of the panels that have something to show; None when none has."""
     shown = [panel for panel in panels if panel.series]
@@ -63,7 +71,7 @@ def _figure_2(martin: Sequence[Done]) -> Figure | None:
 
     def panel(title: str, labels: Sequence[str]) -> Panel:
         there = [label for label in labels if label in labels_of(martin)]
-        series = [Series(x, xs, [seconds_of(one, x) for one in martin]) for x in there]
+        series = [Series(_named(x), xs, [seconds_of(one, x) for one in martin]) for x in there]
         return Panel(title, _MILLIONS, "s", series, y_log=True)
 
     host = [label for label in ORDER if label.startswith("CPU")]
@@ -78,7 +86,8 @@ def _figure_2(martin: Sequence[Done]) -> Figure | None:
 def _threads(martin: Sequence[Done], xs: list[float]) -> Panel:
     """Threads of the relax kernel over all iterations, and those that had something to do."""
     series = []
-    for label, form in ((_DEFAULT, "succ."), ("GPU Crauser pred.", "pred.")):
+    for label in (_DEFAULT, "GPU Crauser pred."):
+        form = _WORDS[label.rpartition(" ")[2]]
         for name, word in (("total_threads", "launched"), ("working_threads", "at work")):
             y = [counter_of(one, label, name) for one in martin]
             if any(y):
@@ -96,7 +105,7 @@ def _by_degree(
             (one for one in random if one.what["vertices"] == n), key=lambda o: o.what["degree"]
         )
         series = [
-            Series(label, [o.what["degree"] for o in some], [_ms(o, label) for o in some])
+            Series(_named(label), [o.what["degree"] for o in some], [_ms(o, label) for o in some])
             for label in labels
             if any(_ms(o, label) for o in some)
         ]
@@ -117,7 +126,9 @@ def _gains(number: int, some: Sequence[Done]) -> Figure | None:
     gains = [saved_by_tuning(one) for one in some]
     if all(gain is None for gain in gains):
         return None
-    panel = _bars("time saved by the tuned launch shape", "%", some, {"": gains}, log=False)
+    panel = _bars(
+        "time saved by the tuned launch shape", "time saved, %", some, {"": gains}, log=False
+    )
     return _figure(number, "gain of tuning", [panel], 1)
 
 
@@ -148,5 +159,5 @@ def _bars(
     log: bool,
 ) -> Panel:
     names = [name_of(one) for one in some]
-    series = [Series(label, names, y) for label, y in values.items() if some]
+    series = [Series(_named(label), names, y) for label, y in values.items() if some]
     return Panel(title, "", unit, series, kind="bars", y_log=log)

@@ -1,0 +1,232 @@
+"""Distances within every graph of a batch, from as many searches as its largest graph has vertices.
+
+The graphs of a batch are the parts of one graph and never meet, so one search can begin in all of
+them at once. A further vertex ``n + i`` leads to the vertex at place ``i`` of every graph; the
+distances from it are row ``i`` of every graph's matrix. No search sees another graph's vertices in
+vain, and a GPU has all graphs to work on at every step.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from nearfar.errors import GraphError, OptionError, quoted
+from nearfar.graph.build import as_numpy
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
+from nearfar.solve.many import distances
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from nearfar.options import Device, MethodOptions
+
+__all__ = ["shortest_path_distances"]
+
+
+def shortest_path_distances(
+    edge_index: Any,
+    batch: Any = None,
+    edge_weight: Any = None,
+    *,
+    num_nodes: int | None = None,
+    max_num_nodes: int | None = None,
+    batch_size: int | None = None,
+    unreached: float | None = None,
+    limit: float | None = None,
+    method: str = "auto",
+    device: Device = "auto",
+    threads: int | None = None,
+    **options: Unpack[MethodOptions],
+) -> Any:
+    """Distances between all vertices of each graph of a batch, in one tensor.
+
+    The arguments are called as in PyTorch Geometric, and the result is laid out as
+    ``torch_geometric.utils.to_dense_adj`` lays out adjacency.
+
+    Parameters
+    ----------
+    edge_index : integer tensor or array, shape (2, m)
+        Sources and targets, directed: both directions of an undirected edge are there. Tensors and
+        arrays on a GPU stay there.
+    batch : integer tensor or array, shape (n,), or None
+        The graph of every vertex, ascending, as ``data.batch``. None: one graph.
+    edge_weight : tensor or array, shape (m,) or (m, 1), or None
+        None counts edges. No gradient flows back through a distance.
+    num_nodes : int or None
+        Vertices of a single graph, as ``data.num_nodes``; None takes the largest end plus one.
+    max_num_nodes : int or None
+        Rows and columns per graph; None takes the largest graph's.
+    batch_size : int or None
+        Number of graphs; None takes the last of ``batch`` plus one.
+    unreached : number or None
+        What stands where there is no path, and beyond the vertices of a smaller graph. None: -1
+        for integers, inf for floats.
+    limit : number or None
+        Longer distances count as unreached.
+    method, device, threads, **options
+        As for :func:`nearfar.distances`.
+
+    Returns
+    -------
+    tensor or array, shape (batch_size, max_num_nodes, max_num_nodes)
+        Entry (b, i, j) is the distance from the i-th to the j-th vertex of graph b. int32 without
+        weights, else of the weights' dtype, and of the kind of ``edge_index``: a tensor for a
+        tensor, on the same device.
+
+    Raises
+    ------
+    GraphError
+        If an edge joins two graphs, ``batch`` does not ascend, or an argument has another shape.
+    OptionError
+        If a graph has more than ``max_num_nodes`` vertices, or ``unreached`` does not fit.
+    NegativeCycleError
+        If a graph has a cycle of negative weight.
+
+    Notes
+    -----
+    As many searches over the whole batch as its largest graph has vertices: time and memory are
+    those of the result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nearfar.torch import shortest_path_distances
+    >>> two_paths = np.array([[0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3]])
+    >>> shortest_path_distances(two_paths, batch=np.array([0, 0, 0, 1, 1]))
+    array([[[ 0,  1,  2],
+            [ 1,  0,  1],
+            [ 2,  1,  0]],
+    <BLANKLINE>
+           [[ 0,  1, -1],
+            [ 1,  0, -1],
+            [-1, -1, -1]]], dtype=int32)
+    """
+    given = _detached(edge_index)
+    there = runtime.is_device_array(given)
+    xp: Any = runtime.cupy() if there else np
+    ends = _array(given, there, "edge_index")
+    if ends.ndim != 2 or ends.shape[0] != 2:
+        raise GraphError(f"edge_index has shape {ends.shape}: give (2, number of edges)")
+    member = _members(xp, ends, batch, num_nodes, there)
+    weights = None if edge_weight is None else _array(edge_weight, there, "edge_weight").reshape(-1)
+    n, k = len(member), int(member[-1]) + 1 if len(member) else 0
+    k = _at_least(batch_size, k, "batch_size")
+    sizes = xp.bincount(member, minlength=k) if n else xp.zeros(k, dtype=np.int64)
+    most = int(sizes.max()) if k else 0
+    width = _at_least(max_num_nodes, most, "max_num_nodes")
+    place = xp.arange(n) - (xp.cumsum(sizes) - sizes)[member] if n else member
+    graph = _with_beginnings(xp, ends, weights, member, place, most)
+    step = 0 if weights is not None else 1  # to the first vertex
+    found = distances(
+        graph,
+        xp.arange(n, n + most),
+        limit=None if limit is None else limit + step,
+        method=method,
+        device=device,
+        threads=threads,
+        **options,
+    )
+    kind = np.dtype(found.dtype)
+    blank = _blank(unreached, kind, graph)
+    rows = found[:, :n].T
+    rows = xp.where(rows == unreached_value(kind), blank, rows - kind.type(step))
+    made = xp.full((k, width, width), blank, dtype=kind)
+    made[member, place, :most] = rows.astype(kind, copy=False)
+    made = xp.ascontiguousarray(made.swapaxes(1, 2))
+    if type(edge_index).__module__.partition(".")[0] == "torch":
+        return importlib.import_module("torch").from_dlpack(made)
+    return made
+
+
+def _detached(tensor: Any) -> Any:
+    """A tensor without its history, which DLPack refuses."""
+    return tensor.detach() if hasattr(tensor, "detach") else tensor
+
+
+def _array(given: Any, there: bool, what: str) -> Any:
+    """A CuPy array, or a NumPy array."""
+    given = _detached(given)
+    return runtime.upload(given) if there else as_numpy(given, what)
+
+
+def _members(xp: Any, ends: Any, batch: Any, num_nodes: int | None, there: bool) -> Any:
+    """The graph of every vertex, checked.
+
+    Raises
+    ------
+    GraphError
+        If it does not ascend, or an edge joins two graphs.
+    """
+    largest = int(ends.max()) if ends.size else -1
+    if batch is None:
+        return xp.zeros(_at_least(num_nodes, largest + 1, "num_nodes"), dtype=np.int64)
+    member = _array(batch, there, "batch")
+    if member.ndim != 1 or member.dtype.kind not in "iu":
+        raise GraphError(f"batch has shape {member.shape} and dtype {member.dtype}: give the "
+                         "number of its graph for every vertex")  # fmt: skip
+    if num_nodes is not None and num_nodes != len(member):
+        raise GraphError(f"num_nodes is {num_nodes}, but batch has {len(member)} vertices")
+    if ends.size and not 0 <= int(ends.min()) <= largest < len(member):
+        raise GraphError(f"edge_index has ends outside 0 to {len(member) - 1}, the last of batch")
+    if len(member) and (int(member[0]) < 0 or bool((member[1:] < member[:-1]).any())):
+        raise GraphError("batch does not ascend from 0: the vertices of a graph lie together")
+    apart = member[ends[0]] != member[ends[1]]
+    if bool(apart.any()):
+        at = int(apart.argmax())
+        one, other = (int(member[ends[side, at]]) for side in (0, 1))
+        raise GraphError(f"edge {at} joins graph {one} and graph {other} of the batch")
+    return member
+
+
+def _with_beginnings(xp: Any, ends: Any, weights: Any, member: Any, place: Any, most: int) -> Graph:
+    """The batch as one graph, with vertex n + i before the vertex at place i of every graph."""
+    n = len(member)
+    tails = xp.concatenate((ends[0].astype(np.int64, copy=False), n + place))
+    heads = xp.concatenate((ends[1].astype(np.int64, copy=False), xp.arange(n)))
+    if weights is not None:
+        if weights.shape != ends[0].shape:
+            raise GraphError(f"{len(weights)} weights for {ends.shape[1]} edges: give one per edge")
+        weights = xp.concatenate((weights, xp.zeros(n, dtype=weights.dtype)))
+    pairs = xp.stack((tails, heads))
+    return Graph.from_edge_index(pairs, weights, n_vertices=n + most)
+
+
+def _at_least(wanted: int | None, needed: int, what: str) -> int:
+    """A size that was given, or the one that is needed.
+
+    Raises
+    ------
+    OptionError
+        If it is too small.
+    """
+    if wanted is None:
+        return needed
+    if wanted < needed:
+        raise OptionError(f"{what} is {quoted(wanted)}: give at least {needed}, or None")
+    return int(wanted)
+
+
+def _blank(unreached: float | None, kind: np.dtype[Any], graph: Graph) -> Any:
+    """What stands for no path, in the dtype of the distances.
+
+    Raises
+    ------
+    OptionError
+        If the dtype does not hold it, or -1 could be a distance.
+    """
+    if unreached is None:
+        if kind.kind == "f":
+            return kind.type(np.inf)
+        if graph.n_negative:
+            raise OptionError("-1 may be a distance here: give unreached=, another number")
+        return kind.type(-1)
+    if kind.kind == "f":
+        return kind.type(unreached)
+    bounds = np.iinfo(kind)
+    whole = float(unreached).is_integer()  # neither NaN nor infinite
+    if not whole or not bounds.min <= unreached <= bounds.max:
+        raise OptionError(f"unreached is {quoted(unreached)}: distances here are {kind}")
+    return kind.type(int(unreached))

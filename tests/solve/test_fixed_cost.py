@@ -1,0 +1,82 @@
+"""What a call costs besides its search: counted in calls of functions, which no machine changes."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: Calls of functions, of Python and of C, in a warm call. One takes some 0.1 us.
+_CALLS: dict[str, tuple[int, Callable[[Graph], Any]]] = {
+    "one source": (105, lambda g: nearfar.sssp(g, 0, threads=1)),
+    "a limit": (118, lambda g: nearfar.sssp(g, 0, threads=1, limit=5)),
+    "a method's name": (130, lambda g: nearfar.sssp(g, 0, threads=1, method="delta_stepping")),
+    "a family's name": (155, lambda g: nearfar.sssp(g, 0, threads=1, method="dijkstra")),
+    "a target": (135, lambda g: nearfar.sssp(g, 0, threads=1, targets=[2])),
+    "a path": (200, lambda g: nearfar.shortest_path(g, 0, 2, threads=1)),
+    "rows": (200, lambda g: nearfar.distances(g, [0, 1], threads=1)),
+}
+
+
+@pytest.mark.parametrize("what", _CALLS)
+def test_a_call_passes_few_functions(what: str) -> None:
+    most, call = _CALLS[what]
+    graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 3, 9])
+    for _ in range(3):
+        call(graph)
+    seen: list[str] = []
+
+    def note(frame: Any, event: str, function: Any) -> None:
+        if event in ("call", "c_call"):
+            seen.append(frame.f_code.co_qualname if event == "call" else function.__name__)
+
+    sys.setprofile(note)
+    try:
+        call(graph)
+    finally:
+        sys.setprofile(None)
+    assert 20 < len(seen) <= most, f"{len(seen)} calls: {seen}"
+
+
+def test_the_choice_within_a_family_is_remembered_and_made_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from nearfar.choose import ranking
+
+    graph = nearfar.generate("grid", rows=20, columns=20)
+    first = nearfar.sssp(graph, 0, method="dijkstra", device="cpu")
+    asked: list[str] = []
+    real = ranking.estimates
+
+    def counted(graph: Any, request: Any, device: str) -> Any:
+        asked.append(device)
+        return real(graph, request, device)
+
+    monkeypatch.setattr(ranking, "estimates", counted)
+    again = nearfar.sssp(graph, 1, method="dijkstra", device="cpu")
+    assert (again.engine, again.reason) == (first.engine, first.reason)
+    assert not asked
+    nearfar.sssp(graph, 1, method="dijkstra", device="cpu", targets=[3])
+    assert asked == ["cpu"]  # with targets other forms may be cheaper
+    # What auto takes is another choice than that of a family.
+    assert nearfar.sssp(graph, 1, device="cpu").reason != first.reason
+
+
+def test_a_target_that_is_not_reached_does_not_end_the_answer() -> None:
+    graph = Graph.from_edges([0, 1, 3], [1, 2, 0], [4, 3, 1], n_vertices=5)
+    stats: dict[str, Any] = {}
+    found = nearfar.sssp(graph, 0, targets=[4, 1], device="cpu", stats=stats)
+    unreached = np.iinfo(np.int64).max
+    assert found.distances.tolist() == [0, 4, 7, unreached, unreached]
+    assert stats["proof_limit"] is None
+    found = nearfar.sssp(graph, 0, targets=[1, 1], device="cpu", limit=9, stats=stats)
+    assert found.distances.tolist() == [0, 4, unreached, unreached, unreached]
+    assert stats["proof_limit"] == 4
