@@ -82,7 +82,7 @@ def measure(scale: int, count: int, args: argparse.Namespace) -> dict[str, Any]:
     degree = degrees(rows)
     some = np.flatnonzero(degree > 0)
     sources = np.random.default_rng(scale).choice(some, args.sources, replace=False).tolist()
-    parts = Partitioned(rows, 1 << scale)
+    parts = Partitioned(rows, 1 << scale, symmetric=True)
     base = 32.0 * MEAN_WEIGHT / MEAN_DEGREE
     found["solves"], found["wrong"] = [], 0
     for scaled in args.delta:
@@ -91,14 +91,14 @@ def measure(scale: int, count: int, args: argparse.Namespace) -> dict[str, Any]:
             for _ in range(args.rounds + 1):
                 finish(devices)
                 began = time.perf_counter()
-                stats = parts.solve(source, base * scaled)
+                stats = parts.solve(source, base * scaled, pull=args.pull)
                 samples.append(time.perf_counter() - began)
             middle = statistics.median(samples[1:])
             distances = runtime.download(parts.distances())
             component = int(degree[distances < 2**31 - 1].sum(dtype=np.int64)) // 2
             found["wrong"] += parts.prove(source)
             for _ in range(args.repeats):
-                parts.solve(source, base * scaled)
+                parts.solve(source, base * scaled, pull=args.pull)
                 same = np.array_equal(runtime.download(parts.distances()), distances)
                 found["wrong"] += not same
             row = {"source": source, "delta": base * scaled, "samples_s": samples[1:], **stats}
@@ -127,6 +127,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=0)
     parser.add_argument("--delta", type=float, nargs="+", default=[1.0], help="times the default")
+    parser.add_argument("--pull", type=float, default=1 / 32)
     args = parser.parse_args()
     results, refused = [], []
     for scale in args.scales:
