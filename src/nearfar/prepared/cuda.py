@@ -10,6 +10,7 @@ import numpy as np
 
 from nearfar.prepared.cells import PassShape
 from nearfar.prepared.device_reduce import DeviceReduction, reduces
+from nearfar.prepared.device_room import require_factor
 from nearfar.prepared.device_rows import DeviceRows, RowForm
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
@@ -194,6 +195,7 @@ def elimination_tree_rows(
 def _sources_at_once(prepared: Prepared, columns: Any, table: bool, sources: int) -> int:
     if table:
         return sources_per_table(prepared, len(columns), sources)
+    require_factor(prepared)
     return sources_per_sweep(Sweep(prepared, None, sources), sources)
 
 
