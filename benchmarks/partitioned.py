@@ -83,7 +83,7 @@ def measure(scale: int, count: int, args: argparse.Namespace) -> dict[str, Any]:
     some = np.flatnonzero(degree > 0)
     sources = np.random.default_rng(scale).choice(some, args.sources, replace=False).tolist()
     parts = Partitioned(rows, 1 << scale, symmetric=True)
-    base = 32.0 * MEAN_WEIGHT / MEAN_DEGREE
+    base = 8.0 * MEAN_WEIGHT / MEAN_DEGREE
     found["solves"], found["wrong"] = [], 0
     for scaled in args.delta:
         for source in sources:
@@ -127,7 +127,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=0)
     parser.add_argument("--delta", type=float, nargs="+", default=[1.0], help="times the default")
-    parser.add_argument("--pull", type=float, default=1 / 32)
+    parser.add_argument("--pull", type=float, default=0.3)
     args = parser.parse_args()
     results, refused = [], []
     for scale in args.scales:

@@ -269,9 +269,12 @@ extern "C" __global__ void partitioned_pull(Part part, long long round, weight_t
       const long long vertex = base + __ffs(left) - 1;
       const weight_t had = load_relaxed(part.known + vertex);
       weight_t best = had;
+      const offset_t begin = part.offsets[vertex - part.first];
       const offset_t end = part.offsets[vertex - part.first + 1];
-      for (offset_t e = part.offsets[vertex - part.first] + lane_id(); e < end; e += 32) {
+      const bool sorted = end - begin <= kPiece;
+      for (offset_t e = begin + lane_id(); e < end; e += 32) {
         const Edge edge = load_edge(part.edges, e);
+        if (sorted && edge_weight(edge) >= best) break;
         const weight_t from = load_relaxed(part.known + edge.target);
         const weight_t sum = add_saturating(from, edge_weight(edge));
         best = sum < best ? sum : best;

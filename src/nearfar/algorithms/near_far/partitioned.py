@@ -37,10 +37,10 @@ _PARTITIONED: Slot[Partitioned] = Slot("partitioned over devices")
 _LINE = 32  # vertices that travel together: a warp's
 _THREADS = 256  # kSortThreads of sort_rows.cuh, too
 _MORE_DEVICES = "give more devices (devices='all')"
-_STEPS = 4  # launched before the host looks whether anything waits
-_WIDTH = 32.0  # delta over mean weight / mean degree
+_STEPS = 2  # launched before the host looks whether anything waits
+_WIDTH = 8.0  # delta over mean weight / mean degree
 _MOST_PARTS = 16  # pointers in struct Others
-_PULL = 1 / 32
+_PULL = 0.3  # then a twentieth of a Kronecker graph's edges is with the vertices that are left
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class PartitionedOptions(DeltaOptions):
     ----------
     delta : float or None
         How far beyond the least waiting distance vertices are relaxed, in units of the weights.
-        None means 32 * mean weight / mean degree.
+        None means 8 * mean weight / mean degree.
     devices : "all", int, list of int or None
         Devices that share the graph; None is the current one.
     parts : int or None
