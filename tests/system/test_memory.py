@@ -51,7 +51,8 @@ def test_memory_for_a_result_has_the_shape_and_dtype_asked_for() -> None:
     for threads in (1, 4):
         for shape in ((0, 5), (2, 3), (700, 1000)):
             made = empty(shape, np.float64, threads)
-            assert (made.shape, made.dtype) == (shape, np.float64)
+            assert made.shape == shape
+            assert made.dtype == np.dtype(np.float64)
             assert made.flags.c_contiguous
             assert made.flags.writeable
 
