@@ -6,6 +6,7 @@ import ast
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,9 @@ import pytest
 import nearfar
 from nearfar import _cpu
 from nearfar.errors import DistanceOverflowError, GraphFormatError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def test_a_parser_says_the_line_in_a_field() -> None:
@@ -78,7 +82,7 @@ def test_rows_are_masked_and_summed_up_alike_by_any_number_of_threads(
 ) -> None:
     draw = np.random.default_rng(5)
     far = np.inf if np.dtype(dtype).kind == "f" else np.iinfo(dtype).max
-    rows = draw.integers(0, 1000, (7, 150_001)).astype(dtype)  # several shares of work
+    rows: NDArray[Any] = draw.integers(0, 1000, (7, 150_001)).astype(dtype)  # several shares
     rows[draw.random(rows.shape) < 0.1] = far
     rows[3] = far
     rows[5, :] = 4
