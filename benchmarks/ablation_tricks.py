@@ -151,7 +151,7 @@ TRICKS = (
     Trick(
         "huge pages: edges",
         "an ordinary allocation",
-        (("if (bytes < 2 * kHuge) {", "if (bytes != 0) {"),),
+        (("if (bytes >= 2 * kHuge) {", "if (bytes == SIZE_MAX) {"),),
     ),
     Trick(
         "delta adapts",

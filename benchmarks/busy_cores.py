@@ -2,11 +2,11 @@
 
     NEARFAR_DATA=... python benchmarks/busy_cores.py -o benchmarks/results
 
-Writes busy_cores.json. Delta-stepping with one thread and with one per core take turns: beside
-nothing, beside one busy loop, and beside as many as there are cores; the loops are processes that
-this script starts and ends. A sample is a stretch of solves one after the other, so that the bad
-ones count; the worst solve of each is kept as well. Every answer is compared with one that was
-proven. The machine should be quiet otherwise.
+Writes busy_cores.json anew after each graph. Delta-stepping with one thread and with one per core
+take turns: beside nothing, beside one busy loop, and beside as many as there are cores; the loops
+are processes that this script starts and ends. A sample is a stretch of solves one after the other,
+so that the bad ones count; the worst solve of each is kept as well. Every answer is compared with
+one that was proven. The machine should be quiet otherwise.
 """
 
 from __future__ import annotations
@@ -128,6 +128,8 @@ def main() -> int:
     args = parser.parse_args()
     if args.threads < 2:
         raise SystemExit("one thread has nobody to wait for: give --threads 2 or more")
+    if args.output:
+        args.output.mkdir(parents=True, exist_ok=True)
     around = environment()
     found = []
     for name, graph in graphs(args.graphs):
@@ -142,10 +144,9 @@ def main() -> int:
             for row in found[-1]["rows"]
         ]
         print("\n".join(table(["", "mean ms", "worst ms", "let go"], lines)), flush=True)
-    if args.output:
-        args.output.mkdir(parents=True, exist_ok=True)
-        data = {"schema": "nearfar-busy-cores/1", "environment": around, "graphs": found}
-        write_json(args.output / "busy_cores.json", data)
+        if args.output:
+            data = {"schema": "nearfar-busy-cores/1", "environment": around, "graphs": found}
+            write_json(args.output / "busy_cores.json", data)
     return 0
 
 

@@ -282,10 +282,10 @@ def devices(prepared: Prepared, meter: Meter, count: int) -> None:
     cp = runtime.cupy()
     rng = np.random.default_rng(4)
     sources = rng.integers(0, prepared.n_vertices, count)
-    each = min(8192, count)
+    each = min(4096, count)  # so many that devices are done at the same time
     blocks = [slice(k, min(k + each, count)) for k in range(0, count, each)]
     every = chosen("all")
-    for some in sorted({1, len(every)}):
+    for some in sorted({1, min(2, len(every)), len(every)}):
         used = every[:some]
         kept: dict[int, tuple[DeviceRows, Any]] = {}
 
@@ -317,7 +317,7 @@ def devices(prepared: Prepared, meter: Meter, count: int) -> None:
         name = f"{count} sources on {some} devices, rows left there"
         meter.samples[name] = samples
         print(f"   {np.median(samples) * 1e6:10.4f} us (least {min(samples) * 1e6:.4f})  {name}")
-        few = sources[: 4 * each]
+        few = sources[: 8 * each]
         out = cp.empty((len(few), prepared.n_vertices), dtype=prepared.weight_dtype)
         samples = []
         for number in range(meter.rounds + 2):

@@ -75,9 +75,10 @@ def drawn(graph: Graph, count: int) -> np.ndarray:
 def slashdot() -> Iterator[Case]:
     """All pairs of a social graph."""
     graph = snap("soc-Slashdot0902")
-    yield Case("Slashdot, summary of each row", graph, None, reduce="summary")
+    how = {"method": "block_per_source"}
+    yield Case("Slashdot, summary of each row", graph, None, reduce="summary", **how)
     out = runtime.cupy().empty((graph.n_vertices, graph.n_vertices), np.int32)
-    yield Case("Slashdot, rows on a device", graph, None, out=out)
+    yield Case("Slashdot, rows on a device", graph, None, out=out, **how)
 
 
 def new_york() -> Graph:
@@ -87,19 +88,18 @@ def new_york() -> Graph:
 def roads() -> Iterator[Case]:
     """Many sources of a road network."""
     graph = new_york()
-    some = drawn(graph, SOURCES)
-    yield Case("New York, summary of each row", graph, some, reduce="summary")
-    shape = (SOURCES, graph.n_vertices)
-    out = runtime.cupy().empty(shape, np.int32)
-    yield Case("New York, rows on a device", graph, some, out=out)
+    some, how = drawn(graph, SOURCES), {"method": "block_per_source_global"}
+    yield Case("New York, summary of each row", graph, some, reduce="summary", **how)
+    out = runtime.cupy().empty((SOURCES, graph.n_vertices), np.int32)
+    yield Case("New York, rows on a device", graph, some, out=out, **how)
 
 
 def host() -> Iterator[Case]:
     """The same rows, fetched: the host's memory is what bounds them."""
     graph = new_york()
-    some = drawn(graph, SOURCES)
+    some, how = drawn(graph, SOURCES), {"method": "block_per_source_global"}
     out = np.empty((SOURCES, graph.n_vertices), np.int32)
-    yield Case("New York, rows on the host", graph, some, out=out)
+    yield Case("New York, rows on the host", graph, some, out=out, **how)
 
 
 def prepared() -> Iterator[Case]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nearfar.answer.proof import verify
     from nearfar.errors import (
         CacheError,
+        ClusterError,
         DistanceOverflowError,
         GraphError,
         GraphFormatError,
@@ -68,6 +69,7 @@ _WHERE = {
     "write": "formats",
     "generate": "generators",
     "CacheError": "errors",
+    "ClusterError": "errors",
     "DistanceOverflowError": "errors",
     "GraphError": "errors",
     "GraphFormatError": "errors",
@@ -88,6 +90,7 @@ _WHERE = {
 
 __all__ = [
     "CacheError",
+    "ClusterError",
     "DistanceOverflowError",
     "Graph",
     "GraphError",

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CacheError",
+    "ClusterError",
     "DistanceOverflowError",
     "GraphError",
     "GraphFormatError",
@@ -260,6 +261,10 @@ class KernelCompileError(NearfarError, RuntimeError):
 
 class SolverError(NearfarError, RuntimeError):
     """A solver stopped without an answer, for example because its step bound was reached."""
+
+
+class ClusterError(NearfarError, RuntimeError):
+    """A cluster does not answer, or its workers cannot serve; the message says what to do."""
 
 
 class CacheError(NearfarError, OSError):

@@ -11,6 +11,11 @@ from typing import Any
 import pytest
 
 from nearfar.lab import checkout
+from nearfar.lab.bench.peers.adds import Adds
+from nearfar.lab.bench.peers.doublegraph import DoubleGraph
+from nearfar.lab.bench.peers.gap import Gap
+from nearfar.lab.bench.peers.pasgal import Pasgal
+from nearfar.lab.bench.peers.wasp import Wasp
 from nearfar.lab.pages import __main__ as generator
 from nearfar.lab.pages import cpu_engine, gpu_engine, readme, reproduction
 from nearfar.registry import variants
@@ -145,6 +150,15 @@ def test_every_environment_variable_is_in_the_reference() -> None:
     # The notebook reads two, NetworkX, CUDA and a loop over names the others.
     elsewhere = {"NETWORKX_BACKEND_PRIORITY", "CUDA_PATH", "CUDA_HOME"}
     elsewhere |= {"NEARFAR_MAP", "NEARFAR_NOTEBOOK_OUTPUT"}
+    # Adapters of programs make the names of theirs.
+    programs = {
+        kind().variable + more
+        for kind in (Gap, Wasp, Pasgal, Adds, DoubleGraph)
+        for more in ("", "_FLOAT")
+        if kind.floats or not more
+    }
+    assert programs - named == set()
+    elsewhere |= programs
     assert named - elsewhere - variables_read() == set()
 
 

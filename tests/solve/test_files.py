@@ -255,7 +255,7 @@ def places():
 def test_resume_after_a_kill_at_the_worst_places(path, place):
     """No kill blocks the next run, and that leaves nothing but the data and its manifest."""
     owner, name, nth, when = KILLS[place]
-    form = {".npy": "store._Npy", ".zarr": "store._Zarr", ".parquet": "store._Parquet"}
+    form = {".npy": "store._Npy", ".zarr": "store.ZarrRows", ".parquet": "store._Parquet"}
     words = [str(path), owner.replace("DATA", form[path.suffix]), name, str(nth), when]
     done = subprocess.run(
         [sys.executable, "-c", KILLED, *words], env=ENVIRONMENT, capture_output=True, check=False

@@ -58,7 +58,7 @@ SPILLS_OF = {
 REGISTERS = 128
 # A square of distances beside a square of sums, launched by one block per multiprocessor; a list of
 # the 32 nearest with their names.
-REGISTERS_OF = {"tight_stops": 255, "nearest": 208}
+REGISTERS_OF = {"tight_stops": 255, "nearest": 224}
 Case = tuple[str, Mapping[str, "str | int"]]
 Table = dict[str, compiler.Resources]
 
@@ -171,8 +171,9 @@ def prepared_cases(kind: str) -> Iterator[Case]:
         yield "prepared/table.cuh", {**base, "COLUMNS": per_thread}
         if value == values:
             whole = {**base, "COLUMNS": columns, "WHOLE": int(out in ("int", "long long"))}
-            for keep, names in ((1, 0), (32, 1)):
-                yield "prepared/reduce.cuh", {**whole, "KEEP": keep, "FOUND_NAMES": names}
+            for keep, names, span in ((1, 0, 4), (32, 1, 512)):
+                form = {"KEEP": keep, "FOUND_NAMES": names, "SPAN": span}
+                yield "prepared/reduce.cuh", {**whole, **form}
             form = {"LANES": 32 * columns, "COLUMNS": columns, "ROW_KIND": 2, "STAGES": 2}
             yield "prepared/sweep_figures.cuh", {**whole, **form}
         for groups, across, high, down, shares, ahead in ((1, 8, 8, 4, 8, 2), (2, 16, 4, 8, 1, 3)):

@@ -58,7 +58,7 @@ EXIT_CODES: dict[Exit, str] = {
     Exit.NEGATIVE_CYCLE: "negative cycle reachable from the source",
     Exit.FAILED_PROOF: "an answer failed its proof",
     Exit.NO_PATH: "the target is not reachable",
-    Exit.UNAVAILABLE: "a method or optional package is not available here",
+    Exit.UNAVAILABLE: "a method, optional package or cluster is not available here",
     Exit.INTERRUPTED: "interrupted by Ctrl-C",
     Exit.PIPE_CLOSED: "the program that read the output has ended, as in `| head`",
 }
@@ -72,6 +72,7 @@ _BY_ERROR: tuple[tuple[type[BaseException], Exit], ...] = (
     (errors.VariantUnavailable, Exit.UNAVAILABLE),
     (errors.MissingDependencyError, Exit.UNAVAILABLE),
     (errors.KernelCompileError, Exit.UNAVAILABLE),
+    (errors.ClusterError, Exit.UNAVAILABLE),
     (errors.GraphFormatError, Exit.BAD_INPUT),
     (errors.GraphError, Exit.BAD_INPUT),
     (errors.VertexError, Exit.BAD_INPUT),

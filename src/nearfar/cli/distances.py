@@ -43,7 +43,8 @@ nearfar distances graph.gr --source 17 99 --target 4 8
 nearfar distances graph.gr --pair 17 4 --pair 99 3
 nearfar distances graph.gr --method floyd_warshall -o rows.npy --predecessors-output before.npy
 nearfar distances graph.gr --limit 900 --reduce count
-nearfar distances graph.gr --reduce mean --explain"""
+nearfar distances graph.gr --reduce mean --explain
+nearfar distances graph.nfg --cluster tcp://10.0.0.1:8786 -o rows.zarr"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -77,6 +78,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--devices",
         metavar="LIST",
         help="CUDA devices that share the rows: all, or their numbers, such as 0,1",
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="solve on the workers of a Dask cluster, such as tcp://10.0.0.1:8786; -o is .zarr",
     )
 
 
@@ -166,6 +172,7 @@ def _explain(
         limit=args.limit,
         targets=None if targets is None else graph.indices_of(targets, "target"),
         predecessors=False,
+        reduced=args.reduce is not None,
     )
     return explain(args, graph, request)
 
@@ -190,6 +197,19 @@ def plain_values(found: Any, graph: Graph) -> list[Any]:
     return [values]
 
 
+def _on_cluster(args: argparse.Namespace, graph: Graph, call: dict[str, Any]) -> Any:
+    """Distances by the workers of a cluster, which open a file of nearfar's own themselves."""
+    from nearfar.scale import distances
+
+    given = {"--predecessors-output": args.predecessors_output, "--explain": args.explain}
+    for flag, value in {"--pair": args.pair, **given}.items():
+        if value:
+            raise OptionError(f"--cluster goes without {flag}")
+    own = args.graph.endswith((".nfg", ".nfp")) and args.format is None and not args.read_option
+    file: Any = args.graph if own else graph
+    return distances(args.cluster, file, **call)
+
+
 def run(args: argparse.Namespace) -> int:
     """Solve and print or write."""
     from nearfar.solve.many import distances
@@ -199,7 +219,7 @@ def run(args: argparse.Namespace) -> int:
     options = solver_options(args)
     if options.pop("allow_unsafe", False):
         raise OptionError("--allow-unsafe runs one source only: nearfar sssp")
-    if args.pair:
+    if args.pair and args.cluster is None:
         if args.source or args.target or args.reduce or args.output or args.predecessors_output:
             raise OptionError(
                 "--pair goes without --source, --target, --reduce, --output and "
@@ -213,27 +233,24 @@ def run(args: argparse.Namespace) -> int:
         return Exit.OK
     sources = vertex_list(args, graph, args.source, "source")
     targets = vertex_list(args, graph, args.target)
-    if args.explain:
+    if args.explain and args.cluster is None:
         return _explain(args, graph, sources, targets)
     stats: dict[str, Any] = {}
     call: dict[str, Any] = {"limit": args.limit, "stats": stats, **options}
     if args.devices is not None:
         call["devices"] = args.devices
-    if args.predecessors_output:
+    if args.predecessors_output and args.cluster is None:
         found = _with_predecessors(args, graph, sources, call)
     else:
         reduce = _reduction(args.reduce)
         with Progress("solving", enabled=not args.quiet) as progress:
+            call |= {"targets": targets, "reduce": reduce, "out": args.output}
             try:
-                found = distances(
-                    graph,
-                    sources,
-                    targets=targets,
-                    reduce=reduce,
-                    out=args.output,
-                    progress=progress,
-                    **call,
-                )
+                if args.cluster is not None:
+                    call["sources"] = sources
+                    found = _on_cluster(args, graph, {"progress": progress, **call})
+                else:
+                    found = distances(graph, sources, progress=progress, **call)
             except KeyboardInterrupt:
                 raise KeyboardInterrupt(_kept(args.output)) from None
     count = graph.n_vertices if sources is None else len(sources)

@@ -17,6 +17,7 @@ from nearfar.graph.saturation import widest
 from nearfar.measures.simple import (
     Simple,
     check_tolerance,
+    many_rows,
     measured,
     refuse_cycle,
     simple,
@@ -228,6 +229,7 @@ def _on_cores(
     from nearfar import _cpu
 
     solved = simple(graph).graph
+    rows = None if limit is not None else many_rows(graph, len(sources), workers)
     while True:
         within = check_limit(limit, solved.weight_dtype)
         on_vertices = np.zeros(solved.n_vertices)
@@ -243,6 +245,7 @@ def _on_cores(
             on_vertices,
             on_edges,
             workers,
+            rows,
         )
         refuse_cycle(graph, done["cycle"])
         if not done["saturated"]:

@@ -18,6 +18,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.demand import read_demand
+from nearfar.measures.simple import many_rows
 from nearfar.solve.request import as_graph, vertex_indices
 
 if TYPE_CHECKING:
@@ -214,6 +215,7 @@ def edge_loads(
             found,
             loads,
             workers,
+            many_rows(solved, len(rows), workers),
         )
         lengths[away] = found
         return ~np.isfinite(found)
@@ -319,6 +321,7 @@ def skims(
                 found,
                 out,
                 workers,
+                many_rows(solved, len(begin), workers),
             )
             for k, i in enumerate(alike):
                 totals[i] = out[:, :, k]

@@ -68,12 +68,12 @@ def reduces(prepared: Prepared, reduction: RowReduction, exact: bool, width: int
 def _shared_bytes(reduction: RowReduction, prepared: Prepared) -> int:
     edge = 8 if prepared.weight_dtype.kind == "f" else prepared.weight_dtype.itemsize
     bins = len(reduction.edges) - 1
-    return -(-(_span(bins) + 1) * edge // 16) * 16 + bins * _ACROSS * 4
+    return -(-_span(bins) * edge // 16) * 16 + (bins + 2) * _ACROSS * 4
 
 
 def _span(bins: int) -> int:
-    """The power of two that a search for a bin halves."""
-    return 1 << (bins - 1).bit_length()
+    """The power of two that a search among the edges halves: it tells bins + 2 places apart."""
+    return 1 << (bins + 1).bit_length()
 
 
 class DeviceReduction:
@@ -188,7 +188,7 @@ class DeviceReduction:
         return max(1, min(wanted, some // _LEAST_SLICE))
 
     def _kernel(self, name: str, **macros: int) -> Any:
-        own = {"COLUMNS": self.columns_each, "KEEP": 1, "FOUND_NAMES": 0, **macros}
+        own = {"COLUMNS": self.columns_each, "KEEP": 1, "FOUND_NAMES": 0, "SPAN": 2, **macros}
         return runtime.program("prepared/reduce.cuh", {**self.macros, **own}).kernel(name)
 
     def _listed(self, some: int) -> tuple[Any, ...]:
@@ -211,20 +211,15 @@ class DeviceReduction:
             whole = [far if edge >= far else max(math.ceil(max(edge, 0.0)), 0) for edge in edges]
             there = np.array(whole, dtype=dtype)
         self.host_edges = there
-        span = _span(bins)
-        padded_edges = np.append(there, np.repeat(there[-1:], span - bins))
+        most = np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+        searched = np.full(_span(bins), most, dtype=there.dtype)
+        searched[: bins + 1] = there
         self.bins = cp.zeros((bins, self.pitch), dtype=np.uint32)
         self.zeroed.append(self.bins)
         shared = _shared_bytes(self.reduction, self.prepared)
-        kernel = self._kernel("histogram")
+        kernel = self._kernel("histogram", SPAN=len(searched))
         kernel.allow_shared(shared)
-        arguments = (
-            *self._listed(self.width),
-            cp.asarray(padded_edges),
-            np.int32(span),
-            np.int32(bins),
-            self.bins,
-        )
+        arguments = (*self._listed(self.width), cp.asarray(searched), np.int32(bins), self.bins)
         grid = (self.pitch // _ACROSS, self._slices(self.width))
         self.plan.launches.append(runtime.Launch(kernel, grid, _ACROSS, arguments, shared))
 
@@ -269,6 +264,7 @@ class DeviceReduction:
         order = cp.argsort(self.tree.label[given])
         given, back = given[order], cp.argsort(order)
         parts = []
+        timer = runtime.Timer().start()
         for low in range(0, len(given), self.pitch):
             for array in self.zeroed:
                 array.fill(0)
@@ -280,7 +276,8 @@ class DeviceReduction:
             for column in zip(*parts, strict=True)
         )
         found = Figures(counts, sums, most, bins, vertices, distances)
-        found.stats["sweeps"] = len(parts)
+        seconds = timer.stop().seconds  # waits in Python: a signal is seen
+        found.stats.update(sweeps=len(parts), device_seconds=seconds)
         return None if self._may_be_lost(found) else found
 
     def _figures(self, count: int) -> tuple[Any, ...]:

@@ -25,6 +25,7 @@ _SWEPT = 17  # what a vertex of a sweep costs besides its arcs, in arcs
 _STATIC = 1024  # bytes of shared memory that a block takes besides
 _MOST_TILES = 65_535  # of targets, the grid's y
 _MOST = 8192  # sources per block: more do not pay
+_FEW = 4096  # sources that the host sorts
 _TILE, _NEAR = 64, 2  # kTile and kNear of rows.cuh
 
 
@@ -110,6 +111,7 @@ class DeviceTable:
     ) -> None:
         cp = runtime.cupy()
         self._walks = walks = device_walks(prepared)
+        self._label = prepared.preparation.tree.label
         tree, dtype = walks.tree, prepared.metric.dtype
         width, self.pitch = len(targets), padded(each)
         high = max(tree.height, 1)
@@ -192,11 +194,14 @@ class DeviceTable:
         """
         cp = runtime.cupy()
         count = len(sources)
-        given = cp.asarray(sources)
-        order = cp.argsort(self._walks.tree.label[given])
-        self.sources[:count] = given[order]
-        self.back = cp.empty(count, dtype=np.int64)
-        self.back[order] = cp.arange(count)
+        if count <= _FEW and isinstance(sources, np.ndarray):  # many small steps there take longer
+            order = np.argsort(self._label[sources], kind="stable")
+            both = cp.asarray(np.stack([sources[order], np.argsort(order)]))
+            self.sources[:count], self.back = both[0], both[1]
+        else:
+            given = cp.asarray(sources)
+            order = cp.argsort(self._walks.tree.label[given])
+            self.sources[:count], self.back = given[order], cp.argsort(order)
         self._first.set(7, np.int32(count))
         self._first()
         for launch in self.launches:

@@ -7,8 +7,8 @@
 // Distances beyond `bound` and "no path" do not count. The source itself counts where it is listed; the caller takes it
 // off again, except from the nearest, where it would take a place.
 //
-// Macros: COLUMNS of a thread (figures); KEEP, the nearest per source, and FOUND_NAMES: names lie beside the values
-// (nearest). Arrays: values[..][pitch]; listed[some], rows of `values`, or null for the first `some`; sources[pitch],
+// Macros: COLUMNS of a thread (figures); SPAN (histogram); KEEP, the nearest per source, and FOUND_NAMES: names lie beside
+// the values (nearest). Arrays: values[..][pitch]; listed[some], rows of `values`, or null for the first `some`; sources[pitch],
 // labels or -1. All that is written has one entry per column of the sweep, the unused ones of its padding included.
 // Races: atomics, whose results do not depend on their order.
 // requires: prepared/values.cuh
@@ -47,35 +47,53 @@ extern "C" __global__ void __launch_bounds__(32 * kReduceWarps)
   mine.leave(sums + column, missed + column, greatest + column);
 }
 
+// Each row of a slice in turn: its number and the distance in a column. A row that is not looked up is the next in memory.
+template <class Take>
+__device__ __forceinline__ void each_row(const value_t* values, const int* listed, int begin, int end,
+                                         long long pitch, long long column, Take take) {
+  if (listed == nullptr) {
+    const value_t* from = values + begin * pitch + column;
+#pragma unroll 4
+    for (int j = begin; j < end; ++j) {
+      take(j, *from);
+      from += pitch;
+    }
+  } else {
+#pragma unroll 4
+    for (int j = begin; j < end; ++j) take(j, row_of(values, listed, j, pitch)[column]);
+  }
+}
+
 // How many distances per half-open bin.
-// edges[span + 1], rising, the last of the bins + 1 again and again up to a power of two; counts[bins][pitch], joined with
-// what is there. Dynamic shared memory: edges, rounded up to 16 bytes, then bins * kAcross counters of 32 bits.
+// edges[SPAN], bins + 1 of them, rising, then the greatest number there is; SPAN is a power of two. counts[bins][pitch],
+// joined with what is there. Of the counters of a thread the first is for what is below or does not count, the last for
+// what is beyond: all lanes take the same steps.
+// Dynamic shared memory: edges, rounded up to 16 bytes, then (bins + 2) * kAcross counters of 32 bits.
 // Launch: kAcross threads, (pitch / kAcross, slices) blocks.
 extern "C" __global__ void __launch_bounds__(kAcross)
     histogram(const value_t* values, long long pitch, const int* listed, int some, value_t bound,
-              const edge_t* edges, int span, int bins, uint32* counts) {
+              const edge_t* edges, int bins, uint32* counts) {
   extern __shared__ __align__(16) int4 memory[];
   edge_t* const edge = reinterpret_cast<edge_t*>(memory);
   uint32* const mine =
-      reinterpret_cast<uint32*>(memory + ((span + 1) * sizeof(edge_t) + 15) / 16) + threadIdx.x;
+      reinterpret_cast<uint32*>(memory + (SPAN * sizeof(edge_t) + 15) / 16) + threadIdx.x;
   const long long column = static_cast<long long>(blockIdx.x) * kAcross + threadIdx.x;
   const int slice = (some + gridDim.y - 1) / gridDim.y, begin = slice * blockIdx.y;
   const int end = min(begin + slice, some);
-  for (int i = threadIdx.x; i <= span; i += kAcross) edge[i] = edges[i];
-  for (int b = 0; b < bins; ++b) mine[b * kAcross] = 0;
+  for (int i = threadIdx.x; i < SPAN; i += kAcross) edge[i] = edges[i];
+  for (int b = 0; b < bins + 2; ++b) mine[b * kAcross] = 0;
   __syncthreads();
-#pragma unroll 4
-  for (int j = begin; j < end; ++j) {
-    const value_t x = row_of(values, listed, j, pitch)[column];
+  each_row(values, listed, begin, end, pitch, column, [&](int, value_t x) {
     const edge_t at = static_cast<edge_t>(x);
-    int low = 0;  // edge[low] <= at < edge[low + 2 * step]; the same steps for all
-    for (int step = span / 2; step > 0; step /= 2)
-      if (!(at < edge[low + step])) low += step;
-    if (x <= bound && !(at < edge[0]) && at < edge[bins]) ++mine[low * kAcross];
+    int below = 0;  // edges that are not above
+#pragma unroll
+    for (int step = SPAN / 2; step > 0; step /= 2) below += at < edge[below + step - 1] ? 0 : step;
+    ++mine[(x <= bound ? below : 0) * kAcross];
+  });
+  for (int b = 0; b < bins; ++b) {
+    const uint32 found = mine[(b + 1) * kAcross];
+    if (found != 0) atomicAdd(counts + static_cast<long long>(b) * pitch + column, found);
   }
-  for (int b = 0; b < bins; ++b)
-    if (mine[b * kAcross] != 0)
-      atomicAdd(counts + static_cast<long long>(b) * pitch + column, mine[b * kAcross]);
 }
 
 // The KEEP nearest of each slice, equal distances in order of their names.
@@ -97,12 +115,10 @@ extern "C" __global__ void __launch_bounds__(kAcross)
     best[i] = far_value();
     name[i] = -1;
   }
-#pragma unroll 4
-  for (int j = begin; j < end; ++j) {
-    value_t x = row_of(values, listed, j, pitch)[column];
-    if (!(x <= bound) || x > best[KEEP - 1]) continue;
+  each_row(values, listed, begin, end, pitch, column, [&](int j, value_t x) {
+    if (!(x <= bound) || x > best[KEEP - 1]) return;
     int v = FOUND_NAMES ? names[static_cast<long long>(j) * pitch + column] : names[j];
-    if (v == own || v < 0) continue;
+    if (v == own || v < 0) return;
 #pragma unroll
     for (int i = 0; i < KEEP; ++i) {
       if (x < best[i] || (x == best[i] && static_cast<uint32>(v) < static_cast<uint32>(name[i]))) {
@@ -114,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(kAcross)
         v = other;
       }
     }
-  }
+  });
 #pragma unroll
   for (int i = 0; i < KEEP; ++i) {
     const long long to = (static_cast<long long>(blockIdx.y) * KEEP + i) * pitch + column;

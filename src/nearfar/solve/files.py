@@ -33,9 +33,9 @@ from nearfar.system.output import only_writer, replacing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nearfar.solve.run import Run
+    from nearfar.graph.graph import Graph
 
-__all__ = ["FileSink", "kept_blocks", "read_rows"]
+__all__ = ["FileSink", "Written", "ZarrRows", "checksum", "kept_blocks", "read_rows"]
 
 _VERSION = 1
 
@@ -46,7 +46,8 @@ def _digest(array: NDArray[Any] | None) -> str | None:
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
 
 
-def _crc(rows: NDArray[Any]) -> int:
+def checksum(rows: NDArray[Any]) -> int:
+    """CRC-32 of a block of rows."""
     return zlib.crc32(np.ascontiguousarray(rows).reshape(-1).data.cast("B"))
 
 
@@ -79,6 +80,32 @@ def _reserve(path: Path) -> None:
                 f"{error.strerror}: {path.stat().st_size:,} bytes needed",
                 os.fspath(path),
             ) from None
+
+
+class Written(Protocol):
+    """What a run that is written says of itself."""
+
+    block: int
+
+    @property
+    def graph(self) -> Graph:
+        """Where the distances are."""
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Vertex indices of the sources."""
+
+    @property
+    def columns(self) -> NDArray[np.int64] | None:
+        """Vertex indices of the targets."""
+
+    @property
+    def limit(self) -> Any:
+        """The inclusive limit, or None."""
+
+    @property
+    def engine(self) -> str:
+        """What solves, in a word."""
 
 
 class _Format(Protocol):
@@ -140,8 +167,22 @@ class _Npy:
         return np.load(self.path, mmap_mode="r" if self.map.size else None)
 
 
-class _Zarr:
-    """A Zarr array with one chunk per block."""
+class ZarrRows:
+    """A Zarr array with one chunk per block.
+
+    Parameters
+    ----------
+    path : Path
+    shape : tuple of int
+    dtype : dtype
+    block : int
+        Rows per block.
+
+    Raises
+    ------
+    MissingDependencyError
+        Without zarr.
+    """
 
     def __init__(
         self, path: Path, shape: tuple[int, int], dtype: np.dtype[Any], block: int
@@ -155,24 +196,37 @@ class _Zarr:
         self.zarr, self.path, self.shape, self.dtype, self.block = zarr, path, shape, dtype, block
 
     def open(self, fresh: bool) -> None:
+        """Make the array, or open the one that is there for the only writer."""
         self.array: Any
         if not fresh:
-            self.array = self.zarr.open(str(self.path), mode="r+")
-            for left in self.path.rglob("*.partial"):  # chunks that zarr was at when it was killed
-                left.unlink()
+            self.join()
+            self.tidy()
             return
         chunks = (max(self.block, 1), max(self.shape[1], 1))
         self.array = self.zarr.open(
             str(self.path), mode="w", shape=self.shape, chunks=chunks, dtype=self.dtype
         )
 
+    def join(self) -> None:
+        """Open the array that is there; others may write other blocks."""
+        self.array = self.zarr.open(str(self.path), mode="r+")
+
+    def tidy(self) -> None:
+        """Remove what a writer left of the chunks that it was at when it was killed."""
+        for left in self.path.rglob("*.partial"):
+            left.unlink(missing_ok=True)
+
     def write(self, number: int, first: int, rows: NDArray[Any]) -> None:
+        """Write a block; a chunk appears whole or not at all."""
         self.array[first : first + len(rows)] = rows
 
     def read(self, number: int, first: int, count: int) -> NDArray[Any]:
+        """The rows of a block."""
         return np.asarray(self.array[first : first + count])
 
     def result(self) -> Any:
+        """The array, read-only."""
+        self.tidy()
         return self.zarr.open(str(self.path), mode="r")
 
 
@@ -271,7 +325,7 @@ class FileSink:
     ----------
     path : str
         Ends in ``.npy``, ``.zarr`` or ``.parquet``.
-    run : Run
+    run : Written
         What is being written; names the data in the manifest.
 
     Raises
@@ -282,7 +336,7 @@ class FileSink:
 
     on_device = False
 
-    def __init__(self, path: str, run: Run) -> None:
+    def __init__(self, path: str, run: Written) -> None:
         self.path, self.run = Path(path), run
         self.manifest = self.path.with_name(self.path.name + ".manifest.json")
         self.blocks: dict[int, int] = {}
@@ -293,6 +347,26 @@ class FileSink:
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Open the data, and keep of an interrupted run what its checksums confirm.
+
+        Raises
+        ------
+        OptionError, OSError
+            As :meth:`open`.
+        """
+        named = self.open(shape, dtype)
+        for number, found in named.items():
+            if self._checksum(number) == found:
+                self.keep(number, found)
+        if named:
+            self.save()
+
+    def open(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> dict[int, int]:
+        """Open the data, and trust nothing of an interrupted run yet.
+
+        Returns
+        -------
+        dict of int to int
+            Checksums of the blocks that the manifest names.
 
         Raises
         ------
@@ -322,19 +396,15 @@ class FileSink:
         self.data = self._format()
         fresh = fresh or not self._reopened()
         if fresh:
-            self._save()
+            self.save()
             try:
                 self.data.open(True)
             except BaseException:
                 if not self.path.exists():
                     self.manifest.unlink()
                 raise
-        elif known is not None:
-            for name, checksum in known["blocks"].items():
-                number = int(name)
-                if self._checksum(number) == checksum:
-                    self.blocks[number] = checksum
-            self._save()
+            return {}
+        return {int(name): found for name, found in (known or {"blocks": {}})["blocks"].items()}
 
     def _names(self) -> str | None:
         """A digest of the names that rows are kept under, which only Parquet keeps."""
@@ -357,7 +427,7 @@ class FileSink:
         if self.path.suffix == ".npy":
             return _Npy(self.path, self.shape, self.dtype)
         if self.path.suffix == ".zarr":
-            return _Zarr(self.path, self.shape, self.dtype, self.run.block)
+            return ZarrRows(self.path, self.shape, self.dtype, self.run.block)
         return _Parquet(self.path, self.run.graph.name_of(self.run.rows), self.n_blocks)
 
     def _load(self) -> dict[str, Any] | None:
@@ -383,14 +453,19 @@ class FileSink:
             )
         return known
 
+    def save(self) -> None:
+        """Write the manifest of the blocks that are kept so far."""
+        with self._one_at_a_time:
+            self._save()
+
     def _save(self) -> None:
         text = json.dumps(
             {
                 **self.identity,
                 "block": self.run.block,
-                "engine": self.run.variant.id,
+                "engine": self.run.engine,
                 "complete": len(self.blocks) == self.n_blocks,
-                "blocks": {str(number): self.blocks[number] for number in sorted(self.blocks)},
+                "blocks": {str(number): found for number, found in sorted(self.blocks.items())},
             },
             indent=1,
         )
@@ -412,7 +487,7 @@ class FileSink:
             raise
         except Exception:  # whatever a library says of a damaged file
             return None
-        return _crc(rows)
+        return checksum(rows)
 
     def has(self, number: int) -> bool:
         """Whether an earlier run finished the block and its checksum holds."""
@@ -429,10 +504,12 @@ class FileSink:
                 f"a distance does not fit {self.dtype}: convert the weights to {rows.dtype} first"
             )
         self.data.write(number, first, rows)
-        checksum = _crc(rows)
-        with self._one_at_a_time:
-            self.blocks[number] = checksum
-            self._save()
+        self.keep(number, checksum(rows))
+        self.save()
+
+    def keep(self, number: int, found: int) -> None:
+        """Remember the checksum of a block that is written and flushed."""
+        self.blocks[number] = found
 
     def finish(self) -> Any:
         """A read-only memory map, the Zarr array, or the folder of Parquet files."""

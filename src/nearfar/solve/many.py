@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["all_pairs", "distances", "pair_distances"]
 
 _ALWAYS_FREE = 1 << 24  # bytes
-_REDUCED = 1 << 16  # rows of a block that are never made
+_REDUCED = 1 << 18  # rows of a block that are never made
 
 
 class _Call(MethodOptions, total=False):
@@ -267,6 +267,7 @@ def distances(
         targets=columns,
         predecessors=predecessors,
         out=out,
+        reduced=reduce is not None,
     )
     sharing = None
     if devices is not None and several.chosen(devices) != several.chosen(None):
@@ -542,6 +543,13 @@ def _indices(graph: Graph, vertices: Iterable[Any] | None, what: str) -> NDArray
     return vertex_indices(graph, vertices, what)
 
 
+def _even(k: int, most: int, devices: Sequence[int] | None) -> int:
+    """Rows per block so that all devices have as many blocks of one size."""
+    count = 1 if devices is None else len(devices)
+    blocks = max(1, -(-k // most))
+    return -(-k // (-(-blocks // count) * count))
+
+
 def _sink(
     run: Run, out: Any, reduce: Any, memory: int | None, block: int | None, predecessors: bool
 ) -> Sink:
@@ -574,7 +582,8 @@ def _sink(
             less += f", or {most if reduction.k > width > 0 else 'a smaller k'}"
     scratch = run.scratch_bytes()
     needed = held + (0 if stay else kept) + scratch
-    whole = whole or runtime.is_device_array(out)
+    # Rows that are written where they stay take no further memory, however many.
+    whole = whole or runtime.is_device_array(out) or _in_place(out, run)
     # What is free takes as long to find out as a small run takes.
     free = int(memory) if memory is not None else _ALWAYS_FREE
     if memory is None and (needed > _ALWAYS_FREE or not whole):
@@ -589,20 +598,24 @@ def _sink(
         raise OutOfMemoryError(needed, free, " ".join(advice))
     if block is not None and block < 1:
         raise OptionError(f"block is {block}: give at least 1 row")
-    alone = run.devices is None or run.shares_itself(stay)
+    # Whether one block is made of all rows: by one device, or by a variant that shares it itself.
+    on_device = run.on_device and (stay or reduction is not None)
+    alone = run.devices is None or run.shares_itself(on_device)
     share = max(k, 1) if run.devices is None else -(-max(k, 1) // len(run.devices))
     if whole:
         run.block = block or (max(k, 1) if alone else share)
         in_parts = run.devices is not None or run.block < k
-        return DeviceArraySink(out, in_parts) if stay else ArraySink(threads=run.request.threads)
+        return DeviceArraySink(out, in_parts) if stay else ArraySink(out, run.request.threads)
     room = max((free - scratch) // 4, 1)
     # Progress and a file that resumes count by blocks: seconds each, yet enough rows for all cores.
-    held_at_most = min(max(2**28, 64 * width * item), 2**30)
+    held_at_most = min(max(2**28, 64 * run.request.threads * width * item), 2**30)
     fitting = int(min(room, held_at_most) // max(width * item, 1))
     if reduction is not None and run.on_device:
         runtime.require_memory(kept, less)
-        # Rows of a block and what reducing them takes lie on the device together.
-        fitting = int(runtime.memory()[0] // 8 // max(width * 8, 1))
+        # Rows of a block lie on the device, twice where they are widened, and what reducing takes.
+        fitting = int(runtime.memory()[0] // 4 // max(width * item, 1))
+        if run.variant.reduce is None:
+            share = k if alone and fitting >= k else _even(k, max(fitting, 1), run.devices)
     run.block = run.rows_at_once = block or max(1, min(fitting, share))
     if reduction is not None and run.variant.reduce is not None:
         # A few numbers per row; rows only if they must be made.
@@ -618,3 +631,13 @@ def _sink(
 
         return FileSink(os.fspath(out), run)
     return ArraySink(out)
+
+
+def _in_place(out: Any, run: Run) -> bool:
+    """Whether an array in memory takes the rows as they are; one mapped to a file does not."""
+    return (
+        type(out) is np.ndarray
+        and out.flags.c_contiguous
+        and out.dtype == run.graph.weight_dtype
+        and not isinstance(out.base, np.memmap)
+    )

@@ -121,6 +121,11 @@ class Run:
         return self.request.limit
 
     @property
+    def engine(self) -> str:
+        """The id of the variant."""
+        return self.variant.id
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the answer."""
         width = self.graph.n_vertices if self.columns is None else len(self.columns)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["ArraySink", "CsrSink", "DeviceArraySink", "Reduction", "Sink", "result_bytes"]
 
 _AT_ONCE = 1 << 18  # entries reduced at once, which stay in the cache
+_ON_THE_WAY = 40  # bytes per entry that reducing rows on a device takes
 
 
 class Sink(Protocol):
@@ -334,10 +335,12 @@ class ReducingSink(_InMemory):
         self.blocks[number] = parts
 
     def of_rows(self, first: int, rows: Any) -> list[Any]:
-        """What is kept of rows, on the host a few at a time: a signal is seen between them."""
-        step = len(rows)
+        """What is kept of rows, a few at a time: on the host a signal is seen between them."""
+        width = max(rows.shape[1], 1)
         if module_of(rows) is np:
-            step = _AT_ONCE // max(rows.shape[1], 1)
+            step = _AT_ONCE // width
+        else:  # as many as what is made of them on the way has room for
+            step = int(runtime.memory()[0] // (2 * _ON_THE_WAY * width))
         return [
             self._kept(self._reduced(first + low, rows[low : low + max(step, 1)]))
             for low in range(0, max(len(rows), 1), max(step, 1))

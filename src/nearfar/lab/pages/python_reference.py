@@ -88,6 +88,11 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         ["graph.turns.TurnGraph", "answer.turn_paths.TurnPaths"],
     ),
     (
+        "Clusters",
+        "Rows over machines: [Use a Dask cluster](../how-to/use-a-cluster.md).",
+        ["scale.distances", "scale.connect"],
+    ),
+    (
         "SciPy's functions",
         "The same calls as in `scipy.sparse.csgraph` "
         "([Coming from SciPy](../how-to/coming-from-scipy.md)). By\nkeyword they also take "
@@ -164,7 +169,7 @@ MODULES = (
     *("nearfar.answer", "nearfar.choose", "nearfar.choose.calibrate", "nearfar.csgraph"),
     *("nearfar.cuda.kernel_times", "nearfar.cuda.tune", "nearfar.formats", "nearfar.generators"),
     *("nearfar.lab.experiments", "nearfar.lab.profile", "nearfar.lab.report", "nearfar.measures"),
-    *("nearfar.sklearn", "nearfar.solve", "nearfar.torch"),
+    *("nearfar.scale", "nearfar.sklearn", "nearfar.solve", "nearfar.torch"),
 )
 ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
 PROSE = ("Notes", "Examples", "References", "See Also")

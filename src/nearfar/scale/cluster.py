@@ -1,0 +1,125 @@
+"""The cluster as a run sees it: an address, its workers, and whether they can serve."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import nearfar
+from nearfar.errors import ClusterError, MissingDependencyError, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Workers", "check_workers", "connect", "connected"]
+
+_WAIT = 10  # seconds for a scheduler to answer
+
+
+@dataclass(frozen=True)
+class Workers:
+    """What the workers have together.
+
+    Attributes
+    ----------
+    threads : int
+        Blocks that they solve at a time.
+    memory : int
+        Bytes that one block may take on the worker that has least.
+    """
+
+    threads: int
+    memory: int
+
+
+def connect(address: str, timeout: float = _WAIT) -> Any:
+    """A Dask client of the cluster at an address.
+
+    Parameters
+    ----------
+    address : str
+        Such as ``"tcp://10.0.0.1:8786"``, as the scheduler prints it.
+    timeout : float
+        Seconds to wait for an answer.
+
+    Returns
+    -------
+    distributed.Client
+
+    Raises
+    ------
+    ClusterError
+        If no scheduler answers there.
+    MissingDependencyError
+        Without Dask.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingDependencyError("a cluster needs Dask: pip install 'nearfar[dask]'") from None
+    try:
+        return Client(address, timeout=timeout, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ClusterError(
+            f"no cluster answers at {address}: start one there with `dask scheduler` and "
+            "`dask worker`, or give the address that its scheduler prints"
+        ) from error
+
+
+@contextlib.contextmanager
+def connected(client: Any) -> Iterator[Any]:
+    """The client that was given, or one for an address, closed at the end."""
+    if not isinstance(client, str):
+        yield client
+        return
+    made = connect(client)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def check_workers(client: Any) -> Workers:
+    """Whether the workers can serve this client.
+
+    Raises
+    ------
+    ClusterError
+        If there is none, or one has no nearfar or another version of it.
+    """
+
+    def version() -> str | None:
+        """Sent as it is, so that a worker without the package can run it."""
+        import importlib.util
+
+        if importlib.util.find_spec("nearfar") is None:
+            return None
+        return str(importlib.import_module("nearfar").__version__)
+
+    # A worker that has just gone is none of the run's.
+    found: dict[str, str | None] = client.run(version, on_error="ignore")
+    if not found:
+        raise ClusterError(
+            f"the cluster at {client.scheduler.address} has no workers: start some with "
+            "`dask worker`"
+        )
+    without = sorted(worker for worker, is_there in found.items() if is_there is None)
+    if without:
+        raise ClusterError(
+            f"nearfar is not installed on {_workers(without)}: pip install "
+            f"'nearfar[dask]=={nearfar.__version__}' there"
+        )
+    others = sorted(worker for worker, there in found.items() if there != nearfar.__version__)
+    if others:
+        raise ClusterError(
+            f"nearfar is {found[others[0]]} on {_workers(others)} and {nearfar.__version__} here: "
+            "install one version everywhere"
+        )
+    known = [w for at, w in client.scheduler_info(n_workers=-1)["workers"].items() if at in found]
+    memory = min((int(w["memory_limit"]) // max(int(w["nthreads"]), 1) for w in known), default=0)
+    return Workers(sum(int(w["nthreads"]) for w in known), memory or 1 << 32)
+
+
+def _workers(addresses: list[str]) -> str:
+    return f"worker{'s' * (len(addresses) > 1)} {listed(addresses)}"

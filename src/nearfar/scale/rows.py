@@ -1,0 +1,313 @@
+"""Distances from many sources on a cluster: the client's side."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import time
+import uuid
+from collections import deque
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import ClusterError, OptionError, quoted
+from nearfar.scale.cluster import check_workers, connected
+from nearfar.scale.work import Given, Job, Made, measure, open_graph, solve_block
+from nearfar.solve.files import FileSink
+from nearfar.solve.request import as_graph, check_stats, make_request, vertex_indices
+from nearfar.solve.sinks import ReducingSink, Reduction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from nearfar.graph.graph import Graph
+    from nearfar.options import Device, Devices
+    from nearfar.solve.request import GraphLike
+
+__all__ = ["distances"]
+
+_CHUNK = 1 << 28  # bytes of a block of rows, at most
+_SAVE = 2.0  # seconds between two manifests
+_AHEAD = 3  # blocks that wait at the cluster per thread
+
+
+@dataclass
+class _Plan:
+    """What is written, as the file's manifest says it."""
+
+    graph: Graph
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64] | None
+    limit: Any
+    block: int
+    engine: str = "on a cluster"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), self.graph.n_vertices if self.columns is None else len(self.columns)
+
+
+def distances(
+    client: Any,
+    graph: GraphLike | str | os.PathLike[str],
+    sources: Iterable[Any] | None = None,
+    *,
+    targets: Iterable[Any] | None = None,
+    reduce: str | tuple[str, Sequence[float]] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    method: str = "auto",
+    device: Device = "auto",
+    devices: Devices = None,
+    threads: int | None = None,
+    limit: float | None = None,
+    block: int | None = None,
+    seconds: float = 5.0,
+    resources: dict[str, float] | None = None,
+    stats: dict[str, Any] | None = None,
+    progress: Callable[[float, float], None] | None = None,
+    **options: Any,
+) -> Any:
+    """Exact distances from many sources on the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client or str
+        Or the scheduler's address.
+    graph : Graph, SciPy sparse matrix, NetworkX graph, or path
+        Sent to each worker once. A path is read here and by each worker, which then maps a
+        native container instead of holding it; ``.nfp`` is a prepared graph.
+    sources : vertices or None
+        One row each, in this order; None means every vertex.
+    targets : vertices or None
+        One column each; None means every vertex.
+    reduce : str, tuple or None
+        A few numbers per row, as for :func:`nearfar.distances`, instead of ``out``.
+    out : path or None
+        A Zarr folder, ``"rows.zarr"``, where every worker sees it, written in the form of
+        :func:`nearfar.distances`. The same call after an interruption goes on from the blocks
+        that are finished.
+    method, device, devices, limit
+        As for :func:`nearfar.distances`, on each worker. A worker with a GPU uses it by the
+        estimate of ``device="auto"``, for one block at a time.
+    threads : int or None
+        CPU threads per block. None is 1, for Dask solves as many blocks at a time as a worker
+        has threads; with a GPU it is all of the worker's.
+    block : int or None
+        Rows per block; None makes blocks that take about ``seconds``, by a speed measured first.
+    seconds : float
+        What a block shall take, and what is lost when a worker is killed.
+    resources : dict or None
+        Dask's worker resources that a block takes, such as ``{"GPU": 1}``: only workers started
+        with them serve.
+    stats : dict or None
+        Filled with ``seconds``, ``blocks``, ``kept`` (blocks that were there), ``rows_per_block``
+        and ``engines``.
+    progress : callable or None
+        Called with the rows that are done and all rows.
+    **options
+        Options of the variant.
+
+    Returns
+    -------
+    zarr.Array, or what ``reduce`` says
+
+    Raises
+    ------
+    ClusterError
+        If no cluster answers, a worker lacks nearfar or has another version, cannot read the file
+        or see ``out``, or all that held the graph are gone. Finished blocks are kept.
+    OptionError
+        Without ``out`` and ``reduce`` or with both, for another ending than ``.zarr``, and when
+        ``out`` holds another run or another run writes to it.
+    VertexError, NegativeWeightError, NegativeCycleError, VariantUnavailable, DistanceOverflowError
+        As for :func:`nearfar.distances`.
+
+    Notes
+    -----
+    The rows are the same bits as on one machine. A worker that is killed costs the blocks that it
+    had, which go to others.
+    """
+    if (out is None) == (reduce is None):
+        raise OptionError("give out='rows.zarr' for the rows, or reduce= for a few numbers of each")
+    if out is not None and not os.fspath(out).endswith(".zarr"):
+        raise OptionError(f"out is {quoted(os.fspath(out))}: a cluster writes .zarr")
+    if block is not None and block < 1:
+        raise OptionError(f"block is {block}: give at least 1 row")
+    if not seconds > 0:
+        raise OptionError(f"seconds is {seconds}: give a number greater than 0")
+    check_stats(stats)
+    reduction = None if reduce is None else Reduction.parse(reduce)
+    path = os.path.abspath(graph) if isinstance(graph, (str, os.PathLike)) else None
+    opened = open_graph(path) if path is not None else as_graph(graph)  # type: ignore[arg-type]
+    rows = _indices(opened, sources, "source")
+    columns = None if targets is None else _indices(opened, targets, "target")
+    how: dict[str, Any] = {"method": method, "device": device, "threads": threads}
+    checked = make_request(
+        opened, "batch", rows, **{**how, "device": "cpu" if device == "auto" else device},
+        limit=limit, targets=columns, predecessors=False,
+    )  # fmt: skip
+    how |= {"device": device, "limit": checked.limit, "reduce": reduce, **options}
+    if devices is not None:
+        how["devices"] = devices
+    plan = _Plan(opened, rows, columns, checked.limit, block or 0)
+    began = time.perf_counter()
+    with connected(client) as cluster:
+        given = Given(opened if path is None else path, opened.digest(), columns)
+        run = _ClusterRun(cluster, plan, given, Job(how), resources)
+        if reduction is not None:
+            result = run.reduced(reduction.sink(rows, columns, opened), seconds, progress)
+        else:
+            result = run.written(Path(os.path.abspath(os.fspath(out or ""))), seconds, progress)
+    if stats is not None:
+        stats.update(run.stats, seconds=time.perf_counter() - began)
+    return result
+
+
+def _indices(graph: Graph, vertices: Any, what: str) -> NDArray[np.int64]:
+    if vertices is None:
+        return np.arange(graph.n_vertices, dtype=np.int64)
+    return vertex_indices(graph, vertices, what)
+
+
+class _ClusterRun:
+    """Blocks on their way to the workers and back."""
+
+    def __init__(
+        self, client: Any, plan: _Plan, given: Given, job: Job, resources: dict[str, float] | None
+    ) -> None:
+        self.client, self.plan, self.resources = client, plan, resources
+        self.workers = check_workers(client)
+        width = max(plan.shape[1] * plan.graph.weight_dtype.itemsize, 1)
+        self.job = replace(
+            job, shape=plan.shape, dtype=plan.graph.weight_dtype, memory=self.workers.memory // 2
+        )
+        self.most = max(1, min(_CHUNK, self.workers.memory // 8) // width)
+        path = given.graph if isinstance(given.graph, str) else None
+        # Every worker gets what is large once, and from another worker if it comes later.
+        self.given = client.scatter(given, broadcast=path is None, hash=False)
+        self.stats: dict[str, Any] = {"blocks": 0, "kept": 0, "engines": {}}
+
+    def _submit(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """A task; one whose worker is killed goes to another."""
+        return self.client.submit(
+            work, self.given, self.job, *arguments, pure=False, resources=self.resources
+        )
+
+    def _size(self, seconds: float) -> int:
+        """Rows per block that take about so many seconds, with some blocks for every thread."""
+        k = max(len(self.plan.rows), 1)
+        with self._words():
+            speed = float(self._submit(measure, self.plan.rows[: self.most]).result())
+        even = -(-k // (4 * self.workers.threads))
+        return int(max(1, min(speed * seconds, self.most, even)))
+
+    def reduced(self, sink: ReducingSink, seconds: float, progress: Any) -> Any:
+        """The numbers of every row."""
+        self.plan.block = self.plan.block or self._size(seconds)
+        for made in self._blocks({}, progress):
+            sink.blocks[made.number] = [made.figures]
+        return sink.finish()
+
+    def written(self, path: Path, seconds: float, progress: Any) -> Any:
+        """The Zarr array that the workers wrote, after its manifest names every block."""
+        notes = Path(f"{path}.blocks")
+        if not self.plan.block and not path.exists():
+            self.plan.block = self._size(seconds)
+        sink = FileSink(os.fspath(path), self.plan)
+        token = notes / f"run-{uuid.uuid4().hex}"
+        try:
+            self.plan.block = self.plan.block or 1  # of the manifest, where there is one
+            named = sink.open(self.plan.shape, self.plan.graph.weight_dtype)
+            notes.mkdir(exist_ok=True)
+            for old in notes.glob("run-*"):  # of clients that were killed: nobody writes for them
+                old.unlink(missing_ok=True)
+            token.touch()
+            said = json.dumps([sink.identity, self.plan.block])
+            request = hashlib.sha256(said.encode()).hexdigest()
+            self.job = replace(
+                self.job, request=request, path=os.fspath(path), token=os.fspath(token),
+                block=self.plan.block,
+            )  # fmt: skip
+            saved = time.perf_counter()
+            try:
+                for made in self._blocks(named, progress):
+                    sink.keep(made.number, made.checksum)
+                    if time.perf_counter() > saved + _SAVE:
+                        sink.save()
+                        saved = time.perf_counter()
+            finally:
+                token.unlink(missing_ok=True)
+                sink.save()
+            shutil.rmtree(notes)
+            return sink.finish()
+        finally:
+            sink.close()
+
+    def _blocks(self, named: dict[int, int], progress: Any) -> Iterator[Made]:
+        """What workers say of each block, as they finish."""
+        from distributed import as_completed
+
+        count, block = len(self.plan.rows), self.plan.block
+        waiting = deque(enumerate(range(0, max(count, 1), block)))
+        self.stats |= {"blocks": len(waiting), "rows_per_block": block}
+        flying: set[Any] = set()
+        landed = as_completed(loop=self.client.loop)
+        done = 0
+
+        def send() -> None:
+            number, first = waiting.popleft()
+            part = self.plan.rows[first : first + block]
+            future = self._submit(solve_block, number, part, named.get(number))
+            flying.add(future)
+            landed.add(future)
+
+        try:
+            while waiting or flying:
+                while waiting and len(flying) < _AHEAD * self.workers.threads:
+                    send()
+                future = next(landed)
+                flying.discard(future)
+                with self._words():
+                    made: Made = future.result()
+                future.release()
+                self.stats["kept"] += made.kept
+                if not made.kept:
+                    engines = self.stats["engines"]
+                    engines[made.engine] = engines.get(made.engine, 0) + 1
+                yield made
+                done += 1
+                if progress is not None:
+                    progress(min(done * block, count), count)
+        finally:
+            if flying:
+                self.client.cancel(list(flying))
+
+    @contextlib.contextmanager
+    def _words(self) -> Iterator[None]:
+        """Dask's own errors in a sentence."""
+        from concurrent.futures import CancelledError
+
+        from distributed import KilledWorker
+        from distributed.comm import CommClosedError
+
+        try:
+            yield
+        except KilledWorker as error:
+            raise ClusterError(
+                f"a block ended {error.allowed_failures + 1} workers, the last "
+                f"{error.last_worker.address}: give them more memory, or block= fewer rows; "
+                "finished blocks are kept"
+            ) from error
+        except (CancelledError, CommClosedError) as error:
+            raise ClusterError(
+                "the cluster has lost the graph or this client: repeat the call with workers that "
+                "last, finished blocks are kept"
+            ) from error

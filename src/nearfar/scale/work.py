@@ -1,0 +1,247 @@
+"""What runs on the workers of a cluster: solve a block of rows, write it, and note that it is done.
+
+A chunk appears whole or not at all, and its note after it: a small file beside the data with the
+block's CRC-32 and a digest of the run's request. So a block that has a note with the digest and the
+checksum of what the chunk holds is finished, whoever made it, and is not solved again. Before a
+chunk is written the worker looks for the token of the client's run: without it the folder is not
+the client's, or the client has gone and another run may own the folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import ClusterError, DistanceOverflowError, NearfarError
+from nearfar.formats import read
+from nearfar.graph.graph import Graph
+from nearfar.prepared.prepare import load
+from nearfar.solve.files import ZarrRows, checksum
+from nearfar.solve.many import distances
+from nearfar.system.devices import runtime
+from nearfar.system.output import replacing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Given", "Job", "Made", "measure", "open_graph", "solve_block"]
+
+_LONG = 0.25  # seconds that a measurement of speed takes at least
+
+_opening = threading.Lock()
+_solving = threading.Lock()  # of a process with a GPU, which serves one block at a time
+
+
+@dataclass(frozen=True)
+class Given:
+    """What every block needs and no worker gets twice.
+
+    Attributes
+    ----------
+    graph : Graph or str
+        Or the file that each worker reads it from.
+    digest : str
+        Of the graph.
+    columns : int64 array or None
+        Vertex indices of the targets.
+    """
+
+    graph: Graph | str
+    digest: str
+    columns: NDArray[np.int64] | None
+
+    def opened(self) -> Graph:
+        """The graph without names, which answers come back in on the client.
+
+        Raises
+        ------
+        ClusterError
+            If this worker cannot read the file, or the file is another than the client's.
+        """
+        if isinstance(self.graph, Graph):
+            return self.graph.without_names()
+        with _opening:  # two threads of a worker would both read it
+            return _read(self.graph, self.digest).without_names()
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the blocks of a run share; small.
+
+    Attributes
+    ----------
+    call : dict
+        Keywords of :func:`nearfar.distances` besides sources and targets.
+    request : str
+        Digest of the request.
+    path : str
+        The Zarr folder; empty for a reduction.
+    token : str
+        File that is there as long as the client's run lasts.
+    shape : tuple of int
+        Of all rows.
+    dtype : dtype
+    block : int
+        Rows per block.
+    memory : int
+        Bytes that a block may take.
+    """
+
+    call: dict[str, Any]
+    request: str = ""
+    path: str = ""
+    token: str = ""
+    shape: tuple[int, int] = (0, 0)
+    dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.int32))
+    block: int = 1
+    memory: int | None = None
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a worker says of a block: its checksum, or its figures; and whether it was there."""
+
+    number: int
+    checksum: int = 0
+    figures: Any = None
+    kept: bool = False
+    seconds: float = 0.0
+    engine: str = ""
+
+
+def open_graph(path: str) -> Graph:
+    """A graph, or a prepared one, from a file of its name."""
+    return load(path) if path.endswith(".nfp") else read(path)
+
+
+@functools.lru_cache(maxsize=1)
+def _read(path: str, digest: str) -> Graph:
+    try:
+        graph = open_graph(path)
+    except (OSError, NearfarError) as error:
+        said = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise ClusterError(
+            f"worker {_name()} cannot read {path}: {said}; put it where every machine sees it, or "
+            "give the graph itself"
+        ) from error
+    if graph.digest() != digest:
+        raise ClusterError(
+            f"worker {_name()} reads another graph from {path} than the client: give every machine "
+            "the same file"
+        )
+    return graph
+
+
+def _name() -> str:
+    from distributed import get_worker
+
+    return str(get_worker().address)
+
+
+def _solved(given: Given, job: Job, rows: NDArray[np.int64]) -> tuple[Any, str]:
+    """Rows or figures, and the method: a process with a GPU gives a block all it has."""
+    graph = given.opened()
+    stats: dict[str, Any] = {}
+    call = {**job.call, "memory": job.memory, "stats": stats}
+    shared = call["device"] != "cpu" and runtime.available() is True
+    with _solving if shared else contextlib.nullcontext():
+        if call["threads"] is None:
+            call["threads"] = _threads() if shared else 1
+        return distances(graph, rows, targets=given.columns, **call), str(stats["engine"])
+
+
+def _threads() -> int:
+    from distributed import get_worker
+
+    return int(get_worker().state.nthreads)
+
+
+def measure(given: Given, job: Job, rows: NDArray[np.int64]) -> float:
+    """Rows per second of this worker, from as many of them as take a quarter of a second."""
+    count = min(1, len(rows))
+    while True:
+        began = time.perf_counter()
+        _solved(given, job, rows[:count])
+        took = max(time.perf_counter() - began, 1e-6)
+        if took >= _LONG or count == len(rows):
+            return count / took
+        count = min(len(rows), count * min(16, 1 + int(_LONG / took)))
+
+
+def solve_block(
+    given: Given, job: Job, number: int, rows: NDArray[np.int64], named: int | None
+) -> Made:
+    """Solve a block of rows and write it, unless it is there.
+
+    Parameters
+    ----------
+    given, job
+        Of the run.
+    number : int
+    rows : int64 array
+        Vertex indices of the sources.
+    named : int or None
+        The checksum that a manifest gives.
+
+    Returns
+    -------
+    Made
+
+    Raises
+    ------
+    ClusterError
+        If the worker does not see the client's folder or file.
+    DistanceOverflowError
+        If a distance does not fit the file's dtype.
+    """
+    began = time.perf_counter()
+    if not job.path:
+        figures, engine = _solved(given, job, rows)
+        return Made(number, 0, figures, False, time.perf_counter() - began, engine)
+    data = ZarrRows(Path(job.path), job.shape, job.dtype, job.block)
+    first, note = number * job.block, Path(f"{job.path}.blocks") / f"{number:08d}.json"
+    _check_folder(job)
+    data.join()
+    noted = _noted(note, job.request)
+    if noted is not None or named is not None:
+        with contextlib.suppress(Exception):  # whatever a library says of a damaged chunk
+            found = checksum(data.read(number, first, len(rows)))
+            if found in (noted, named):
+                return Made(number, found, None, True)
+    answer, engine = _solved(given, job, rows)
+    if answer.dtype != job.dtype:
+        raise DistanceOverflowError(
+            f"a distance does not fit {job.dtype}: convert the weights to {answer.dtype} first"
+        )
+    _check_folder(job)  # the client may have gone meanwhile
+    data.write(number, first, answer)
+    found = checksum(answer)
+    with replacing(note) as place:
+        place.write_text(json.dumps({"request": job.request, "checksum": found}))
+    return Made(number, found, None, False, time.perf_counter() - began, engine)
+
+
+def _noted(note: Path, request: str) -> int | None:
+    """The checksum that a note of this request gives."""
+    try:
+        said = json.loads(note.read_text(encoding="utf-8"))
+        return int(said["checksum"]) if said["request"] == request else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _check_folder(job: Job) -> None:
+    if not os.path.exists(job.token):
+        raise ClusterError(
+            f"worker {_name()} does not see the client's run in {job.path}: put it where every "
+            "machine sees it"
+        )
