@@ -350,6 +350,11 @@ class Partitioned:
                 found.append(runtime.download(buffers["states"]).view(kind)[step % 3])
         return found
 
+    @property
+    def known(self) -> list[Any]:
+        """Per part what it knows of every vertex: distances of its own ones, bounds of others."""
+        return [each["known"] for each in self._buffers]
+
     def distances(self) -> Any:
         """Distances of the last solve in one array of the current device, shape (n,)."""
         home = runtime.device().ordinal
@@ -378,9 +383,9 @@ class Partitioned:
             edge gives: 0 if the distances are shortest.
         """
         wrong, given = 0, []
-        for row, buffers in zip(self.rows, self._buffers, strict=True):
+        for row, known in zip(self.rows, self.known, strict=True):
             with runtime.on_device(row.device):
-                self._gather(buffers["known"], row.device)
+                self._gather(known, row.device)
         for own, row in enumerate(self.rows):
             with runtime.on_device(row.device):
                 cp = runtime.cupy()
@@ -389,10 +394,17 @@ class Partitioned:
                 grid = kernel.resident_blocks(_THREADS)
                 kernel(grid, _THREADS, (self._parts[own], tight, count))
                 wrong += int(count.get()[0])
-                given.append(runtime.download(tight))
-        reached = runtime.download(self._buffers[0]["known"]) < unreached_value(self.dtype)
-        reached[source] = False
-        return wrong + int(np.count_nonzero(reached & ~np.logical_or.reduce(given)))
+                given.append(tight)
+        for row, known in zip(self.rows, self.known, strict=True):
+            own_ones = slice(row.first, row.last)
+            with runtime.on_device(row.device):
+                without = known[own_ones] < unreached_value(self.dtype)
+                for tight in given:
+                    without &= several.here(tight[own_ones]) == 0
+                wrong += int(without.sum())
+                if row.first <= source < row.last:
+                    wrong -= int(without[source - row.first])
+        return wrong
 
 
 def solve_partitioned(
