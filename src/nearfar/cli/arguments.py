@@ -26,6 +26,8 @@ __all__ = [
     "add_solver",
     "at_least_one",
     "at_least_zero",
+    "device_name",
+    "load_methods",
     "number",
     "read_graph",
     "read_vertex",
@@ -102,6 +104,11 @@ def reader_options(args: argparse.Namespace) -> dict[str, Any]:
     if args.weight is not None:
         options["weight"] = value_of(args.weight)
     return options
+
+
+def device_name(text: str) -> str:
+    """Read a device; ``gpu`` is ``cuda`` (an argparse type)."""
+    return "cuda" if text == "gpu" else text
 
 
 def add_solver(parser: argparse.ArgumentParser) -> None:
@@ -189,6 +196,13 @@ def key_values(given: list[str], flag: str) -> dict[str, Any]:
             raise OptionError(f"{flag} {quoted(item)} is not of the form KEY=VALUE")
         found[key.strip().replace("-", "_")] = value_of(value.strip())
     return found
+
+
+def load_methods() -> None:
+    """Import every method, so that a time that is told is not one of imports."""
+    from nearfar.registry import variants
+
+    variants()
 
 
 def solver_options(args: argparse.Namespace) -> dict[str, Any]:
