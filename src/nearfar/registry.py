@@ -90,7 +90,7 @@ class Figures:
     counts : int64 array, shape (k,), or None
         Distances that count; None where the reduction does not ask for figures.
     sums : int64 array, shape (k,), or None
-        Of whole numbers, exactly.
+        Of whole numbers, exactly; float64 of others.
     most : array, shape (k,), or None
         The greatest distance, -1 where none counts.
     bins : int64 array, shape (k, bins), or None
