@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 
 import nearfar
-from nearfar.algorithms.near_far.partitioned import Partitioned, Rows
+from nearfar.algorithms.near_far.partitioned import Partitioned
+from nearfar.cuda.device_graph import Rows
+from nearfar.cuda.kronecker_rows import kronecker_rows
 from nearfar.errors import OutOfMemoryError
-from nearfar.generators.kronecker_rows import kronecker_rows
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.registry import Workspace, find

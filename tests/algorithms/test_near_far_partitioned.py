@@ -9,8 +9,8 @@ import pytest
 
 import nearfar
 from nearfar.algorithms.near_far.partitioned import Partitioned, bounds
+from nearfar.cuda.kronecker_rows import kronecker_rows
 from nearfar.errors import OptionError, VariantUnavailable
-from nearfar.generators.kronecker_rows import kronecker_rows
 from nearfar.graph.graph import Graph
 from nearfar.system.devices import runtime, several
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.cuda.device_graph import DeviceGraph, upload_rows
+from nearfar.cuda.device_graph import Rows, upload_rows
 from nearfar.cuda.sorted_rows import SEGMENT
 from nearfar.errors import OptionError, SolverError, VariantUnavailable
 from nearfar.graph.dtypes import unreached_value
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Request, Workspace
 
-__all__ = ["Partitioned", "PartitionedOptions", "Rows", "bounds", "solve_partitioned", "splits"]
+__all__ = ["Partitioned", "PartitionedOptions", "bounds", "solve_partitioned", "splits"]
 
 _KERNELS = "algorithms/near_far/partitioned.cuh"
 _PARTITIONED: Slot[Partitioned] = Slot("partitioned over devices")
@@ -71,25 +71,6 @@ class PartitionedOptions(DeltaOptions):
             raise OptionError(f"parts is {self.parts}: give 1 to {_MOST_PARTS}, or None")
         if not 0 <= self.pull <= 1:
             raise OptionError(f"pull is {self.pull}: give a share from 0 to 1")
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of some vertices on the device that owns them.
-
-    Attributes
-    ----------
-    device : int
-    first, last : int
-        The vertices: ``first`` to ``last - 1``.
-    graph : DeviceGraph
-        Their rows; the targets are vertices of the whole graph.
-    """
-
-    device: int
-    first: int
-    last: int
-    graph: DeviceGraph
 
 
 def splits(graph: Graph, _: Request) -> Literal[True] | str:
