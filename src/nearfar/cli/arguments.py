@@ -26,6 +26,7 @@ __all__ = [
     "add_solver",
     "at_least_one",
     "at_least_zero",
+    "byte_count",
     "device_name",
     "load_methods",
     "number",
@@ -168,6 +169,21 @@ def at_least_zero(text: str) -> float:
 
 
 at_least_zero.__name__ = "number of at least 0"
+
+
+def byte_count(text: str) -> int:
+    """Read a number of bytes, such as 4000000, 500M or 4G (an argparse type)."""
+    digits, unit = text, text[-1:].upper()
+    shift = {"K": 10, "M": 20, "G": 30, "T": 40}.get(unit, 0)
+    if shift:
+        digits = text[:-1]
+    size = int(float(digits) * (1 << shift))
+    if size < 1:
+        raise ValueError(text)
+    return size
+
+
+byte_count.__name__ = "number of bytes"  # what argparse calls it
 
 
 def value_of(text: str) -> Any:
