@@ -166,7 +166,7 @@ class Run:
         return self.variant.scratch_bytes(self.graph, self.request)
 
     def within(self, memory: int, folder: str | None) -> None:
-        """Keep to so many bytes: a method that has room, and edges in a file where they have none.
+        """Keep to so many bytes: a method and workers that have room, and edges in a file.
 
         Parameters
         ----------
@@ -186,6 +186,9 @@ class Run:
                 if choice.variant.scratch_bytes(self.graph, self.request) <= memory // 2:
                     self._use(choice.variant, f"{choice.reason}; others need more memory")
                     break
+        while self.request.threads > 1 and self.scratch_bytes() > memory // 2:
+            self.request = replace(self.request, threads=self.request.threads // 2)
+            self.reason += f"; more than {self.request.threads} workers have no room"
         graph = self.graph
         size = graph.index_dtype.itemsize + graph.weight_dtype.itemsize
         if graph.n_edges * size > memory // 2 and not (graph.has_view and graph.view.packed_bytes):
