@@ -478,10 +478,10 @@ def pair_distances(
         pairs = runtime.download(pairs)
     shape = getattr(pairs, "shape", (0, 2))
     if len(shape) != 2:
-        raise OptionError(f"pairs has shape {shape}: give (source, target) a row")
+        raise OptionError(f"pairs has shape {shape}: give (source, target) per row")
     listed = list(pairs)
     if any(not hasattr(pair, "__len__") or len(pair) != 2 for pair in listed):
-        raise OptionError("pairs holds something that is no (source, target) pair")
+        raise OptionError("pairs holds something that is not a (source, target) pair")
     starts = np.array([graph.index_of(s, "source") for s, _ in listed], dtype=np.int64)
     ends = np.array([graph.index_of(t, "target") for _, t in listed], dtype=np.int64)
     stay = graph.on_device and device != "cpu"
