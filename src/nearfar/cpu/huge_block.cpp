@@ -72,7 +72,7 @@ HugeBlock::HugeBlock(std::size_t bytes) {
     auto* first = static_cast<std::byte*>(found);
     const std::size_t before = (kHuge - reinterpret_cast<std::uintptr_t>(first) % kHuge) % kHuge;
     if (before != 0) ::munmap(first, before);
-    if (before != kHuge) ::munmap(first + before + wanted, kHuge - before);
+    ::munmap(first + before + wanted, kHuge - before);
     data_ = first + before;
     mapped_ = wanted;
     ::madvise(data_, mapped_, MADV_HUGEPAGE);
