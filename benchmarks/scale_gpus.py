@@ -7,8 +7,8 @@ memory and reduced, and 65,536 sources of the prepared roads reduced. A sample i
 with the graph on the devices, from the call to the last row in its place; numbers of devices take
 turns within a round, and all samples are kept. Every number of devices has to give the same bits:
 a checksum of every row is compared, and sampled rows with single searches on the CPU.
-``--blocks`` also tries other numbers of blocks per device, and ``--plot`` draws the speedups, with ``--of``
-those of an earlier run.
+``--blocks`` also tries other numbers of blocks per device, and ``--plot`` draws the speedups, with
+``--of`` those of an earlier run.
 """
 
 from __future__ import annotations
