@@ -73,7 +73,7 @@ docs-tables: $(VENV)/dev.stamp
 	$(BIN)/python -m nearfar.lab.pages
 
 docs: $(VENV)/docs.stamp
-	$(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "build/site is ready; look at it with: $(BIN)/python -m http.server -d build/site"
 
 $(VENV)/docs.stamp: $(VENV)/demo.stamp

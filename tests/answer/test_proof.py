@@ -36,7 +36,7 @@ TOP = np.iinfo(np.int64).max
         ([0, 1, 2, 3, TOP], [-1, 0, 1, 1, -1], "no edge from the predecessor 1"),
         ([0, 1, 2, 3, TOP], [-1, 0, 1, 2, 2], "unreached vertices have and are none"),
         ([0, 1, 2, 3, TOP], [1, 0, 1, 2, -1], "the source 0 has predecessor 1"),
-        ([0, 1, 2, 3, TOP], [-1, 0, 1, 77, -1], "predecessor 77, which is no vertex"),
+        ([0, 1, 2, 3, TOP], [-1, 0, 1, 77, -1], "predecessor 77, which is not a vertex"),
     ],
 )
 def test_wrong_answers(distances, predecessors, message: str) -> None:

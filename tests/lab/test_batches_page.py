@@ -46,7 +46,7 @@ def test_a_run_makes_the_file_and_the_table(
         assert row["idle"] < 1
     monkeypatch.setattr(batches, "results", lambda name: document)
     lines = batches.batches().splitlines()
-    assert lines[0].startswith("| case | ms per source, 1 thread | 3 threads |")
+    assert lines[0].startswith("| case | us per source, 1 thread | 3 threads |")
     assert sum(line.startswith("| grid") for line in lines) == 2
     assert "copying" in batches.batches()
     assert "arithmetic " not in next(line for line in lines if line.startswith("Memory gave"))

@@ -174,6 +174,8 @@ def prepared_cases(kind: str) -> Iterator[Case]:
             for keep, names, span in ((1, 0, 4), (32, 1, 512)):
                 form = {"KEEP": keep, "FOUND_NAMES": names, "SPAN": span}
                 yield "prepared/reduce.cuh", {**whole, **form}
+            for summed in range(3):
+                yield "prepared/halves.cuh", {**base, "KIND": summed}
             form = {"LANES": 32 * columns, "COLUMNS": columns, "ROW_KIND": 2, "STAGES": 2}
             yield "prepared/sweep_figures.cuh", {**whole, **form}
         for groups, across, high, down, shares, ahead in ((1, 8, 8, 4, 8, 2), (2, 16, 4, 8, 1, 3)):

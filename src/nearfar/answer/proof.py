@@ -32,7 +32,7 @@ _BROKEN = {
     ),
     Flaw.source_predecessor: "the source {v} has predecessor {u}: it must have none",
     Flaw.overflow: "the distance of vertex {v} through {u} (distance {du}) does not fit the dtype",
-    Flaw.no_vertex: "vertex {v} has predecessor {u}, which is no vertex",
+    Flaw.no_vertex: "vertex {v} has predecessor {u}, which is not a vertex",
     Flaw.no_predecessor: (
         "vertex {v} has distance {dv}, but no predecessor with a tight edge leads to it"
     ),

@@ -487,7 +487,7 @@ class Exchange:
         GraphError
             If the graph has no coordinates.
         VertexError
-            For a point that is no place on the Earth.
+            For a point that is not on the Earth.
 
         Notes
         -----

@@ -59,7 +59,7 @@ struct NotFolded {};
 // The edges as the passes want them, without weights or with.
 template <class C>
 struct Layout {
-  PairedRows<typename C::Index> rows;
+  PaddedRows<typename C::Index> rows;
   EdgeList<C> edges;
 };
 
@@ -209,7 +209,7 @@ void add_up(const C& given, bool fold, const Marks& marks,
   const C& csr = *packed;
   Layout<C> layout;
   if (question.plain() && question.weighted) layout.edges = EdgeList<C>(graph);
-  if (question.plain() && !question.weighted) layout.rows = PairedRows<Index>(graph);
+  if (question.plain() && !question.weighted) layout.rows = PaddedRows<Index>(graph);
   std::vector<int64_t> starts;
   for (Index v = 0; v < graph.core; ++v)
     if (graph.sources[static_cast<std::size_t>(v)] > 0) starts.push_back(v);

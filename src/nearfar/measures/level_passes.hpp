@@ -5,8 +5,8 @@
 //   share(v) = ends(v) / sigma(v) + sum over successors w of share(w),
 // Brandes' (1 + delta) / sigma, and sigma(v) times that sum passes through v. Which edges lead to
 // the next level is seen from the levels of their ends, so nothing about edges is kept from one
-// pass to the other, and sigma and share of a vertex take one place. Rows are padded to pairs by
-// edges to nobody, so that most of them end where the processor expects it.
+// pass to the other, and sigma and share of a vertex take one place. Rows are padded to fours
+// by edges to nobody, so that most of them end where the processor expects it.
 #pragma once
 
 #include <algorithm>
@@ -21,20 +21,20 @@
 
 namespace nearfar::measures {
 
-// Rows of the edges between core vertices, padded to pairs.
+// Rows of the edges between core vertices, padded to fours.
 template <class Index>
-struct PairedRows {
+struct PaddedRows {
   std::vector<std::size_t> first{0};
   std::vector<Index> targets;
 
-  PairedRows() = default;
+  PaddedRows() = default;
   template <class C>
-  explicit PairedRows(const Compact<C>& graph) {
+  explicit PaddedRows(const Compact<C>& graph) {
     targets.reserve(static_cast<std::size_t>(graph.csr.m) + static_cast<std::size_t>(graph.core));
     for (Index v = 0; v < graph.core; ++v) {
       targets.insert(targets.end(), graph.csr.indices + graph.csr.indptr[v],
                      graph.csr.indices + graph.core_end[static_cast<std::size_t>(v)]);
-      if (targets.size() % 2 != 0) targets.push_back(0);
+      while (targets.size() % 4 != 0) targets.push_back(0);
       first.push_back(targets.size());
     }
   }
@@ -45,7 +45,7 @@ class LevelPasses {
  public:
   using Index = typename C::Index;
 
-  LevelPasses(const Compact<C>& graph, const PairedRows<Index>& rows)
+  LevelPasses(const Compact<C>& graph, const PaddedRows<Index>& rows)
       : graph_(graph),
         rows_(rows),
         core_(graph.core),
@@ -74,8 +74,8 @@ class LevelPasses {
         const Index here = level[v];
         const auto farther = [&](Index t) { return x[picked(t, (here - level[t]) >> kSign)]; };
         const Index* t = targets + first[v];
-        for (const Index* const end = targets + first[v + 1]; t != end; t += 2)
-          sum += farther(t[0]) + farther(t[1]);
+        for (const Index* const end = targets + first[v + 1]; t != end; t += 4)
+          sum += (farther(t[0]) + farther(t[1])) + (farther(t[2]) + farther(t[3]));
         return sum;
       });
     }
@@ -115,9 +115,11 @@ class LevelPasses {
         tail += static_cast<std::size_t>(there >> (kSign - 1));
       };
       const Index* t = targets + first[v];
-      for (const Index* const end = targets + first[v + 1]; t != end; t += 2) {
+      for (const Index* const end = targets + first[v + 1]; t != end; t += 4) {
         look(t[0]);
         look(t[1]);
+        look(t[2]);
+        look(t[3]);
       }
       x[v] = sum;
       most = std::max(most, sum);
@@ -149,9 +151,11 @@ class LevelPasses {
         tail += static_cast<std::size_t>(there >> (kSign - 1));
       };
       const Index* t = targets + first[v];
-      for (const Index* const end = targets + first[v + 1]; t != end; t += 2) {
+      for (const Index* const end = targets + first[v + 1]; t != end; t += 4) {
         look(t[0]);
         look(t[1]);
+        look(t[2]);
+        look(t[3]);
       }
     }
     x[0] = 0;
@@ -202,7 +206,7 @@ class LevelPasses {
   }
 
   const Compact<C>& graph_;
-  const PairedRows<Index>& rows_;
+  const PaddedRows<Index>& rows_;
   const Index core_;
   std::size_t count_ = 0;  // reached
   double most_ = 1;

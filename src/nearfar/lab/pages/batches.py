@@ -24,7 +24,7 @@ def batches() -> str:
         lines.append(
             [
                 case["case"],
-                *(number(1e3 * seconds) for seconds in each),
+                *(number(1e6 * seconds) for seconds in each),
                 f"{each[0] / each[1]:.1f}x",
                 f"{used[1] / used[0]:.2f}x",
                 f"{all_of_them['idle']:.0%}",
@@ -32,7 +32,7 @@ def batches() -> str:
             ]
         )
     threads = document["cases"][0]["rows"][-1]["threads"]
-    head = ["case", "ms per source, 1 thread", f"{threads} threads", "faster", "processor time"]
+    head = ["case", "us per source, 1 thread", f"{threads} threads", "faster", "processor time"]
     head += ["idle", "arithmetic faster"]
     return (
         f"{table(head, lines)}\n\nMedians. Processor time is that of all threads per source, over "
