@@ -38,7 +38,7 @@ def assert_as_on_the_cpu(graph: Graph, **given_: Any) -> None:
     for edges in (False, True):
         how: dict[str, Any] = {"edges": edges, "normalized": False, **given_}
         try:
-            want = betweenness(graph, device="cpu", **how)
+            want = betweenness(graph, device="cpu", **{**how, "devices": None})
         except ZeroCycleError:
             with pytest.raises(ZeroCycleError, match="weight zero"):
                 betweenness(graph, device="cuda", **how)
@@ -244,6 +244,25 @@ def test_auto_takes_a_device_for_much_work(monkeypatch: pytest.MonkeyPatch) -> N
         betweenness(floats, sources=[0], tolerance=1e-9, device="cuda")
     with pytest.raises(OptionError, match="'auto', 'cpu' or 'cuda'"):
         betweenness(graph, device="tpu")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "unweighted"])
+def test_devices_share_the_sources(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "device_count", lambda: 3)
+    graph = as_dtype(ZOO["skewed"](), dtype)
+    if graph.has_zero_weight:
+        graph = graph.with_weights(graph.effective_weights + 1)
+    some = range(0, graph.n_vertices, 7)
+    assert_as_on_the_cpu(graph, sources=some, devices="all")
+    assert_as_on_the_cpu(graph, sources=[5], devices=[2, 0])
+    both = [betweenness(graph, some, devices=[0, 1]) for _ in range(2)]
+    assert (both[0] == both[1]).all()
+    with pytest.raises(ZeroCycleError):
+        betweenness(ZOO["all_zero"](), devices="all")
+    with pytest.raises(OptionError, match="devices goes with device='cuda'"):
+        betweenness(graph, devices="all", device="cpu")
+    with pytest.raises(OptionError, match="counted from 0"):
+        betweenness(graph, devices=[3])
 
 
 def test_the_benchmark(capsys: pytest.CaptureFixture[str]) -> None:

@@ -130,6 +130,11 @@ def _betweenness_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tolerance", type=float, metavar="X", help="relative, for ties of float weights"
     )
+    parser.add_argument(
+        "--devices",
+        metavar="LIST",
+        help="CUDA devices that share the sources: all, or their numbers, such as 0,1",
+    )
     _add_device(parser)
     _add_top(parser)
 
@@ -149,6 +154,7 @@ def _betweenness(args: argparse.Namespace, graph: Graph) -> None:
         seed=args.seed,
         tolerance=args.tolerance,
         device=args.device,
+        devices=args.devices,
         threads=args.threads,
     )
     (print_edges if args.edges else print_vertices)(args, graph, found)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
-    from nearfar.options import Device
+    from nearfar.options import Device, Devices
 
 __all__ = ["betweenness", "raw_betweenness", "sampled_sources", "scales"]
 
@@ -51,6 +51,7 @@ def betweenness(
     samples: int | None = None,
     seed: int | None = None,
     tolerance: float | None = None,
+    devices: Devices = None,
 ) -> NDArray[np.float64]:
     """Betweenness of all vertices or all edges.
 
@@ -90,6 +91,8 @@ def betweenness(
     tolerance : float or None
         Of float weights: a path longer than the shortest by this share counts as equally long,
         which is looked at edge by edge. None is equality of bits.
+    devices : "all", list of int or None
+        CUDA devices that share the sources, by number. None is the current one.
 
     Returns
     -------
@@ -119,7 +122,7 @@ def betweenness(
     their relative error is below 1e-12 on graphs whose paths have thousands of edges. Numbers of
     paths beyond a float are counted with an exponent of their own. Sums over sources are made in
     blocks that depend on the sources alone, so no result depends on ``threads``. A GPU adds them in
-    another order, the same in every run on one kind of device; both agree to 1e-12.
+    another order, the same in every run on as many devices of one kind; both agree to 1e-12.
 
     References
     ----------
@@ -151,6 +154,7 @@ def betweenness(
         endpoints=endpoints,
         tolerance=tolerance,
         device=device,
+        devices=devices,
         threads=threads,
     )
     inside = not (edges or endpoints)
@@ -173,6 +177,7 @@ def raw_betweenness(
     endpoints: bool = False,
     tolerance: float | None = None,
     device: Any = "cpu",
+    devices: Devices = None,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
     """Sums over the sources without any scale; sources and targets are indices.
@@ -185,6 +190,10 @@ def raw_betweenness(
     workers = check_threads(threads)
     relative = check_tolerance(graph, tolerance)
     reduced = simple(graph)
+    if devices is not None:
+        if device not in ("auto", "cuda", "gpu"):
+            raise OptionError(f"devices goes with device='cuda', not with {quoted(device)}")
+        device = "cuda"
     if takes_device(device, reduced.graph, len(sources), relative):
         from nearfar.measures.device_shares import ZeroCycleFrom, device_shares
 
@@ -196,6 +205,7 @@ def raw_betweenness(
                 limit=limit,
                 edges=edges,
                 endpoints=endpoints,
+                devices=devices,
             )
         except ZeroCycleFrom as looped:  # which the CPU names
             only = np.array([looped.source], dtype=np.int64)

@@ -18,13 +18,15 @@ from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.slots import Slot
 from nearfar.options import check_limit
 from nearfar.solve.many import distances
-from nearfar.system.devices import runtime
+from nearfar.system.devices import runtime, several
 from nearfar.system.devices.structs import filled, struct_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
+
+    from nearfar.options import Devices
 
 __all__ = ["ZeroCycleFrom", "device_path_counts", "device_shares"]
 
@@ -70,6 +72,7 @@ def device_shares(
     limit: Any = None,
     edges: bool = False,
     endpoints: bool = False,
+    devices: Devices = None,
 ) -> NDArray[np.float64]:
     """Sums over the sources without any scale, per vertex or per edge.
 
@@ -80,7 +83,7 @@ def device_shares(
     sources, targets : int64 array
         Indices.
     limit : int, float or None
-    edges, endpoints : bool
+    edges, endpoints, devices
         As for :func:`nearfar.measures.betweenness`.
 
     Returns
@@ -101,10 +104,22 @@ def device_shares(
     if not width or not len(sources):
         return np.zeros(width)
 
+    sharing = several.chosen(devices)[: len(sources)]
+    shares = [(i, sources[i :: len(sharing)]) for i in range(len(sharing))]
+
     def solve(solved: Graph) -> NDArray[np.float64]:
-        run = _Run(solved, targets, limit, edges=edges, endpoints=endpoints)
-        run.add(sources)
-        return run.total()
+        totals: dict[int, NDArray[np.float64]] = {}
+
+        def work(share: tuple[int, NDArray[np.int64]]) -> None:
+            run = _Run(solved, targets, limit, edges=edges, endpoints=endpoints)
+            run.add(share[1])
+            totals[share[0]] = run.total()
+
+        several.each_block(sharing, shares, lambda: work)
+        found = totals[0]
+        for i in range(1, len(shares)):
+            found += totals[i]
+        return found
 
     return _widened(graph, solve)
 
