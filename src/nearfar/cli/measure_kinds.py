@@ -263,6 +263,7 @@ def _loads_arguments(parser: argparse.ArgumentParser) -> None:
         help="table with columns source, target and demand: .csv or .parquet",
     )
     _add_closed(parser)
+    _add_device(parser)
     _add_top(parser)
 
 
@@ -273,7 +274,9 @@ def _loads(args: argparse.Namespace, graph: Graph) -> None:
     ends = [
         vertices_of(args, graph, column, what) for column, what in zip(rows, _ENDS, strict=False)
     ]
-    found = edge_loads(_closed(args, graph), (*ends, rows[2]), threads=args.threads)
+    found = edge_loads(
+        _closed(args, graph), (*ends, rows[2]), device=args.device, threads=args.threads
+    )
     note(args, f"{found.carried} carried, total length {found.total_length:.10g}")
     if len(found.unreached_amounts):
         lost = zip(found.unreached_sources[:3], found.unreached_targets[:3], strict=True)

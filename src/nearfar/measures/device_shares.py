@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from nearfar.options import Devices
 
-__all__ = ["ZeroCycleFrom", "device_path_counts", "device_shares"]
+__all__ = ["ZeroCycleFrom", "device_path_counts", "device_shares", "in_a_width_that_fits"]
 
 Solved = TypeVar("Solved")
 
@@ -121,7 +121,7 @@ def device_shares(
             found += totals[i]
         return found
 
-    return _widened(graph, solve)
+    return in_a_width_that_fits(graph, solve)
 
 
 def device_path_counts(
@@ -134,12 +134,12 @@ def device_path_counts(
     ZeroCycleFrom, DistanceOverflowError, OutOfMemoryError
         As for :func:`device_shares`.
     """
-    return _widened(
+    return in_a_width_that_fits(
         graph, lambda solved: _Run(solved, None, limit, forward_only=True).numbers(source)
     )
 
 
-def _widened(graph: Graph, solve: Callable[[Graph], Solved]) -> Solved:
+def in_a_width_that_fits(graph: Graph, solve: Callable[[Graph], Solved]) -> Solved:
     """What ``solve`` returns for the graph, in 64 bits where its sums do not fit.
 
     Whole numbers have the same ties in either width, so those that may not fit are not tried;
