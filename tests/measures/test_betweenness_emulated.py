@@ -31,7 +31,6 @@ def small_blocks(emulated_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of two warps, one per multiprocessor: quick to emulate; rows of one program."""
     monkeypatch.setattr(device_shares, "_THREADS", 64)
     monkeypatch.setattr(device_shares, "_BLOCKS_EACH", 1)
-    monkeypatch.setattr(device_shares._Run, "_group", lambda _: 4)
 
 
 def assert_as_on_the_cpu(graph: Graph, **given_: Any) -> None:
@@ -71,18 +70,19 @@ def test_some_sources_some_targets_a_limit_and_ends(graph: Graph) -> None:
     assert_as_on_the_cpu(graph, limit=1.5, endpoints=True)
 
 
-@pytest.mark.parametrize("lanes", [1, 8, 32])
-@pytest.mark.parametrize("name", ["star", "skewed"])
-def test_rows_of_all_lengths(name: str, lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_shares._Run, "_group", lambda _: lanes)
-    graph = ZOO[name]().without_weights()
-    assert_as_on_the_cpu(graph, sources=range(0, graph.n_vertices, 30))
-
-
-@pytest.mark.parametrize("lanes", [1, 32])
-def test_weighted_rows_of_all_lengths(lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_shares._Run, "_group", lambda _: lanes)
-    assert_as_on_the_cpu(as_dtype(ZOO["star"](), "int32"), sources=range(0, 400, 50))
+@pytest.mark.parametrize("dtype", ["int32", "unweighted"])
+def test_rows_of_all_lengths(dtype: str) -> None:
+    """From none to hundreds of entries, walked by a lane, a group of lanes and a warp."""
+    n = 150
+    pairs = [(u, v) for u in range(n) for v in range(max(0, u - u % 80), u)]
+    pairs += [(0, v) for v in range(n, n + 40)]
+    graph = Graph.from_edges(*zip(*pairs, strict=True), directed=False)
+    assert graph.degrees.min() == 1
+    assert graph.degrees.max() > 64
+    if dtype != "unweighted":
+        sums = graph.tails() + graph.indices
+        graph = graph.with_weights((1 + sums % 3).astype(dtype))
+    assert_as_on_the_cpu(graph, sources=range(0, n + 40, 12))
 
 
 @pytest.mark.parametrize(("dtype", "width"), [("int64", 40), ("float32", 1), ("float64", 1)])

@@ -55,8 +55,9 @@ struct Outwards {
   int v;
   Count sum;
 
+  template <int Lanes>
   __device__ __forceinline__ void open(int owner, offset_t) {
-    v = __shfl_sync(kAllLanes, vertex, owner);
+    v = of_owner<Lanes>(vertex, owner);
     sum = Count{};
   }
   __device__ __forceinline__ Item load(offset_t at) { return load_edge(edges, at); }
@@ -129,13 +130,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       const bool deeper = levels < limit;
 #if SYMMETRIC
       Outwards<true, true> both{edges, done, seen, mine.values, mine.order, &tail, &many, source, deeper};
-      walk_vertices<GROUP>(mine.order, low, high, offsets, nullptr, both);
+      walk_vertices(mine.order, low, high, offsets, nullptr, both);
 #else
       Outwards<true, false> count{entering_edges, done,  seen,   mine.values, mine.order,
                                   &tail,          &many, source, deeper};
-      walk_vertices<GROUP>(mine.order, low, high, entering_offsets, nullptr, count);
+      walk_vertices(mine.order, low, high, entering_offsets, nullptr, count);
       Outwards<false, true> find{edges, done, seen, mine.values, mine.order, &tail, &many, source, deeper};
-      walk_vertices<GROUP>(mine.order, low, high, offsets, nullptr, find);
+      walk_vertices(mine.order, low, high, offsets, nullptr, find);
 #endif
       __syncthreads();
       const int next = tail;
@@ -162,7 +163,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       }
       const NextLevel next{edges, done, last};
       Shares<NextLevel> shares{next, all, mine, &ends};
-      walk_vertices<GROUP>(mine.order, from, to, offsets, nullptr, shares);
+      walk_vertices(mine.order, from, to, offsets, nullptr, shares);
       __syncthreads();
     }
     add_source(all, mine, reached, ends);

@@ -37,7 +37,7 @@ _FILES = {
     True: "measures/tight_shares.cuh",
 }
 TOO_MANY_PATHS, ZERO_CYCLE, SATURATED = 1, 2, 4  # status of a source in path_shares.cuh
-_THREADS, _BLOCKS_EACH = 512, 2
+_THREADS, _BLOCKS_EACH = 1024, 2
 _SHARED_STATIC = 1024
 _EDGES_PER_LAUNCH = 1 << 27  # looked at by one block, so that Ctrl-C is seen in between
 _LARGEST = 2**31 - 2**16
@@ -220,11 +220,6 @@ class _Run:
         fits = words + 2 * _SHARED_STATIC <= room
         return _Shape(self.edges, _THREADS, blocks_each, words if fits else 0)
 
-    def _group(self) -> int:
-        """Lanes per row: about as many as an ordinary row has entries."""
-        mean = self.m / max(self.n, 1)
-        return int(min(32, 2 ** max(0, round(np.log2(max(mean, 1))))))
-
     def _program(self, scaled: bool) -> Any:
         shape = self.shape
         macros = {
@@ -232,7 +227,6 @@ class _Run:
             "SCALED": int(scaled),
             "EDGES": int(shape.edges),
             "SYMMETRIC": int(self.symmetric),
-            "GROUP": self._group(),
             "BLOCK_THREADS": shape.threads,
             "BLOCKS_EACH": shape.blocks_each,
         }

@@ -7,7 +7,7 @@
 // all its predecessors; successors of a level are done when it begins. In which order a level's vertices
 // came does not matter.
 //
-// Macros: EDGES (1: betweenness of edges, else of vertices), GROUP (lanes per row, a power of two up to 32).
+// Macros: EDGES (1: betweenness of edges, else of vertices).
 // requires: measures/path_numbers.cuh
 // requires: measures/group_rows.cuh
 #pragma once
@@ -55,8 +55,9 @@ struct Shares {
   int v;
   Count paths, sum;
 
+  template <int Lanes>
   __device__ __forceinline__ void open(int owner, offset_t) {
-    v = __shfl_sync(kAllLanes, vertex, owner);
+    v = of_owner<Lanes>(vertex, owner);
     paths = mine.values[v];
     sum = Count{};
   }

@@ -42,8 +42,9 @@ struct Sorting {
   offset_t begin;
   int leaving, entering;
 
+  template <int Lanes>
   __device__ __forceinline__ void open(int owner, offset_t from) {
-    v = __shfl_sync(kAllLanes, vertex, owner);
+    v = of_owner<Lanes>(vertex, owner);
     d = distance[v];
     begin = from;
     leaving = entering = 0;
@@ -94,8 +95,9 @@ struct Numbers {
   int v;
   Count sum;
 
+  template <int Lanes>
   __device__ __forceinline__ void open(int owner, offset_t) {
-    v = __shfl_sync(kAllLanes, vertex, owner);
+    v = of_owner<Lanes>(vertex, owner);
     sum = Count{};
   }
   __device__ __forceinline__ Item load(offset_t at) { return before[at]; }
@@ -127,6 +129,7 @@ struct Release {
   int* tail;
   int vertex;
 
+  template <int Lanes>
   __device__ __forceinline__ void open(int, offset_t) {}
   __device__ __forceinline__ Item load(offset_t at) { return next[at]; }
   template <int Lanes>
@@ -173,14 +176,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
 #if SYMMETRIC
     Sorting<true, true> both{edges,  distance, next,     before, n_next,
                              n_before, waiting,  &reached, &beyond};
-    walk_vertices<GROUP>(nullptr, 0, n, offsets, nullptr, both);
+    walk_vertices(nullptr, 0, n, offsets, nullptr, both);
 #else
     Sorting<true, false> leaving{edges,  distance, next,     before, n_next,
                                  n_before, waiting,  &reached, &beyond};
-    walk_vertices<GROUP>(nullptr, 0, n, offsets, nullptr, leaving);
+    walk_vertices(nullptr, 0, n, offsets, nullptr, leaving);
     Sorting<false, true> entering{entering_edges, distance, next,     before, n_next,
                                   n_before,       waiting,  &reached, &beyond};
-    walk_vertices<GROUP>(nullptr, 0, n, entering_offsets, nullptr, entering);
+    walk_vertices(nullptr, 0, n, entering_offsets, nullptr, entering);
 #endif
     if (beyond && endless) too_far = 1;
     __syncthreads();
@@ -198,9 +201,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     int low = 0, high = 1, levels = 0;
     while (low < high) {
       Numbers numbers{before, mine.values, &many, source};
-      walk_vertices<1>(mine.order, low, high, entering_offsets, n_before, numbers);
+      walk_vertices(mine.order, low, high, entering_offsets, n_before, numbers);
       Release release{edges, next, waiting, mine.order, &tail};
-      walk_vertices<1>(mine.order, low, high, offsets, n_next, release);
+      walk_vertices(mine.order, low, high, offsets, n_next, release);
       __syncthreads();
       low = high;
       high = tail;
@@ -214,7 +217,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     const NextTight tight{edges, next};
     for (int level = levels - 1; level >= (EDGES ? 0 : 1); --level) {
       Shares<NextTight> shares{tight, all, mine, &ends};
-      walk_vertices<1>(mine.order, mine.bounds[level], mine.bounds[level + 1], offsets, n_next, shares);
+      walk_vertices(mine.order, mine.bounds[level], mine.bounds[level + 1], offsets, n_next, shares);
       __syncthreads();
     }
     add_source(all, mine, reached, ends);
