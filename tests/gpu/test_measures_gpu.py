@@ -120,7 +120,7 @@ def test_vertices_beyond_shared_memory() -> None:
     n = 2_000_000
     rng = np.random.default_rng(2)
     graph = Graph.from_edges(rng.integers(0, n, 2 * n), rng.integers(0, n, 2 * n), n_vertices=n)
-    run = device_shares._Run(graph, None, None)
+    run = device_shares._Run(graph, device_shares._Asked(np.arange(3)))
     assert run.shape.shared == 0
     how: dict[str, Any] = {"sources": [1, 2, 3], "normalized": False}
     assert_close(betweenness(graph, device="cuda", **how), betweenness(graph, device="cpu", **how))

@@ -17,6 +17,7 @@ from nearfar.errors import (
     ZeroCycleError,
 )
 from nearfar.measures import betweenness, device_shares, path_counts
+from nearfar.measures.folding import core_of
 from nearfar.system.devices import runtime
 from tests.loading import load_program
 from tests.measures.test_betweenness import ladder
@@ -83,6 +84,50 @@ def test_rows_of_all_lengths(dtype: str) -> None:
         sums = graph.tails() + graph.indices
         graph = graph.with_weights((1 + sums % 3).astype(dtype))
     assert_as_on_the_cpu(graph, sources=range(0, n + 40, 12))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "unweighted"])
+def test_trees_that_hang_on_the_graph(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folded onto their roots; components that are trees, sources and targets inside them."""
+    monkeypatch.setattr(device_shares, "_WORTH_FOLDING", 1)
+    rng = np.random.default_rng(4)
+    ring = [(v, (v + 1) % 12) for v in range(12)]
+    trees = [(int(rng.integers(0, v)), v) for v in range(12, 60)]
+    apart = [(60, 61), (61, 62), (61, 63), (64, 65), (66, 67), (67, 68), (68, 66), (68, 69)]
+    tails, heads = zip(*ring, *trees, *apart, strict=True)
+    graph = Graph.from_edges(tails, heads, n_vertices=72, directed=False)
+    if dtype != "unweighted":
+        graph = graph.with_weights((1 + (graph.tails() + graph.indices) % 5).astype(dtype))
+    core = core_of(graph)
+    assert core is not None
+    assert 12 + 3 + 1 + 1 + 2 <= core.graph.n_vertices < 24
+    assert_as_on_the_cpu(graph)
+    for _ in range(8):
+        sources, targets = (rng.permutation(72)[: rng.integers(1, 40)] for _ in range(2))
+        assert_as_on_the_cpu(graph, sources=sources, targets=targets)
+    assert_as_on_the_cpu(graph, limit=3)
+    assert_as_on_the_cpu(graph, endpoints=True)
+    tree = Graph.from_edges(range(20), range(1, 21), directed=False)
+    assert_as_on_the_cpu(tree)
+
+
+def test_graphs_that_stay_whole() -> None:
+    path = Graph.from_edges(range(9), range(1, 10), directed=False)
+    assert core_of(path) is not None
+    assert core_of(as_dtype(path, "float64")) is None
+    assert core_of(path.with_weights(np.zeros(18, dtype=np.int32))) is None
+    assert core_of(path.with_weights(np.full(18, 2**31 - 2, dtype=np.int32))) is None
+    assert core_of(ZOO["ring"]()) is None
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(graphs(max_vertices=12, max_edges=12, dtypes=("int32", "unweighted")))
+def test_any_graph_folded(graph: Graph) -> None:
+    before, device_shares._WORTH_FOLDING = device_shares._WORTH_FOLDING, 1
+    try:
+        assert_as_on_the_cpu(graph)
+    finally:
+        device_shares._WORTH_FOLDING = before
 
 
 @pytest.mark.parametrize(("dtype", "width"), [("int64", 40), ("float32", 1), ("float64", 1)])

@@ -103,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
                          const Edge* entering_edges, const int* sources, long long limit,
                          uint32* bits, const __grid_constant__ PathSums all) {
   extern __shared__ uint32 shared_bits[];
-  __shared__ int tail, many, ends;
+  __shared__ int tail, many, ended;
   const int n = static_cast<int>(all.n), words = (n + 31) / 32;
 #if BITS_SHARED
   uint32* const mine_bits = shared_bits;
@@ -114,6 +114,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   const BlockSums mine(all);
   for (long long i = blockIdx.x; i < all.sources; i += gridDim.x) {
     const int source = sources[i];
+    const double weight = all.weights ? all.weights[i] : 1;
     for (int w = threadIdx.x; w < 2 * words; w += blockDim.x) mine_bits[w] = 0;
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -122,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       mine.bounds[0] = 0;
       mine.bounds[1] = 1;
       tail = 1;
-      many = ends = 0;
+      many = ended = 0;
     }
     __syncthreads();
     int low = 0, high = 1, levels = 0;
@@ -162,10 +163,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
         __syncthreads();
       }
       const NextLevel next{edges, done, last};
-      Shares<NextLevel> shares{next, all, mine, &ends};
+      Shares<NextLevel> shares{next, all, mine, weight, &ended};
       walk_vertices(mine.order, from, to, offsets, nullptr, shares);
       __syncthreads();
     }
-    add_source(all, mine, reached, ends);
+    add_source(all, mine, reached, ended);
   }
 }

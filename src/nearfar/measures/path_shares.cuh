@@ -13,7 +13,9 @@
 #pragma once
 
 struct PathSums {
-  const unsigned char* targets;  // n: 0 where paths do not count; null: all count
+  const double* ends;            // 2 n: paths that end at a vertex and at what is folded onto it, and at the
+                                 // latter alone; null: one at each vertex
+  const double* weights;         // per source: how many sources it stands for; null: one
   int* order;                    // per block n: vertices by level
   int* bounds;                   // per block n + 2: where each level begins
   Count* values;                 // per block n: numbers of paths, then shares
@@ -50,7 +52,8 @@ struct Shares {
   const Next& next;
   const PathSums& all;
   const BlockSums& mine;
-  int* ends;   // shared: targets among the vertices
+  double weight;
+  int* ended;  // shared: paths that end at a vertex
   int vertex;  // of this lane's row
   int v;
   Count paths, sum;
@@ -77,22 +80,22 @@ struct Shares {
   __device__ __forceinline__ void close(bool there, bool first) {
     sum = group_sum<Lanes>(sum);
     if (!there || !first) return;
-    const double through = product_of(paths, sum);
-    const double end = all.targets == nullptr || all.targets[v] ? 1 : 0;
-    mine.values[v] = quotient_of(end + through, paths);
+    const double ends = all.ends ? all.ends[2 * v] : 1;
+    mine.values[v] = sum_of(quotient_of(ends, paths), sum);
 #if !EDGES
-    mine.sums[v] += all.endpoints ? through + end : through;
-    if (all.targets && all.endpoints && end != 0) atomicAdd(ends, 1);
+    const double through = product_of(paths, sum) + (all.ends ? all.ends[2 * v + 1] : 0);
+    mine.sums[v] += weight * (all.endpoints ? through + ends : through);
+    if (all.ends && all.endpoints && ends != 0) atomicAdd(ended, static_cast<int>(ends));
 #endif
   }
 };
 
 // The source itself, once all others are done.
 __device__ __forceinline__ void add_source(const PathSums& all, const BlockSums& mine, int reached,
-                                           int ends) {
+                                           int ended) {
 #if !EDGES
   if (threadIdx.x == 0 && all.endpoints)
-    mine.sums[mine.order[0]] += all.targets ? ends : reached - 1;
+    mine.sums[mine.order[0]] += all.ends ? ended : reached - 1;
 #endif
 }
 

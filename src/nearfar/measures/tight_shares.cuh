@@ -158,7 +158,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
                  const Edge* entering_edges, const int* sources, const weight_t* distances,
                  long long endless, int* next, int* before, int* counts, long long m,
                  const __grid_constant__ PathSums all) {
-  __shared__ int tail, many, ends, reached, too_far;
+  __shared__ int tail, many, ended, reached, too_far;
   const int n = static_cast<int>(all.n);
   next += blockIdx.x * m;
   before += blockIdx.x * m;
@@ -168,9 +168,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   const BlockSums mine(all);
   for (long long i = blockIdx.x; i < all.sources; i += gridDim.x) {
     const int source = sources[i];
+    const double weight = all.weights ? all.weights[i] : 1;
     const weight_t* distance = distances + i * n;
     __syncthreads();
-    if (threadIdx.x == 0) many = ends = reached = too_far = 0;
+    if (threadIdx.x == 0) many = ended = reached = too_far = 0;
     __syncthreads();
     bool beyond = false;
 #if SYMMETRIC
@@ -216,10 +217,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     if (cycle || many || all.forward_only) continue;
     const NextTight tight{edges, next};
     for (int level = levels - 1; level >= (EDGES ? 0 : 1); --level) {
-      Shares<NextTight> shares{tight, all, mine, &ends};
+      Shares<NextTight> shares{tight, all, mine, weight, &ended};
       walk_vertices(mine.order, mine.bounds[level], mine.bounds[level + 1], offsets, n_next, shares);
       __syncthreads();
     }
-    add_source(all, mine, reached, ends);
+    add_source(all, mine, reached, ended);
   }
 }
