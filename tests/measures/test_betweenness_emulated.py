@@ -146,9 +146,9 @@ def test_bitmaps_beyond_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("dtype", ["float64", "unweighted"])
 def test_runs_repeat_and_launches_join(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = as_dtype(nearfar.generate("delaunay", vertices=150, seed=1), dtype)
+    graph = as_dtype(nearfar.generate("delaunay", vertices=80, seed=1), dtype)
     first = betweenness(graph, device="cuda")
-    for _ in range(3):
+    for _ in range(2):
         assert (betweenness(graph, device="cuda") == first).all()
     # The same blocks add the same sources in the same order, in as many launches as it takes.
     monkeypatch.setattr(device_shares, "_EDGES_PER_LAUNCH", 1)
@@ -160,7 +160,7 @@ def test_runs_repeat_and_launches_join(dtype: str, monkeypatch: pytest.MonkeyPat
 def test_a_ladder_of_two_thousand_diamonds(weight: int | None, edges: bool) -> None:
     """2**2000 paths lead from end to end, which is beyond a float."""
     graph = ladder(2000, weight)
-    how: dict[str, Any] = {"normalized": False, "edges": edges, "sources": [0, 3, 5999]}
+    how: dict[str, Any] = {"normalized": False, "edges": edges, "sources": [0, 5997]}
     want = betweenness(graph, device="cpu", **how)
     got = betweenness(graph, device="cuda", **how)
     np.testing.assert_allclose(got, want, rtol=1e-12, atol=0)
@@ -264,6 +264,14 @@ def test_memory_is_asked_for_first(monkeypatch: pytest.MonkeyPatch) -> None:
     for solved in (graph, graph.without_weights()):
         with pytest.raises(OutOfMemoryError, match="device='cpu'"):
             betweenness(solved, device="cuda")
+    want = betweenness(graph, device="cpu")
+    monkeypatch.setattr("nearfar.measures.simple._WORTH_A_DEVICE", 1)
+    assert (betweenness(graph) == want).all()  # auto goes on with the CPU
+    monkeypatch.setattr("nearfar.measures.simple.LARGEST_ON_DEVICE", 100)
+    monkeypatch.setattr(device_shares, "LARGEST_ON_DEVICE", 100)
+    assert (betweenness(graph) == want).all()
+    with pytest.raises(OptionError, match="up to 100 vertices and edges"):
+        betweenness(graph, device="cuda")
 
 
 def test_auto_takes_a_device_for_much_work(monkeypatch: pytest.MonkeyPatch) -> None:

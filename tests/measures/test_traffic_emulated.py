@@ -112,8 +112,9 @@ def test_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_loads, "_MOST_PAIRS", 1)
     with pytest.raises(OptionError, match="up to 1 pairs"):
         edge_loads(graph, [(0, 1, 1), (0, 2, 1)], device="cuda")
-    monkeypatch.undo()
-    edge_loads(graph, [(0, 1, 1)], device="cpu")
+    monkeypatch.setattr(device_loads, "LARGEST_ON_DEVICE", 1)
+    with pytest.raises(OptionError, match="up to 1 vertices and edges"):
+        edge_loads(graph, [(0, 1, 1)], device="cuda")
 
 
 def test_memory_is_asked_for_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,3 +123,5 @@ def test_memory_is_asked_for_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "memory", lambda: (100, 1 << 32))
     with pytest.raises(OutOfMemoryError, match="device='cpu'"):
         edge_loads(graph, [(0, 1, 1)], device="cuda")
+    monkeypatch.setattr("nearfar.measures.simple._WORTH_A_DEVICE", 1)
+    assert edge_loads(graph, [(0, 1, 1)]).carried == 1  # auto goes on with the CPU

@@ -18,6 +18,7 @@ from nearfar.measures.simple import (
     Simple,
     check_tolerance,
     measured,
+    on_device_or_cores,
     refuse_cycle,
     simple,
     source_indices,
@@ -194,11 +195,15 @@ def raw_betweenness(
         if device not in ("auto", "cuda", "gpu"):
             raise OptionError(f"devices goes with device='cuda', not with {quoted(device)}")
         device = "cuda"
-    if takes_device(device, reduced.graph, len(sources), relative):
+
+    def on_cores() -> NDArray[np.float64]:
+        return _on_cores(graph, sources, targets, limit, edges, endpoints, relative, workers)
+
+    def on_device() -> NDArray[np.float64]:
         from nearfar.measures.device_shares import ZeroCycleFrom, device_shares
 
         try:
-            found = device_shares(
+            return device_shares(
                 reduced.graph,
                 sources,
                 targets=targets,
@@ -215,8 +220,9 @@ def raw_betweenness(
                 f"the GPU found a cycle of weight zero from {name}, the CPU none: "
                 "check the device with `nearfar doctor`"
             ) from None
-    else:
-        found = _on_cores(graph, sources, targets, limit, edges, endpoints, relative, workers)
+
+    takes = takes_device(device, reduced.graph, len(sources), relative)
+    found = on_device_or_cores(device, on_device, on_cores) if takes else on_cores()
     if not edges:
         return found
     if not graph.directed:

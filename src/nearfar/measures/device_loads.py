@@ -11,6 +11,7 @@ from nearfar.errors import OptionError
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.measures.device_shares import in_a_width_that_fits
+from nearfar.measures.simple import LARGEST_ON_DEVICE
 from nearfar.solve.many import distances
 from nearfar.system.devices import runtime
 
@@ -60,6 +61,12 @@ def device_loads(
     OutOfMemoryError
         Before anything is allocated.
     """
+    most = max(graph.n_vertices, graph.n_edges)
+    if most > LARGEST_ON_DEVICE:
+        raise OptionError(
+            f"device='cuda' takes up to {LARGEST_ON_DEVICE} vertices and edges, and this graph has "
+            f"{most}: use device='cpu'"
+        )
     if len(amounts) > _MOST_PAIRS:
         raise OptionError(
             f"device='cuda' takes up to {_MOST_PAIRS} pairs, and the demand has {len(amounts)}: "
@@ -83,8 +90,6 @@ def _loads(
     n, m, k = graph.n_vertices, graph.n_edges, len(sources)
     directed = graph if graph.directed else _DIRECTED.of(graph, lambda: _directed(graph))
     reverse = device_graph(directed.transpose())
-    if reverse.vertex_dtype != np.int32:
-        raise OptionError(f"device='cuda' takes up to 2**31 vertices, not {n}: use device='cpu'")
     high, low, scale = _parts(amounts)
     loads = [cp.zeros(m, dtype=np.uint64) for _ in range(1 if low is None else 2)]
     lengths = np.empty(len(amounts))

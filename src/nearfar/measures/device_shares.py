@@ -17,6 +17,7 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.slots import Slot
 from nearfar.measures.folding import core_of
+from nearfar.measures.simple import LARGEST_ON_DEVICE
 from nearfar.options import check_limit
 from nearfar.solve.many import distances
 from nearfar.system.devices import runtime, several
@@ -41,7 +42,6 @@ TOO_MANY_PATHS, ZERO_CYCLE, SATURATED = 1, 2, 4  # status of a source in path_sh
 _THREADS, _BLOCKS_EACH = 1024, 2
 _SHARED_STATIC = 1024
 _EDGES_PER_LAUNCH = 1 << 27  # looked at by one block, so that Ctrl-C is seen in between
-_LARGEST = 2**31 - 2**16
 _WORTH_FOLDING = 1024  # sources: folding takes the host as long as some hundred searches
 _ADVICE = "use device='cpu', or a GPU with more memory"
 
@@ -226,10 +226,10 @@ class _Run:
 
     def __init__(self, graph: Graph, asked: _Asked) -> None:
         n, m = graph.n_vertices, graph.n_edges
-        if max(n, m) > _LARGEST:
+        if max(n, m) > LARGEST_ON_DEVICE:
             raise OptionError(
-                f"device='cuda' takes up to {_LARGEST} vertices and edges, and this graph has "
-                f"{max(n, m)}: use device='cpu'"
+                f"device='cuda' takes up to {LARGEST_ON_DEVICE} vertices and edges, and this graph "
+                f"has {max(n, m)}: use device='cpu'"
             )
         cp = runtime.cupy()
         self.graph, self.n, self.m = graph, n, m

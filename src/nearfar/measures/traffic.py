@@ -18,7 +18,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.demand import read_demand
-from nearfar.measures.simple import takes_device
+from nearfar.measures.simple import on_device_or_cores, takes_device
 from nearfar.solve.request import as_graph, vertex_indices
 
 if TYPE_CHECKING:
@@ -199,12 +199,17 @@ def edge_loads(
     sources = begins[first]
     first = np.append(first, len(away)).astype(np.int64)
     rows = searched.starts(sources)
-    if takes_device(device, searched.graph, len(rows)):
+
+    def on_cores() -> tuple[NDArray[Any], NDArray[np.float64]]:
+        return _on_cores(searched, rows, first, targets, amounts, workers)
+
+    def on_device() -> tuple[NDArray[Any], NDArray[np.float64]]:
         from nearfar.measures.device_loads import device_loads
 
-        loads, lengths[away] = device_loads(searched.graph, rows, first, targets, amounts)
-    else:
-        loads, lengths[away] = _on_cores(searched, rows, first, targets, amounts, workers)
+        return device_loads(searched.graph, rows, first, targets, amounts)
+
+    takes = takes_device(device, searched.graph, len(rows))
+    loads, lengths[away] = on_device_or_cores(device, on_device, on_cores) if takes else on_cores()
     lost = np.flatnonzero(~np.isfinite(lengths))
     there = np.isfinite(lengths)
     name_of = searched.named.name_of
