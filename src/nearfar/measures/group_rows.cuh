@@ -52,13 +52,12 @@ __device__ __forceinline__ void walk_group(offset_t begin, int size, int owner, 
   policy.template close<Lanes>(there, mine == 0);
 }
 
-// Each of the first `rows` lanes brings a row. Called by whole warps.
+// Each lane that is there brings a row. Called by whole warps.
 template <class Policy>
-__device__ __forceinline__ void walk_groups(offset_t begin, int size, int rows, Policy& policy) {
+__device__ __forceinline__ void walk_groups(offset_t begin, int size, bool there, Policy& policy) {
   const int lane = lane_id();
-  const bool there = lane < rows;
   const uint32 some = __ballot_sync(kAllLanes, there && size > kShortRow);
-  const uint32 all = rows == 32 ? kAllLanes : (1u << rows) - 1;
+  const uint32 all = __ballot_sync(kAllLanes, there);
   if (some != all) walk_group<1>(begin, size, lane, there && size <= kShortRow, policy);
   if (some == 0) return;
   uint32 long_rows = __ballot_sync(kAllLanes, there && size > kLongRow);
@@ -79,28 +78,35 @@ __device__ __forceinline__ void walk_groups(offset_t begin, int size, int rows, 
   }
 }
 
-// The rows of the vertices at places `low` to `high` of an order (null: the vertices of these numbers), over
-// all warps of the block; few are spread over all of them. sizes: of each vertex's row, if not all of it.
+// Calls visit(place, there) for the places from `low` to `high`, one per lane, over all warps of the block;
+// few are spread over all of them. All lanes call it.
+template <class Visit>
+__device__ __forceinline__ void each_place(int low, int high, const Visit& visit) {
+  const int lane = lane_id(), warps = blockDim.x >> 5;
+  int each = (high - low + warps - 1) / warps;
+  each = each > 32 ? 32 : each;
+  for (int base = low + (threadIdx.x >> 5) * each; base < high; base += warps * each)
+    visit(base + lane, lane < each && base + lane < high);
+}
+
+// The rows of the vertices at places `low` to `high` of an order; null: the vertices of these numbers. sizes:
+// of each vertex's row, if not all of it.
 template <class Policy>
 __device__ __forceinline__ void walk_vertices(const int* order, int low, int high,
                                               const offset_t* offsets, const int* sizes,
                                               Policy& policy) {
-  const int lane = lane_id(), warps = blockDim.x >> 5;
-  int each = (high - low + warps - 1) / warps;
-  each = each > 32 ? 32 : each;
-  for (int base = low + (threadIdx.x >> 5) * each; base < high; base += warps * each) {
-    const int rows = high - base < each ? high - base : each;
+  each_place(low, high, [&](int place, bool there) {
     offset_t begin = 0;
     int size = 0;
     policy.vertex = 0;
-    if (lane < rows) {
-      const int v = order ? order[base + lane] : base + lane;
+    if (there) {
+      const int v = order ? order[place] : place;
       begin = offsets[v];
       size = sizes ? sizes[v] : static_cast<int>(offsets[v + 1] - begin);
       policy.vertex = v;
     }
-    walk_groups(begin, size, rows, policy);
-  }
+    walk_groups(begin, size, there, policy);
+  });
 }
 
 // Appends a vertex to a queue whose length is *tail; all lanes call it.
