@@ -43,6 +43,10 @@ struct Bits {
 template <bool kCount, bool kFind>
 struct Outwards {
   typedef Edge Item;
+  struct Seen {
+    Count part;
+    bool fresh;
+  };
   const Edge* edges;
   Bits done, seen;
   Count* values;
@@ -61,15 +65,18 @@ struct Outwards {
     sum = Count{};
   }
   __device__ __forceinline__ Item load(offset_t at) { return load_edge(edges, at); }
+  __device__ __forceinline__ Seen look(bool there, offset_t, const Edge& edge) {
+    Seen found{};
+    if (!there) return found;
+    const bool before = kCount && done.has(edge.target);
+    if (before) found.part = values[edge.target];
+    found.fresh = kFind && deeper && !before && !seen.has(edge.target);
+    return found;
+  }
   template <int Lanes>
-  __device__ __forceinline__ void look(bool there, offset_t, const Item& edge) {
-    const int t = there ? edge.target : 0;
-    if constexpr (kCount) {
-      const bool before = there && done.has(t);
-      if (before) sum = sum_of(sum, values[t]);
-      there = there && !before;
-    }
-    if constexpr (kFind) append(deeper && there && !seen.has(t) && seen.add(t), t, queue, tail);
+  __device__ __forceinline__ void take(bool, offset_t, const Edge& edge, const Seen& found) {
+    if constexpr (kCount) sum = sum_of(sum, found.part);
+    if constexpr (kFind) append(found.fresh && seen.add(edge.target), edge.target, queue, tail);
   }
   template <int Lanes>
   __device__ __forceinline__ void close(bool there, bool first) {

@@ -39,7 +39,7 @@ _FILES = {
     True: "measures/tight_shares.cuh",
 }
 TOO_MANY_PATHS, ZERO_CYCLE, SATURATED = 1, 2, 4  # status of a source in path_shares.cuh
-_THREADS, _BLOCKS_EACH = 1024, 2
+_THREADS, _BLOCKS_EACH = 512, 2
 _SHARED_STATIC = 1024
 _EDGES_PER_LAUNCH = 1 << 27  # looked at by one block, so that Ctrl-C is seen in between
 _WORTH_FOLDING = 1024  # sources: folding takes the host as long as some hundred searches

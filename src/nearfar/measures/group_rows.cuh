@@ -5,13 +5,15 @@
 // warp. Most rows of a social network and all of a road network are short: 32 of them go at once. All
 // lanes stay together, so that what is done with an entry may vote.
 //
-// A policy has a type Item and
-//   int vertex                         of this lane's row, set before the walk
-//   void open<Lanes>(owner, begin)     a row begins; its vertex is held by lane `owner`
-//   Item load(offset_t at)             what is read of entry `at`
-//   void look<Lanes>(there, at, item)  an entry; not there: this lane has none
-//   void close<Lanes>(there, first)    the row ends; first: the group's first lane
-// where Lanes is the size of the group.
+// A policy has types Item and Seen, and
+//   int vertex                            of this lane's row, set before the walk
+//   void open<Lanes>(owner, begin)        a row begins; its vertex is held by lane `owner`
+//   Item load(offset_t at)                what is read of entry `at`
+//   Seen look(there, at, item)            what is read on account of it; not there: this lane has no entry
+//   void take<Lanes>(there, at, item, seen)  done with all lanes together
+//   void close<Lanes>(there, first)       the row ends; first: the group's first lane
+// where Lanes is the size of the group. Entries are loaded, then looked at, then taken, several at a time, so
+// that their reads are under way together.
 // requires: cuda/edges.cuh
 // requires: cuda/warp.cuh
 #pragma once
@@ -42,11 +44,17 @@ __device__ __forceinline__ void walk_group(offset_t begin, int size, int owner, 
       const int i = base + u * Lanes + mine;
       if (i < count) held[u] = policy.load(from + i);
     }
+    typename Policy::Seen seen[kInFlight];
+#pragma unroll
+    for (int u = 0; u < kInFlight; ++u) {
+      const int i = base + u * Lanes + mine;
+      seen[u] = policy.look(i < count, from + i, held[u]);
+    }
 #pragma unroll
     for (int u = 0; u < kInFlight; ++u) {
       const int i = base + u * Lanes + mine;
       if (Lanes == 1 && !__any_sync(kAllLanes, i < count)) break;
-      policy.template look<Lanes>(i < count, from + i, held[u]);
+      policy.template take<Lanes>(i < count, from + i, held[u], seen[u]);
     }
   }
   policy.template close<Lanes>(there, mine == 0);

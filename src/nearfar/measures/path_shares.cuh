@@ -5,7 +5,8 @@
 // (1 + delta) / sigma in the place where sigma was, and pulls it from its successors, so no addition needs an
 // atomic and every sum has one order (group_rows.cuh). Vertices lie in `order` in levels, each behind
 // all its predecessors; successors of a level are done when it begins. In which order a level's vertices
-// came does not matter.
+// came does not matter. What a source adds to a sum is one addition, made as an atomic only because that
+// needs no answer; barriers keep those of the block's sources in their order.
 //
 // Macros: EDGES (1: betweenness of edges, else of vertices).
 // requires: measures/path_numbers.cuh
@@ -49,6 +50,11 @@ struct BlockSums {
 template <class Next>
 struct Shares {
   typedef typename Next::Item Item;
+  struct Seen {
+    Count part;
+    offset_t edge;
+    bool leads;
+  };
   const Next& next;
   const PathSums& all;
   const BlockSums& mine;
@@ -65,15 +71,18 @@ struct Shares {
     sum = Count{};
   }
   __device__ __forceinline__ Item load(offset_t at) { return next.load(at); }
-  template <int Lanes>
-  __device__ __forceinline__ void look(bool there, offset_t at, const Item& item) {
+  __device__ __forceinline__ Seen look(bool there, offset_t at, const Item& item) {
+    Seen seen{};
     int target = 0;
-    offset_t edge = 0;
-    if (!there || !next.leads(item, at, &target, &edge)) return;
-    const Count part = mine.values[target];
-    sum = sum_of(sum, part);
+    seen.leads = there && next.leads(item, at, &target, &seen.edge);
+    if (seen.leads) seen.part = mine.values[target];
+    return seen;
+  }
+  template <int Lanes>
+  __device__ __forceinline__ void take(bool, offset_t, const Item&, const Seen& seen) {
+    sum = sum_of(sum, seen.part);
 #if EDGES
-    mine.sums[edge] += product_of(paths, part);
+    if (seen.leads) atomicAdd(mine.sums + seen.edge, product_of(paths, seen.part));
 #endif
   }
   template <int Lanes>
@@ -84,7 +93,7 @@ struct Shares {
     mine.values[v] = sum_of(quotient_of(ends, paths), sum);
 #if !EDGES
     const double through = product_of(paths, sum) + (all.ends ? all.ends[2 * v + 1] : 0);
-    mine.sums[v] += weight * (all.endpoints ? through + ends : through);
+    atomicAdd(mine.sums + v, weight * (all.endpoints ? through + ends : through));
     if (all.ends && all.endpoints && ends != 0) atomicAdd(ended, static_cast<int>(ends));
 #endif
   }

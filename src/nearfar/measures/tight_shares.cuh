@@ -31,6 +31,7 @@ __device__ __forceinline__ bool is_tight(weight_t from, weight_t weight, weight_
 template <bool kNext, bool kBefore>
 struct Sorting {
   typedef Edge Item;
+  typedef weight_t Seen;
   const Edge* edges;
   const weight_t* distance;
   int *next, *before, *n_next, *n_before, *waiting;
@@ -64,11 +65,14 @@ struct Sorting {
     if (wanted) list[begin + *length + __popc(group & ((1u << (lane_id() - first)) - 1))] = entry;
     *length += __popc(group);
   }
+  __device__ __forceinline__ weight_t look(bool there, offset_t, const Edge& edge) {
+    return there && d != unreached() ? distance[edge.target] : unreached();
+  }
   template <int Lanes>
-  __device__ __forceinline__ void look(bool there, offset_t at, const Item& edge) {
+  __device__ __forceinline__ void take(bool there, offset_t at, const Edge& edge, weight_t other) {
     bool leads = false, comes = false;
     if (there && d != unreached()) {
-      const weight_t other = distance[edge.target], weight = edge_weight(edge);
+      const weight_t weight = edge_weight(edge);
       const bool both = other != unreached();
       bool ignored = false;
       if constexpr (kNext) leads = is_tight(d, weight, other, beyond) && both;
@@ -91,6 +95,7 @@ struct Sorting {
 // The number of paths of a vertex whose predecessors have theirs.
 struct Numbers {
   typedef int Item;
+  typedef Count Seen;
   const int* before;
   Count* values;
   int* many;
@@ -105,9 +110,12 @@ struct Numbers {
     sum = Count{};
   }
   __device__ __forceinline__ Item load(offset_t at) { return before[at]; }
+  __device__ __forceinline__ Count look(bool there, offset_t, int from) {
+    return there ? values[from] : Count{};
+  }
   template <int Lanes>
-  __device__ __forceinline__ void look(bool there, offset_t, int from) {
-    if (there) sum = sum_of(sum, values[from]);
+  __device__ __forceinline__ void take(bool, offset_t, int, const Count& part) {
+    sum = sum_of(sum, part);
   }
   template <int Lanes>
   __device__ __forceinline__ void close(bool there, bool first) {
@@ -128,6 +136,7 @@ __device__ __forceinline__ int target_of(const Edge* edges, int entry) {
 // Successors whose last predecessor this was go to the next round.
 struct Release {
   typedef int Item;
+  typedef int Seen;  // the vertex that is ready, or -1
   const Edge* edges;
   const int* next;
   int* waiting;
@@ -138,10 +147,14 @@ struct Release {
   template <int Lanes>
   __device__ __forceinline__ void open(int, offset_t) {}
   __device__ __forceinline__ Item load(offset_t at) { return next[at]; }
+  __device__ __forceinline__ int look(bool there, offset_t, int entry) {
+    if (!there) return -1;
+    const int target = target_of(edges, entry);
+    return atomicSub(waiting + target, 1) == 1 ? target : -1;
+  }
   template <int Lanes>
-  __device__ __forceinline__ void look(bool there, offset_t, int entry) {
-    const int target = there ? target_of(edges, entry) : 0;
-    append(there && atomicSub(waiting + target, 1) == 1, target, queue, tail);
+  __device__ __forceinline__ void take(bool, offset_t, int, int ready) {
+    append(ready >= 0, ready, queue, tail);
   }
   template <int Lanes>
   __device__ __forceinline__ void close(bool, bool) {}
