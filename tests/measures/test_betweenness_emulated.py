@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from nearfar.errors import (
 from nearfar.measures import betweenness, device_shares, path_counts
 from nearfar.measures.folding import core_of
 from nearfar.system.devices import runtime
+from nearfar.system.devices.launching import Kernel
 from tests.loading import load_program
 from tests.measures.test_betweenness import ladder
 from tests.strategies import graphs
@@ -109,6 +111,29 @@ def test_trees_that_hang_on_the_graph(dtype: str, monkeypatch: pytest.MonkeyPatc
     assert_as_on_the_cpu(graph, endpoints=True)
     tree = Graph.from_edges(range(20), range(1, 21), directed=False)
     assert_as_on_the_cpu(tree)
+
+
+def test_arrays_live_until_the_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A struct holds addresses, not arrays: memory that is freed too early is given out again."""
+    monkeypatch.setattr(device_shares, "_WORTH_FOLDING", 1)
+    held: list[Any] = []
+    fill, launch = device_shares.filled, Kernel.__call__
+
+    def filled(kind: Any, **values: Any) -> Any:
+        held.extend(weakref.ref(one) for one in values.values() if isinstance(one, np.ndarray))
+        return fill(kind, **values)
+
+    def launched(kernel: Any, *args: Any, **how: Any) -> None:
+        assert all(one() is not None for one in held)
+        launch(kernel, *args, **how)
+        held.clear()
+
+    monkeypatch.setattr(device_shares, "filled", filled)
+    monkeypatch.setattr(Kernel, "__call__", launched)
+    star = Graph.from_edges([0] * 9, range(1, 10), directed=False)
+    betweenness(star, device="cuda", targets=range(5))
+    betweenness(star, device="cuda", targets=range(5), endpoints=True)
+    assert not held
 
 
 def test_graphs_that_stay_whole() -> None:

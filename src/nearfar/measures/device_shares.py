@@ -391,10 +391,11 @@ class _Launch:
         run, k = self.run, len(sources)
         status = cp.zeros(k, dtype=np.uint8)
         reached = cp.zeros(k, dtype=np.int32)
+        stand_for = None if weights is None else cp.asarray(weights)  # lives until the launch ends
         sums = filled(
             self.arguments,
             ends=run.ends,
-            weights=None if weights is None else cp.asarray(weights),
+            weights=stand_for,
             order=self.order,
             bounds=self.bounds,
             values=self.values,

@@ -86,35 +86,28 @@ __device__ __forceinline__ void walk_groups(offset_t begin, int size, bool there
   }
 }
 
-// Calls visit(place, there) for the places from `low` to `high`, one per lane, over all warps of the block;
-// few are spread over all of them. All lanes call it.
-template <class Visit>
-__device__ __forceinline__ void each_place(int low, int high, const Visit& visit) {
-  const int lane = lane_id(), warps = blockDim.x >> 5;
-  int each = (high - low + warps - 1) / warps;
-  each = each > 32 ? 32 : each;
-  for (int base = low + (threadIdx.x >> 5) * each; base < high; base += warps * each)
-    visit(base + lane, lane < each && base + lane < high);
-}
-
-// The rows of the vertices at places `low` to `high` of an order; null: the vertices of these numbers. sizes:
-// of each vertex's row, if not all of it.
+// The rows of the vertices at places `low` to `high` of an order (null: the vertices of these numbers), over
+// all warps of the block; few are spread over all of them. sizes: of each vertex's row, if not all of it.
 template <class Policy>
 __device__ __forceinline__ void walk_vertices(const int* order, int low, int high,
                                               const offset_t* offsets, const int* sizes,
                                               Policy& policy) {
-  each_place(low, high, [&](int place, bool there) {
+  const int lane = lane_id(), warps = blockDim.x >> 5;
+  int each = (high - low + warps - 1) / warps;
+  each = each > 32 ? 32 : each;
+  for (int base = low + (threadIdx.x >> 5) * each; base < high; base += warps * each) {
+    const bool there = lane < each && base + lane < high;
     offset_t begin = 0;
     int size = 0;
     policy.vertex = 0;
     if (there) {
-      const int v = order ? order[place] : place;
+      const int v = order ? order[base + lane] : base + lane;
       begin = offsets[v];
       size = sizes ? sizes[v] : static_cast<int>(offsets[v + 1] - begin);
       policy.vertex = v;
     }
     walk_groups(begin, size, there, policy);
-  });
+  }
 }
 
 // Appends a vertex to a queue whose length is *tail; all lanes call it.

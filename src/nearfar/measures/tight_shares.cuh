@@ -120,11 +120,9 @@ struct Numbers {
   template <int Lanes>
   __device__ __forceinline__ void close(bool there, bool first) {
     sum = group_sum<Lanes>(sum);
-    if (there && first) found(v, sum);
-  }
-  __device__ __forceinline__ void found(int of, Count paths) {
-    if (of == source) paths = count_of(1);
-    values[of] = paths;
+    if (!there || !first) return;
+    const Count paths = v == source ? count_of(1) : sum;
+    values[v] = paths;
     if (too_many(paths)) *many = 1;
   }
 };
@@ -159,43 +157,6 @@ struct Release {
   template <int Lanes>
   __device__ __forceinline__ void close(bool, bool) {}
 };
-
-// A round: numbers of paths of its vertices, and the vertices of the next one. Where both lists are short, as
-// most are, a lane has all that it reads of its vertex under way at once.
-__device__ __forceinline__ void round_of(int low, int high, const int* order, const offset_t* offsets,
-                                         const int* n_next, const offset_t* entering_offsets,
-                                         const int* n_before, Numbers& numbers, Release& release) {
-  each_place(low, high, [&](int place, bool there) {
-    const int v = there ? order[place] : 0;
-    const offset_t into = entering_offsets[v], from = offsets[v];
-    const int entering = there ? n_before[v] : 0, leaving = there ? n_next[v] : 0;
-    const bool brief = entering <= kShortRow && leaving <= kShortRow;
-    int earlier[kShortRow], later[kShortRow];
-    Count parts[kShortRow];
-    bool ready[kShortRow];
-#pragma unroll
-    for (int k = 0; k < kShortRow; ++k) {
-      if (brief && k < entering) earlier[k] = numbers.before[into + k];
-      if (brief && k < leaving) later[k] = target_of(release.edges, release.next[from + k]);
-    }
-#pragma unroll
-    for (int k = 0; k < kShortRow; ++k) {
-      if (brief && k < entering) parts[k] = numbers.values[earlier[k]];
-      ready[k] = brief && k < leaving && atomicSub(release.waiting + later[k], 1) == 1;
-    }
-    Count sum{};
-#pragma unroll
-    for (int k = 0; k < kShortRow; ++k)
-      if (brief && k < entering) sum = sum_of(sum, parts[k]);
-    if (brief && there) numbers.found(v, sum);
-#pragma unroll
-    for (int k = 0; k < kShortRow; ++k) append(ready[k], later[k], release.queue, release.tail);
-    if (__all_sync(kAllLanes, brief)) return;
-    numbers.vertex = release.vertex = v;
-    walk_groups(into, entering, there && !brief, numbers);
-    walk_groups(from, leaving, there && !brief, release);
-  });
-}
 
 struct NextTight {
   typedef int Item;
@@ -259,7 +220,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     while (low < high) {
       Numbers numbers{before, mine.values, &many, source};
       Release release{edges, next, waiting, mine.order, &tail};
-      round_of(low, high, mine.order, offsets, n_next, entering_offsets, n_before, numbers, release);
+      walk_vertices(mine.order, low, high, entering_offsets, n_before, numbers);
+      walk_vertices(mine.order, low, high, offsets, n_next, release);
       __syncthreads();
       low = high;
       high = tail;
