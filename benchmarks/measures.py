@@ -1,13 +1,14 @@
 """Betweenness, edge loads and traffic assignment, beside igraph, NetworKit, NetworkX, AequilibraE.
 
     python benchmarks/measures.py -o benchmarks/results [--only betweenness networkx loads traffic]
+                                  [--graphs NAME ...] [--threads N ...]
 
 One process; contenders take turns; every answer is compared. Weights of unweighted graphs are whole
 numbers up to 100. igraph runs on one core; NetworKit and AequilibraE on as many as nearfar where
 "threads" says so. NetworKit computes all sources only, so it is there where nearfar does too. What
 is not installed is left out, and the JSON says so. Real graphs come from the folder that
-NEARFAR_DATA names. Writes measures.json with all samples; a part that was not run keeps its
-earlier results.
+NEARFAR_DATA names. Writes measures.json with all samples; what was not run keeps its earlier
+results.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 DATA = Path(os.environ.get("NEARFAR_DATA", "../shared/data"))
 ROUNDS = 5
+PATIENCE = 4.0  # seconds
 #: Name, how it is made, sources (0 for all).
 GRAPHS: tuple[tuple[str, Callable[[], Graph], int], ...] = (
     ("p2p-Gnutella08", lambda: nearfar.read(DATA / "snap-johnson/p2p-Gnutella08.txt.xz"), 0),
@@ -49,6 +51,9 @@ GRAPHS: tuple[tuple[str, Callable[[], Graph], int], ...] = (
     ("Delaunay 20,000", lambda: nearfar.generate("delaunay", vertices=20_000), 512),
 )
 
+#: Where preparing pays.
+MESHES = ("New York roads", "Delaunay 20,000")
+
 
 def installed(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
@@ -57,19 +62,27 @@ def installed(package: str) -> bool:
 def take_turns(
     contenders: dict[str, Callable[[], Any]], rounds: int, same: Callable[[Any, Any], bool]
 ) -> dict[str, list[float]]:
-    """Seconds of every round; answers are compared outside the timed part."""
-    answers = {name: run() for name, run in contenders.items()}
-    first = next(iter(answers.values()))
-    for name, answer in answers.items():
-        if not same(first, answer):
-            raise SystemExit(f"{name} gave another answer")
+    """Seconds of every round; answers are compared outside the timed part.
+
+    The first round warms up. A contender that takes longer than PATIENCE has no more than one
+    round, and its first counts; one that has taken three times as long in all has no further one.
+    """
     samples: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(rounds):
+    first: Any = None
+    for turn in range(rounds + 1):
         for name, run in contenders.items():
+            spent = samples[name]
+            if spent and (max(spent) > PATIENCE or sum(spent) > 3 * PATIENCE):
+                continue
             began = time.perf_counter()
-            run()
-            samples[name].append(time.perf_counter() - began)
-    return samples
+            answer = run()
+            spent.append(time.perf_counter() - began)
+            if turn:
+                continue
+            first = answer if first is None else first
+            if not same(first, answer):
+                raise SystemExit(f"{name} gave another answer")
+    return {name: times[1:] or times for name, times in samples.items()}
 
 
 def line(what: str, base: str, samples: dict[str, list[float]], **more: Any) -> dict[str, Any]:
@@ -94,12 +107,24 @@ def line(what: str, base: str, samples: dict[str, list[float]], **more: Any) -> 
 
 
 def weighted(graph: Graph) -> Graph:
-    """Whole weights from 1 to 100, the same in both directions."""
+    """Whole weights: its own, in millionths of floats, or from 1 to 100 in both directions alike.
+
+    Floats are no ground to compare on: igraph lets some tie that are not equal.
+    """
+    if graph.weight_dtype.kind == "f":
+        return graph.with_weights(np.ceil(graph.effective_weights * 1e6).astype(np.int32))
     if graph.is_weighted:
         return graph
     low = np.minimum(graph.tails(np.int64), graph.indices)
     high = np.maximum(graph.tails(np.int64), graph.indices)
     return graph.with_weights((1 + (low * 7919 + high * 104_729) % 100).astype(np.int32))
+
+
+def prepared(graph: Graph) -> tuple[Graph, float]:
+    """Also how many seconds that takes on one core."""
+    began = time.perf_counter()
+    ready = nearfar.prepare(graph, threads=1)
+    return ready, time.perf_counter() - began
 
 
 def near(a: Any, b: Any) -> bool:
@@ -144,9 +169,11 @@ def peers(graph: Graph, sources: Any, threads: int) -> dict[str, Callable[[], An
     return found
 
 
-def betweenness_part(rounds: int) -> list[dict[str, Any]]:
+def betweenness_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any]]:
     rows = []
     for name, make, count in GRAPHS:
+        if not any(wanted.lower() in name.lower() for wanted in options.graphs):
+            continue
         graph = make()
         rng = np.random.default_rng(1)
         sources = None if count == 0 else np.sort(rng.permutation(graph.n_vertices)[:count])
@@ -161,11 +188,18 @@ def betweenness_part(rounds: int) -> list[dict[str, Any]]:
                 solved = solved if kind == "weighted" else solved.without_weights()
                 names = sources
             contenders: dict[str, Callable[[], Any]] = {}
-            for threads in sorted({1, 2, default_threads()}):
+            more: dict[str, Any] = {}
+            for threads in sorted(set(options.threads)):
                 contenders[f"nearfar, threads: {threads}"] = (
                     lambda solved=solved, names=names, threads=threads: betweenness(
                         solved, names, normalized=False, threads=threads
                     )
+                )
+            if kind == "weighted" and name in MESHES:
+                ready, preparing = prepared(solved)
+                more = {"seconds_to_prepare": preparing}
+                contenders["nearfar, prepared, threads: 1"] = lambda ready=ready, names=names: (
+                    betweenness(ready, names, normalized=False, threads=1)
                 )
             contenders |= peers(solved, sources, 1)
             rows.append(
@@ -177,12 +211,13 @@ def betweenness_part(rounds: int) -> list[dict[str, Any]]:
                     vertices=graph.n_vertices,
                     edges=graph.n_edges,
                     sources=graph.n_vertices if sources is None else count,
+                    **more,
                 )
             )
     return rows
 
 
-def networkx_part(rounds: int) -> list[dict[str, Any]]:
+def networkx_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any]]:
     """NetworkX's own function beside the same call through the backend, on 100 sources."""
     if not installed("networkx"):
         return []
@@ -206,25 +241,28 @@ def networkx_part(rounds: int) -> list[dict[str, Any]]:
     ]
 
 
-def loads_part(rounds: int) -> list[dict[str, Any]]:
+def loads_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any]]:
     """1,000 sources with 1,000 targets each, beside the searches alone."""
     graph = nearfar.read(DATA / "dimacs9-road/USA-road-d.NY.gr.xz").without_names()
     rng = np.random.default_rng(2)
     sources, targets = (rng.permutation(graph.n_vertices)[:1000] for _ in range(2))
     demand = np.repeat(sources, 1000), np.tile(targets, 1000), rng.integers(1, 50, 1_000_000)
     graph.entering()
-    threads = default_threads()
     rows = []
-    for count in sorted({1, threads}):
+    for count in sorted({1, max(options.threads)}):
+        some = 1000 if count > 4 else 200  # sources, or one thread takes a minute
+        part = sources[:some], tuple(column[: some * 1000] for column in demand)
         contenders: dict[str, Callable[[], Any]] = {
-            "searches": lambda count=count: nearfar.distances(
-                graph, sources, targets=targets, threads=count, method="worker_per_source"
+            "searches": lambda count=count, part=part: nearfar.distances(
+                graph, part[0], targets=targets, threads=count, method="worker_per_source"
             ),
-            "edge_loads": lambda count=count: edge_loads(graph, demand, threads=count).loads,
+            "edge_loads": lambda count=count, part=part: (
+                edge_loads(graph, part[1], threads=count).loads
+            ),
         }
         rows.append(
             line(
-                f"New York roads, 1,000 x 1,000 demand, threads: {count}",
+                f"New York roads, {some:,} x 1,000 demand, threads: {count}",
                 "searches",
                 take_turns(contenders, rounds, lambda a, b: True),
                 part="loads",
@@ -234,34 +272,38 @@ def loads_part(rounds: int) -> list[dict[str, Any]]:
     return rows
 
 
-def traffic_part(rounds: int) -> list[dict[str, Any]]:
-    """One all-or-nothing assignment of Chicago Sketch, as an iteration makes it."""
+def traffic_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """One all-or-nothing assignment, as an iteration makes it, of three towns."""
     from nearfar.formats import read_traffic
 
-    town = read_traffic(
-        DATA / "tntp/ChicagoSketch_net.tntp.xz", DATA / "tntp/ChicagoSketch_trips.tntp.xz"
-    )
-    time_now = town.links["free_flow_time"] + 0.04 * town.links["length"]
-    threads = default_threads()
+    threads = max(options.threads)
+    rows = []
+    for name in ("SiouxFalls", "Anaheim", "ChicagoSketch"):
+        town = read_traffic(DATA / f"tntp/{name}_net.tntp.xz", DATA / f"tntp/{name}_trips.tntp.xz")
+        time_now = town.links["free_flow_time"] + 0.04 * town.links["length"]
 
-    def ours() -> Any:
-        found = edge_loads(
-            town.searched.with_weights(time_now), town.demand, zones=town.zones, threads=threads
-        )
-        return lambda: np.array([found.total_length])
+        def ours(town: Any = town, time_now: Any = time_now) -> Any:
+            found = edge_loads(
+                town.searched.with_weights(time_now),
+                town.demand,
+                zones=town.zones,
+                threads=threads,
+            )
+            return lambda: np.array([found.total_length])
 
-    contenders: dict[str, Callable[[], Any]] = {"nearfar": ours}
-    if installed("aequilibrae"):
-        contenders["aequilibrae"] = aequilibrae(town, time_now, threads)
-    return [
-        line(
-            "Chicago Sketch, all-or-nothing",
-            "nearfar",
-            take_turns(contenders, rounds, lambda a, b: near(a(), b())),
-            part="traffic",
-            threads=threads,
+        contenders: dict[str, Callable[[], Any]] = {"nearfar": ours}
+        if installed("aequilibrae"):
+            contenders["aequilibrae"] = aequilibrae(town, time_now, threads)
+        rows.append(
+            line(
+                f"{name}, all-or-nothing as in an iteration",
+                "nearfar",
+                take_turns(contenders, rounds, lambda a, b: near(a(), b())),
+                part="traffic",
+                threads=threads,
+            )
         )
-    ]
+    return rows
 
 
 def aequilibrae(town: Any, time_now: Any, threads: int) -> Callable[[], Any]:
@@ -287,8 +329,7 @@ def aequilibrae(town: Any, time_now: Any, threads: int) -> Callable[[], Any]:
     )
     other.prepare_graph(zones)
     other.set_graph("cost")
-    other.set_skimming(["cost"])
-    other.set_blocked_centroid_flows(False)
+    other.set_blocked_centroid_flows(town.searched is not town.graph)
     matrix = AequilibraeMatrix()
     matrix.create_empty(zones=len(zones), matrix_names=["trips"], memory_only=True)
     matrix.index[:] = zones
@@ -311,7 +352,7 @@ def aequilibrae(town: Any, time_now: Any, threads: int) -> Callable[[], Any]:
     return run
 
 
-PARTS: dict[str, Callable[[int], list[dict[str, Any]]]] = {
+PARTS: dict[str, Callable[[int, argparse.Namespace], list[dict[str, Any]]]] = {
     "betweenness": betweenness_part,
     "networkx": networkx_part,
     "loads": loads_part,
@@ -331,17 +372,21 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS))
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--graphs", nargs="+", default=[""], help="parts of their names")
+    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2, default_threads()])
     options = parser.parse_args()
     path = options.output / "measures.json"
     document: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"parts": {}}
     for part in options.only:
-        rows = PARTS[part](options.rounds)
+        rows = PARTS[part](options.rounds, options)
+        new = {row["what"] for row in rows}
+        earlier = document["parts"].get(part, {}).get("rows", [])
         document["parts"][part] = {
             "environment": environment(),
             "peers": {
                 name: version(name) for name in ("igraph", "networkit", "networkx", "aequilibrae")
             },
-            "rows": rows,
+            "rows": [row for row in earlier if row["what"] not in new] + rows,
         }
         write_json(path, document)
     return 0

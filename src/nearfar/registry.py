@@ -135,7 +135,7 @@ class Request:
     """One checked request, as ``can_run``, the costs and the chooser see it.
 
     ``once`` says that the graph was made for this request alone: no later one repays what a variant
-    lays out for itself.
+    lays out for itself. ``comes_back`` says that rows made on a device are wanted on the host.
     """
 
     problem: Problem = "sssp"
@@ -148,6 +148,7 @@ class Request:
     threads: int = 1
     stats: Literal["basic", "full"] = "basic"
     once: bool = False
+    comes_back: bool = True
 
 
 @dataclass(slots=True)

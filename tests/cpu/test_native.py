@@ -6,6 +6,7 @@ import ast
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,9 @@ import pytest
 import nearfar
 from nearfar import _cpu
 from nearfar.errors import DistanceOverflowError, GraphFormatError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def test_a_parser_says_the_line_in_a_field() -> None:
@@ -69,3 +73,27 @@ def test_the_stubs_name_what_the_module_has() -> None:
 def test_a_limit_on_integers_is_whole() -> None:
     with pytest.raises(TypeError, match="whole"):
         _cpu.mask_above(np.zeros(1, dtype=np.int32), 1.5)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
+def test_rows_are_masked_and_summed_up_alike_by_any_number_of_threads(
+    dtype: type, threads: int
+) -> None:
+    draw = np.random.default_rng(5)
+    far = np.inf if np.dtype(dtype).kind == "f" else np.iinfo(dtype).max
+    rows: NDArray[Any] = draw.integers(0, 1000, (7, 150_001)).astype(dtype)  # several shares
+    rows[draw.random(rows.shape) < 0.1] = far
+    rows[3] = far
+    rows[5, :] = 4
+    counts, places = _cpu.row_summaries(rows, threads)
+    assert counts.tolist() == (rows != far).sum(axis=1).tolist()
+    for row, place in zip(rows, places, strict=True):
+        reached = np.flatnonzero(row != far)
+        if len(reached):
+            assert place == reached[np.argmax(row[reached])]  # the first of the farthest
+        else:
+            assert place == -1
+    wanted = np.where(rows > 700, np.array(far, dtype), rows)
+    _cpu.mask_above(rows, 700 if np.dtype(dtype).kind == "i" else 700.0, threads)
+    assert np.array_equal(rows, wanted)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import nearfar
 from nearfar.errors import GraphFormatError, OptionError
 from nearfar.formats import read
 from nearfar.formats.osm import great_circle
@@ -157,3 +158,104 @@ def test_a_small_map(tmp_path: Path) -> None:
     path.write_text(MAP.replace("highway", "waterway"))
     with pytest.raises(GraphFormatError, match="no way for mode"):
         read(path)
+
+
+def crossing(*relations: str) -> str:
+    """Two roads that meet at 5, way 14 that passes through it, and a way from there to 6."""
+    nodes = {1: (-9, -9), 2: (-9, 0), 3: (9, 0), 4: (0, -1), 5: (0, 0.5), 6: (0, 1), 7: (2, 2)}
+    text = "".join(
+        f'<node id="{v}" version="1" lat="{60 + y / 100}" lon="{24 + x / 100}"/>\n'
+        for v, (x, y) in nodes.items()
+    )
+    ways = {10: (4, 5), 11: (5, 6), 12: (2, 5), 13: (5, 3), 14: (1, 5, 7), 15: (6, 7), 16: (3, 1)}
+    for way, points in ways.items():
+        kind = "footway" if way == 16 else "residential"
+        text += f'<way id="{way}" version="1">' + "".join(f'<nd ref="{p}"/>' for p in points)
+        text += f'<tag k="highway" v="{kind}"/></way>\n'
+    return f'<osm version="0.6">\n{text}{"".join(relations)}</osm>\n'.replace(
+        "<osm", "<?xml version='1.0' encoding='UTF-8'?>\n<osm", 1
+    )
+
+
+def restriction(
+    number: int, value: str, *members: str, key: str = "restriction", **tags: str
+) -> str:
+    """A relation; members as "from:w10"."""
+    kinds = {"w": "way", "n": "node"}
+    listed = "".join(
+        f'<member type="{kinds[place[0]]}" ref="{place[1:]}" role="{role}"/>'
+        for role, place in (member.split(":") for member in members)
+    )
+    known = {"type": "restriction", key: value, **tags}
+    said = "".join(f'<tag k="{k}" v="{v}"/>' for k, v in known.items())
+    return f'<relation id="{number}" version="1">{listed}{said}</relation>\n'
+
+
+TURN = ("from:w10", "via:n5", "to:w12")
+
+
+@pytest.mark.parametrize(
+    ("relation", "turns", "left_out"),
+    [
+        (restriction(1, "no_left_turn", *TURN), [[4, 5, 2]], {}),
+        (
+            restriction(1, "only_straight_on", "from:w10", "via:n5", "to:w11"),
+            [[4, 5, 1], [4, 5, 2], [4, 5, 3], [4, 5, 4], [4, 5, 7]],
+            {},
+        ),
+        (restriction(1, "no_u_turn", "from:w10", "via:n5", "to:w10"), [[4, 5, 4]], {}),
+        (
+            restriction(1, "no_entry", "from:w10", "from:w11", "via:n5", "to:w12"),
+            [[4, 5, 2], [6, 5, 2]],
+            {},
+        ),
+        (restriction(1, "no_left_turn", *TURN, **{"except": "psv;motorcar"}), [], {}),
+        (restriction(1, "no_left_turn", *TURN, **{"except": "bicycle"}), [[4, 5, 2]], {}),
+        (restriction(1, "no_left_turn", *TURN, key="restriction:hgv"), [], {}),
+        (restriction(1, "no_left_turn", *TURN, key="restriction:motorcar"), [[4, 5, 2]], {}),
+        (
+            restriction(1, "no_left_turn @ (Mo-Fr)", *TURN, key="restriction:conditional"),
+            [],
+            {"at times": 1},
+        ),
+        (restriction(1, "no_left_turn", *TURN, hour_on="07:00"), [], {"at times": 1}),
+        (restriction(1, "no_left_turn", "from:w10", "via:w11", "to:w15"), [], {"over ways": 1}),
+        (restriction(1, "no_left_turn", "from:w10", "to:w12"), [], {"unclear": 1}),
+        (restriction(1, "give_way", *TURN), [], {"unclear": 1}),
+        (restriction(1, "no_left_turn", "from:w14", "via:n5", "to:w12"), [], {"unclear": 1}),
+        # No edge of this mode, or not in the extract: nothing to forbid.
+        (restriction(1, "no_left_turn", "from:w16", "via:n3", "to:w13"), [], {}),
+        (restriction(1, "no_left_turn", "from:w10", "via:n5", "to:w99"), [], {}),
+        (restriction(1, "no_left_turn", "from:w10", "via:n6", "to:w11"), [], {}),
+    ],
+)
+def test_turn_restrictions(
+    tmp_path: Path, relation: str, turns: list[list[int]], left_out: dict[str, int]
+) -> None:
+    pytest.importorskip("osmium")
+    path = tmp_path / "m.osm"
+    path.write_text(crossing(relation))
+    graph = read(path, weight="metres")
+    assert graph.forbidden_turns == turns
+    assert graph.attributes.get("restrictions_left_out", {}) == left_out
+    assert read(path, mode="walk").forbidden_turns == []
+    graph.with_turns(forbidden=graph.forbidden_turns)
+
+
+def test_routes_obey_turn_restrictions(tmp_path: Path) -> None:
+    pytest.importorskip("osmium")
+    path = tmp_path / "m.osm"
+    path.write_text(crossing(restriction(1, "no_straight_on", "from:w10", "via:n5", "to:w11")))
+    graph = read(path, weight="metres")
+    assert nearfar.shortest_path(graph, 4, 6)[0] == [4, 5, 6]
+    turns = graph.with_turns(forbidden=graph.forbidden_turns)
+    assert nearfar.shortest_path(turns, 4, 6)[0] == [4, 5, 7, 6]
+    assert nearfar.shortest_path(turns, 6, 4)[0] == [6, 5, 4]
+    # They stay with what they are about: names, both directions as they are, these vertices.
+    nearfar.write(graph, tmp_path / "m.nfg")
+    assert read(tmp_path / "m.nfg").forbidden_turns == [[4, 5, 6]]
+    assert graph.subgraph([4, 5, 6]).forbidden_turns == [[4, 5, 6]]
+    assert graph.subgraph([4, 5]).forbidden_turns == []
+    for other in (graph.transpose(), graph.without_names()):
+        assert other.forbidden_turns == []
+    assert graph.without_weights().forbidden_turns == [[4, 5, 6]]

@@ -136,6 +136,25 @@ def test_arrays_live_until_the_launch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not held
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_prepared_graphs_give_their_rows(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = as_dtype(nearfar.generate("grid", rows=7, columns=8), dtype)
+    prepared = nearfar.prepare(graph, force=True)
+    given: list[Any] = []
+    real = device_shares.distances
+
+    def seen(graph: Any, *args: Any, **how: Any) -> Any:
+        given.append(type(graph))
+        return real(graph, *args, **how)
+
+    monkeypatch.setattr(device_shares, "distances", seen)
+    for edges in (False, True):
+        found = betweenness(prepared, edges=edges, device="cuda")
+        assert (found == betweenness(graph, edges=edges, device="cuda")).all()
+    assert given == [type(prepared), Graph, type(prepared), Graph]
+    assert_as_on_the_cpu(prepared, limit=20)
+
+
 def test_graphs_that_stay_whole() -> None:
     path = Graph.from_edges(range(9), range(1, 10), directed=False)
     assert core_of(path) is not None

@@ -193,6 +193,20 @@ def test_many_sources_on_a_gpu_show_both_costs() -> None:
     assert found.ranking[0].variant.id == THERE
     assert "times 1.5 since this is a guess" in found.ranking[0].reason
     assert any(choice.variant.id.startswith("block_per_source") for choice in found.ranking)
+    table = explain(
+        graph,
+        problem="batch",
+        n_sources=160_000,
+        device="cuda",
+        threads=1,
+        targets=np.arange(100),
+    )
+    assert table.ranking[0].variant.id == THERE
+    assert table.ranking[0].seconds < found.ranking[0].seconds
+    reduced = explain(
+        graph, problem="all_pairs", n_sources=160_000, device="cuda", threads=1, comes_back=False
+    )
+    assert reduced.ranking[0].seconds < found.ranking[0].seconds - 160_000**2 * 4 / 1e11
     few = explain(graph, problem="batch", n_sources=900, device="cuda", threads=1)
     assert few.others[THERE] == "too few sources (900) to repay preparing the graph"
     uneven = nearfar.generate("kronecker", scale=12)

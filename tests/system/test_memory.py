@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,9 @@ import nearfar
 from nearfar import _cpu
 from nearfar.generators import generate
 from nearfar.system.memory import empty, free_memory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def test_free_memory_is_a_number_of_bytes() -> None:
@@ -47,7 +51,8 @@ def test_memory_for_a_result_has_the_shape_and_dtype_asked_for() -> None:
     for threads in (1, 4):
         for shape in ((0, 5), (2, 3), (700, 1000)):
             made = empty(shape, np.float64, threads)
-            assert (made.shape, made.dtype) == (shape, np.float64)
+            assert made.shape == shape
+            assert made.dtype == np.dtype(np.float64)
             assert made.flags.c_contiguous
             assert made.flags.writeable
 
@@ -85,3 +90,30 @@ def test_packed_edges_lie_on_huge_pages_whatever_was_freed_before() -> None:
     if int(refused):
         pytest.skip("the system had no huge page left")
     assert float(share) > 0.9
+
+
+def test_rows_that_are_written_in_place_are_one_block(tmp_path: Path) -> None:
+    graph = generate("uniform_random", vertices=600, degree=3)
+    k, n = 600, graph.n_vertices
+    truth = nearfar.all_pairs(graph)
+
+    def blocks(out: NDArray[Any]) -> int:
+        done: list[float] = []
+        found = nearfar.distances(
+            graph,
+            out=out,
+            progress=lambda part, whole: done.append(part),
+            memory=1 << 21,
+            method="worker_per_source",
+            device="cpu",
+            threads=2,
+        )
+        assert found is out
+        assert np.array_equal(found, truth)
+        assert done[-1] == k
+        return len([part for part in done if part > 0])
+
+    assert blocks(np.empty((k, n), graph.weight_dtype)) == 1
+    assert blocks(np.empty((k, 2 * n), graph.weight_dtype)[:, :n]) > 1  # rows are copied there
+    mapped = np.memmap(tmp_path / "rows", graph.weight_dtype, "w+", shape=(k, n))
+    assert blocks(mapped) > 1

@@ -146,7 +146,8 @@ def _moving(graph: Graph, request: Request, speeds: Machine) -> tuple[float, str
     bring = 0.0 if at_hand(graph) else size / speeds.transfer
     single = request.problem == "sssp"
     width = n if single or request.targets is None else len(request.targets)
-    rows = 0 if graph.on_device else (1 if single else request.n_sources) * width
+    stays = graph.on_device or not request.comes_back
+    rows = 0 if stays else (1 if single else request.n_sources) * width
     back = rows * graph.weight_dtype.itemsize / speeds.transfer
     there = f"{size / 1e6:,.0f} MB to bring there, {bring * 1e3:.2f} ms"
     words = there if bring else "the graph is on the device"
@@ -244,6 +245,7 @@ def cheapest(
         request.threads,
         None if request.targets is None else len(request.targets),
         request.once and not graph.has_view,
+        request.comes_back,
         at_hand(graph),
         choose_machine.generation(),
         family,

@@ -172,6 +172,7 @@ def _explain(
         limit=args.limit,
         targets=None if targets is None else graph.indices_of(targets, "target"),
         predecessors=False,
+        reduced=args.reduce is not None,
     )
     return explain(args, graph, request)
 

@@ -5,6 +5,9 @@ coordinates; the piece between two points is an edge in each direction that the 
 Weights are metres along the great circle, or seconds at the tagged or usual speed. By default only
 the largest strongly connected part is kept, so that every vertex reaches every other.
 
+Turn restrictions between its edges are in :attr:`nearfar.Graph.forbidden_turns`; how many could not
+be taken, and why, in ``attributes["restrictions_left_out"]``.
+
 Data © OpenStreetMap contributors, under the Open Database Licence: maps and results made from it
 must say so. The graph carries the text in ``attributes["attribution"]``.
 """
@@ -18,7 +21,15 @@ import numpy as np
 from nearfar.errors import OptionError, quoted
 from nearfar.formats.compression import import_extra
 from nearfar.formats.files import Source, library_errors
-from nearfar.formats.osm_tags import COUNTRIES, MODES, directions, speeds, usable
+from nearfar.formats.osm_tags import (
+    COUNTRIES,
+    MODES,
+    RESTRICTIONS,
+    directions,
+    speeds,
+    usable,
+)
+from nearfar.formats.osm_turns import Restrictions
 from nearfar.formats.specs import Format, register
 
 if TYPE_CHECKING:
@@ -74,11 +85,16 @@ def read(
     keep: Any = slice(None)
     if largest_component:
         graph, keep = _largest_part(graph)
-    attributes = {
+    attributes: dict[str, Any] = {
         "attribution": ATTRIBUTION,
         "mode": mode,
         "unit": "s" if weight == "seconds" else "m",
     }
+    turns = ways.forbidden_turns(graph, names[keep])
+    if turns:
+        attributes["forbidden_turns"] = turns
+    if ways.restrictions.left_out:
+        attributes["restrictions_left_out"] = dict(sorted(ways.restrictions.left_out.items()))
     result: Graph = Graph.from_csr(
         graph.indptr,
         graph.indices,
@@ -95,7 +111,9 @@ class _Ways:
 
     def __init__(self, mode: Literal["drive", "cycle", "walk"], country: str | None) -> None:
         self.mode, self.country = mode, country
+        self.restrictions = Restrictions(mode)
         self.refs: list[int] = []
+        self.ids: list[int] = []  # of the way that each run of points is part of
         self.lon: list[float] = []
         self.lat: list[float] = []
         self.lengths: list[int] = []
@@ -107,13 +125,40 @@ class _Ways:
         binary = source.suffix == ".pbf" or b"OSMHeader" in source.head[:64]
         file = osmium.io.FileBuffer(source.data.tobytes(), "pbf" if binary else "osm")
         processor = osmium.FileProcessor(file).with_locations()
-        for item in processor.with_filter(osmium.filter.KeyFilter("highway")):
+        keys = [key for plain in RESTRICTIONS[self.mode] for key in (plain, f"{plain}:conditional")]
+        for item in processor.with_filter(osmium.filter.KeyFilter("highway", *keys)):
             if item.is_way():
                 tags = dict(item.tags)
                 if usable(tags, self.mode):
-                    self._add(tags, item.nodes)
+                    self._add(item.id, tags, item.nodes)
+            elif item.is_relation():
+                members = [(member.type, member.ref, member.role) for member in item.members]
+                self.restrictions.add(dict(item.tags), members)
 
-    def _add(self, tags: dict[str, str], points: Any) -> None:
+    def forbidden_turns(self, graph: Graph, names: NDArray[np.int64]) -> list[list[int]]:
+        """Turns between edges of the graph that restrictions forbid, by the names of vertices."""
+        wanted = self.restrictions.ways
+        if not wanted:
+            return []
+        pieces: dict[int, list[tuple[list[int], bool, bool]]] = {}
+        end = 0
+        for way, length, ahead, back in zip(
+            self.ids, self.lengths, self.ahead, self.back, strict=True
+        ):
+            begin, end = end, end + length
+            if way in wanted:
+                run = self.refs[begin:end], ahead > 0, back > 0
+                pieces.setdefault(way, []).append(run)
+        onward: dict[int, set[int]] = {}
+        touched = np.isin(names, [ref for runs in pieces.values() for r in runs for ref in r[0]])
+        tails = graph.tails(np.int64)
+        near = touched[tails]
+        ends = names[tails[near]].tolist(), names[graph.indices[near]].tolist()
+        for u, v in zip(*ends, strict=True):
+            onward.setdefault(u, set()).add(v)
+        return self.restrictions.turns(pieces, onward)
+
+    def _add(self, way: int, tags: dict[str, str], points: Any) -> None:
         forth, against = directions(tags, self.mode)
         ahead, back = speeds(tags, self.mode, self.country)
         # Extracts cut ways at their border: points without a location split the way.
@@ -126,6 +171,7 @@ class _Ways:
                 self.refs.extend(p[0] for p in run)
                 self.lon.extend(p[1] for p in run)
                 self.lat.extend(p[2] for p in run)
+                self.ids.append(way)
                 self.lengths.append(len(run))
                 self.ahead.append(ahead if forth else 0.0)
                 self.back.append(back if against else 0.0)

@@ -1,7 +1,8 @@
 """What OpenStreetMap tags mean for a traveller: may one go here, in which direction, how fast.
 
-Sources: the OSM wiki's pages Key:highway, Key:access, Key:oneway, Key:maxspeed and Default speed
-limits. Everything here works on one way's tags and knows nothing of graphs.
+Sources: the OSM wiki's pages Key:highway, Key:access, Key:oneway, Key:maxspeed, Default speed
+limits and Relation:restriction. Everything here works on the tags of one way or relation and knows
+nothing of graphs.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-__all__ = ["COUNTRIES", "MODES", "directions", "speeds", "usable"]
+__all__ = ["COUNTRIES", "MODES", "RESTRICTIONS", "directions", "restricts", "speeds", "usable"]
 
 Mode = Literal["drive", "cycle", "walk"]
 MODES: tuple[Mode, ...] = ("drive", "cycle", "walk")
@@ -85,6 +86,14 @@ _ACCESS = {
 _NO = {"no", "private", "agricultural", "forestry", "military", "emergency", "use_sidepath"}
 _YES = {"yes", "designated", "permissive", "official", "destination", "customers"}
 
+# Keys that say which turns a mode may not take, and who is excepted; walkers may take all.
+RESTRICTIONS: dict[Mode, tuple[str, ...]] = {
+    "drive": ("restriction:motorcar", "restriction:motor_vehicle", "restriction"),
+    "cycle": ("restriction:bicycle", "restriction"),
+    "walk": (),
+}
+_EXCEPTED = {"drive": {"motorcar", "motor_vehicle", "vehicle"}, "cycle": {"bicycle", "vehicle"}}
+
 
 def usable(tags: Tags, mode: Mode) -> bool:
     """Whether a way is part of the network of a mode."""
@@ -124,6 +133,19 @@ def directions(tags: Tags, mode: Mode) -> tuple[bool, bool]:
     round_way = tags.get("junction") in ("roundabout", "circular")
     implied = round_way or tags.get("highway") in ("motorway", "motorway_link")
     return True, tag in ("no", "false", "0") or not implied
+
+
+def restricts(tags: Tags, mode: Mode) -> Literal["no", "only", "at times", "unclear"] | None:
+    """What a restriction says of a turn: it is not allowed, or no other is; None for no matter."""
+    keys = RESTRICTIONS[mode]
+    value = next((tags[key] for key in keys if key in tags), None)
+    if not keys or _EXCEPTED[mode] & set(re.split(r"\s*;\s*", tags.get("except", ""))):
+        return None
+    if value is None or "hour_on" in tags or "day_on" in tags:
+        return "at times" if value or any(f"{key}:conditional" in tags for key in keys) else None
+    if value.startswith("no_"):
+        return "no"
+    return "only" if value.startswith("only_") else "unclear"
 
 
 def speeds(tags: Tags, mode: Mode, country: str | None = None) -> tuple[float, float]:

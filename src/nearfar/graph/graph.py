@@ -499,7 +499,8 @@ class Graph(Exchange):
         if found is None:
             here = build.HostArrays(self.indptr, self.indices, self.weights, self._scan)
             found = Graph.from_checked(here.transposed(self.view), **self._besides())
-            found.attributes.pop("edge_keys", None)  # they stand in the order of these edges
+            for key in ("edge_keys", "forbidden_turns"):  # they speak of these edges
+                found.attributes.pop(key, None)
             join_transposes(self, found)
         return found
 
@@ -583,6 +584,14 @@ class Graph(Exchange):
 
         return ENTERING.of(self, make)
 
+    @property
+    def forbidden_turns(self) -> list[Any]:
+        """Turns that an OpenStreetMap extract says are forbidden, for :meth:`with_turns`.
+
+        Triples ``[from, via, to]`` of vertices, in ``attributes["forbidden_turns"]``.
+        """
+        return list(self.attributes.get("forbidden_turns", ()))
+
     def with_turns(
         self,
         *,
@@ -598,7 +607,7 @@ class Graph(Exchange):
         Parameters
         ----------
         forbidden : turns
-            No path takes them.
+            No path takes them; :attr:`forbidden_turns` are those of an OpenStreetMap extract.
         costs : mapping of turn to number
             What each adds to a path, in units of the weights, at least 0.
         closed : vertices
@@ -737,9 +746,16 @@ class Graph(Exchange):
             directed=self.directed,
             vertex_names=self.name_of(kept),
             coordinates=None if self.coordinates is None else self.coordinates[kept],
-            attributes={k: v for k, v in self.attributes.items() if k != "edge_keys"},
+            attributes=self._attributes_among(set(self.name_of(kept).tolist())),
             copy=False,
         )
+
+    def _attributes_among(self, names: set[Any]) -> dict[str, Any]:
+        """The attributes of a subgraph of these vertices."""
+        kept = {k: v for k, v in self.attributes.items() if k != "edge_keys"}
+        if self.forbidden_turns:
+            kept["forbidden_turns"] = [t for t in self.forbidden_turns if names.issuperset(t)]
+        return kept
 
     @overload
     def index_of(self, vertex: Any, what: str) -> int: ...
@@ -886,6 +902,7 @@ class Graph(Exchange):
         def make() -> Graph:
             kept = {**self._besides(), "vertex_names": None}
             made = Graph.from_checked(self._arrays, copy=False, **kept)
+            made.attributes.pop("forbidden_turns", None)  # they speak of names
             made.on_device = self.on_device
             return made
 

@@ -4,13 +4,18 @@
 // paths from s, the share of all paths from s that lead through v is
 //   delta(v) = sum over successors w of sigma(v) / sigma(w) * (1 + delta(w)),
 // found from the farthest vertex to the nearest. Here each vertex keeps (1 + delta) / sigma, so an
-// edge costs one addition, and rows are pulled from successors instead of pushed to predecessors:
-// the sum at a vertex has one order, that of its row, whatever runs beside it.
+// edge costs one addition. The graph is a smaller one of the same answer (compact.hpp), and what
+// passes through vertices takes two passes over its edges (level_passes.hpp, tight_passes.hpp).
+// Edges, ends of paths, a limit, a tolerance and numbers of paths beyond a double take the shortest
+// paths as a graph of their own (path_dag.hpp).
 #include <atomic>
 
 #include "cpu/bindings.hpp"
+#include "measures/compact.hpp"
+#include "measures/level_passes.hpp"
 #include "measures/path_dag.hpp"
 #include "measures/searches.hpp"
+#include "measures/tight_passes.hpp"
 
 namespace nearfar::measures {
 namespace {
@@ -27,11 +32,35 @@ struct Trouble {
   }
 };
 
+// What is asked.
+template <class Weight>
+struct Question {
+  bool weighted;
+  Weight limit;
+  int64_t hops;  // the limit without weights
+  double tolerance;
+  bool edges, endpoints;
+
+  // Whether all that is asked for is how much passes through vertices.
+  bool plain() const {
+    return !edges && !endpoints && tolerance == 0 && limit == unreached<Weight>() &&
+           hops == std::numeric_limits<int64_t>::max();
+  }
+};
+
 struct Totals {
   OrderedSums<double>* vertices;
   OrderedSums<double>* edges;  // or null
-  const uint8_t* targets;      // null: every vertex is one
-  bool endpoints;
+};
+
+// A vertex that was folded may be on a cycle of weight zero, or farther than distances reach.
+struct NotFolded {};
+
+// The edges as the passes want them, without weights or with.
+template <class C>
+struct Layout {
+  PairedRows<typename C::Index> rows;
+  EdgeList<C> edges;
 };
 
 template <class C>
@@ -40,15 +69,21 @@ class Accumulation {
   using Index = typename C::Index;
   using Weight = typename C::Weight;
 
-  Accumulation(const C& csr, const Totals& totals, Weight limit, double tolerance, Trouble& trouble,
+  Accumulation(const Compact<C>& graph, const C& csr, const Layout<C>& layout,
+               const Question<Weight>& question, const Totals& totals, Trouble& trouble,
                Interrupt& interrupt)
-      : dag_(csr, totals.edges != nullptr),
+      : graph_(graph),
+        csr_(csr),
+        question_(question),
         totals_(totals),
-        limit_(limit),
-        tolerance_(tolerance),
         trouble_(trouble),
-        interrupt_(interrupt),
-        share_(new double[static_cast<std::size_t>(csr.n)]) {}
+        interrupt_(interrupt) {
+    if (!question.plain()) return;
+    if (question.weighted)
+      tight_passes_.emplace(graph, layout.edges);
+    else
+      level_passes_.emplace(graph, layout.rows);
+  }
 
   void start(int64_t) {
     vertices_ = totals_.vertices->take();
@@ -61,125 +96,220 @@ class Accumulation {
 
   // After a weighted search.
   void search(int64_t, Index source, const Weight* distances, const Buffer<Index>* touched) {
-    dag_.build(source, distances, limit_, touched, tolerance_, interrupt_);
-    if (dag_.saturated()) trouble_.saturated = true;
-    if (!dag_.cycle().empty()) trouble_.report(dag_.cycle());
-    if (trouble_.saturated || !dag_.cycle().empty()) throw GivenUp{};
-    add();
+    const double weight = graph_.sources[static_cast<std::size_t>(source)];
+    if (tight_passes_) {
+      const Passed passed =
+          tight_passes_->run(source, weight, distances, vertices_.data(), interrupt_);
+      if (passed == Passed::done) return;
+      if (passed == Passed::disorderly && graph_.any_folded) throw NotFolded{};
+    }
+    PathDag<C>& dag = successors();
+    dag.build(source, distances, question_.limit, touched, question_.tolerance, interrupt_);
+    if (dag.saturated()) trouble_.saturated = true;
+    if (!dag.cycle().empty()) trouble_.report(dag.cycle());
+    if (trouble_.saturated || !dag.cycle().empty()) throw GivenUp{};
+    add(weight);
   }
 
-  void breadth_first(Index source, int64_t limit) {
-    dag_.search(source, limit, interrupt_);
-    add();
+  void breadth_first(Index source) {
+    const double weight = graph_.sources[static_cast<std::size_t>(source)];
+    if (level_passes_ && level_passes_->run(source, weight, vertices_.data(), interrupt_)) return;
+    successors().search(source, question_.hops, interrupt_);
+    add(weight);
   }
 
  private:
-  void add() {
-    if (dag_.too_many()) {
-      const std::vector<Scaled> paths = scaled_paths(dag_);
-      std::vector<Scaled> share(dag_.reached());
-      accumulate(paths.data(), share.data());
-    } else {
-      accumulate(dag_.paths(), share_.get());
+  PathDag<C>& successors() {
+    if (!dag_) {
+      dag_.emplace(csr_, totals_.edges != nullptr);
+      share_.reset(new double[static_cast<std::size_t>(csr_.n)]);
     }
-    dag_.clear();
+    return *dag_;
+  }
+
+  void add(double weight) {
+    if (dag_->too_many()) {
+      const std::vector<Scaled> paths = scaled_paths(*dag_);
+      std::vector<Scaled> share(dag_->reached());
+      accumulate(weight, paths.data(), share.data());
+    } else {
+      accumulate(weight, dag_->paths(), share_.get());
+    }
+    dag_->clear();
   }
 
   template <class Count>
-  void accumulate(const Count* paths, Count* share) {
+  void accumulate(double weight, const Count* paths, Count* share) {
     if (totals_.edges != nullptr)
-      pull<true>(paths, share);
+      pull<true>(weight, paths, share);
     else
-      pull<false>(paths, share);
+      pull<false>(weight, paths, share);
   }
 
+  // Rows are pulled from successors instead of pushed to predecessors: the sum at a vertex has one
+  // order, that of its row, whatever runs beside it.
   template <bool kEdges, class Count>
-  void pull(const Count* paths, Count* share) {
-    const uint8_t* const targets = totals_.targets;
-    double ends = 0;
-    for (std::size_t i = dag_.reached(); i-- > 0;) {
+  void pull(double weight, const Count* paths, Count* share) {
+    const PathDag<C>& dag = *dag_;
+    double all_ends = 0;
+    for (std::size_t i = dag.reached(); i-- > 0;) {
       Count sum{};
-      for (std::size_t j = dag_.begin(i); j < dag_.end(i); ++j) {
-        const Count& part = share[dag_.next(j)];
+      for (std::size_t j = dag.begin(i); j < dag.end(i); ++j) {
+        const Count& part = share[dag.next(j)];
         sum += part;
         if constexpr (kEdges)
-          edges_[static_cast<std::size_t>(dag_.edge(j))] += static_cast<double>(paths[i] * part);
+          edges_[static_cast<std::size_t>(dag.edge(j))] += static_cast<double>(paths[i] * part);
       }
-      const auto v = static_cast<std::size_t>(dag_.vertex(i));
+      const auto v = static_cast<std::size_t>(dag.vertex(i));
       if (i == 0) {
-        if (totals_.endpoints) vertices_[v] += ends;
+        if (question_.endpoints) vertices_[v] += all_ends;
         return;
       }
-      const double through = static_cast<double>(paths[i] * sum);
-      const double end = targets == nullptr || targets[v] != 0 ? 1 : 0;
-      ends += end;
-      share[i] = Count(end + through) / paths[i];
-      vertices_[v] += totals_.endpoints ? through + end : through;
+      const auto ends = static_cast<double>(graph_.ends[v].all);
+      const auto behind = static_cast<double>(graph_.ends[v].behind);
+      const double through = static_cast<double>(paths[i] * sum) + behind;
+      all_ends += ends;
+      share[i] = Count(ends) / paths[i];
+      share[i] += sum;
+      vertices_[v] += weight * (question_.endpoints ? through + ends : through);
     }
   }
 
-  PathDag<C> dag_;
+  const Compact<C>& graph_;
+  const C& csr_;
+  const Question<Weight>& question_;
   const Totals& totals_;
-  const Weight limit_;
-  const double tolerance_;
   Trouble& trouble_;
   Interrupt& interrupt_;
-  std::unique_ptr<double[]> share_;  // (end + delta) / sigma by place
+  std::optional<LevelPasses<C>> level_passes_;
+  std::optional<TightPasses<C>> tight_passes_;
+  std::optional<PathDag<C>> dag_;
+  std::unique_ptr<double[]> share_;  // ends / sigma + shares of successors, by place
   std::vector<double> vertices_, edges_;
 };
 
+struct Marks {
+  std::vector<uint8_t> sources, targets;
+};
+
+// Adds to `vertices` and `edges`, by the given numbers.
+template <class C>
+void add_up(const C& given, bool fold, const Marks& marks,
+            const Question<typename C::Weight>& question, double* vertices, double* edges,
+            const RowsOf& rows, Trouble& trouble, int threads) {
+  using Index = typename C::Index;
+  using Weight = typename C::Weight;
+  const Compact<C> graph(given, fold, marks.sources, marks.targets);
+  GraphView view{AnyCsr(graph.csr)};
+  if (question.weighted) view.pack(threads);
+  const C* packed = nullptr;
+  view.visit([&](const auto& rows) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(rows)>, C>) packed = &rows;
+  });
+  const C& csr = *packed;
+  Layout<C> layout;
+  if (question.plain() && question.weighted) layout.edges = EdgeList<C>(graph);
+  if (question.plain() && !question.weighted) layout.rows = PairedRows<Index>(graph);
+  std::vector<int64_t> starts;
+  for (Index v = 0; v < graph.core; ++v)
+    if (graph.sources[static_cast<std::size_t>(v)] > 0) starts.push_back(v);
+  const Sources from{starts.data(), starts.size()};
+  const auto n = static_cast<std::size_t>(csr.n), m = static_cast<std::size_t>(csr.m);
+  std::vector<double> on_vertices(n), on_edges(question.edges ? m : 0);
+  OrderedSums<double> vertex_sums(on_vertices.data(), n), edge_sums(on_edges.data(), m);
+  const Totals totals{&vertex_sums, question.edges ? &edge_sums : nullptr};
+  const DeltaPlan plan = question.weighted && !rows ? plan_for(csr, std::nullopt) : DeltaPlan{};
+  const auto given_up = [](BatchCounter& counter, auto&& work) {
+    try {
+      work();
+    } catch (const GivenUp&) {
+      counter.stop();
+      throw;
+    }
+  };
+  if (rows && question.weighted) {
+    std::vector<int64_t> names;
+    for (const int64_t v : starts) names.push_back(graph.vertex[static_cast<std::size_t>(v)]);
+    over_rows<Weight>(
+        *rows, from, names.data(), static_cast<std::size_t>(given.n), threads,
+        [&](BatchCounter& counter, int64_t shift, const auto& row_of, Interrupt& interrupt) {
+          Accumulation<C> sums(graph, csr, layout, question, totals, trouble, interrupt);
+          SourceQueue<Accumulation<C>> queue(from, counter, sums, shift);
+          std::unique_ptr<Weight[]> distances(new Weight[n]);
+          distances[0] = unreached<Weight>();
+          given_up(counter, [&] {
+            for (int64_t i; (i = queue.next()) >= 0;) {
+              const Weight* const row = row_of(i);
+              for (std::size_t v = 1; v < n; ++v)
+                distances[v] = row[static_cast<std::size_t>(graph.vertex[v])];
+              sums.search(i, static_cast<Index>(from.vertices[i]), distances.get(), nullptr);
+            }
+          });
+        });
+  } else {
+    spread(from.blocks(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+      Accumulation<C> sums(graph, csr, layout, question, totals, trouble, interrupt);
+      given_up(counter, [&] {
+        if (question.weighted) {
+          WeightedSearches<C, Accumulation<C>>(csr, from, question.limit, counter, sums, interrupt)
+              .run(plan);
+          return;
+        }
+        SourceQueue<Accumulation<C>> queue(from, counter, sums);
+        for (int64_t i; (i = queue.next()) >= 0;)
+          sums.breadth_first(static_cast<Index>(from.vertices[i]));
+      });
+    });
+  }
+  for (int64_t& v : trouble.cycle) v = graph.vertex[static_cast<std::size_t>(v)];
+  graph.add_up(on_vertices, vertices);
+  for (std::size_t e = 0; e < on_edges.size(); ++e)
+    edges[static_cast<std::size_t>(graph.edge[e])] += on_edges[e];
+}
+
+std::vector<uint8_t> marked(std::size_t n, const Ids& vertices, const char* what) {
+  std::vector<uint8_t> marks(n, 0);
+  for (std::size_t i = 0; i < vertices.size(); ++i) {
+    const int64_t v = vertices.data()[i];
+    if (v < 0 || static_cast<std::size_t>(v) >= n) throw nb::index_error(what);
+    marks[static_cast<std::size_t>(v)] = 1;
+  }
+  return marks;
+}
+
 // Adds up into `vertices` and `edges`, zeros of the caller. Returns whether a sum saturated, so
-// that the caller repeats with longer weights, and a cycle of weight zero or nothing.
+// that the caller repeats with longer weights, and a cycle of weight zero or nothing. `rows` is for
+// weights whose sums fit, without a limit.
 Fields betweenness(GraphView& view, bool weighted, const Ids& sources, std::optional<Ids> targets,
                    std::optional<double> limit, double tolerance, bool endpoints,
-                   const Array& vertices, const std::optional<Array>& edges, int threads) {
+                   const Array& vertices, const std::optional<Array>& edges, int threads,
+                   const RowsOf& rows) {
   Trouble trouble;
-  auto run = [&](const auto& csr) {
+  view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
     using Weight = typename C::Weight;
     const auto n = static_cast<std::size_t>(csr.n), m = static_cast<std::size_t>(csr.m);
-    OrderedSums<double> vertex_sums(checked<double>(vertices, n, "vertices"), n);
-    OrderedSums<double> edge_sums(edges ? checked<double>(*edges, m, "edges") : nullptr, m);
-    const auto is_vertex = [n](int64_t v) { return v >= 0 && static_cast<std::size_t>(v) < n; };
-    const Sources from{sources.data(), sources.size()};
-    for (std::size_t i = 0; i < from.count; ++i)
-      if (!is_vertex(from.vertices[i])) throw nb::index_error("source is not a vertex");
-    std::vector<uint8_t> is_target;
-    if (targets) {
-      is_target.assign(n, 0);
-      for (std::size_t i = 0; i < targets->size(); ++i) {
-        if (!is_vertex(targets->data()[i])) throw nb::index_error("target is not a vertex");
-        is_target[static_cast<std::size_t>(targets->data()[i])] = 1;
-      }
-    }
-    const Totals totals{&vertex_sums, edges ? &edge_sums : nullptr,
-                        targets ? is_target.data() : nullptr, endpoints};
-    const Weight far = limit_as<Weight>(limit);
+    double* const on_vertices = checked<double>(vertices, n, "vertices");
+    double* const on_edges = edges ? checked<double>(*edges, m, "edges") : nullptr;
+    const Marks marks{
+        marked(n, sources, "source is not a vertex"),
+        targets ? marked(n, *targets, "target is not a vertex") : std::vector<uint8_t>(n, 1)};
+    const Question<Weight> question{weighted,
+                                    weighted ? limit_as<Weight>(limit) : unreached<Weight>(),
+                                    limit && !weighted
+                                        ? static_cast<int64_t>(std::min(*limit, 9e18))
+                                        : std::numeric_limits<int64_t>::max(),
+                                    tolerance,
+                                    edges.has_value(),
+                                    endpoints};
     nb::gil_scoped_release release;
-    const DeltaPlan plan = weighted ? plan_for(csr, std::nullopt) : DeltaPlan{};
-    spread(from.blocks(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
-      Accumulation<C> sums(csr, totals, far, tolerance, trouble, interrupt);
-      try {
-        if (weighted) {
-          WeightedSearches<C, Accumulation<C>>(csr, from, far, counter, sums, interrupt).run(plan);
-          return;
-        }
-        const int64_t hops = limit ? static_cast<int64_t>(std::min(*limit, 9e18))
-                                   : std::numeric_limits<int64_t>::max();
-        SourceQueue<Accumulation<C>> queue(from, counter, sums);
-        for (int64_t i; (i = queue.next()) >= 0;)
-          sums.breadth_first(static_cast<typename C::Index>(from.vertices[i]), hops);
-      } catch (const GivenUp&) {
-        counter.stop();
-        throw;
+    if (question.plain()) try {
+        add_up(csr, true, marks, question, on_vertices, on_edges, rows, trouble, threads);
+        return;
+      } catch (const NotFolded&) {
       }
-    });
-  };
-  if (weighted) {
-    nb::gil_scoped_release release;
-    view.pack(threads);
-  }
-  view.visit(run);
+    add_up(csr, false, marks, question, on_vertices, on_edges, rows, trouble, threads);
+  });
   nb::dict found;
   found["saturated"] = trouble.saturated.load();
   found["cycle"] = as_numpy(std::move(trouble.cycle));
@@ -195,6 +325,6 @@ NEARFAR_BIND(m) {
   using nb::arg;
   m.def("betweenness", &measures::betweenness, arg("view"), arg("weighted"), arg("sources"),
         arg("targets").none(), arg("limit").none(), arg("tolerance"), arg("endpoints"),
-        arg("vertices"), arg("edges").none(), arg("threads") = 1);
+        arg("vertices"), arg("edges").none(), arg("threads") = 1, arg("rows").none() = nb::none());
 }
 }  // namespace nearfar

@@ -17,6 +17,7 @@ from nearfar.graph.saturation import widest
 from nearfar.measures.simple import (
     Simple,
     check_tolerance,
+    many_rows,
     measured,
     on_device_or_cores,
     refuse_cycle,
@@ -201,6 +202,7 @@ def raw_betweenness(
 
     def on_device() -> NDArray[np.float64]:
         from nearfar.measures.device_shares import ZeroCycleFrom, device_shares
+        from nearfar.prepared.prepared import Prepared
 
         try:
             return device_shares(
@@ -211,6 +213,7 @@ def raw_betweenness(
                 edges=edges,
                 endpoints=endpoints,
                 devices=devices,
+                rows_of=graph.without_names() if isinstance(graph, Prepared) else None,
             )
         except ZeroCycleFrom as looped:  # which the CPU names
             only = np.array([looped.source], dtype=np.int64)
@@ -244,6 +247,7 @@ def _on_cores(
     from nearfar import _cpu
 
     solved = simple(graph).graph
+    rows = None if limit is not None else many_rows(graph, len(sources), workers)
     while True:
         within = check_limit(limit, solved.weight_dtype)
         on_vertices = np.zeros(solved.n_vertices)
@@ -259,6 +263,7 @@ def _on_cores(
             on_vertices,
             on_edges,
             workers,
+            rows,
         )
         refuse_cycle(graph, done["cycle"])
         if not done["saturated"]:

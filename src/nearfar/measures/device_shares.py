@@ -72,6 +72,8 @@ class _Asked(NamedTuple):
         As for :func:`device_shares`.
     forward_only : bool
         Numbers of paths alone.
+    rows_of : Graph or None
+        As for :func:`device_shares`.
     """
 
     sources: NDArray[np.int64]
@@ -81,6 +83,7 @@ class _Asked(NamedTuple):
     edges: bool = False
     endpoints: bool = False
     forward_only: bool = False
+    rows_of: Graph | None = None
 
 
 class _Shape(NamedTuple):
@@ -101,6 +104,7 @@ def device_shares(
     edges: bool = False,
     endpoints: bool = False,
     devices: Devices = None,
+    rows_of: Graph | None = None,
 ) -> NDArray[np.float64]:
     """Sums over the sources without any scale, per vertex or per edge.
 
@@ -113,6 +117,8 @@ def device_shares(
     limit : int, float or None
     edges, endpoints, devices
         As for :func:`nearfar.measures.betweenness`.
+    rows_of : Graph or None
+        A graph of the same distances that gives rows of them sooner, as a prepared one does.
 
     Returns
     -------
@@ -138,11 +144,11 @@ def device_shares(
         is_target[targets] = 1
     plain = limit is None and not edges and not endpoints
     core = None
-    if plain and len(sources) >= _WORTH_FOLDING and _rows_into(graph) is None:
+    if plain and rows_of is None and len(sources) >= _WORTH_FOLDING and _rows_into(graph) is None:
         core = core_of(graph)
     if core is None:
         ends = None if targets is None else np.stack([is_target, np.zeros_like(is_target)], axis=1)
-        asked = _Asked(sources, None, ends, limit, edges, endpoints)
+        asked = _Asked(sources, None, ends, limit, edges, endpoints, rows_of=rows_of)
         return in_a_width_that_fits(graph, lambda solved: _shared(solved, asked, devices))
     is_source = np.zeros(graph.n_vertices)
     is_source[sources] = 1
@@ -242,6 +248,9 @@ class _Run:
         self.symmetric = reverse is None
         self.reverse = self.device if reverse is None else device_graph(reverse)
         self.ends = None if asked.ends is None else cp.asarray(np.ascontiguousarray(asked.ends))
+        other = asked.rows_of
+        fits = other is not None and other.weight_dtype == graph.weight_dtype
+        self.rows_of: Graph = other if other is not None and fits else graph
         self.sum: Any = None
         self.shape = self._shape()
 
@@ -413,7 +422,7 @@ class _Launch:
         rows: Any = (graph.offsets, graph.edges, reverse.offsets, reverse.edges, listed)
         if run.weighted:
             found = cp.empty((k, run.n), dtype=run.graph.weight_dtype)
-            distances(run.graph, sources, device="cuda", limit=run.within, out=found)
+            distances(run.rows_of, sources, device="cuda", limit=run.within, out=found)
             endless = np.int64(run.within is None)
             rest: Any = (found, endless, *self.lists, self.counts, np.int64(run.m))
         else:

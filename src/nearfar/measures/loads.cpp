@@ -151,7 +151,19 @@ class Skimming {
 // Runs a search from each source and hands it to the policies that `make` makes, one per worker.
 template <class C, class Make>
 void search_all(const C& csr, const Sources& sources, const int64_t* targets, std::size_t count,
-                int threads, const Make& make) {
+                const RowsOf& rows, int threads, const Make& make) {
+  if (rows) {
+    over_rows<typename C::Weight>(
+        *rows, sources, sources.vertices, static_cast<std::size_t>(csr.n), threads,
+        [&](BatchCounter& counter, int64_t shift, const auto& row_of, Interrupt& interrupt) {
+          auto policy = make(interrupt);
+          SourceQueue<decltype(policy)> queue(sources, counter, policy, shift);
+          for (int64_t i; (i = queue.next()) >= 0;)
+            policy.search(i, static_cast<typename C::Index>(sources.vertices[i]), row_of(i),
+                          nullptr);
+        });
+    return;
+  }
   const DeltaPlan plan = plan_for(csr, std::nullopt);
   spread(sources.blocks(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
     auto policy = make(interrupt);
@@ -169,7 +181,8 @@ void check(const Ids& vertices, int64_t n, const char* what) {
 // `ends`: all targets, each once. Whether a sum saturated is for the caller to have excluded.
 void edge_loads(GraphView& view, const Ids& first_in, const Ids& entering, const Ids& tails,
                 const Ids& sources, const Ids& first, const Ids& targets, const Ids& ends,
-                const ConstArray& amounts, const Array& lengths, const Array& loads, int threads) {
+                const ConstArray& amounts, const Array& lengths, const Array& loads, int threads,
+                const RowsOf& rows) {
   auto with_number = [&](auto tag, const auto& csr) {
     using Number = decltype(tag);
     using C = std::decay_t<decltype(csr)>;
@@ -186,7 +199,7 @@ void edge_loads(GraphView& view, const Ids& first_in, const Ids& entering, const
     OrderedSums<Number> sums(checked<Number>(loads, m, "loads"), m);
     nb::gil_scoped_release release;
     search_all(
-        csr, Sources{sources.data(), sources.size()}, ends.data(), ends.size(), threads,
+        csr, Sources{sources.data(), sources.size()}, ends.data(), ends.size(), rows, threads,
         [&](Interrupt& interrupt) { return Loading<C, Number>(csr, in, demand, sums, interrupt); });
   };
   {
@@ -205,7 +218,7 @@ void edge_loads(GraphView& view, const Ids& first_in, const Ids& entering, const
 
 void skims(GraphView& view, const Ids& first_in, const Ids& entering, const Ids& tails,
            const Ids& sources, const Ids& targets, const ConstArray& quantities, int64_t count,
-           const Array& lengths, const Array& totals, int threads) {
+           const Array& lengths, const Array& totals, int threads, const RowsOf& rows) {
   auto with_number = [&](auto tag, const auto& csr) {
     using Number = decltype(tag);
     using C = std::decay_t<decltype(csr)>;
@@ -227,7 +240,7 @@ void skims(GraphView& view, const Ids& first_in, const Ids& entering, const Ids&
                                     unreached<Number>()};
     Weight* const found = checked<Weight>(lengths, pairs, "lengths");
     nb::gil_scoped_release release;
-    search_all(csr, Sources{sources.data(), sources.size()}, targets.data(), targets.size(),
+    search_all(csr, Sources{sources.data(), sources.size()}, targets.data(), targets.size(), rows,
                threads, [&](Interrupt& interrupt) {
                  return Skimming<C, Number>(csr, in, wanted, found, interrupt);
                });
@@ -254,9 +267,9 @@ NEARFAR_BIND(m) {
   using nb::arg;
   m.def("edge_loads", &measures::edge_loads, arg("view"), arg("first_in"), arg("entering"),
         arg("tails"), arg("sources"), arg("first"), arg("targets"), arg("ends"), arg("amounts"),
-        arg("lengths"), arg("loads"), arg("threads") = 1);
+        arg("lengths"), arg("loads"), arg("threads") = 1, arg("rows").none() = nb::none());
   m.def("skims", &measures::skims, arg("view"), arg("first_in"), arg("entering"), arg("tails"),
         arg("sources"), arg("targets"), arg("quantities"), arg("count"), arg("lengths"),
-        arg("totals"), arg("threads") = 1);
+        arg("totals"), arg("threads") = 1, arg("rows").none() = nb::none());
 }
 }  // namespace nearfar

@@ -2,13 +2,16 @@
 //
 // Blocks of sources go to workers (ordered_sums.hpp). Weighted searches are those of
 // delta-stepping, which asks for the next source by itself; a search with a limit costs what it
-// visits. What a worker does with a finished search is a policy: start(block), search(i, source,
-// distances, touched), done(block).
+// visits. A prepared graph has rows of distances faster than any search: they are asked of Python a
+// batch at a time (over_rows). What a worker does with a finished search is a policy: start(block),
+// search(i, source, distances, touched), done(block).
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "algorithms/delta_stepping/plan.hpp"
+#include "cpu/bindings.hpp"
 #include "cpu/search.hpp"
 #include "cpu/spread.hpp"
 #include "measures/ordered_sums.hpp"
@@ -23,12 +26,12 @@ struct Sources {
   int64_t blocks() const { return (static_cast<int64_t>(count) + block() - 1) / block(); }
 };
 
-// Hands out the numbers of sources, block by block.
+// Hands out the numbers of sources, block by block; the counter's first block is number `shift`.
 template <class Policy>
 class SourceQueue {
  public:
-  SourceQueue(const Sources& sources, BatchCounter& counter, Policy& policy)
-      : sources_(sources), counter_(counter), policy_(policy) {}
+  SourceQueue(const Sources& sources, BatchCounter& counter, Policy& policy, int64_t shift = 0)
+      : sources_(sources), counter_(counter), policy_(policy), shift_(shift) {}
 
   // The number of the next source, or -1.
   int64_t next() {
@@ -36,6 +39,7 @@ class SourceQueue {
       if (block_ >= 0) policy_.done(block_);
       block_ = counter_.take();
       if (block_ < 0) return -1;
+      block_ += shift_;
       at_ = block_ * sources_.block();
       end_ = std::min(at_ + sources_.block(), static_cast<int64_t>(sources_.count));
       policy_.start(block_);
@@ -47,6 +51,7 @@ class SourceQueue {
   const Sources& sources_;
   BatchCounter& counter_;
   Policy& policy_;
+  const int64_t shift_;
   int64_t block_ = -1, at_ = 0, end_ = 0;
 };
 
@@ -116,5 +121,41 @@ class WeightedSearches {
   Buffer<Index> touched_;
   int64_t now_ = -1;
 };
+
+// rows(sources) of Python: the distances of all vertices, one row per source.
+using RowsOf = std::optional<nb::callable>;
+
+// Calls work(counter, shift, row_of, interrupt) on workers, with row_of(i) the distances of source
+// number i, until all blocks are done. `names`: what Python calls the sources. Without the GIL.
+template <class Weight, class Work>
+void over_rows(const nb::callable& rows, const Sources& sources, const int64_t* names,
+               std::size_t n, int threads, const Work& work) {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;  // of a batch of rows
+  const int64_t block = sources.block();
+  const auto fitting = static_cast<int64_t>(kBytes / (n * sizeof(Weight) + 1)) / block;
+  const int64_t step = std::max<int64_t>(1, fitting);
+  for (int64_t first = 0; first < sources.blocks(); first += step) {
+    const int64_t blocks = std::min(step, sources.blocks() - first);
+    const auto low = static_cast<std::size_t>(first * block);
+    const std::size_t high =
+        std::min(sources.count, low + static_cast<std::size_t>(blocks * block));
+    ConstArray found;
+    {
+      nb::gil_scoped_acquire held;
+      found = nb::cast<ConstArray>(rows(as_numpy(std::vector<int64_t>(names + low, names + high))));
+    }
+    if (found.dtype() != nb::dtype<Weight>() || found.size() != (high - low) * n)
+      throw std::runtime_error("rows of distances: wrong dtype or size");
+    const auto* const distances = static_cast<const Weight*>(found.data());
+    const auto row_of = [=](int64_t i) {
+      return distances + (static_cast<std::size_t>(i) - low) * n;
+    };
+    spread(blocks, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+      work(counter, first, row_of, interrupt);
+    });
+    nb::gil_scoped_acquire held;
+    found = ConstArray();
+  }
+}
 
 }  // namespace nearfar::measures

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from nearfar.choose.ranking import estimates
 from nearfar.errors import (
     NegativeWeightError,
     OptionError,
@@ -18,8 +19,11 @@ from nearfar.errors import (
     quoted,
 )
 from nearfar.graph.graph import Graph
+from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
 from nearfar.options import canonical_device
+from nearfar.registry import Request
+from nearfar.solve.many import distances
 from nearfar.solve.request import as_graph, vertex_indices
 from nearfar.system.devices import runtime
 
@@ -32,6 +36,7 @@ __all__ = [
     "LARGEST_ON_DEVICE",
     "Simple",
     "check_tolerance",
+    "many_rows",
     "measured",
     "on_device_or_cores",
     "refuse_cycle",
@@ -46,6 +51,9 @@ Answer = TypeVar("Answer")
 _WORTH_A_DEVICE = 1 << 28
 #: Vertices, and edges, that the kernels of this folder number.
 LARGEST_ON_DEVICE = 2**31 - 2**16
+
+#: Sources below which it is not looked whether rows beat searches.
+_FEW = 16
 
 
 class Simple(NamedTuple):
@@ -107,6 +115,43 @@ def _simplified(graph: Graph) -> Simple:
     weights = None if graph.weights is None else graph.weights[edges]
     made: Graph = Graph.from_csr(indptr, heads[edges], weights, directed=graph.directed, copy=False)
     return Simple(made, edges.astype(graph.index_dtype))
+
+
+def many_rows(
+    graph: Graph, sources: int, threads: int
+) -> Callable[[NDArray[np.int64]], NDArray[Any]] | None:
+    """A function of sources that gives their rows of distances, where that beats searches.
+
+    So do prepared graphs, graphs worth preparing for so many sources, and those in which searches
+    share their work, as in peer-to-peer networks.
+
+    Parameters
+    ----------
+    graph : Graph
+    sources : int
+        How many there will be.
+    threads : int
+
+    Returns
+    -------
+    callable or None
+        None where rows are not expected to take less than half of the searches one by one, without
+        weights, and where distances may not fit.
+    """
+    if not graph.is_weighted or sources < _FEW or may_saturate(graph):
+        return None
+    batch = Request(problem="batch", n_sources=sources, threads=1)
+    together = estimates(graph, batch, "cpu")[0]
+    alone = estimates(graph, Request(problem="sssp", threads=1), "cpu")[0]
+    if 2 * together.seconds > sources * alone.seconds:
+        return None
+    plain, method = graph.without_names(), together.variant.id
+
+    def rows(vertices: NDArray[np.int64]) -> NDArray[Any]:
+        found: NDArray[Any] = distances(plain, vertices, method=method, threads=threads)
+        return np.ascontiguousarray(found, dtype=graph.weight_dtype)
+
+    return rows
 
 
 def source_indices(graph: Graph, vertices: Any, what: str = "source") -> NDArray[np.int64]:

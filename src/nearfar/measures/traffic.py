@@ -18,7 +18,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.demand import read_demand
-from nearfar.measures.simple import on_device_or_cores, takes_device
+from nearfar.measures.simple import many_rows, on_device_or_cores, takes_device
 from nearfar.solve.request import as_graph, vertex_indices
 
 if TYPE_CHECKING:
@@ -255,6 +255,7 @@ def _on_cores(
             lengths,
             loads,
             workers,
+            many_rows(solved, len(rows), workers),
         )
         return ~np.isfinite(lengths)
 
@@ -348,6 +349,7 @@ def skims(
                 found,
                 out,
                 workers,
+                many_rows(solved, len(begin), workers),
             )
             for k, i in enumerate(alike):
                 totals[i] = out[:, :, k]

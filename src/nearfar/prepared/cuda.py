@@ -64,6 +64,7 @@ class DeviceTreeOptions:
 
 _ARC = 1.5e-13  # seconds per arc and source, the device being full
 _VERTEX = 2.5e-12  # and per distance written
+_COMMON = 3e-14  # and per entry of a table and level of the tree
 _LEVEL = 4e-7  # seconds per level of the tree, whatever the number of sources
 _RESTORED = 1e-10  # seconds per distance, for the sums of floats that a search makes
 _SEARCHED = 1.2e-10  # seconds per vertex of a search from one source among thousands, at least
@@ -79,13 +80,15 @@ def _many(facts: Facts, request: Request) -> Estimate | None:
 
 def _rows_seconds(facts: Facts, request: Request, prepared: Prepared) -> float:
     height = prepared.preparation.figures.height
-    return _swept(facts, request, prepared.metric.n_swept) + 1e-4 + _LEVEL * height
+    return _swept(facts, request, prepared.metric.n_swept, height) + 1e-4 + _LEVEL * height
 
 
-def _swept(facts: Facts, request: Request, arcs: float) -> float:
+def _swept(facts: Facts, request: Request, arcs: float, height: float) -> float:
     each = _ARC * arcs + _VERTEX * facts.n
     if facts.dtype.kind == "f":
         each += _RESTORED * facts.n
+    elif request.targets is not None:  # a product, unless they are many
+        each = min(each, len(request.targets) * (_COMMON * height + _VERTEX))
     return request.n_sources * each
 
 
@@ -97,7 +100,7 @@ def _first(facts: Facts, request: Request) -> Estimate | None:
 def _guessed(facts: Facts, request: Request, found: Guess) -> tuple[float, float]:
     weights = found.weights / (1 + (request.threads - 1) * (facts.gain - 1))
     height = 2 * math.sqrt(facts.n)
-    rows = _swept(facts, request, found.n_arcs) + _CUT * facts.n + _LEVEL * height
+    rows = _swept(facts, request, found.n_arcs, height) + _CUT * facts.n + _LEVEL * height
     return weights, rows
 
 

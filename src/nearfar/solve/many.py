@@ -267,6 +267,7 @@ def distances(
         targets=columns,
         predecessors=predecessors,
         out=out,
+        reduced=reduce is not None,
     )
     sharing = None
     if devices is not None and several.chosen(devices) != several.chosen(None):
@@ -581,7 +582,8 @@ def _sink(
             less += f", or {most if reduction.k > width > 0 else 'a smaller k'}"
     scratch = run.scratch_bytes()
     needed = held + (0 if stay else kept) + scratch
-    whole = whole or runtime.is_device_array(out)
+    # Rows that are written where they stay take no further memory, however many.
+    whole = whole or runtime.is_device_array(out) or _in_place(out, run)
     # What is free takes as long to find out as a small run takes.
     free = int(memory) if memory is not None else _ALWAYS_FREE
     if memory is None and (needed > _ALWAYS_FREE or not whole):
@@ -603,10 +605,10 @@ def _sink(
     if whole:
         run.block = block or (max(k, 1) if alone else share)
         in_parts = run.devices is not None or run.block < k
-        return DeviceArraySink(out, in_parts) if stay else ArraySink(threads=run.request.threads)
+        return DeviceArraySink(out, in_parts) if stay else ArraySink(out, run.request.threads)
     room = max((free - scratch) // 4, 1)
     # Progress and a file that resumes count by blocks: seconds each, yet enough rows for all cores.
-    held_at_most = min(max(2**28, 64 * width * item), 2**30)
+    held_at_most = min(max(2**28, 64 * run.request.threads * width * item), 2**30)
     fitting = int(min(room, held_at_most) // max(width * item, 1))
     if reduction is not None and run.on_device:
         runtime.require_memory(kept, less)
@@ -629,3 +631,13 @@ def _sink(
 
         return FileSink(os.fspath(out), run)
     return ArraySink(out)
+
+
+def _in_place(out: Any, run: Run) -> bool:
+    """Whether an array in memory takes the rows as they are; one mapped to a file does not."""
+    return (
+        type(out) is np.ndarray
+        and out.flags.c_contiguous
+        and out.dtype == run.graph.weight_dtype
+        and not isinstance(out.base, np.memmap)
+    )
