@@ -203,6 +203,7 @@ def reductions(prepared: Prepared, meter: Meter, count: int) -> None:
     kinds: list[tuple[str, Any, dict[str, Any]]] = [
         ("mean", "mean", {}),
         ("count within a limit", "count", {"limit": limit}),
+        ("harmonic", "harmonic", {}),
         ("nearest:5", "nearest:5", {}),
         ("10 bins", ("histogram", edges), {}),
     ]

@@ -7,12 +7,14 @@ memory and reduced, and 65,536 sources of the prepared roads reduced. A sample i
 with the graph on the devices, from the call to the last row in its place; numbers of devices take
 turns within a round, and all samples are kept. Every number of devices has to give the same bits:
 a checksum of every row is compared, and sampled rows with single searches on the CPU.
-``--blocks`` also tries other numbers of blocks per device, and ``--plot`` draws the speedups.
+``--blocks`` also tries other numbers of blocks per device, and ``--plot`` draws the speedups, with ``--of``
+those of an earlier run.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import sys
 import time
@@ -202,8 +204,12 @@ def main() -> None:
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--blocks", nargs="+", type=int, default=[0], metavar="N")
-    parser.add_argument("--plot", type=Path, help="draw the speedups of the file of -o")
+    parser.add_argument("--plot", type=Path, help="draw the speedups, of --of or of this run")
+    parser.add_argument("--of", type=Path, metavar="JSON", help="measure nothing")
     arguments = parser.parse_args()
+    if arguments.of is not None:
+        plot(json.loads(arguments.of.read_text())["results"], arguments.plot)
+        return
     counts = list(range(1, runtime.device_count() + 1))
     results: dict[str, Any] = {}
     for part in arguments.cases:

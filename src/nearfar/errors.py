@@ -177,6 +177,14 @@ class NegativeWeightError(NearfarError, ValueError):
         )
 
 
+def _around(cycle: Sequence[Any]) -> str:
+    """A cycle in words, back to its first vertex; the middle of a long one is left out."""
+    names = [str(vertex)[:_QUOTED] for vertex in (*cycle[:8], *cycle[:1])]
+    if len(cycle) > 8:
+        names.insert(8, "...")
+    return " -> ".join(names)
+
+
 class NegativeCycleError(NearfarError, ValueError):
     """A cycle of negative total weight is reachable from the source, so no shortest path exists.
 
@@ -190,9 +198,7 @@ class NegativeCycleError(NearfarError, ValueError):
 
     def __init__(self, cycle: Sequence[Any], total: float) -> None:
         self.cycle, self.total = list(cycle), total
-        shown = " -> ".join(str(v)[:_QUOTED] for v in self.cycle[:8]) + (
-            " ..." if len(self.cycle) > 8 else ""
-        )
+        shown = _around(self.cycle)
         super().__init__(
             f"negative cycle of {len(self.cycle)} vertices and total weight {total}: {shown}"
         )
@@ -209,9 +215,7 @@ class ZeroCycleError(NearfarError, ValueError):
 
     def __init__(self, cycle: Sequence[Any]) -> None:
         self.cycle = list(cycle)
-        shown = " -> ".join(str(v)[:_QUOTED] for v in self.cycle[:8]) + (
-            " ..." if len(self.cycle) > 8 else ""
-        )
+        shown = _around(self.cycle)
         super().__init__(
             f"cycle of {len(self.cycle)} vertices and weight zero: {shown}; shortest paths have no "
             "number there: give its edges positive weights"

@@ -45,8 +45,6 @@ __all__ = [
 _EVERY_DTYPE = frozenset({"int32", "int64", "float32", "float64"})
 #: Problems in words.
 _PROBLEMS = {"sssp": "one source", "batch": "several sources", "all_pairs": "all pairs"}
-#: What ideas and families are called elsewhere.
-_ALSO_CALLED = {"bfs": "breadth_first"}
 #: What the chooser took for a graph, and why, by what was asked for. A variant that lays out
 #: something on a graph which makes other choices better drops them.
 CHOICES: Slot[tuple[Variant, str]] = Slot("choices")
@@ -92,7 +90,7 @@ class Figures:
     counts : int64 array, shape (k,), or None
         Distances that count; None where the reduction does not ask for figures.
     sums : int64 array, shape (k,), or None
-        Of whole numbers, exactly.
+        Of whole numbers, exactly; float64 of others.
     most : array, shape (k,), or None
         The greatest distance, -1 where none counts.
     bins : int64 array, shape (k, bins), or None
@@ -469,9 +467,7 @@ def ideas() -> list[str]:
 
 def canonical_method(method: str) -> str:
     """A method's name as it is registered: ``"Bellman-Ford"`` is ``"bellman_ford"``."""
-    name = method.strip().lower().replace("-", "_").replace(" ", "_")
-    idea, at, device = name.partition("@")
-    return f"{_ALSO_CALLED.get(idea, idea)}{at}{device}"
+    return method.strip().lower().replace("-", "_").replace(" ", "_")
 
 
 def is_family(method: str) -> bool:

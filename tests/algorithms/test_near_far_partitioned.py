@@ -9,8 +9,8 @@ import pytest
 
 import nearfar
 from nearfar.algorithms.near_far.partitioned import Partitioned, bounds
+from nearfar.cuda.kronecker_rows import kronecker_rows
 from nearfar.errors import OptionError, VariantUnavailable
-from nearfar.generators.kronecker_rows import kronecker_rows
 from nearfar.graph.graph import Graph
 from nearfar.system.devices import runtime, several
 
@@ -114,9 +114,9 @@ def test_a_wrong_distance_is_no_proof() -> None:
     far = int(np.argmax(runtime.download(parted.distances()) % (2**31 - 1)))
     for change in (-1, 1):
         owner = far // 32
-        parted._buffers[owner]["known"][far] += change
+        parted.known[owner][far] += change
         assert parted.prove(1) > 0
-        parted._buffers[owner]["known"][far] -= change
+        parted.known[owner][far] -= change
     assert parted.prove(1) == 0
 
 

@@ -249,7 +249,7 @@ def test_duration(seconds: float, text: str) -> None:
         (["bench", "peers", "--graphs", "small", "-o", "GRAPH"], "is a file: give a folder"),
         (["sweep", "GRAPH", "0", "-o", "no/x.json"], "does not exist"),
         (["sssp", "GRAPH", "0", "--profile", "no/x.json"], "does not exist"),
-        (["plot", "profile", "GRAPH", "-o", "no/x.png"], "does not exist"),
+        (["plot", "GRAPH", "-o", "no/x.png"], "does not exist"),
         (["report", ".", "-o", "no/x.html"], "does not exist"),
         (["sssp", "GRAPH", "0", "--explain", "-o", "x.csv"], "leave out --output"),
         (["sssp", "GRAPH", "0", "--explain", "--method", "near_far"], "leave out --method"),
@@ -279,7 +279,7 @@ def test_numbers_out_of_range(words: list[str], said: str) -> None:
 
 
 def test_a_profile_that_is_none(graph_file: Path, tmp_path: Path) -> None:
-    said = fail(Exit.BAD_INPUT, "plot", "profile", graph_file, "-o", tmp_path / "x.png")
+    said = fail(Exit.BAD_INPUT, "plot", graph_file, "-o", tmp_path / "x.png")
     assert "give a file that `nearfar sssp --profile`" in said
 
 

@@ -115,6 +115,45 @@ def test_errors_speak_of_flags(graph_file: Path, tmp_path: Path) -> None:
     assert "=" not in memory.partition("error:")[2]
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["sssp", "GRAPH", "0", "--threads", "0"], "--threads is 0: give a whole number of at lea"),
+        (["distances", "GRAPH", "-o", "rows.csv"], "--output is 'rows.csv': end it in .npy"),
+        (["distances", "GRAPH", "--reduce", "median"], "--reduce is 'median': use 'count'"),
+        (["nearest", "GRAPH", "--source", "0", "-k", "0"], "'0' is not a whole number of at least"),
+        (["sssp", "GRAPH", "0", "--limit", "far"], "argument --limit: 'far' is not a number"),
+        (["sssp", "GRAPH", "0", "--threads", "two"], "argument --threads: 'two' is not a whole"),
+        (["help"], "did you mean '--help'?"),
+        (["version"], "did you mean '--version'?"),
+    ],
+)
+def test_values_of_the_wrong_kind(words: list[str], said: str, graph_file: Path) -> None:
+    done = run(*[str(graph_file) if word == "GRAPH" else word for word in words])
+    assert done.returncode == Exit.USAGE
+    assert said in done.stderr
+    assert "None" not in done.stderr
+    assert "('histogram'" not in done.stderr
+
+
+def test_a_graph_that_is_not_kept_says_so(tmp_path: Path) -> None:
+    words = ("generate", "grid", "--rows", 3, "--columns", 3)
+    assert "not written: -o FILE keeps the graph" in run(*words).stderr
+    assert run(*words, "-q").stderr == ""
+    assert "not written" not in run(*words, "-o", tmp_path / "g.nfg").stderr
+
+
+def test_a_gpu_is_cuda_in_every_command(graph_file: Path) -> None:
+    for words in (
+        ["sssp", graph_file, 0, "--device", "gpu"],
+        ["measure", "betweenness", graph_file, "--device", "gpu"],
+        ["prepare", graph_file, "-o", "x.nfp", "--device", "gpu"],
+        ["tune", "--device", "gpu"],
+    ):
+        assert "CUDA device" in fail(Exit.UNAVAILABLE, *words)
+    assert "near_far@cuda" in succeed("methods", "--device", "gpu")
+
+
 # ---- standard input ------------------------------------------------------------------------------
 
 

@@ -316,10 +316,35 @@ def test_a_real_graph_against_igraph() -> None:
     other = igraph.Graph(n=plain.n_vertices, edges=pairs, directed=True)
     got = betweenness(plain, normalized=False)
     assert got == pytest.approx(other.betweenness(), rel=1e-12, abs=1e-9)
+    weights = np.random.default_rng(1).integers(1, 30, plain.n_edges).astype(np.int32)
+    got = betweenness(plain.with_weights(weights), normalized=False)
+    want = other.betweenness(weights=weights.astype(float).tolist())
+    assert got == pytest.approx(want, rel=1e-12, abs=1e-9)
     got = betweenness(plain, range(300), normalized=False, edges=True)
     assert got == pytest.approx(
         other.edge_betweenness(sources=list(range(300))), rel=1e-12, abs=1e-9
     )
+
+
+@pytest.mark.data
+def test_a_real_network_with_dead_ends_against_igraph() -> None:
+    igraph = pytest.importorskip("igraph")
+    from tests.datafiles import data_path
+
+    graph = nearfar.read(data_path("snap-johnson/loc-brightkite.txt.xz"), directed=False)
+    tails = graph.tails(np.int64)
+    kept = np.flatnonzero(tails < graph.indices)
+    pairs = np.stack([tails[kept], graph.indices[kept]], axis=1)
+    other = igraph.Graph(n=graph.n_vertices, edges=pairs)
+    weights = 1 + (tails + graph.indices) % 7
+    some = np.random.default_rng(2).permutation(graph.n_vertices)[:12]
+    for solved, listed in (
+        (graph.without_weights(), None),
+        (graph.with_weights(weights.astype(np.int32)), weights[kept].astype(float).tolist()),
+    ):
+        got = betweenness(solved, graph.name_of(some), normalized=False)
+        want = other.betweenness(sources=some.tolist(), directed=False, weights=listed)
+        assert got == pytest.approx(want, rel=1e-12, abs=1e-9)
 
 
 @pytest.mark.skipif(runtime.available() is True, reason="there is a GPU")

@@ -26,7 +26,10 @@ from tests.prepared.test_cuda_emulated import grid
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 METHOD = "elimination_tree_rows@cuda"
-KINDS = ("count", "sum", "mean", "max", "summary", "nearest:3", ("histogram", (0, 20, 55.5, 200)))
+KINDS = (
+    *("count", "sum", "mean", "max", "summary", "harmonic", "nearest:3"),
+    ("histogram", (0, 20, 55.5, 200)),
+)
 
 
 def same(found: Any, wanted: Any) -> None:
@@ -80,38 +83,51 @@ def test_batches_of_sources_that_repeat(count: int, kind: Any) -> None:
     compare(prepared, sources, kind, sweep=128)
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "harmonic"], ids=str)
+@pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
 def test_graphs_in_pieces(dtype: Any, kind: Any) -> None:
-    """Directed, disconnected, with loops and parallel edges; floats and harmonic sums from rows."""
+    """Directed, disconnected, with loops and parallel edges; floats as of a search from rows."""
     rng = np.random.default_rng(1)
-    whole = np.dtype(dtype).kind == "i" and kind != "harmonic"
+    whole = np.dtype(dtype).kind == "i"
     for n, m in [(1, 0), (9, 0), (70, 120)]:
         prepared = nearfar.prepare(random_graph(rng, n, m, dtype), force=True)
         compare(prepared, None, kind, whole)
         compare(prepared, [0, n // 2, 0], kind, whole, targets=[n - 1, 0, n // 3], limit=100)
 
 
-@pytest.mark.parametrize(
-    "kind", ["count", "max", "nearest:4", ("histogram", (0.1, 0.5, 1.5))], ids=str
-)
+@pytest.mark.parametrize("kind", [*KINDS[:6], "nearest:4", ("histogram", (0.1, 0.5, 1.5))], ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_floats_as_the_sweep_adds_them(dtype: Any, kind: Any) -> None:
-    """What no order of additions decides needs no rows: the same as from the rows themselves."""
+    """Of the distances that a sweep leaves the same bits as from rows of them."""
     rng = np.random.default_rng(2)
     prepared = nearfar.prepare(random_graph(rng, 80, 260, dtype), force=True)
     stats: dict[str, Any] = {}
     given = {"reduce": kind, "method": METHOD, "exact": False, "limit": 2.25}
     found = distances(prepared, range(40), stats=stats, **given)
     assert stats["rows_never_made"] == 40
-    rows = distances(prepared, range(40), method=METHOD, exact=False, limit=2.25)
-    sink = Reduction.parse(kind).sink(np.arange(40), None, prepared)
+    sources, label = np.arange(40), prepared.preparation.tree.label
+    made = DeviceReduction(prepared, Reduction.parse(kind), None, 2.25, 40)
+    made(sources)
+    if len(made.values) < 80:
+        rows = distances(prepared, sources, method=METHOD, exact=False, limit=2.25)
+    else:
+        place = np.argsort(np.argsort(label[sources]))
+        rows = made.values.get()[label[None, :], place[:, None]].astype(dtype)
+        rows[rows > dtype(2.25)] = np.inf
+    sink = Reduction.parse(kind).sink(sources, None, prepared)
     sink.start(rows.shape, rows.dtype)
     sink.put(0, 0, rows.copy())
     same(found, sink.finish())
-    stats.clear()
-    distances(prepared, range(40), stats=stats, **{**given, "reduce": "sum"})
-    assert "rows_never_made" not in stats
+
+
+@pytest.mark.parametrize("count", [1, 2, 63, 64, 65, 129, 4097])
+def test_halves_of_every_width(count: int) -> None:
+    """Sums in the order of a row, of targets in any order."""
+    prepared = nearfar.prepare(grid(np.int32, 6, 7), force=True)
+    targets = np.random.default_rng(count).integers(0, 42, count)
+    compare(prepared, [3, 41], "harmonic", targets=targets)
+    path = nearfar.prepare(Graph.from_edges(range(count), range(1, count + 1)), force=True)
+    compare(path, [0, count // 2], "harmonic")
 
 
 @pytest.mark.parametrize("negative", [True, False])

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import nearfar
+import networkx as nx
 from nearfar import Graph
 from nearfar.errors import NegativeWeightError, OptionError, VariantUnavailable
 from nearfar.options import MethodOptions, SearchOptions, canonical_device
@@ -88,11 +89,50 @@ def test_sources_of_many_and_devices_get_a_hint(g: Graph) -> None:
 
 
 def test_methods_under_other_names_and_nearly_right(g: Graph) -> None:
-    assert nearfar.sssp(g.without_weights(), 0, method="BFS").engine.startswith("breadth_first")
+    unweighted = g.without_weights()
+    assert nearfar.sssp(unweighted, 0, method="Breadth first").engine.startswith("breadth_first")
     with pytest.raises(OptionError, match=r"no method 'djikstra'; did you mean 'dijkstra'"):
         nearfar.sssp(g, 0, method="djikstra")
     with pytest.raises(VariantUnavailable, match=r"^floyd_warshall@cpu solves all pairs, not one"):
         nearfar.sssp(g, 0, method="floyd-warshall@cpu")
+
+
+def test_several_sources_are_sent_on(g: Graph) -> None:
+    for several in ([0, 1], np.array([0]), range(2)):
+        with pytest.raises(nearfar.VertexError, match=r"use nearfar\.distances .*nearfar\.nearest"):
+            nearfar.sssp(g, several)
+
+
+def test_everything_that_is_searched_can_be_prepared() -> None:
+    theirs = nx.grid_2d_graph(6, 6)
+    prepared = nearfar.prepare(theirs)
+    assert prepared.distance((0, 0), (5, 5)) == 10
+    assert nearfar.prepare(nx.to_scipy_sparse_array(theirs)).distance(0, 35) == 10
+    with pytest.raises(nearfar.GraphError, match="cannot convert int to a graph"):
+        nearfar.prepare(7)  # type: ignore[arg-type]
+
+
+def test_outputs_that_nobody_knows(g: Graph, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"out is 'panda': .*did you mean 'pandas'\?"):
+        nearfar.distances(g, [0], out="panda")
+    for name in ("map.jpg", "map.geojson", "map"):
+        with pytest.raises(OptionError, match=r"end it in \.png, \.svg, \.pdf, \.html; nearfar"):
+            nearfar.isochrone(g, 0, tmp_path / name)
+
+
+def test_what_scipy_has_besides_is_named() -> None:
+    with pytest.raises(AttributeError, match=r"use scipy\.sparse\.csgraph\.connected_components"):
+        nearfar.csgraph.connected_components  # noqa: B018
+    with pytest.raises(AttributeError, match="has no attribute 'dijkstar'"):
+        nearfar.csgraph.dijkstar  # noqa: B018
+
+
+@pytest.mark.parametrize("weight", ["3", None])
+def test_a_weight_that_is_no_number_is_refused(weight: Any) -> None:
+    """A text "3" counted as 3, and None as NaN."""
+    theirs = nx.DiGraph([("a", "b", {"weight": weight}), ("b", "c", {"weight": 2})])
+    with pytest.raises(nearfar.GraphError, match=r"edge attribute 'weight' is .* somewhere"):
+        nearfar.sssp(theirs, "a")
 
 
 def test_a_proof_of_an_array_says_what_proves_it(g: Graph) -> None:
@@ -139,6 +179,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing import Any
 import nearfar
+import networkx as nx
 g = nearfar.Graph.from_edges([0], [1])
 a: nearfar.Paths = nearfar.sssp(g, 0, method="dijkstra", device="gpu", limit=3, delta=4.0)
 b: NDArray[Any] = nearfar.distances(g, [0])

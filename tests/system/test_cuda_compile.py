@@ -170,6 +170,8 @@ def prepared_cases(kind: str) -> Iterator[Case]:
             for keep, names, span in ((1, 0, 4), (32, 1, 512)):
                 form = {"KEEP": keep, "FOUND_NAMES": names, "SPAN": span}
                 yield "prepared/reduce.cuh", {**whole, **form}
+            for summed in range(3):
+                yield "prepared/halves.cuh", {**base, "KIND": summed}
             for lanes, each, parts, over in ((32 * columns, columns, 1, 0), (32, 1, 8, 0)):
                 form = {"LANES": lanes, "COLUMNS": each, "PARTS": parts, "ROW_KIND": 2}
                 form |= {"GLOBAL_SLOTS": over, "STAGES": 2, "CLIMB_SLOTS": 0}

@@ -26,6 +26,9 @@ __all__ = [
     "add_solver",
     "at_least_one",
     "at_least_zero",
+    "byte_count",
+    "device_name",
+    "load_methods",
     "number",
     "read_graph",
     "read_vertex",
@@ -104,6 +107,11 @@ def reader_options(args: argparse.Namespace) -> dict[str, Any]:
     return options
 
 
+def device_name(text: str) -> str:
+    """Read a device; ``gpu`` is ``cuda`` (an argparse type)."""
+    return "cuda" if text == "gpu" else text
+
+
 def add_solver(parser: argparse.ArgumentParser) -> None:
     """Add what chooses and tunes a method."""
     group = parser.add_argument_group("method")
@@ -163,6 +171,21 @@ def at_least_zero(text: str) -> float:
 at_least_zero.__name__ = "number of at least 0"
 
 
+def byte_count(text: str) -> int:
+    """Read a number of bytes, such as 4000000, 500M or 4G (an argparse type)."""
+    digits, unit = text, text[-1:].upper()
+    shift = {"K": 10, "M": 20, "G": 30, "T": 40}.get(unit, 0)
+    if shift:
+        digits = text[:-1]
+    size = int(float(digits) * (1 << shift))
+    if size < 1:
+        raise ValueError(text)
+    return size
+
+
+byte_count.__name__ = "number of bytes"  # what argparse calls it
+
+
 def value_of(text: str) -> Any:
     """Read the value of KEY=VALUE: a number, true, false, none, or the text itself."""
     named = {"true": True, "false": False, "none": None}
@@ -189,6 +212,13 @@ def key_values(given: list[str], flag: str) -> dict[str, Any]:
             raise OptionError(f"{flag} {quoted(item)} is not of the form KEY=VALUE")
         found[key.strip().replace("-", "_")] = value_of(value.strip())
     return found
+
+
+def load_methods() -> None:
+    """Import every method, so that a time that is told is not one of imports."""
+    from nearfar.registry import variants
+
+    variants()
 
 
 def solver_options(args: argparse.Namespace) -> dict[str, Any]:

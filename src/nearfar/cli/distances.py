@@ -20,6 +20,7 @@ import numpy as np
 from nearfar.cli.arguments import (
     add_graph,
     add_solver,
+    byte_count,
     number,
     read_graph,
     read_vertex,
@@ -74,6 +75,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--explain", action="store_true", help="rank the methods for this request instead"
     )
     add_solver(parser)
+    parser.add_argument(
+        "--memory",
+        type=byte_count,
+        metavar="BYTES",
+        help="what the run may take besides the graph's own file, such as 500M or 4G "
+        "(default: what is free)",
+    )
     parser.add_argument(
         "--devices",
         metavar="LIST",
@@ -202,6 +210,7 @@ def _on_cluster(args: argparse.Namespace, graph: Graph, call: dict[str, Any]) ->
     from nearfar.scale import distances
 
     given = {"--predecessors-output": args.predecessors_output, "--explain": args.explain}
+    given["--memory"] = args.memory
     for flag, value in {"--pair": args.pair, **given}.items():
         if value:
             raise OptionError(f"--cluster goes without {flag}")
@@ -239,6 +248,8 @@ def run(args: argparse.Namespace) -> int:
     call: dict[str, Any] = {"limit": args.limit, "stats": stats, **options}
     if args.devices is not None:
         call["devices"] = args.devices
+    if args.memory is not None and args.cluster is None:
+        call["memory"] = args.memory
     if args.predecessors_output and args.cluster is None:
         found = _with_predecessors(args, graph, sources, call)
     else:

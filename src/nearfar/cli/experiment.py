@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nearfar.cli.arguments import at_least_one, at_least_zero
+from nearfar.cli.arguments import at_least_one, at_least_zero, device_name
 from nearfar.cli.console import Exit, emit, note, rows
 from nearfar.errors import OptionError
 
@@ -39,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device",
         default="auto",
+        type=device_name,
         choices=["auto", "cpu", "cuda"],
         help="cuda measures the GPU's methods too (default: auto, where there is a GPU)",
     )

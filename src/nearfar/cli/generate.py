@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import value_of, write_graph
-from nearfar.cli.console import Exit, add_output, duration, emit, epilog, rows
+from nearfar.cli.console import Exit, add_output, duration, emit, epilog, note, rows
 
 if TYPE_CHECKING:
     from nearfar.generators import Parameter
@@ -97,4 +97,6 @@ def run(args: argparse.Namespace) -> int:
         facts |= {"output": args.output, "write_seconds": write_graph(args, graph, args.format)}
         lines.append(("written", f"{args.output} in {duration(facts['write_seconds'])}"))
     emit(args, facts, rows(lines), summary=args.output is not None)
+    if args.output is None:
+        note(args, "not written: -o FILE keeps the graph")
     return Exit.OK

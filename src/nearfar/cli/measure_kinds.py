@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nearfar.cli.arguments import at_least_one, number, read_vertex, vertex_list
+from nearfar.cli.arguments import at_least_one, device_name, number, read_vertex, vertex_list
 from nearfar.cli.console import emit, note
 from nearfar.cli.tables import read_numbers, read_table, unreached_as_inf, vertices_of
 from nearfar.errors import quoted
@@ -64,7 +64,11 @@ def _closed(args: argparse.Namespace, graph: Graph) -> Any:
 
 def _add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--device", default="auto", choices=["auto", "cpu", "cuda"], help="where to run"
+        "--device",
+        type=device_name,
+        default="auto",
+        choices=["auto", "cpu", "cuda"],
+        help="where to run",
     )
 
 

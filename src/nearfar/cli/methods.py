@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nearfar.cli.arguments import device_name
 from nearfar.cli.console import Exit, emit
 from nearfar.errors import OptionError, quoted
 
@@ -20,7 +21,9 @@ nearfar methods --json"""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    parser.add_argument("--device", choices=["cpu", "cuda"], help="only methods of this device")
+    parser.add_argument(
+        "--device", type=device_name, choices=["cpu", "cuda"], help="only methods of this device"
+    )
     parser.add_argument("--family", help="only methods of this family")
     parser.add_argument(
         "--problem", choices=["sssp", "batch", "all_pairs"], help="only methods for this problem"

@@ -20,6 +20,9 @@ _NEGATIVE = re.compile(r"^-\d+$|^-\d*\.\d+$|^-\d+(\.\d+)?,-?\d+(\.\d+)?$")
 #: Keywords of the library in its messages, and what follows them.
 _KEYWORD = re.compile(r"\b([a-z]\w*)=('[^']*'|\"[^\"]*\"|[\w.:\-]+|\.\.\.)?(?!=)")
 
+#: A message about one keyword: ``threads is 0: give ...``.
+_SUBJECT = re.compile(r"^([a-z]\w*)( is .*)$")
+
 #: Keywords that have another name in the shell.
 _CALLED = {"out": "output", "format": "from", "sources": "source", "targets": "target"}
 
@@ -38,12 +41,24 @@ class Parser(argparse.ArgumentParser):
         if isinstance(action, argparse._SubParsersAction):
             what = "command" if action.dest == "command" else action.dest
             near = did_you_mean(str(value), names)
+            if value in ("help", "version"):
+                near = f"; did you mean '--{value}'?"
             raise argparse.ArgumentError(
                 None, f"no {what} {value!r}{near or ';'} `{self.prog} --help` lists them all"
             )
         near = did_you_mean(str(value), names)
         choose = ", ".join(names)
         raise argparse.ArgumentError(action, f"invalid choice: {value!r}: give {choose}{near}")
+
+    def _get_value(self, action: argparse.Action, text: str) -> Any:
+        try:
+            return super()._get_value(action, text)
+        except argparse.ArgumentError as error:
+            kind = getattr(action.type, "__name__", "")
+            wanted = {"int": "whole number"}.get(kind, kind)
+            if not error.message.startswith("invalid ") or not wanted:
+                raise
+            raise argparse.ArgumentError(action, f"{text!r} is not a {wanted}") from None
 
     @property
     def commands(self) -> dict[str, Parser]:
@@ -102,6 +117,14 @@ def in_flags(text: str, parser: Parser) -> str:
     """
     flags = set(parser.flags())
 
+    def subject(found: re.Match[str]) -> str:
+        for one in (found[1], _CALLED.get(found[1], found[1])):
+            dashed = "--" + one.replace("_", "-")
+            if dashed in flags:
+                rest = found[2].removesuffix(", or None")
+                return dashed + re.sub(r"\('(\w+)', [^)]*\)", r"\1:E0,E1,...", rest)
+        return found[0]
+
     def flag(found: re.Match[str]) -> str:
         name, value = found[1], (found[2] or "").strip("'\"")
         for one in (name, _CALLED.get(name, name)):
@@ -114,4 +137,5 @@ def in_flags(text: str, parser: Parser) -> str:
             return f"--option {name}={value}"
         return found[0]
 
+    text = _SUBJECT.sub(subject, text)
     return _KEYWORD.sub(flag, text)

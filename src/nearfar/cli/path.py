@@ -10,7 +10,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from nearfar.cli.arguments import add_graph, add_solver, read_graph, read_vertex, solver_options
+from nearfar.cli.arguments import (
+    add_graph,
+    add_solver,
+    load_methods,
+    read_graph,
+    read_vertex,
+    solver_options,
+)
 from nearfar.cli.console import Exit, duration, emit, note
 from nearfar.cli.sssp import distance_text
 
@@ -50,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
     graph, _ = read_graph(args)
     source = read_vertex(args, graph, args.source, "source")
     target = read_vertex(args, graph, args.target, "target")
+    load_methods()
     began = time.perf_counter()
     if (
         isinstance(graph, Prepared)

@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import add_graph, read_graph
+from nearfar.cli.arguments import add_graph, device_name, read_graph
 from nearfar.cli.console import Exit, duration, emit, rows
 from nearfar.errors import OptionError
 
@@ -51,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device",
         default="cpu",
+        type=device_name,
         choices=["cpu", "cuda"],
         help="where to find the weights of shortcuts (default: cpu)",
     )

@@ -18,6 +18,7 @@ from nearfar.cli import answers
 from nearfar.cli.arguments import (
     add_graph,
     add_solver,
+    load_methods,
     number,
     read_graph,
     read_vertex,
@@ -111,6 +112,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json and args.output == "-":
         raise OptionError("--json and -o - both want stdout: give -o a file name")
     given: dict[str, Any] = {"limit": args.limit, "targets": targets, **solver_options(args)}
+    load_methods()
     began = time.perf_counter()
     paths = nearfar.sssp(
         graph,

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from nearfar.cli.arguments import add_graph, at_least_one, read_graph
+from nearfar.cli.arguments import add_graph, at_least_one, device_name, read_graph
 from nearfar.cli.console import Exit, Progress, duration, emit, rows
 from nearfar.errors import OptionError
 
@@ -42,6 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_graph(parser, optional=True)
     parser.add_argument(
         "--device",
+        type=device_name,
         choices=["auto", "cpu", "cuda"],
         default="auto",
         help="without a graph: what to measure (default: auto, all that is there)",

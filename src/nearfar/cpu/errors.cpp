@@ -1,6 +1,8 @@
 // Translates the library's own C++ errors into the classes of nearfar.errors.
 #include "cpu/errors.hpp"
 
+#include <system_error>
+
 #include "cpu/bindings.hpp"
 
 namespace nearfar {
@@ -21,6 +23,8 @@ void translate(const std::exception_ptr& thrown, void*) {
     raise("GraphFormatError", error.what(), nb::none(), line);
   } catch (const DistanceOverflow& error) {
     raise("DistanceOverflowError", error.what());
+  } catch (const std::system_error& error) {
+    PyErr_SetObject(PyExc_OSError, nb::make_tuple(error.code().value(), error.what()).ptr());
   } catch (const Unsupported& error) {
     PyErr_SetString(PyExc_NotImplementedError, error.what());
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cpu/bindings.hpp"
+#include "cpu/blocks_in_file.hpp"
 
 namespace nearfar {
 
@@ -155,8 +156,13 @@ NEARFAR_BIND(m) {
       // The view holds bare pointers: the arrays live as long as it does.
       .def(nb::new_(&make_view), nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"),
            nb::keep_alive<0, 2>(), nb::keep_alive<0, 3>(), nb::keep_alive<0, 4>())
-      .def("pack", &GraphView::pack, nb::arg("threads") = 1,
-           nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "pack",
+          [](GraphView& view, int threads, const std::string& folder) {
+            const BlocksInFile in_file(folder);  // in memory for an empty one
+            view.pack(threads);
+          },
+          nb::arg("threads") = 1, nb::arg("folder") = "", nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("packed_bytes", &GraphView::packed_bytes);
 }
 

@@ -20,8 +20,9 @@ void touch(const Array& array, int threads) {
   const auto first = reinterpret_cast<std::uintptr_t>(array.data()), last = first + array.nbytes();
   const nb::gil_scoped_release release;
   spread(static_cast<int64_t>(last / kHuge - first / kHuge + 1), threads,
-         [&](BatchCounter& counter, Interrupt&) {
+         [&](BatchCounter& counter, Interrupt& interrupt) {
            for (int64_t page; (page = counter.take()) >= 0;) {
+             interrupt.poll(uint64_t{1} << 14);  // a system may take milliseconds to make one
              const auto begin = (first / kHuge + static_cast<std::uintptr_t>(page)) * kHuge;
              const std::uintptr_t at = begin < first ? first : begin;
              if (at < last) *reinterpret_cast<volatile char*>(at) = 0;

@@ -54,6 +54,17 @@ __all__ = [
 ]
 
 
+def __getattr__(name: str) -> Any:
+    """What else lies beside SciPy's shortest paths stays SciPy's."""
+    from scipy.sparse import csgraph as theirs
+
+    if not name.startswith("_") and hasattr(theirs, name):
+        raise AttributeError(
+            f"nearfar.csgraph has shortest paths alone: use scipy.sparse.csgraph.{name}"
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def _answer(
     graph: Graph,
     indices: Any,

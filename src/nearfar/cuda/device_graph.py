@@ -18,7 +18,7 @@ from nearfar.system.devices import runtime, several
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["C_NAMES", "DeviceGraph", "device_graph", "upload_bytes"]
+__all__ = ["C_NAMES", "DeviceGraph", "Rows", "device_graph", "upload_bytes", "upload_rows"]
 
 #: By device and whether ids are 64 bits wide.
 DEVICE_GRAPH: Slot[DeviceGraph] = Slot("on the device")
@@ -72,6 +72,25 @@ class DeviceGraph:
     def nbytes(self) -> int:
         """Bytes on the device."""
         return int(self.offsets.nbytes + self.edges.nbytes)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of some vertices on the device that owns them.
+
+    Attributes
+    ----------
+    device : int
+    first, last : int
+        The vertices: ``first`` to ``last - 1``.
+    graph : DeviceGraph
+        Their rows; the targets are vertices of the whole graph.
+    """
+
+    device: int
+    first: int
+    last: int
+    graph: DeviceGraph
 
 
 def device_graph(graph: Graph, *, wide: bool = False) -> DeviceGraph:

@@ -152,8 +152,11 @@ def as_numbers(values: list[Any], what: str) -> NDArray[Any]:
     Raises
     ------
     GraphError
-        If one is not a number.
+        If one is not a number, such as a text of digits or None.
     """
+    for value in values:
+        if value is None or isinstance(value, (str, bytes)):
+            raise GraphError(f"{what} is {quoted(value)} somewhere: give a number to every edge")
     whole = all(isinstance(value, (int, np.integer)) for value in values)
     try:
         return np.array(values, dtype=np.int64 if whole else np.float64)

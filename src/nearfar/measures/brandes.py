@@ -119,12 +119,14 @@ def betweenness(
 
     Notes
     -----
-    Brandes (2001): O(n + m) per source without weights, and the time of a search, a sort and two
-    passes over the edges with weights; O(n + m) memory per worker. Values are sums of quotients:
-    their relative error is below 1e-12 on graphs whose paths have thousands of edges. Numbers of
-    paths beyond a float are counted with an exponent of their own. Sums over sources are made in
-    blocks that depend on the sources alone, so no result depends on ``threads``. A GPU adds them in
-    another order, the same in every run on as many devices of one kind; both agree to 1e-12.
+    Brandes (2001): O(n + m) per source without weights, and the time of a search and two passes
+    over the edges with weights; O(n + m) memory per worker. Rows of a prepared graph, or of one in
+    which many searches share their work, stand in for the searches where they take less time.
+    Values are sums of quotients: their relative error is below 1e-12 on graphs whose paths have
+    thousands of edges. Numbers of paths beyond a float are counted with an exponent of their own.
+    Sums over sources are made in blocks that depend on the sources alone, so no result depends on
+    ``threads``. A GPU adds them in another order, the same in every run on as many devices of one
+    kind; both agree to 1e-12.
 
     References
     ----------

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["DeviceReduction", "reduces"]
 
 _FIGURES = ("count", "sum", "mean", "max", "summary")
-_ORDERLESS = ("count", "max", "nearest", "histogram")  # of floats
+_ADDED = ("sum", "mean", "summary")
+_LEVELS = 6  # kLevels of halves.cuh
+_MOST_ROWS = 65_535  # of a grid's y
 _KEPT = 32  # nearest per source whose list has room in registers
 _ACROSS = 128  # kAcross of reduce.cuh
 _WARPS = 8  # kReduceWarps
@@ -38,8 +40,7 @@ _ADVICE = "use fewer sources per block (block=), or device='cpu'"
 def reduces(prepared: Prepared, reduction: RowReduction, exact: bool, width: int) -> bool:
     """Whether a reduction needs no rows.
 
-    Sums of floats depend on their order, which is that of a row; and so do floats with the sums of
-    a search, which are restored in whole rows.
+    Floats with the sums of a search do: these are restored in whole rows.
 
     Parameters
     ----------
@@ -54,9 +55,7 @@ def reduces(prepared: Prepared, reduction: RowReduction, exact: bool, width: int
     -------
     bool
     """
-    if prepared.n_negative or not width or reduction.kind == "harmonic":
-        return False
-    if prepared.weight_dtype.kind == "f" and (exact or reduction.kind not in _ORDERLESS):
+    if prepared.n_negative or not width or (exact and prepared.weight_dtype.kind == "f"):
         return False
     if reduction.kind == "nearest":
         return reduction.k <= _KEPT
@@ -101,7 +100,8 @@ class DeviceReduction:
     Notes
     -----
     One sweep. Where all vertices count, the figures of a row cost no pass of their own over
-    most of them; bins and the nearest are one pass over what the sweep wrote.
+    most of them; bins, the nearest and sums in the order of a row are one pass over what the
+    sweep wrote.
     """
 
     def __init__(
@@ -129,7 +129,8 @@ class DeviceReduction:
         self.zeroed: list[Any] = []
         bins = max(len(reduction.edges) - 1, 0)
         kept = 2 * self._slices(self.width) * reduction.k * 8
-        self.scratch = self.pitch * (24 + 4 * bins + kept)
+        halved = 8 * (self.width // 32 + 2) if self.halves else 0
+        self.scratch = self.pitch * (24 + 4 * bins + kept + halved)
         if table:
             assert columns is not None
             self._over_table(columns, each)
@@ -139,11 +140,20 @@ class DeviceReduction:
             self._plan_histogram()
         if reduction.kind == "nearest":
             self._plan_nearest()
+        if self.halves:
+            self._plan_halves()
+
+    @property
+    def halves(self) -> bool:
+        """Whether there are sums whose order counts, which is that of a row."""
+        floats = self.dtype.kind == "f" and self.reduction.kind in _ADDED
+        return floats or self.reduction.kind == "harmonic"
 
     def _over_table(self, columns: NDArray[np.int64], each: int) -> None:
         runtime.require_memory(self.scratch, _ADVICE)
         self.plan: Any = DeviceTable(self.prepared, columns, each, _ADVICE)
         self.values, self.listed, self.names = self.plan.values, None, self.plan.targets
+        self.in_order = self.plan.place
         self._make_figures()
         if self.zeroed:
             self._plan_figures(self.width)
@@ -153,7 +163,7 @@ class DeviceReduction:
         sweep = Sweep(self.prepared, None, each)
         cells = sweep.cells.host
         # Figures of the bottom pass are joined as it goes, unless it keeps its distances in memory.
-        on_the_way = columns is None and self.reduction.kind in _FIGURES
+        on_the_way = columns is None and self.reduction.kind in _FIGURES and not self.halves
         on_the_way &= cells.n_passes > cells.n_global
         kept_rows = sweep.n_upper if on_the_way else self.prepared.n_vertices
         held = kept_rows * self.pitch * self.dtype.itemsize
@@ -163,6 +173,7 @@ class DeviceReduction:
         if columns is not None:
             there = cp.asarray(columns)
             self.listed, self.names = self.tree.label[there], there.astype(np.int32)
+        self.in_order = self.tree.label if columns is None else self.listed
         self._make_figures()
         if on_the_way:
             figures = (self.bound, self.sums, self.missed, self.most)
@@ -246,6 +257,26 @@ class DeviceReduction:
             )
         self.near, self.who = found[-1]
 
+    def _plan_halves(self) -> None:
+        cp = runtime.cupy()
+        kind, values, width = 2 if self.reduction.kind == "harmonic" else 1, self.values, self.width
+        listed, bound = self.in_order, self.bound
+        but = self.plan.labels if self.columns is None else None  # the source itself
+        while kind or width > 1:
+            after = -(-width // 2**_LEVELS)
+            sums = cp.empty((after, self.pitch), dtype=np.float64)
+            kernel = runtime.program(
+                "prepared/halves.cuh", {**self.tree.macros, "KIND": kind}
+            ).kernel("by_halves")
+            arguments = (
+                *(values, np.int64(self.pitch), listed, np.int32(width), bound, but),
+                *(self.tree.vertex, sums),
+            )
+            grid = (self.pitch // _ACROSS, min(after, _MOST_ROWS))
+            self.plan.launches.append(runtime.Launch(kernel, grid, _ACROSS, arguments))
+            kind, values, width, listed, bound, but = 0, sums, after, None, np.float64(0), None
+        self.halved = values
+
     def __call__(self, sources: NDArray[np.int64]) -> Figures | None:
         """What the rows of some sources come to.
 
@@ -290,6 +321,8 @@ class DeviceReduction:
             counts = self.width - but - self.missed[back].astype(np.int64)
             sums = self.sums[back].copy()
             most = cp.where(counts > 0, self.most[back].astype(dtype), dtype.type(-1))
+        if self.halves:
+            sums = self.halved[0][back].copy()
         if self.reduction.kind == "histogram":
             bins = self.bins[:, back].T.astype(np.int64)
             at = int(np.searchsorted(self.host_edges, 0, side="right")) - 1

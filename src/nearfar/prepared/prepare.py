@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Literal
 
-from nearfar.errors import GraphError, GraphFormatError
+from nearfar.errors import GraphFormatError
 from nearfar.graph.build import check_threads
-from nearfar.graph.exchange import not_a_graph
 from nearfar.graph.graph import Graph
 from nearfar.options import canonical_device
 from nearfar.prepared.contents import check_contents
@@ -23,11 +22,13 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     import os
 
+    from nearfar.solve.request import GraphLike
+
 __all__ = ["foreseen", "load", "prepare"]
 
 
 def prepare(
-    graph: Graph,
+    graph: GraphLike,
     order: Any = "auto",
     *,
     seed: int = 0,
@@ -44,7 +45,7 @@ def prepare(
 
     Parameters
     ----------
-    graph : Graph
+    graph : Graph, SciPy sparse matrix or NetworkX graph
     order : {"auto", "metis", "inertial", "levels"} or int array, shape (n,)
         How to find the elimination order, or the order itself: the first vertex is eliminated
         first. ``"metis"`` needs ``pip install 'nearfar[prepare]'`` and gives the fastest queries;
@@ -95,8 +96,7 @@ def prepare(
     >>> p.path(0, 2)
     ([0, 1, 2], 7)
     """
-    if not isinstance(graph, Graph):
-        raise GraphError(not_a_graph(graph))
+    graph = Graph.from_any(graph)
     if isinstance(graph, Prepared) and isinstance(order, str) and order == "auto":
         return graph
     on_gpu = canonical_device(device, ("cpu", "cuda")) == "cuda"

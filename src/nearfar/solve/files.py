@@ -27,7 +27,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from nearfar.errors import DistanceOverflowError, MissingDependencyError, OptionError, quoted
+from nearfar.errors import (
+    DistanceOverflowError,
+    MissingDependencyError,
+    OptionError,
+    did_you_mean,
+    quoted,
+)
 from nearfar.system.output import only_writer, replacing
 
 if TYPE_CHECKING:
@@ -343,7 +349,8 @@ class FileSink:
         self._held = contextlib.ExitStack()
         self._one_at_a_time = threading.Lock()  # of those that write the manifest
         if self.path.suffix not in (".npy", ".zarr", ".parquet"):
-            raise OptionError(f"out is {quoted(path)}: end it in .npy, .zarr or .parquet")
+            near = did_you_mean(os.fspath(path), ("csr", "pandas", "polars", "xarray"))
+            raise OptionError(f"out is {quoted(path)}: end it in .npy, .zarr or .parquet{near}")
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Open the data, and keep of an interrupted run what its checksums confirm.

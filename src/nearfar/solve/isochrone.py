@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from nearfar.answer.isochrone import draw_isochrones
 from nearfar.answer.page import draw_page
+from nearfar.errors import OptionError, quoted
 from nearfar.solve.one import sssp
 from nearfar.solve.request import as_graph
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["isochrone", "shown_unit"]
 
+_SUFFIXES = (".png", ".svg", ".pdf", ".html")
 _SHOWN = {"s": (60.0, "minutes"), "ms": (60_000.0, "minutes"), "m": (1000.0, "km")}
 
 
@@ -73,11 +75,19 @@ def isochrone(
     ------
     GraphError, MissingDependencyError
         As :func:`nearfar.answer.draw_isochrones`.
+    OptionError
+        For another suffix.
 
     Notes
     -----
     As one search, plus O(n + m).
     """
+    suffix = os.path.splitext(os.fspath(file))[1].lower()
+    if suffix not in _SUFFIXES:
+        raise OptionError(
+            f"file is {quoted(os.fspath(file))}: end it in {', '.join(_SUFFIXES)}; "
+            "nearfar.answer.isochrones makes GeoJSON"
+        )
     graph = as_graph(graph, weight)
     paths = sssp(
         graph,
@@ -90,7 +100,7 @@ def isochrone(
         **options,
     )
     scale, shown = shown_unit(graph)
-    if os.fspath(file).lower().endswith(".html"):
+    if suffix == ".html":
         draw_page(paths, file, title=title, scale=scale, unit=shown)
     else:
         draw_isochrones(paths, file, title=title, scale=scale, unit=shown, width=width, dpi=dpi)

@@ -178,7 +178,10 @@ def distances(
         ``.zarr`` or ``.parquet``: written block by block with a manifest beside it; the same call
         again after an interruption resumes (see :mod:`nearfar.solve.files`).
     memory : int or None
-        Bytes that the run may use; None asks the system what is free.
+        Bytes that the run may use besides the graph's arrays; None asks the system what is free.
+        Where the edges as searches read them would take more than half, they go to a file without
+        a name beside ``out`` (or in the folder for temporary files), of which the system keeps in
+        memory what there is room for; ``stats["edges_in"]`` then names the folder.
     block : int or None
         Rows per block; None chooses.
     devices : "all", list of int or None
@@ -275,6 +278,8 @@ def distances(
     run = Run(graph, rows, request, method, dict(options), devices=sharing)
     if sharing is not None and run.variant.device != "cuda":
         raise OptionError(f"devices goes with CUDA methods, not with {run.variant.id}")
+    if memory is not None:
+        run.within(int(memory), os.path.dirname(os.path.abspath(out)) if _is_path(out) else None)
     sink = _sink(run, out, reduce, memory, block, predecessors)
     began = time.perf_counter()
     result = run.into(sink, progress)
@@ -543,6 +548,10 @@ def _indices(graph: Graph, vertices: Iterable[Any] | None, what: str) -> NDArray
     return vertex_indices(graph, vertices, what)
 
 
+def _is_path(out: Any) -> bool:
+    return isinstance(out, (str, os.PathLike)) and out != "csr"
+
+
 def _even(k: int, most: int, devices: Sequence[int] | None) -> int:
     """Rows per block so that all devices have as many blocks of one size."""
     count = 1 if devices is None else len(devices)
@@ -557,7 +566,7 @@ def _sink(
     k, width = run.shape
     item = run.graph.weight_dtype.itemsize
     reduction = None if reduce is None else Reduction.parse(reduce)
-    to_file = isinstance(out, (str, os.PathLike)) and out != "csr"
+    to_file = _is_path(out)
     if to_file and not os.path.basename(os.fspath(out)):
         raise OptionError(f"out is {quoted(os.fspath(out))}: give the name of a file")
     whole = out is None and reduction is None

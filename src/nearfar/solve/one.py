@@ -163,6 +163,11 @@ def solve_one(
     check_stats(stats)
     if graph.n_vertices == 0:
         raise VertexError(f"source {quoted(source)} is not in the graph: it has no vertices")
+    if isinstance(source, (list, set, range)) or getattr(source, "ndim", 0) > 0:
+        raise VertexError(
+            "source is several vertices: use nearfar.distances for a row each, or nearfar.nearest "
+            "for the nearest of them"
+        )
     start = graph.index_of(source, "source")
     request = make_request(
         graph,

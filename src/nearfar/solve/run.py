@@ -9,12 +9,14 @@ columns. A method for one source serves many by running source by source.
 from __future__ import annotations
 
 import copy
+import tempfile
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.choose import ranking
 from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.cuda.predecessors import device_predecessors
 from nearfar.errors import (
@@ -27,6 +29,7 @@ from nearfar.errors import (
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import widest
 from nearfar.options import build_options
+from nearfar.prepared.prepared import Prepared
 from nearfar.registry import Declined, Figures, Request, Variant, Workspace, find
 from nearfar.solve.arrays import (
     cleared,
@@ -161,6 +164,37 @@ class Run:
     def scratch_bytes(self) -> int:
         """What the variant needs besides the rows, roughly and not too little."""
         return self.variant.scratch_bytes(self.graph, self.request)
+
+    def within(self, memory: int, folder: str | None) -> None:
+        """Keep to so many bytes: a method and workers that have room, and edges in a file.
+
+        Parameters
+        ----------
+        memory : int
+        folder : str or None
+            For the file; None is that for temporary files.
+
+        Raises
+        ------
+        OSError
+            If the folder has no room.
+        """
+        if self.variant.device != "cpu" or isinstance(self.graph, Prepared):
+            return
+        if self._method == "auto" and self.scratch_bytes() > memory // 2:
+            for choice in ranking.rank(self.graph, self.request):
+                if choice.variant.scratch_bytes(self.graph, self.request) <= memory // 2:
+                    self._use(choice.variant, f"{choice.reason}; others need more memory")
+                    break
+        while self.request.threads > 1 and self.scratch_bytes() > memory // 2:
+            self.request = replace(self.request, threads=self.request.threads // 2)
+            self.reason += f"; more than {self.request.threads} workers have no room"
+        graph = self.graph
+        size = graph.index_dtype.itemsize + graph.weight_dtype.itemsize
+        if graph.n_edges * size > memory // 2 and not (graph.has_view and graph.view.packed_bytes):
+            folder = folder or tempfile.gettempdir()
+            graph.view.pack(self.request.threads, folder)
+            self.stats["edges_in"] = folder
 
     # ---- run, widen, mask ---------------------------------------------------------------------
 

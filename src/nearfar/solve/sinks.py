@@ -369,6 +369,8 @@ class ReducingSink(_InMemory):
             return self._kept((figures.vertices, figures.distances))
         if kind == "histogram":
             return self._kept(figures.bins)
+        if kind == "harmonic":
+            return self._kept(figures.sums)
         total = None if figures.sums is None else figures.sums.astype(np.float64)
         found = self._of_columns(module_of(figures.counts), figures.counts, total, figures.most)
         return self._kept(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress", "time_left"]
 
+_FIRST = 0.5  # seconds before the first bar
 _LINE_EVERY = 10.0  # seconds between lines where the bar cannot be redrawn
 
 
@@ -38,7 +40,8 @@ class Progress:
 
     Notes
     -----
-    The first bar shows after half a second, so that short work leaves no trace. Call the object
+    The first bar shows after half a second, so that short work leaves no trace; inside a ``with``
+    block also where nothing is reported until then. Call the object
     with ``(done, total)``; readers that accept ``progress=`` do so. After two seconds the bar says
     how long the rest takes at the pace so far, counted from the first call. ``NO_COLOR`` turns
     colour off.
@@ -52,9 +55,19 @@ class Progress:
         self.began = time.monotonic()
         self.drawn = 0.0
         self.first: tuple[float, float] | None = None
+        self.last = (0.0, 1.0)
+        # Work that reports late has a bar too, empty at first.
+        self.waiting = threading.Timer(_FIRST + 0.1, self._begin)
+        self.waiting.daemon = True
 
     def __enter__(self) -> Progress:
+        if self.bar:
+            self.waiting.start()
         return self
+
+    def _begin(self) -> None:
+        if not self.drawn:
+            self(*self.last)
 
     def __exit__(
         self,
@@ -62,6 +75,9 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.waiting.cancel()
+        if self.waiting.is_alive():
+            self.waiting.join()  # it may be drawing
         if self.drawn and self.bar:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
@@ -85,9 +101,10 @@ class Progress:
         now = time.monotonic()
         if not self.enabled:
             return
+        self.last = (done, total)
         left = self.left(now, done, total)
         pause = 0.1 if self.bar else _LINE_EVERY
-        if now - self.began < 0.5 or (self.drawn and now - self.drawn < pause):
+        if now - self.began < _FIRST or (self.drawn and now - self.drawn < pause):
             return
         self.drawn = now
         part = min(max(done / total, 0.0), 1.0) if total > 0 else 0.0

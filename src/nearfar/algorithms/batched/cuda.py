@@ -312,8 +312,8 @@ class _SharedSearch:
         counter = cp.zeros(1, dtype=np.int32)
         begin = int(sources[0])
         in_order = bool((sources == np.arange(begin, begin + k)).all())
-        listed = None if in_order else cp.asarray(sources)
-        where = None if places is None else cp.asarray(places)
+        listed = None if in_order else runtime.upload(sources)
+        where = None if places is None else runtime.upload(places)
         arguments = (
             *(edges.offsets, edges.edges, listed, where, np.int64(begin), np.int64(k)),
             *(rows.columns, np.int64(rows.width), out, np.int32(rows.n), values.delta, values.cap),
@@ -378,7 +378,7 @@ def block_per_source_global(
     far = None if far_shared else cp.empty(blocks * bitmap // 4, dtype=np.uint32)
     for first, last in parts:
         out = rows.memory(first, last)
-        listed = cp.asarray(sources[first:last])
+        listed = runtime.upload(sources[first:last])
         counter = cp.zeros(1, dtype=np.int32)
         kernel(
             blocks,
@@ -430,7 +430,7 @@ def lanes(
         out = rows.memory(first, last)
         for row in range(first, last, 32):
             some = sources[row : min(row + 32, last)]
-            listed = cp.asarray(some.astype(device.vertex_dtype))
+            listed = runtime.upload(some.astype(device.vertex_dtype))
             barrier.fill(0)
             solve(
                 blocks,

@@ -61,18 +61,17 @@ class Rows:
     """
 
     def __init__(self, graph: Graph, sources: NDArray[np.int64], workspace: Workspace) -> None:
-        cp = runtime.cupy()
         self.device = device_graph(graph)
         self.n = graph.n_vertices
         self.sources, self.on_device = sources, workspace.on_device
         listed = workspace.columns
-        self.columns = None if listed is None else cp.asarray(listed)
+        self.columns = None if listed is None else runtime.upload(listed)
         self.width = self.n if listed is None else len(listed)
         self.dtype = graph.weight_dtype
         out, shape = workspace.out, (len(sources), self.width)
         fits = out is not None and out.shape == shape and out.dtype == self.dtype
         self.given = out if fits else None
-        self.counters = cp.asarray(np.array([0, 0, 0, steps_allowed(self.n)], dtype=np.uint64))
+        self.counters = runtime.upload(np.array([0, 0, 0, steps_allowed(self.n)], np.uint64))
         self.timer = runtime.Timer().start()
 
     @property

@@ -99,7 +99,7 @@ class Essential:
 
         def make() -> Any:
             marked = cp.empty_like(device.edges)
-            dead = cp.asarray(dead_ends(graph).astype(np.uint8))
+            dead = runtime.upload(dead_ends(graph).astype(np.uint8))
             mark = self._program.kernel("mark_dead_ends")
             mark(self._grid, 256, (device.edges, dead, marked, np.int64(device.m)))
             return marked
@@ -119,12 +119,12 @@ class Essential:
         place = np.full(self.n, -1, dtype=np.int64)
         place[sources] = places
         counts = cp.empty(self.n, dtype=self.offsets.dtype)
-        given = (self.offsets, self.edges, cp.asarray(place), rows, np.int64(self.n))
+        given = (self.offsets, self.edges, runtime.upload(place), rows, np.int64(self.n))
         self._program.kernel("count_essential")(self._grid, 256, (*given, counts))
         offsets = np.zeros(self.n + 1, dtype=self.offsets.dtype)
         np.cumsum(counts.get(), out=offsets[1:])
         self.count = int(offsets[-1])
-        fresh = cp.asarray(offsets)
+        fresh = runtime.upload(offsets)
         edges = cp.empty(max(self.count, 1) * self._record, dtype=np.uint8)
         self._program.kernel("pack_essential")(self._grid, 256, (*given, fresh, edges))
         self.offsets, self.edges = fresh, edges

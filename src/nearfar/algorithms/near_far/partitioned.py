@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.cuda.device_graph import DeviceGraph, upload_rows
+from nearfar.cuda.device_graph import Rows, upload_rows
 from nearfar.cuda.sorted_rows import SEGMENT
 from nearfar.errors import OptionError, SolverError, VariantUnavailable
 from nearfar.graph.dtypes import unreached_value
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Request, Workspace
 
-__all__ = ["Partitioned", "PartitionedOptions", "Rows", "bounds", "solve_partitioned", "splits"]
+__all__ = ["Partitioned", "PartitionedOptions", "bounds", "solve_partitioned", "splits"]
 
 _KERNELS = "algorithms/near_far/partitioned.cuh"
 _PARTITIONED: Slot[Partitioned] = Slot("partitioned over devices")
@@ -71,25 +71,6 @@ class PartitionedOptions(DeltaOptions):
             raise OptionError(f"parts is {self.parts}: give 1 to {_MOST_PARTS}, or None")
         if not 0 <= self.pull <= 1:
             raise OptionError(f"pull is {self.pull}: give a share from 0 to 1")
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of some vertices on the device that owns them.
-
-    Attributes
-    ----------
-    device : int
-    first, last : int
-        The vertices: ``first`` to ``last - 1``.
-    graph : DeviceGraph
-        Their rows; the targets are vertices of the whole graph.
-    """
-
-    device: int
-    first: int
-    last: int
-    graph: DeviceGraph
 
 
 def splits(graph: Graph, _: Request) -> Literal[True] | str:
@@ -350,6 +331,11 @@ class Partitioned:
                 found.append(runtime.download(buffers["states"]).view(kind)[step % 3])
         return found
 
+    @property
+    def known(self) -> list[Any]:
+        """Per part what it knows of every vertex: distances of its own ones, bounds of others."""
+        return [each["known"] for each in self._buffers]
+
     def distances(self) -> Any:
         """Distances of the last solve in one array of the current device, shape (n,)."""
         home = runtime.device().ordinal
@@ -378,9 +364,9 @@ class Partitioned:
             edge gives: 0 if the distances are shortest.
         """
         wrong, given = 0, []
-        for row, buffers in zip(self.rows, self._buffers, strict=True):
+        for row, known in zip(self.rows, self.known, strict=True):
             with runtime.on_device(row.device):
-                self._gather(buffers["known"], row.device)
+                self._gather(known, row.device)
         for own, row in enumerate(self.rows):
             with runtime.on_device(row.device):
                 cp = runtime.cupy()
@@ -389,10 +375,17 @@ class Partitioned:
                 grid = kernel.resident_blocks(_THREADS)
                 kernel(grid, _THREADS, (self._parts[own], tight, count))
                 wrong += int(count.get()[0])
-                given.append(runtime.download(tight))
-        reached = runtime.download(self._buffers[0]["known"]) < unreached_value(self.dtype)
-        reached[source] = False
-        return wrong + int(np.count_nonzero(reached & ~np.logical_or.reduce(given)))
+                given.append(tight)
+        for row, known in zip(self.rows, self.known, strict=True):
+            own_ones = slice(row.first, row.last)
+            with runtime.on_device(row.device):
+                without = known[own_ones] < unreached_value(self.dtype)
+                for tight in given:
+                    without &= several.here(tight[own_ones]) == 0
+                wrong += int(without.sum())
+                if row.first <= source < row.last:
+                    wrong -= int(without[source - row.first])
+        return wrong
 
 
 def solve_partitioned(

@@ -190,8 +190,18 @@ def is_device_array(array: Any) -> bool:
 
 
 def upload(array: Any) -> Any:
-    """Contiguous CuPy array with the data; no copy when it is on the device already."""
+    """Contiguous CuPy array with the data; no copy when it is on the device already.
+
+    In a thread beside the main one other devices may be at work. CuPy brings host memory there by
+    way of page-locked memory, and to allocate that waits for the kernels of all of them; so there
+    the driver copies from where the data is.
+    """
     module = cupy()
+    beside = threading.current_thread() is not threading.main_thread()
+    if beside and not is_device_array(array):
+        made = module.empty(array.shape, array.dtype)
+        made.set(array)
+        return made
     if not isinstance(array, module.ndarray) and is_device_array(array):
         array = module.from_dlpack(array)
     return module.ascontiguousarray(module.asarray(array))

@@ -76,10 +76,13 @@ class _Blocks:
         self.done_ones = 0
         self.changed = threading.Condition()
 
-    def take(self) -> Any:
-        """The next block; None when all are done. Waits while one may still be given back."""
+    def take(self, waits: bool) -> Any:
+        """The next block; None when all are done, or none is there.
+
+        With ``waits`` not before all are done: one may still be given back.
+        """
         with self.changed:
-            while not self.waiting and self.working and not self.stopped:
+            while waits and not self.waiting and self.working and not self.stopped:
                 self.changed.wait()
             if self.stopped or not self.waiting:
                 return None
@@ -156,21 +159,30 @@ def each_block(
     fatal: list[Exception] = []
 
     def run(device: int) -> None:
+        under_way: deque[tuple[B, Any]] = deque()  # two, so that the device never waits for us
         with runtime.on_device(device):
             work = None
-            while (block := queue.take()) is not None:
-                try:
-                    work = work or begin()
-                    work(block)
-                    runtime.synchronize()  # a device may fail after its launches
-                except Exception as error:
-                    failed[device] = error
+            try:
+                while True:
+                    block = queue.take(waits=not under_way)
+                    if block is not None:
+                        under_way.append((block, runtime.cupy().cuda.Event(disable_timing=True)))
+                        work = work or begin()
+                        work(block)
+                        under_way[-1][1].record()
+                    elif not under_way:
+                        return
+                    if block is None or len(under_way) > 1:
+                        under_way[0][1].synchronize()  # a device may fail after its launches
+                        under_way.popleft()
+                        queue.done()
+            except Exception as error:
+                failed[device] = error
+                for block, _ in under_way:
                     queue.done(block)
-                    if _ends_all(error):
-                        fatal.append(error)
-                        queue.stop()
-                    return
-                queue.done()
+                if _ends_all(error):
+                    fatal.append(error)
+                    queue.stop()
 
     threads = [threading.Thread(target=run, args=(device,), daemon=True) for device in devices]
     for thread in threads:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearfar.algorithms.near_far.partitioned import Rows
-from nearfar.cuda.device_graph import C_NAMES, DeviceGraph
+from nearfar.cuda.device_graph import C_NAMES, DeviceGraph, Rows
 from nearfar.errors import OptionError
 from nearfar.generators import common
 from nearfar.generators.random import Stream
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["kronecker_rows"]
 
-_KERNELS = "generators/kronecker.cuh"
+_KERNELS = "cuda/kronecker_rows.cuh"
 _LIMITS = tuple(round(float(limit) * 2**32) for limit in np.cumsum([0.57, 0.19, 0.19]))
 _THREADS = 256
 
