@@ -115,13 +115,11 @@ TRICKS = (
         (
             (
                 """\
-          const bool better = improves(sum, old);
-          Weight* to = better ? at : &nowhere;
-          keep(to);
-          How::store(to, static_cast<Weight>(sum));
+          const uintptr_t better = as_number(improves(sum, old));
+          How::store(choose(better, at, &nowhere), static_cast<Weight>(sum));
 """,
                 """\
-          const bool better = improves(sum, old);
+          const uintptr_t better = improves(sum, old);
           if (better) How::store(at, static_cast<Weight>(sum));
 """,
             ),

@@ -36,7 +36,8 @@ class Adapter {
       too_wide_ = delta;
       return changed(0.5);
     }
-    if (buckets_ < enough_buckets_) return 1;
+    const bool very_thin = 4 * rows_ < apiece_;  // plain to see, and every bucket costs
+    if (buckets_ < (very_thin ? enough_buckets_ / 4 : enough_buckets_)) return 1;
     const bool narrow = rows_ < wanted_ && repeated_ * 32 < rows_;
     // Half as many buckets save more time than twice as many repeats take.
     const bool thin = rows_ < apiece_ && repeated_ * 2 < apiece_;

@@ -25,6 +25,7 @@
 #include <immintrin.h>
 #endif
 
+#include <cstdint>
 #include <limits>
 
 #include "cpu/bucket_ring.hpp"
@@ -85,10 +86,24 @@ struct SharedUpdate : AnyUpdate<Weight> {
   static constexpr bool raised = true;
 };
 
-// Keeps a choice between two addresses from becoming a branch.
-template <class Weight>
-NEARFAR_INLINE void keep(Weight*& address) {
-  __asm__("" : "+r"(address));
+// `condition` as a number of which the compiler knows nothing, so that it cannot make a branch of
+// what follows from it. Where it could, it did.
+NEARFAR_INLINE uintptr_t as_number(bool condition) {
+  uintptr_t number = condition;
+  __asm__("" : "+r"(number));
+  return number;
+}
+
+// One of two addresses, without a branch: the first where `first` is 1.
+template <class T>
+NEARFAR_INLINE T* choose(uintptr_t first, T* one, T* other) {
+#if defined(__x86_64__)
+  __asm__("test %1, %1\n\tcmovz %2, %0" : "+r"(one) : "r"(first), "r"(other) : "cc");
+  return one;
+#else
+  const auto from = reinterpret_cast<uintptr_t>(other);
+  return reinterpret_cast<T*>(from + ((reinterpret_cast<uintptr_t>(one) - from) & (0 - first)));
+#endif
 }
 
 // Bit i: weights[i] <= most, for 32 weights in a row.
@@ -246,13 +261,15 @@ class Relaxer {
     for (std::size_t i = begin; i < begin + kEdgeAhead && i < end; ++i) fetch_edges(from.data[i]);
     for (std::size_t i = begin; i < begin + kTargetAhead && i < end; ++i)
       fetch_targets<How, kMarked>(from.data[i]);
+    const C csr = csr_;  // copies of its own, which no store can change
+    Weight* const distances = distances_;
     Entry improved[kHold + kShort];
     Entry ends[How::shared && kMarked ? kHold + kShort : 1];  // dead ends that were lowered
     std::size_t n = 0, n_ends = 0;
     Weight nowhere;  // takes what improves nothing
     const Weight high = ring.upper_end();
     const bool all = touched_ != nullptr;  // dead ends have to be noted, too
-    uint64_t edges = 0, rows = 0, pushes = 0, again = 0;
+    uint64_t edges = 0, rows = 0, near = 0, pushes = 0, again = 0;
     for (std::size_t i = begin; i < end; ++i) {
       if (i + kRowAhead < end) {
         fetch_row(from.data[i + kRowAhead]);
@@ -264,31 +281,29 @@ class Relaxer {
       }
       const Entry entry = from.data[i];
       const Weight d = entry.distance;
-      const Weight seen = How::load(distances_ + entry.vertex);
+      const Weight seen = How::load(distances + entry.vertex);
       if (seen < d) continue;
       if (How::raised && seen != d) [[unlikely]] {
-        How::store(distances_ + entry.vertex, d);
+        How::store(distances + entry.vertex, d);
         ++stats.raised;
       }
       if constexpr (How::shared) log->push(entry);
-      const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
-      const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
+      const auto row = static_cast<std::size_t>(csr.indptr[entry.vertex]);
+      const auto row_end = static_cast<std::size_t>(csr.indptr[entry.vertex + 1]);
       ++rows;
       edges += row_end - row;
       if (row_end - row <= kShort) {
         for (std::size_t e = row; e < row_end; ++e) {
-          const auto edge = csr_.template edge<kMarked>(e);
+          const auto edge = csr.template edge<kMarked>(e);
           const auto sum = candidate(d, edge.weight);
-          Weight* at = distances_ + edge.target;
+          Weight* at = distances + edge.target;
           const Weight old = How::load(at);
-          const bool better = improves(sum, old);
-          Weight* to = better ? at : &nowhere;
-          keep(to);
-          How::store(to, static_cast<Weight>(sum));
+          const uintptr_t better = as_number(improves(sum, old));
+          How::store(choose(better, at, &nowhere), static_cast<Weight>(sum));
           improved[n] = Entry{edge.target, static_cast<Weight>(sum)};
-          const bool goes_on = better & (all | !edge.dead_end);
+          const uintptr_t goes_on = better & (all | !edge.dead_end);
           n += goes_on;
-          again += goes_on & (old < high);
+          near += goes_on & (old < high);
           if constexpr (How::shared && kMarked) {
             ends[n_ends] = Entry{edge.target, static_cast<Weight>(sum)};
             n_ends += better & edge.dead_end;
@@ -317,7 +332,7 @@ class Relaxer {
     stats.vertices_processed += rows;
     stats.stale += end - begin - rows;
     stats.pushes += pushes;
-    repeated += again;
+    repeated += near + again;
   }
 
   // A row of many edges: the distances of a block of targets are fetched before the first is used.
