@@ -15,6 +15,7 @@ from nearfar.prepared.device_rows import DeviceRows, RowForm
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.device_table import TableRows, sources_per_table, table_pays
+from nearfar.prepared.device_tiles import TileSweep, row_sweep
 from nearfar.prepared.first import (
     FirstOptions,
     can_be_prepared,
@@ -199,10 +200,10 @@ def _sources_at_once(prepared: Prepared, columns: Any, table: bool, sources: int
     if table:
         return sources_per_table(prepared, len(columns), sources)
     require_factor(prepared)
-    return sources_per_sweep(Sweep(prepared, None, sources), sources)
+    return sources_per_sweep(row_sweep(prepared, sources), sources)
 
 
-def sources_per_sweep(sweep: Sweep, sources: int) -> int:
+def sources_per_sweep(sweep: Sweep | TileSweep, sources: int) -> int:
     """As many sources as a third of the free memory has room for, and no more than pay."""
     free, _ = runtime.memory()
     each = sweep.values_bytes(1) // padded(1) + sweep.scratch_bytes(1) // padded(1)

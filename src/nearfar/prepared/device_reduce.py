@@ -164,7 +164,7 @@ class DeviceReduction:
         cells = sweep.cells.host
         # Figures of the bottom pass are joined as it goes, unless it keeps its distances in memory.
         on_the_way = columns is None and self.reduction.kind in _FIGURES and not self.halves
-        on_the_way &= cells.n_passes > cells.n_global
+        on_the_way &= len(cells.cells) > 0
         kept_rows = sweep.n_upper if on_the_way else self.prepared.n_vertices
         held = kept_rows * self.pitch * self.dtype.itemsize
         runtime.require_memory(sweep.scratch_bytes(each) + held + self.scratch, _ADVICE)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["factor_bytes", "require_factor"]
 
 _FITS: Slot[bool] = Slot("fits the device")
-_LABEL = 40  # bytes per label of the tree, whatever the weights
+_LABEL = 64  # bytes per label of the tree, whatever the weights
 
 
 def factor_bytes(prepared: Prepared) -> int:

@@ -1,8 +1,8 @@
-// Distances from many sources to the vertices of one pass of cells, stored: a block per cell and group of sources.
+// Distances from many sources to the vertices of cells, stored: a block per cell and group of sources.
 //
 // Macros and arrays: those of sweep_cells.cuh, rows[n][pitch] being written. LAST_USE: nothing reads these distances
 // soon.
-// Launch: cells * pitch / LANES blocks. Races: none; passes are separate launches, the top of the tree first.
+// Launch: LANES / COLUMNS threads, cells * pitch / LANES blocks. Races: none.
 // requires: prepared/sweep_cells.cuh
 
 struct Stored {
@@ -24,9 +24,8 @@ struct Stored {
 extern "C" __global__ void __launch_bounds__(kThreads)
     sweep(const Cell* cells, const int* boundary, const int4* stream, const int* chunk,
           const int2* outline, const int* place, const value_t* space, const int* sources,
-          value_t* rows, long long pitch, int most_slots) {
-  const Sweep s{cells,   boundary, stream, chunk, outline,    place,
-                space, sources,  rows,   pitch, most_slots};
+          value_t* rows, long long pitch) {
+  const Sweep s{cells, boundary, stream, chunk, outline, place, space, sources, rows, pitch};
   Stored sink{reinterpret_cast<Columns*>(rows) + s.column(), pitch / COLUMNS, place};
   sweep_cell(s, sink);
 }

@@ -9,41 +9,30 @@
 // A thread has COLUMNS sources and touches only their columns of the slots, so nothing but the staging of arcs
 // needs a barrier. The distance of the vertex before, often the parent, is still in registers.
 //
-// With PARTS > 1 so many threads share the arcs of a vertex out and join what they found: by shuffles within a
-// warp, through shared memory and one barrier per vertex where there are several. That shortens the chain from
-// vertex to vertex, which is all that few sources wait for, and fills the device where the slots of a long path to
-// the root leave room for few blocks. A distance goes to its slot after the barrier of its own vertex, and is
-// looked at after that of the next: the next itself has it in registers.
-//
 // What becomes of a finished distance is the business of a sink, a struct with
 //   int place_of(int vertex, int label)         before the arcs of a vertex are followed: memory that take() needs to
 //                                               know where can be under way meanwhile; by all threads
 //   void take(int place, const Columns& found)  the distances of that vertex from the sources of this thread; once
-//                                               per vertex of the cell, by the threads with part 0, in the same order
-// Vertices of other passes are not seen by it: upper passes store theirs in `rows`.
+//                                               per vertex of the cell
+// Labels that are in no cell are not seen by it: their distances are in `rows` (upper.cuh).
 //
-// Macros: LANES sources per block, COLUMNS of them per thread, PARTS; LANES / COLUMNS * PARTS threads. ROW_KIND:
-// the rows of `rows` are labels (0), vertices (1), or what `place` says (2). GLOBAL_SLOTS: distances that are
-// looked at are read from `rows`, for the top of a tree whose path does not fit shared memory. CLIMB_SLOTS: what
-// the climbs left at the depths of the cell lies in shared memory.
-// Arrays: cells of this pass; boundary (labels), stream, chunk and outline of cells.cpp;
-// place[n], rows of labels (kinds 1 and 2); space[height][pitch], the climbs; sources[pitch], labels or -1;
-// rows[..][pitch], values of what lies outside of the cells. pitch is a multiple of LANES.
-// Dynamic shared memory: STAGES chunks of arcs, then most_slots * LANES values, with several warps and PARTS > 1
-// then 2 * LANES values per warp, with CLIMB_SLOTS then the most depths of a cell * LANES values.
+// Macros: LANES sources per block, COLUMNS of them per thread, STAGES chunks of arcs under way. ROW_KIND: the rows of
+// `rows` are labels (0), vertices (1), or what `place` says (2).
+// Arrays: cells; boundary (labels), stream, chunk and outline of cells.cpp; place[n], rows of labels (kinds 1 and 2);
+// space[height][pitch], the climbs; sources[pitch], labels or -1; rows[..][pitch], distances of what lies outside of the
+// cells. pitch is a multiple of LANES.
+// Dynamic shared memory: STAGES chunks of arcs, then LANES values per slot.
+// Launch: LANES / COLUMNS threads, cells * pitch / LANES blocks.
 // requires: prepared/values.cuh
 // requires: cuda/copy_async.cuh
 // requires: prepared/columns.cuh
 #pragma once
 
 struct Cell {
-  int boundary, boundary_count, chunks, chunk_count, low, high, members, slots, first_member, depth,
-      depths;
+  int boundary, boundary_count, chunks, chunk_count, low, high, members, slots, first_member;
 };
 
-constexpr int kGroup = LANES / COLUMNS;  // threads that have all sources of the block
-constexpr int kThreads = kGroup * PARTS, kWarps = kThreads / 32;
-constexpr bool kManyWarps = PARTS > 1 && kWarps > 1;
+constexpr int kThreads = LANES / COLUMNS;
 constexpr int kChunk = 64, kAhead = 2;  // entries of a chunk, and beyond it that are read and not used
 constexpr int kFirst = 1 << 8, kLast = 1 << 9, kKeep = 1 << 10;
 constexpr int kHead = sizeof(value_t) == 4 ? 1 : 2;  // entries of a record before its arcs
@@ -60,33 +49,6 @@ __device__ __forceinline__ void stage_chunk(int4* to, const int4* stream, int be
     copy_async_16(to + (i - begin), stream + i);
 }
 
-// The least of what the threads of one column have, to all of them.
-__device__ __forceinline__ Columns joined(Columns a, Columns* partial) {
-  if (PARTS == 1) return a;
-#pragma unroll
-  for (int by = kGroup; by < 32; by *= 2) {
-#pragma unroll
-    for (int i = 0; i < COLUMNS; ++i) {
-      const value_t other = __shfl_xor_sync(0xffffffffu, a.x[i], by);
-      a.x[i] = other < a.x[i] ? other : a.x[i];
-    }
-  }
-  if (!kManyWarps) {
-    __syncwarp();
-    return a;
-  }
-  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  if (lane < kGroup) put(partial + warp * kGroup + lane, a);
-  __syncthreads();
-#pragma unroll
-  for (int w = 0; w < kWarps; ++w) {
-    const Columns other = get(partial + w * kGroup + lane % kGroup);
-#pragma unroll
-    for (int i = 0; i < COLUMNS; ++i) a.x[i] = other.x[i] < a.x[i] ? other.x[i] : a.x[i];
-  }
-  return a;
-}
-
 struct Sweep {
   const Cell* cells;
   const int* boundary;
@@ -98,15 +60,13 @@ struct Sweep {
   const int* sources;
   value_t* rows;
   long long pitch;
-  int most_slots;
 
   __device__ __forceinline__ unsigned int groups() const {
     return static_cast<unsigned int>(pitch / LANES);
   }
-  __device__ __forceinline__ int thread() const { return PARTS == 1 ? threadIdx.x : threadIdx.x % kGroup; }
   // Of this thread's sources, in units of COLUMNS. The blocks of a cell lie next to each other.
   __device__ __forceinline__ long long column() const {
-    return static_cast<long long>(blockIdx.x % groups()) * kGroup + thread();
+    return static_cast<long long>(blockIdx.x % groups()) * kThreads + threadIdx.x;
   }
   __device__ __forceinline__ const Cell& cell() const { return cells[blockIdx.x / groups()]; }
 };
@@ -114,11 +74,7 @@ struct Sweep {
 template <class Sink>
 __device__ __forceinline__ void sweep_cell(const Sweep& s, Sink& sink) {
   extern __shared__ __align__(16) int4 memory[];
-  const int thread = s.thread();
-  const int part = PARTS == 1 ? 0 : threadIdx.x / kGroup;
-  Columns* slots = reinterpret_cast<Columns*>(memory + STAGES * (kChunk + kAhead)) + thread;
-  Columns* partial = slots - thread + s.most_slots * kGroup;
-  Columns* const climbs = partial + (kManyWarps ? 2 * kWarps * kGroup : 0) + thread;
+  Columns* const slots = reinterpret_cast<Columns*>(memory + STAGES * (kChunk + kAhead)) + threadIdx.x;
   const Cell cell = s.cell();
   const long long stride = s.pitch / COLUMNS;
   const long long column = s.column();
@@ -147,26 +103,18 @@ __device__ __forceinline__ void sweep_cell(const Sweep& s, Sink& sink) {
   }
   hit = kThreads == 32 ? __any_sync(0xffffffffu, hit) : __syncthreads_or(hit);
   Columns a = all_far();
-  if (!GLOBAL_SLOTS) {
-    if (part == 0) put(slots, a);
+  put(slots, a);
 #pragma unroll 8
-    for (int k = part; k < cell.boundary_count; k += PARTS) {
-      const int label = s.boundary[cell.boundary + k];
-      const long long row = ROW_KIND ? place[label] : label;
-      put(slots + (k + 1) * kGroup, get(mine + row * stride));
-    }
+  for (int k = 0; k < cell.boundary_count; ++k) {
+    const int label = s.boundary[cell.boundary + k];
+    const long long row = ROW_KIND ? place[label] : label;
+    put(slots + (k + 1) * kThreads, get(mine + row * stride));
   }
   const int2* outline = s.outline + cell.first_member;
   int2 coming = make_int2(0, 0);  // of the next vertex
-  if (hit) {
-    coming = outline[0];
-    if (CLIMB_SLOTS)
-#pragma unroll 4
-      for (int k = part; k < cell.depths; k += PARTS)
-        put(climbs + k * kGroup, get(climbed + (cell.depth + k) * stride));
-  }
+  if (hit) coming = outline[0];
   int left = cell.members;
-  int begin = ends[0], end = ends[1], stage_number = 0, turn = 0;
+  int begin = ends[0], end = ends[1], stage_number = 0;
   for (int q = 0; q < cell.chunk_count; ++q) {
     const int4* const stage = memory + stage_number * (kChunk + kAhead);
     const int length = end - begin;
@@ -199,8 +147,7 @@ __device__ __forceinline__ void sweep_cell(const Sweep& s, Sink& sink) {
 #pragma unroll
           for (int i = 0; i < COLUMNS; ++i) above |= from <= source[i] && source[i] <= label;
           if (above) {
-            const Columns there = CLIMB_SLOTS ? get(climbs + (deep - cell.depth) * kGroup)
-                                              : get(climbed + deep * stride);
+            const Columns there = get(climbed + deep * stride);
 #pragma unroll
             for (int i = 0; i < COLUMNS; ++i)
               if (from <= source[i] && source[i] <= label && there.x[i] < a.x[i])
@@ -211,29 +158,15 @@ __device__ __forceinline__ void sweep_cell(const Sweep& s, Sink& sink) {
       const int where = sink.place_of(head.x, label);
       head = stage[at];  // beyond the end of the chunk it is not used
 #pragma unroll 4
-      for (int k = part; k < arcs; k += PARTS) {
+      for (int k = 0; k < arcs; ++k) {
         const int4 way = arc[k];
-        if (GLOBAL_SLOTS) {
-          a = over(get(mine + (ROW_KIND ? place[way.x] : way.x) * stride), first_weight(way), a);
-          if (kPerEntry == 2)
-            a = over(get(mine + (ROW_KIND ? place[way.z] : way.z) * stride), second_weight(way), a);
-        } else {
-          const Columns x = get(slots + way.x * kGroup);
-          if (kPerEntry == 2) {
-            const Columns y = get(slots + way.z * kGroup);
-            a = over(y, second_weight(way), a);
-          }
-          a = over(x, first_weight(way), a);
-        }
+        const Columns x = get(slots + way.x * kThreads);
+        if (kPerEntry == 2) a = over(get(slots + way.z * kThreads), second_weight(way), a);
+        a = over(x, first_weight(way), a);
       }
       if (meta & kLast) {
-        a = joined(a, partial + turn);
-        turn = kWarps * kGroup - turn;
-        if (part == 0) {
-          if (!GLOBAL_SLOTS && (meta & kKeep)) put(slots + (meta >> 16) * kGroup, a);
-          sink.take(where, a);
-        }
-        if (PARTS > 1 && !kManyWarps) __syncwarp();
+        if (meta & kKeep) put(slots + (meta >> 16) * kThreads, a);
+        sink.take(where, a);
       }
     }
   }

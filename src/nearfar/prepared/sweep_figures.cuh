@@ -19,15 +19,13 @@ struct Counted {
 extern "C" __global__ void __launch_bounds__(kThreads)
     sweep_figures(const Cell* cells, const int* boundary, const int4* stream, const int* chunk,
                   const int2* outline, const int* place, const value_t* space, const int* sources,
-                  value_t* rows, long long pitch, int most_slots, value_t bound, uint64* sums,
+                  value_t* rows, long long pitch, value_t bound, uint64* sums,
                   uint32* missed, value_t* greatest) {
-  const Sweep s{cells,   boundary, stream, chunk, outline,    place,
-                space, sources,  rows,   pitch, most_slots};
+  const Sweep s{cells, boundary, stream, chunk, outline, place, space, sources, rows, pitch};
   Counted sink;
   sink.found.clear();
   sink.bound = bound;
   sweep_cell(s, sink);
-  if (static_cast<int>(threadIdx.x) >= kGroup) return;  // another part of the same sources
   const long long column = s.column() * COLUMNS;
   sink.found.leave(sums + column, missed + column, greatest + column);
 }
