@@ -105,7 +105,7 @@ def test_names_and_what_is_not_a_vertex():
     with pytest.raises(OptionError, match="per row"):
         numbered.distances_of_pairs(cp.asarray(np.array([0, 1])))
     with pytest.raises(OptionError, match="device is"):
-        numbered.label(device="gpu")
+        numbered.label(device="tpu")
     from_one = Graph.from_edges([0, 1], [1, 2], [4, 5], vertex_names=range(1, 4))
     there = cp.asarray(np.array([[1, 3]]))
     found = nearfar.prepare(from_one, force=True).distances_of_pairs(there)
