@@ -219,7 +219,9 @@ def betweenness_part(rounds: int, options: argparse.Namespace) -> list[dict[str,
 
 def networkx_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any]]:
     """NetworkX's own function beside the same call through the backend, on 100 sources."""
-    if not installed("networkx"):
+    found = importlib.metadata.entry_points(group="networkx.backends", name="nearfar")
+    if not installed("networkx") or not found:
+        print("left out: NetworkX with the backend, which an installed nearfar brings", flush=True)
         return []
     import networkx as nx
 
