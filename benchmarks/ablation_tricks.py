@@ -89,7 +89,7 @@ TRICKS = (
     Trick(
         "full buckets in order",
         "a full bucket is worked off as it was filled",
-        (("bucket.size > full_ ? put_in_order(bucket, distances) : 0", "0"),),
+        (("bucket.size > full_ ? put_in_order(bucket, distances, log) : 0", "0"),),
     ),
     Trick(
         "dead ends",
@@ -115,21 +115,12 @@ TRICKS = (
         (
             (
                 """\
-          const Weight old = *at;
-          const bool better = improves(sum, old);
-          *at = better ? static_cast<Weight>(sum) : old;
-          improved[n] = Entry{edge.target, static_cast<Weight>(sum)};
-          const bool goes_on = better & (all | !edge.dead_end);
-          n += goes_on;
-          again += goes_on & (old < high);
+          const uintptr_t better = as_number(improves(sum, old));
+          How::store(choose(better, at, &nowhere), static_cast<Weight>(sum));
 """,
                 """\
-          const Weight old = *at;
-          if (!improves(sum, old)) continue;
-          *at = static_cast<Weight>(sum);
-          if (edge.dead_end && !all) continue;
-          improved[n++] = Entry{edge.target, static_cast<Weight>(sum)};
-          again += old < high;
+          const uintptr_t better = improves(sum, old);
+          if (better) How::store(at, static_cast<Weight>(sum));
 """,
             ),
         ),
@@ -177,10 +168,27 @@ TRICKS = (
         "whatever is more than a handful lies on the shelf",
         (
             (
-                "if (there > __atomic_load_n(&active, __ATOMIC_RELAXED)) return true;",
-                "if (there != 0) return true;",
+                "if (__atomic_load_n(&hungry, __ATOMIC_RELAXED) != 0) return true;",
+                "return true;",
             ),
         ),
+        several=True,
+    ),
+    Trick(
+        "halves by vertex",
+        "the later half of a bucket is shared",
+        (
+            (
+                "if (end - begin < 2 * kSample) return begin + (end - begin) / 2;",
+                "if (end != begin) return begin + (end - begin) / 2;",
+            ),
+        ),
+        several=True,
+    ),
+    Trick(
+        "thin buckets widen",
+        "buckets widen only while hardly anything is repeated",
+        (("constexpr uint64_t kThin = 96; ", "constexpr uint64_t kThin = 0; "),),
         several=True,
     ),
     Trick(

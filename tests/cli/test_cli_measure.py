@@ -88,6 +88,8 @@ def test_on_a_device(graph_file: Path) -> None:
         for got, want in zip(found, wanted, strict=True):
             assert got.split("\t")[:-1] == want.split("\t")[:-1]
             assert float(got.split("\t")[-1]) == pytest.approx(float(want.split("\t")[-1]))
+    shared = ("measure", "betweenness", graph_file, "--devices", "0")
+    assert succeed(*shared) == succeed(*shared[:3], "--device", "cuda")
     for name in ("closeness", "harmonic"):
         found = succeed("measure", name, graph_file, "--device", "cuda", "--top", 3)
         assert found == succeed("measure", name, graph_file, "--device", "cpu", "--top", 3)

@@ -74,6 +74,26 @@ def test_quiet_leaves_only_errors(graph_file: Path, tmp_path: Path) -> None:
     assert json.loads(run("sssp", graph_file, 0, "-q", "--json").stdout)["reached"] == 5
 
 
+def test_columns_of_json_are_named(graph_file: Path) -> None:
+    found = json.loads(succeed("distances", graph_file, "--source", 0, "--target", 3, 1, "--json"))
+    assert found == {"sources": [0], "values": [[8, 3]], "targets": [3, 1]}
+    reduced = json.loads(succeed("distances", graph_file, "--reduce", "count", "--json"))
+    assert set(reduced) == {"sources", "values"}
+
+
+def test_options_of_readers_are_named_as_the_shell_takes_them(
+    graph_file: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("a;b;c\n1;2;3\n")
+    assert "pass --read-option columns=, two or three of a" in fail(Exit.BAD_INPUT, "info", table)
+    said = fail(Exit.BAD_INPUT, "convert", graph_file, tmp_path / "x.graph")
+    assert "read it with --read-option directed=false" in said
+    streets = tmp_path / "streets.gpkg"
+    streets.write_bytes(b"SQLite format 3\0")
+    assert "from_geodataframe" in fail(Exit.BAD_INPUT, "info", streets)
+
+
 # ---- suggestions ---------------------------------------------------------------------------------
 
 

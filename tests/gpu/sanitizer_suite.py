@@ -12,7 +12,7 @@ import numpy as np
 import nearfar
 from nearfar.algorithms.near_far.options import TRAVERSALS
 from nearfar.generators import generate
-from nearfar.measures import betweenness, path_counts
+from nearfar.measures import betweenness, edge_loads, path_counts
 from nearfar.registry import Request, variants
 from nearfar.system.devices import runtime
 from tests import oracle
@@ -117,6 +117,11 @@ def shares() -> int:
             if not np.allclose(found, wanted, rtol=1e-12, atol=0):
                 raise SystemExit("betweenness is wrong")
             ran += 1
+        demand = (np.arange(20) % 5, np.arange(20) % graph.n_vertices, np.linspace(0.5, 9, 20))
+        loads, wanted = (edge_loads(graph, demand, device=d).loads for d in ("cuda", "cpu"))
+        if not np.allclose(loads, wanted, rtol=1e-12, atol=0):
+            raise SystemExit("loads of edges are wrong")
+        ran += 1
         counts = path_counts(graph, 0, device="cuda").mantissas
         if not np.array_equal(counts, path_counts(graph, 0, device="cpu").mantissas):
             raise SystemExit("numbers of paths are wrong")

@@ -14,6 +14,8 @@ from nearfar.errors import ZeroCycleError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.measures import betweenness, device_shares, path_counts
+from nearfar.measures.folding import core_of
+from nearfar.measures.simple import simple
 from tests.measures.test_betweenness import ladder
 from tests.zoo import ZOO, as_dtype
 
@@ -120,10 +122,46 @@ def test_vertices_beyond_shared_memory() -> None:
     n = 2_000_000
     rng = np.random.default_rng(2)
     graph = Graph.from_edges(rng.integers(0, n, 2 * n), rng.integers(0, n, 2 * n), n_vertices=n)
-    run = device_shares._Run(graph, None, None)
+    run = device_shares._Run(graph, device_shares._Asked(np.arange(3)))
     assert run.shape.shared == 0
     how: dict[str, Any] = {"sources": [1, 2, 3], "normalized": False}
     assert_close(betweenness(graph, device="cuda", **how), betweenness(graph, device="cpu", **how))
+
+
+@pytest.mark.parametrize("dtype", ["unweighted", "int32"])
+def test_folded_trees(dtype: str) -> None:
+    """Roots stand for the sources and targets of their trees."""
+    rng = np.random.default_rng(5)
+    n, more = 4000, 3000
+    s, t = rng.integers(0, n, (2, 4 * n))
+    onto = [rng.integers(0, v) for v in range(n, n + more)]  # leaves, and leaves of leaves
+    tails, heads = np.concatenate([s, onto]), np.concatenate([t, np.arange(n, n + more)])
+    weights = rng.integers(1, 50, len(tails))
+    graph = as_dtype(Graph.from_edges(tails, heads, weights, directed=False), dtype)
+    core = core_of(simple(graph).graph)
+    assert core is not None
+    assert core.graph.n_vertices < n + 100
+    for sources in (None, rng.permutation(n + more)[:1500]):
+        found = [betweenness(graph, sources, device="cuda") for _ in range(5)]
+        assert all((one == found[0]).all() for one in found)
+        assert_close(found[0], betweenness(graph, sources, device="cpu"))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_loads_of_edges(dtype: str, whole: bool) -> None:
+    rng = np.random.default_rng(6)
+    for graph in (as_dtype(social(), dtype), as_dtype(mesh(), dtype)):
+        pairs = rng.integers(0, graph.n_vertices, (2, 20_000))
+        pairs[0] %= 50
+        amounts = rng.integers(1, 99, 20_000) * (1 if whole else rng.random(20_000))
+        want = measures.edge_loads(graph, (*pairs, amounts), device="cpu")
+        found = [measures.edge_loads(graph, (*pairs, amounts), device="cuda") for _ in range(9)]
+        assert all((one.loads == found[0].loads).all() for one in found)
+        assert_close(found[0].loads, want.loads)
+        assert found[0].total_length == want.total_length
+        assert found[0].unreached == want.unreached
+        assert not whole or (found[0].loads == want.loads).all()
 
 
 @pytest.mark.parametrize("dtype", ["unweighted", "int32", "float64"])

@@ -195,8 +195,8 @@ def measure_cases(kind: str) -> Iterator[Case]:
     """Betweenness: of vertices and of edges, plain counts and scaled ones."""
     base = {**types(kind), "INDEX_T": "int", "OFFSET_T": "int"}
     base |= {"BLOCK_THREADS": 512, "BLOCKS_EACH": 2}
-    for scaled, edges, symmetric, group in ((0, 0, 1, 8), (0, 1, 0, 2), (1, 1, 0, 1)):
-        form = {"SCALED": scaled, "EDGES": edges, "SYMMETRIC": symmetric, "GROUP": group}
+    for scaled, edges, symmetric in ((0, 0, 1), (0, 1, 0), (1, 1, 0)):
+        form = {"SCALED": scaled, "EDGES": edges, "SYMMETRIC": symmetric}
         yield "measures/tight_shares.cuh", {**base, **form}
         plain = {**base, "WEIGHT_T": "int", "WEIGHTED": 0, "BITS_SHARED": symmetric}
         yield "measures/breadth_first_shares.cuh", {**plain, **form}

@@ -276,5 +276,8 @@ def run(args: argparse.Namespace) -> int:
         rows = [value[i] if isinstance(value[i], list) else [value[i]] for value in values]
         cells = ["-" if cell is None else cell for row in rows for cell in row]
         lines.append("\t".join(map(str, [name, *cells])))
-    emit(args, {"sources": names, "values": values if len(values) > 1 else values[0]}, lines)
+    facts = {"sources": names, "values": values if len(values) > 1 else values[0]}
+    if targets is not None and not args.reduce:
+        facts["targets"] = targets
+    emit(args, facts, lines)
     return Exit.OK

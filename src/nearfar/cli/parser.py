@@ -106,6 +106,12 @@ def set_completer(action: argparse.Action, complete: Any) -> None:
     action.completer = complete  # type: ignore[attr-defined]  # argcomplete reads it
 
 
+def _is_reader_option(name: str) -> bool:
+    from nearfar.formats.specs import formats
+
+    return any(name in form.read_options() for form in formats().values())
+
+
 def in_flags(text: str, parser: Parser) -> str:
     """A message of the library with its keywords as flags of a command.
 
@@ -135,6 +141,8 @@ def in_flags(text: str, parser: Parser) -> str:
                 return dashed if action.nargs == 0 or not value else f"{dashed} {value}"
         if name in MethodOptions.__annotations__ and "--option" in flags:
             return f"--option {name}={value}"
+        if "--read-option" in flags and _is_reader_option(name):
+            return f"--read-option {name}={value.lower()}"
         return found[0]
 
     text = _SUBJECT.sub(subject, text)

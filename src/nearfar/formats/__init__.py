@@ -36,6 +36,8 @@ __all__ = [
     "write",
 ]
 
+#: Files of lines and other shapes, which GeoPandas reads.
+_GEOGRAPHIC = (".gpkg", ".geojson", ".shp", ".fgb")
 # Suffixes that say no more than "text" or "data": the content decides first.
 _VAGUE = {"", ".txt", ".dat", ".data", ".bin"}
 
@@ -191,6 +193,11 @@ def _detect(source: Source) -> Format:
 
     if looks_like_edges(source.head):
         return formats()["edges"]
+    if source.suffix in _GEOGRAPHIC:
+        raise source.fail(
+            "geographic tables are read by GeoPandas: in Python, "
+            "Graph.from_geodataframe(geopandas.read_file(name)); then nearfar.write(graph, 'x.nfg')"
+        )
     raise source.fail(
         f"neither the suffix {source.suffix or '(none)'} nor the content tells the format: pass "
         f"format=, one of {', '.join(formats())}"

@@ -19,6 +19,7 @@ from nearfar.measures.simple import (
     check_tolerance,
     many_rows,
     measured,
+    on_device_or_cores,
     refuse_cycle,
     simple,
     source_indices,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
-    from nearfar.options import Device
+    from nearfar.options import Device, Devices
 
 __all__ = ["betweenness", "raw_betweenness", "sampled_sources", "scales"]
 
@@ -52,6 +53,7 @@ def betweenness(
     samples: int | None = None,
     seed: int | None = None,
     tolerance: float | None = None,
+    devices: Devices = None,
 ) -> NDArray[np.float64]:
     """Betweenness of all vertices or all edges.
 
@@ -91,6 +93,8 @@ def betweenness(
     tolerance : float or None
         Of float weights: a path longer than the shortest by this share counts as equally long,
         which is looked at edge by edge. None is equality of bits.
+    devices : "all", list of int or None
+        CUDA devices that share the sources, by number. None is the current one.
 
     Returns
     -------
@@ -121,8 +125,8 @@ def betweenness(
     Values are sums of quotients: their relative error is below 1e-12 on graphs whose paths have
     thousands of edges. Numbers of paths beyond a float are counted with an exponent of their own.
     Sums over sources are made in blocks that depend on the sources alone, so no result depends on
-    ``threads``. A GPU adds them in another order, the same in every run on one kind of device; both
-    agree to 1e-12.
+    ``threads``. A GPU adds them in another order, the same in every run on as many devices of one
+    kind; both agree to 1e-12.
 
     References
     ----------
@@ -154,6 +158,7 @@ def betweenness(
         endpoints=endpoints,
         tolerance=tolerance,
         device=device,
+        devices=devices,
         threads=threads,
     )
     inside = not (edges or endpoints)
@@ -176,6 +181,7 @@ def raw_betweenness(
     endpoints: bool = False,
     tolerance: float | None = None,
     device: Any = "cpu",
+    devices: Devices = None,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
     """Sums over the sources without any scale; sources and targets are indices.
@@ -188,17 +194,28 @@ def raw_betweenness(
     workers = check_threads(threads)
     relative = check_tolerance(graph, tolerance)
     reduced = simple(graph)
-    if takes_device(device, reduced.graph, len(sources), relative):
+    if devices is not None:
+        if device not in ("auto", "cuda", "gpu"):
+            raise OptionError(f"devices goes with device='cuda', not with {quoted(device)}")
+        device = "cuda"
+
+    def on_cores() -> NDArray[np.float64]:
+        return _on_cores(graph, sources, targets, limit, edges, endpoints, relative, workers)
+
+    def on_device() -> NDArray[np.float64]:
         from nearfar.measures.device_shares import ZeroCycleFrom, device_shares
+        from nearfar.prepared.prepared import Prepared
 
         try:
-            found = device_shares(
+            return device_shares(
                 reduced.graph,
                 sources,
                 targets=targets,
                 limit=limit,
                 edges=edges,
                 endpoints=endpoints,
+                devices=devices,
+                rows_of=graph.without_names() if isinstance(graph, Prepared) else None,
             )
         except ZeroCycleFrom as looped:  # which the CPU names
             only = np.array([looped.source], dtype=np.int64)
@@ -208,8 +225,9 @@ def raw_betweenness(
                 f"the GPU found a cycle of weight zero from {name}, the CPU none: "
                 "check the device with `nearfar doctor`"
             ) from None
-    else:
-        found = _on_cores(graph, sources, targets, limit, edges, endpoints, relative, workers)
+
+    takes = takes_device(device, reduced.graph, len(sources), relative)
+    found = on_device_or_cores(device, on_device, on_cores) if takes else on_cores()
     if not edges:
         return found
     if not graph.directed:

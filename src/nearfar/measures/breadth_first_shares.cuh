@@ -43,6 +43,10 @@ struct Bits {
 template <bool kCount, bool kFind>
 struct Outwards {
   typedef Edge Item;
+  struct Seen {
+    Count part;
+    bool fresh;
+  };
   const Edge* edges;
   Bits done, seen;
   Count* values;
@@ -55,20 +59,24 @@ struct Outwards {
   int v;
   Count sum;
 
+  template <int Lanes>
   __device__ __forceinline__ void open(int owner, offset_t) {
-    v = __shfl_sync(kAllLanes, vertex, owner);
+    v = of_owner<Lanes>(vertex, owner);
     sum = Count{};
   }
   __device__ __forceinline__ Item load(offset_t at) { return load_edge(edges, at); }
+  __device__ __forceinline__ Seen look(bool there, offset_t, const Edge& edge) {
+    Seen found{};
+    if (!there) return found;
+    const bool before = kCount && done.has(edge.target);
+    if (before) found.part = values[edge.target];
+    found.fresh = kFind && deeper && !before && !seen.has(edge.target);
+    return found;
+  }
   template <int Lanes>
-  __device__ __forceinline__ void look(bool there, offset_t, const Item& edge) {
-    const int t = there ? edge.target : 0;
-    if constexpr (kCount) {
-      const bool before = there && done.has(t);
-      if (before) sum = sum_of(sum, values[t]);
-      there = there && !before;
-    }
-    if constexpr (kFind) append(deeper && there && !seen.has(t) && seen.add(t), t, queue, tail);
+  __device__ __forceinline__ void take(bool, offset_t, const Edge& edge, const Seen& found) {
+    if constexpr (kCount) sum = sum_of(sum, found.part);
+    if constexpr (kFind) append(found.fresh && seen.add(edge.target), edge.target, queue, tail);
   }
   template <int Lanes>
   __device__ __forceinline__ void close(bool there, bool first) {
@@ -102,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
                          const Edge* entering_edges, const int* sources, long long limit,
                          uint32* bits, const __grid_constant__ PathSums all) {
   extern __shared__ uint32 shared_bits[];
-  __shared__ int tail, many, ends;
+  __shared__ int tail, many, ended;
   const int n = static_cast<int>(all.n), words = (n + 31) / 32;
 #if BITS_SHARED
   uint32* const mine_bits = shared_bits;
@@ -113,6 +121,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   const BlockSums mine(all);
   for (long long i = blockIdx.x; i < all.sources; i += gridDim.x) {
     const int source = sources[i];
+    const double weight = all.weights ? all.weights[i] : 1;
     for (int w = threadIdx.x; w < 2 * words; w += blockDim.x) mine_bits[w] = 0;
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -121,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       mine.bounds[0] = 0;
       mine.bounds[1] = 1;
       tail = 1;
-      many = ends = 0;
+      many = ended = 0;
     }
     __syncthreads();
     int low = 0, high = 1, levels = 0;
@@ -129,13 +138,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       const bool deeper = levels < limit;
 #if SYMMETRIC
       Outwards<true, true> both{edges, done, seen, mine.values, mine.order, &tail, &many, source, deeper};
-      walk_vertices<GROUP>(mine.order, low, high, offsets, nullptr, both);
+      walk_vertices(mine.order, low, high, offsets, nullptr, both);
 #else
       Outwards<true, false> count{entering_edges, done,  seen,   mine.values, mine.order,
                                   &tail,          &many, source, deeper};
-      walk_vertices<GROUP>(mine.order, low, high, entering_offsets, nullptr, count);
+      walk_vertices(mine.order, low, high, entering_offsets, nullptr, count);
       Outwards<false, true> find{edges, done, seen, mine.values, mine.order, &tail, &many, source, deeper};
-      walk_vertices<GROUP>(mine.order, low, high, offsets, nullptr, find);
+      walk_vertices(mine.order, low, high, offsets, nullptr, find);
 #endif
       __syncthreads();
       const int next = tail;
@@ -161,10 +170,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
         __syncthreads();
       }
       const NextLevel next{edges, done, last};
-      Shares<NextLevel> shares{next, all, mine, &ends};
-      walk_vertices<GROUP>(mine.order, from, to, offsets, nullptr, shares);
+      Shares<NextLevel> shares{next, all, mine, weight, &ended};
+      walk_vertices(mine.order, from, to, offsets, nullptr, shares);
       __syncthreads();
     }
-    add_source(all, mine, reached, ends);
+    add_source(all, mine, reached, ended);
   }
 }

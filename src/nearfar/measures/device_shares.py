@@ -16,9 +16,11 @@ from nearfar.errors import DistanceOverflowError, OptionError
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.slots import Slot
+from nearfar.measures.folding import core_of
+from nearfar.measures.simple import LARGEST_ON_DEVICE
 from nearfar.options import check_limit
 from nearfar.solve.many import distances
-from nearfar.system.devices import runtime
+from nearfar.system.devices import runtime, several
 from nearfar.system.devices.structs import filled, struct_dtype
 
 if TYPE_CHECKING:
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ZeroCycleFrom", "device_path_counts", "device_shares"]
+    from nearfar.options import Devices
+
+__all__ = ["ZeroCycleFrom", "device_path_counts", "device_shares", "in_a_width_that_fits"]
 
 Solved = TypeVar("Solved")
 
@@ -38,7 +42,7 @@ TOO_MANY_PATHS, ZERO_CYCLE, SATURATED = 1, 2, 4  # status of a source in path_sh
 _THREADS, _BLOCKS_EACH = 512, 2
 _SHARED_STATIC = 1024
 _EDGES_PER_LAUNCH = 1 << 27  # looked at by one block, so that Ctrl-C is seen in between
-_LARGEST = 2**31 - 2**16
+_WORTH_FOLDING = 1024  # sources: folding takes the host as long as some hundred searches
 _ADVICE = "use device='cpu', or a GPU with more memory"
 
 #: What enters each vertex, or None where rows hold both directions of every edge.
@@ -51,6 +55,35 @@ class ZeroCycleFrom(Exception):
     def __init__(self, source: int) -> None:
         super().__init__(source)
         self.source = source
+
+
+class _Asked(NamedTuple):
+    """A request.
+
+    Attributes
+    ----------
+    sources : int64 array, shape (k,)
+    weights : float64 array, shape (k,), or None
+        How many sources each stands for; None is one.
+    ends : float64 array, shape (n, 2), or None
+        Targets at each vertex and what is folded onto it, and those of the latter; None is one at
+        each vertex.
+    limit, edges, endpoints
+        As for :func:`device_shares`.
+    forward_only : bool
+        Numbers of paths alone.
+    rows_of : Graph or None
+        As for :func:`device_shares`.
+    """
+
+    sources: NDArray[np.int64]
+    weights: NDArray[np.float64] | None = None
+    ends: NDArray[np.float64] | None = None
+    limit: Any = None
+    edges: bool = False
+    endpoints: bool = False
+    forward_only: bool = False
+    rows_of: Graph | None = None
 
 
 class _Shape(NamedTuple):
@@ -70,6 +103,8 @@ def device_shares(
     limit: Any = None,
     edges: bool = False,
     endpoints: bool = False,
+    devices: Devices = None,
+    rows_of: Graph | None = None,
 ) -> NDArray[np.float64]:
     """Sums over the sources without any scale, per vertex or per edge.
 
@@ -80,8 +115,10 @@ def device_shares(
     sources, targets : int64 array
         Indices.
     limit : int, float or None
-    edges, endpoints : bool
+    edges, endpoints, devices
         As for :func:`nearfar.measures.betweenness`.
+    rows_of : Graph or None
+        A graph of the same distances that gives rows of them sooner, as a prepared one does.
 
     Returns
     -------
@@ -101,12 +138,45 @@ def device_shares(
     if not width or not len(sources):
         return np.zeros(width)
 
-    def solve(solved: Graph) -> NDArray[np.float64]:
-        run = _Run(solved, targets, limit, edges=edges, endpoints=endpoints)
-        run.add(sources)
-        return run.total()
+    is_target = np.ones(graph.n_vertices)
+    if targets is not None:
+        is_target[:] = 0
+        is_target[targets] = 1
+    plain = limit is None and not edges and not endpoints
+    core = None
+    if plain and rows_of is None and len(sources) >= _WORTH_FOLDING and _rows_into(graph) is None:
+        core = core_of(graph)
+    if core is None:
+        ends = None if targets is None else np.stack([is_target, np.zeros_like(is_target)], axis=1)
+        asked = _Asked(sources, None, ends, limit, edges, endpoints, rows_of=rows_of)
+        return in_a_width_that_fits(graph, lambda solved: _shared(solved, asked, devices))
+    is_source = np.zeros(graph.n_vertices)
+    is_source[sources] = 1
+    folded = core.counts(is_source, is_target)
+    found = folded.inside
+    if len(folded.sources):
+        asked = _Asked(folded.sources, folded.weights, folded.ends)
+        found[core.kept] += _shared(core.graph, asked, devices)
+    return found
 
-    return _widened(graph, solve)
+
+def _shared(graph: Graph, asked: _Asked, devices: Devices) -> NDArray[np.float64]:
+    """Sums of shares over devices, added in their order."""
+    sharing = several.chosen(devices)[: len(asked.sources)]
+    totals: dict[int, NDArray[np.float64]] = {}
+
+    def work(number: int) -> None:
+        part = slice(number, None, len(sharing))
+        weights = None if asked.weights is None else asked.weights[part]
+        run = _Run(graph, asked)
+        run.add(asked.sources[part], weights)
+        totals[number] = run.total()
+
+    several.each_block(sharing, range(len(sharing)), lambda: work)
+    found = totals[0]
+    for i in range(1, len(sharing)):
+        found += totals[i]
+    return found
 
 
 def device_path_counts(
@@ -119,12 +189,11 @@ def device_path_counts(
     ZeroCycleFrom, DistanceOverflowError, OutOfMemoryError
         As for :func:`device_shares`.
     """
-    return _widened(
-        graph, lambda solved: _Run(solved, None, limit, forward_only=True).numbers(source)
-    )
+    asked = _Asked(np.array([source], dtype=np.int64), limit=limit, forward_only=True)
+    return in_a_width_that_fits(graph, lambda solved: _Run(solved, asked).numbers())
 
 
-def _widened(graph: Graph, solve: Callable[[Graph], Solved]) -> Solved:
+def in_a_width_that_fits(graph: Graph, solve: Callable[[Graph], Solved]) -> Solved:
     """What ``solve`` returns for the graph, in 64 bits where its sums do not fit.
 
     Whole numbers have the same ties in either width, so those that may not fit are not tried;
@@ -138,6 +207,10 @@ def _widened(graph: Graph, solve: Callable[[Graph], Solved]) -> Solved:
         if widest(graph) is graph:
             raise
     return solve(widest(graph))
+
+
+def _rows_into(graph: Graph) -> Graph | None:
+    return _ENTERING.of(graph, lambda: _entering(graph))
 
 
 def _entering(graph: Graph) -> Graph | None:
@@ -157,37 +230,27 @@ def _entering(graph: Graph) -> Graph | None:
 class _Run:
     """A graph on the device, and the sums of its blocks."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        targets: NDArray[np.int64] | None,
-        limit: Any,
-        *,
-        edges: bool = False,
-        endpoints: bool = False,
-        forward_only: bool = False,
-    ) -> None:
+    def __init__(self, graph: Graph, asked: _Asked) -> None:
         n, m = graph.n_vertices, graph.n_edges
-        if max(n, m) > _LARGEST:
+        if max(n, m) > LARGEST_ON_DEVICE:
             raise OptionError(
-                f"device='cuda' takes up to {_LARGEST} vertices and edges, and this graph has "
-                f"{max(n, m)}: use device='cpu'"
+                f"device='cuda' takes up to {LARGEST_ON_DEVICE} vertices and edges, and this graph "
+                f"has {max(n, m)}: use device='cpu'"
             )
         cp = runtime.cupy()
         self.graph, self.n, self.m = graph, n, m
         self.weighted = graph.is_weighted
-        self.within = check_limit(limit, graph.weight_dtype)
-        self.edges, self.endpoints, self.forward_only = edges, endpoints, forward_only
-        self.width = m if edges else n
+        self.asked = asked
+        self.within = check_limit(asked.limit, graph.weight_dtype)
+        self.width = m if asked.edges else n
         self.device: DeviceGraph = device_graph(graph)
-        reverse = _ENTERING.of(graph, lambda: _entering(graph))
+        reverse = _rows_into(graph)
         self.symmetric = reverse is None
         self.reverse = self.device if reverse is None else device_graph(reverse)
-        self.is_target: Any = None
-        if targets is not None:
-            listed = np.zeros(n, dtype=np.uint8)
-            listed[targets] = 1
-            self.is_target = cp.asarray(listed)
+        self.ends = None if asked.ends is None else cp.asarray(np.ascontiguousarray(asked.ends))
+        other = asked.rows_of
+        fits = other is not None and other.weight_dtype == graph.weight_dtype
+        self.rows_of: Graph = other if other is not None and fits else graph
         self.sum: Any = None
         self.shape = self._shape()
 
@@ -199,16 +262,11 @@ class _Run:
         room = here.shared_per_block + _SHARED_STATIC
         blocks_each = _BLOCKS_EACH
         if self.weighted:
-            return _Shape(self.edges, _THREADS, blocks_each, 0)
+            return _Shape(self.asked.edges, _THREADS, blocks_each, 0)
         while blocks_each > 1 and blocks_each * (words + 2 * _SHARED_STATIC) > room:
             blocks_each -= 1
         fits = words + 2 * _SHARED_STATIC <= room
-        return _Shape(self.edges, _THREADS, blocks_each, words if fits else 0)
-
-    def _group(self) -> int:
-        """Lanes per row: about as many as an ordinary row has entries."""
-        mean = self.m / max(self.n, 1)
-        return int(min(32, 2 ** max(0, round(np.log2(max(mean, 1))))))
+        return _Shape(self.asked.edges, _THREADS, blocks_each, words if fits else 0)
 
     def _program(self, scaled: bool) -> Any:
         shape = self.shape
@@ -217,7 +275,6 @@ class _Run:
             "SCALED": int(scaled),
             "EDGES": int(shape.edges),
             "SYMMETRIC": int(self.symmetric),
-            "GROUP": self._group(),
             "BLOCK_THREADS": shape.threads,
             "BLOCKS_EACH": shape.blocks_each,
         }
@@ -227,7 +284,7 @@ class _Run:
 
     def _bytes_per_block(self, scaled: bool) -> int:
         each = 4 * (2 * self.n + 2) + (16 if scaled else 8) * self.n
-        if not self.forward_only:
+        if not self.asked.forward_only:
             each += 8 * self.width
         if self.weighted:
             return each + 8 * self.m + 12 * self.n
@@ -245,41 +302,42 @@ class _Run:
 
     # ---- runs ---------------------------------------------------------------------------------
 
-    def add(self, sources: NDArray[np.int64]) -> None:
+    def add(self, sources: NDArray[np.int64], weights: NDArray[np.float64] | None) -> None:
         """Add the shares of all paths from these.
 
         Raises
         ------
         ZeroCycleFrom, DistanceOverflowError
         """
-        status = self._pass(sources, scaled=False)
-        many = sources[status == TOO_MANY_PATHS]
-        if len(many):
-            self._pass(many, scaled=True)
+        status = self._pass(sources, weights, scaled=False)
+        many = status == TOO_MANY_PATHS
+        if many.any():
+            self._pass(sources[many], None if weights is None else weights[many], scaled=True)
 
     def total(self) -> NDArray[np.float64]:
         """The sums so far."""
         return np.asarray(runtime.download(self.sum))
 
-    def numbers(self, source: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Mantissas and exponents of the numbers of paths from one source."""
-        listed = np.array([source], dtype=np.int64)
+    def numbers(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Mantissas and exponents of the numbers of paths from the one source."""
         mantissas, exponents = np.zeros(self.n), np.zeros(self.n, dtype=np.int64)
         launch = _Launch(self, scaled=True, count=1)
-        status, reached = launch(listed)
-        self._refuse(listed, status)
+        status, reached = launch(self.asked.sources, None)
+        self._refuse(self.asked.sources, status)
         order = runtime.download(launch.order[: int(reached[0])])
         values = runtime.download(launch.values).view(np.float64).reshape(-1, 2)[order]
         mantissas[order] = values[:, 0]
         exponents[order] = np.ascontiguousarray(values[:, 1]).view(np.int64)
         return mantissas, exponents
 
-    def _pass(self, sources: NDArray[np.int64], scaled: bool) -> NDArray[np.uint8]:
+    def _pass(
+        self, sources: NDArray[np.int64], weights: NDArray[np.float64] | None, scaled: bool
+    ) -> NDArray[np.uint8]:
         launch = _Launch(self, scaled, len(sources))
         status = np.zeros(len(sources), dtype=np.uint8)
-        for first, last in launch.parts(len(sources)):
-            status[first:last], _ = launch(sources[first:last])
-            self._refuse(sources[first:last], status[first:last])
+        for part in launch.parts(len(sources)):
+            status[part], _ = launch(sources[part], None if weights is None else weights[part])
+            self._refuse(sources[part], status[part])
         self.sum = launch.added_to(self.sum)
         return status
 
@@ -313,7 +371,9 @@ class _Launch:
         self.order = cp.empty(blocks * n, dtype=np.int32)
         self.bounds = cp.empty(blocks * (n + 2), dtype=np.int32)
         self.values = cp.empty(blocks * n * self.count_bytes // 8, dtype=np.uint64)
-        self.sums = None if run.forward_only else cp.zeros(blocks * run.width, dtype=np.float64)
+        self.sums = (
+            None if run.asked.forward_only else cp.zeros(blocks * run.width, dtype=np.float64)
+        )
         if run.weighted:
             self.lists = [cp.empty(blocks * max(m, 1), dtype=np.int32) for _ in range(2)]
             self.counts = cp.empty(blocks * 3 * n, dtype=np.int32)
@@ -321,7 +381,7 @@ class _Launch:
         self.bits = cp.empty(blocks * words, dtype=np.uint32) if words else None
         self.arguments = struct_dtype("measures/path_shares.cuh", "PathSums", macros)
 
-    def parts(self, count: int) -> Iterator[tuple[int, int]]:
+    def parts(self, count: int) -> Iterator[slice]:
         """Ranges of sources, each for a launch."""
         run = self.run
         each = max(1, _EDGES_PER_LAUNCH // (run.n + run.m))
@@ -330,17 +390,21 @@ class _Launch:
             each = max(1, min(each, free // 4 // (self.blocks * self.row)))
         step = self.blocks * each
         for first in range(0, count, step):
-            yield first, min(first + step, count)
+            yield slice(first, min(first + step, count))
 
-    def __call__(self, sources: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    def __call__(
+        self, sources: NDArray[np.int64], weights: NDArray[np.float64] | None
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """Status of each source, and how many vertices it reached."""
         cp = runtime.cupy()
         run, k = self.run, len(sources)
         status = cp.zeros(k, dtype=np.uint8)
         reached = cp.zeros(k, dtype=np.int32)
+        stand_for = None if weights is None else cp.asarray(weights)  # lives until the launch ends
         sums = filled(
             self.arguments,
-            targets=run.is_target,
+            ends=run.ends,
+            weights=stand_for,
             order=self.order,
             bounds=self.bounds,
             values=self.values,
@@ -350,15 +414,15 @@ class _Launch:
             status=status,
             n=run.n,
             sources=k,
-            endpoints=int(run.endpoints),
-            forward_only=int(run.forward_only),
+            endpoints=int(run.asked.endpoints),
+            forward_only=int(run.asked.forward_only),
         )
         graph, reverse = run.device, run.reverse
         listed = cp.asarray(sources.astype(np.int32))
         rows: Any = (graph.offsets, graph.edges, reverse.offsets, reverse.edges, listed)
         if run.weighted:
             found = cp.empty((k, run.n), dtype=run.graph.weight_dtype)
-            distances(run.graph, sources, device="cuda", limit=run.within, out=found)
+            distances(run.rows_of, sources, device="cuda", limit=run.within, out=found)
             endless = np.int64(run.within is None)
             rest: Any = (found, endless, *self.lists, self.counts, np.int64(run.m))
         else:

@@ -1,65 +1,83 @@
-// The rows of up to 32 vertices, each walked by a group of lanes that its length alone chooses.
+// The rows of up to 32 vertices, each walked by as many lanes as its length alone chooses.
 //
-// So a sum over a row has one order, wherever the vertex stands in a queue: short rows are walked by kGroup
-// lanes (lane i takes entries i, i + kGroup, ...), longer ones by the whole warp. All 32 lanes stay
-// together, so that what is done with an entry may vote.
+// So a sum over a row has one order, wherever the vertex stands in a queue: a short row is walked by one
+// lane, a longer one by kGroup lanes (lane i takes entries i, i + kGroup, ...), a long one by the whole
+// warp. Most rows of a social network and all of a road network are short: 32 of them go at once. All
+// lanes stay together, so that what is done with an entry may vote.
 //
-// A policy has a type Item and
-//   int vertex                         of this lane's row, set before the walk
-//   void open(owner, begin)            a row begins; its vertex is held by lane `owner`
-//   Item load(offset_t at)             what is read of entry `at`
-//   void look<Lanes>(there, at, item)  an entry; not there: this lane has none
-//   void close<Lanes>(there, first)    the row ends; first: the group's first lane
-// where Lanes is the size of the group.
+// A policy has types Item and Seen, and
+//   int vertex                            of this lane's row, set before the walk
+//   void open<Lanes>(owner, begin)        a row begins; its vertex is held by lane `owner`
+//   Item load(offset_t at)                what is read of entry `at`
+//   Seen look(there, at, item)            what is read on account of it; not there: this lane has no entry
+//   void take<Lanes>(there, at, item, seen)  done with all lanes together
+//   void close<Lanes>(there, first)       the row ends; first: the group's first lane
+// where Lanes is the size of the group. Entries are loaded, then looked at, then taken, several at a time, so
+// that their reads are under way together.
 // requires: cuda/edges.cuh
 // requires: cuda/warp.cuh
 #pragma once
 
-constexpr int kInFlight = 2;  // entries that a lane loads before it looks at the first
+constexpr int kShortRow = 4, kLongRow = 64;  // entries
+constexpr int kGroup = 8;                    // lanes
+
+// Of another lane, or of this one where each has its own row.
+template <int Lanes>
+__device__ __forceinline__ int of_owner(int value, int owner) {
+  return Lanes == 1 ? value : __shfl_sync(kAllLanes, value, owner);
+}
 
 template <int Lanes, class Policy>
 __device__ __forceinline__ void walk_group(offset_t begin, int size, int owner, bool there,
                                            Policy& policy) {
+  constexpr int kInFlight = Lanes == 1 ? kShortRow : 2;  // loaded before the first is looked at
   const int mine = lane_id() & (Lanes - 1);
-  const offset_t from = __shfl_sync(kAllLanes, begin, owner);
-  int count = __shfl_sync(kAllLanes, size, owner);
+  const offset_t from = Lanes == 1 ? begin : __shfl_sync(kAllLanes, begin, owner);
+  int count = of_owner<Lanes>(size, owner);
   if (!there) count = 0;
-  policy.open(owner, from);
-  int most = count;
-#pragma unroll
-  for (int step = Lanes; step < 32; step <<= 1) {
-    const int other = __shfl_xor_sync(kAllLanes, most, step);
-    most = other > most ? other : most;
-  }
-  for (int base = 0; base < most; base += kInFlight * Lanes) {
+  policy.template open<Lanes>(owner, from);
+  for (int base = 0; Lanes == 32 ? base < count : __any_sync(kAllLanes, base < count);
+       base += kInFlight * Lanes) {
     typename Policy::Item held[kInFlight];
 #pragma unroll
     for (int u = 0; u < kInFlight; ++u) {
       const int i = base + u * Lanes + mine;
       if (i < count) held[u] = policy.load(from + i);
     }
+    typename Policy::Seen seen[kInFlight];
 #pragma unroll
     for (int u = 0; u < kInFlight; ++u) {
       const int i = base + u * Lanes + mine;
-      policy.template look<Lanes>(i < count, from + i, held[u]);
+      seen[u] = policy.look(i < count, from + i, held[u]);
+    }
+#pragma unroll
+    for (int u = 0; u < kInFlight; ++u) {
+      const int i = base + u * Lanes + mine;
+      if (Lanes == 1 && !__any_sync(kAllLanes, i < count)) break;
+      policy.template take<Lanes>(i < count, from + i, held[u], seen[u]);
     }
   }
   policy.template close<Lanes>(there, mine == 0);
 }
 
-// Each of the first `rows` lanes brings a row. Called by whole warps.
-template <int kGroup, class Policy>
-__device__ __forceinline__ void walk_groups(offset_t begin, int size, int rows, Policy& policy) {
+// Each lane that is there brings a row. Called by whole warps.
+template <class Policy>
+__device__ __forceinline__ void walk_groups(offset_t begin, int size, bool there, Policy& policy) {
   const int lane = lane_id();
-  const bool is_long = lane < rows && size > (kGroup < 8 ? 32 : 4 * kGroup);
-  uint32 long_rows = __ballot_sync(kAllLanes, is_long);
-  const uint32 apart = long_rows;
-  constexpr int kAtOnce = 32 / kGroup;
-  for (int first = 0; first < rows; first += kAtOnce) {
-    const int owner = first + lane / kGroup;
-    const bool there = owner < rows && !(apart >> (owner & 31) & 1);
-    if (!__any_sync(kAllLanes, there)) continue;
-    walk_group<kGroup>(begin, size, owner & 31, there, policy);
+  const uint32 some = __ballot_sync(kAllLanes, there && size > kShortRow);
+  const uint32 all = __ballot_sync(kAllLanes, there);
+  if (some != all) walk_group<1>(begin, size, lane, there && size <= kShortRow, policy);
+  if (some == 0) return;
+  uint32 long_rows = __ballot_sync(kAllLanes, there && size > kLongRow);
+  uint32 left = some & ~long_rows;
+  while (left) {
+    int owner = -1;
+#pragma unroll
+    for (int g = 0; g < 32 / kGroup; ++g) {
+      if (lane / kGroup == g) owner = __ffs(left) - 1;
+      left &= left - 1;
+    }
+    walk_group<kGroup>(begin, size, owner & 31, owner >= 0, policy);
   }
   while (long_rows) {
     const int owner = __ffs(long_rows) - 1;
@@ -70,7 +88,7 @@ __device__ __forceinline__ void walk_groups(offset_t begin, int size, int rows, 
 
 // The rows of the vertices at places `low` to `high` of an order (null: the vertices of these numbers), over
 // all warps of the block; few are spread over all of them. sizes: of each vertex's row, if not all of it.
-template <int kGroup, class Policy>
+template <class Policy>
 __device__ __forceinline__ void walk_vertices(const int* order, int low, int high,
                                               const offset_t* offsets, const int* sizes,
                                               Policy& policy) {
@@ -78,17 +96,17 @@ __device__ __forceinline__ void walk_vertices(const int* order, int low, int hig
   int each = (high - low + warps - 1) / warps;
   each = each > 32 ? 32 : each;
   for (int base = low + (threadIdx.x >> 5) * each; base < high; base += warps * each) {
-    const int rows = high - base < each ? high - base : each;
+    const bool there = lane < each && base + lane < high;
     offset_t begin = 0;
     int size = 0;
     policy.vertex = 0;
-    if (lane < rows) {
+    if (there) {
       const int v = order ? order[base + lane] : base + lane;
       begin = offsets[v];
       size = sizes ? sizes[v] : static_cast<int>(offsets[v + 1] - begin);
       policy.vertex = v;
     }
-    walk_groups<kGroup>(begin, size, rows, policy);
+    walk_groups(begin, size, there, policy);
   }
 }
 

@@ -5,15 +5,18 @@
 // (1 + delta) / sigma in the place where sigma was, and pulls it from its successors, so no addition needs an
 // atomic and every sum has one order (group_rows.cuh). Vertices lie in `order` in levels, each behind
 // all its predecessors; successors of a level are done when it begins. In which order a level's vertices
-// came does not matter.
+// came does not matter. What a source adds to a sum is one addition, made as an atomic only because that
+// needs no answer; barriers keep those of the block's sources in their order.
 //
-// Macros: EDGES (1: betweenness of edges, else of vertices), GROUP (lanes per row, a power of two up to 32).
+// Macros: EDGES (1: betweenness of edges, else of vertices).
 // requires: measures/path_numbers.cuh
 // requires: measures/group_rows.cuh
 #pragma once
 
 struct PathSums {
-  const unsigned char* targets;  // n: 0 where paths do not count; null: all count
+  const double* ends;            // 2 n: paths that end at a vertex and at what is folded onto it, and at the
+                                 // latter alone; null: one at each vertex
+  const double* weights;         // per source: how many sources it stands for; null: one
   int* order;                    // per block n: vertices by level
   int* bounds;                   // per block n + 2: where each level begins
   Count* values;                 // per block n: numbers of paths, then shares
@@ -47,51 +50,61 @@ struct BlockSums {
 template <class Next>
 struct Shares {
   typedef typename Next::Item Item;
+  struct Seen {
+    Count part;
+    offset_t edge;
+    bool leads;
+  };
   const Next& next;
   const PathSums& all;
   const BlockSums& mine;
-  int* ends;   // shared: targets among the vertices
+  double weight;
+  int* ended;  // shared: paths that end at a vertex
   int vertex;  // of this lane's row
   int v;
   Count paths, sum;
 
+  template <int Lanes>
   __device__ __forceinline__ void open(int owner, offset_t) {
-    v = __shfl_sync(kAllLanes, vertex, owner);
+    v = of_owner<Lanes>(vertex, owner);
     paths = mine.values[v];
     sum = Count{};
   }
   __device__ __forceinline__ Item load(offset_t at) { return next.load(at); }
-  template <int Lanes>
-  __device__ __forceinline__ void look(bool there, offset_t at, const Item& item) {
+  __device__ __forceinline__ Seen look(bool there, offset_t at, const Item& item) {
+    Seen seen{};
     int target = 0;
-    offset_t edge = 0;
-    if (!there || !next.leads(item, at, &target, &edge)) return;
-    const Count part = mine.values[target];
-    sum = sum_of(sum, part);
+    seen.leads = there && next.leads(item, at, &target, &seen.edge);
+    if (seen.leads) seen.part = mine.values[target];
+    return seen;
+  }
+  template <int Lanes>
+  __device__ __forceinline__ void take(bool, offset_t, const Item&, const Seen& seen) {
+    sum = sum_of(sum, seen.part);
 #if EDGES
-    mine.sums[edge] += product_of(paths, part);
+    if (seen.leads) atomicAdd(mine.sums + seen.edge, product_of(paths, seen.part));
 #endif
   }
   template <int Lanes>
   __device__ __forceinline__ void close(bool there, bool first) {
     sum = group_sum<Lanes>(sum);
     if (!there || !first) return;
-    const double through = product_of(paths, sum);
-    const double end = all.targets == nullptr || all.targets[v] ? 1 : 0;
-    mine.values[v] = quotient_of(end + through, paths);
+    const double ends = all.ends ? all.ends[2 * v] : 1;
+    mine.values[v] = sum_of(quotient_of(ends, paths), sum);
 #if !EDGES
-    mine.sums[v] += all.endpoints ? through + end : through;
-    if (all.targets && all.endpoints && end != 0) atomicAdd(ends, 1);
+    const double through = product_of(paths, sum) + (all.ends ? all.ends[2 * v + 1] : 0);
+    atomicAdd(mine.sums + v, weight * (all.endpoints ? through + ends : through));
+    if (all.ends && all.endpoints && ends != 0) atomicAdd(ended, static_cast<int>(ends));
 #endif
   }
 };
 
 // The source itself, once all others are done.
 __device__ __forceinline__ void add_source(const PathSums& all, const BlockSums& mine, int reached,
-                                           int ends) {
+                                           int ended) {
 #if !EDGES
   if (threadIdx.x == 0 && all.endpoints)
-    mine.sums[mine.order[0]] += all.targets ? ends : reached - 1;
+    mine.sums[mine.order[0]] += all.ends ? ended : reached - 1;
 #endif
 }
 

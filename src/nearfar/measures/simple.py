@@ -6,12 +6,18 @@ equal ones that of lowest id, and self-loops are on no shortest path.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from nearfar.choose.ranking import estimates
-from nearfar.errors import NegativeWeightError, OptionError, ZeroCycleError, quoted
+from nearfar.errors import (
+    NegativeWeightError,
+    OptionError,
+    OutOfMemoryError,
+    ZeroCycleError,
+    quoted,
+)
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
@@ -27,18 +33,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "LARGEST_ON_DEVICE",
     "Simple",
     "check_tolerance",
     "many_rows",
     "measured",
+    "on_device_or_cores",
     "refuse_cycle",
     "simple",
     "source_indices",
     "takes_device",
 ]
 
+Answer = TypeVar("Answer")
+
 #: Sources times vertices and edges from which a GPU is worth its copies and its compiler.
 _WORTH_A_DEVICE = 1 << 28
+#: Vertices, and edges, that the kernels of this folder number.
+LARGEST_ON_DEVICE = 2**31 - 2**16
 
 #: Sources below which it is not looked whether rows beat searches.
 _FEW = 16
@@ -184,10 +196,28 @@ def takes_device(device: Any, graph: Graph, sources: int, tolerance: float = 0.0
             raise OptionError("tolerance needs device='cpu': a GPU takes ties of equal bits")
         runtime.device()
         return True
-    if chosen == "cpu" or tolerance:
+    if chosen == "cpu" or tolerance or max(graph.n_vertices, graph.n_edges) > LARGEST_ON_DEVICE:
         return False
     work = sources * (graph.n_vertices + graph.n_edges)
     return work >= _WORTH_A_DEVICE and runtime.available() is True
+
+
+def on_device_or_cores(
+    device: Any, on_device: Callable[[], Answer], on_cores: Callable[[], Answer]
+) -> Answer:
+    """The answer of a GPU that :func:`takes_device` took, or of the CPU where memory is short.
+
+    Raises
+    ------
+    OutOfMemoryError
+        If the GPU was asked for by name.
+    """
+    try:
+        return on_device()
+    except OutOfMemoryError:
+        if device != "auto":
+            raise
+    return on_cores()
 
 
 def refuse_cycle(graph: Graph, cycle: NDArray[np.int64]) -> None:

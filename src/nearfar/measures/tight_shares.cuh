@@ -31,6 +31,7 @@ __device__ __forceinline__ bool is_tight(weight_t from, weight_t weight, weight_
 template <bool kNext, bool kBefore>
 struct Sorting {
   typedef Edge Item;
+  typedef weight_t Seen;
   const Edge* edges;
   const weight_t* distance;
   int *next, *before, *n_next, *n_before, *waiting;
@@ -42,8 +43,9 @@ struct Sorting {
   offset_t begin;
   int leaving, entering;
 
+  template <int Lanes>
   __device__ __forceinline__ void open(int owner, offset_t from) {
-    v = __shfl_sync(kAllLanes, vertex, owner);
+    v = of_owner<Lanes>(vertex, owner);
     d = distance[v];
     begin = from;
     leaving = entering = 0;
@@ -53,17 +55,24 @@ struct Sorting {
   // Appends to the row's list in the order of the row.
   template <int Lanes>
   __device__ __forceinline__ void keep(bool wanted, int* list, int* length, int entry) {
+    if constexpr (Lanes == 1) {
+      if (wanted) list[begin + (*length)++] = entry;
+      return;
+    }
     const uint32 votes = __ballot_sync(kAllLanes, wanted);
     const int first = lane_id() & ~(Lanes - 1);
     const uint32 group = votes >> first & (Lanes == 32 ? kAllLanes : (1u << (Lanes & 31)) - 1);
     if (wanted) list[begin + *length + __popc(group & ((1u << (lane_id() - first)) - 1))] = entry;
     *length += __popc(group);
   }
+  __device__ __forceinline__ weight_t look(bool there, offset_t, const Edge& edge) {
+    return there && d != unreached() ? distance[edge.target] : unreached();
+  }
   template <int Lanes>
-  __device__ __forceinline__ void look(bool there, offset_t at, const Item& edge) {
+  __device__ __forceinline__ void take(bool there, offset_t at, const Edge& edge, weight_t other) {
     bool leads = false, comes = false;
     if (there && d != unreached()) {
-      const weight_t other = distance[edge.target], weight = edge_weight(edge);
+      const weight_t weight = edge_weight(edge);
       const bool both = other != unreached();
       bool ignored = false;
       if constexpr (kNext) leads = is_tight(d, weight, other, beyond) && both;
@@ -86,6 +95,7 @@ struct Sorting {
 // The number of paths of a vertex whose predecessors have theirs.
 struct Numbers {
   typedef int Item;
+  typedef Count Seen;
   const int* before;
   Count* values;
   int* many;
@@ -94,14 +104,18 @@ struct Numbers {
   int v;
   Count sum;
 
+  template <int Lanes>
   __device__ __forceinline__ void open(int owner, offset_t) {
-    v = __shfl_sync(kAllLanes, vertex, owner);
+    v = of_owner<Lanes>(vertex, owner);
     sum = Count{};
   }
   __device__ __forceinline__ Item load(offset_t at) { return before[at]; }
+  __device__ __forceinline__ Count look(bool there, offset_t, int from) {
+    return there ? values[from] : Count{};
+  }
   template <int Lanes>
-  __device__ __forceinline__ void look(bool there, offset_t, int from) {
-    if (there) sum = sum_of(sum, values[from]);
+  __device__ __forceinline__ void take(bool, offset_t, int, const Count& part) {
+    sum = sum_of(sum, part);
   }
   template <int Lanes>
   __device__ __forceinline__ void close(bool there, bool first) {
@@ -120,6 +134,7 @@ __device__ __forceinline__ int target_of(const Edge* edges, int entry) {
 // Successors whose last predecessor this was go to the next round.
 struct Release {
   typedef int Item;
+  typedef int Seen;  // the vertex that is ready, or -1
   const Edge* edges;
   const int* next;
   int* waiting;
@@ -127,12 +142,17 @@ struct Release {
   int* tail;
   int vertex;
 
+  template <int Lanes>
   __device__ __forceinline__ void open(int, offset_t) {}
   __device__ __forceinline__ Item load(offset_t at) { return next[at]; }
+  __device__ __forceinline__ int look(bool there, offset_t, int entry) {
+    if (!there) return -1;
+    const int target = target_of(edges, entry);
+    return atomicSub(waiting + target, 1) == 1 ? target : -1;
+  }
   template <int Lanes>
-  __device__ __forceinline__ void look(bool there, offset_t, int entry) {
-    const int target = there ? target_of(edges, entry) : 0;
-    append(there && atomicSub(waiting + target, 1) == 1, target, queue, tail);
+  __device__ __forceinline__ void take(bool, offset_t, int, int ready) {
+    append(ready >= 0, ready, queue, tail);
   }
   template <int Lanes>
   __device__ __forceinline__ void close(bool, bool) {}
@@ -155,7 +175,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
                  const Edge* entering_edges, const int* sources, const weight_t* distances,
                  long long endless, int* next, int* before, int* counts, long long m,
                  const __grid_constant__ PathSums all) {
-  __shared__ int tail, many, ends, reached, too_far;
+  __shared__ int tail, many, ended, reached, too_far;
   const int n = static_cast<int>(all.n);
   next += blockIdx.x * m;
   before += blockIdx.x * m;
@@ -165,22 +185,23 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   const BlockSums mine(all);
   for (long long i = blockIdx.x; i < all.sources; i += gridDim.x) {
     const int source = sources[i];
+    const double weight = all.weights ? all.weights[i] : 1;
     const weight_t* distance = distances + i * n;
     __syncthreads();
-    if (threadIdx.x == 0) many = ends = reached = too_far = 0;
+    if (threadIdx.x == 0) many = ended = reached = too_far = 0;
     __syncthreads();
     bool beyond = false;
 #if SYMMETRIC
     Sorting<true, true> both{edges,  distance, next,     before, n_next,
                              n_before, waiting,  &reached, &beyond};
-    walk_vertices<GROUP>(nullptr, 0, n, offsets, nullptr, both);
+    walk_vertices(nullptr, 0, n, offsets, nullptr, both);
 #else
     Sorting<true, false> leaving{edges,  distance, next,     before, n_next,
                                  n_before, waiting,  &reached, &beyond};
-    walk_vertices<GROUP>(nullptr, 0, n, offsets, nullptr, leaving);
+    walk_vertices(nullptr, 0, n, offsets, nullptr, leaving);
     Sorting<false, true> entering{entering_edges, distance, next,     before, n_next,
                                   n_before,       waiting,  &reached, &beyond};
-    walk_vertices<GROUP>(nullptr, 0, n, entering_offsets, nullptr, entering);
+    walk_vertices(nullptr, 0, n, entering_offsets, nullptr, entering);
 #endif
     if (beyond && endless) too_far = 1;
     __syncthreads();
@@ -198,9 +219,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     int low = 0, high = 1, levels = 0;
     while (low < high) {
       Numbers numbers{before, mine.values, &many, source};
-      walk_vertices<1>(mine.order, low, high, entering_offsets, n_before, numbers);
       Release release{edges, next, waiting, mine.order, &tail};
-      walk_vertices<1>(mine.order, low, high, offsets, n_next, release);
+      walk_vertices(mine.order, low, high, entering_offsets, n_before, numbers);
+      walk_vertices(mine.order, low, high, offsets, n_next, release);
       __syncthreads();
       low = high;
       high = tail;
@@ -213,10 +234,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     if (cycle || many || all.forward_only) continue;
     const NextTight tight{edges, next};
     for (int level = levels - 1; level >= (EDGES ? 0 : 1); --level) {
-      Shares<NextTight> shares{tight, all, mine, &ends};
-      walk_vertices<1>(mine.order, mine.bounds[level], mine.bounds[level + 1], offsets, n_next, shares);
+      Shares<NextTight> shares{tight, all, mine, weight, &ended};
+      walk_vertices(mine.order, mine.bounds[level], mine.bounds[level + 1], offsets, n_next, shares);
       __syncthreads();
     }
-    add_source(all, mine, reached, ends);
+    add_source(all, mine, reached, ended);
   }
 }

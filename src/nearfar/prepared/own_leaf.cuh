@@ -18,7 +18,9 @@ __device__ __forceinline__ T least_of_warp(T a) {
   }
   return a;
 }
+#if __CUDA_ARCH__ >= 800
 __device__ __forceinline__ uint32 least_of_warp(uint32 a) { return __reduce_min_sync(0xffffffffu, a); }
+#endif
 
 constexpr int kRow = 32;  // arcs of a label that are copied ahead
 

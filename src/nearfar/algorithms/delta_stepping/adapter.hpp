@@ -22,20 +22,26 @@ class Adapter {
   explicit Adapter(bool on, uint64_t buckets = kBuckets) : on_(on), enough_buckets_(buckets) {}
 
   // Factor for delta after a bucket in which `rows` vertices were processed, `repeated` of them
-  // again. `wanted`: as many make it long enough.
-  double after_bucket(uint64_t rows, uint64_t repeated, uint64_t wanted, double delta) {
+  // again. `wanted`: as many make it long enough. `apiece`: as many take the time that a bucket
+  // takes by itself.
+  double after_bucket(uint64_t rows, uint64_t repeated, uint64_t wanted, uint64_t apiece,
+                      double delta) {
     if (!on_) return 1;
     rows_ += rows;
     repeated_ += repeated;
     wanted_ += wanted;
+    apiece_ += apiece;
     ++buckets_;
-    if (repeated_ * 4 > rows_ && rows_ > kEnough) {
+    if (repeated_ * 4 > rows_ && rows_ > kEnough && repeated_ > apiece_) {
       too_wide_ = delta;
       return changed(0.5);
     }
-    if (buckets_ < enough_buckets_) return 1;
+    const bool very_thin = 4 * rows_ < apiece_;  // plain to see, and every bucket costs
+    if (buckets_ < (very_thin ? enough_buckets_ / 4 : enough_buckets_)) return 1;
     const bool narrow = rows_ < wanted_ && repeated_ * 32 < rows_;
-    return changed(narrow && 2 * delta < too_wide_ ? 2 : 1);
+    // Half as many buckets save more time than twice as many repeats take.
+    const bool thin = rows_ < apiece_ && repeated_ * 2 < apiece_;
+    return changed((narrow || thin) && 2 * delta < too_wide_ ? 2 : 1);
   }
 
   // Whether a bucket is going so badly that it should not be finished as it is.
@@ -47,7 +53,7 @@ class Adapter {
   static constexpr uint64_t kEnough = 1024;  // vertices that a judgement of "too wide" rests on
 
   double changed(double factor) {
-    rows_ = repeated_ = wanted_ = buckets_ = 0;
+    rows_ = repeated_ = wanted_ = apiece_ = buckets_ = 0;
     return factor;
   }
 
@@ -56,6 +62,7 @@ class Adapter {
   uint64_t rows_ = 0;
   uint64_t repeated_ = 0;
   uint64_t wanted_ = 0;
+  uint64_t apiece_ = 0;
   uint64_t buckets_ = 0;
   double too_wide_ = 1e308;
 };

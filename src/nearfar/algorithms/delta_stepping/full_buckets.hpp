@@ -24,15 +24,15 @@ class FullBuckets {
         full_(static_cast<std::size_t>(csr.m) / kLongRows >= n_ ? n_ / share + 64
                                                                 : ~std::size_t{0}) {}
 
-  // Orders a bucket if it is full; returns how many entries were dropped.
+  // Orders a bucket if it is full; returns how many entries were dropped. `log`: as in Relaxer.
   template <class Bucket>
-  NEARFAR_INLINE uint64_t order(Bucket& bucket, const Weight* distances) {
-    return bucket.size > full_ ? put_in_order(bucket, distances) : 0;
+  NEARFAR_INLINE uint64_t order(Bucket& bucket, Weight* distances, Bucket* log = nullptr) {
+    return bucket.size > full_ ? put_in_order(bucket, distances, log) : 0;
   }
 
  private:
   template <class Bucket>
-  __attribute__((noinline)) uint64_t put_in_order(Bucket& bucket, const Weight* distances) {
+  __attribute__((noinline)) uint64_t put_in_order(Bucket& bucket, Weight* distances, Bucket* log) {
     const std::size_t words = n_ / 64 + 1, before = bucket.size;
     Weight low = bucket.data[0].distance;
     marks_.reserve(words);
@@ -41,7 +41,13 @@ class FullBuckets {
       const auto entry = bucket.data[i];
       const auto v = static_cast<std::size_t>(entry.vertex);
       low = std::min(low, entry.distance);
-      marks_.data[v / 64] |= uint64_t{Update::load(distances + v) == entry.distance} << (v % 64);
+      const Weight seen = Update::load(distances + v);
+      const bool fresh = seen >= entry.distance;
+      marks_.data[v / 64] |= uint64_t{fresh} << (v % 64);
+      if constexpr (Update::shared) {  // what is read again below may have been raised until then
+        if (seen > entry.distance) Update::store(distances + v, entry.distance);
+        if (fresh) log->push(entry);
+      }
     }
     bucket.size = 0;
     for (std::size_t word = 0; word < words; ++word)

@@ -7,41 +7,54 @@
 //     take it, and takes back what nobody took;
 //   - before a worker turns to its next bucket, it looks at the shelves of others, and takes half
 //     of one whose distances are a bucket nearer; one with nothing to do takes from the nearest.
-// That is Wasp's scheme (D'Antonio et al., SC'25): asynchronous work on priority levels, chunks
-// stolen by priority. Departures: what moves is copied entries, so that buckets stay contiguous and
-// are prefetched as on one core (relax.hpp); levels are distances, so that each worker may have its
-// own width; and a worker that is alone with work lowers distances by plain stores, so that a thin
-// frontier costs what it costs on one core. That a worker goes on with what falls into its own
-// current bucket is bucket fusion (Zhang et al., CGO 2020).
+// That is Wasp's scheme [1]: asynchronous work on priority levels, chunks stolen by priority.
+// Departures: what moves is copied entries, so that buckets stay contiguous and are prefetched as
+// on one core (relax.hpp); what moves are entries of neighbouring numbers, so that workers share
+// the cache lines of a border and not all; levels are distances, so that each worker may have its
+// own width; distances are lowered by stores and not by compare and swap. That a worker goes on
+// with what falls into its own current bucket is bucket fusion [2].
 //
-// Why the answer is right. A distance is lowered by compare and swap, and whoever lowers it pushes
-// an entry; an entry that is no longer its vertex's distance is stale. In whatever order entries
-// are relaxed, the distances end at the only fixed point that there is.
+// Why the answer is right. Whoever lowers a distance pushes an entry with it, or notes a dead end
+// in its log. To lower is to load, compare and store, so a store may raise what another worker
+// stored since the load. But the lesser distance has an entry, and when its holder comes to it, it
+// finds the vertex above the entry, and stores the distance again. What it works off goes into its
+// log: there it stays until every worker has been between two parts of its work since (eras.hpp),
+// so that none is between such a load and store any longer, and whoever loads the distance from now
+// on finds this one or a lesser one. If the vertex is above it then, the entry is worked off again.
+// So the least distance that was ever stored for a vertex comes to be its distance, and its edges
+// were relaxed with it: the distances end at the only fixed point that there is. An entry that is
+// above its vertex's distance is stale.
 //
-// What stops it. `active` counts the workers that hold entries, in now, ring or shelf. It starts
-// with the leader, who holds the source. A worker leaves the count when it holds none, and enters
-// it before it takes from a shelf, so an entry is held by a worker in the count at every moment.
-// Who brings the count to zero ends the search: nobody holds an entry, and nobody can get one.
+// What stops it. `active` counts the workers that hold entries, in now, ring, shelf or log. It
+// starts with the leader, who holds the source. A worker leaves the count when it holds none, and
+// enters it before it takes from a shelf, so an entry is held by a worker in the count at every
+// moment. Who brings the count to zero ends the search: nobody holds an entry, and nobody can get
+// one. That entries come back from logs for ever would take stores that cross each other for ever.
 //
 // Alone. A worker whose shelf is empty and who finds the count at one is the only one with entries,
-// and stays it until it puts some on its shelf: until then its stores need not be atomic. With
-// targets that holds for the leader only, who looks at their distances while it has nothing to do.
+// and stays it until it puts some on its shelf: until then nobody can raise what it stores, and it
+// keeps no log. With targets that holds for the leader only, who looks at their distances while it
+// has nothing to do.
 //
 // Targets. The search may end when all targets are nearer than anything pending. A worker's level
-// is a lower bound of what it holds: it rises only when a nearer bucket is empty, and who takes
-// entries lowers its own level and counts the theft before the owner can miss them. So when the
-// counts of thefts are the same before and after all levels are read, no entry moved past the
-// reader, and the least level is a lower bound of all that is pending.
+// is a lower bound of what it holds: it rises only when a nearer bucket is empty and nothing nearer
+// is in the log, and who takes entries lowers its own level and counts the theft before the owner
+// can miss them. So when the counts of thefts are the same before and after all levels are read, no
+// entry moved past the reader, and the least level is a lower bound of all that is pending. A
+// distance below it cannot be raised any more.
 //
-// Why there is no data race. Distances: atomics, or plain where alone; the count is left with a
-// release after the last of a worker's stores and read with an acquire. Shelves: under their lock.
-// Ring, now and counters have one owner; the leader reads them when the workers are out of the
-// crew.
+// Why there is no data race. Distances: relaxed atomics. Shelves: under their lock. Ring, now, log
+// and counters have one owner; the leader reads the counters when the workers are out of the crew.
 //
 // Busy cores. A helper that comes late finds shelves or nothing; nobody waits for it. One that
 // loses its core keeps what it holds, and the others can do nothing but wait in the end. The leader
 // counts such waiting (cpu/attendance.hpp), and tells a helper that costs too much to leave: that
 // puts all it holds on its shelf, and the leader takes it over.
+//
+// [1] Marco D'Antonio, Son Thai Mai, Philippas Tsigas and Hans Vandierendonck. "Wasp: efficient
+//     asynchronous single-source shortest path on multicore systems via work stealing." SC, 2025.
+// [2] Yunming Zhang, Ajay Brahmakshatriya, Xinyi Chen, Laxman Dhulipala, Shoaib Kamil, Saman
+//     Amarasinghe and Julian Shun. "Optimizing ordered graph algorithms with GraphIt." CGO, 2020.
 #include <algorithm>
 #include <exception>
 
@@ -60,9 +73,20 @@ constexpr std::size_t kGrain = 16;                     // entries that are worth
 constexpr std::size_t kAlone = 1024;                   // entries between two looks while alone
 constexpr std::size_t kAtOnce = std::size_t{1} << 16;  // vertices that helpers are called for
 constexpr int64_t kPatience = 30'000;                  // ns that a worker without work looks around
+constexpr int64_t kNap = 100'000;                      // ns that one sleeps who waits for the era
 constexpr int64_t kSleep = 2'000'000;                  // ns that the leader sleeps at most
 constexpr int64_t kSlice = 1'000'000;   // ns without a sign of life: it lost its core
 constexpr int64_t kAskAgain = 500'000;  // ns
+
+void add(SearchStats& sum, const SearchStats& one) {
+  sum.iterations += one.iterations;
+  sum.vertices_processed += one.vertices_processed;
+  sum.edges_relaxed += one.edges_relaxed;
+  sum.pushes += one.pushes;
+  sum.stale += one.stale;
+  sum.steals += one.steals;
+  sum.raised += one.raised;
+}
 
 template <class C>
 class Team {
@@ -95,6 +119,7 @@ class Team {
     distances[source] = 0;
     try {
       make_own(me);
+      come(me);
       me.own->work.stats.pushes = 1;
       me.own->work.ring.push({source, 0});
       search(me, 0);
@@ -116,7 +141,10 @@ class Team {
     try {
       make_own(me);
       fill();
-      if (look_for_work(me, i)) search(me, i);
+      if (look_for_work(me, i, false)) search(me, i);
+      add(me.stats, me.own->work.stats);
+      delete me.own;  // by all of them at once
+      me.own = nullptr;
     } catch (...) {
       me.error = std::current_exception();
       finish();
@@ -134,8 +162,11 @@ class Team {
   One* const workers;
   int64_t asked_at = 0;
   int64_t idle_since = 0;
-  uint64_t polled = 0;                // edges
-  alignas(128) uint32_t active = 1;   // workers that hold entries
+  uint64_t polled = 0;               // edges
+  alignas(128) uint32_t active = 1;  // workers that hold entries
+  alignas(128) Era era;
+  alignas(128) uint32_t hungry = 0;   // workers that look for entries
+  alignas(128) uint32_t offers = 0;   // shelves that hold some
   alignas(128) uint32_t is_over = 0;  // the search has ended, or was given up
   uint32_t inside = 0;                // helpers that came
   uint32_t leavers = 0;               // helpers that left their shelves to the leader
@@ -153,6 +184,41 @@ class Team {
     __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
     Signal::full_fence();
     if (bell.anybody_asleep()) bell.next();
+  }
+
+  // Before a worker reads a distance.
+  void come(One& me) {
+    era.come(me.era);
+    me.own->open(me.era);
+  }
+
+  // Between two parts: what another stored over a lesser distance, before that was seen by all, is
+  // worked off again.
+  void check(One& me, bool ask) {
+    Own<C>& own = *me.own;
+    ask |= own.page->entries.size >= own.ask_at;
+    if (!era.next(me.era, ask, threads, [&](int i) { return &workers[i].era; })) {
+      if (ask) own.ask_at = own.page->entries.size + kEra / 4;
+      return;
+    }
+    own.open(me.era);
+    auto& old = own.pages[(me.era + 1) % Own<C>::kPages];
+    for (std::size_t k = 0; k < old.entries.size; ++k) {
+      const auto entry = old.entries.data[k];
+      if (SharedUpdate<Weight>::load(distances + entry.vertex) > entry.distance) [[unlikely]]
+        own.now.push(entry);
+    }
+    old.entries.size = 0;
+    old.least = unreached<Weight>();
+    if (stop.n_targets != 0) own.page->least = from_ordered_bits<Weight>(me.shelf.level());
+  }
+
+  // With targets it is a lower bound of all that the worker holds.
+  void set_level(One& me, Weight low) {
+    if (stop.n_targets == 0) return me.shelf.set_level(low, false);
+    low = std::min(low, me.own->least_to_check());
+    me.own->page->least = std::min(me.own->page->least, low);
+    me.shelf.set_level(low, true);
   }
 
   // The first phase, by whoever is there.
@@ -194,13 +260,14 @@ class Team {
           ring.deal(low);
           continue;
         }
-        return wait_for_work(me, i);
+        return look_for_work(me, i, true);
       }
       const Weight begin = ring.begin_of(number);
       if (!alone(me) && steal_nearer(me, i, begin)) return true;
       ring.take(number, me.own->now);
-      me.shelf.set_level(stop.n_targets == 0 ? begin : Ring::least(me.own->now));
-      me.own->work.stats.stale += me.own->full.order(me.own->now, distances);
+      set_level(me, stop.n_targets == 0 ? begin : Ring::least(me.own->now));
+      me.own->work.stats.stale +=
+          me.own->full.order(me.own->now, distances, &me.own->page->entries);
       if (i == 0 && stop.n_targets != 0 && targets_reached()) {
         finish();
         return false;
@@ -226,12 +293,12 @@ class Team {
     for (;;) {
       if (done == now.size) {
         now.size = done = 0;
-        if (plain || !me.shelf.take_back(now, std::max(kKeep, me.shelf.size() / 2))) break;
+        if (plain || !me.shelf.take_back(now, std::max(kKeep, me.shelf.size() / 2), offers)) break;
       }
       const std::size_t left = now.size - done;
       if (threads > 1 && left > (plain ? kSolo : kKeep) && someone_else(i) &&
           me.shelf.size() == 0 && worth_sharing(me, i)) {
-        me.shelf.put(now, done + std::max(kKeep / 2, left / 2));
+        me.shelf.put(now, split(now.data, done, now.size), offers);
         plain = false;
         Signal::full_fence();
         if (bell.anybody_asleep()) bell.next();
@@ -239,10 +306,11 @@ class Team {
       const std::size_t part = plain ? kAlone : kChunk;
       const std::size_t end = now.size - done < part ? now.size : done + part;
       if (plain)
-        work.template relax<PlainUpdate<Weight>>(now, done, end, now);
+        work.template relax<AloneUpdate<Weight>>(now, done, end, now);
       else
         work.relax(now, done, end, now);
       done = end;
+      check(me, false);
       if (i == 0)
         poll(me);
       else
@@ -252,13 +320,13 @@ class Team {
           __atomic_load_n(&me.leave, __ATOMIC_RELAXED) != 0)
         break;
     }
-    while (me.shelf.take_back(now, Shelf<C>::kMost)) {
+    while (me.shelf.take_back(now, Shelf<C>::kMost, offers)) {
     }
     work.renew_bound();
     ++stats.iterations;
-    const double factor =
-        me.own->adapter.after_bucket(stats.vertices_processed - rows, work.repeated,
-                                     plain ? kWanted : kToShare, work.ring.delta());
+    const double factor = me.own->adapter.after_bucket(stats.vertices_processed - rows,
+                                                       work.repeated, plain ? kWanted : kToShare,
+                                                       plain ? 0 : kThin, work.ring.delta());
     if (factor != 1) work.ring.widen(work.ring.lower_end(), work.ring.delta() * factor);
     for (std::size_t k = done; k < now.size; ++k) work.ring.push(now.data[k]);
     now.size = 0;
@@ -273,8 +341,7 @@ class Team {
   // Whether somebody has nothing to do, or is ahead of this worker's bucket: while all are busy
   // with about the same distances, to offer work and to take it back costs more than it brings.
   bool worth_sharing(const One& me, int i) const {
-    const uint32_t there = 1 + __atomic_load_n(&inside, __ATOMIC_RELAXED);
-    if (there > __atomic_load_n(&active, __ATOMIC_RELAXED)) return true;
+    if (__atomic_load_n(&hungry, __ATOMIC_RELAXED) != 0) return true;
     const Bits limit = ordered_bits(me.own->work.ring.upper_end());
     for (int k = 0; k < threads; ++k) {
       if (k == i) continue;
@@ -287,6 +354,7 @@ class Team {
   // The shelf with the nearest entries below `limit`, or -1.
   int nearest_shelf(int i, Bits limit) const {
     int best = -1;
+    if (__atomic_load_n(&offers, __ATOMIC_RELAXED) == 0) return best;
     for (int k = 1; k < threads; ++k) {
       const int at = (i + k) % threads;
       const Shelf<C>& shelf = workers[at].shelf;
@@ -300,8 +368,8 @@ class Team {
   }
 
   bool steal(One& me, int victim) {
-    const bool got = workers[victim].shelf.take(me.own->now, kGrain, [&](Weight low) {
-      me.shelf.set_level(low);
+    const bool got = workers[victim].shelf.take(me.own->now, kGrain, offers, [&](Weight low) {
+      set_level(me, low);
       __atomic_fetch_add(&me.taken, 1, __ATOMIC_SEQ_CST);
       me.own->work.ring.go_back(low);
     });
@@ -316,37 +384,50 @@ class Team {
     return victim >= 0 && steal(me, victim);
   }
 
-  bool wait_for_work(One& me, int i) {
-    me.shelf.set_level(unreached<Weight>());
-    if (__atomic_sub_fetch(&active, 1, __ATOMIC_ACQ_REL) == 0) {
-      finish();
-      return false;
-    }
-    return look_for_work(me, i);
+  // Until there are entries in me.own->now (the leader: or in its ring), or the search is over.
+  // `holds`: the worker is in the count, and stays there until it has nothing to check.
+  bool look_for_work(One& me, int i, bool holds) {
+    __atomic_fetch_add(&hungry, 1, __ATOMIC_RELAXED);
+    const bool found = wait_for_entries(me, i, holds);
+    __atomic_fetch_sub(&hungry, 1, __ATOMIC_RELAXED);
+    return found;
   }
 
-  // For a worker out of the count: until it is in again, with entries in me.own->now (the leader:
-  // or in its ring), or the search is over.
-  bool look_for_work(One& me, int i) {
+  bool wait_for_entries(One& me, int i, bool holds) {
     int64_t since = 0;
     if (i == 0) idle_since = 0;
+    if (holds) set_level(me, unreached<Weight>());
     for (uint32_t turn = 1;; ++turn) {
       if (over()) return false;
       if (i == 0 && __atomic_load_n(&leavers, __ATOMIC_RELAXED) != 0) {
-        __atomic_add_fetch(&active, 1, __ATOMIC_ACQ_REL);
+        if (!holds) enter(me);
         take_over(me);
         return true;
       }
-      if (i != 0 && __atomic_load_n(&me.leave, __ATOMIC_RELAXED) != 0) return false;
+      if (i != 0 && __atomic_load_n(&me.leave, __ATOMIC_RELAXED) != 0) {
+        if (holds) hand_over(me);
+        return false;
+      }
+      if (holds) {
+        check(me, true);
+        if (me.own->now.size != 0) {
+          const Weight low = Ring::least(me.own->now);
+          set_level(me, low);
+          me.own->work.ring.go_back(low);
+          return true;
+        }
+        if (me.own->nothing_to_check()) {
+          holds = false;
+          me.shelf.set_level(unreached<Weight>(), true);
+          if (leave_count(me)) return false;
+        }
+      }
       const uint32_t rung = bell.read();
       const int victim = nearest_shelf(i, Shelf<C>::nothing());
       if (victim >= 0) {
-        __atomic_add_fetch(&active, 1, __ATOMIC_ACQ_REL);
+        if (!holds) enter(me);
         if (steal(me, victim)) return true;
-        if (__atomic_sub_fetch(&active, 1, __ATOMIC_ACQ_REL) == 0) {
-          finish();
-          return false;
-        }
+        if (!holds && leave_count(me)) return false;
       }
       for (int k = 0; k < 8; ++k) pause_thread();
       if (turn % 16 != 0) continue;
@@ -355,11 +436,28 @@ class Team {
       if (i == 0) watch(now);
       if (over()) return false;
       if (now - since < kPatience) continue;
-      bell.sleep_while(rung, i == 0 ? kSleep : 50 * kSleep, [&] {
-        return !over() && nearest_shelf(i, Shelf<C>::nothing()) < 0 &&
-               (i != 0 || __atomic_load_n(&leavers, __ATOMIC_SEQ_CST) == 0);
-      });
+      bell.sleep_while(rung,
+                       holds    ? kNap
+                       : i == 0 ? kSleep
+                                : 50 * kSleep,
+                       [&] {
+                         return !over() && nearest_shelf(i, Shelf<C>::nothing()) < 0 &&
+                                (i != 0 || __atomic_load_n(&leavers, __ATOMIC_SEQ_CST) == 0);
+                       });
     }
+  }
+
+  void enter(One& me) {
+    __atomic_add_fetch(&active, 1, __ATOMIC_ACQ_REL);
+    come(me);
+  }
+
+  // For a worker that holds nothing; true when that was the end.
+  bool leave_count(One& me) {
+    Era::go(me.era);
+    if (__atomic_sub_fetch(&active, 1, __ATOMIC_ACQ_REL) != 0) return false;
+    finish();
+    return true;
   }
 
   // What the leader does besides.
@@ -416,8 +514,10 @@ class Team {
         continue;
       }
       ring.take(number, me.own->now);
-      me.shelf.put(me.own->now, 0);
+      me.shelf.put(me.own->now, 0, offers);
     }
+    for (auto& page : me.own->pages) me.shelf.put(page.entries, 0, offers);
+    Era::go(me.era);
     __atomic_store_n(&me.gone, 1, __ATOMIC_RELEASE);
     __atomic_add_fetch(&leavers, 1, __ATOMIC_SEQ_CST);
     if (bell.anybody_asleep()) bell.next();
@@ -427,14 +527,14 @@ class Team {
     for (int i = 1; i < threads; ++i) {
       One& one = workers[i];
       if (__atomic_load_n(&one.gone, __ATOMIC_ACQUIRE) == 0) continue;
-      while (one.shelf.take_back(me.own->now, Shelf<C>::kMost)) {
+      while (one.shelf.take_back(me.own->now, Shelf<C>::kMost, offers)) {
         me.own->work.ring.go_back(Ring::least(me.own->now));
         for (std::size_t k = 0; k < me.own->now.size; ++k)
           me.own->work.ring.push(me.own->now.data[k]);
         me.own->now.size = 0;
       }
-      me.shelf.set_level(0);  // until its next bucket
-      one.shelf.set_level(unreached<Weight>());
+      me.shelf.set_level(0, true);  // until its next bucket
+      one.shelf.set_level(unreached<Weight>(), true);
       one.gone = one.leave = 0;
       one.asked = false;
       __atomic_sub_fetch(&leavers, 1, __ATOMIC_RELAXED);
@@ -491,15 +591,8 @@ SearchStats delta_parallel(const C& csr, typename C::Index source, typename C::W
   stats.let_go = team.let_go;
   stats.workers = 1;
   for (int i = 1; i < threads; ++i) {
-    if (workers.data[i].own == nullptr) continue;
-    const SearchStats& one = workers.data[i].own->work.stats;
-    stats.workers += one.vertices_processed != 0;
-    stats.iterations += one.iterations;
-    stats.vertices_processed += one.vertices_processed;
-    stats.edges_relaxed += one.edges_relaxed;
-    stats.pushes += one.pushes;
-    stats.stale += one.stale;
-    stats.steals += one.steals;
+    stats.workers += workers.data[i].stats.vertices_processed != 0;
+    add(stats, workers.data[i].stats);
   }
   return stats;
 }

@@ -7,14 +7,16 @@
 //
 // Short rows, in relax_rows(). Whether an edge improves its target is not a branch, which would be
 // mispredicted half of the time: the improvement is noted in any case, and counted if it is one.
-// What was noted is pushed together.
+// What was noted is pushed together. The sum is stored in any case, too, but where it improves
+// nothing not over the distance: its cache line would have to be written back, or taken from
+// another worker, for nothing.
 //
 // Long rows. Before every vertex is reached, relax_long() fetches the distances of a block of
 // targets and then relaxes them. Afterwards no distance is above the greatest, so sift() keeps only
 // the edges whose sum is below that bound, which are few, and relax_sifted() relaxes these once
 // there are enough of them for their memory to have arrived.
 //
-// The Update policy says how a distance is read and lowered: plainly, or atomically among workers.
+// The Update policy says how a distance is read and lowered: plainly, or among workers.
 //
 // Included by *.simd.cpp only; lives in the namespace of the instruction set.
 #pragma once
@@ -23,6 +25,7 @@
 #include <immintrin.h>
 #endif
 
+#include <cstdint>
 #include <limits>
 
 #include "cpu/bucket_ring.hpp"
@@ -37,45 +40,71 @@ constexpr std::size_t kTargets = 16;  // neighbours of a row that are fetched ah
 constexpr std::size_t kLines = 32;    // cache lines of a row that are fetched ahead
 constexpr std::size_t kShort = 16;    // edges of a row that is relaxed without branches
 constexpr std::size_t kHold = 128;    // improvements that are pushed together
-constexpr std::size_t kGather = 16;   // improvements that are tried together among workers
 constexpr std::size_t kDense = 32;    // edges per vertex from which there is a bound
 
-// One worker: nobody else writes distances.
+// How a distance is read and lowered. Relaxed atomics: where nobody else writes they cost nothing,
+// and the compiler makes no branch of a store that depends on what was read.
 template <class Weight>
-struct PlainUpdate {
-  static constexpr bool plain = true;
-  static NEARFAR_INLINE Weight load(const Weight* at) { return *at; }
-  static NEARFAR_INLINE bool lower(Weight* at, SumOf<Weight> sum, Weight& old) {
-    old = *at;
-    if (!improves(sum, old)) return false;
-    *at = static_cast<Weight>(sum);
-    return true;
-  }
-};
-
-// Several workers: compare and swap on the bit pattern, which orders like the number.
-template <class Weight>
-struct SharedUpdate {
-  static constexpr bool plain = false;
+struct AnyUpdate {
   using Bits = BitsOf<Weight>;
   static NEARFAR_INLINE Weight load(const Weight* at) {
     return from_ordered_bits<Weight>(
         __atomic_load_n(reinterpret_cast<const Bits*>(at), __ATOMIC_RELAXED));
   }
+  static NEARFAR_INLINE void store(Weight* at, Weight d) {
+    __atomic_store_n(reinterpret_cast<Bits*>(at), ordered_bits(d), __ATOMIC_RELAXED);
+  }
   static NEARFAR_INLINE bool lower(Weight* at, SumOf<Weight> sum, Weight& old) {
-    auto* word = reinterpret_cast<Bits*>(at);
-    Bits seen = __atomic_load_n(word, __ATOMIC_RELAXED);
-    const Bits wanted = std::bit_cast<Bits>(sum);
-    while (wanted < seen) {
-      if (__atomic_compare_exchange_n(word, &seen, wanted, true, __ATOMIC_RELAXED,
-                                      __ATOMIC_RELAXED)) {
-        old = from_ordered_bits<Weight>(seen);
-        return true;
-      }
-    }
-    return false;
+    old = load(at);
+    if (!improves(sum, old)) return false;
+    store(at, static_cast<Weight>(sum));
+    return true;
   }
 };
+
+// One worker: nobody else writes distances.
+template <class Weight>
+struct PlainUpdate : AnyUpdate<Weight> {
+  static constexpr bool shared = false;  // others may write meanwhile
+  static constexpr bool raised = false;  // a distance may be above that of an entry for it
+};
+
+// One of several workers while the others have nothing to do.
+template <class Weight>
+struct AloneUpdate : AnyUpdate<Weight> {
+  static constexpr bool shared = false;
+  static constexpr bool raised = true;
+};
+
+// Several workers. A store in place of compare and swap, which would wait for its cache line: what
+// another worker stored between the load and the store is lost, and is put right by who stored it.
+// That one holds an entry with the lesser distance, stores it again when it comes to the entry, and
+// looks once more when nobody can be between such a load and store any longer (eras.hpp).
+template <class Weight>
+struct SharedUpdate : AnyUpdate<Weight> {
+  static constexpr bool shared = true;
+  static constexpr bool raised = true;
+};
+
+// `condition` as a number of which the compiler knows nothing, so that it cannot make a branch of
+// what follows from it. Where it could, it did.
+NEARFAR_INLINE uintptr_t as_number(bool condition) {
+  uintptr_t number = condition;
+  __asm__("" : "+r"(number));
+  return number;
+}
+
+// One of two addresses, without a branch: the first where `first` is 1.
+template <class T>
+NEARFAR_INLINE T* choose(uintptr_t first, T* one, T* other) {
+#if defined(__x86_64__)
+  __asm__("test %1, %1\n\tcmovz %2, %0" : "+r"(one) : "r"(first), "r"(other) : "cc");
+  return one;
+#else
+  const auto from = reinterpret_cast<uintptr_t>(other);
+  return reinterpret_cast<T*>(from + ((reinterpret_cast<uintptr_t>(one) - from) & (0 - first)));
+#endif
+}
 
 // Bit i: weights[i] <= most, for 32 weights in a row.
 NEARFAR_INLINE uint32_t at_most(const uint8_t* weights, uint8_t most) {
@@ -159,7 +188,7 @@ class Relaxer {
     std::size_t v = 0;
     for (; v + kLanes <= n; v += kLanes)
       for (std::size_t i = 0; i < kLanes; ++i) {
-        const Weight d = Update::load(distances_ + v + i);
+        const Weight d = Update::shared ? Update::load(distances_ + v + i) : distances_[v + i];
         most[i] = d > most[i] ? d : most[i];
       }
     for (; v < n; ++v) {
@@ -171,6 +200,7 @@ class Relaxer {
   }
 
   Ring ring;
+  Bucket* log = nullptr;  // among workers: what was lowered for good, as far as this one knows
   Weight bound = unreached<Weight>();  // no distance is greater, so no longer sum can improve one
   SearchStats stats;
   uint64_t repeated = 0;  // improvements of vertices that were in the current bucket already
@@ -212,7 +242,7 @@ class Relaxer {
   }
   template <class How, bool kMarked>
   NEARFAR_INLINE void fetch_targets(const Entry& entry) const {
-    if (How::load(distances_ + entry.vertex) != entry.distance) return;
+    if (How::load(distances_ + entry.vertex) < entry.distance) return;
     const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
     const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
     if (row_end - row > kTargets) return;  // a long row fetches its own
@@ -231,12 +261,15 @@ class Relaxer {
     for (std::size_t i = begin; i < begin + kEdgeAhead && i < end; ++i) fetch_edges(from.data[i]);
     for (std::size_t i = begin; i < begin + kTargetAhead && i < end; ++i)
       fetch_targets<How, kMarked>(from.data[i]);
+    const C csr = csr_;  // copies of its own, which no store can change
+    Weight* const distances = distances_;
     Entry improved[kHold + kShort];
-    Entry ends[kGather + kShort];  // dead ends, among workers
+    Entry ends[How::shared && kMarked ? kHold + kShort : 1];  // dead ends that were lowered
     std::size_t n = 0, n_ends = 0;
+    Weight nowhere;  // takes what improves nothing
     const Weight high = ring.upper_end();
     const bool all = touched_ != nullptr;  // dead ends have to be noted, too
-    uint64_t edges = 0, rows = 0, pushes = 0, again = 0;
+    uint64_t edges = 0, rows = 0, near = 0, pushes = 0, again = 0;
     for (std::size_t i = begin; i < end; ++i) {
       if (i + kRowAhead < end) {
         fetch_row(from.data[i + kRowAhead]);
@@ -248,42 +281,33 @@ class Relaxer {
       }
       const Entry entry = from.data[i];
       const Weight d = entry.distance;
-      if (How::load(distances_ + entry.vertex) != d) continue;
-      const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
-      const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
+      const Weight seen = How::load(distances + entry.vertex);
+      if (seen < d) continue;
+      if (How::raised && seen != d) [[unlikely]] {
+        How::store(distances + entry.vertex, d);
+        ++stats.raised;
+      }
+      if constexpr (How::shared) log->push(entry);
+      const auto row = static_cast<std::size_t>(csr.indptr[entry.vertex]);
+      const auto row_end = static_cast<std::size_t>(csr.indptr[entry.vertex + 1]);
       ++rows;
       edges += row_end - row;
-      if (row_end - row <= kShort && !How::plain) {
-        // As below, but only looked up: commit() lowers what is still an improvement then.
+      if (row_end - row <= kShort) {
         for (std::size_t e = row; e < row_end; ++e) {
-          const auto edge = csr_.template edge<kMarked>(e);
+          const auto edge = csr.template edge<kMarked>(e);
           const auto sum = candidate(d, edge.weight);
-          const bool better = improves(sum, How::load(distances_ + edge.target));
+          Weight* at = distances + edge.target;
+          const Weight old = How::load(at);
+          const uintptr_t better = as_number(improves(sum, old));
+          How::store(choose(better, at, &nowhere), static_cast<Weight>(sum));
           improved[n] = Entry{edge.target, static_cast<Weight>(sum)};
-          n += better & !edge.dead_end;
-          if constexpr (kMarked) {
+          const uintptr_t goes_on = better & (all | !edge.dead_end);
+          n += goes_on;
+          near += goes_on & (old < high);
+          if constexpr (How::shared && kMarked) {
             ends[n_ends] = Entry{edge.target, static_cast<Weight>(sum)};
             n_ends += better & edge.dead_end;
           }
-        }
-        if (n + n_ends >= kGather) {
-          commit<How>(improved, n, ends, n_ends, high, fresh, again, pushes);
-          n = n_ends = 0;
-        }
-        continue;
-      }
-      if (row_end - row <= kShort) {
-        for (std::size_t e = row; e < row_end; ++e) {
-          const auto edge = csr_.template edge<kMarked>(e);
-          const auto sum = candidate(d, edge.weight);
-          Weight* at = distances_ + edge.target;
-          const Weight old = *at;
-          const bool better = improves(sum, old);
-          *at = better ? static_cast<Weight>(sum) : old;
-          improved[n] = Entry{edge.target, static_cast<Weight>(sum)};
-          const bool goes_on = better & (all | !edge.dead_end);
-          n += goes_on;
-          again += goes_on & (old < high);
         }
       } else if (bound == unreached<Weight>()) {
         relax_long<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
@@ -295,43 +319,20 @@ class Relaxer {
         pushes += n;
         n = 0;
       }
+      if (How::shared && n_ends >= kHold) {
+        for (std::size_t k = 0; k < n_ends; ++k) log->push(ends[k]);
+        n_ends = 0;
+      }
     }
     if (n_sifted_ != 0) relax_sifted<How, kMarked>(high, fresh, again, pushes);
-    if constexpr (How::plain) {
-      enqueue(improved, n, fresh);
-      pushes += n;
-    } else {
-      commit<How>(improved, n, ends, n_ends, high, fresh, again, pushes);
-    }
+    enqueue(improved, n, fresh);
+    pushes += n;
+    for (std::size_t k = 0; k < n_ends; ++k) log->push(ends[k]);
     stats.edges_relaxed += edges;
     stats.vertices_processed += rows;
     stats.stale += end - begin - rows;
     stats.pushes += pushes;
-    repeated += again;
-  }
-
-  // Lowers the distances of what looked like improvements, and pushes what was one. Nearly all are,
-  // so that the branch is predicted, which it would not be at each edge.
-  template <class How>
-  __attribute__((noinline)) void commit(Entry* improved, std::size_t n, const Entry* ends,
-                                        std::size_t n_ends, Weight high, Bucket& fresh,
-                                        uint64_t& again, uint64_t& pushes) {
-    Weight* const distances = distances_;
-    Weight old;
-    for (std::size_t i = 0; i < n_ends; ++i)
-      How::lower(distances + ends[i].vertex, static_cast<SumOf<Weight>>(ends[i].distance), old);
-    std::size_t kept = 0;
-    uint64_t near = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const Entry entry = improved[i];
-      if (!How::lower(distances + entry.vertex, static_cast<SumOf<Weight>>(entry.distance), old))
-        continue;
-      near += old < high;
-      improved[kept++] = entry;
-    }
-    enqueue(improved, kept, fresh);
-    pushes += kept;
-    again += near;
+    repeated += near + again;
   }
 
   // A row of many edges: the distances of a block of targets are fetched before the first is used.
@@ -355,9 +356,13 @@ class Relaxer {
         const auto sum = candidate(d, edge.weight);
         Weight old;
         if (!How::lower(distances + edge.target, sum, old)) continue;
-        if (edge.dead_end && !all) continue;
+        const Entry entry{edge.target, static_cast<Weight>(sum)};
+        if (edge.dead_end && !all) {
+          if constexpr (How::shared) log->push(entry);
+          continue;
+        }
         near += old < high;
-        improved[n++] = Entry{edge.target, static_cast<Weight>(sum)};
+        improved[n++] = entry;
       }
       enqueue(improved, n, fresh);
       pushes += n;
@@ -426,9 +431,13 @@ class Relaxer {
       const auto sum = candidate(sifted_[i].distance, edge.weight);
       Weight old;
       if (!How::lower(distances + edge.target, sum, old)) continue;
-      if (edge.dead_end && !all) continue;
+      const Entry entry{edge.target, static_cast<Weight>(sum)};
+      if (edge.dead_end && !all) {
+        if constexpr (How::shared) log->push(entry);
+        continue;
+      }
       near += old < high;
-      improved[n++] = Entry{edge.target, static_cast<Weight>(sum)};
+      improved[n++] = entry;
     }
     enqueue(improved, n, fresh);
     pushes += n;

@@ -103,8 +103,8 @@ void search(Memory<C>& memory, const C& csr, typename C::Index source,
     }
     work.renew_bound();
     ++stats.iterations;
-    const double factor =
-        adapter.after_bucket(stats.vertices_processed - rows, work.repeated, kWanted, ring.delta());
+    const double factor = adapter.after_bucket(stats.vertices_processed - rows, work.repeated,
+                                               kWanted, 0, ring.delta());
     if (factor != 1) ring.widen(ring.lower_end(), ring.delta() * factor);
     for (std::size_t i = done; i < now.size; ++i) ring.push(now.data[i]);
     now.size = 0;

@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "algorithms/delta_stepping/adapter.hpp"
+#include "algorithms/delta_stepping/eras.hpp"
 #include "algorithms/delta_stepping/full_buckets.hpp"
 #include "algorithms/delta_stepping/relax.hpp"
 #include "cpu/waiting.hpp"
@@ -17,6 +18,8 @@ namespace nearfar::NEARFAR_ISA {
 constexpr std::size_t kFullShare = 512;  // a bucket is full with one vertex in so many
 constexpr uint64_t kToShare = 256;       // vertices per bucket of a worker, half for others
 constexpr uint64_t kSoon = 64;           // buckets that a worker calls too narrow after: it has few
+constexpr uint64_t kThin = 96;           // vertices that take as long as a bucket by itself
+constexpr std::size_t kEra = 512;        // entries that a worker asks for the next era after
 
 // Held for the copying of some entries.
 class SpinLock {
@@ -34,6 +37,32 @@ class SpinLock {
   uint32_t held_ = 0;
 };
 
+// Puts the entries [begin .. end) with the lesser vertices before the others, about half and half,
+// and returns where those begin: neighbours often have numbers close to each other, and what two
+// workers share then are the cache lines of a border, not of all.
+template <class Entry>
+NEARFAR_INLINE std::size_t split(Entry* entries, std::size_t begin, std::size_t end) {
+  constexpr std::size_t kSample = 7;
+  if (end - begin < 2 * kSample) return begin + (end - begin) / 2;
+  decltype(entries->vertex) sample[kSample];
+  const std::size_t step = (end - begin) / kSample;
+  for (std::size_t i = 0; i < kSample; ++i) {
+    const auto vertex = entries[begin + i * step].vertex;
+    std::size_t at = i;
+    for (; at > 0 && sample[at - 1] > vertex; --at) sample[at] = sample[at - 1];
+    sample[at] = vertex;
+  }
+  const auto middle = sample[kSample / 2];
+  std::size_t to = begin;
+  for (std::size_t i = begin; i < end; ++i) {
+    const Entry entry = entries[i];
+    entries[i] = entries[to];
+    entries[to] = entry;
+    to += entry.vertex < middle;
+  }
+  return to == begin || to == end ? begin + (end - begin) / 2 : to;
+}
+
 // Entries that whoever has nothing better to do may take. All of about the same distance, because
 // they come from one bucket.
 template <class C>
@@ -50,14 +79,19 @@ class alignas(128) Shelf {
   // the owner holds, here or elsewhere; the greatest when it holds nothing.
   NEARFAR_INLINE std::size_t size() const { return __atomic_load_n(&size_, __ATOMIC_ACQUIRE); }
   NEARFAR_INLINE Bits level() const { return __atomic_load_n(&level_, __ATOMIC_SEQ_CST); }
-  NEARFAR_INLINE void set_level(Weight low) {
-    __atomic_store_n(&level_, ordered_bits(low), __ATOMIC_SEQ_CST);
+  NEARFAR_INLINE void set_level(Weight low, bool exact) {
+    if (exact)  // for who compares it with what others hold
+      __atomic_store_n(&level_, ordered_bits(low), __ATOMIC_SEQ_CST);
+    else
+      __atomic_store_n(&level_, ordered_bits(low), __ATOMIC_RELAXED);
   }
   static constexpr Bits nothing() { return std::bit_cast<Bits>(unreached<Weight>()); }
 
-  // The owner puts from[begin ..) here.
-  void put(Bucket& from, std::size_t begin) {
+  // The owner puts from[begin ..) here. `offers` counts the shelves that hold entries: whoever
+  // looks for some reads one cache line while there are none, which is nearly always.
+  void put(Bucket& from, std::size_t begin, uint32_t& offers) {
     const std::size_t count = from.size - begin;
+    if (count == 0) return;
     lock_.lock();
     try {
       entries_.reserve(std::max<std::size_t>(256, entries_.size + count));
@@ -65,6 +99,7 @@ class alignas(128) Shelf {
       lock_.unlock();
       throw;
     }
+    if (entries_.size == 0) __atomic_add_fetch(&offers, 1, __ATOMIC_RELAXED);
     std::copy_n(from.data + begin, count, entries_.data + entries_.size);
     entries_.size += count;
     from.size = begin;
@@ -73,12 +108,12 @@ class alignas(128) Shelf {
   }
 
   // The owner takes entries back, at most `most`.
-  bool take_back(Bucket& out, std::size_t most) {
+  bool take_back(Bucket& out, std::size_t most, uint32_t& offers) {
     if (size() == 0) return false;
     most = std::min(most, kMost);
     out.reserve(out.size + most);
     lock_.lock();
-    move_out(out, std::min(most, entries_.size));
+    move_out(out, std::min(most, entries_.size), offers);
     lock_.unlock();
     return out.size != 0;
   }
@@ -86,26 +121,30 @@ class alignas(128) Shelf {
   // Another worker takes half of them, or all where they are few, unless it would have to wait;
   // `claim` is told the least of their distances before the owner can miss them.
   template <class Claim>
-  bool take(Bucket& out, std::size_t grain, const Claim& claim) {
+  bool take(Bucket& out, std::size_t grain, uint32_t& offers, const Claim& claim) {
     out.reserve(out.size + kMost);
     if (!lock_.try_lock()) return false;
     const std::size_t there = entries_.size;
     const std::size_t count =
-        there <= 2 * grain ? there : std::min(kMost, std::max(grain, there / 2));
+        there <= 2 * grain
+            ? there
+            : std::min(kMost, std::max(grain, there - split(entries_.data, 0, there)));
     if (count != 0) {
       Weight low = unreached<Weight>();
       for (std::size_t i = there - count; i < there; ++i)
         low = std::min(low, entries_.data[i].distance);
       claim(low);
-      move_out(out, count);
+      move_out(out, count, offers);
     }
     lock_.unlock();
     return count != 0;
   }
 
  private:
-  void move_out(Bucket& out, std::size_t count) {
+  void move_out(Bucket& out, std::size_t count, uint32_t& offers) {
+    if (count == 0) return;
     entries_.size -= count;
+    if (entries_.size == 0) __atomic_sub_fetch(&offers, 1, __ATOMIC_RELAXED);
     std::copy_n(entries_.data + entries_.size, count, out.data + out.size);
     out.size += count;
     __atomic_store_n(&size_, entries_.size, __ATOMIC_RELEASE);
@@ -128,7 +167,35 @@ struct Own {
         full(csr, kFullShare),
         adapter(plan.adapt, kSoon) {}
 
+  // What it lowered for good, as far as it knows, by era: that others cannot raise it any longer is
+  // known after Era::kOver of them. Held until then.
+  struct Page {
+    typename Work::Bucket entries;
+    Weight least = unreached<Weight>();  // nothing in it is nearer; kept with targets only
+  };
+  static constexpr uint64_t kPages = Era::kOver + 1;
+
+  void open(uint64_t era) {
+    page = &pages[era % kPages];
+    work.log = &page->entries;
+    ask_at = kEra;
+  }
+  bool nothing_to_check() const {
+    for (const Page& one : pages)
+      if (one.entries.size != 0) return false;
+    return true;
+  }
+  Weight least_to_check() const {
+    Weight low = unreached<Weight>();
+    for (const Page& one : pages)
+      if (one.entries.size != 0 && one.least < low) low = one.least;
+    return low;
+  }
+
   typename Work::Bucket now;  // entries of the current bucket
+  Page pages[kPages];
+  Page* page = nullptr;    // of this era
+  std::size_t ask_at = 0;  // entries in it
   Work work;
   FullBuckets<C, SharedUpdate<Weight>> full;
   Adapter adapter;
@@ -139,6 +206,8 @@ struct alignas(128) Worker {
   ~Worker() { delete own; }
 
   Shelf<C> shelf;
+  // Written by the worker, read by all.
+  alignas(128) uint64_t era = Era::kAway;
   // Written by the worker, read by the leader.
   alignas(128) uint64_t taken = 0;  // times that it took entries of others
   uint64_t beat = 0;                // parts of buckets that it worked off
@@ -147,6 +216,7 @@ struct alignas(128) Worker {
   alignas(128) uint32_t leave = 0;
   // The worker's own; the leader looks at it when the worker is out of the crew.
   alignas(128) Own<C>* own = nullptr;
+  SearchStats stats;  // when own is gone
   std::exception_ptr error;
   // The leader's.
   bool asked = false;

@@ -31,6 +31,7 @@ from nearfar.lab.pages import (
     python_reference,
     readme,
     reproduction,
+    scale,
 )
 
 #: Pages that are generated as a whole, but for those of the experiments and the index.
@@ -95,6 +96,11 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/how-to/generate-graphs.md": {"generate-speed": generate_graphs.generate_speed},
     "docs/how-to/use-a-gpu.md": {"cupy-interface": front_doors.cupy},
     "docs/explanation/one-source-several-gpus.md": {"partitioned": partitioned.partitioned},
+    "docs/explanation/scale.md": {
+        "scale-gpus": scale.gpus,
+        "scale-cluster": scale.cluster,
+        "scale-memory": scale.memory,
+    },
     "docs/explanation/near-far.md": {
         "near-far": near_far.near_far,
         "near-far-roads": near_far.near_far_roads,
