@@ -33,11 +33,11 @@ def cases() -> Iterator[tuple[str, Graph, np.ndarray, str]]:
     """Name, graph, sources, and the method, which is the same for both."""
     roads = nearfar.read(data("dimacs9-road/USA-road-d.NY.gr.xz")).without_names().astype(np.int32)
     rng = np.random.default_rng(0)
-    some = rng.choice(roads.n_vertices, 512, replace=False)
-    yield "New York, 512 sources", roads, some, "worker_per_source@cpu"
+    some = rng.choice(roads.n_vertices, 256, replace=False)
+    yield "New York, 256 sources", roads, some, "worker_per_source@cpu"
     social = snap("p2p-Gnutella31")
-    some = rng.choice(social.n_vertices, 2048, replace=False)
-    yield "p2p-Gnutella31, 2,048 sources", social, some, "lanes@cpu"
+    some = rng.choice(social.n_vertices, 1024, replace=False)
+    yield "p2p-Gnutella31, 1,024 sources", social, some, "lanes@cpu"
 
 
 def timed(work: Callable[[Path], Any], folder: Path) -> tuple[float, float]:
