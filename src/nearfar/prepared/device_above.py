@@ -160,10 +160,15 @@ class SweepPlan:
         # A climb writes down to the depth of its source; vectors of columns are read beyond that.
         self.space = cp.zeros((max(tree.height, 1), pitch), dtype=above.dtype)
         self.arrivals = cp.zeros(1, dtype=np.uint32)
-        kernel = runtime.program(
-            "prepared/climb.cuh", {**tree.macros, "WARPS": _CLIMB_WARPS}
-        ).kernel("climb")
-        shared = climb_bytes(_CLIMB_WARPS, tree.height, size)
+        warps = _CLIMB_WARPS
+        while (
+            warps > 1 and climb_bytes(warps, tree.height, size) > runtime.device().shared_per_block
+        ):
+            warps //= 2  # a tall tree
+        kernel = runtime.program("prepared/climb.cuh", {**tree.macros, "WARPS": warps}).kernel(
+            "climb"
+        )
+        shared = climb_bytes(warps, tree.height, size)
         kernel.allow_shared(shared)
         arguments = (
             *(
@@ -178,8 +183,8 @@ class SweepPlan:
             *(np.int32(0), above.above.stop, self.labels, self.space),
             *(np.int64(pitch), np.int32(tree.height), self.arrivals),
         )
-        grid = -(-pitch // _CLIMB_WARPS)
-        self._climb = runtime.Launch(kernel, grid, 32 * _CLIMB_WARPS, arguments, shared)
+        grid = -(-pitch // warps)
+        self._climb = runtime.Launch(kernel, grid, 32 * warps, arguments, shared)
         self.launches: list[runtime.Launch] = []
 
     def __call__(self, sources: Any) -> None:
