@@ -90,7 +90,8 @@ def main() -> int:
             social = name == "loc-brightkite" and kind == "unweighted"
             for edges in (False, True) if social else (False,):
                 rows += rows_of(name, kind, solved, options.rounds, edges)
-    write_json(options.output / "measures_cuda.json", {"environment": environment(), "rows": rows})
+                document = {"environment": environment(), "rows": rows}
+                write_json(options.output / "measures_cuda.json", document)
     return 0
 
 

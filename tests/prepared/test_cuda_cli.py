@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,11 @@ import nearfar
 from nearfar.cli.console import Exit
 from nearfar.cli.doctor import _self_test
 from nearfar.errors import GraphError, OptionError
+from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
+from nearfar.prepared.cuda import _first as prepare_first_seconds
 from nearfar.prepared.device_metric import DeviceMetric
+from nearfar.registry import Request
 from nearfar.solve.many import distances
 from nearfar.system.devices import runtime
 from tests.prepared.test_queries import mesh
@@ -38,7 +42,7 @@ def test_prepare_on_the_device(perfect: bool) -> None:
 
 def test_prepare_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OptionError, match="device is"):
-        nearfar.prepare(mesh(3), device="gpu")  # type: ignore[arg-type]
+        nearfar.prepare(mesh(3), device="tpu")  # type: ignore[arg-type]
     negative = Graph.from_edges([0, 1], [1, 2], [0.5, -0.25])
     with pytest.raises(GraphError, match="edge 1 has a negative float weight"):
         nearfar.prepare(negative, device="cuda")
@@ -87,3 +91,13 @@ def test_doctor_prepares_a_graph_on_the_device(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(nearfar, "distances", wrong)
     assert "prepared graph are wrong" in _self_test()["cuda"]["reason"]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 16])
+def test_preparing_first_takes_time_whatever_the_threads(threads: int) -> None:
+    """A GPU's profile has no gain of workers, which must not make an estimate zero or less."""
+    graph = mesh(60)
+    request = Request(problem="batch", n_sources=1 << 20, device="cuda", threads=threads)
+    found = prepare_first_seconds(Facts(graph, gain=0.0), request)
+    assert found is not None
+    assert 0 < found.seconds < math.inf

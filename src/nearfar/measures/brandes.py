@@ -14,6 +14,7 @@ from nearfar.errors import DistanceOverflowError, GraphError, OptionError, Solve
 from nearfar.generators.random import Stream
 from nearfar.graph.build import check_threads
 from nearfar.graph.saturation import widest
+from nearfar.graph.slots import Slot
 from nearfar.measures.simple import (
     Simple,
     check_tolerance,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from nearfar.options import Device, Devices
 
 __all__ = ["betweenness", "raw_betweenness", "sampled_sources", "scales"]
+
+_BACKWARD: Slot[NDArray[np.int64]] = Slot("backward edges")
 
 
 def betweenness(
@@ -231,7 +234,8 @@ def raw_betweenness(
     if not edges:
         return found
     if not graph.directed:
-        found = found + found[_backward(reduced.graph)]
+        solved = reduced.graph
+        found = found + found[_BACKWARD.of(solved, lambda: _backward(solved))]
     return _spread_out(graph, reduced, found)
 
 

@@ -99,7 +99,8 @@ def _first(facts: Facts, request: Request) -> Estimate | None:
 
 
 def _guessed(facts: Facts, request: Request, found: Guess) -> tuple[float, float]:
-    weights = found.weights / (1 + (request.threads - 1) * (facts.gain - 1))
+    gain = max(facts.gain, 1.0)  # a GPU's profile says nothing of workers
+    weights = found.weights / (1 + (request.threads - 1) * (gain - 1))
     height = 2 * math.sqrt(facts.n)
     rows = _swept(facts, request, found.n_arcs, height) + _CUT * facts.n + _LEVEL * height
     return weights, rows
