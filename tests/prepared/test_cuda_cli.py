@@ -38,7 +38,7 @@ def test_prepare_on_the_device(perfect: bool) -> None:
 
 def test_prepare_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OptionError, match="device is"):
-        nearfar.prepare(mesh(3), device="gpu")  # type: ignore[arg-type]
+        nearfar.prepare(mesh(3), device="tpu")  # type: ignore[arg-type]
     negative = Graph.from_edges([0, 1], [1, 2], [0.5, -0.25])
     with pytest.raises(GraphError, match="edge 1 has a negative float weight"):
         nearfar.prepare(negative, device="cuda")
