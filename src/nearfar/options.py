@@ -39,8 +39,8 @@ Device = Literal["auto", "cpu", "cuda", "gpu"]
 Devices = Literal["all"] | list[int] | None
 
 
-class _SharedOptions(TypedDict, total=False):
-    """Options of the methods for one source, which those for many have too."""
+class SearchOptions(TypedDict, total=False):
+    """Options of the methods for one source, for type checkers; their page says which has which."""
 
     ahead_rounds: int
     alpha: float
@@ -60,8 +60,6 @@ class _SharedOptions(TypedDict, total=False):
     local_leave: int
     local_limit: int | None
     local_rounds: int
-    parts: int | None
-    pull: float
     pull_share: int
     queue_factor: float
     sort_rows: bool | None
@@ -75,17 +73,8 @@ class _SharedOptions(TypedDict, total=False):
     traversal: str
 
 
-class SearchOptions(_SharedOptions, total=False):
-    """Options of the methods for one source, for type checkers; their page says which has which."""
-
-    devices: Devices | int
-
-
-class MethodOptions(_SharedOptions, total=False):
-    """Options of all methods: those for one source run for many too.
-
-    ``devices`` is a keyword of the functions for many sources themselves.
-    """
+class MethodOptions(SearchOptions, total=False):
+    """Options of all methods: those for one source run for many too."""
 
     force: bool
     inner: Literal["lanes", "worker_per_source"]
