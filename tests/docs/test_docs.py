@@ -287,12 +287,17 @@ def test_sentences_on_the_cpu_follow_the_measurement(monkeypatch: pytest.MonkeyP
     assert "A second thread makes a solve 2.0 (toy)" in text
 
 
-def test_flagship_table_stands_beside_the_best_peer() -> None:
-    row = {"options": {}, "median_ms": 3.0}
-    graph = {"graph": "g", "n": 5, "m": 6, "rows": [row], "best_peer_ms": 6.0}
-    text = gpu_engine.flagship_table({"results": [graph, {**graph, "best_peer_ms": None}]})
-    assert "| g: 5 vertices, 6 edges | 3.00 | 6.00 | 2.0x |" in text
-    assert "| g: 5 vertices, 6 edges | 3.00 | not run | - |" in text
+def test_flagship_table_stands_beside_the_peers_of_its_run() -> None:
+    row = {"options": {}, "median_ms": 3.0, "first_ms": [4.0]}
+    ended = {"peer": "adds", "ms": 6.0, "right": True, "skipped": ""}
+    wrong = {"peer": "doublegraph", "ms": 1.0, "right": False, "skipped": ""}
+    stuck = {"peer": "adds", "ms": None, "right": False, "skipped": "it took longer than 10 s"}
+    graph = {"graph": "g", "n": 5, "m": 6, "rows": [row]}
+    one = {**graph, "best_peer_ms": 6.0, "peers": [ended, wrong]}
+    other = {**graph, "best_peer_ms": None, "peers": [stuck]}
+    text = gpu_engine.flagship_table({"results": [one, other]})
+    assert "| g: 5 vertices, 6 edges | 3.00 | 4.00 | 6.00 | wrong | 2.0x |" in text
+    assert "| g: 5 vertices, 6 edges | 3.00 | 4.00 | does not end | - | - |" in text
 
 
 def test_a_page_without_its_block_is_refused() -> None:

@@ -83,7 +83,8 @@ def near_far_roads() -> str:
     document, one = results("near_far.json"), results("flagship.json")
     if document is None:
         return "Measure with `python benchmarks/near_far.py`."
-    there = {r["graph"]: defaults(r)["median_ms"] for r in one["results"]} if one else {}
+    same = one is not None and one["device"]["name"] == document["device"]["name"]
+    there = {r["graph"]: defaults(r)["median_ms"] for r in one["results"]} if one and same else {}
     lines = []
     for result in document["results"]:
         if result["graph"] not in _ROADS:
