@@ -12,7 +12,6 @@ import numpy as np
 import nearfar
 from nearfar.algorithms.near_far.options import TRAVERSALS
 from nearfar.generators import generate
-from nearfar.measures import betweenness, edge_loads, path_counts
 from nearfar.registry import Request, variants
 from nearfar.system.devices import runtime
 from tests import oracle
@@ -50,7 +49,7 @@ def main() -> None:
                     if not np.array_equal(paths.distances, want):
                         raise SystemExit(f"{variant.id} is wrong on {name}, {dtype}, {options}")
                     ran += 1
-    print(f"{ran + prepared_graphs() + shares()} solves")
+    print(f"{ran + prepared_graphs()} solves")
 
 
 def prepared_graphs() -> int:
@@ -98,34 +97,6 @@ def reductions(graph: nearfar.Graph, prepared: nearfar.Graph) -> int:
                 if not np.array_equal(runtime.download(runtime.upload(one)), other):
                     raise SystemExit(f"{kind} of a prepared graph is wrong")
             ran += 1
-    return ran
-
-
-def shares() -> int:
-    """Betweenness and numbers of paths."""
-    ran = 0
-    graphs = [as_dtype(ZOO["grid"](), dtype) for dtype in ("unweighted", "int32", "float64")]
-    graphs += [as_dtype(ZOO["dag_with_long_detours"](), "int32")]
-    graphs += [ZOO["disconnected"]().without_weights()]
-    for graph in graphs:
-        sources = range(0, graph.n_vertices, 12)
-        for edges in (False, True):
-            found, wanted = (
-                betweenness(graph, sources, edges=edges, device=device)
-                for device in ("cuda", "cpu")
-            )
-            if not np.allclose(found, wanted, rtol=1e-12, atol=0):
-                raise SystemExit("betweenness is wrong")
-            ran += 1
-        demand = (np.arange(20) % 5, np.arange(20) % graph.n_vertices, np.linspace(0.5, 9, 20))
-        loads, wanted = (edge_loads(graph, demand, device=d).loads for d in ("cuda", "cpu"))
-        if not np.allclose(loads, wanted, rtol=1e-12, atol=0):
-            raise SystemExit("loads of edges are wrong")
-        ran += 1
-        counts = path_counts(graph, 0, device="cuda").mantissas
-        if not np.array_equal(counts, path_counts(graph, 0, device="cpu").mantissas):
-            raise SystemExit("numbers of paths are wrong")
-        ran += 1
     return ran
 
 
