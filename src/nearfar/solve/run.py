@@ -432,7 +432,7 @@ class Run:
                 if progress is not None:
                     progress(min((there + done) * self.block, count), count)
 
-            if waiting:
+            if waiting and progress is not None:
                 told(0)  # the pace counts from here
             if self.devices is None or (len(blocks) == 1 and self.shares_itself(self.keep)):
                 for done, (number, first) in enumerate(waiting, start=1):
