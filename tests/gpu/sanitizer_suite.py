@@ -17,8 +17,6 @@ from nearfar.system.devices import runtime
 from tests import oracle
 from tests.zoo import ZOO, as_dtype
 
-METHOD = "elimination_tree_rows@cuda"
-
 # compute-sanitizer says of itself that it does not support launches from the device: it does not
 # see what the children write, and initcheck takes their results for uninitialised memory.
 OUT_OF_REACH = {"bellman_ford_child_launches@cuda"}
@@ -65,38 +63,15 @@ def prepared_graphs() -> int:
         wanted = truth[tuple(pairs.get().T)]
         for one in (prepared, prepared.reweight(weights), *prepared.reweight_each(weights[None])):
             for count in (40, graph.n_vertices):
-                rows = nearfar.distances(one, range(count), method=METHOD)
+                rows = nearfar.distances(one, range(count), method="elimination_tree_rows@cuda")
                 if not np.array_equal(runtime.download(cp.asarray(rows)), truth[:count]):
                     raise SystemExit(f"rows of a prepared graph are wrong, {dtype}")
                 ran += 1
-            if dtype == "int32":
-                ran += reductions(graph, one)
-            paths = one.paths_of_pairs(pairs.get(), device="cuda")
-            for found_part, part in zip(paths, one.paths_of_pairs(pairs.get()), strict=True):
-                if not np.array_equal(found_part, part):
-                    raise SystemExit(f"paths of a prepared graph are wrong, {dtype}")
-            ran += 1
             for asked in (one, one.label(device="cuda")):
                 found = asked.distances_of_pairs(pairs, exact=False).get()
                 if not np.allclose(found, wanted, rtol=1e-12, atol=0):
                     raise SystemExit(f"pairs of a prepared graph are wrong, {dtype}")
                 ran += 1
-    return ran
-
-
-def reductions(graph: nearfar.Graph, prepared: nearfar.Graph) -> int:
-    """Reductions of all vertices, and of some, without rows."""
-    ran = 0
-    for kind in ("summary", "nearest:3", ("histogram", (0.0, 9.0, 40.0))):
-        for targets in (None, range(0, graph.n_vertices, 2)):
-            given: dict[str, Any] = {"reduce": kind, "targets": targets}
-            wanted = nearfar.distances(graph, range(140), device="cpu", **given)
-            found = nearfar.distances(prepared, range(140), method=METHOD, **given)
-            both = (found, wanted) if isinstance(wanted, tuple) else ([found], [wanted])
-            for one, other in zip(*both, strict=True):
-                if not np.array_equal(runtime.download(runtime.upload(one)), other):
-                    raise SystemExit(f"{kind} of a prepared graph is wrong")
-            ran += 1
     return ran
 
 
