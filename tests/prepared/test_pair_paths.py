@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar.errors import OptionError, VertexError
+from nearfar.errors import OptionError, UnreachableError, VertexError
 from nearfar.prepared.pairs import PairPaths
 from nearfar.system.devices import runtime
 from tests.algorithms.test_floyd_warshall import DTYPES, random_graph
@@ -31,14 +31,17 @@ def test_random_graphs(dtype: Any, negative: bool) -> None:
         assert len(found.offsets) == count + 1 == len(found.reached) + 1
         for i, (source, target) in enumerate(pairs.tolist()):
             edges = found.edges[found.offsets[i] : found.offsets[i + 1]]
-            wanted = prepared.path_edges(source, target)
-            assert bool(found.reached[i]) == (wanted is not None)
-            np.testing.assert_array_equal(edges, [] if wanted is None else wanted)
+            if found.reached[i]:
+                np.testing.assert_array_equal(edges, prepared.path_edges(source, target))
+                continue
+            assert len(edges) == 0
+            with pytest.raises(UnreachableError):
+                prepared.path_edges(source, target)
 
 
 @pytest.mark.usefixtures("emulated_gpu")
 def test_arrays_stay_where_they_are() -> None:
-    prepared = nearfar.prepare(nearfar.generate("grid", width=12, height=9), force=True)
+    prepared = nearfar.prepare(nearfar.generate("grid", rows=12, columns=9), force=True)
     pairs = np.array([[3, 100], [9, 9]])
     found = prepared.paths_of_pairs(runtime.cupy().asarray(pairs))
     assert all(runtime.is_device_array(part) for part in found)
@@ -48,7 +51,7 @@ def test_arrays_stay_where_they_are() -> None:
 
 
 def test_refusals() -> None:
-    prepared = nearfar.prepare(nearfar.generate("grid", width=12, height=9), force=True)
+    prepared = nearfar.prepare(nearfar.generate("grid", rows=12, columns=9), force=True)
     with pytest.raises(VertexError):
         prepared.paths_of_pairs([(0, 108)])
     with pytest.raises(OptionError):
