@@ -57,8 +57,9 @@ class Solver {
       try {
         work(&interrupt);
       } catch (...) {
-        // The others wait at the next barrier: let them see the stop and leave.
-        stopped_ = true;
+        // The others come to the next meeting: let them leave after it, and not after the one
+        // before, which some of them may not have looked around from yet.
+        last_ = met_ + 1;
         meet_.arrive_and_wait();
         throw;
       }
@@ -71,6 +72,7 @@ class Solver {
     const auto close = NEARFAR_PICK_ISA(close_tile<Value>);
     const auto update = NEARFAR_PICK_ISA(update_tile<Value>);
     constexpr std::size_t bytes = TiledMatrix<Value>::kSize * sizeof(Value);
+    std::size_t met = 0;
     for (std::size_t k = 0; k < side_; ++k) {
       // Phase 1: the tile on the diagonal. Everyone but the caller waits.
       if (interrupt != nullptr) {
@@ -79,8 +81,7 @@ class Solver {
         next_[0] = 0;
         next_[1] = 0;
       }
-      meet_.arrive_and_wait();
-      if (stopped_) return;
+      if (leaves_after(++met, interrupt)) return;
       // Phase 2: row k and column k. The tile on the diagonal is closed, so one product with the
       // old tile is enough and no order within the tile is needed.
       const Value* middle = m_.tile(k, k);
@@ -94,17 +95,23 @@ class Solver {
         else
           update(c, old, middle);
       }
-      meet_.arrive_and_wait();
+      if (leaves_after(++met, interrupt)) return;
       // Phase 3: all the rest, a row of tiles at a time.
-      for (std::size_t i; !stopped_ && (i = next_[1]++) < side_;) {
+      for (std::size_t i; last_ == kNever && (i = next_[1]++) < side_;) {
         if (interrupt != nullptr) interrupt->poll(1 << 16);
         if (i == k) continue;
         for (std::size_t j = 0; j < side_; ++j)
           if (j != k) update(m_.tile(i, j), m_.tile(i, k), m_.tile(k, j));
       }
-      meet_.arrive_and_wait();
-      if (stopped_) return;
+      if (leaves_after(++met, interrupt)) return;
     }
+  }
+
+  // Meets the others for the `met`-th time; whether the caller has left and this was the last.
+  bool leaves_after(std::size_t met, const Interrupt* interrupt) {
+    meet_.arrive_and_wait();
+    if (interrupt != nullptr) met_ = met;
+    return met >= last_;
   }
 
   TiledMatrix<Value>& m_;
@@ -112,7 +119,9 @@ class Solver {
   const int threads_;
   Barrier meet_;
   std::atomic<std::size_t> next_[2];
-  std::atomic<bool> stopped_{false};
+  static constexpr std::size_t kNever = ~std::size_t{0};
+  std::size_t met_ = 0;                    // meetings that the caller has behind it
+  std::atomic<std::size_t> last_{kNever};  // after this one all leave
 };
 
 // The direct edges as a matrix: far_value() where there is none, and `diagonal` on the diagonal.
