@@ -219,7 +219,9 @@ def betweenness_part(rounds: int, options: argparse.Namespace) -> list[dict[str,
 
 def networkx_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any]]:
     """NetworkX's own function beside the same call through the backend, on 100 sources."""
-    if not installed("networkx"):
+    found = importlib.metadata.entry_points(group="networkx.backends", name="nearfar")
+    if not installed("networkx") or not found:
+        print("left out: NetworkX with the backend, which an installed nearfar brings", flush=True)
         return []
     import networkx as nx
 
@@ -378,16 +380,17 @@ def main() -> int:
     path = options.output / "measures.json"
     document: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"parts": {}}
     for part in options.only:
-        rows = PARTS[part](options.rounds, options)
-        new = {row["what"] for row in rows}
-        earlier = document["parts"].get(part, {}).get("rows", [])
-        document["parts"][part] = {
+        where = {
             "environment": environment(),
             "peers": {
                 name: version(name) for name in ("igraph", "networkit", "networkx", "aequilibrae")
             },
-            "rows": [row for row in earlier if row["what"] not in new] + rows,
         }
+        rows = [{**row, **where} for row in PARTS[part](options.rounds, options)]
+        new = {row["what"] for row in rows}
+        earlier = document["parts"].get(part, {}).get("rows", [])
+        kept = [row for row in earlier if row["what"] not in new]
+        document["parts"][part] = {"rows": kept + rows}
         write_json(path, document)
     return 0
 

@@ -81,7 +81,9 @@ def test_igraph_objects_get_a_hint_and_a_way() -> None:
     assert nearfar.sssp(g, 0).distances.tolist() == [0, 3, 7]
     assert not Graph.from_igraph(theirs, None).is_weighted
     theirs.es["weight"] = [1, None]
-    with pytest.raises(GraphError, match="weight of edge 1 is nan"):
+    with pytest.raises(
+        GraphError, match="edge attribute 'weight' is not a number everywhere: one is None"
+    ):
         Graph.from_igraph(theirs)
 
 

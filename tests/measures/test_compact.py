@@ -13,6 +13,7 @@ from nearfar import Graph
 from nearfar.errors import ZeroCycleError
 from nearfar.measures import betweenness
 from tests.measures import counting
+from tests.zoo import as_dtype
 
 
 @st.composite
@@ -137,3 +138,22 @@ def test_threads_make_no_difference(dtype: str) -> None:
     first = betweenness(graph, sources, threads=1)
     for threads in (2, 5):
         assert (betweenness(graph, sources, threads=threads) == first).all()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64", "unweighted"])
+@pytest.mark.parametrize("directed", [False, True])
+def test_indices_of_64_bits(dtype: str, directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    tails, heads = rng.integers(0, 200, (2, 500 if directed else 230))
+    weights = rng.integers(1, 5, len(tails))
+
+    def solved() -> tuple[Graph, Any]:
+        made = Graph.from_edges(tails, heads, weights, n_vertices=200, directed=directed)
+        graph = as_dtype(made, dtype)
+        return graph, betweenness(graph, threads=2)
+
+    _, want = solved()
+    monkeypatch.setattr("nearfar.graph.build.index_dtype", lambda n, m: np.dtype(np.int64))
+    graph, got = solved()
+    assert graph.indices.dtype == np.int64
+    assert (got == want).all()

@@ -53,7 +53,8 @@ SPILLS_OF = {
     "near_far_ranges": 640,
     "block_per_source": 640,
     "breadth_first": 640,
-    "tight_shares": 640,
+    # The form with scaled counts, which only numbers of paths beyond a double need.
+    "tight_shares": 960,
 }
 REGISTERS = 128
 # A square of distances beside a square of sums, launched by one block per multiprocessor; a list of
@@ -192,8 +193,10 @@ def prepared_cases(kind: str) -> Iterator[Case]:
 
 
 def measure_cases(kind: str) -> Iterator[Case]:
-    """Betweenness: of vertices and of edges, plain counts and scaled ones."""
+    """Betweenness of vertices and of edges, plain counts and scaled ones; loads of edges."""
     base = {**types(kind), "INDEX_T": "int", "OFFSET_T": "int"}
+    for predecessor in ("int", "long long"):
+        yield "measures/tree_loads.cuh", {**base, "PREDECESSOR_T": predecessor}
     base |= {"BLOCK_THREADS": 512, "BLOCKS_EACH": 2}
     for scaled, edges, symmetric in ((0, 0, 1), (0, 1, 0), (1, 1, 0)):
         form = {"SCALED": scaled, "EDGES": edges, "SYMMETRIC": symmetric}

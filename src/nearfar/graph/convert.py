@@ -156,7 +156,7 @@ def as_numbers(values: list[Any], what: str) -> NDArray[Any]:
     """
     for value in values:
         if value is None or isinstance(value, (str, bytes)):
-            raise GraphError(f"{what} is {quoted(value)} somewhere: give a number to every edge")
+            raise GraphError(f"{what} is not a number everywhere: one is {quoted(value)}")
     whole = all(isinstance(value, (int, np.integer)) for value in values)
     try:
         return np.array(values, dtype=np.int64 if whole else np.float64)

@@ -30,7 +30,8 @@ struct PaddedRows {
   PaddedRows() = default;
   template <class C>
   explicit PaddedRows(const Compact<C>& graph) {
-    targets.reserve(static_cast<std::size_t>(graph.csr.m) + static_cast<std::size_t>(graph.core));
+    targets.reserve(static_cast<std::size_t>(graph.csr.m) +
+                    3 * static_cast<std::size_t>(graph.core));
     for (Index v = 0; v < graph.core; ++v) {
       targets.insert(targets.end(), graph.csr.indices + graph.csr.indptr[v],
                      graph.csr.indices + graph.core_end[static_cast<std::size_t>(v)]);

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from nearfar.choose.ranking import estimates
+from nearfar.choose.ranking import rank
 from nearfar.errors import (
     NegativeWeightError,
     OptionError,
@@ -140,9 +140,8 @@ def many_rows(
     """
     if not graph.is_weighted or sources < _FEW or may_saturate(graph):
         return None
-    batch = Request(problem="batch", n_sources=sources, threads=1)
-    together = estimates(graph, batch, "cpu")[0]
-    alone = estimates(graph, Request(problem="sssp", threads=1), "cpu")[0]
+    together = rank(graph, Request(problem="batch", n_sources=sources, device="cpu"))[0]
+    alone = rank(graph, Request(device="cpu"))[0]
     if 2 * together.seconds > sources * alone.seconds:
         return None
     plain, method = graph.without_names(), together.variant.id

@@ -132,7 +132,7 @@ def _reduced(
     if not len(sources) or not reduces(graph, reduction, options.exact, width):
         return None
     table = is_table(graph, columns, options.exact)
-    at_once = _sources_at_once(graph, columns, table, len(sources))
+    at_once = _sources_at_once(graph, columns, table, len(sources), rows=False)
     each = min(options.sweep or at_once, len(sources))
     return DeviceReduction(graph, reduction, columns, workspace.limit, each, table)(sources)
 
@@ -171,7 +171,9 @@ def elimination_tree_rows(
     share = -(-len(sources) // len(devices))
     table = is_table(graph, columns, options.exact)
     with runtime.on_device(devices[0]):
-        each = min(options.sweep or _sources_at_once(graph, columns, table, share), share)
+        each = min(
+            options.sweep or _sources_at_once(graph, columns, table, share, rows=True), share
+        )
     home = runtime.device().ordinal
     advice = "ask for fewer rows, targets or a reduction" if whole else ""
     if whole and not there:
@@ -196,11 +198,14 @@ def elimination_tree_rows(
     return Answer(out, stats)
 
 
-def _sources_at_once(prepared: Prepared, columns: Any, table: bool, sources: int) -> int:
+def _sources_at_once(
+    prepared: Prepared, columns: Any, table: bool, sources: int, rows: bool
+) -> int:
     if table:
         return sources_per_table(prepared, len(columns), sources)
     require_factor(prepared)
-    return sources_per_sweep(row_sweep(prepared, sources), sources)
+    sweep = row_sweep(prepared, sources) if rows else Sweep(prepared, None, sources)
+    return sources_per_sweep(sweep, sources)
 
 
 def sources_per_sweep(sweep: Sweep | TileSweep, sources: int) -> int:
