@@ -109,7 +109,7 @@ def line(what: str, base: str, samples: dict[str, list[float]], **more: Any) -> 
 def weighted(graph: Graph) -> Graph:
     """Whole weights: its own, in millionths of floats, or from 1 to 100 in both directions alike.
 
-    Floats are no ground to compare on: igraph lets some tie that are not equal.
+    Floats cannot be compared: igraph lets some tie that are not equal.
     """
     if graph.weight_dtype.kind == "f":
         return graph.with_weights(np.ceil(graph.effective_weights * 1e6).astype(np.int32))

@@ -205,7 +205,7 @@ def test_a_solve_does_not_import_scipy() -> None:
 
 
 def test_benchmarks_record_where_they_ran() -> None:
-    """A number without machine, date and commit is no measurement."""
+    """A number without machine, date and commit is not a measurement."""
     writers = 0
     for path in sorted((ROOT / "benchmarks").glob("*.py")):
         text = path.read_text()

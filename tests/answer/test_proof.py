@@ -45,7 +45,7 @@ def test_wrong_answers(distances, predecessors, message: str) -> None:
 
 
 @pytest.mark.parametrize("source", [-1, 5, 2**40, 0.0, True, "0", None])
-def test_a_source_that_is_no_vertex(source) -> None:
+def test_a_source_that_is_not_a_vertex(source) -> None:
     """2**40 was cut to 0 and "proven"; -1 read what lies before the arrays."""
     with pytest.raises(VertexError, match="source"):
         certify(line(), source, np.array([0, 1, 2, 3, TOP]))

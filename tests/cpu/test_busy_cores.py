@@ -31,7 +31,7 @@ def test_work_explains_waiting() -> None:
     assert not helper.late(50 * MS, 40 * MS, owed=40 * MS, helpers=MANY)
     assert not helper.late(
         60 * MS, 5 * MS, owed=40 * MS, helpers=MANY
-    )  # and is no credit for later
+    )  # and does not count as credit later
     assert helper.late(70 * MS, 5 * MS, owed=MS, helpers=MANY)
 
 

@@ -39,7 +39,7 @@ class Outcomes:
     def pytest_runtest_logreport(self, report: Any) -> None:
         decided = report.when == "call" or report.outcome != "passed"
         if decided and self.file is not None:
-            text = "" if report.passed else str(report.longrepr)[-1500:]
+            text = "" if report.passed else str(report.longrepr)[-1500:].replace(f"{ROOT}/", "")
             row = [report.nodeid, report.outcome, round(report.duration, 3), text]
             self.file.write(json.dumps(row) + "\n")
             self.file.flush()

@@ -256,7 +256,7 @@ def test_the_vertex_nearest_to_a_place() -> None:
     g = Graph.from_osmnx(street_graph())
     assert g.nearest_vertex(24.9101, 60.1101) == 12
     assert g.nearest_vertex([24.9, 24.93], [60.1, 60.13]).tolist() == [11, 13]
-    with pytest.raises(VertexError, match=r"longitude 60\.1, latitude 240 is no place"):
+    with pytest.raises(VertexError, match=r"longitude 60\.1, latitude 240 is not a place"):
         g.nearest_vertex(60.1, 240)
     with pytest.raises(VertexError, match="is not finite"):
         g.nearest_vertex(float("nan"), 0)

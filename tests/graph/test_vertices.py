@@ -50,7 +50,7 @@ def test_sets_as_targets() -> None:
 @pytest.mark.parametrize(
     "wrong", [[0, 1.5], [0, True], [0, [1]], [2**70], [-(2**70)], [0, None], "01", [[0, 1]], [0, 4]]
 )
-def test_what_is_no_vertex(wrong) -> None:
+def test_what_is_not_a_vertex(wrong) -> None:
     for call in (
         lambda: nearfar.distances(line(), wrong),
         lambda: nearfar.distances(line(), [0], targets=wrong),

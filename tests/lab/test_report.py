@@ -162,7 +162,7 @@ def test_written_whole_or_not_at_all(folder: Path, monkeypatch: pytest.MonkeyPat
     file = write_report(folder)
     before = file.read_text()
     assert write_report(folder) == file
-    assert file.read_text() == before  # an older report is no part of the next
+    assert file.read_text() == before  # an older report is not part of the next
 
     def broken(*_: object) -> None:
         raise OSError("disk full")

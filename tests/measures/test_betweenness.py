@@ -184,7 +184,7 @@ def test_zero_weights_and_their_cycles() -> None:
     assert set(cycle) == set("bcd")
     follows = {"b": "c", "c": "d", "d": "b"}
     assert all(follows[u] == v for u, v in itertools.pairwise([*cycle, cycle[0]]))
-    # What no source reaches within the limit is no obstacle.
+    # What no source reaches within the limit is not in the way.
     assert betweenness(graph, sources=["a"], limit=0.5).tolist() == [0, 0, 0, 0]
     back_and_forth = Graph.from_edges([0, 1], [1, 2], [0, 3], directed=False)
     with pytest.raises(ZeroCycleError, match="2 vertices"):

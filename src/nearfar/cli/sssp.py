@@ -148,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
         if not args.quiet:
             print("\n".join(report(facts)), file=sys.stderr)
         return Exit.OK
-    if args.quiet and targets is not None:  # data that was asked for
+    if args.quiet and targets is not None:  # these lines are the data
         emit(args, facts, [f"{target}\t{d}" for target, d in facts["targets"].items()])
     else:
         emit(args, facts, report(facts), summary=True)

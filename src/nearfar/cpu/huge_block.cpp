@@ -30,7 +30,7 @@ thread_local std::string in_folder;
 #if defined(__linux__)
 // Disk space is taken at once: writing to a mapping on a full disk ends the process.
 std::byte* map_file(const std::string& folder, std::size_t bytes) {
-  std::string name = folder + "/.nearfar-XXXXXX";
+  std::string name = folder + "/.nearfar-XXXXXX";  // mkstemp replaces the Xs
   const int file = ::mkstemp(name.data());
   if (file < 0) throw std::system_error(errno, std::generic_category(), folder);
   ::unlink(name.c_str());  // it goes with the process

@@ -89,8 +89,8 @@ def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], N
         outside = (np.abs(points[:, 0]) > 180) | (np.abs(points[:, 1]) > 90)
         lon, lat = points[outside][0]
         raise VertexError(
-            f"longitude {lon:g}, latitude {lat:g} is no place on the Earth: give longitude first, "
-            "in degrees"
+            f"longitude {lon:g}, latitude {lat:g} is not a place on the Earth: give longitude "
+            "first, in degrees"
         )
 
     def make() -> Any:

@@ -41,7 +41,7 @@ struct Question {
   double tolerance;
   bool edges, endpoints;
 
-  // Whether all that is asked for is how much passes through vertices.
+  // Whether nothing is wanted but how much passes through vertices.
   bool plain() const {
     return !edges && !endpoints && tolerance == 0 && limit == unreached<Weight>() &&
            hops == std::numeric_limits<int64_t>::max();

@@ -12,7 +12,7 @@
 // Upper triangles (perfect customization): from the roots down, the distance between the ends of
 // x - y is the least of its weight and of the ways x - z - y over another ancestor, where z - y
 // carries its distance already. The rows of the path hold those distances. An arc whose weight is
-// more than its distance is no part of a shortest path that queries look for; nor is one whose
+// more than its distance is not part of a shortest path that queries look for; nor is one whose
 // weight equals a detour, where no edge weighs 0: of all shortest ways between two vertices the one
 // over the highest vertices uses none of them.
 //

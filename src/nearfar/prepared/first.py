@@ -175,5 +175,5 @@ def _made(graph: Graph, force: bool, threads: int) -> Prepared:
         _UNFIT.put(graph, str(error))
         raise Declined(str(error)) from error
     if may_saturate(graph) and (wide := widest(graph)) is not graph:
-        _STRUCTURE.put(wide, made.preparation)  # what does not fit will be asked for in 64 bits
+        _STRUCTURE.put(wide, made.preparation)  # sums that do not fit take 64 bits
     return made

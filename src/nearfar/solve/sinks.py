@@ -260,7 +260,7 @@ class Reduction:
         """
         if isinstance(given, str):
             kind, _, rest = given.partition(":")
-            # More digits than memory has bytes are no number to convert, or to divide.
+            # More digits than memory has bytes cannot be a number to convert, or to divide.
             if kind == "nearest" and rest.isdecimal() and len(rest) < 20 and int(rest) > 0:
                 return Reduction("nearest", k=int(rest))
             if kind in ("count", "sum", "mean", "max", "summary", "harmonic") and not rest:

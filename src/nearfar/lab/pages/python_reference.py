@@ -184,7 +184,7 @@ def public(name: str) -> Any:
 def members(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
     """Public methods of a class in the order of its text: constructors first.
 
-    Those of a base that is no class of its own in the reference are the class's.
+    Those of a base without a place of its own in the reference are the class's.
     """
     parts = [base for base in cls.__bases__ if base.__name__ == "Exchange"]
     for name, value in (pair for part in (cls, *parts) for pair in vars(part).items()):

@@ -107,7 +107,7 @@ class _Blocks:
 
 
 def _ends_all(error: Exception) -> bool:
-    """Whether an error is about what was asked for or about the disk, not about the device."""
+    """Whether an error is about the request or the disk, not about the device."""
     of_device = isinstance(error, (OutOfMemoryError, SolverError))
     return isinstance(error, (NearfarError, OSError)) and not of_device
 

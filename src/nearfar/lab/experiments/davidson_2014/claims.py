@@ -44,7 +44,7 @@ STATED = {
 }
 _BF, _SWEEP, _NEAR_FAR, _BUCKETS = "Bellman-Ford", "Workfront Sweep", "Near-Far", "Bucketing"
 _SAVING = (_SWEEP, _NEAR_FAR)
-_NEARLY_TWICE = 1.1  # less than that is no saving to speak of
+_NEARLY_TWICE = 1.1  # less than that is hardly a saving
 _MORE = 1.02  # two means that are closer look the same
 _LARGE = "rmat-17m"
 
