@@ -17,7 +17,7 @@ from nearfar.prepared.first import (
     can_be_prepared,
     cost_of_preparing,
     is_ready,
-    prepared_within,
+    rows_of_prepared,
 )
 from nearfar.prepared.guess import POLISH, Guess, guess, row_seconds
 from nearfar.prepared.prepared import Prepared
@@ -247,8 +247,9 @@ def prepare_first(
     graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
 ) -> Answer:
     """Rows, after preparing a plain graph; what was prepared stays with it."""
-    prepared, seconds = prepared_within(graph, options.force, workspace.threads)
-    answer = elimination_tree_rows(prepared, sources, TreeRowsOptions(options.exact), workspace)
-    if seconds:
-        answer.stats["prepare_seconds"] = sum(seconds.values())
-    return answer
+    return rows_of_prepared(
+        graph,
+        options.force,
+        workspace.threads,
+        lambda it: elimination_tree_rows(it, sources, TreeRowsOptions(options.exact), workspace),
+    )

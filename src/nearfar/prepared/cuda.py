@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.prepared.cells import PassShape
 from nearfar.prepared.device_rows import DeviceRows, RowForm
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
@@ -16,7 +15,7 @@ from nearfar.prepared.first import (
     FirstOptions,
     can_be_prepared,
     cost_of_preparing,
-    prepared_within,
+    rows_of_prepared,
 )
 from nearfar.prepared.guess import Guess
 from nearfar.prepared.prepared import Prepared
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
-__all__ = ["DeviceTreeOptions", "elimination_tree_rows", "prepare_first"]
+__all__ = ["DeviceTreeOptions", "elimination_tree_rows", "prepare_first", "sources_per_sweep"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +178,9 @@ def prepare_first(
     graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
 ) -> Answer:
     """Rows, after preparing a plain graph on the host; what was prepared stays with it."""
-    prepared, seconds = prepared_within(graph, options.force, workspace.threads)
-    answer = elimination_tree_rows(prepared, sources, DeviceTreeOptions(options.exact), workspace)
-    if seconds:
-        answer.stats["prepare_seconds"] = sum(seconds.values())
-    return answer
-
-
-__all__ += ["PassShape", "sources_per_sweep"]
+    return rows_of_prepared(
+        graph,
+        options.force,
+        workspace.threads,
+        lambda it: elimination_tree_rows(it, sources, DeviceTreeOptions(options.exact), workspace),
+    )

@@ -16,7 +16,7 @@ from nearfar.graph.slots import Slot
 from nearfar.prepared.guess import Guess, guess
 from nearfar.prepared.prepare import prepare
 from nearfar.prepared.prepared import Prepared, weighed
-from nearfar.registry import CHOICES, Declined, Estimate, Request
+from nearfar.registry import CHOICES, Answer, Declined, Estimate, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.prepared.preparation import Preparation
 
-__all__ = ["FirstOptions", "can_be_prepared", "cost_of_preparing", "is_ready", "prepared_within"]
+__all__ = ["FirstOptions", "can_be_prepared", "cost_of_preparing", "is_ready", "rows_of_prepared"]
 
 #: What a call prepared for itself, and the structure alone for the graph in another dtype.
 _READY: Slot[Prepared] = Slot("prepared")
@@ -133,35 +133,42 @@ def cost_of_preparing(
     )
 
 
-def prepared_within(graph: Graph, force: bool, threads: int) -> tuple[Prepared, dict[str, float]]:
-    """The graph prepared, by this call or by an earlier one, and the seconds that it took now.
+def rows_of_prepared(
+    graph: Graph, force: bool, threads: int, rows: Callable[[Prepared], Answer]
+) -> Answer:
+    """Rows of the graph prepared, by this call or by an earlier one.
 
     Parameters
     ----------
     graph : Graph
     force : bool
     threads : int
+    rows : callable
+        What answers from the prepared graph.
 
     Returns
     -------
-    Prepared, dict of str to float
+    Answer
+        With ``prepare_seconds`` in its stats, if this call prepared.
 
     Raises
     ------
     Declined
         If the exact figures speak against it.
     """
-    seconds: dict[str, float] = {}
-    if isinstance(graph, Prepared):
-        return graph, seconds
+    seconds = 0.0
 
     def make() -> Prepared:
+        nonlocal seconds
         CHOICES.drop(graph)  # what comes out here speaks for or against preparing from now on
         made = _made(graph, force, threads)
-        seconds.update(made.seconds)
+        seconds = sum(made.seconds.values())
         return made
 
-    return _READY.of(graph, make), seconds
+    answer = rows(graph if isinstance(graph, Prepared) else _READY.of(graph, make))
+    if seconds:
+        answer.stats["prepare_seconds"] = seconds
+    return answer
 
 
 def _made(graph: Graph, force: bool, threads: int) -> Prepared:
