@@ -39,8 +39,8 @@ Device = Literal["auto", "cpu", "cuda", "gpu"]
 Devices = Literal["all"] | list[int] | None
 
 
-class SearchOptions(TypedDict, total=False):
-    """Options of the methods for one source, for type checkers; their page says which has which."""
+class _SharedOptions(TypedDict, total=False):
+    """Options of the methods for one source, which those for many have too."""
 
     ahead_rounds: int
     alpha: float
@@ -60,6 +60,8 @@ class SearchOptions(TypedDict, total=False):
     local_leave: int
     local_limit: int | None
     local_rounds: int
+    parts: int | None
+    pull: float
     pull_share: int
     queue_factor: float
     sort_rows: bool | None
@@ -73,8 +75,17 @@ class SearchOptions(TypedDict, total=False):
     traversal: str
 
 
-class MethodOptions(SearchOptions, total=False):
-    """Options of all methods: those for one source run for many too."""
+class SearchOptions(_SharedOptions, total=False):
+    """Options of the methods for one source, for type checkers; their page says which has which."""
+
+    devices: Devices | int
+
+
+class MethodOptions(_SharedOptions, total=False):
+    """Options of all methods: those for one source run for many too.
+
+    ``devices`` is a keyword of the functions for many sources themselves.
+    """
 
     force: bool
     inner: Literal["lanes", "worker_per_source"]

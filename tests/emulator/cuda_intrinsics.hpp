@@ -46,6 +46,10 @@ inline int __all_sync(unsigned mask, int p) {
     return int(all);
   });
 }
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+  return static_cast<unsigned long long>((static_cast<unsigned __int128>(a) * b) >> 64);
+}
+
 template <class T>
 T __shfl_sync(unsigned mask, T value, int from, int width = 32) {
   const unsigned base = emulation::lane() & ~(width - 1);

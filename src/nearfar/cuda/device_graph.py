@@ -18,7 +18,7 @@ from nearfar.system.devices import runtime, several
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["C_NAMES", "DeviceGraph", "device_graph", "upload_bytes"]
+__all__ = ["C_NAMES", "DeviceGraph", "Rows", "device_graph", "upload_bytes", "upload_rows"]
 
 #: By device and whether ids are 64 bits wide.
 DEVICE_GRAPH: Slot[DeviceGraph] = Slot("on the device")
@@ -74,6 +74,25 @@ class DeviceGraph:
         return int(self.offsets.nbytes + self.edges.nbytes)
 
 
+@dataclass(frozen=True)
+class Rows:
+    """The rows of some vertices on the device that owns them.
+
+    Attributes
+    ----------
+    device : int
+    first, last : int
+        The vertices: ``first`` to ``last - 1``.
+    graph : DeviceGraph
+        Their rows; the targets are vertices of the whole graph.
+    """
+
+    device: int
+    first: int
+    last: int
+    graph: DeviceGraph
+
+
 def device_graph(graph: Graph, *, wide: bool = False) -> DeviceGraph:
     """The graph on the current device, uploaded on first use and cached on it.
 
@@ -120,17 +139,37 @@ def upload_bytes(graph: Graph, *, wide: bool = False) -> int:
     return (n + 1) * offset.itemsize + m * record + staging
 
 
-def _upload(graph: Graph, wide: bool) -> DeviceGraph:
-    n, m = graph.n_vertices, graph.n_edges
+def upload_rows(graph: Graph, first: int, last: int) -> DeviceGraph:
+    """Rows ``first`` to ``last - 1`` of a graph on the current device; offsets begin at 0 there.
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+    """
+    return _upload(graph, False, slice(first, last))
+
+
+def _upload(graph: Graph, wide: bool, rows: slice = slice(None)) -> DeviceGraph:
     vertex, offset, record = _types(graph, wide)
     weight, weighted = graph.weight_dtype, graph.is_weighted
     index = graph.index_dtype
     arrays: tuple[Any, ...] = graph.device_arrays or (graph.indptr, graph.indices, graph.weights)
+    indptr, indices, weights = arrays
+    if rows != slice(None):
+        indptr = indptr[rows.start : rows.stop + 1]
+        edges_of = slice(int(indptr[0]), int(indptr[-1]))
+        indptr = indptr - indptr[0]
+        indices, weights = indices[edges_of], weights if weights is None else weights[edges_of]
     # Those of a graph on a device may lie on another one.
     indptr, indices, weights = (
-        several.here(array) if runtime.is_device_array(array) else array for array in arrays
+        several.here(array) if runtime.is_device_array(array) else array
+        for array in (indptr, indices, weights)
     )
-    needed = upload_bytes(graph, wide=wide)
+    n, m = len(indptr) - 1, len(indices)
+    chunk = min(m, _CHUNK)
+    staging = chunk * (index.itemsize + weight.itemsize) + (n + 1) * index.itemsize
+    needed = (n + 1) * offset.itemsize + m * record + staging
     runtime.require_memory(needed, "use a CPU method (device='cpu') or a GPU with more memory")
 
     cp = runtime.cupy()

@@ -12,6 +12,7 @@ from nearfar.algorithms.near_far.options import (
     SweepOptions,
     counts_fit,
 )
+from nearfar.algorithms.near_far.partitioned import PartitionedOptions, solve_partitioned, splits
 from nearfar.cuda.costs import chain, one_launch
 from nearfar.registry import Estimate, variant
 
@@ -20,7 +21,14 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Answer, Request, Workspace
 
-__all__ = ["bucketing", "hybrid_sweep", "near_far", "near_far_host_loop", "workfront_sweep"]
+__all__ = [
+    "bucketing",
+    "hybrid_sweep",
+    "near_far",
+    "near_far_host_loop",
+    "near_far_partitioned",
+    "workfront_sweep",
+]
 
 
 @variant(
@@ -112,3 +120,20 @@ def _cost(facts: Facts, request: Request) -> Estimate:
 def near_far(graph: Graph, sources: Any, options: OneLaunchOptions, workspace: Workspace) -> Answer:
     """The engine that ``auto`` runs on a GPU."""
     return solve_in_one_launch(graph, int(sources), options, workspace)
+
+
+@variant(
+    "near_far_partitioned",
+    device="cuda",
+    summary="vertices split over several GPUs, improvements fetched by their owners once per step",
+    options=PartitionedOptions,
+    requires=splits,
+    paper="davidson-2014",
+    section="IV.C Near-Far Pile, over several devices",
+    complexity="O(n m) work at worst; every step looks at all vertices",
+)
+def near_far_partitioned(
+    graph: Graph, sources: Any, options: PartitionedOptions, workspace: Workspace
+) -> Answer:
+    """For graphs that one device cannot hold; ``auto`` never takes it."""
+    return solve_partitioned(graph, int(sources), options, workspace)

@@ -25,6 +25,7 @@ from nearfar.lab.pages import (
     many_sources,
     methods,
     near_far,
+    partitioned,
     prepared_graphs,
     prepared_graphs_gpu,
     python_reference,
@@ -94,6 +95,7 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/how-to/coming-from-networkx.md": {"networkx-interface": front_doors.networkx},
     "docs/how-to/generate-graphs.md": {"generate-speed": generate_graphs.generate_speed},
     "docs/how-to/use-a-gpu.md": {"cupy-interface": front_doors.cupy},
+    "docs/explanation/one-source-several-gpus.md": {"partitioned": partitioned.partitioned},
     "docs/explanation/scale.md": {
         "scale-gpus": scale.gpus,
         "scale-cluster": scale.cluster,

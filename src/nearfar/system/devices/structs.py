@@ -29,6 +29,7 @@ _NUMBERS = {
     "long long": "i8",
     "unsigned long long": "u8",
     "unsigned char": "u1",
+    "unsigned short": "u2",
     "float": "f4",
     "double": "f8",
 }

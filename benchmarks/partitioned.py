@@ -1,0 +1,184 @@
+"""One source over several GPUs: Kronecker graphs that are made on the devices.
+
+``python benchmarks/partitioned.py -o benchmarks/results/partitioned.json`` solves each scale on one
+device with ``near_far@cuda`` and with ``near_far_partitioned@cuda`` on 1, 2, 4, ... devices, as far
+as they hold the graph. Sources are drawn among vertices with edges; a sample is the time from the
+launch of a solve to the states that say that nothing waits, distances left with their owners.
+Every source's distances are proven on the devices; ``--repeats`` solves again and compares bits.
+GTEPS are counted as Graph500 does: undirected edges, self-loops and repetitions included, of the
+source's component, over the time of the solve.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import nearfar
+from nearfar.algorithms.near_far.partitioned import Partitioned
+from nearfar.cuda.device_graph import Rows
+from nearfar.cuda.kronecker_rows import kronecker_rows
+from nearfar.errors import OutOfMemoryError
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import write_json
+from nearfar.registry import Workspace, find
+from nearfar.system.devices import runtime
+
+SETTLING = 6  # solves after which near_far@cuda has chosen the graph's form
+MEAN_WEIGHT, MEAN_DEGREE = 128.0, 32.0
+
+
+def finish(devices: list[int]) -> None:
+    """Wait for the devices."""
+    for ordinal in devices:
+        with runtime.on_device(ordinal):
+            runtime.synchronize()
+
+
+def drawn(rows: list[Rows], count: int, seed: int) -> list[int]:
+    """Vertices with edges."""
+    rng = np.random.default_rng(seed)
+    found: list[int] = []
+    while len(found) < count:
+        v = int(rng.integers(rows[-1].last))
+        row = next(row for row in rows if v < row.last)
+        with runtime.on_device(row.device):
+            at = v - row.first
+            begin, end = runtime.download(row.graph.offsets[at : at + 2])
+        if end > begin:
+            found.append(v)
+    return found
+
+
+def own_distances(parts: Partitioned) -> list[Any]:
+    """What each part found for its vertices, copied there."""
+    found = []
+    for row, known in zip(parts.rows, parts.known, strict=True):
+        with runtime.on_device(row.device):
+            found.append(known[row.first : row.last].copy())
+    return found
+
+
+def edges_of_component(parts: Partitioned) -> int:
+    """Undirected edges between reached vertices."""
+    total = 0
+    for row, known in zip(parts.rows, parts.known, strict=True):
+        with runtime.on_device(row.device):
+            reached = known[row.first : row.last] < 2**31 - 1
+            total += int((runtime.cupy().diff(row.graph.offsets) * reached).sum())
+    return total // 2
+
+
+def differ(parts: Partitioned, before: list[Any]) -> int:
+    """Vertices whose distance is another one than before."""
+    count = 0
+    for row, known, was in zip(parts.rows, parts.known, before, strict=True):
+        with runtime.on_device(row.device):
+            count += int((known[row.first : row.last] != was).sum())
+    return count
+
+
+def with_one(rows: list[Rows], sources: list[int], rounds: int) -> list[float]:
+    """Seconds of `near_far@cuda` on the same rows, of one device."""
+    (variant,) = find("near_far@cuda")
+    (only,) = rows
+    pairs = only.graph.edges.view(np.int32).reshape(-1, 2)
+    indices, weights = pairs[:, 0].copy(), pairs[:, 1].copy()
+    graph = nearfar.Graph.from_csr(only.graph.offsets, indices, weights, directed=False)
+    samples = []
+    for turn in range(SETTLING + rounds):
+        source = sources[turn % len(sources)]
+        answer = variant.run(graph, source, variant.options(), Workspace())
+        if turn >= SETTLING:
+            samples.append(answer.stats["device_seconds"])
+    return samples
+
+
+def measure(scale: int, count: int, args: argparse.Namespace) -> dict[str, Any]:
+    """Solve and prove one scale on so many devices."""
+    devices = list(range(count))
+    began = time.perf_counter()
+    rows = kronecker_rows(scale, devices)
+    finish(devices)
+    found: dict[str, Any] = {
+        "scale": scale,
+        "devices": count,
+        "vertices": 1 << scale,
+        "edges": sum(row.graph.m for row in rows),
+        "made_s": time.perf_counter() - began,
+    }
+    sources = drawn(rows, args.sources, scale)
+    parts = Partitioned(rows, 1 << scale, symmetric=True)
+    base = 8.0 * MEAN_WEIGHT / MEAN_DEGREE
+    found["solves"], found["wrong"] = [], 0
+    for scaled in args.delta:
+        for source in sources:
+            samples = []
+            for _ in range(args.rounds + 1):
+                finish(devices)
+                began = time.perf_counter()
+                stats = parts.solve(source, base * scaled, pull=args.pull)
+                samples.append(time.perf_counter() - began)
+            middle = statistics.median(samples[1:])
+            component = edges_of_component(parts)
+            before = own_distances(parts)
+            found["wrong"] += parts.prove(source)
+            for _ in range(args.repeats):
+                parts.solve(source, base * scaled, pull=args.pull)
+                found["wrong"] += differ(parts, before)
+            del before
+            row = {"source": source, "delta": base * scaled, "samples_s": samples[1:], **stats}
+            row |= {"gteps": component / middle / 1e9, "edges_of_component": component}
+            found["solves"].append(row)
+            print(
+                f"scale {scale}, {count} devices, delta {base * scaled:.0f}: {middle * 1e3:.2f} ms,"
+                f" {row['gteps']:.1f} GTEPS, {stats['iterations']} steps, work "
+                f"{stats['edges_relaxed'] / found['edges']:.2f}, wrong {found['wrong']}",
+                flush=True,
+            )
+    del parts
+    if count == 1 and scale <= args.compared:
+        found["near_far_s"] = with_one(rows, sources, args.rounds)
+        print(f"   near_far@cuda {statistics.median(found['near_far_s']) * 1e3:.2f} ms", flush=True)
+    return found
+
+
+def main() -> int:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--scales", type=int, nargs="+", default=[22, 24, 26, 28, 29])
+    parser.add_argument("--compared", type=int, default=26, help="largest scale for near_far@cuda")
+    parser.add_argument("--sources", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=0)
+    parser.add_argument("--delta", type=float, nargs="+", default=[1.0], help="times the default")
+    parser.add_argument("--pull", type=float, default=0.3)
+    args = parser.parse_args()
+    results, refused = [], []
+    for scale in args.scales:
+        count = 1
+        while count <= runtime.device_count():
+            try:
+                results.append(measure(scale, count, args))
+            except OutOfMemoryError as error:
+                refused.append({"scale": scale, "devices": count, "why": str(error)})
+                print(f"scale {scale}, {count} devices: {error}", flush=True)
+            for ordinal in range(runtime.device_count()):
+                with runtime.on_device(ordinal):
+                    runtime.cupy().get_default_memory_pool().free_all_blocks()
+            count *= 2
+            if args.output:
+                facts = {"environment": environment(), "results": results, "refused": refused}
+                write_json(args.output, facts)
+    return int(any(found["wrong"] for found in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

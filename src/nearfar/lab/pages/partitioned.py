@@ -1,0 +1,56 @@
+"""The table of one source over several GPUs."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from nearfar.lab.checkout import results
+from nearfar.lab.pages.table import number, table
+
+__all__ = ["partitioned"]
+
+
+def partitioned() -> str:
+    """Milliseconds and GTEPS per scale and number of devices."""
+    document = results("partitioned.json")
+    if document is None:
+        return "Measure with `python benchmarks/partitioned.py` on a machine with several GPUs."
+    lines = []
+    for row in document["results"]:
+        solves = row["solves"]
+        took = statistics.median(statistics.median(solve["samples_s"]) for solve in solves)
+        alone = [f"{statistics.median(row['near_far_s']) * 1e3:.1f}"] if "near_far_s" in row else []
+        lines.append(
+            [
+                f"{row['scale']}: {row['vertices']:,} vertices, {row['edges']:,} edges",
+                str(row["devices"]),
+                number(took * 1e3),
+                number(statistics.median(solve["gteps"] for solve in solves)),
+                f"{statistics.median(_work(row, solve) for solve in solves):.2f}",
+                *(alone or ["-"]),
+            ]
+        )
+    lines += [
+        [f"{row['scale']}", str(row["devices"]), "does not fit", "-", "-", "-"]
+        for row in document["refused"]
+    ]
+    around = document["environment"]
+    wrong = sum(row["wrong"] for row in document["results"])
+    proof = "every distance proven" if not wrong else f"{wrong} wrong"
+    head = ["scale", "GPUs", "ms", "GTEPS", "edges relaxed / edges", "`near_far@cuda`, ms"]
+    return "\n".join(
+        [
+            table(head, lines),
+            "",
+            f"{around['gpu']['name']}, {around['date'][:10]}, commit {around['commit'][:12]}; "
+            f"medians over sources; {proof}. GTEPS as Graph500 counts",
+            "them: undirected edges of the source's component over the time of the solve. The last "
+            "column is one device's own engine, settled on the graph.",
+            "From `benchmarks/results/partitioned.json`.",
+        ]
+    )
+
+
+def _work(row: dict[str, Any], solve: dict[str, Any]) -> float:
+    return float(solve["edges_relaxed"]) / float(row["edges"])
