@@ -80,15 +80,19 @@ def test_measures_of_a_graph(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("emulated_gpu")
-def test_on_a_device(graph_file: Path, tmp_path: Path) -> None:
+def test_on_a_device(graph_file: Path) -> None:
+    for flags in (("betweenness", "--raw"), ("betweenness", "--edges"), ("path-counts", "0")):
+        name, *more = flags
+        found = succeed("measure", name, graph_file, *more, "--device", "cuda").splitlines()
+        wanted = succeed("measure", name, graph_file, *more, "--device", "cpu").splitlines()
+        for got, want in zip(found, wanted, strict=True):
+            assert got.split("\t")[:-1] == want.split("\t")[:-1]
+            assert float(got.split("\t")[-1]) == pytest.approx(float(want.split("\t")[-1]))
+    shared = ("measure", "betweenness", graph_file, "--devices", "0")
+    assert succeed(*shared) == succeed(*shared[:3], "--device", "cuda")
     for name in ("closeness", "harmonic"):
         found = succeed("measure", name, graph_file, "--device", "cuda", "--top", 3)
         assert found == succeed("measure", name, graph_file, "--device", "cpu", "--top", 3)
-    ring = tmp_path / "ring.txt"
-    ring.write_text("0 1 4\n1 2 1\n2 3 1\n3 0 2\n")
-    for name in ("diameter", "radius", "center", "periphery", "efficiency"):
-        found = succeed("measure", name, ring, "--device", "cuda")
-        assert found == succeed("measure", name, ring, "--device", "cpu")
 
 
 def test_edge_loads(named_file: Path, tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_a_graph_that_is_not_kept_says_so(tmp_path: Path) -> None:
 def test_a_gpu_is_cuda_in_every_command(graph_file: Path) -> None:
     for words in (
         ["sssp", graph_file, 0, "--device", "gpu"],
-        ["measure", "closeness", graph_file, "--device", "gpu"],
+        ["measure", "betweenness", graph_file, "--device", "gpu"],
         ["prepare", graph_file, "-o", "x.nfp", "--device", "gpu"],
         ["tune", "--device", "gpu"],
     ):

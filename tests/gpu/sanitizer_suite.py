@@ -12,10 +12,13 @@ import numpy as np
 import nearfar
 from nearfar.algorithms.near_far.options import TRAVERSALS
 from nearfar.generators import generate
+from nearfar.measures import betweenness, edge_loads, path_counts
 from nearfar.registry import Request, variants
 from nearfar.system.devices import runtime
 from tests import oracle
 from tests.zoo import ZOO, as_dtype
+
+METHOD = "elimination_tree_rows@cuda"
 
 # compute-sanitizer says of itself that it does not support launches from the device: it does not
 # see what the children write, and initcheck takes their results for uninitialised memory.
@@ -47,7 +50,7 @@ def main() -> None:
                     if not np.array_equal(paths.distances, want):
                         raise SystemExit(f"{variant.id} is wrong on {name}, {dtype}, {options}")
                     ran += 1
-    print(f"{ran + prepared_graphs()} solves")
+    print(f"{ran + prepared_graphs() + shares()} solves")
 
 
 def prepared_graphs() -> int:
@@ -63,15 +66,66 @@ def prepared_graphs() -> int:
         wanted = truth[tuple(pairs.get().T)]
         for one in (prepared, prepared.reweight(weights), *prepared.reweight_each(weights[None])):
             for count in (40, graph.n_vertices):
-                rows = nearfar.distances(one, range(count), method="elimination_tree_rows@cuda")
+                rows = nearfar.distances(one, range(count), method=METHOD)
                 if not np.array_equal(runtime.download(cp.asarray(rows)), truth[:count]):
                     raise SystemExit(f"rows of a prepared graph are wrong, {dtype}")
                 ran += 1
+            if dtype == "int32":
+                ran += reductions(graph, one)
+            paths = one.paths_of_pairs(pairs.get(), device="cuda")
+            for found_part, part in zip(paths, one.paths_of_pairs(pairs.get()), strict=True):
+                if not np.array_equal(found_part, part):
+                    raise SystemExit(f"paths of a prepared graph are wrong, {dtype}")
+            ran += 1
             for asked in (one, one.label(device="cuda")):
                 found = asked.distances_of_pairs(pairs, exact=False).get()
                 if not np.allclose(found, wanted, rtol=1e-12, atol=0):
                     raise SystemExit(f"pairs of a prepared graph are wrong, {dtype}")
                 ran += 1
+    return ran
+
+
+def reductions(graph: nearfar.Graph, prepared: nearfar.Graph) -> int:
+    """Reductions of all vertices, and of some, without rows."""
+    ran = 0
+    for kind in ("summary", "nearest:3", ("histogram", (0.0, 9.0, 40.0))):
+        for targets in (None, range(0, graph.n_vertices, 2)):
+            given: dict[str, Any] = {"reduce": kind, "targets": targets}
+            wanted = nearfar.distances(graph, range(140), device="cpu", **given)
+            found = nearfar.distances(prepared, range(140), method=METHOD, **given)
+            both = (found, wanted) if isinstance(wanted, tuple) else ([found], [wanted])
+            for one, other in zip(*both, strict=True):
+                if not np.array_equal(runtime.download(runtime.upload(one)), other):
+                    raise SystemExit(f"{kind} of a prepared graph is wrong")
+            ran += 1
+    return ran
+
+
+def shares() -> int:
+    """Betweenness and numbers of paths."""
+    ran = 0
+    graphs = [as_dtype(ZOO["grid"](), dtype) for dtype in ("unweighted", "int32", "float64")]
+    graphs += [as_dtype(ZOO["dag_with_long_detours"](), "int32")]
+    graphs += [ZOO["disconnected"]().without_weights()]
+    for graph in graphs:
+        sources = range(0, graph.n_vertices, 12)
+        for edges in (False, True):
+            found, wanted = (
+                betweenness(graph, sources, edges=edges, device=device)
+                for device in ("cuda", "cpu")
+            )
+            if not np.allclose(found, wanted, rtol=1e-12, atol=0):
+                raise SystemExit("betweenness is wrong")
+            ran += 1
+        demand = (np.arange(20) % 5, np.arange(20) % graph.n_vertices, np.linspace(0.5, 9, 20))
+        loads, wanted = (edge_loads(graph, demand, device=d).loads for d in ("cuda", "cpu"))
+        if not np.allclose(loads, wanted, rtol=1e-12, atol=0):
+            raise SystemExit("loads of edges are wrong")
+        ran += 1
+        counts = path_counts(graph, 0, device="cuda").mantissas
+        if not np.array_equal(counts, path_counts(graph, 0, device="cpu").mantissas):
+            raise SystemExit("numbers of paths are wrong")
+        ran += 1
     return ran
 
 

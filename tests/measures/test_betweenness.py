@@ -17,11 +17,13 @@ from nearfar.errors import (
     GraphError,
     NegativeWeightError,
     OptionError,
+    VariantUnavailable,
     VertexError,
     ZeroCycleError,
 )
-from nearfar.measures import betweenness
+from nearfar.measures import betweenness, path_counts
 from nearfar.measures.brandes import sampled_sources
+from nearfar.system.devices import runtime
 from tests.measures import counting
 from tests.strategies import graphs
 from tests.zoo import ZOO, as_dtype
@@ -343,3 +345,10 @@ def test_a_real_network_with_dead_ends_against_igraph() -> None:
         got = betweenness(solved, graph.name_of(some), normalized=False)
         want = other.betweenness(sources=some.tolist(), directed=False, weights=listed)
         assert got == pytest.approx(want, rel=1e-12, abs=1e-9)
+
+
+@pytest.mark.skipif(runtime.available() is True, reason="there is a GPU")
+def test_without_a_gpu_a_request_for_one_says_so() -> None:
+    for run in (betweenness, path_counts):
+        with pytest.raises(VariantUnavailable):
+            run(ZOO["grid"](), [0] if run is betweenness else 0, device="cuda")

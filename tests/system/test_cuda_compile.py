@@ -53,6 +53,8 @@ SPILLS_OF = {
     "near_far_ranges": 640,
     "block_per_source": 640,
     "breadth_first": 640,
+    # The form with scaled counts, which only numbers of paths beyond a double need.
+    "tight_shares": 960,
 }
 REGISTERS = 128
 # A square of distances beside a square of sums; launched by one block per multiprocessor.
@@ -169,9 +171,23 @@ def prepared_cases(kind: str) -> Iterator[Case]:
             yield "prepared/top.cuh", {**base, **form, "DOWN": down, "ROW_KIND": 0}
 
 
+def measure_cases(kind: str) -> Iterator[Case]:
+    """Betweenness of vertices and of edges, plain counts and scaled ones; loads of edges."""
+    base = {**types(kind), "INDEX_T": "int", "OFFSET_T": "int"}
+    for predecessor in ("int", "long long"):
+        yield "measures/tree_loads.cuh", {**base, "PREDECESSOR_T": predecessor}
+    base |= {"BLOCK_THREADS": 512, "BLOCKS_EACH": 2}
+    for scaled, edges, symmetric in ((0, 0, 1), (0, 1, 0), (1, 1, 0)):
+        form = {"SCALED": scaled, "EDGES": edges, "SYMMETRIC": symmetric}
+        yield "measures/tight_shares.cuh", {**base, **form}
+        plain = {**base, "WEIGHT_T": "int", "WEIGHTED": 0, "BITS_SHARED": symmetric}
+        yield "measures/breadth_first_shares.cuh", {**plain, **form}
+
+
 def cases(kind: str) -> Iterator[Case]:
     """Programs of one set of types."""
     listed = [*near_far_cases(kind), *batch_cases(kind), *prepared_cases(kind)]
+    listed += measure_cases(kind)
     for source in ("int", "long long"):
         for file in ("cuda/pack.cuh", "cuda/scan_graph.cuh"):
             listed.append((file, {**types(kind), "SOURCE_T": source}))

@@ -134,6 +134,12 @@ def _betweenness_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tolerance", type=float, metavar="X", help="relative, for ties of float weights"
     )
+    parser.add_argument(
+        "--devices",
+        metavar="LIST",
+        help="CUDA devices that share the sources: all, or their numbers, such as 0,1",
+    )
+    _add_device(parser)
     _add_top(parser)
 
 
@@ -151,6 +157,8 @@ def _betweenness(args: argparse.Namespace, graph: Graph) -> None:
         samples=args.samples,
         seed=args.seed,
         tolerance=args.tolerance,
+        device=args.device,
+        devices=args.devices,
         threads=args.threads,
     )
     (print_edges if args.edges else print_vertices)(args, graph, found)
@@ -216,6 +224,7 @@ def _counts_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
     parser.add_argument("--limit", type=number, metavar="D", help="leave out what is farther")
     parser.add_argument("--log2", action="store_true", help="logarithms to base 2, of any size")
+    _add_device(parser)
     _add_top(parser)
 
 
@@ -223,7 +232,7 @@ def _counts(args: argparse.Namespace, graph: Graph) -> None:
     from nearfar.measures import path_counts
 
     source = read_vertex(args, graph, args.source, "source")
-    found = path_counts(graph, source, limit=args.limit, threads=args.threads)
+    found = path_counts(graph, source, limit=args.limit, device=args.device, threads=args.threads)
     print_vertices(args, graph, found.log2() if args.log2 else found.values())
 
 
@@ -258,6 +267,7 @@ def _loads_arguments(parser: argparse.ArgumentParser) -> None:
         help="table with columns source, target and demand: .csv or .parquet",
     )
     _add_closed(parser)
+    _add_device(parser)
     _add_top(parser)
 
 
@@ -268,7 +278,9 @@ def _loads(args: argparse.Namespace, graph: Graph) -> None:
     ends = [
         vertices_of(args, graph, column, what) for column, what in zip(rows, _ENDS, strict=False)
     ]
-    found = edge_loads(_closed(args, graph), (*ends, rows[2]), threads=args.threads)
+    found = edge_loads(
+        _closed(args, graph), (*ends, rows[2]), device=args.device, threads=args.threads
+    )
     note(args, f"{found.carried} carried, total length {found.total_length:.10g}")
     if len(found.unreached_amounts):
         lost = zip(found.unreached_sources[:3], found.unreached_targets[:3], strict=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import DistanceOverflowError, GraphError, OptionError, quoted
+from nearfar.errors import DistanceOverflowError, GraphError, OptionError, SolverError, quoted
 from nearfar.generators.random import Stream
 from nearfar.graph.build import check_threads
 from nearfar.graph.saturation import widest
@@ -20,9 +20,11 @@ from nearfar.measures.simple import (
     check_tolerance,
     many_rows,
     measured,
+    on_device_or_cores,
     refuse_cycle,
     simple,
     source_indices,
+    takes_device,
 )
 from nearfar.options import check_limit
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
+    from nearfar.options import Device, Devices
 
 __all__ = ["betweenness", "raw_betweenness", "sampled_sources", "scales"]
 
@@ -43,6 +46,7 @@ def betweenness(
     sources: Iterable[Any] | None = None,
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    device: Device = "auto",
     threads: int | None = None,
     limit: float | None = None,
     targets: Iterable[Any] | None = None,
@@ -52,6 +56,7 @@ def betweenness(
     samples: int | None = None,
     seed: int | None = None,
     tolerance: float | None = None,
+    devices: Devices = None,
 ) -> NDArray[np.float64]:
     """Betweenness of all vertices or all edges.
 
@@ -66,6 +71,8 @@ def betweenness(
         Only paths from these count, each vertex once; None means every vertex.
     weight : str, callable or None
         As for :meth:`nearfar.Graph.from_any`; None counts edges.
+    device : {"auto", "cpu", "cuda"}
+        Where to run; auto takes a GPU, where there is one, for all but small requests.
     threads : int or None
         CPU workers; None takes all cores of this process. The result is the same bits for any.
     limit : int, float or None
@@ -89,6 +96,8 @@ def betweenness(
     tolerance : float or None
         Of float weights: a path longer than the shortest by this share counts as equally long,
         which is looked at edge by edge. None is equality of bits.
+    devices : "all", list of int or None
+        CUDA devices that share the sources, by number. None is the current one.
 
     Returns
     -------
@@ -107,7 +116,9 @@ def betweenness(
     DistanceOverflowError
         If a distance does not fit 64 bits.
     OptionError
-        For ``samples`` together with ``sources``, or out of range.
+        For ``samples`` together with ``sources``, or out of range; for ``tolerance`` on a GPU.
+    OutOfMemoryError
+        If a GPU has too little memory, before anything is allocated.
 
     Notes
     -----
@@ -117,7 +128,8 @@ def betweenness(
     Values are sums of quotients: their relative error is below 1e-12 on graphs whose paths have
     thousands of edges. Numbers of paths beyond a float are counted with an exponent of their own.
     Sums over sources are made in blocks that depend on the sources alone, so no result depends on
-    ``threads``.
+    ``threads``. A GPU adds them in another order, the same in every run on as many devices of one
+    kind; both agree to 1e-12.
 
     References
     ----------
@@ -148,6 +160,8 @@ def betweenness(
         edges=edges,
         endpoints=endpoints,
         tolerance=tolerance,
+        device=device,
+        devices=devices,
         threads=threads,
     )
     inside = not (edges or endpoints)
@@ -169,21 +183,76 @@ def raw_betweenness(
     edges: bool = False,
     endpoints: bool = False,
     tolerance: float | None = None,
+    device: Any = "cpu",
+    devices: Devices = None,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
     """Sums over the sources without any scale; sources and targets are indices.
 
     Raises
     ------
-    DistanceOverflowError, ZeroCycleError, OptionError
+    DistanceOverflowError, ZeroCycleError, OptionError, OutOfMemoryError
         As for :func:`betweenness`.
     """
-    from nearfar import _cpu
-
     workers = check_threads(threads)
     relative = check_tolerance(graph, tolerance)
     reduced = simple(graph)
-    solved = reduced.graph
+    if devices is not None:
+        if device not in ("auto", "cuda", "gpu"):
+            raise OptionError(f"devices goes with device='cuda', not with {quoted(device)}")
+        device = "cuda"
+
+    def on_cores() -> NDArray[np.float64]:
+        return _on_cores(graph, sources, targets, limit, edges, endpoints, relative, workers)
+
+    def on_device() -> NDArray[np.float64]:
+        from nearfar.measures.device_shares import ZeroCycleFrom, device_shares
+        from nearfar.prepared.prepared import Prepared
+
+        try:
+            return device_shares(
+                reduced.graph,
+                sources,
+                targets=targets,
+                limit=limit,
+                edges=edges,
+                endpoints=endpoints,
+                devices=devices,
+                rows_of=graph.without_names() if isinstance(graph, Prepared) else None,
+            )
+        except ZeroCycleFrom as looped:  # which the CPU names
+            only = np.array([looped.source], dtype=np.int64)
+            _on_cores(graph, only, None, limit, False, False, 0.0, workers)
+            name = quoted(graph.name_of(looped.source))
+            raise SolverError(
+                f"the GPU found a cycle of weight zero from {name}, the CPU none: "
+                "check the device with `nearfar doctor`"
+            ) from None
+
+    takes = takes_device(device, reduced.graph, len(sources), relative)
+    found = on_device_or_cores(device, on_device, on_cores) if takes else on_cores()
+    if not edges:
+        return found
+    if not graph.directed:
+        solved = reduced.graph
+        found = found + found[_BACKWARD.of(solved, lambda: _backward(solved))]
+    return _spread_out(graph, reduced, found)
+
+
+def _on_cores(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    targets: NDArray[np.int64] | None,
+    limit: Any,
+    edges: bool,
+    endpoints: bool,
+    relative: float,
+    workers: int,
+) -> NDArray[np.float64]:
+    """Sums on the CPU, of vertices or of the edges that :func:`simple` keeps."""
+    from nearfar import _cpu
+
+    solved = simple(graph).graph
     rows = None if limit is not None else many_rows(graph, len(sources), workers)
     while True:
         within = check_limit(limit, solved.weight_dtype)
@@ -204,19 +273,13 @@ def raw_betweenness(
         )
         refuse_cycle(graph, done["cycle"])
         if not done["saturated"]:
-            break
+            return on_vertices if on_edges is None else on_edges
         wide = widest(solved)
         if wide is solved:
             raise DistanceOverflowError(
                 f"a distance does not fit {solved.weight_dtype}: scale the weights down"
             )
         solved = wide
-    if on_edges is None:
-        return on_vertices
-    if not graph.directed:
-        backward = _BACKWARD.of(reduced.graph, lambda: _backward(reduced.graph))
-        on_edges = on_edges + on_edges[backward]
-    return _spread_out(graph, reduced, on_edges)
 
 
 def sampled_sources(n: int, samples: Any, seed: Any) -> NDArray[np.int64]:

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import DistanceOverflowError, UnreachableError, quoted
-from nearfar.measures.simple import check_tolerance, measured, refuse_cycle, simple
+from nearfar.measures.simple import (
+    check_tolerance,
+    measured,
+    refuse_cycle,
+    simple,
+    takes_device,
+)
 from nearfar.solve.one import sssp
 
 if TYPE_CHECKING:
@@ -18,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
+    from nearfar.options import Device
 
 __all__ = [
     "AllShortestPaths",
@@ -259,6 +266,7 @@ def path_counts(
     source: Any,
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    device: Device = "auto",
     threads: int | None = None,
     limit: float | None = None,
     tolerance: float | None = None,
@@ -272,6 +280,9 @@ def path_counts(
     source : int or vertex name
     weight, threads, limit
         As for :func:`nearfar.sssp`.
+    device : {"auto", "cpu", "cuda"}
+        Where to count. One source is work for one thread block of a GPU, which one core outruns
+        on most graphs: auto is the CPU.
     tolerance : float or None
         As for :func:`betweenness`.
 
@@ -296,7 +307,16 @@ def path_counts(
     >>> nearfar.measures.path_counts(g, 0).values()
     array([1., 1., 1., 2.])
     """
-    return _dag(measured(graph, weight), source, threads, limit, tolerance).counts
+    solved = measured(graph, weight)
+    plain, relative = simple(solved).graph, check_tolerance(solved, tolerance)
+    if takes_device(device, plain, 0, relative):
+        from nearfar.measures.device_shares import ZeroCycleFrom, device_path_counts
+
+        try:
+            return PathCounts(*device_path_counts(plain, solved.index_of(source, "source"), limit))
+        except ZeroCycleFrom:  # which the CPU names
+            return _dag(solved, source, threads, limit, tolerance).counts
+    return _dag(solved, source, threads, limit, tolerance).counts
 
 
 class AllShortestPaths:

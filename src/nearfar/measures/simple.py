@@ -6,18 +6,26 @@ equal ones that of lowest id, and self-loops are on no shortest path.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from nearfar.choose.ranking import rank
-from nearfar.errors import NegativeWeightError, OptionError, ZeroCycleError, quoted
+from nearfar.errors import (
+    NegativeWeightError,
+    OptionError,
+    OutOfMemoryError,
+    ZeroCycleError,
+    quoted,
+)
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
+from nearfar.options import canonical_device
 from nearfar.registry import Request
 from nearfar.solve.many import distances
 from nearfar.solve.request import as_graph, vertex_indices
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,14 +33,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "LARGEST_ON_DEVICE",
     "Simple",
     "check_tolerance",
     "many_rows",
     "measured",
+    "on_device_or_cores",
     "refuse_cycle",
     "simple",
     "source_indices",
+    "takes_device",
 ]
+
+Answer = TypeVar("Answer")
+
+#: Sources times vertices and edges from which a GPU is worth its copies and its compiler.
+_WORTH_A_DEVICE = 1 << 28
+#: Vertices, and edges, that the kernels of this folder number.
+LARGEST_ON_DEVICE = 2**31 - 2**16
 
 #: Sources below which it is not looked whether rows beat searches.
 _FEW = 16
@@ -157,6 +175,48 @@ def check_tolerance(graph: Graph, tolerance: Any) -> float:
     if tolerance and graph.weight_dtype.kind == "i":
         raise OptionError("tolerance is for float weights: sums of whole numbers are exact")
     return float(tolerance)
+
+
+def takes_device(device: Any, graph: Graph, sources: int, tolerance: float = 0.0) -> bool:
+    """Whether a measure that is a sum over shortest paths runs on a GPU.
+
+    Raises
+    ------
+    OptionError
+        For an unknown device, and for a tolerance on a GPU.
+    VariantUnavailable
+        If a GPU is asked for and there is none.
+    """
+    chosen = canonical_device(device) if isinstance(device, str) else device
+    if chosen not in ("auto", "cpu", "cuda"):
+        raise OptionError(f"device is {quoted(device)}: use 'auto', 'cpu' or 'cuda'")
+    if chosen == "cuda":
+        if tolerance:
+            raise OptionError("tolerance needs device='cpu': a GPU takes ties of equal bits")
+        runtime.device()
+        return True
+    if chosen == "cpu" or tolerance or max(graph.n_vertices, graph.n_edges) > LARGEST_ON_DEVICE:
+        return False
+    work = sources * (graph.n_vertices + graph.n_edges)
+    return work >= _WORTH_A_DEVICE and runtime.available() is True
+
+
+def on_device_or_cores(
+    device: Any, on_device: Callable[[], Answer], on_cores: Callable[[], Answer]
+) -> Answer:
+    """The answer of a GPU that :func:`takes_device` took, or of the CPU where memory is short.
+
+    Raises
+    ------
+    OutOfMemoryError
+        If the GPU was asked for by name.
+    """
+    try:
+        return on_device()
+    except OutOfMemoryError:
+        if device != "auto":
+            raise
+    return on_cores()
 
 
 def refuse_cycle(graph: Graph, cycle: NDArray[np.int64]) -> None:

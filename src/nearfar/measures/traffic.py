@@ -18,7 +18,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.demand import read_demand
-from nearfar.measures.simple import many_rows
+from nearfar.measures.simple import many_rows, on_device_or_cores, takes_device
 from nearfar.solve.request import as_graph, vertex_indices
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from nearfar.graph.graph import Graph
+    from nearfar.options import Device
 
 __all__ = ["EdgeLoads", "Skims", "edge_loads", "skims"]
 
@@ -130,6 +131,7 @@ def edge_loads(
     demand: Any,
     *,
     weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
+    device: Device = "auto",
     threads: int | None = None,
     zones: Iterable[Any] | None = None,
 ) -> EdgeLoads:
@@ -145,6 +147,8 @@ def edge_loads(
         columns ``source``, ``target`` and ``demand``. Pairs that occur repeatedly add up.
     weight : str, callable or None
         As for :meth:`nearfar.Graph.from_any`; None counts edges.
+    device : {"auto", "cpu", "cuda"}
+        Where to run; auto takes a GPU, where there is one, for all but small requests.
     threads : int or None
         CPU workers; None takes all cores of this process. The result is the same bits for any.
     zones : vertices or None
@@ -165,13 +169,17 @@ def edge_loads(
         For what is not a vertex.
     DistanceOverflowError
         If a distance does not fit 64 bits.
+    OutOfMemoryError
+        If a GPU has too little memory, before anything is allocated.
 
     Notes
     -----
     All of a pair's demand takes one path, the one that :class:`nearfar.Paths` gives: of equally
     short ones by the rule of predecessors, of parallel edges the lightest of lowest id. One search
     per source, which ends at the last target, and the edges on its paths once each. Loads of whole
-    numbers are exact; floats are added in an order that depends on the demand alone.
+    numbers are exact; floats are added in an order that depends on the demand alone. On a GPU a
+    source's search does not end early and every pair walks its path; floats are added exactly there
+    and rounded once, so the order is of no account, and both agree to 1e-12.
 
     Examples
     --------
@@ -180,12 +188,9 @@ def edge_loads(
     >>> nearfar.measures.edge_loads(g, [(0, 2, 10), (0, 1, 3)]).loads
     array([13,  0, 10])
     """
-    from nearfar import _cpu
-
     searched = _Searched(graph, weight)
     pairs = read_demand(searched.named, demand, zones)
     workers = check_threads(threads)
-    loads = np.zeros(searched.graph.n_edges, dtype=pairs.amounts.dtype)
     lengths = np.zeros(len(pairs.amounts))
     # From a vertex to itself there is nothing to carry; with turns its start has no way in.
     away = np.flatnonzero(pairs.sources != pairs.targets)
@@ -193,34 +198,18 @@ def edge_loads(
     first = np.flatnonzero(np.append(np.ones(min(len(away), 1)), begins[1:] != begins[:-1]))
     sources = begins[first]
     first = np.append(first, len(away)).astype(np.int64)
-    wanted = np.zeros(searched.named.n_vertices, dtype=bool)
-    wanted[targets] = True
-    ends = np.flatnonzero(wanted)
     rows = searched.starts(sources)
-    into, entering, tails = searched.graph.entering()
 
-    def run(solved: Graph) -> NDArray[np.bool_]:
-        found = np.zeros(len(away))
-        loads[:] = 0
-        _cpu.edge_loads(
-            solved.view,
-            into,
-            entering,
-            tails,
-            rows,
-            first,
-            targets,
-            ends,
-            amounts,
-            found,
-            loads,
-            workers,
-            many_rows(solved, len(rows), workers),
-        )
-        lengths[away] = found
-        return ~np.isfinite(found)
+    def on_cores() -> tuple[NDArray[Any], NDArray[np.float64]]:
+        return _on_cores(searched, rows, first, targets, amounts, workers)
 
-    searched.solved(run)
+    def on_device() -> tuple[NDArray[Any], NDArray[np.float64]]:
+        from nearfar.measures.device_loads import device_loads
+
+        return device_loads(searched.graph, rows, first, targets, amounts)
+
+    takes = takes_device(device, searched.graph, len(rows))
+    loads, lengths[away] = on_device_or_cores(device, on_device, on_cores) if takes else on_cores()
     lost = np.flatnonzero(~np.isfinite(lengths))
     there = np.isfinite(lengths)
     name_of = searched.named.name_of
@@ -233,6 +222,45 @@ def edge_loads(
         name_of(pairs.targets[lost]),
         pairs.amounts[lost],
     )
+
+
+def _on_cores(
+    searched: _Searched,
+    rows: NDArray[np.int64],
+    first: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    amounts: NDArray[Any],
+    workers: int,
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Loads of the searched edges and the lengths of all paths, on the CPU."""
+    from nearfar import _cpu
+
+    loads = np.zeros(searched.graph.n_edges, dtype=amounts.dtype)
+    lengths = np.zeros(len(amounts))
+    ends = np.unique(targets)
+    into, entering, tails = searched.graph.entering()
+
+    def run(solved: Graph) -> NDArray[np.bool_]:
+        loads[:] = 0
+        _cpu.edge_loads(
+            solved.view,
+            into,
+            entering,
+            tails,
+            rows,
+            first,
+            targets,
+            ends,
+            amounts,
+            lengths,
+            loads,
+            workers,
+            many_rows(solved, len(rows), workers),
+        )
+        return ~np.isfinite(lengths)
+
+    searched.solved(run)
+    return loads, lengths
 
 
 def skims(
