@@ -1,14 +1,17 @@
 """Prepared graphs on a GPU: rows, columns, few sources, and where the time of a sweep goes.
 
-``python benchmarks/prepared_cuda.py -o benchmarks/results/prepared_cuda.json`` prepares the graphs
-of ``prepared_graphs.py`` (or reads ``NAME.nfp`` from ``--data``, and keeps there what it made)
-and measures with everything on the device: distances as ``[source][vertex]`` and as
-``[vertex][source]``, for many sources and for few; ``--all-pairs`` also the mean distance from
-every vertex as one call. ``--explore`` tries shapes of cells and prints the time of every launch.
+``python benchmarks/prepared_cuda.py -o benchmarks/results/prepared_cuda.json`` prepares graphs of
+``prepared_graphs.py`` and measures with everything on the device: distances as
+``[source][vertex]`` and as ``[vertex][source]``, for the numbers of sources of ``COUNTS``, beside
+the time that writing alone takes; on road maps new weights and the mean distance from every
+vertex as one call, too. ``--data`` is a folder with orders, ``NAME.order.npz`` (``--write-orders``
+makes them): an order takes longer than all measurements.
+
+``--explore`` tries shapes of cells and of leaves and prints the time of every launch.
 ``--profile`` runs one sweep and prints for each launch the ``ncu`` options that single it out: run
 it once as it is, then put ``ncu`` with these options before the same command line. All samples are
-kept. Answers are compared with searches, and ``--repeats`` repeats each measurement that often and
-compares the bits.
+kept. Answers are compared with searches, and ``--repeats`` repeats each measurement of rows that
+often and compares the bits.
 """
 
 from __future__ import annotations
@@ -24,44 +27,66 @@ from typing import Any
 import numpy as np
 
 import nearfar
-from nearfar import Prepared
+from nearfar import Graph, Prepared
 from nearfar.graph.dtypes import unreached_value
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.prepared.cells import PassShape
+from nearfar.prepared.device_metric import customized_there, device_arcs
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
+from nearfar.prepared.device_tiles import TileSweep, row_sweep
+from nearfar.prepared.tiles import LeafShape
 from nearfar.system.devices import launching, runtime
-from prepared_graphs import GRAPHS, scaled
+from prepared_graphs import GRAPHS, SMALL, scaled
 
 METHOD = "elimination_tree_rows@cuda"
 MEAN = "mean distance per source of all pairs, the whole call"
-Tried = tuple[int | None, tuple[PassShape, ...]]
+Tried = tuple[int | None, PassShape | LeafShape]
+# Numbers of sources by graph; elsewhere the last of them.
+COUNTS = {
+    "ny-roads": [8192, 2048, 128],
+    "colorado": [2048],
+    "road-like-1m": [2048],
+    "delaunay-200k": [8192],
+    "grid-500": [8192],
+}
 Planned = tuple[str, Callable[[Any], None], Any]
 
 
 def load(name: str, folder: Path | None) -> Prepared:
-    """The prepared graph of that name, read from the folder where it is there."""
-    kept = None if folder is None else folder / f"{name}.nfp"
-    if kept is not None and kept.exists():
-        return nearfar.load(kept)
-    made = nearfar.prepare(scaled(GRAPHS[name]()))
-    if kept is not None:
-        made.save(kept)
-    return made
+    """The prepared graph of that name, with the order that the folder has, or with a new one."""
+    order = None if folder is None else folder / f"{name}.order.npz"
+    known = order is not None and order.exists()
+    found = np.load(order)["order"] if known else "auto"
+    return nearfar.prepare(scaled(GRAPHS[name]()), order=found)
 
 
-def parse_shapes(text: str) -> Tried:
-    """Labels of the top and shapes from ``top/members:slots:lanes:columns:parts,...``.
+def write_speed() -> float:
+    """Bytes per second that the device writes: what no way to make rows can beat."""
+    cp = runtime.cupy()
+    block = cp.empty(2**32, dtype=np.uint8)
 
-    The bottom pass first; parts may be left out, and so may the top, which is then chosen.
+    def fill() -> None:
+        block.data.memset_async(1, block.nbytes)  # CuPy's fill is far slower than the memory
+
+    fill()
+    return float(block.nbytes / min(device_seconds(fill) for _ in range(7)))
+
+
+def parse_shape(text: str) -> Tried:
+    """Labels of the top, and the shape of cells or of leaves.
+
+    Of cells it is ``top/members:slots:lanes:columns``, of the leaves of rows ``top/members:bound``.
+    The top may be left out, and is then chosen.
     """
-    top, _, passes = text.rpartition("/")
-    shapes = tuple(PassShape(*map(int, part.split(":"))) for part in passes.split(","))
-    return (int(top) if top else None), shapes
+    top, _, shape = text.rpartition("/")
+    numbers = list(map(int, shape.split(":")))
+    made: Any = LeafShape(*numbers) if len(numbers) == 2 else PassShape(*numbers)
+    return (int(top) if top else None), made
 
 
-def device_seconds(work: Callable[[], None]) -> float:
+def device_seconds(work: Callable[[], Any]) -> float:
     """Seconds of the device from the first of the work to its end."""
     timer = runtime.Timer().start()
     work()
@@ -74,7 +99,7 @@ class Samples:
     def __init__(self) -> None:
         self.samples: dict[str, list[float]] = {}
 
-    def time(self, name: str, work: Callable[[], None], units: int) -> None:
+    def time(self, name: str, work: Callable[[], Any], units: int) -> None:
         """Run once and keep the time per unit."""
         self.samples.setdefault(name, []).append(device_seconds(work) / units)
 
@@ -129,14 +154,16 @@ class Bench:
             print(f"   WRONG: {self.name} {what}", flush=True)
 
 
-def plans(
-    bench: Bench, sweep: Sweep, count: int
-) -> Iterator[tuple[str, Callable[[Any], None], Any]]:
+def plans(bench: Bench, count: int) -> Iterator[tuple[str, Callable[[Any], None], Any]]:
     """Name, plan and the rows it writes, as an array of shape (count, n)."""
     cp = runtime.cupy()
-    values = cp.empty((bench.n, padded(count)), sweep.dtype)
+    by_rows = row_sweep(bench.prepared, count)
+    values = cp.empty((by_rows.n_kept, padded(count)), by_rows.dtype)
     rows = cp.empty((count, bench.n), bench.prepared.weight_dtype)
-    yield "rows", sweep.transposed(values, sweep.tree.label, rows), rows
+    yield "rows", by_rows.rows(values, rows), rows
+    del values, rows
+    sweep = Sweep(bench.prepared, None, count)
+    values = cp.empty((bench.n, padded(count)), sweep.dtype)
     yield "columns", sweep.columns(values, True), values.T
 
 
@@ -148,19 +175,25 @@ def explore(bench: Bench, count: int, tried: list[str]) -> list[Any]:
     print(f"-- {bench.name}, {count} sources", flush=True)
     for text in tried:
         try:
-            top, shapes = parse_shapes(text)
-            sweep = Sweep(bench.prepared, shapes, count, top=top)
-            values = cp.empty((bench.n, padded(count)), sweep.dtype)
-            plan = sweep.columns(values, True)
+            top, shape = parse_shape(text)
+            if isinstance(shape, LeafShape):
+                tiles = TileSweep(bench.prepared, shape, count, top)
+                values = cp.empty((tiles.n_kept, padded(count)), tiles.dtype)
+                found_rows = cp.empty((count, bench.n), bench.prepared.weight_dtype)
+                plan = tiles.rows(values, found_rows)
+            else:
+                sweep = Sweep(bench.prepared, shape, count, top=top)
+                values = cp.empty((bench.n, padded(count)), sweep.dtype)
+                plan, found_rows = sweep.columns(values, True), values.T
             plan(sources)
-            bench.check(values.T, count, text)
+            bench.check(found_rows, count, text)
             total = min(device_seconds(partial(plan, sources)) for _ in range(5)) / count * 1e6
             launches = by_launch(partial(plan, sources), count)
             each = " ".join(f"{t:.3f}" for _, t in launches)
             print(f"   {total:.3f} us  {text}  [{each}]", flush=True)
             made = {"sources": count, "shapes": text, "us": total}
             found.append({**made, "launches": [t for _, t in launches]})
-            del plan, values, sweep
+            del plan, values, found_rows
         except Exception as error:
             print(f"   {text}: {type(error).__name__} {error}", flush=True)
         cp.get_default_memory_pool().free_all_blocks()
@@ -180,10 +213,10 @@ def profile(prepared: Prepared, count: int) -> None:
 
     launching.set_observer(see)
     cp = runtime.cupy()
-    sweep = Sweep(prepared, None, count)
-    values = cp.empty((prepared.n_vertices, padded(count)), sweep.dtype)
+    sweep = row_sweep(prepared, count)
+    values = cp.empty((sweep.n_kept, padded(count)), sweep.dtype)
     rows = cp.empty((count, prepared.n_vertices), prepared.weight_dtype)
-    plan = sweep.transposed(values, sweep.tree.label, rows)
+    plan = sweep.rows(values, rows)
     seen.clear()
     plan(np.random.default_rng(0).integers(0, prepared.n_vertices, count))
     launching.set_observer(None)
@@ -202,7 +235,7 @@ def measure(bench: Bench, counts: list[int], rounds: int, repeats: int) -> dict[
     for count in counts:
         sources = cp.asarray(bench.sources[:count])
         kept = None
-        for kind, plan, rows in plans(bench, Sweep(bench.prepared, None, count), count):
+        for kind, plan, rows in plans(bench, count):
             name = f"{kind}, {count} sources"
             for number in range(rounds + 2):
                 if number < 2:
@@ -249,66 +282,95 @@ def mean_of_all(bench: Bench, rounds: int) -> list[float]:
     return clock.samples[MEAN]
 
 
+def new_weights(bench: Bench, rounds: int) -> dict[str, list[float]]:
+    """Seconds of customization for weights on the device, other in each direction."""
+    cp = runtime.cupy()
+    prepared, clock = bench.prepared, Samples()
+    factors = np.random.default_rng(3).uniform(0.5, 1.5, prepared.n_edges)
+    weights = (prepared.effective_weights * factors).astype(np.int32) + 1
+    structure = device_arcs(prepared, prepared.preparation)
+    graph = Graph(structure.indptr, structure.indices, cp.asarray(weights), copy=False)
+    found: Any = None
+    for perfect in (False, True):
+        name = "customization, basic" + (" and perfect" if perfect else "")
+        work = partial(customized_there, structure, [graph], perfect)
+        for _ in range(2):
+            found = work()[0]
+        for _ in range(rounds):
+            clock.time(name, work, 1)
+    if not np.array_equal(found.weights, prepared.reweight(weights).metric.weights):
+        bench.wrong += 1
+        print(f"   WRONG: {bench.name} customization", flush=True)
+    clock.print(1e3, "ms")
+    return clock.samples
+
+
 def shapes_to_try(tall: bool, few: bool) -> list[str]:
-    """The usual shapes, and others that differ in the top, the bottom or the passes above it."""
+    """The usual shapes, and others that differ in the top or in the cells."""
+    leaves = ["64:8", "128:12", "256:16", "256:24", "512:32"]
     if few:
-        tops = (2048, 1024, 4096) if tall else (512, 256, 1024)
-        bottoms = ("64:48:64:2", "64:32:128:4", "32:32:64:2")
-        above = [f"{m}:1600:32:1:8" for m in (128, 64, 96, 192)] + ["128:1600:32:1:4"]
+        tops, cells = (512, 256), ["64:48:64:2", "64:32:128:4", "32:32:64:2", "128:48:32:1"]
     elif tall:
-        tops, bottoms = (2048, 1024, 4096), ("256:64:64:2", "256:48:128:4")
-        above = [
-            f"{m}:1600:32:1:{p}" for m, p in ((512, 4), (256, 4), (384, 4), (512, 1), (512, 8))
-        ]
+        tops = (512, 1024)
+        cells = ["256:64:64:2", "128:48:64:2", "128:32:128:4", "64:32:128:4", "512:96:64:2"]
     else:
-        tops, bottoms = (512, 256, 1024, 0), ("256:32:128:4", "128:32:128:4")
-        above = [f"{m}:1600:32:1:{p}" for m, p in ((1024, 1), (512, 1), (2048, 1), (1024, 4))]
-    listed = [f"{tops[0]}/{bottoms[0]},{a}" for a in above]
-    listed += [f"{tops[0]}/{b},{above[0]}" for b in bottoms[1:]]
-    return [*listed, *(f"{top}/{bottoms[0]},{above[0]}" for top in tops[1:])]
+        tops = (512, 256)
+        cells = ["256:32:128:4", "128:24:128:4", "256:24:128:4", "512:48:128:4", "512:48:64:2"]
+    cells += leaves
+    return [f"{tops[0]}/{c}" for c in cells] + [f"{tops[1]}/{cells[0]}"]
 
 
 def main() -> int:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--graphs", nargs="+", default=["ny-roads"], choices=list(GRAPHS))
-    parser.add_argument("--many", type=int, nargs="+", default=[8192])
-    parser.add_argument("--few", type=int, default=128)
+    parser.add_argument("--graphs", nargs="+", default=list(COUNTS), choices=list(GRAPHS))
+    parser.add_argument("--counts", type=int, nargs="+", default=None, help="numbers of sources")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--repeats", type=int, default=0)
-    parser.add_argument("--all-pairs", action="store_true", help="the mean distance from each")
-    parser.add_argument("--data", type=Path, default=None, help="folder of .nfp files")
+    parser.add_argument("--data", type=Path, default=None, help="folder of orders")
+    parser.add_argument("--write-orders", action="store_true", help="into --data, and no more")
     parser.add_argument("--explore", nargs="*", metavar="SHAPES", default=None)
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("-o", "--output", type=Path, default=None)
     given = parser.parse_args()
     results = []
     wrong = 0
+    if given.write_orders:
+        for name in given.graphs:
+            made = nearfar.prepare(scaled(GRAPHS[name]()))
+            np.savez_compressed(
+                given.data / f"{name}.order.npz", order=made.preparation.tree.vertex
+            )
+        return 0
+    speed = write_speed()
+    print(f"writes {speed / 1e9:,.0f} GB per second", flush=True)
     for name in given.graphs:
         prepared = load(name, given.data)
+        counts = given.counts or COUNTS.get(name, [2048])
         if given.profile:
-            profile(prepared, given.many[-1])
+            profile(prepared, counts[0])
             continue
-        bench = Bench(name, prepared, max(*given.many, given.few))
+        bench = Bench(name, prepared, max(counts))
         figures = prepared.preparation.figures
         print(f"== {name}: {figures}", flush=True)
+        floor = 4e6 * bench.n / speed
+        print(f"   {floor:10.4f} us per source is what writing takes alone", flush=True)
         result: dict[str, Any] = {
             "graph": name,
             "n": bench.n,
             "m": prepared.n_edges,
             "arcs_needed": len(prepared.metric.down.weight),
             "height": figures.height,
+            "memset_bytes_per_second": speed,
         }
-        result |= measure(bench, [*given.many, given.few], given.rounds, given.repeats)
-        if given.all_pairs:
+        result |= measure(bench, counts, given.rounds, given.repeats)
+        if name in ("ny-roads", SMALL):
             result["samples"][MEAN] = mean_of_all(bench, min(given.rounds, 3))
+            result["other_samples"] = new_weights(bench, given.rounds)
         if given.explore is not None:
-            tall = figures.height > 512
-            many, few = (given.explore or shapes_to_try(tall, is_few) for is_few in (False, True))
-            result["explored"] = [
-                *explore(bench, given.many[-1], many),
-                *explore(bench, given.few, few),
-            ]
+            for count in counts:
+                tried = given.explore or shapes_to_try(figures.height > 512, count <= 512)
+                result.setdefault("explored", []).extend(explore(bench, count, tried))
         wrong += bench.wrong + result["wrong_repeats"]
         results.append({**result, "wrong": bench.wrong})
         if given.output:

@@ -1,12 +1,13 @@
 """Prepared graphs on a GPU besides rows: pairs, labels, exact floats, customization, several GPUs.
 
 ``python benchmarks/prepared_cuda_queries.py -o benchmarks/results/prepared_cuda_queries.json``
-takes the graphs of ``benchmarks/prepared.py`` (from ``NAME.nfp`` in ``--data``, where it also keeps
-what it made) and measures with arrays on the device: nanoseconds per pair by walking and by labels;
-microseconds per source for float rows with and without the sums of a search; milliseconds per
-customization, basic and perfect, of one metric and of several; and rows on one device and on all
-of them. All samples are kept. Answers are compared with the CPU's, and ``--repeats`` repeats each
-measurement that often and compares the bits.
+takes the graphs of ``benchmarks/prepared_graphs.py`` (from ``NAME.nfp`` in ``--data``, where it
+also keeps what it made) and measures with arrays on the device: nanoseconds per pair by walking and
+by labels; tables, as a product and as columns of a sweep; microseconds per source for float rows
+with and without the sums of a search, and for reductions of rows that are never made; milliseconds
+per customization, basic and perfect, of one metric and of several; and rows on one device and on
+all. All samples are kept. Answers are compared with the CPU's, and ``--repeats`` repeats each
+measurement that often and compares bits.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +28,18 @@ from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.prepared.device_exact import Restoration
 from nearfar.prepared.device_metric import customized_there, device_arcs
+from nearfar.prepared.device_reduce import DeviceReduction
 from nearfar.prepared.device_rows import DeviceRows, RowForm
 from nearfar.prepared.device_sweep import Sweep
+from nearfar.prepared.device_table import TableRows
+from nearfar.solve.sinks import Reduction
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import chosen, each_block
-from prepared import GRAPHS
-from prepared_cuda import load
+from prepared_cuda import by_launch, load
+from prepared_graphs import GRAPHS
 
-PARTS = ("pairs", "floats", "customization", "devices")
+PARTS = ("pairs", "tables", "floats", "reductions", "customization", "devices")
+METHOD = "elimination_tree_rows@cuda"
 
 
 class Meter:
@@ -101,7 +107,52 @@ def pairs(prepared: Prepared, meter: Meter, count: int) -> dict[str, Any]:
         if prepared.weight_dtype.kind == "i":
             meter.check(found[sample], truth, name)
         meter.repeat(work, name)
-    return {"label_bytes": prepared.label_bytes}
+    some = there[: count // 10]
+
+    def edges() -> Any:
+        return prepared.paths_of_pairs(some).edges
+
+    opened = meter.time(f"paths, {len(some)} pairs", edges, len(some), 1e9, "ns")
+    wanted = prepared.paths_of_pairs(host[:1000], device="cpu").edges
+    meter.check(opened[: len(wanted)], wanted, "paths")
+    meter.repeat(edges, "paths")
+    return {"label_bytes": prepared.label_bytes, "edges_of_paths": len(opened)}
+
+
+def tables(prepared: Prepared, meter: Meter) -> None:
+    """Many to many, as a product over common ancestors and as columns of whole rows."""
+    cp = runtime.cupy()
+    n, home = prepared.n_vertices, runtime.device().ordinal
+    rng = np.random.default_rng(6)
+    for count, width in ((1000, 1000), (8192, 8192), (8192, 100)):
+        sources, targets = rng.integers(0, n, count), rng.integers(0, n, width)
+        out = cp.empty((count, width), prepared.weight_dtype)
+        form = RowForm(targets, False, home, "", 1)
+        wanted = prepared.distances_of_pairs(
+            np.stack([np.repeat(sources[:100], width), np.tile(targets, 100)], axis=1),
+            device="cpu",
+        ).reshape(100, width)
+        for name, make in (("product", TableRows), ("sweep", DeviceRows)):
+            made = make(prepared, form, count)
+
+            def work(made: Any = made, sources: Any = sources, out: Any = out) -> Any:
+                made(sources, out)
+                return out
+
+            what = f"table {count} x {width}, {name}"
+            meter.time(what, work, 1, 1e3, "ms")
+            meter.check(out[:100], wanted, what)
+            if name == "product":
+                launches = by_launch(work, 1)
+                print("      ", " ".join(f"{k} {t:.1f}" for k, t in launches), "us", flush=True)
+                meter.repeat(work, what)
+            del made
+        start = partial(TableRows, prepared, form, count)
+        meter.time(f"climbs of {width} targets", start, 1, 1e3, "ms")
+    sources, targets = np.arange(n), rng.choice(n, min(n, 1000), replace=False)
+    reduction = Reduction.parse("nearest:5")
+    near = DeviceReduction(prepared, reduction, targets, None, 8192, table=True)
+    meter.time("nearest 5 of 1000, per vertex", partial(near, sources), n, 1e9, "ns")
 
 
 def floats(prepared: Prepared, meter: Meter, count: int) -> None:
@@ -140,6 +191,57 @@ def floats(prepared: Prepared, meter: Meter, count: int) -> None:
         meter.repeat(both, name)
         del rows, made, restore, found
         cp.get_default_memory_pool().free_all_blocks()
+
+
+def reductions(prepared: Prepared, meter: Meter, count: int) -> None:
+    """Reductions without rows: a block of sources, launch by launch, and all pairs as one call."""
+    rng = np.random.default_rng(5)
+    sources = rng.integers(0, prepared.n_vertices, count)
+    sampled = sources[:64]
+    limit = int(np.median(nearfar.distances(prepared, sampled[:1], device="cpu")))
+    edges = tuple(float(limit * k) for k in range(11))
+    kinds: list[tuple[str, Any, dict[str, Any]]] = [
+        ("mean", "mean", {}),
+        ("count within a limit", "count", {"limit": limit}),
+        ("harmonic", "harmonic", {}),
+        ("nearest:5", "nearest:5", {}),
+        ("10 bins", ("histogram", edges), {}),
+    ]
+    for name, kind, given in kinds:
+        reduction = Reduction.parse(kind)
+        made = DeviceReduction(prepared, reduction, None, given.get("limit"), min(count, 8192))
+        meter.time(f"{name}, {count} sources", partial(made, sources), count, 1e6, "us")
+        launches = by_launch(partial(made.plan, sources[: made.pitch]), made.pitch)
+        print("      ", " ".join(f"{k} {t:.3f}" for k, t in launches), flush=True)
+        wanted = nearfar.distances(prepared, sampled, reduce=kind, device="cpu", **given)
+        found = nearfar.distances(prepared, sampled, reduce=kind, method=METHOD, **given)
+        both = (found, wanted) if isinstance(wanted, tuple) else ((found,), (wanted,))
+        if not all(np.array_equal(a, b) for a, b in zip(*both, strict=True)):
+            meter.wrong += 1
+            print(f"   WRONG: {name}", flush=True)
+
+        def bits(made: Any = made) -> Any:
+            found = made(sources)
+            assert found is not None
+            parts = (found.counts, found.sums, found.bins, found.vertices, found.distances)
+            kept = [
+                part.reshape(len(sources), -1).astype(np.int64)
+                for part in parts
+                if part is not None
+            ]
+            return runtime.cupy().concatenate(kept, axis=1)
+
+        meter.repeat(bits, name)
+        del made
+    samples = []
+    for number in range(3):
+        began = time.perf_counter()
+        nearfar.all_pairs(prepared, reduce="mean", method=METHOD)
+        if number:
+            samples.append((time.perf_counter() - began) / prepared.n_vertices)
+    name = "mean distance per source of all pairs, the whole call"
+    meter.samples[name] = samples
+    print(f"   {np.median(samples) * 1e6:10.4f} us (least {min(samples) * 1e6:.4f})  {name}")
 
 
 def customization(prepared: Prepared, meter: Meter, metrics: int) -> None:
@@ -181,10 +283,10 @@ def devices(prepared: Prepared, meter: Meter, count: int) -> None:
     cp = runtime.cupy()
     rng = np.random.default_rng(4)
     sources = rng.integers(0, prepared.n_vertices, count)
-    each = min(8192, count)
+    each = min(4096, count)  # so many that devices are done at the same time
     blocks = [slice(k, min(k + each, count)) for k in range(0, count, each)]
     every = chosen("all")
-    for some in sorted({1, len(every)}):
+    for some in sorted({1, min(2, len(every)), len(every)}):
         used = every[:some]
         kept: dict[int, tuple[DeviceRows, Any]] = {}
 
@@ -216,14 +318,12 @@ def devices(prepared: Prepared, meter: Meter, count: int) -> None:
         name = f"{count} sources on {some} devices, rows left there"
         meter.samples[name] = samples
         print(f"   {np.median(samples) * 1e6:10.4f} us (least {min(samples) * 1e6:.4f})  {name}")
-        few = sources[: 4 * each]
+        few = sources[: 8 * each]
         out = cp.empty((len(few), prepared.n_vertices), dtype=prepared.weight_dtype)
         samples = []
         for number in range(meter.rounds + 2):
             began = time.perf_counter()
-            nearfar.distances(
-                prepared, few, method="elimination_tree_rows@cuda", devices=used, out=out
-            )
+            nearfar.distances(prepared, few, method=METHOD, devices=used, out=out)
             runtime.synchronize()
             if number > 1:
                 samples.append((time.perf_counter() - began) / len(few))
@@ -233,7 +333,32 @@ def devices(prepared: Prepared, meter: Meter, count: int) -> None:
         at = rng.choice(len(few), 8, replace=False)
         wanted = nearfar.distances(prepared, few[at], device="cpu")
         meter.check(out[cp.asarray(at)], wanted, name)
-        del out, kept
+        asked: dict[str, Any] = {"method": METHOD, "devices": used}
+        whole = {**asked, "reduce": "mean"}
+        table = partial(nearfar.distances, prepared, sources, targets=sources[:1000], **asked)
+        mean = partial(nearfar.all_pairs, prepared, **whole)
+        for name, units, call in (
+            ("mean of all pairs", prepared.n_vertices, mean),
+            ("table of 1,000 targets", count, table),
+        ):
+            samples = []
+            for number in range(3):
+                began = time.perf_counter()
+                call()
+                if number > 0:
+                    samples.append((time.perf_counter() - began) / units)
+            name = f"{name} on {some} devices, the whole call"
+            meter.samples[name] = samples
+            print(
+                f"   {np.median(samples) * 1e6:10.4f} us (least {min(samples) * 1e6:.4f})  {name}"
+            )
+        some_out = out[:2048]
+
+        def again(asked: Any = asked, out: Any = some_out) -> Any:
+            return nearfar.distances(prepared, sources[: len(out)], sweep=256, out=out, **asked)
+
+        meter.repeat(again, f"2,048 rows on {some} devices")
+        del out, some_out, kept
         cp.get_default_memory_pool().free_all_blocks()
 
 
@@ -244,6 +369,7 @@ def main() -> int:
     parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS)
     parser.add_argument("--pairs", type=int, default=10**6)
     parser.add_argument("--floats", type=int, default=1024)
+    parser.add_argument("--reduced", type=int, default=65_536, help="sources of reductions")
     parser.add_argument("--metrics", type=int, default=16)
     parser.add_argument("--sources", type=int, default=65_536)
     parser.add_argument("--rounds", type=int, default=7)
@@ -262,8 +388,12 @@ def main() -> int:
         result["memset_bytes_per_second"] = speed
         if "pairs" in given.parts:
             result |= pairs(prepared, meter, given.pairs)
+        if "tables" in given.parts:
+            tables(prepared, meter)
         if "floats" in given.parts:
             floats(prepared, meter, given.floats)
+        if "reductions" in given.parts:
+            reductions(prepared, meter, given.reduced)
         if "customization" in given.parts:
             customization(prepared, meter, given.metrics)
         if "devices" in given.parts:

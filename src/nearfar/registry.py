@@ -27,7 +27,10 @@ __all__ = [
     "Answer",
     "Declined",
     "Estimate",
+    "Figures",
+    "Reduce",
     "Request",
+    "RowReduction",
     "Variant",
     "Workspace",
     "canonical_method",
@@ -76,6 +79,53 @@ class Answer:
     distances: Any
     stats: dict[str, Any] = field(default_factory=dict)
     predecessors: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What rows come to that were never made, one entry per row.
+
+    Attributes
+    ----------
+    counts : int64 array, shape (k,), or None
+        Distances that count; None where the reduction does not ask for figures.
+    sums : int64 array, shape (k,), or None
+        Of whole numbers, exactly; float64 of others.
+    most : array, shape (k,), or None
+        The greatest distance, -1 where none counts.
+    bins : int64 array, shape (k, bins), or None
+        Of a histogram.
+    vertices : int64 array, shape (k, nearest), or None
+        The nearest, then -1.
+    distances : array of that shape, or None
+        Theirs, then unreached.
+    stats : dict
+        Counters of the run.
+    """
+
+    counts: Any = None
+    sums: Any = None
+    most: Any = None
+    bins: Any = None
+    vertices: Any = None
+    distances: Any = None
+    stats: dict[str, Any] = field(default_factory=dict)
+
+
+class RowReduction(Protocol):
+    """What to keep of a row: :class:`nearfar.solve.Reduction` as variants see it."""
+
+    @property
+    def kind(self) -> str:
+        """Its name."""
+
+    @property
+    def k(self) -> int:
+        """How many of the nearest; 0 for other kinds."""
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        """Of the bins of a histogram; empty for other kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +216,20 @@ class Solver(Protocol):
     ) -> Answer: ...
 
 
+class Reduce(Protocol):
+    """Signature of what a variant says rows come to, without making them; None: make them."""
+
+    def __call__(  # noqa: D102
+        self,
+        graph: Graph,
+        sources: Any,
+        options: Any,
+        workspace: Workspace,
+        reduction: RowReduction,
+        /,
+    ) -> Figures | None: ...
+
+
 class Cost(Protocol):
     """Signature of a variant's cost."""
 
@@ -210,6 +274,8 @@ class Variant:
         named: ``auto`` does not rank it.
     scratch : callable or None
         ``(graph, request) -> bytes`` of host memory that a batch takes besides its rows.
+    reduce : callable or None
+        What a reduction of the rows of a batch comes to, on the device, without the rows.
     parallel : bool
         Whether several workers share the solve from one source.
     tune : bool
@@ -237,6 +303,7 @@ class Variant:
     complexity: str = ""
     cost: Cost | None = None
     scratch: Callable[[Graph, Request], int] | None = None
+    reduce: Reduce | None = None
     parallel: bool = False
     tune: bool = False
     devices: frozenset[str] = frozenset()
@@ -301,6 +368,7 @@ def variant(
     complexity: str = "",
     cost: Cost | None = None,
     scratch: Callable[[Graph, Request], int] | None = None,
+    reduce: Reduce | None = None,
     parallel: bool = False,
     tune: bool = False,
     devices: set[str] | frozenset[str] = frozenset(),
@@ -335,6 +403,7 @@ def variant(
             complexity=complexity,
             cost=cost,
             scratch=scratch,
+            reduce=reduce,
             parallel=parallel,
             tune=tune,
             devices=frozenset(devices),

@@ -65,6 +65,40 @@ def test_rows_repeat_bit_for_bit(dtype, count):
         assert bool((out == truth).all())
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("count", [1, 33, 1000])
+def test_reductions_without_rows(dtype, count):
+    prepared = city(dtype)
+    rng = np.random.default_rng(count)
+    sources = rng.integers(0, prepared.n_vertices, count)
+    targets = rng.integers(0, prepared.n_vertices, 50)
+    kinds = ("summary", "mean", "nearest:5", ("histogram", (0.0, 100.0, 1e3, 1e4)), "harmonic")
+    for kind in kinds:
+        for given in ({}, {"limit": 900}, {"targets": targets}):
+            truth = distances(prepared, sources, reduce=kind, device="cpu", **given)
+            for _ in range(REPEATS // 30 if count == 1000 else 1):
+                found = distances(prepared, sources, reduce=kind, method=METHOD, **given)
+                assert_same(found, truth)
+
+
+def assert_same(found, truth):
+    """The same bits, in one array or several."""
+    if isinstance(truth, tuple):
+        for one, other in zip(found, truth, strict=True):
+            np.testing.assert_array_equal(one, other)
+    else:
+        np.testing.assert_array_equal(found, truth)
+
+
+def test_reductions_repeat_bit_for_bit():
+    prepared = city("int32")
+    sources = np.random.default_rng(2).integers(0, prepared.n_vertices, 1000)
+    for kind in ("summary", "nearest:5", ("histogram", (0.0, 100.0, 1e3, 1e4))):
+        truth = distances(prepared, sources, reduce=kind, device="cpu")
+        for _ in range(REPEATS):
+            assert_same(distances(prepared, sources, reduce=kind, method=METHOD), truth)
+
+
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_pairs_by_walks_and_labels(dtype, symmetric):
@@ -90,6 +124,29 @@ def test_pairs_by_walks_and_labels(dtype, symmetric):
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_paths_of_pairs(dtype, symmetric):
+    prepared = city(dtype, symmetric)
+    pairs = np.random.default_rng(4).integers(0, prepared.n_vertices, (2000, 2))
+    wanted = prepared.paths_of_pairs(pairs, device="cpu")
+    for _ in range(REPEATS // 10):
+        assert_same(prepared.paths_of_pairs(pairs, device="cuda"), wanted)
+
+
+@pytest.mark.parametrize("width", [1, 100, 5000])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_tables_of_many_sources(dtype, width):
+    prepared = city(dtype)
+    rng = np.random.default_rng(width)
+    sources = rng.integers(0, prepared.n_vertices, 3000)
+    targets = rng.integers(0, prepared.n_vertices, width)
+    truth = distances(prepared, sources, targets=targets, device="cpu")
+    for _ in range(REPEATS // 30):
+        found = distances(prepared, sources, targets=targets, method=METHOD)
+        np.testing.assert_array_equal(found, truth)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_customization(dtype, symmetric):
     prepared = city(dtype, symmetric)
@@ -107,7 +164,7 @@ def test_customization(dtype, symmetric):
     sources = np.arange(200)
     rows = distances(first, sources, method=METHOD)
     np.testing.assert_array_equal(rows.get(), distances(wanted[0], sources, device="cpu"))
-    for _ in range(REPEATS):
+    for _ in range(REPEATS // 6):
         again = prepared.reweight(given[0]).metric
         assert bool((again.there == first.metric.there).all())
         assert bool((again.flags == first.metric.flags).all())

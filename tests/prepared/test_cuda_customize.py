@@ -11,6 +11,7 @@ import pytest
 import nearfar
 from nearfar.errors import GraphError, NegativeCycleError, OutOfMemoryError
 from nearfar.generators import generate
+from nearfar.prepared import device_metric
 from nearfar.prepared.device_metric import DeviceMetric
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import distances
@@ -56,6 +57,19 @@ def test_the_weights_of_the_cpu(dtype, kind, perfect):
     rows = distances(found, sources, method="elimination_tree_rows@cuda")
     truth = distances(wanted, sources, device="cpu")
     np.testing.assert_array_equal(rows.get(), truth)
+
+
+@pytest.mark.parametrize("narrow", [0, 10**9])
+def test_without_memory_for_third_sides(narrow, monkeypatch):
+    """They are found each time; and levels are for one block, or for all."""
+    monkeypatch.setattr(device_metric, "_ROOM", 2**40)
+    monkeypatch.setattr(device_metric, "_NARROW", narrow)
+    prepared = grid()
+    weights = np.random.default_rng(6).integers(1, 9, prepared.n_edges).astype(np.int32)
+    found = prepared.reweight(there(weights))
+    assert found.metric.structure.third is None
+    assert (found.metric.structure.wide > 0) == (narrow == 0)
+    same_metric(found, prepared.reweight(weights))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -104,7 +118,7 @@ def test_later_weights_share_the_cells():
         np.testing.assert_array_equal(found.distances_of_pairs(pairs, device="cuda"), wanted)
         labels = found.label(device="cuda")
         np.testing.assert_array_equal(labels.distances_of_pairs(pairs), wanted)
-    assert len(found.metric.structure.cells) == 1
+    assert len(found.metric.structure.layouts) == 1
 
 
 def test_what_the_host_does_with_it(tmp_path):

@@ -11,28 +11,31 @@ import nearfar
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
+from nearfar.prepared import device_tiles
 from nearfar.prepared.cells import PassShape, cut
 from nearfar.prepared.cuda import DeviceTreeOptions
 from nearfar.prepared.device import far_value
+from nearfar.prepared.device_room import factor_bytes
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
+from nearfar.prepared.device_tiles import TileSweep, row_sweep
+from nearfar.prepared.pieces import cut_pieces
 from nearfar.prepared.prepared import Prepared
+from nearfar.prepared.tiles import LeafShape
 from nearfar.solve.many import all_pairs, distances
 from nearfar.system.devices import runtime
 from tests.algorithms.test_floyd_warshall import DTYPES, random_graph, rows_of
 
 METHOD = "elimination_tree_rows@cuda"
 
-# One cell; one cell below a top; tops that fit no shared memory; wide and narrow threads.
+# One cell; cells below pieces of all sizes; wide and narrow threads.
 SHAPES = {
-    "one cell": ((500, 200, 32, 1),),
-    "two passes": ((8, 12, 32, 1), (1000, 100, 64, 2)),
-    "global top": ((8, 12, 32, 1),),
-    "small cells": ((4, 6, 32, 1), (8, 10, 64, 2)),
-    "several warps": ((16, 20, 64, 1), (1000, 200, 128, 2)),
-    "parts of a warp": ((8, 12, 32, 1), (1000, 100, 16, 2, 4)),
-    "parts in warps": ((8, 12, 32, 1, 2), (40, 40, 8, 1, 16), (1000, 100, 32, 2, 8)),
-    "global top in parts": ((8, 12, 32, 1, 4),),
+    "one cell": (500, 200, 32, 1),
+    "small cells": (8, 12, 32, 1),
+    "tiny cells": (4, 6, 32, 1),
+    "columns": (40, 40, 64, 2),
+    "several warps": (16, 20, 64, 1),
+    "no cells": (1, 1, 32, 1),
 }
 
 
@@ -52,18 +55,19 @@ def ready(dtype: Any) -> Prepared:
 
 
 @pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("count", [33, 520])
 @pytest.mark.parametrize(
     ("name", "dtype"),
-    [*((name, np.int32) for name in SHAPES), *(("parts in warps", d) for d in DTYPES[1:])],
+    [*((name, np.int32) for name in SHAPES), *(("tiny cells", d) for d in DTYPES[1:])],
 )
-def test_every_layout_of_every_shape(name, dtype):
+def test_every_layout_of_every_shape(name, dtype, count):
     prepared = ready(dtype)
-    n, count = prepared.n_vertices, 33
+    n = prepared.n_vertices
     sources = np.random.default_rng(2).integers(0, n, count)
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
-    sweep = Sweep(prepared, tuple(PassShape(*shape) for shape in SHAPES[name]), count, top=0)
-    host = sweep.cells.host
-    assert host.n_global == (name in ("global top", "global top in parts", "small cells"))
+    sweep = Sweep(prepared, PassShape(*SHAPES[name]), count, top=0)
+    assert (sweep.cells.above.pieces.host.n_levels == 0) == (name == "one cell")
+    assert (len(sweep.cells.host.cells) == 0) == (name == "no cells")
     cp = runtime.cupy()
     values = cp.empty((n, padded(count)), sweep.dtype)
     rows = cp.empty((count, n), prepared.weight_dtype)
@@ -71,6 +75,40 @@ def test_every_layout_of_every_shape(name, dtype):
     close(rows.get(), truth)
     sweep.columns(values, True)(sources)
     close(values.get()[:, :count].T.astype(dtype), truth)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("members", "bound"), [(500, 500), (20, 9), (64, 40), (1, 0), (3, 4)])
+def test_rows_by_tiles(members, bound, dtype):
+    """Leaves of every size: all, some and none of the vertices; sources within and above them."""
+    prepared = ready(dtype)
+    n = prepared.n_vertices
+    for count in (n, 33):
+        sources = np.random.default_rng(2).permutation(n)[:count]
+        truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
+        sweep = TileSweep(prepared, LeafShape(members, bound), top=0)
+        values = runtime.cupy().empty((sweep.n_kept, padded(count)), sweep.dtype)
+        rows = runtime.cupy().empty((count, n), prepared.weight_dtype)
+        sweep.rows(values, rows)(sources)
+        close(rows.get(), truth)
+        assert (sweep.n_kept == 0) == (members == 500)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_rows_of_vertices_without_order_are_transposed(monkeypatch):
+    """Tiles are for numbers that lie close together where the vertices do."""
+    graph = grid(np.int32, 60, 80)
+    new = np.random.default_rng(1).permutation(graph.n_vertices)
+    mixed = Graph.from_edges(new[graph.tails()], new[graph.indices], graph.weights)
+    ordered, mixed = (nearfar.prepare(each, force=True) for each in (graph, mixed))
+    few, many = (TileSweep(each).tiles.host.n_values for each in (ordered, mixed))
+    assert many > 1.5 * few
+    monkeypatch.setattr(device_tiles, "_PAYS", 1.2 * few / graph.n_vertices)
+    assert isinstance(row_sweep(ordered, 100), TileSweep)
+    assert isinstance(row_sweep(mixed, 100), Sweep)
+    found = distances(mixed, [3, 5], method=METHOD)
+    np.testing.assert_array_equal(found, distances(mixed, [3, 5], device="cpu"))
 
 
 def close(found: Any, truth: Any) -> None:
@@ -97,8 +135,9 @@ def test_tops(top, count, dtype):
     prepared = ready(dtype)
     n = prepared.n_vertices
     sources = np.random.default_rng(4).integers(0, n, count)
-    sweep = Sweep(prepared, (PassShape(8, 60, 32, 1),), count, top=top)
-    assert sweep.cells.host.cells[:, 6].sum() == n - top
+    sweep = Sweep(prepared, PassShape(8, 60, 32, 1), count, top=top)
+    assert (sweep.cells.above.pieces.host.pieces[:, 7] == 1).sum() == 1
+    assert (sweep.cells.above.pieces.host.members >= 0).sum() >= top
     values = runtime.cupy().empty((n, padded(count)), sweep.dtype)
     sweep.columns(values, True)(sources)
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
@@ -116,8 +155,8 @@ def test_a_top_that_some_sources_do_not_reach(top):
     graph = Graph.from_edges(*both, weights, n_vertices=part.n_vertices + 80)
     prepared = nearfar.prepare(graph, force=True)
     sources = np.arange(0, prepared.n_vertices, 3)
-    sweep = Sweep(prepared, (PassShape(8, 60, 32, 1),), len(sources), top=top)
-    assert set(sweep.stop.get()) > {-1, 0}
+    sweep = Sweep(prepared, PassShape(8, 60, 32, 1), len(sources), top=top)
+    assert set(sweep.cells.above.stop.get()) > {-1, 0}
     values = runtime.cupy().empty((prepared.n_vertices, padded(len(sources))), sweep.dtype)
     sweep.columns(values, True)(sources)
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
@@ -137,7 +176,7 @@ def test_tops_of_metrics_that_share_their_cells():
     for one, host in zip(
         prepared.reweight_each(runtime.cupy().asarray(weights)), weights, strict=True
     ):
-        sweep = Sweep(one, (PassShape(8, 60, 32, 1),), len(sources), top=64)
+        sweep = Sweep(one, PassShape(8, 60, 32, 1), len(sources), top=64)
         values = runtime.cupy().empty((n, padded(len(sources))), sweep.dtype)
         sweep.columns(values, True)(sources)
         truth = distances(prepared.reweight(host), sources, device="cpu")
@@ -165,6 +204,17 @@ def test_a_long_path_to_the_root():
     path = nearfar.prepare(Graph.from_edges(range(n - 1), range(1, n), [3] * (n - 1)), force=True)
     found = all_pairs(path, method=METHOD)
     np.testing.assert_array_equal(found, all_pairs(path, device="cpu"))
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_a_tree_too_tall_for_several_climbs_per_block():
+    """A path eliminated from one end to the other is a tree of as many levels."""
+    n = 14_500
+    path = Graph.from_edges(range(n - 1), range(1, n), [3] * (n - 1), directed=False)
+    tall = nearfar.prepare(path, order=np.arange(n), force=True)
+    sources = [0, n - 1, n // 2]
+    found = distances(tall, sources, method=METHOD)
+    np.testing.assert_array_equal(found, distances(tall, sources, device="cpu"))
 
 
 @pytest.mark.usefixtures("emulated_gpu")
@@ -225,52 +275,88 @@ def test_memory_is_asked_for_first(monkeypatch):
         distances(prepared, [0], method=METHOD)
 
 
-@pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_cells_cover_the_tree_once(shapes, dtype):
-    """Each arc has one place in the streams, each vertex is written once, and slots suffice."""
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_factor_larger_than_the_device_is_refused_before_anything_is_there(dtype, monkeypatch):
     prepared = ready(dtype)
-    down, n = prepared.metric.down, prepared.n_vertices
-    limits = tuple(PassShape(*shape) for shape in shapes)
-    cells = cut(prepared.preparation.view, down, limits)
-    places = np.concatenate([cells.weight_at, cells.far_at])
+    needed = factor_bytes(prepared)
+
+    def refuse(_: Any) -> None:
+        raise AssertionError("something was brought to the device")
+
+    with monkeypatch.context() as small:
+        small.setattr(runtime, "memory", lambda: (needed - 1, needed))
+        small.setattr(runtime, "upload", refuse)
+        for asked in ({}, {"reduce": "mean"}):
+            with pytest.raises(OutOfMemoryError, match=r"180 labels with .* use device=") as caught:
+                distances(prepared, [0], method=METHOD, **asked)
+            assert caught.value.needed == needed
+    distances(prepared, [0], method=METHOD)
+    tree = vars(Sweep(prepared).tree).values()
+    assert sum(part.nbytes for part in tree if runtime.is_device_array(part)) < needed
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_cells_and_pieces_cover_the_tree_once(shape, dtype):
+    """Each vertex is in a cell or in a piece; each arc has one place; slots suffice."""
+    prepared = ready(dtype)
+    (up, down), n = prepared.metric.swept, prepared.n_vertices
+    limits = PassShape(*shape)
+    view, tree = prepared.preparation.view, prepared.preparation.tree
+    cells = cut(view, down, limits)
+    placed = cells.weight_at[cells.weight_at >= 0]
+    places = np.concatenate([placed, cells.far_at])
     assert len(np.unique(places)) == len(places)
-    assert places.min() > 0
-    assert cells.cells[:, 6].sum() == n
-    sizes = zip(limits + limits[-1:] * cells.n_passes, range(cells.n_passes), strict=False)
-    for limit, number in sizes:
-        if number < cells.n_passes - cells.n_global:
-            mine = cells.cells[cells.pass_first[number] : cells.pass_first[number + 1]]
-            assert mine[:, 6].max() <= limit.members
-            assert mine[:, 7].max() <= limit.slots
-    bottom = n - len(cells.upper)
-    assert bottom == cells.cells[: cells.pass_first[1], 6].sum()
+    assert places.min(initial=1) > 0
+    assert cells.cells[:, 6].sum() == n - len(cells.upper)
+    if len(cells.cells):
+        assert cells.cells[:, 6].max() <= limits.members
+        assert cells.cells[:, 7].max() <= limits.slots
+    pieces = cut_pieces(view, up, down, cells.upper, np.empty(0, np.int32))
+    members = pieces.members[pieces.members >= 0]
+    np.testing.assert_array_equal(np.sort(members), cells.upper)
+    arcs = np.diff(down.first)
+    assert len(pieces.down) == 2 * arcs[cells.upper].sum()
+    assert len(placed) + len(pieces.down) // 2 == arcs.sum()
+    level_of = np.empty(n, dtype=int)
+    for level in range(pieces.n_levels):
+        tiles = pieces.tiles[pieces.level_first[level] : pieces.level_first[level + 1]]
+        for number in np.unique(tiles[:, 0]):
+            first, count, start, size = pieces.pieces[number, :4]
+            mine = pieces.members[first : first + count]
+            level_of[mine[mine >= 0]] = level
+            around = pieces.boundary[start : start + size]
+            assert (level_of[around] < level).all()
+            assert (tree.low[around] <= mine[0]).all()
+            assert (around > mine[0]).all()
+    assert (
+        pieces.n_values == (pieces.pieces[:, 1] * (pieces.pieces[:, 1] + pieces.pieces[:, 3])).sum()
+    )
 
 
-def test_a_part_of_a_tree():
-    prepared = ready(np.int32)
-    tree, down = prepared.preparation.tree, prepared.metric.down
-    active = np.zeros(prepared.n_vertices, dtype=np.uint8)
-    for label in (3, 90):
-        while label >= 0:
-            active[label] = 1
-            label = tree.parent[label]
-    cells = cut(prepared.preparation.view, down, (PassShape(8, 12, 32, 1),), active)
-    assert cells.cells[:, 6].sum() == active.sum()
-    labels = np.repeat(np.arange(prepared.n_vertices), np.diff(down.first))
-    np.testing.assert_array_equal(cells.weight_at >= 0, active[labels] == 1)
+@pytest.mark.usefixtures("emulated_gpu")
+def test_long_chains_are_several_pieces():
+    """A complete graph is one chain; a sweep goes over pieces of at most 512 of its vertices."""
+    n = 600
+    tails, heads = (part.ravel() for part in np.indices((n, n)))
+    weights = np.random.default_rng(8).integers(1, 1000, n * n).astype(np.int32)
+    graph = Graph.from_edges(tails, heads, weights, n_vertices=n)
+    prepared = nearfar.prepare(graph, force=True)
+    sources = [0, 17, n - 1]
+    sweep = Sweep(prepared, PassShape(8, 60, 32, 1), len(sources), top=0)
+    sizes = sweep.cells.above.pieces.host.pieces[:, 1]
+    assert sizes.max() == 512
+    assert sizes.sum() >= n - 60
+    values = runtime.cupy().empty((n, padded(len(sources))), sweep.dtype)
+    sweep.columns(values, True)(sources)
+    truth = distances(prepared, sources, method="elimination_tree_rows@cpu")
+    np.testing.assert_array_equal(values.get()[:, : len(sources)].T, truth)
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        (0, 1, 32, 1),
-        (8, 8, 48, 1),
-        (8, 8, 16, 1),
-        (8, 8, 64, 1, 2),
-        (8, 8, 32, 1, 64),
-        (8, 2**15, 32, 1),
-    ],
+    [(0, 1, 32, 1), (8, 8, 48, 1), (8, 8, 16, 1), (8, 2**15, 32, 1)],
 )
 def test_shapes_that_cannot_be(wrong):
     with pytest.raises(OptionError):

@@ -179,6 +179,7 @@ def test_the_two_forms_share_what_they_prepare() -> None:
     stats: dict[str, Any] = {}
     found = nearfar.distances(graph, [1, 2], method=THERE, reduce="mean", stats=stats)
     assert stats["prepare_seconds"] > 0
+    assert stats["rows_never_made"] == 2
     again: dict[str, Any] = {}
     wanted = nearfar.distances(graph, [1, 2], method=FIRST, reduce="mean", stats=again)
     assert "prepare_seconds" not in again
@@ -192,6 +193,16 @@ def test_many_sources_on_a_gpu_show_both_costs() -> None:
     assert found.ranking[0].variant.id == THERE
     assert "times 1.5 since this is a guess" in found.ranking[0].reason
     assert any(choice.variant.id.startswith("block_per_source") for choice in found.ranking)
+    table = explain(
+        graph,
+        problem="batch",
+        n_sources=160_000,
+        device="cuda",
+        threads=1,
+        targets=np.arange(100),
+    )
+    assert table.ranking[0].variant.id == THERE
+    assert table.ranking[0].seconds < found.ranking[0].seconds
     reduced = explain(
         graph, problem="all_pairs", n_sources=160_000, device="cuda", threads=1, comes_back=False
     )

@@ -57,8 +57,9 @@ SPILLS_OF = {
     "tight_shares": 960,
 }
 REGISTERS = 128
-# A square of distances beside a square of sums; launched by one block per multiprocessor.
-REGISTERS_OF = {"tight_stops": 255}
+# A square of distances beside a square of sums, launched by one block per multiprocessor; a list of
+# the 32 nearest with their names.
+REGISTERS_OF = {"tight_stops": 255, "nearest": 224}
 Case = tuple[str, Mapping[str, "str | int"]]
 Table = dict[str, compiler.Resources]
 
@@ -150,25 +151,45 @@ def prepared_cases(kind: str) -> Iterator[Case]:
             form = {**base, **weigh, "THREADS": 1024, "SIDES": sides}
             yield "prepared/customize.cuh", form
         yield "prepared/pairs.cuh", {**base, "PRUNES": int(value == values)}
+        if "int" in kind:
+            for sides in (1, 2):
+                form = {**base, "PRUNES": int(value == values), "SIDES": sides}
+                yield "prepared/paths.cuh", form
         per_thread = columns if value == values else 2
-        for lanes, each, parts, row_kind, over, last in (
-            (32, 1, 1, 0, 1, 0),
-            (32 * per_thread, per_thread, 1, 1, 0, 1),
-            (32, 1, 8, 2, 0, 0),
+        yield "prepared/closures.cuh", base
+        wide_values = value in ("unsigned long long", "long long", "double")
+        leaves = {**base, "COLUMNS": 2 if wide_values else 4}
+        yield "prepared/tiles.cuh", leaves
+        yield "prepared/leaf_closures.cuh", leaves
+        yield "prepared/own_leaf.cuh", leaves
+        for lanes, each, row_kind, last in (
+            (32, 1, 0, 0),
+            (32 * per_thread, per_thread, 1, 1),
+            (64, 2, 2, 0),
         ):
-            form = {"LANES": lanes, "COLUMNS": each, "PARTS": parts, "ROW_KIND": row_kind}
-            form |= {"GLOBAL_SLOTS": over, "LAST_USE": last, "STAGES": 2 if parts == 1 else 8}
-            form |= {"CLIMB_SLOTS": int(parts > 1)}
-            yield "prepared/sweep.cuh", {**base, **form}
-        for groups, across, high, down, shares in ((1, 8, 4, 4, 8), (2, 16, 4, 16, 1)):
+            form = {"LANES": lanes, "COLUMNS": each, "ROW_KIND": row_kind}
+            yield "prepared/sweep.cuh", {**base, **form, "LAST_USE": last, "STAGES": 2}
+        yield "prepared/table.cuh", {**base, "COLUMNS": per_thread}
+        if value == values:
+            whole = {**base, "COLUMNS": columns, "WHOLE": int(out in ("int", "long long"))}
+            for keep, names, span in ((1, 0, 4), (32, 1, 512)):
+                form = {"KEEP": keep, "FOUND_NAMES": names, "SPAN": span}
+                yield "prepared/reduce.cuh", {**whole, **form}
+            for summed in range(3):
+                yield "prepared/halves.cuh", {**base, "KIND": summed}
+            form = {"LANES": 32 * columns, "COLUMNS": columns, "ROW_KIND": 2, "STAGES": 2}
+            yield "prepared/sweep_figures.cuh", {**whole, **form}
+        for groups, across, high, down, shares, ahead in ((1, 8, 8, 4, 8, 2), (2, 16, 4, 8, 1, 3)):
             form = {
-                "COLUMNS": per_thread,
+                "COLUMNS": 2 if wide_values else 4,
                 "GROUPS": groups,
-                "SHARES": shares,
                 "ACROSS": across,
                 "EACH": high,
+                "DOWN": down,
+                "SHARES": shares,
+                "STAGES": ahead,
             }
-            yield "prepared/top.cuh", {**base, **form, "DOWN": down, "ROW_KIND": 0}
+            yield "prepared/upper.cuh", {**base, **weigh, **form}
 
 
 def measure_cases(kind: str) -> Iterator[Case]:

@@ -1,7 +1,7 @@
-// Copies from global to shared memory that run while the thread computes: 16 bytes each, past the registers.
+// Copies from global to shared memory that run while the thread computes, past the registers.
 //
 // Where the device has none (before compute capability 8.0) the copy is done at once. Both addresses are
-// multiples of 16. A thread waits for its own copies; a barrier makes them visible to the block.
+// multiples of what is copied. A thread waits for its own copies; a barrier makes them visible to the block.
 #pragma once
 
 __device__ __forceinline__ void copy_async_16(void* to_shared, const void* from) {
@@ -10,6 +10,17 @@ __device__ __forceinline__ void copy_async_16(void* to_shared, const void* from)
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 #else
   *static_cast<int4*>(to_shared) = *static_cast<const int4*>(from);
+#endif
+}
+
+// The same for one value of 4 or 8 bytes.
+template <class T>
+__device__ __forceinline__ void copy_async_value(T* to_shared, const T* from) {
+#if __CUDA_ARCH__ >= 800
+  const unsigned int to = static_cast<unsigned int>(__cvta_generic_to_shared(to_shared));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(sizeof(T)) : "memory");
+#else
+  *to_shared = *from;
 #endif
 }
 

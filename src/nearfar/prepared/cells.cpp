@@ -1,13 +1,11 @@
 // Cuts an elimination tree into cells that a thread block of a GPU sweeps with all distances it
 // looks at in shared memory, and writes the arcs of each cell down in the order of the sweep.
 //
-// Pass 0 is the bottom of the tree. A cell is a subtree of what earlier passes left, or several
-// that lie next to each other; what its vertices look at outside of it is its boundary, which is
-// what the root of the subtree has arcs to. A sweep goes down labels, so it is a depth-first walk
-// and only the path to the root is alive: a slot is free again after its last use, and a cell of
-// many vertices needs as many slots as its boundary and height together, not as it has vertices.
-// What no slots suffice for is swept last of all passes, that is first of all in time, with
-// distances in global memory; there a slot is a label.
+// A cell is a subtree, or several that lie next to each other; what its vertices look at outside of
+// it is its boundary, which is what the root of the subtree has arcs to. A sweep goes down labels,
+// so it is a depth-first walk and only the path to the root is alive: a slot is free again after
+// its last use, and a cell of many vertices needs as many slots as its boundary and height
+// together, not as it has vertices. What no slots suffice for is left to pieces.cpp.
 //
 // A stream is what the kernel reads, in entries of 16 bytes. Each vertex has a record, or several
 // if it has many arcs:
@@ -21,8 +19,6 @@
 // and whether the distance goes to a slot, and the slot from bit 16. Weights are left at 0 ("no
 // path" for the arc to the vertex before) and `weight_at` says where each arc's belongs, so that
 // the device can fill them in. Chunks are at most kChunk entries long and end with a record.
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -38,9 +34,6 @@ namespace {
 constexpr int kChunk = 64;  // entries; kChunk of sweep.cuh
 constexpr int kMost = 60;   // entries with arcs in a record
 constexpr int kFirst = 1 << 8, kLast = 1 << 9, kKeep = 1 << 10;
-// What the caller says of labels, and what becomes of them.
-constexpr uint8_t kNotWanted = 0, kKnown = 2;
-constexpr uint8_t kLeftOut = 1, kSwept = 2;
 constexpr int kFirstSlot = 1;  // slot 0 means "no path"
 
 // Fields of a cell as the kernel reads them.
@@ -54,8 +47,6 @@ enum Field {
   kMembers,
   kSlots,
   kFirstMember,
-  kDepth,
-  kDepths,
   kFields
 };
 
@@ -65,12 +56,10 @@ struct Shape {
 
 class Cutter {
  public:
-  Cutter(const Arcs& arcs, const int64_t* first, const int32_t* head_depth, bool wide,
-         const uint8_t* active)
+  Cutter(const Arcs& arcs, const int64_t* first, const int32_t* head_depth, bool wide)
       : arcs_(arcs),
         first_(first),
         wide_(wide),
-        gone_(at(arcs.n), 0),
         size_(at(arcs.n)),
         height_(at(arcs.n)),
         last_(at(arcs.n), -1),
@@ -79,58 +68,43 @@ class Cutter {
         boundary_heads_(heads(arcs, arcs.first, arcs.head_depth)),
         head_(heads(arcs, first, head_depth)) {
     weight_at.assign(at(first[arcs.n]), -1);
-    left_ = arcs.n;
-    if (active != nullptr)
-      for (int32_t v = 0; v < arcs.n; ++v)
-        if (active[v] == kNotWanted || active[v] == kKnown) {
-          gone_[at(v)] = active[v] == kKnown ? kSwept : kLeftOut;
-          if (active[v] == kKnown) upper.push_back(v);
-          --left_;
-        }
   }
 
-  // Passes from the bottom up until nothing is left; the last shape stands for all later passes.
-  void cut(const std::vector<Shape>& shapes) {
-    pass_first.push_back(0);
-    for (std::size_t pass = 0; left_ > 0; ++pass) {
-      const std::vector<int32_t> roots = subtrees(shapes[std::min(pass, shapes.size() - 1)]);
-      if (roots.empty() && pass + 1 < shapes.size()) continue;
-      n_global += roots.empty();
-      if (roots.empty())
-        rest();
-      else
-        gather(roots, shapes[std::min(pass, shapes.size() - 1)]);
-      pass_first.push_back(static_cast<int32_t>(cells.size() / kFields));
-    }
+  // `known`: labels that are not swept, closed under parents; or nullptr.
+  void cut(const Shape& shape, const uint8_t* known) {
+    std::vector<uint8_t> is_upper(at(arcs_.n), 0);
+    const std::vector<int32_t> roots = subtrees(shape, known, is_upper);
+    gather(roots, shape);
+    for (int32_t v = 0; v < arcs_.n; ++v)
+      if (is_upper[at(v)]) upper.push_back(v);
   }
 
-  std::vector<int32_t> cells, boundary, stream, chunk, weight_at, pass_first;
+  std::vector<int32_t> cells, boundary, stream, chunk, weight_at;
   std::vector<int32_t> outline;  // lowest label below and depth of each vertex that is swept
-  std::vector<int32_t> upper;
-  int n_global = 0;  // 1 where the last pass has its distances in global memory
+  std::vector<int32_t> upper;    // labels that are in no cell
 
  private:
   // The roots of the highest subtrees that fit a cell, in falling order.
-  std::vector<int32_t> subtrees(const Shape& shape) {
+  std::vector<int32_t> subtrees(const Shape& shape, const uint8_t* known,
+                                std::vector<uint8_t>& is_upper) {
     const int32_t n = arcs_.n;
     std::fill(size_.begin(), size_.end(), 1);
     std::fill(height_.begin(), height_.end(), 1);
     for (int32_t v = 0; v < n; ++v) {
       const int32_t p = arcs_.parent[v];
-      if (gone_[at(v)] || p < 0) continue;
+      if (p < 0) continue;
       size_[at(p)] += size_[at(v)];
       height_[at(p)] = std::max(height_[at(p)], height_[at(v)] + 1);
     }
-    std::vector<uint8_t> inside(at(n), 0);
     std::vector<int32_t> roots;
     for (int32_t v = n - 1; v >= 0; --v) {
-      if (gone_[at(v)]) continue;
       const int32_t p = arcs_.parent[v];
-      inside[at(v)] = p >= 0 && inside[at(p)];
-      if (inside[at(v)] || size_[at(v)] > shape.members) continue;
-      if (arcs_.first[v + 1] - arcs_.first[v] + height_[at(v)] + kFirstSlot > shape.slots) continue;
-      inside[at(v)] = 1;
-      roots.push_back(v);
+      if (p >= 0 && !is_upper[at(p)]) continue;  // inside the subtree of a root
+      const int64_t slots = arcs_.first[v + 1] - arcs_.first[v] + height_[at(v)] + kFirstSlot;
+      if ((known != nullptr && known[v]) || size_[at(v)] > shape.members || slots > shape.slots)
+        is_upper[at(v)] = 1;
+      else
+        roots.push_back(v);
     }
     return roots;
   }
@@ -157,18 +131,10 @@ class Cutter {
           mark_[at(h)] = id;
         }
         tallest = tall;
-        for (int32_t v = r; v >= arcs_.low[r]; --v)
-          if (!gone_[at(v)]) members.push_back(v);
+        for (int32_t v = r; v >= arcs_.low[r]; --v) members.push_back(v);
       }
-      write(members, around, false);
+      write(members, around);
     }
-  }
-
-  void rest() {
-    std::vector<int32_t> members;
-    for (int32_t v = arcs_.n - 1; v >= 0; --v)
-      if (!gone_[at(v)]) members.push_back(v);
-    write(members, {}, true);
   }
 
   // The labels that arcs lead to.
@@ -182,7 +148,7 @@ class Cutter {
     return found;
   }
 
-  void write(const std::vector<int32_t>& members, std::vector<int32_t> around, bool global) {
+  void write(const std::vector<int32_t>& members, std::vector<int32_t> around) {
     interrupt_.poll(members.size() * 16);
     const auto count = static_cast<int32_t>(members.size());
     std::sort(around.begin(), around.end(), std::greater<>());
@@ -200,7 +166,6 @@ class Cutter {
     }
     std::vector<int32_t> cell(kFields, 0);
     cell[kBoundary] = static_cast<int32_t>(boundary.size());
-    const bool bottom = pass_first.size() == 1;
     int32_t slots = kFirstSlot;
     for (const int32_t v : around)
       if (last_[at(v)] >= 0) {
@@ -213,15 +178,12 @@ class Cutter {
     cell[kHigh] = -1;
     cell[kMembers] = count;
     cell[kFirstMember] = static_cast<int32_t>(outline.size() / 2);
-    int32_t highest = arcs_.height, deepest = 0;
     chunk.push_back(entries());
     std::vector<int32_t> spare;
     for (int32_t i = 0; i < count; ++i) {
       const int32_t v = members[at(i)];
       cell[kLow] = std::min(cell[kLow], arcs_.low[v]);
       cell[kHigh] = std::max(cell[kHigh], v);
-      highest = std::min(highest, arcs_.depth[v]);
-      deepest = std::max(deepest, arcs_.depth[v]);
       outline.insert(outline.end(), {arcs_.low[v], arcs_.depth[v]});
       const int32_t from_before = before(i);
       std::vector<int64_t> mine;
@@ -235,12 +197,10 @@ class Cutter {
       }
       for (const int64_t j : mine) {
         const int32_t h = head_[at(j)];
-        if (!global && last_[at(h)] == i) spare.push_back(slot_[at(h)]);
+        if (last_[at(h)] == i) spare.push_back(slot_[at(h)]);
       }
       int32_t own = 0;
-      if (global) {
-        own = v;
-      } else if (last_[at(v)] >= 0) {
+      if (last_[at(v)] >= 0) {
         if (spare.empty()) {
           own = slots++;
         } else {
@@ -248,23 +208,18 @@ class Cutter {
           spare.pop_back();
         }
       }
-      records(v, mine, by_before, own, global || last_[at(v)] >= 0, global);
+      records(v, mine, by_before, own, last_[at(v)] >= 0);
       slot_[at(v)] = own;
     }
     cell[kSlots] = slots;
-    cell[kDepth] = highest;
-    cell[kDepths] = deepest - highest + 1;
-    if (!global && slots >= 1 << 15) throw std::length_error("too many slots in a cell");
+    if (slots >= 1 << 15) throw std::length_error("too many slots in a cell");
     cell[kChunkCount] = static_cast<int32_t>(chunk.size()) - cell[kChunks];
     chunk.push_back(entries());
     cells.insert(cells.end(), cell.begin(), cell.end());
-    if (!bottom) upper.insert(upper.end(), members.begin(), members.end());
-    for (const int32_t v : members) gone_[at(v)] = kSwept;
-    left_ -= count;
   }
 
   void records(int32_t v, const std::vector<int64_t>& mine, int64_t by_before, int32_t own,
-               bool keep, bool global) {
+               bool keep) {
     const std::size_t each = wide_ ? 1 : 2, head = wide_ ? 2 : 1;
     std::size_t done = 0;
     do {
@@ -274,7 +229,7 @@ class Cutter {
         chunk.push_back(entries());
       const bool begins = done == 0, ends = done + some == mine.size();
       int32_t meta = static_cast<int32_t>(length) | (begins ? kFirst : 0);
-      if (ends) meta |= kLast | (keep ? kKeep : 0) | (global ? 0 : own << 16);
+      if (ends) meta |= kLast | (keep ? kKeep : 0) | own << 16;
       const std::size_t base = stream.size();
       stream.insert(stream.end(), {arcs_.vertex[v], v, meta, 0});
       if (wide_) stream.insert(stream.end(), 4, 0);
@@ -284,21 +239,12 @@ class Cutter {
         place(by_before, base + 4 * head - (wide_ ? 4 : 1));
       for (std::size_t k = 0; k < length * each; ++k) {
         const bool real = k < some;
-        int32_t from = 0;
-        if (real) {
-          const int32_t h = head_[at(mine[done + k])];
-          from = global ? h : slot_[at(h)];
-        } else if (global) {
-          from = head_[at(mine[done])];  // twice the same arc changes nothing
-        }
+        const int32_t from = real ? slot_[at(head_[at(mine[done + k])])] : 0;
         const std::size_t here = stream.size();
         stream.insert(stream.end(), {from, 0});
         if (wide_) stream.insert(stream.end(), {0, 0});
         const std::size_t value = here + (wide_ ? 2 : 1);
-        if (real)
-          place(mine[done + k], value);
-        else if (global)
-          no_way(value);
+        if (real) place(mine[done + k], value);
       }
       done += some;
     } while (done < mine.size());
@@ -316,10 +262,8 @@ class Cutter {
   const Arcs& arcs_;
   const int64_t* first_;
   const bool wide_;
-  std::vector<uint8_t> gone_;
   std::vector<int32_t> size_, height_, last_, slot_, mark_;
   std::vector<int32_t> boundary_heads_, head_;  // of all arcs, of those that a sweep follows
-  int32_t left_ = 0;
   Interrupt interrupt_;
 
  public:
@@ -328,19 +272,17 @@ class Cutter {
 
 nb::dict cells(
     const ArcsView& view, const ArcsView::Longs& first, const ArcsView::Ints& head_depth, bool wide,
-    const std::vector<std::pair<int, int>>& shapes,
+    int members, int slots,
     const std::optional<nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>&
-        active) {
+        known) {
   const Arcs& arcs = view.arcs();
-  if (first.size() != at(arcs.n) + 1 || shapes.empty()) throw nb::type_error("first: wrong size");
+  if (first.size() != at(arcs.n) + 1) throw nb::type_error("first: wrong size");
   if (head_depth.size() != at(first.data()[arcs.n])) throw nb::type_error("head_depth: wrong size");
-  if (active && active->size() != at(arcs.n)) throw nb::type_error("active: wrong size");
-  Cutter cutter(arcs, first.data(), head_depth.data(), wide, active ? active->data() : nullptr);
+  if (known && known->size() != at(arcs.n)) throw nb::type_error("known: wrong size");
+  Cutter cutter(arcs, first.data(), head_depth.data(), wide);
   {
     nb::gil_scoped_release release;
-    std::vector<Shape> list;
-    for (const auto& [members, slots] : shapes) list.push_back({members, slots});
-    cutter.cut(list);
+    cutter.cut({members, slots}, known ? known->data() : nullptr);
   }
   nb::dict out;
   out["cells"] = as_numpy(std::move(cutter.cells));
@@ -349,10 +291,8 @@ nb::dict cells(
   out["chunk"] = as_numpy(std::move(cutter.chunk));
   out["weight_at"] = as_numpy(std::move(cutter.weight_at));
   out["far_at"] = as_numpy(std::move(cutter.far_at));
-  out["pass_first"] = as_numpy(std::move(cutter.pass_first));
   out["outline"] = as_numpy(std::move(cutter.outline));
   out["upper"] = as_numpy(std::move(cutter.upper));
-  out["n_global"] = cutter.n_global;
   return out;
 }
 
@@ -363,6 +303,6 @@ namespace nearfar {
 NEARFAR_BIND(m) {
   using nb::arg;
   m.def("prepared_cells", &prepared::cells, arg("arcs"), arg("first"), arg("head_depth"),
-        arg("wide"), arg("shapes"), arg("active").none());
+        arg("wide"), arg("members"), arg("slots"), arg("known").none());
 }
 }  // namespace nearfar

@@ -20,7 +20,7 @@ __all__ = ["Cells", "PassShape", "cut"]
 
 @dataclass(frozen=True, slots=True)
 class PassShape:
-    """How large the cells of a pass may be, and how a block works on one.
+    """How large the cells may be, and how a block works on one.
 
     Attributes
     ----------
@@ -32,42 +32,36 @@ class PassShape:
         Sources per block.
     columns : int
         Sources per thread.
-    parts : int
-        Threads that share out the arcs of a vertex: for few sources, and for paths to the root
-        that leave room for few blocks.
     """
 
     members: int
     slots: int
     lanes: int
     columns: int
-    parts: int = 1
 
     def __post_init__(self) -> None:
-        if min(self.members, self.slots, self.lanes, self.columns, self.parts) < 1:
+        if min(self.members, self.slots, self.lanes, self.columns) < 1:
             raise OptionError(f"{self}: all must be positive")
         if self.lanes % self.columns or self.threads % 32:
-            raise OptionError(f"{self}: lanes / columns * parts must be a multiple of 32")
-        if self.parts > 1 and self.lanes // self.columns not in (4, 8, 16, 32):
-            raise OptionError(f"{self}: with parts, lanes / columns must be 4, 8, 16 or 32")
+            raise OptionError(f"{self}: lanes / columns must be a multiple of 32")
         if self.slots >= 2**15 or self.threads > 1024:
             raise OptionError(f"{self}: at most 32,767 slots and 1,024 threads")
 
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return self.lanes // self.columns * self.parts
+        return self.lanes // self.columns
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """What the passes read; see ``cells.cpp`` for the layout of the streams.
+    """What the sweep of the bottom reads; see ``cells.cpp`` for the layout of the streams.
 
     Attributes
     ----------
-    cells : int32 array, shape (n_cells, 11)
+    cells : int32 array, shape (n_cells, 9)
         Boundary, its size, chunks, their number, lowest and highest label, vertices, slots, where
-        its part of ``outline`` begins, least depth, number of depths; the bottom pass first.
+        its part of ``outline`` begins.
     boundary : int32 array
         Labels outside of a cell that its vertices have arcs to.
     stream : int32 array
@@ -75,18 +69,14 @@ class Cells:
     chunk : int32 array
         Where parts of the stream end.
     weight_at : int32 array, shape (n_arcs,)
-        Where in the stream, counted in values, the weight of each arc belongs; -1 for arcs that are
-        left out.
+        Where in the stream, counted in values, the weight of each arc belongs; -1 for arcs of
+        labels that are in no cell.
     far_at : int32 array
         Which values of the stream are "no path" whatever the weights.
-    pass_first : int32 array, shape (n_passes + 1,)
-        First cell of each pass.
     outline : int32 array
         Pairs of the lowest label below a vertex and its depth, in the order of the sweep.
     upper : int32 array
-        Labels that are known before, then those of all passes but the bottom.
-    n_global : int
-        How many passes, the last ones, keep their distances in global memory: 0 or 1.
+        Labels that are in no cell.
     """
 
     cells: NDArray[np.int32]
@@ -95,15 +85,8 @@ class Cells:
     chunk: NDArray[np.int32]
     weight_at: NDArray[np.int32]
     far_at: NDArray[np.int32]
-    pass_first: NDArray[np.int32]
     outline: NDArray[np.int32]
     upper: NDArray[np.int32]
-    n_global: int
-
-    @property
-    def n_passes(self) -> int:
-        """Launches of a sweep."""
-        return len(self.pass_first) - 1
 
     @property
     def nbytes(self) -> int:
@@ -115,22 +98,19 @@ class Cells:
 def cut(
     view: Any,
     arcs: QueryArcs,
-    shapes: tuple[PassShape, ...],
-    active: NDArray[np.uint8] | None = None,
+    shape: PassShape,
+    known: NDArray[np.uint8] | None = None,
 ) -> Cells:
-    """Cut a tree into cells, pass by pass from the bottom.
+    """Cut the bottom of a tree into cells.
 
     Parameters
     ----------
     view : nearfar._cpu.PreparedArcs
     arcs : QueryArcs
         The arcs that a sweep follows.
-    shapes : tuple of PassShape
-        Of each pass; the last one of all later passes, too.
-    active : uint8 array, shape (n,), or None
-        1 for labels to sweep, 2 for those whose distances are known before, 0 for what nobody
-        asks for. Parents of labels that are not 0 are not 0, parents of those that are 2 are 2.
-        None means 1 for all.
+    shape : PassShape
+    known : uint8 array, shape (n,), or None
+        1 for labels that are to be in no cell, closed under parents.
 
     Returns
     -------
@@ -138,10 +118,10 @@ def cut(
 
     Notes
     -----
-    O(arcs) per pass; tens of milliseconds for a city.
+    O(arcs); tens of milliseconds for a city.
     """
     wide = arcs.weight.dtype.itemsize == 8
-    limits = [(shape.members, shape.slots) for shape in shapes]
-    found = _cpu.prepared_cells(view, arcs.first, arcs.head_depth, wide, limits, active)
-    found["cells"] = found["cells"].reshape(-1, 11)
+    limits = (shape.members, shape.slots)
+    found = _cpu.prepared_cells(view, arcs.first, arcs.head_depth, wide, *limits, known)
+    found["cells"] = found["cells"].reshape(-1, 9)
     return Cells(**found)

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from nearfar.prepared.device_reduce import DeviceReduction, reduces
+from nearfar.prepared.device_room import require_factor
 from nearfar.prepared.device_rows import DeviceRows, RowForm
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
+from nearfar.prepared.device_table import TableRows, sources_per_table, table_pays
+from nearfar.prepared.device_tiles import TileSweep, row_sweep
 from nearfar.prepared.first import (
     FirstOptions,
     can_be_prepared,
@@ -19,7 +23,15 @@ from nearfar.prepared.first import (
 )
 from nearfar.prepared.guess import Guess
 from nearfar.prepared.prepared import Prepared
-from nearfar.registry import Answer, Estimate, Request, Workspace, variant
+from nearfar.registry import (
+    Answer,
+    Estimate,
+    Figures,
+    Request,
+    RowReduction,
+    Workspace,
+    variant,
+)
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import each_block
 
@@ -52,6 +64,7 @@ class DeviceTreeOptions:
 
 _ARC = 1.5e-13  # seconds per arc and source, the device being full
 _VERTEX = 2.5e-12  # and per distance written
+_COMMON = 3e-14  # and per entry of a table and level of the tree
 _LEVEL = 4e-7  # seconds per level of the tree, whatever the number of sources
 _RESTORED = 1e-10  # seconds per distance, for the sums of floats that a search makes
 _SEARCHED = 1.2e-10  # seconds per vertex of a search from one source among thousands, at least
@@ -67,13 +80,15 @@ def _many(facts: Facts, request: Request) -> Estimate | None:
 
 def _rows_seconds(facts: Facts, request: Request, prepared: Prepared) -> float:
     height = prepared.preparation.figures.height
-    return _swept(facts, request, prepared.metric.n_swept) + 1e-4 + _LEVEL * height
+    return _swept(facts, request, prepared.metric.n_swept, height) + 1e-4 + _LEVEL * height
 
 
-def _swept(facts: Facts, request: Request, arcs: float) -> float:
+def _swept(facts: Facts, request: Request, arcs: float, height: float) -> float:
     each = _ARC * arcs + _VERTEX * facts.n
     if facts.dtype.kind == "f":
         each += _RESTORED * facts.n
+    elif request.targets is not None:  # a product, unless they are many
+        each = min(each, len(request.targets) * (_COMMON * height + _VERTEX))
     return request.n_sources * each
 
 
@@ -86,7 +101,7 @@ def _guessed(facts: Facts, request: Request, found: Guess) -> tuple[float, float
     gain = max(facts.gain, 1.0)  # a GPU's profile says nothing of workers
     weights = found.weights / (1 + (request.threads - 1) * (gain - 1))
     height = 2 * math.sqrt(facts.n)
-    rows = _swept(facts, request, found.n_arcs) + _CUT * facts.n + _LEVEL * height
+    rows = _swept(facts, request, found.n_arcs, height) + _CUT * facts.n + _LEVEL * height
     return weights, rows
 
 
@@ -94,6 +109,32 @@ def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
     if not isinstance(graph, Prepared):
         return "the graph is not prepared: nearfar.prepare(graph) makes one that is"
     return True
+
+
+def is_table(prepared: Prepared, columns: Any, exact: bool) -> bool:
+    """Whether targets are few enough for a product; exact floats are restored in whole rows."""
+    if columns is None or (exact and prepared.weight_dtype.kind == "f"):
+        return False
+    return table_pays(prepared, len(columns))
+
+
+def _reduced(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    options: DeviceTreeOptions,
+    workspace: Workspace,
+    reduction: RowReduction,
+) -> Figures | None:
+    """What rows come to, as their distances are on their way down the tree."""
+    assert isinstance(graph, Prepared)
+    columns = workspace.columns
+    width = graph.n_vertices if columns is None else len(columns)
+    if not len(sources) or not reduces(graph, reduction, options.exact, width):
+        return None
+    table = is_table(graph, columns, options.exact)
+    at_once = _sources_at_once(graph, columns, table, len(sources), rows=False)
+    each = min(options.sweep or at_once, len(sources))
+    return DeviceReduction(graph, reduction, columns, workspace.limit, each, table)(sources)
 
 
 @variant(
@@ -109,6 +150,7 @@ def _is_prepared(graph: Graph, request: Request) -> Literal[True] | str:
     complexity="O(k arcs)",
     cost=_many,
     devices={"host", "device"},
+    reduce=_reduced,
 )
 def elimination_tree_rows(
     graph: Graph, sources: NDArray[np.int64], options: DeviceTreeOptions, workspace: Workspace
@@ -127,8 +169,11 @@ def elimination_tree_rows(
     whole = there or workspace.on_device
     timer = runtime.Timer().start()
     share = -(-len(sources) // len(devices))
+    table = is_table(graph, columns, options.exact)
     with runtime.on_device(devices[0]):
-        each = min(options.sweep or sources_per_sweep(Sweep(graph, None, share), share), share)
+        each = min(
+            options.sweep or _sources_at_once(graph, columns, table, share, rows=True), share
+        )
     home = runtime.device().ordinal
     advice = "ask for fewer rows, targets or a reduction" if whole else ""
     if whole and not there:
@@ -138,7 +183,7 @@ def elimination_tree_rows(
     blocks = [slice(k, min(k + each, len(sources))) for k in range(0, len(sources), each)]
 
     def begin() -> Callable[[slice], None]:
-        rows = DeviceRows(graph, form, each)
+        rows: Any = (TableRows if table else DeviceRows)(graph, form, each)
         return lambda block: rows(sources[block], out[block])
 
     failed = each_block(devices, blocks, begin)
@@ -153,12 +198,37 @@ def elimination_tree_rows(
     return Answer(out, stats)
 
 
-def sources_per_sweep(sweep: Sweep, sources: int) -> int:
+def _sources_at_once(
+    prepared: Prepared, columns: Any, table: bool, sources: int, rows: bool
+) -> int:
+    if table:
+        return sources_per_table(prepared, len(columns), sources)
+    require_factor(prepared)
+    sweep = row_sweep(prepared, sources) if rows else Sweep(prepared, None, sources)
+    return sources_per_sweep(sweep, sources)
+
+
+def sources_per_sweep(sweep: Sweep | TileSweep, sources: int) -> int:
     """As many sources as a third of the free memory has room for, and no more than pay."""
     free, _ = runtime.memory()
     each = sweep.values_bytes(1) // padded(1) + sweep.scratch_bytes(1) // padded(1)
     room = max(1, free // (3 * each) // 128) * 128
     return int(min(room, 8192, max(sources, 1)))
+
+
+def _first_reduced(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    options: FirstOptions,
+    workspace: Workspace,
+    reduction: RowReduction,
+) -> Figures | None:
+    prepared, seconds = prepared_within(graph, options.force, workspace.threads)
+    there = DeviceTreeOptions(options.exact)
+    found = _reduced(prepared, sources, there, workspace, reduction)
+    if found is not None and seconds:
+        found.stats["prepare_seconds"] = sum(seconds.values())
+    return found
 
 
 @variant(
@@ -173,6 +243,7 @@ def sources_per_sweep(sweep: Sweep, sources: int) -> int:
     complexity="O(m log n + triangles + k arcs)",
     cost=_first,
     devices={"host", "device"},
+    reduce=_first_reduced,
 )
 def prepare_first(
     graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace

@@ -5,8 +5,11 @@
 // are no longer than the ways over the third vertex, where y - z carries its distance already.
 // Dibbelt, Strasser and Wagner 2016, sections 6 and 7. The CPU's form (customize.simd.cpp)
 // gathers by label; here each triangle is found from its lowest label and lowers an arc by an atomic, so that
-// a level of the tree is one flat list whatever the degrees: eight lanes take an arc x - y, and each lane finds the third side of
-// a triangle among the arcs of y, which are sorted by depth.
+// a level of the tree is one flat list whatever the degrees: eight lanes take an arc x - y, and each lane some of the arcs x - z
+// before it. The third sides are listed once per structure where there is memory for 4 bytes per triangle; otherwise
+// each is found among the arcs of y, which are sorted by depth.
+//
+// All that a level waits for is latency, so each lane has kBatch triangles under way at a time.
 //
 // Levels are heights of labels: the arcs of a level have all of their triangles from below. One cooperative launch
 // takes the wide levels with a barrier over the grid between two of them; the narrow ones at the top, which are most, are
@@ -14,7 +17,8 @@
 //
 // Macros: those of values.cuh and types.cuh; SIDES values per arc, up and down, or one for both; THREADS per block.
 // Arrays: arcs[..] {first arc of the label x, this arc, first arc of its head y, arcs of y}, by level, without those that have no
-// arc before them at their label; level_first[levels + 1]; depth[n_arcs] of heads; weights[metrics][n_arcs][SIDES]; detours
+// arc before them at their label; third_first[..], alike: where the third sides of an arc's triangles begin in third[triangles],
+// or null; level_first[levels + 1]; depth[n_arcs] of heads; weights[metrics][n_arcs][SIDES]; detours
 // alike, "no path" at the start; edge[entries] and place[entries], twice the arc plus 1 where it leads
 // down; of_edges[metrics][m]; flags[metrics][n_arcs] of customize.hpp.
 // Races: atomics of a level lower arcs of later levels, which nobody reads before a barrier.
@@ -23,6 +27,7 @@
 // requires: cuda/grid_barrier.cuh
 
 constexpr int kLanes = 8;  // per arc
+constexpr int kBatch = sizeof(value_t) == 4 ? 4 : 2;  // triangles per lane
 constexpr int kTight = 1, kNeeded = 4;  // of customize.hpp
 
 // Lowers *to. Floats are not negative here, so they are ordered as their bits are.
@@ -62,82 +67,178 @@ __device__ __forceinline__ int arc_to(const int* depth, int first, int count, in
   return first;
 }
 
-// Calls f(weights of the metric, arc x - y, arc x - z, arc y - z) for the triangles of a level.
+extern "C" __global__ void list_third_sides(const int4* arcs, const int* third_first, int count, const int* depth,
+                                            int* third) {
+  const int stride = gridDim.x * blockDim.x / kLanes;
+  for (int i = (blockIdx.x * blockDim.x + threadIdx.x) / kLanes; i < count; i += stride) {
+    const int4 arc = arcs[i];
+    for (int j = arc.x + static_cast<int>(threadIdx.x) % kLanes; j < arc.y; j += kLanes)
+      third[third_first[i] + j - arc.x] = arc_to(depth, arc.z, arc.w, depth[j]);
+  }
+}
+
+struct Structure {
+  const int4* arcs;
+  const int* third_first;
+  const int* third;
+  const int* depth;
+};
+
+// kBatch triangles over the arc x - y: the arcs x - z and y - z, the latter -1 where there are fewer.
+struct Batch {
+  int xz[kBatch], yz[kBatch];
+};
+
+// Of each arc x - y of a level: f.begin(metric, arc x - y), f.take(batch) for its triangles, and f.end().
 template <class F>
-__device__ __forceinline__ void for_triangles(const int4* arcs, const int* depth, int begin, int end, int metrics,
-                                              long long group, long long groups, F&& f) {
+__device__ __forceinline__ void for_arcs(const Structure& s, int begin, int end, int metrics, long long group,
+                                         long long groups, F& f) {
   const int member = threadIdx.x % kLanes;
   const long long items = static_cast<long long>(end - begin) * metrics;
   for (long long t = group; t < items; t += groups) {
     const int metric = metrics == 1 ? 0 : static_cast<int>(t % metrics);
-    const int4 arc = arcs[begin + (metrics == 1 ? t : t / metrics)];
-    for (int j = arc.x + member; j < arc.y; j += kLanes)
-      f(metric, arc.y, j, arc_to(depth, arc.z, arc.w, depth[j]));
+    const int at = begin + static_cast<int>(metrics == 1 ? t : t / metrics);
+    const int4 arc = s.arcs[at];
+    const int* const third = s.third == nullptr ? nullptr : s.third + s.third_first[at] - arc.x;
+    f.begin(metric, arc.y);
+    for (int first = arc.x + member; first < arc.y; first += kLanes * kBatch) {
+      Batch batch;
+#pragma unroll
+      for (int u = 0; u < kBatch; ++u) {
+        const int j = first + kLanes * u;
+        batch.xz[u] = j;
+        batch.yz[u] = -1;
+        if (j < arc.y) batch.yz[u] = third != nullptr ? third[j] : arc_to(s.depth, arc.z, arc.w, s.depth[j]);
+      }
+      f.take(batch);
+    }
+    f.end();
   }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    lower_triangles(const int4* arcs, const int* level_first, int levels, int wide, const int* depth,
-                    value_t* all_weights, long long n_arcs, int metrics, uint32* arrivals) {
-  auto take = [&](int metric, int xy, int xz, int yz) {
-    value_t* const weights = all_weights + metric * n_arcs * SIDES;
+struct LowerTriangles {
+  value_t* all_weights;
+  long long n_arcs;
+  value_t* weights;
+  value_t to_x[SIDES];  // y - x - z: down to x, then up from it
+
+  __device__ __forceinline__ void begin(int metric, int xy) {
+    weights = all_weights + metric * n_arcs * SIDES;
 #pragma unroll
-    for (int s = 0; s < SIDES; ++s) {
-      // y - x - z: down to x, then up from it.
-      const value_t sum = load_relaxed(weights + SIDES * xy + (SIDES - 1 - s)) +
-                          load_relaxed(weights + SIDES * xz + s);
-      improve(weights + SIDES * yz + s, sum);
+    for (int i = 0; i < SIDES; ++i) to_x[i] = load_relaxed(weights + SIDES * xy + (SIDES - 1 - i));
+  }
+  __device__ __forceinline__ void take(const Batch& batch) {
+    value_t from_x[kBatch][SIDES], now[kBatch][SIDES];
+#pragma unroll
+    for (int u = 0; u < kBatch; ++u)
+#pragma unroll
+      for (int i = 0; i < SIDES; ++i)
+        if (batch.yz[u] >= 0) {
+          from_x[u][i] = load_relaxed(weights + SIDES * batch.xz[u] + i);
+          now[u][i] = load_relaxed(weights + SIDES * batch.yz[u] + i);
+        }
+#pragma unroll
+    for (int u = 0; u < kBatch; ++u)
+#pragma unroll
+      for (int i = 0; i < SIDES; ++i)
+        if (batch.yz[u] >= 0) {
+          const value_t sum = to_x[i] + from_x[u][i];
+          if (sum < now[u][i]) lower(weights + SIDES * batch.yz[u] + i, sum);
+        }
+  }
+  __device__ __forceinline__ void end() {}
+};
+
+struct UpperTriangles {
+  const value_t* all_weights;
+  value_t* all_detours;
+  long long n_arcs;
+  const value_t* weights;
+  value_t* detours;
+  int arc;
+  value_t weight[SIDES], best[SIDES];  // of x - y, and the least way around it
+
+  __device__ __forceinline__ void begin(int metric, int xy) {
+    weights = all_weights + metric * n_arcs * SIDES;
+    detours = all_detours + metric * n_arcs * SIDES;
+    arc = xy;
+#pragma unroll
+    for (int i = 0; i < SIDES; ++i) {
+      weight[i] = weights[SIDES * xy + i];
+      best[i] = far_value();
     }
-  };
+  }
+  __device__ __forceinline__ void take(const Batch& batch) {
+    value_t over[kBatch][SIDES], from_x[kBatch][SIDES], now[kBatch][SIDES];  // over: distances between y and z
+#pragma unroll
+    for (int u = 0; u < kBatch; ++u)
+#pragma unroll
+      for (int i = 0; i < SIDES; ++i)
+        if (batch.yz[u] >= 0) {
+          const value_t way = load_relaxed(detours + SIDES * batch.yz[u] + i);
+          now[u][i] = load_relaxed(detours + SIDES * batch.xz[u] + i);
+          from_x[u][i] = weights[SIDES * batch.xz[u] + i];
+          const value_t direct = weights[SIDES * batch.yz[u] + i];
+          over[u][i] = way < direct ? way : direct;
+        }
+#pragma unroll
+    for (int u = 0; u < kBatch; ++u)
+#pragma unroll
+      for (int i = 0; i < SIDES; ++i)
+        if (batch.yz[u] >= 0) {
+          const value_t around = from_x[u][i] + over[u][SIDES - 1 - i], to_z = weight[i] + over[u][i];
+          best[i] = around < best[i] ? around : best[i];
+          if (to_z < now[u][i]) lower(detours + SIDES * batch.xz[u] + i, to_z);
+        }
+  }
+  __device__ __forceinline__ void end() {
+#pragma unroll
+    for (int i = 0; i < SIDES; ++i)
+      if (best[i] < far_value()) improve(detours + SIDES * arc + i, best[i]);
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    lower_triangles(const int4* arcs, const int* third_first, const int* third, const int* level_first, int levels,
+                    int wide, const int* depth, value_t* all_weights, long long n_arcs, int metrics,
+                    uint32* arrivals) {
+  const Structure s{arcs, third_first, third, depth};
+  LowerTriangles work{all_weights, n_arcs};
   const int per_block = THREADS / kLanes, mine = threadIdx.x / kLanes;
   const long long group = static_cast<long long>(blockIdx.x) * per_block + mine;
   int level = 0;
   for (; level < wide; ++level) {
-    for_triangles(arcs, depth, level_first[level], level_first[level + 1], metrics, group,
-                  static_cast<long long>(gridDim.x) * per_block, take);
+    for_arcs(s, level_first[level], level_first[level + 1], metrics, group,
+             static_cast<long long>(gridDim.x) * per_block, work);
     grid_barrier(arrivals);
   }
   if (blockIdx.x) return;
   for (; level < levels; ++level) {
-    for_triangles(arcs, depth, level_first[level], level_first[level + 1], metrics, mine, per_block, take);
+    for_arcs(s, level_first[level], level_first[level + 1], metrics, mine, per_block, work);
     __threadfence();
     __syncthreads();
   }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    upper_triangles(const int4* arcs, const int* level_first, int levels, int wide, const int* depth,
-                    const value_t* all_weights, value_t* all_detours, long long n_arcs, int metrics,
-                    uint32* arrivals) {
-  auto take = [&](int metric, int xy, int xz, int yz) {
-    const value_t* const weights = all_weights + metric * n_arcs * SIDES;
-    value_t* const detours = all_detours + metric * n_arcs * SIDES;
-    value_t over[SIDES];  // distances between y and z
-#pragma unroll
-    for (int s = 0; s < SIDES; ++s) {
-      const value_t way = load_relaxed(detours + SIDES * yz + s);
-      const value_t weight = weights[SIDES * yz + s];
-      over[s] = way < weight ? way : weight;
-    }
-#pragma unroll
-    for (int s = 0; s < SIDES; ++s) {
-      improve(detours + SIDES * xz + s, weights[SIDES * xy + s] + over[s]);
-      improve(detours + SIDES * xy + s, weights[SIDES * xz + s] + over[SIDES - 1 - s]);
-    }
-  };
+    upper_triangles(const int4* arcs, const int* third_first, const int* third, const int* level_first, int levels,
+                    int wide, const int* depth, const value_t* all_weights, value_t* all_detours, long long n_arcs,
+                    int metrics, uint32* arrivals) {
+  const Structure s{arcs, third_first, third, depth};
+  UpperTriangles work{all_weights, all_detours, n_arcs};
   const int per_block = THREADS / kLanes, mine = threadIdx.x / kLanes;
   const long long group = static_cast<long long>(blockIdx.x) * per_block + mine;
   int level = levels - 1;
   if (blockIdx.x == 0)
     for (; level >= wide; --level) {
-      for_triangles(arcs, depth, level_first[level], level_first[level + 1], metrics, mine, per_block, take);
+      for_arcs(s, level_first[level], level_first[level + 1], metrics, mine, per_block, work);
       __threadfence();
       __syncthreads();
     }
   grid_barrier(arrivals);
   for (level = wide - 1; level >= 0; --level) {
-    for_triangles(arcs, depth, level_first[level], level_first[level + 1], metrics, group,
-                  static_cast<long long>(gridDim.x) * per_block, take);
+    for_arcs(s, level_first[level], level_first[level + 1], metrics, group,
+             static_cast<long long>(gridDim.x) * per_block, work);
     grid_barrier(arrivals);
   }
 }

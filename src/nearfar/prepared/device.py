@@ -9,22 +9,35 @@ import numpy as np
 
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cells import Cells, PassShape, cut
+from nearfar.prepared.device_pieces import DevicePieces, most_members
+from nearfar.prepared.pieces import cut_pieces
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from numpy.typing import NDArray
 
     from nearfar.prepared.prepared import Prepared
+    from nearfar.prepared.tree import Tree
 
-__all__ = ["C_VALUES", "JUMP", "DeviceCells", "DeviceTree", "device_cells", "device_tree", "plain"]
+__all__ = [
+    "C_VALUES",
+    "JUMPS",
+    "DeviceAbove",
+    "DeviceCells",
+    "DeviceTree",
+    "device_above",
+    "device_cells",
+    "device_tree",
+    "far_value",
+    "plain",
+    "top_flags",
+]
 
 _TREE: Slot[DeviceTree] = Slot("elimination tree on the device")
 _CELLS: Slot[DeviceCells] = Slot("cells on the device")
 _ADVICE = "use device='cpu', or a GPU with more memory"
 
-JUMP = 8  # kAhead of climb.cuh
+JUMPS = 6  # of 1, 2, 4 .. 32 levels; climb.cuh
 
 #: C names of the types of arcs' weights.
 C_VALUES = {
@@ -45,10 +58,12 @@ class DeviceTree:
     ----------
     node : int32 array, shape (n, 4)
         First arc, arcs, parent, depth.
-    jump : int32 array, shape (n,)
-        The ancestor ``JUMP`` levels up, or -1.
+    jump : int32 array, shape (JUMPS, n)
+        The ancestors 1, 2, 4 .. levels up, or -1.
     head_depth, weight : arrays
         Of the arcs upwards.
+    down_first, down_depth, down_weight : arrays
+        Of the arcs downwards.
     depth, low, vertex, label : int32 arrays, shape (n,)
     height : int
     macros : dict
@@ -59,6 +74,9 @@ class DeviceTree:
     jump: Any
     head_depth: Any
     weight: Any
+    down_first: Any
+    down_depth: Any
+    down_weight: Any
     depth: Any
     low: Any
     vertex: Any
@@ -68,31 +86,45 @@ class DeviceTree:
 
 
 @dataclass(frozen=True)
+class DeviceAbove:
+    """Labels that are in no cell, in pieces.
+
+    Attributes
+    ----------
+    labels : int32 array
+        On the host.
+    place : int32 array, shape (n,)
+        Of each of these labels its number among them; -1 for the others.
+    pieces : DevicePieces
+    stop : int32 array, shape (n,), or None
+        Of each label the depth of the first ancestor in the top, itself included; -1 if there is
+        none.
+    """
+
+    labels: NDArray[np.int32]
+    place: Any
+    pieces: DevicePieces
+    stop: Any
+
+
+@dataclass(frozen=True)
 class DeviceCells:
-    """Cells on the device, their weights in place.
+    """Cells on the device, their weights in place, and what is above them.
 
     Attributes
     ----------
     host : Cells
-    shapes : tuple of PassShape
     cells, boundary, stream, chunk, outline : int32 arrays
-    place : int32 array, shape (n,)
-        Of each label that is known before, or of an upper pass, its number among them; -1 for the
-        others.
+    above : DeviceAbove
     """
 
     host: Cells
-    shapes: tuple[PassShape, ...]
     cells: Any
     boundary: Any
     stream: Any
     chunk: Any
     outline: Any
-    place: Any
-
-    def shape(self, number: int) -> PassShape:
-        """The shape of a pass; pass 0 is the bottom."""
-        return self.shapes[min(number, len(self.shapes) - 1)]
+    above: DeviceAbove
 
 
 def device_tree(prepared: Prepared) -> DeviceTree:
@@ -114,22 +146,15 @@ def device_tree(prepared: Prepared) -> DeviceTree:
     return _TREE.of(prepared, lambda: _tree(prepared), runtime.device().ordinal)
 
 
-def device_cells(
-    prepared: Prepared,
-    shapes: tuple[PassShape, ...],
-    active: NDArray[np.uint8] | None = None,
-    key: Hashable = None,
-) -> DeviceCells:
-    """The cells of some shapes on the current device.
+def device_cells(prepared: Prepared, shape: PassShape, top: int) -> DeviceCells:
+    """The cells of some shape on the current device, and what is above them.
 
     Parameters
     ----------
     prepared : Prepared
-    shapes : tuple of PassShape
-    active : uint8 array, shape (n,), or None
-        As for :func:`nearfar.prepared.cells.cut`.
-    key : hashable
-        By which to keep the cells; with ``active`` and without a key they are not kept.
+    shape : PassShape
+    top : int
+        Labels at the top of the tree whose distances to each other are kept.
 
     Returns
     -------
@@ -140,13 +165,9 @@ def device_cells(
     OutOfMemoryError
         Before anything is allocated.
     """
-    if active is not None and key is None:
-        return _cells(prepared, shapes, active)
-    whole_key = (runtime.device().ordinal, shapes, key)
+    key = (runtime.device().ordinal, shape, top)
     return _CELLS.of(
-        prepared,
-        lambda: prepared.metric.cells(whole_key, lambda: _cells(prepared, shapes, active)),
-        whole_key,
+        prepared, lambda: prepared.metric.cells(key, lambda: _cells(prepared, shape, top)), key
     )
 
 
@@ -158,7 +179,7 @@ def _tree(prepared: Prepared) -> DeviceTree:
     node[:, 1] = np.diff(up.first)
     node[:, 2] = tree.parent
     node[:, 3] = tree.depth
-    jump = _ancestors(tree.parent, JUMP)
+    jump = np.stack(_ancestors(tree.parent))
     parts = (node, jump, up.head_depth, up.weight, tree.depth, tree.low, tree.vertex, tree.label)
     runtime.require_memory(sum(part.nbytes for part in parts), _ADVICE)
     values, distances = up.weight.dtype, prepared.weight_dtype
@@ -170,49 +191,123 @@ def _tree(prepared: Prepared) -> DeviceTree:
     node_, jump_, head_depth, weight, depth, low, vertex, label = (
         runtime.upload(plain(part)) for part in parts
     )
-    ways = (head_depth, weight)
+    down = prepared.metric.swept[1]
+    same = down is up
+    down_ways = (
+        runtime.upload(down.first.astype(np.int32)),
+        head_depth if same else runtime.upload(plain(down.head_depth)),
+        weight if same else runtime.upload(plain(down.weight)),
+    )
+    ways = (head_depth, weight, *down_ways)
     return DeviceTree(node_, jump_, *ways, depth, low, vertex, label, tree.height, macros)
 
 
-def _ancestors(parent: NDArray[np.int32], levels: int) -> NDArray[np.int32]:
-    """Of each label the ancestor so many levels up, a power of two, or -1."""
+def _ancestors(parent: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+    """Of each label the ancestors 1, 2, 4 .. levels up, or -1."""
     up = np.append(parent, np.int32(-1))  # -1 is its own parent
-    while levels > 1:
+    found = [up[:-1]]
+    for _ in range(JUMPS - 1):
         up = up[up]
-        levels //= 2
-    return up[:-1]
+        found.append(up[:-1])
+    return found
 
 
-def _cells(
-    prepared: Prepared, shapes: tuple[PassShape, ...], active: NDArray[np.uint8] | None
-) -> DeviceCells:
+def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:
     cp = runtime.cupy()
     arcs = prepared.metric.swept[1]
-    found = cut(prepared.preparation.view, arcs, shapes, active)
+    found = cut(prepared.preparation.view, arcs, shape, top_flags(prepared, size))
     staging = found.weight_at.nbytes + found.far_at.nbytes + arcs.weight.nbytes
     runtime.require_memory(found.nbytes + staging, _ADVICE)
     stream = runtime.upload(found.stream)
     values = stream.view(arcs.weight.dtype)
-    weights, places = runtime.upload(plain(arcs.weight)), cp.asarray(found.weight_at)
-    if active is not None:
-        used = places >= 0
-        weights, places = weights[used], places[used]
-    if len(places):
-        values[places] = weights
+    used = np.flatnonzero(found.weight_at >= 0)
+    if len(used):
+        weights = runtime.upload(plain(arcs.weight))
+        values[cp.asarray(found.weight_at[used])] = weights[cp.asarray(used)]
     if len(found.far_at):
         values[cp.asarray(found.far_at)] = far_value(arcs.weight.dtype)
-    place = np.full(prepared.n_vertices, -1, dtype=np.int32)
-    place[found.upper] = np.arange(len(found.upper), dtype=np.int32)
     return DeviceCells(
         found,
-        shapes,
         runtime.upload(found.cells),
         runtime.upload(found.boundary),
         stream,
         runtime.upload(found.chunk),
         runtime.upload(found.outline),
-        runtime.upload(place),
+        device_above(prepared, found.upper, size),
     )
+
+
+def top_flags(prepared: Prepared, size: int) -> NDArray[np.uint8] | None:
+    """1 for the labels of a top of that size; None where there is no top.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    size : int
+
+    Returns
+    -------
+    uint8 array, shape (n,), or None
+    """
+    if size == 0:
+        return None
+    flags = np.zeros(prepared.n_vertices, dtype=np.uint8)
+    flags[_top(prepared.preparation.tree, size)] = 1
+    return flags
+
+
+def device_above(prepared: Prepared, upper: NDArray[np.int32], size: int) -> DeviceAbove:
+    """Labels that are in no cell, in pieces on the current device.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    upper : int32 array
+        These labels, those of the top included.
+    size : int
+        Labels of the top.
+
+    Returns
+    -------
+    DeviceAbove
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+    """
+    tree = prepared.preparation.tree
+    top = _top(tree, size)
+    most = most_members(prepared.metric.dtype.itemsize)
+    pieces = cut_pieces(prepared.preparation.view, *prepared.metric.swept, upper, top, most)
+    runtime.require_memory(2 * pieces.down.nbytes + 8 * prepared.n_vertices, _ADVICE)
+    place = np.full(prepared.n_vertices, -1, dtype=np.int32)
+    place[upper] = np.arange(len(upper), dtype=np.int32)
+    stop = runtime.upload(_stops(tree, top)) if size else None
+    return DeviceAbove(upper, runtime.upload(place), DevicePieces.upload(pieces), stop)
+
+
+def _top(tree: Tree, size: int) -> NDArray[np.int32]:
+    """The labels with the largest subtrees, which are closed under parents; falling."""
+    if size == 0:
+        return np.empty(0, dtype=np.int32)
+    subtree = np.arange(tree.n_vertices) - tree.low + 1
+    largest = np.argpartition(-subtree, size - 1)[:size]  # a parent has more below than its child
+    return np.sort(largest)[::-1].astype(np.int32)
+
+
+def _stops(tree: Tree, top: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Of each label the depth of the first ancestor in the top, itself included, or -1."""
+    inside = np.zeros(tree.n_vertices, dtype=bool)
+    inside[top] = True
+    highest = np.flatnonzero(~inside)  # below the top; of these, those right below
+    above = tree.parent[highest]
+    right_below = (above < 0) | inside[above]
+    highest, above = highest[right_below], above[right_below]
+    stop = tree.depth.copy()
+    depth = np.where(above < 0, -1, tree.depth[above])
+    stop[~inside] = np.repeat(depth, highest - tree.low[highest] + 1)
+    return stop
 
 
 def far_value(dtype: np.dtype[Any]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["DeviceArcs", "DeviceMetric", "customized_there", "device_arcs", "share_arcs"]
 
+T = TypeVar("T")
 _ARCS: Slot[DeviceArcs] = Slot("arcs on the device")
 _C_WEIGHTS = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
 _FILE = "prepared/customize.cuh"
 _NEEDED = 4  # kNeeded of customize.hpp
-_NARROW = 512  # arcs of a level that one block takes as fast as all blocks and a barrier
+_ROOM = 8  # share of the free memory that third sides may take
+_NARROW = 128  # arcs of a level that one block takes as fast as all blocks and a barrier
 _ADVICE = "give weights on the host, or use a GPU with more memory"
 
 
@@ -41,25 +43,30 @@ class DeviceArcs:
     preparation : Preparation
     indptr, indices : arrays
         Of the graph.
-    arcs, level_first, depth, edge, place : int32 arrays
-        As ``customize.cuh`` has them.
+    arcs, third_first, third, level_first, depth, edge, place : int32 arrays
+        As ``customize.cuh`` has them; the third sides are None where there is no memory for them.
     wide : int
         Levels that fill the device.
     cells : dict
         By shapes: cells whose streams hold the weights of some metric, the arcs that they have, and
         where their weights belong.
+    layouts : dict
+        What else sweeps keep of the arcs without their weights.
     """
 
     preparation: Preparation
     indptr: Any
     indices: Any
     arcs: Any
+    third_first: Any
+    third: Any
     level_first: Any
     depth: Any
     edge: Any
     place: Any
     wide: int
     cells: dict[Any, tuple[DeviceCells, Any, Any]] = field(default_factory=dict)
+    layouts: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def n_arcs(self) -> int:
@@ -175,6 +182,24 @@ class DeviceMetric:
             stream.view(self.dtype)[places] = self._side(self.sides - 1)[used]
         return replace(base, stream=stream)
 
+    def layout(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What a GPU keeps of the arcs without their weights, made for the first metric that asks.
+
+        Parameters
+        ----------
+        key : hashable
+        make : callable
+
+        Returns
+        -------
+        object
+        """
+        kept = self.structure.layouts
+        if key not in kept:
+            kept[key] = make()
+        found: T = kept[key]
+        return found
+
 
 def device_arcs(graph: Graph, preparation: Preparation) -> DeviceArcs:
     """What customization on the current device reads of a structure; kept with the graph.
@@ -275,6 +300,26 @@ def _weights_there(graph: Graph) -> Any:
     return runtime.upload(plain(graph.effective_weights))
 
 
+def _macros(values: np.dtype[Any], weight: np.dtype[Any], sides: int) -> dict[str, str | int]:
+    """Types and shapes of the kernels."""
+    return {
+        "VALUE_T": C_VALUES[values.name],
+        "OUT_T": _C_WEIGHTS[weight.name],
+        "SIGNED_VALUES": int(values.name == "int64"),
+        "INDEX_T": "int",
+        "OFFSET_T": "int",
+        "WEIGHT_T": _C_WEIGHTS[weight.name],
+        "WEIGHTED": 1,
+        "THREADS": _threads(),
+        "SIDES": sides,
+    }
+
+
+def _threads() -> int:
+    """Threads of a block that goes through levels."""
+    return min(1024, runtime.device().threads_per_multiprocessor)
+
+
 class _Calls:
     """The launches of one customization."""
 
@@ -282,20 +327,10 @@ class _Calls:
         self, structure: DeviceArcs, values: np.dtype[Any], weight: np.dtype[Any], metrics: int
     ) -> None:
         self.structure, self.metrics = structure, metrics
-        self.threads = min(1024, runtime.device().threads_per_multiprocessor)
-        self.macros: dict[str, str | int] = {
-            "VALUE_T": C_VALUES[values.name],
-            "OUT_T": _C_WEIGHTS[weight.name],
-            "SIGNED_VALUES": int(values.name == "int64"),
-            "INDEX_T": "int",
-            "OFFSET_T": "int",
-            "WEIGHT_T": _C_WEIGHTS[weight.name],
-            "WEIGHTED": 1,
-            "THREADS": self.threads,
-        }
+        self.types = values, weight
 
     def _kernel(self, name: str, sides: int) -> Any:
-        return runtime.program(_FILE, {**self.macros, "SIDES": sides}).kernel(name)
+        return runtime.program(_FILE, _macros(*self.types, sides)).kernel(name)
 
     def _blocks(self, items: int) -> int:
         return max(1, min(-(-items // 256), runtime.device().multiprocessors * 8))
@@ -317,11 +352,12 @@ class _Calls:
             return
         arrivals = runtime.cupy().zeros(1, dtype=np.uint32)
         arguments = (
-            *(s.arcs, s.level_first, np.int32(n_levels), np.int32(s.wide), s.depth, *arrays),
+            *(s.arcs, s.third_first, s.third, s.level_first, np.int32(n_levels)),
+            *(np.int32(s.wide), s.depth, *arrays),
             *(np.int64(s.n_arcs), np.int32(self.metrics), arrivals),
         )
         blocks = runtime.device().multiprocessors
-        self._kernel(name, sides)(blocks, self.threads, arguments, cooperative=True)
+        self._kernel(name, sides)(blocks, _threads(), arguments, cooperative=True)
 
     def mark(self, sides: int, weights: Any, detours: Any, ties: bool, flags: Any) -> None:
         """What queries need."""
@@ -348,6 +384,11 @@ def _made(graph: Graph, preparation: Preparation) -> DeviceArcs:
     records[:, 2], records[:, 3] = arcs.first[heads], counts[heads]
     several = np.flatnonzero(records[:, 0] < records[:, 1])
     several = several[np.argsort(level[several], kind="stable")]
+    there_arcs, there_depth = (
+        runtime.upload(records[several]),
+        runtime.upload(plain(arcs.head_depth)),
+    )
+    thirds = _third_sides(records[several], there_arcs, there_depth)
     sizes = np.bincount(level[several], minlength=1)
     level_first = np.zeros(len(sizes) + 1, dtype=np.int32)
     np.cumsum(sizes, out=level_first[1:])
@@ -362,13 +403,32 @@ def _made(graph: Graph, preparation: Preparation) -> DeviceArcs:
         preparation,
         runtime.upload(plain(there[0])),
         runtime.upload(plain(there[1])),
-        runtime.upload(records[several]),
+        there_arcs,
+        *thirds,
         runtime.upload(level_first),
-        runtime.upload(plain(arcs.head_depth)),
+        there_depth,
         runtime.upload(plain(arcs.edge)),
         runtime.upload(place),
         int(large[-1]) + 1 if len(large) else 0,
     )
+
+
+def _third_sides(records: NDArray[np.int32], arcs: Any, depth: Any) -> tuple[Any, Any]:
+    """Where the triangles of each arc begin and their third sides, if there is room for them."""
+    counts = (records[:, 1] - records[:, 0]).astype(np.int64)
+    triangles = int(counts.sum())
+    free, _ = runtime.memory()
+    if not triangles or triangles > 2**31 - 1 or 4 * _ROOM * triangles > free:
+        return None, None
+    first = np.zeros(len(counts), dtype=np.int32)
+    np.cumsum(counts[:-1], out=first[1:])
+    there = runtime.upload(first)
+    third = runtime.cupy().empty(triangles, dtype=np.int32)
+    macros = _macros(np.dtype(np.uint32), np.dtype(np.int32), 1)
+    kernel = runtime.program(_FILE, macros).kernel("list_third_sides")
+    blocks = runtime.device().multiprocessors * 8
+    kernel(blocks, 256, (arcs, there, np.int32(len(counts)), depth, third))
+    return there, third
 
 
 def _heights(parent: NDArray[np.int32], depth: NDArray[np.int32]) -> NDArray[np.int64]:

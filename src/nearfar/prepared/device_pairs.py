@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,18 +19,27 @@ from nearfar.system.devices import runtime, several
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from nearfar.prepared.metric import QueryArcs
     from nearfar.prepared.prepared import Prepared
 
-__all__ = ["DeviceLabels", "device_labels", "device_pair_distances"]
+__all__ = [
+    "DeviceLabels",
+    "Walks",
+    "device_labels",
+    "device_pair_distances",
+    "device_walks",
+    "there_indices",
+    "walks_over",
+]
 
-_WALKS: Slot[_Walks] = Slot("walks on the device")
+_WALKS: Slot[Walks] = Slot("walks on the device")
 _WARPS = 8  # per block, at most
 _LEAST_SHARE = 1 << 14  # pairs that are worth a device of their own
 _STATIC = 1024  # bytes of shared memory that a block takes besides
 
 
 @dataclass(frozen=True)
-class _Walks:
+class Walks:
     """What walks read besides the tree; arrays of ``pairs.cuh``.
 
     Attributes
@@ -75,7 +84,7 @@ class DeviceLabels:
         Rows of all labels; the same array where every edge weighs the same in both directions.
     """
 
-    def __init__(self, prepared: Prepared, walks: _Walks, up: Any, down: Any) -> None:
+    def __init__(self, prepared: Prepared, walks: Walks, up: Any, down: Any) -> None:
         self.prepared = prepared
         self.up, self.down = up, down
         self._walks = walks
@@ -154,7 +163,7 @@ def device_labels(prepared: Prepared, max_bytes: int | None = None) -> DeviceLab
     advice = "query without labels: distances_of_pairs(pairs, device='cuda')"
     if needed > free:
         raise OutOfMemoryError(needed, free, advice)
-    walks = _walks(prepared)
+    walks = device_walks(prepared)
     runtime.require_memory(needed, advice)
     cp = runtime.cupy()
     n = prepared.n_vertices
@@ -213,16 +222,39 @@ def device_pair_distances(
     return _answer(prepared, pairs, threads, exact, ask)
 
 
+def there_indices(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
+    """Indices of the sources and of the targets of pairs, on the current device.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    pairs : list of (source, target), or int array of shape (k, 2)
+        On the host or on the device.
+
+    Returns
+    -------
+    sources, targets : int64 arrays, shape (k,)
+
+    Raises
+    ------
+    VertexError
+        If one of them is not a vertex.
+    OptionError
+        If ``pairs`` has another shape.
+    """
+    cp = runtime.cupy()
+    if runtime.is_device_array(pairs):
+        if prepared.vertex_numbers is not None:
+            return _indices_there(prepared, runtime.upload(pairs))
+        pairs = runtime.download(runtime.upload(pairs))  # names are looked up on the host
+    starts, ends = pair_indices(prepared, pairs)
+    return cp.asarray(starts), cp.asarray(ends)
+
+
 def _answer(prepared: Prepared, pairs: Any, threads: int, exact: bool, ask: Any) -> Any:
     stay = runtime.is_device_array(pairs)
     cp = runtime.cupy()
-    if stay and prepared.vertex_numbers is None:
-        pairs = runtime.download(runtime.upload(pairs))  # names are looked up on the host
-        starts, ends = map(cp.asarray, pair_indices(prepared, pairs))
-    elif stay:
-        starts, ends = _indices_there(prepared, runtime.upload(pairs))
-    else:
-        starts, ends = map(cp.asarray, pair_indices(prepared, pairs))
+    starts, ends = there_indices(prepared, pairs)
     if exact and prepared.weight_dtype.kind == "f":
         there = runtime.download(starts), runtime.download(ends)
         found = exact_pairs(prepared, *there, threads)
@@ -255,7 +287,7 @@ def _indices_there(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
 
 
 def _walk(prepared: Prepared, starts: Any, ends: Any) -> Any:
-    walks = _walks(prepared)
+    walks = device_walks(prepared)
     warps, shared = walks.launch_shape(2)
     kernel = walks.program.kernel("pairs_walk")
     kernel.allow_shared(shared)
@@ -289,11 +321,62 @@ def _shared_walk(prepared: Prepared, starts: Any, ends: Any, devices: list[int])
     return found
 
 
-def _walks(prepared: Prepared) -> _Walks:
+def device_walks(prepared: Prepared) -> Walks:
+    """What walks read, on the current device.
+
+    Parameters
+    ----------
+    prepared : Prepared
+
+    Returns
+    -------
+    Walks
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+    """
     return _WALKS.of(prepared, lambda: _made(prepared), runtime.device().ordinal)
 
 
-def _made(prepared: Prepared) -> _Walks:
+def walks_over(prepared: Prepared, up: QueryArcs, down: QueryArcs) -> Walks:
+    """The same over other arcs of the same tree.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    up, down : QueryArcs
+        In host memory.
+
+    Returns
+    -------
+    Walks
+
+    Raises
+    ------
+    OutOfMemoryError
+        Before anything is allocated.
+    """
+    walks = device_walks(prepared)
+    over = _side(prepared, up)
+    return replace(walks, up=over, down=over if down is up else _side(prepared, down))
+
+
+def _side(prepared: Prepared, arcs: QueryArcs) -> tuple[Any, Any, Any]:
+    """Nodes, depths and weights of arcs in one direction."""
+    tree = prepared.preparation.tree
+    node = np.empty((tree.n_vertices, 4), dtype=np.int32)
+    node[:, 0], node[:, 1] = arcs.first[:-1], np.diff(arcs.first)
+    node[:, 2], node[:, 3] = tree.parent, tree.depth
+    needed = node.nbytes + arcs.head_depth.nbytes + arcs.weight.nbytes
+    runtime.require_memory(needed, "use device='cpu', or a GPU with more memory")
+    parts = (node, plain(arcs.head_depth), plain(arcs.weight))
+    node_, depths, weights = (runtime.upload(part) for part in parts)
+    return node_, depths, weights
+
+
+def _made(prepared: Prepared) -> Walks:
     tree, there = prepared.preparation.tree, device_tree(prepared)
     n = tree.n_vertices
     spine = np.empty((n, 4), dtype=np.int32)
@@ -305,19 +388,9 @@ def _made(prepared: Prepared) -> _Walks:
         raise VariantUnavailable(f"labels of {offset[-1]} values are too many: use device='cpu'")
     spine[:, 0], spine[:, 1], spine[:, 2] = top, tree.parent[top], tree.depth
     spine[:, 3] = offset[:-1] // 8
+    runtime.require_memory(spine.nbytes, "use device='cpu', or a GPU with more memory")
     up = (there.node, there.head_depth, there.weight)
-    down, arcs = up, prepared.metric.swept[1]
-    node = None
-    needed = spine.nbytes
-    if prepared.metric.sides == 2:
-        node = np.empty((n, 4), dtype=np.int32)
-        node[:, 0], node[:, 1] = arcs.first[:-1], np.diff(arcs.first)
-        node[:, 2], node[:, 3] = tree.parent, tree.depth
-        needed += node.nbytes + arcs.head_depth.nbytes + arcs.weight.nbytes
-    runtime.require_memory(needed, "use device='cpu', or a GPU with more memory")
-    if node is not None:
-        parts = (node, *(plain(part) for part in (arcs.head_depth, arcs.weight)))
-        down = tuple(runtime.upload(part) for part in parts)
+    down = up if prepared.metric.sides == 1 else _side(prepared, prepared.metric.swept[1])
     macros = {**there.macros, "PRUNES": int(prepared.n_negative == 0)}
     program = runtime.program("prepared/pairs.cuh", macros)
-    return _Walks(there, runtime.upload(spine), up, down, program)
+    return Walks(there, runtime.upload(spine), up, down, program)

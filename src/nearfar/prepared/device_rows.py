@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nearfar.prepared.device_exact import Restoration
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
+from nearfar.prepared.device_tiles import TileSweep, row_sweep
 from nearfar.prepared.exact import polish
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import copy_to
@@ -64,22 +65,23 @@ class DeviceRows:
     def __init__(self, prepared: Prepared, form: RowForm, each: int) -> None:
         cp = runtime.cupy()
         self.prepared, self.form = prepared, form
-        dtype, n = prepared.weight_dtype, prepared.n_vertices
-        self.sweep = sweep = Sweep(prepared, None, each)
+        dtype = prepared.weight_dtype
         exact = dtype.kind == "f" and form.exact
         # With negative weights the sums are restored on the host, which knows potentials.
         self.on_host = exact and prepared.n_negative > 0
         self.cut = exact and form.columns is not None
+        self.whole = form.columns is None or exact
+        sweep = row_sweep(prepared, each) if self.whole else Sweep(prepared, None, each)
+        self.sweep = sweep
         labels = sweep.tree.label
-        whole_rows = form.columns is None or exact
-        self.place = labels if whole_rows else labels[cp.asarray(form.columns)]
+        self.place = labels if self.whole else labels[cp.asarray(form.columns)]
         held = each * len(self.place) * dtype.itemsize * (1 + self.cut)
         if form.home == runtime.device().ordinal and not self.cut and not self.on_host:
             held = 0
         needed = sweep.scratch_bytes(each) + sweep.values_bytes(each)
         runtime.require_memory(needed + held, form.advice)
         self.restore = Restoration(prepared, each) if exact and not self.on_host else None
-        self.values = cp.empty((n, padded(each)), dtype=sweep.dtype)
+        self.values = cp.empty((sweep.n_kept, padded(each)), dtype=sweep.dtype)
 
     def __call__(self, sources: NDArray[Any], out: Any) -> None:
         """Make some rows.
@@ -96,7 +98,10 @@ class DeviceRows:
         in_place = here and not self.cut and not self.on_host
         shape = (len(sources), len(self.place))
         rows = out if in_place else cp.empty(shape, dtype=self.prepared.weight_dtype)
-        self.sweep.transposed(self.values, self.place, rows)(sources)
+        if isinstance(self.sweep, TileSweep) or self.whole:
+            self.sweep.rows(self.values, rows)(sources)
+        else:
+            self.sweep.transposed(self.values, self.place, rows)(sources)
         if self.restore is not None:
             self.restore(sources, rows)
             if self.cut:

@@ -92,6 +92,21 @@ class Metric:
         """
         return make()
 
+    def layout(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What a GPU keeps of the arcs without their weights: nothing is shared, as for cells.
+
+        Parameters
+        ----------
+        key : hashable
+        make : callable
+
+        Returns
+        -------
+        object
+            What ``make`` makes.
+        """
+        return make()
+
     @property
     def nbytes(self) -> int:
         """Bytes of the weights and of the arcs that queries read, each memory counted once."""

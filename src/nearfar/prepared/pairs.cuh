@@ -71,6 +71,50 @@ __device__ __forceinline__ int common_ancestor(const int4* spine, int a, int b, 
   return a > b ? a : b;
 }
 
+// The distance between two labels and the depth at which the ways meet, -1: none. forward and backward: `height`
+// values each, filled as far as the walk went. By a warp.
+__device__ __forceinline__ value_t walk(const Side& up, const Side& down, const int4* spine, int from, int to,
+                                        value_t* forward, value_t* backward, int& meeting) {
+  const bool symmetric = up.node == down.node;
+  const int lane = threadIdx.x & 31;
+  int4 of_from, of_to;
+  const int common = common_ancestor(spine, from, to, of_from, of_to);
+  value_t best = far_value();
+  meeting = -1;
+  if (common < 0) return best;
+  start(of_from.z, forward);
+  start(of_to.z, backward);
+  ascend(up, from, common, forward);
+  ascend(down, to, common, backward);
+  int4 now = up.node[common];
+  for (int v = common; v >= 0;) {
+    const int4 next = now.z >= 0 ? up.node[now.z] : now;
+    const value_t f = forward[now.w], b = backward[now.w];
+    if (f < far_value() && b < far_value() && f + b < best) {
+      best = f + b;
+      meeting = now.w;
+    }
+    const bool goes = f < far_value() && (!PRUNES || f < best);
+    const bool comes = b < far_value() && (!PRUNES || b < best);
+    if (symmetric) {
+      if (goes || comes)
+        for (int j = lane; j < now.y; j += 32) {
+          const int there = up.head_depth[now.x + j];
+          const value_t way = up.weight[now.x + j];
+          if (goes) forward[there] = add_min(f, way, forward[there]);
+          if (comes) backward[there] = add_min(b, way, backward[there]);
+        }
+    } else {
+      if (goes) relax(up, now, f, forward);
+      if (comes) relax(down, down.node[v], b, backward);
+    }
+    __syncwarp();
+    v = now.z;
+    now = next;
+  }
+  return best;
+}
+
 extern "C" __global__ void pairs_walk(const int4* up_node, const int* up_depth, const value_t* up_weight,
                                       const int4* down_node, const int* down_depth,
                                       const value_t* down_weight, const int4* spine, const int* label,
@@ -78,45 +122,13 @@ extern "C" __global__ void pairs_walk(const int4* up_node, const int* up_depth, 
                                       int height, out_t* found) {
   extern __shared__ __align__(16) value_t spaces[];
   const Side up{up_node, up_depth, up_weight}, down{down_node, down_depth, down_weight};
-  const bool symmetric = up_node == down_node;
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
   value_t* const forward = spaces + 2 * warp * height;
-  value_t* const backward = forward + height;
   for (long long k = static_cast<long long>(blockIdx.x) * warps + warp; k < count;
        k += static_cast<long long>(gridDim.x) * warps) {
-    const int from = label[sources[k]], to = label[targets[k]];
-    int4 of_from, of_to;
-    const int common = common_ancestor(spine, from, to, of_from, of_to);
-    value_t best = far_value();
-    if (common >= 0) {
-      start(of_from.z, forward);
-      start(of_to.z, backward);
-      ascend(up, from, common, forward);
-      ascend(down, to, common, backward);
-      int4 now = up.node[common];
-      for (int v = common; v >= 0;) {
-        const int4 next = now.z >= 0 ? up.node[now.z] : now;
-        const value_t f = forward[now.w], b = backward[now.w];
-        if (f < far_value() && b < far_value() && f + b < best) best = f + b;
-        const bool goes = f < far_value() && (!PRUNES || f < best);
-        const bool comes = b < far_value() && (!PRUNES || b < best);
-        if (symmetric) {
-          if (goes || comes)
-            for (int j = lane; j < now.y; j += 32) {
-              const int there = up.head_depth[now.x + j];
-              const value_t way = up.weight[now.x + j];
-              if (goes) forward[there] = add_min(f, way, forward[there]);
-              if (comes) backward[there] = add_min(b, way, backward[there]);
-            }
-        } else {
-          if (goes) relax(up, now, f, forward);
-          if (comes) relax(down, down.node[v], b, backward);
-        }
-        __syncwarp();
-        v = now.z;
-        now = next;
-      }
-    }
+    int meeting;
+    const value_t best = walk(up, down, spine, label[sources[k]], label[targets[k]], forward,
+                              forward + height, meeting);
     __syncwarp();
     if (lane == 0) found[k] = as_distance<out_t>(best);
   }

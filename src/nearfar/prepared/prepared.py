@@ -26,7 +26,13 @@ from nearfar.prepared.device_metric import (
     device_arcs,
     share_arcs,
 )
-from nearfar.prepared.device_pairs import DeviceLabels, device_labels, device_pair_distances
+from nearfar.prepared.device_pairs import (
+    DeviceLabels,
+    device_labels,
+    device_pair_distances,
+    there_indices,
+)
+from nearfar.prepared.device_paths import device_paths
 from nearfar.prepared.file import write_arrays
 from nearfar.prepared.labels import TreeLabels, label_bytes, tree_labels
 from nearfar.prepared.metric import Metric, customized, renewed
@@ -557,8 +563,14 @@ class Prepared(Graph):
         starts, ends = pair_indices(self, pairs)
         return pair_distances(self, starts, ends, check_threads(threads), exact)
 
-    def paths_of_pairs(self, pairs: Any, threads: int | None = None) -> PairPaths:
-        """A shortest path for each of many pairs, on all cores.
+    def paths_of_pairs(
+        self,
+        pairs: Any,
+        threads: int | None = None,
+        *,
+        device: Literal["auto", "cpu", "cuda"] = "auto",
+    ) -> PairPaths:
+        """A shortest path for each of many pairs, on all cores or on a GPU.
 
         Parameters
         ----------
@@ -566,12 +578,15 @@ class Prepared(Graph):
             On the host or on a CUDA device.
         threads : int or None
             None uses all cores of this process.
+        device : {"auto", "cpu", "cuda"}
+            Where to walk; ``"auto"`` is where ``pairs`` are. Paths of floats, and of integers whose
+            sums may not fit 64 bits, are found on the CPU.
 
         Returns
         -------
         PairPaths
             ``(offsets, edges, reached)``; the same paths as :meth:`path_edges` gives. CuPy arrays
-            where ``pairs`` are on a device; the paths are found on the CPU.
+            where ``pairs`` are on a device and ``device`` is not ``"cpu"``.
 
         Raises
         ------
@@ -579,10 +594,13 @@ class Prepared(Graph):
             If one of them is not a vertex.
         OptionError
             If ``pairs`` has another shape.
+        OutOfMemoryError
+            If the device has no room, before anything is allocated.
 
         Notes
         -----
-        A walk per pair, then O(1) to O(height) per edge of a path.
+        A walk per pair, then O(1) to O(height) per edge of a path. On a GPU what shortcuts stand
+        for is uploaded by the first call: 12 bytes per arc and direction.
 
         Examples
         --------
@@ -594,8 +612,13 @@ class Prepared(Graph):
         >>> found.reached.tolist()
         [True, False, True]
         """
-        stay = runtime.is_device_array(pairs)
-        if stay:
+        there = _is_cuda(device, pairs)
+        stay = there and runtime.is_device_array(pairs)
+        fitting = None if self.weight_dtype.kind == "f" else self.fitting()
+        if there and fitting is not None:
+            found = PairPaths(*device_paths(fitting, *there_indices(self, pairs)))
+            return found if stay else PairPaths(*(runtime.download(part) for part in found))
+        if runtime.is_device_array(pairs):
             pairs = runtime.download(runtime.upload(pairs))
         starts, ends = pair_indices(self, pairs)
         found = pair_paths(self, starts, ends, check_threads(threads))

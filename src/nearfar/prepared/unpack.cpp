@@ -210,6 +210,22 @@ void origins(const MetricView& view, const ConstArray& edge_weights, const Array
   });
 }
 
+// How many edges each arc stands for; the arcs of a lower label come first.
+void path_lengths(const ArcsView::Ints& origin, int sides,
+                  const nb::ndarray<int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& out) {
+  if (origin.size() != 2 * out.size() || (sides != 1 && sides != 2))
+    throw nb::type_error("lengths: wrong size");
+  const auto* origins = reinterpret_cast<const Origin*>(origin.data());
+  int32_t* length = out.data();
+  const std::size_t count = out.size();
+  nb::gil_scoped_release release;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto [down, up] = origins[i];
+    const bool is_edge = down < 0;
+    length[i] = is_edge ? 1 : length[at(sides * down + sides - 1)] + length[at(sides * up)];
+  }
+}
+
 // The edges of a shortest path, or None.
 nb::object path(const MetricView& view, const ArcsView::Ints& origin, int64_t source,
                 int64_t target) {
@@ -237,6 +253,7 @@ NEARFAR_BIND(m) {
   using nb::arg;
   m.def("prepared_origins", &prepared::origins, arg("metric"), arg("edge_weights"), arg("out"),
         arg("threads"));
+  m.def("prepared_path_lengths", &prepared::path_lengths, arg("origins"), arg("sides"), arg("out"));
   m.def("prepared_path", &prepared::path, arg("metric"), arg("origins"), arg("source"),
         arg("target"));
 }

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["all_pairs", "distances", "pair_distances"]
 
 _ALWAYS_FREE = 1 << 24  # bytes
+_REDUCED = 1 << 18  # rows of a block that are never made
 
 
 class _Call(MethodOptions, total=False):
@@ -622,8 +623,12 @@ def _sink(
         runtime.require_memory(kept, less)
         # Rows of a block lie on the device, twice where they are widened, and what reducing takes.
         fitting = int(runtime.memory()[0] // 4 // max(width * item, 1))
-        share = k if alone and fitting >= k else _even(k, max(fitting, 1), run.devices)
-    run.block = block or max(1, min(fitting, share))
+        if run.variant.reduce is None:
+            share = k if alone and fitting >= k else _even(k, max(fitting, 1), run.devices)
+    run.block = run.rows_at_once = block or max(1, min(fitting, share))
+    if reduction is not None and run.variant.reduce is not None:
+        # A few numbers per row; rows only if they must be made.
+        run.block = block or max(1, min(_REDUCED, share))
     if reduction is not None:
         if out is not None:
             raise OptionError("reduce returns its own arrays: leave out away")

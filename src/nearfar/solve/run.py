@@ -30,7 +30,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import widest
 from nearfar.options import build_options
 from nearfar.prepared.prepared import Prepared
-from nearfar.registry import Declined, Request, Variant, Workspace, find
+from nearfar.registry import Declined, Figures, Request, Variant, Workspace, find
 from nearfar.solve.arrays import (
     cleared,
     entries,
@@ -44,6 +44,7 @@ from nearfar.solve.arrays import (
 from nearfar.solve.fresh import UNCHECKED, MatrixGraph, takes
 from nearfar.solve.saturation import lost_rows
 from nearfar.solve.select import select
+from nearfar.solve.sinks import ReducingSink, Reduction
 from nearfar.system.devices import runtime, several
 from nearfar.system.threads import on_threads
 
@@ -83,6 +84,8 @@ class Run:
         Counters and seconds of the run so far.
     block : int
         Rows solved at a time.
+    rows_at_once : int
+        Of a block of which a reduction is kept, where they have to be made.
     """
 
     keep = False  # rows stay on the device
@@ -103,7 +106,7 @@ class Run:
         self.graph, self.rows, self.request = graph, rows, request
         self.single = request.problem == "sssp"
         self.columns = None if self.single else request.targets
-        self.block = max(len(rows), 1)
+        self.block = self.rows_at_once = max(len(rows), 1)
         self.stats: dict[str, Any] = {}
         self._method, self._options, self._allow_unsafe = method, options, allow_unsafe
         self._narrow = graph.weight_dtype
@@ -458,6 +461,9 @@ class Run:
     def _one_block(self, sink: Sink, number: int, first: int) -> None:
         self._first = first
         part = self.rows[first : first + self.block]
+        if isinstance(sink, ReducingSink):
+            self._reduce_into(sink, number, first, part)
+            return
         found, tree = self.solve(part, sink.memory(first, len(part)))
         self._trees[number] = tree if tree is None or self.keep else to_host(tree)
         sink.put(number, first, found)
@@ -486,6 +492,31 @@ class Run:
         self.stats["devices"] = list(devices)
         if failed:
             self.stats["failed_devices"] = {at: str(error) for at, error in failed.items()}
+
+    def _reduce_into(self, sink: ReducingSink, number: int, first: int, rows: Any) -> None:
+        figures = self._figures(rows, sink.reduction)
+        if figures is not None:
+            sink.keep(number, [sink.of_figures(figures)])
+            return
+        parts = []
+        for low in range(0, max(len(rows), 1), self.rows_at_once):
+            found, _ = self.solve(rows[low : low + self.rows_at_once])
+            parts += sink.of_rows(first + low, found)
+        sink.keep(number, parts)
+
+    def _figures(self, rows: Any, reduction: Reduction) -> Figures | None:
+        """What a block comes to, of a variant that needs no rows for that."""
+        if self.variant.reduce is None or self._solved is not self.graph:
+            return None
+        work = Workspace(self.request.threads, self.limit, columns=self.columns, on_device=True)
+        sources = np.asarray(rows, np.int64)
+        try:
+            found = self.variant.reduce(self.graph, sources, self._checked, work, reduction)
+        except Declined:
+            return None  # as it will for rows
+        if found is not None:
+            self._count({**found.stats, "rows_never_made": len(sources)})
+        return found
 
     # ---- predecessors -------------------------------------------------------------------------
 

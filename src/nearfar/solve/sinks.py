@@ -15,6 +15,7 @@ from nearfar.cuda.row_figures import row_figures
 from nearfar.errors import DistanceOverflowError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
+from nearfar.registry import Figures
 from nearfar.solve.arrays import module_of, named, on_device, to_host, widened
 from nearfar.system.devices import runtime, several
 from nearfar.system.memory import empty
@@ -326,13 +327,21 @@ class ReducingSink(_InMemory):
         return None
 
     def put(self, number: int, first: int, rows: Any) -> None:
-        """Reduce the block, a few rows at a time: on the host a signal is seen between them."""
+        """Reduce the block."""
+        self.keep(number, self.of_rows(first, rows))
+
+    def keep(self, number: int, parts: list[Any]) -> None:
+        """Take what is kept of a block."""
+        self.blocks[number] = parts
+
+    def of_rows(self, first: int, rows: Any) -> list[Any]:
+        """What is kept of rows, a few at a time: on the host a signal is seen between them."""
         width = max(rows.shape[1], 1)
         if module_of(rows) is np:
             step = _AT_ONCE // width
         else:  # as many as what is made of them on the way has room for
             step = int(runtime.memory()[0] // (2 * _ON_THE_WAY * width))
-        self.blocks[number] = [
+        return [
             self._kept(self._reduced(first + low, rows[low : low + max(step, 1)]))
             for low in range(0, max(len(rows), 1), max(step, 1))
         ]
@@ -351,7 +360,23 @@ class ReducingSink(_InMemory):
             with np.errstate(divide="ignore", over="ignore"):
                 inverse = xp.where(reached & (rows != 0), 1 / rows.astype(np.float64), 0.0)
             return _sums_by_halves(xp, inverse, reached)
-        count, total, farthest = self._figures(xp, rows)
+        return self._of_columns(xp, *self._figures(xp, rows))
+
+    def of_figures(self, figures: Figures) -> Any:
+        """What is kept of a block from a method that made no rows."""
+        kind = self.reduction.kind
+        if kind == "nearest":
+            return self._kept((figures.vertices, figures.distances))
+        if kind == "histogram":
+            return self._kept(figures.bins)
+        if kind == "harmonic":
+            return self._kept(figures.sums)
+        total = None if figures.sums is None else figures.sums.astype(np.float64)
+        found = self._of_columns(module_of(figures.counts), figures.counts, total, figures.most)
+        return self._kept(found)
+
+    def _of_columns(self, xp: Any, count: Any, total: Any, farthest: Any) -> Any:
+        kind = self.reduction.kind
         if kind == "summary":
             return count, total, farthest
         if kind == "mean":

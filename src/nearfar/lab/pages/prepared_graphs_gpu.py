@@ -15,15 +15,12 @@ _MISSING = "Not measured yet: `python benchmarks/{0}.py -o benchmarks/results/{0
 
 def rows() -> str:
     """Microseconds per source, and how near that is to writing the distances alone."""
-    document, other = results("prepared_cuda.json"), results("prepared_cuda_queries.json")
+    document = results("prepared_cuda.json")
     if document is None:
         return _MISSING.format("prepared_cuda")
-    speeds = {
-        r["graph"]: r.get("memset_bytes_per_second") for r in (other or {}).get("results", [])
-    }
     lines = []
     for result in document["results"]:
-        speed = speeds.get(result["graph"])
+        speed = result.get("memset_bytes_per_second")
         floor = 4 * result["n"] / speed * 1e6 if speed else None
         for name, samples in result["samples"].items():
             middle = statistics.median(samples) * 1e6

@@ -1,0 +1,203 @@
+"""Climbs from sources and products for the upper part of a tree, on a CUDA device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.graph.slots import Slot
+from nearfar.prepared.device import DeviceAbove, DeviceTree, device_tree
+from nearfar.prepared.device_pieces import closures
+from nearfar.prepared.device_shapes import climb_bytes, padded
+from nearfar.prepared.pieces import DEEP
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from nearfar.prepared.prepared import Prepared
+
+__all__ = ["Above", "SweepPlan"]
+
+_MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
+_CLIMB_WARPS = 4
+_SHARED_OUT = 1024  # jobs of a level for each of which several warps are left
+
+
+class Above:
+    """The launches that give distances from a block of sources to labels that are in no cell.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    above : DeviceAbove
+        These labels.
+    key : hashable
+        What they depend on besides the arcs.
+    """
+
+    def __init__(self, prepared: Prepared, above: DeviceAbove, key: Hashable) -> None:
+        self.above, self.dtype = above, prepared.metric.dtype
+        self.tree: DeviceTree = device_tree(prepared)
+        tree = self.tree
+        self.matrices = _MATRICES.of(
+            prepared,
+            lambda: closures(above.pieces, tree.macros, tree.weight, tree.down_weight),
+            (runtime.device().ordinal, key),
+        )
+
+    def scratch_bytes(self, count: int) -> int:
+        """Device memory of a plan for so many sources."""
+        return padded(count) * (self.tree.height * self.dtype.itemsize + 12)
+
+    def plan(self, values: Any, rows: Any) -> SweepPlan:
+        """Climbs, and products for all labels that are in no cell.
+
+        Parameters
+        ----------
+        values : array, shape (.., padded(k))
+        rows : int32 array, shape (n,), or None
+            The row of `values` of each label; None means the label.
+
+        Returns
+        -------
+        SweepPlan
+        """
+        cp = runtime.cupy()
+        plan = SweepPlan(self, values.shape[1])
+        pieces = self.above.pieces
+        if not len(pieces.host.pieces):
+            return plan
+        columns = 16 // self.dtype.itemsize
+        label = pieces.members
+        real = label >= 0
+        row = label if rows is None else rows[cp.maximum(label, 0)]
+        member = cp.zeros((len(label), 4), dtype=np.int32)
+        member[:, 0] = label
+        member[:, 1] = cp.where(real, self.tree.low[cp.maximum(label, 0)], 0)
+        member[:, 2] = cp.where(real, self.tree.depth[cp.maximum(label, 0)], 0)
+        member[:, 3] = cp.where(real, row, -1)
+        boundary = pieces.boundary if rows is None else rows[pieces.boundary]
+        arrays = (member, boundary, self.matrices, plan.space, plan.labels, values)
+        levels = pieces.host.n_levels
+        # The first levels have few products, which all others wait for: shared out among warps.
+        tiles = np.diff(pieces.host.level_first) * (plan.pitch // (8 * columns))
+        first = int((np.cumsum(tiles > _SHARED_OUT) == 0).sum())
+        if first:
+            self._launch(plan, (1, 8, 8, 4, 8, 2), (0, first), arrays)
+        if first < levels:
+            self._launch(plan, (2, 16, 4, 8, 1, 3), (first, levels), arrays)
+        return plan
+
+    def _launch(
+        self,
+        plan: SweepPlan,
+        form: tuple[int, int, int, int, int, int],
+        levels: tuple[int, int],
+        arrays: tuple[Any, ...],
+    ) -> None:
+        """Products of some levels."""
+        groups, across, each, down, shares, ahead = form
+        columns, pieces = 16 // self.dtype.itemsize, self.above.pieces
+        macros: dict[str, str | int] = {
+            **self.tree.macros,
+            "INDEX_T": "int",
+            "OFFSET_T": "int",
+            "WEIGHTED": 1,
+            "WEIGHT_T": self.tree.macros["OUT_T"],
+            "COLUMNS": columns,
+            "GROUPS": groups,
+            "ACROSS": across,
+            "EACH": each,
+            "DOWN": down,
+            "SHARES": shares,
+            "STAGES": ahead,
+        }
+        wide = across * groups
+        stage = DEEP * (wide + down * each // columns) * 16
+        while shares > 1 and shares * ahead * stage > runtime.device().shared_per_block - 1024:
+            shares //= 2
+        threads = across * down * shares
+        macros["SHARES"] = shares
+        shared = shares * ahead * stage + wide * columns * 4
+        kernel = runtime.program("prepared/upper.cuh", macros).kernel("upper")
+        kernel.allow_shared(shared)
+        arguments = (
+            *(pieces.pieces, pieces.tiles, pieces.level_first),
+            *(np.int32(levels[0]), np.int32(levels[1])),
+            *(*arrays, np.int64(plan.pitch), plan.arrivals),
+        )
+        tiles = np.diff(pieces.host.level_first)[levels[0] : levels[1]]
+        jobs = int(tiles.max()) * (plan.pitch // (wide * columns))
+        grid = max(1, min(jobs, kernel.resident_blocks(threads, shared)))
+        plan.launches.append(
+            runtime.Launch(kernel, grid, threads, arguments, shared, cooperative=True)
+        )
+
+
+class SweepPlan:
+    """The launches of a sweep, ready for one block of sources after the other.
+
+    Attributes
+    ----------
+    pitch : int
+        Columns of device memory, at least as many as sources.
+    labels : int32 array, shape (pitch,)
+        Of the sources, then -1.
+    space : array, shape (height, pitch)
+        Distances from the sources to their ancestors.
+    arrivals : uint32 array, shape (1,)
+        0 after each climb.
+    """
+
+    def __init__(self, above: Above, pitch: int) -> None:
+        cp = runtime.cupy()
+        tree, size = above.tree, above.dtype.itemsize
+        self.pitch = pitch
+        self.sources = cp.zeros(pitch, dtype=np.int64)
+        self.labels = cp.empty(pitch, dtype=np.int32)
+        # A climb writes down to the depth of its source; vectors of columns are read beyond that.
+        self.space = cp.zeros((max(tree.height, 1), pitch), dtype=above.dtype)
+        self.arrivals = cp.zeros(1, dtype=np.uint32)
+        warps = _CLIMB_WARPS
+        while (
+            warps > 1 and climb_bytes(warps, tree.height, size) > runtime.device().shared_per_block
+        ):
+            warps //= 2  # a tall tree
+        kernel = runtime.program("prepared/climb.cuh", {**tree.macros, "WARPS": warps}).kernel(
+            "climb"
+        )
+        shared = climb_bytes(warps, tree.height, size)
+        kernel.allow_shared(shared)
+        arguments = (
+            *(
+                tree.node,
+                tree.jump,
+                np.int32(tree.jump.shape[1]),
+                tree.head_depth,
+                tree.weight,
+                tree.label,
+                self.sources,
+            ),
+            *(np.int32(0), above.above.stop, self.labels, self.space),
+            *(np.int64(pitch), np.int32(tree.height), self.arrivals),
+        )
+        grid = -(-pitch // warps)
+        self._climb = runtime.Launch(kernel, grid, 32 * warps, arguments, shared)
+        self.launches: list[runtime.Launch] = []
+
+    def __call__(self, sources: Any) -> None:
+        """Sweep from some sources.
+
+        Parameters
+        ----------
+        sources : int64 array, shape (k,)
+            Vertices; on the host or on the device.
+        """
+        count = len(sources)
+        self.sources[:count] = runtime.cupy().asarray(sources)
+        self._climb.set(7, np.int32(count))
+        self._climb()
+        for launch in self.launches:
+            launch()

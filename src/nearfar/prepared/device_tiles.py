@@ -1,0 +1,231 @@
+"""Rows of distances that a CUDA device writes tile by tile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.graph.slots import Slot
+from nearfar.prepared.device import (
+    DeviceAbove,
+    device_above,
+    device_tree,
+    far_value,
+    top_flags,
+)
+from nearfar.prepared.device_above import Above, SweepPlan
+from nearfar.prepared.device_shapes import default_leaf, padded, ring_bytes, top_size
+from nearfar.prepared.device_sweep import Sweep
+from nearfar.prepared.tiles import TILE, LeafShape, Tiles, cut_tiles
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from nearfar.prepared.device import DeviceTree
+    from nearfar.prepared.prepared import Prepared
+
+__all__ = ["TileSweep", "row_sweep"]
+
+_TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")
+_WEIGHTS: Slot[Any] = Slot("weights of tiles on the device")
+_ADVICE = "use device='cpu', or a GPU with more memory"
+_WARPS = 8  # kWarps of leaves.cuh
+_PAYS = 40  # additions per vertex that take less than a transposition
+
+
+@dataclass(frozen=True)
+class DeviceTiles:
+    """Leaves and quads on the device, without weights.
+
+    Attributes
+    ----------
+    host : Tiles
+    quads, tile_first, boundary_row, leaf, where : int32 arrays
+        ``boundary_row`` numbers the labels of the boundary among those that are in no leaf.
+    jobs : int32 array, shape (n_jobs, 4)
+        For :func:`_closed`: root, first row, first of the boundary and its size.
+    boundary : int32 array
+        Labels.
+    levels : int
+        Of the highest leaf.
+    above : DeviceAbove
+    """
+
+    host: Tiles
+    quads: Any
+    tile_first: Any
+    boundary_row: Any
+    leaf: Any
+    where: Any
+    jobs: Any
+    boundary: Any
+    levels: int
+    above: DeviceAbove
+
+
+def _made(prepared: Prepared, shape: LeafShape, top: int) -> DeviceTiles:
+    tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
+    host = cut_tiles(prepared.preparation.view, shape, top_flags(prepared, top))
+    runtime.require_memory(2 * host.nbytes, _ADVICE)
+    above = device_above(prepared, host.upper, top)
+    sizes = (arcs.first[host.roots + 1] - arcs.first[host.roots]).astype(np.int32)
+    begins = np.zeros(len(sizes), dtype=np.int32)
+    np.cumsum(-(-sizes[:-1] // 4) * 4, out=begins[1:])
+    warps = np.maximum(-(-sizes // 32), 0)
+    which = np.repeat(np.arange(len(sizes)), warps)
+    number = np.arange(len(which)) - np.repeat(np.cumsum(warps) - warps, warps)
+    jobs = np.stack([host.roots[which], 32 * number, begins[which], sizes[which]], axis=1)
+    inside = np.flatnonzero(host.leaf >= 0)
+    levels = tree.depth[inside] - tree.depth[host.leaf[inside]]
+    boundary = runtime.upload(host.boundary)
+    return DeviceTiles(
+        host,
+        runtime.upload(host.quads),
+        runtime.upload(host.tile_first),
+        above.place[boundary],
+        runtime.upload(host.leaf),
+        runtime.upload(host.where),
+        runtime.upload(jobs.astype(np.int32)),
+        boundary,
+        int(levels.max(initial=0)) + 1,
+        above,
+    )
+
+
+def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> Any:
+    """Weights of the quads."""
+    cp = runtime.cupy()
+    runtime.require_memory(tiles.host.n_values * dtype.itemsize, _ADVICE)
+    weights = cp.full(tiles.host.n_values, far_value(dtype), dtype=dtype)
+    if len(tiles.host.zero_at):
+        weights[cp.asarray(tiles.host.zero_at)] = 0
+    if len(tiles.jobs):
+        kernel = _kernel(tree, dtype, "leaf_closures")
+        shared = 32 * tiles.levels * dtype.itemsize
+        kernel.allow_shared(shared)
+        arguments = (
+            *(tiles.jobs, tiles.boundary, tree.down_first, tree.down_depth, tree.down_weight),
+            *(tree.depth, tree.low, tiles.where, weights),
+        )
+        kernel(len(tiles.jobs), 32, arguments, shared=shared)
+    return weights
+
+
+def _kernel(tree: DeviceTree, dtype: np.dtype[Any], name: str) -> Any:
+    whole = {**tree.macros, "COLUMNS": 16 // dtype.itemsize}
+    return runtime.program(f"prepared/{name}.cuh", whole).kernel(name)
+
+
+class TileSweep:
+    """The launches that write rows from a block of sources tile by tile.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    shape : LeafShape or None
+        None chooses.
+    sources : int
+        How many there will be in a block, for the choice.
+    top : int or None
+        As for :class:`nearfar.prepared.device_sweep.Sweep`.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        shape: LeafShape | None = None,
+        sources: int = 1024,
+        top: int | None = None,
+    ) -> None:
+        self.n, self.dtype = prepared.n_vertices, prepared.metric.dtype
+        shape = shape or default_leaf(prepared.preparation.figures.height, sources)
+        size = top_size(prepared, top)
+        key = (runtime.device().ordinal, shape, size)
+        self.tree = device_tree(prepared)
+        self.tiles = _TILES.of(
+            prepared,
+            lambda: prepared.metric.layout(key, lambda: _made(prepared, shape, size)),
+            key,
+        )
+        self.above = Above(prepared, self.tiles.above, key)
+        self.weights = _WEIGHTS.of(
+            prepared, lambda: _closed(self.tiles, self.tree, self.dtype), key
+        )
+
+    def scratch_bytes(self, count: int) -> int:
+        """Device memory of a block of so many sources besides its rows of values."""
+        return self.above.scratch_bytes(count)
+
+    def values_bytes(self, count: int) -> int:
+        """Device memory of the distances of so many sources that are kept besides rows."""
+        return padded(count) * self.n_kept * self.dtype.itemsize
+
+    @property
+    def n_kept(self) -> int:
+        """Rows of the scratch memory of a plan."""
+        return len(self.tiles.host.upper)
+
+    def rows(self, values: Any, out: Any) -> SweepPlan:
+        """A sweep that writes whole rows.
+
+        Parameters
+        ----------
+        values : array, shape (n_kept, padded(k))
+            Scratch memory of the dtype of the arcs' weights.
+        out : array, shape (k, n)
+
+        Returns
+        -------
+        SweepPlan
+        """
+        tiles, tree, size = self.tiles, self.tree, self.dtype.itemsize
+        plan = self.above.plan(values, tiles.above.place)
+        count, n, pitch = np.int32(len(out)), np.int32(self.n), np.int64(plan.pitch)
+        n_tiles = len(tiles.host.tile_first) - 1
+        kernel = _kernel(tree, self.dtype, "tiles")
+        shared = TILE * 32 * 16
+        kernel.allow_shared(shared)
+        arguments = (
+            *(tiles.quads, tiles.tile_first, np.int32(n_tiles), tiles.boundary_row),
+            *(self.weights, values, pitch, n, count, out),
+        )
+        groups = -(-len(out) // (32 * (16 // size)))
+        plan.launches.append(
+            runtime.Launch(kernel, n_tiles * groups, 32 * _WARPS, arguments, shared)
+        )
+        if not len(tiles.host.roots):
+            return plan
+        kernel = _kernel(tree, self.dtype, "own_leaf")
+        shared = _WARPS * (ring_bytes(32, size) + tiles.levels * size)
+        kernel.allow_shared(shared)
+        own = (
+            *(tiles.leaf, plan.labels, count, plan.space, pitch),
+            *(tree.down_first, tree.down_depth, tree.down_weight, tree.depth, tree.low),
+            *(tree.vertex, np.int32(tiles.levels), n, out),
+        )
+        grid = -(-len(out) // _WARPS)
+        plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, own, shared))
+        return plan
+
+
+def row_sweep(prepared: Prepared, sources: int) -> Sweep | TileSweep:
+    """What writes whole rows best.
+
+    Tiles pay where vertices that are next to each other in the tree have numbers next to each
+    other; where they do not, a quad has one vertex, and a transposition is cheaper.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    sources : int
+        How many there will be in a block.
+
+    Returns
+    -------
+    Sweep or TileSweep
+    """
+    tiles = TileSweep(prepared, None, sources)
+    if tiles.tiles.host.n_values <= _PAYS * prepared.n_vertices:
+        return tiles
+    return Sweep(prepared, None, sources)

@@ -1,0 +1,107 @@
+"""What bottom cells leave of an elimination tree, cut into pieces for products of matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar import _cpu
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nearfar.prepared.metric import QueryArcs
+
+__all__ = ["Pieces", "cut_pieces"]
+
+UNIT, DEEP = 32, 16  # kUnit and kDeep of pieces.cpp
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Pieces and what their members have arcs to; see ``pieces.cpp``.
+
+    Attributes
+    ----------
+    pieces : int32 array, shape (n_pieces, 8)
+        First member, members, where its boundary begins, its size, lowest and highest label, where
+        its matrix begins in units of ``UNIT * DEEP`` values, whether it is the top.
+    members : int32 array
+        Labels, falling within a piece; -1 fills up to a multiple of ``UNIT``.
+    boundary : int32 array
+        Labels; those at the end of a piece's may be there only to fill up a multiple of ``DEEP``.
+    tiles : int32 array, shape (n_tiles, 2)
+        Piece and first member of each ``UNIT`` members, by level.
+    level_first : int32 array, shape (n_levels + 1,)
+        First tile of each level.
+    up_first, up, down_first, down : int32 arrays
+        For each member, where its arcs begin; pairs of the row that an arc leads to and the arc.
+    units : int
+        Size of all matrices, in units of ``UNIT * DEEP`` values.
+    """
+
+    pieces: NDArray[np.int32]
+    members: NDArray[np.int32]
+    boundary: NDArray[np.int32]
+    tiles: NDArray[np.int32]
+    level_first: NDArray[np.int32]
+    up_first: NDArray[np.int32]
+    up: NDArray[np.int32]
+    down_first: NDArray[np.int32]
+    down: NDArray[np.int32]
+    units: int
+
+    @property
+    def n_levels(self) -> int:
+        """Steps of a sweep above the bottom cells."""
+        return len(self.level_first) - 1
+
+    @property
+    def n_values(self) -> int:
+        """Values of all matrices."""
+        return self.units * UNIT * DEEP
+
+    @property
+    def n_products(self) -> int:
+        """Additions per source, if no source is below a piece."""
+        return int((self.pieces[:, 1].astype(np.int64) * self.pieces[:, 3]).sum())
+
+
+def cut_pieces(
+    view: Any,
+    up: QueryArcs,
+    down: QueryArcs,
+    upper: NDArray[np.int32],
+    top: NDArray[np.int32],
+    most: int = 512,
+) -> Pieces:
+    """Cut labels that are closed under parents into pieces.
+
+    Parameters
+    ----------
+    view : nearfar._cpu.PreparedArcs
+    up, down : QueryArcs
+        The arcs that a climb and a sweep follow.
+    upper : int32 array
+        All these labels.
+    top : int32 array
+        Those of them that are the first piece: closed under parents, falling.
+    most : int
+        Members of any other piece, a multiple of ``UNIT``.
+
+    Returns
+    -------
+    Pieces
+
+    Notes
+    -----
+    O(n + arcs of these labels).
+    """
+    found = _cpu.prepared_pieces(
+        view, up.first, up.head_depth, down.first, down.head_depth, upper, top, most
+    )
+    found["pieces"] = found["pieces"].reshape(-1, 8)
+    found["tiles"] = found["tiles"].reshape(-1, 2)
+    return Pieces(**found)

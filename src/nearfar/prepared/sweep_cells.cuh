@@ -1,0 +1,173 @@
+// A cell of the elimination tree (see cells.cpp), swept by a block for a group of sources.
+//
+// After Delling, Goldberg, Nowatzyk and Werneck 2011, "PHAST", and Dibbelt, Strasser and Wagner 2016,
+// "Customizable contraction hierarchies": the distance of a vertex is the least over its arcs to ancestors in the
+// elimination tree, and over what the climb from the source (climb.cuh) left at it. The departure is the cell:
+// what its vertices look at lies in shared memory, so that an arc is read once for all sources of the group, a
+// distance is written once, and read again only where it belongs to the boundary of a lower cell.
+//
+// A thread has COLUMNS sources and touches only their columns of the slots, so nothing but the staging of arcs
+// needs a barrier. The distance of the vertex before, often the parent, is still in registers.
+//
+// What becomes of a finished distance is the business of a sink, a struct with
+//   int place_of(int vertex, int label)         before the arcs of a vertex are followed: memory that take() needs to
+//                                               know where can be under way meanwhile; by all threads
+//   void take(int place, const Columns& found)  the distances of that vertex from the sources of this thread; once
+//                                               per vertex of the cell
+// Labels that are in no cell are not seen by it: their distances are in `rows` (upper.cuh).
+//
+// Macros: LANES sources per block, COLUMNS of them per thread, STAGES chunks of arcs under way. ROW_KIND: the rows of
+// `rows` are labels (0), vertices (1), or what `place` says (2).
+// Arrays: cells; boundary (labels), stream, chunk and outline of cells.cpp; place[n], rows of labels (kinds 1 and 2);
+// space[height][pitch], the climbs; sources[pitch], labels or -1; rows[..][pitch], distances of what lies outside of the
+// cells. pitch is a multiple of LANES.
+// Dynamic shared memory: STAGES chunks of arcs, then LANES values per slot.
+// Launch: LANES / COLUMNS threads, cells * pitch / LANES blocks.
+// requires: prepared/values.cuh
+// requires: cuda/copy_async.cuh
+// requires: prepared/columns.cuh
+#pragma once
+
+struct Cell {
+  int boundary, boundary_count, chunks, chunk_count, low, high, members, slots, first_member;
+};
+
+constexpr int kThreads = LANES / COLUMNS;
+constexpr int kChunk = 64, kAhead = 2;  // entries of a chunk, and beyond it that are read and not used
+constexpr int kFirst = 1 << 8, kLast = 1 << 9, kKeep = 1 << 10;
+constexpr int kHead = sizeof(value_t) == 4 ? 1 : 2;  // entries of a record before its arcs
+
+__device__ __forceinline__ void sweep_barrier() {
+  if (kThreads == 32)
+    __syncwarp();
+  else
+    __syncthreads();
+}
+
+__device__ __forceinline__ void stage_chunk(int4* to, const int4* stream, int begin, int end) {
+  for (int i = begin + static_cast<int>(threadIdx.x); i < end; i += kThreads)
+    copy_async_16(to + (i - begin), stream + i);
+}
+
+struct Sweep {
+  const Cell* cells;
+  const int* boundary;
+  const int4* stream;
+  const int* chunk;
+  const int2* outline;
+  const int* place;
+  const value_t* space;
+  const int* sources;
+  value_t* rows;
+  long long pitch;
+
+  __device__ __forceinline__ unsigned int groups() const {
+    return static_cast<unsigned int>(pitch / LANES);
+  }
+  // Of this thread's sources, in units of COLUMNS. The blocks of a cell lie next to each other.
+  __device__ __forceinline__ long long column() const {
+    return static_cast<long long>(blockIdx.x % groups()) * kThreads + threadIdx.x;
+  }
+  __device__ __forceinline__ const Cell& cell() const { return cells[blockIdx.x / groups()]; }
+};
+
+template <class Sink>
+__device__ __forceinline__ void sweep_cell(const Sweep& s, Sink& sink) {
+  extern __shared__ __align__(16) int4 memory[];
+  Columns* const slots = reinterpret_cast<Columns*>(memory + STAGES * (kChunk + kAhead)) + threadIdx.x;
+  const Cell cell = s.cell();
+  const long long stride = s.pitch / COLUMNS;
+  const long long column = s.column();
+  const int* const place = s.place;
+  const Columns* const mine = reinterpret_cast<const Columns*>(s.rows) + column;
+  const Columns* const climbed = reinterpret_cast<const Columns*>(s.space) + column;
+
+  // Chunks on their way: as many groups of copies, the last ones empty.
+  const int* const ends = s.chunk + cell.chunks;
+  int staged = ends[0], end_next = ends[1];
+#pragma unroll
+  for (int q = 0; q < STAGES - 1; ++q) {
+    if (q < cell.chunk_count) {
+      stage_chunk(memory + q * (kChunk + kAhead), s.stream, staged, end_next);
+      staged = end_next;
+      end_next = ends[min(q + 2, cell.chunk_count)];
+    }
+    copy_async_commit();
+  }
+  int source[COLUMNS];
+  bool hit = false;
+#pragma unroll
+  for (int i = 0; i < COLUMNS; ++i) {
+    source[i] = s.sources[column * COLUMNS + i];
+    hit |= cell.low <= source[i] && source[i] <= cell.high;
+  }
+  hit = kThreads == 32 ? __any_sync(0xffffffffu, hit) : __syncthreads_or(hit);
+  Columns a = all_far();
+  put(slots, a);
+#pragma unroll 8
+  for (int k = 0; k < cell.boundary_count; ++k) {
+    const int label = s.boundary[cell.boundary + k];
+    const long long row = ROW_KIND ? place[label] : label;
+    put(slots + (k + 1) * kThreads, get(mine + row * stride));
+  }
+  const int2* outline = s.outline + cell.first_member;
+  int2 coming = make_int2(0, 0);  // of the next vertex
+  if (hit) coming = outline[0];
+  int left = cell.members;
+  int begin = ends[0], end = ends[1], stage_number = 0;
+  for (int q = 0; q < cell.chunk_count; ++q) {
+    const int4* const stage = memory + stage_number * (kChunk + kAhead);
+    const int length = end - begin;
+    begin = end;
+    end = ends[min(q + 2, cell.chunk_count)];
+    copy_async_wait_but<STAGES - 2>();
+    sweep_barrier();
+    if (q + STAGES - 1 < cell.chunk_count) {
+      const int free_stage = stage_number == 0 ? STAGES - 1 : stage_number - 1;
+      stage_chunk(memory + free_stage * (kChunk + kAhead), s.stream, staged, end_next);
+      staged = end_next;
+      end_next = ends[min(q + STAGES + 1, cell.chunk_count)];
+    }
+    copy_async_commit();
+    stage_number = stage_number == STAGES - 1 ? 0 : stage_number + 1;
+    int at = 0;
+    int4 head = stage[0];
+    while (at < length) {
+      const int meta = head.z, arcs = meta & 255, label = head.y;
+      const int4* arc = stage + at + kHead;
+      at += kHead + arcs;
+      if (meta & kFirst) {
+        a = over(a, before_weight(head, arc), all_far());
+        if (hit) {
+          // Only an ancestor of a source, or the source, has something from a climb.
+          const int from = coming.x, deep = coming.y;
+          ++outline;
+          if (--left > 0) coming = *outline;
+          bool above = false;
+#pragma unroll
+          for (int i = 0; i < COLUMNS; ++i) above |= from <= source[i] && source[i] <= label;
+          if (above) {
+            const Columns there = get(climbed + deep * stride);
+#pragma unroll
+            for (int i = 0; i < COLUMNS; ++i)
+              if (from <= source[i] && source[i] <= label && there.x[i] < a.x[i])
+                a.x[i] = there.x[i];
+          }
+        }
+      }
+      const int where = sink.place_of(head.x, label);
+      head = stage[at];  // beyond the end of the chunk it is not used
+#pragma unroll 4
+      for (int k = 0; k < arcs; ++k) {
+        const int4 way = arc[k];
+        const Columns x = get(slots + way.x * kThreads);
+        if (kPerEntry == 2) a = over(get(slots + way.z * kThreads), second_weight(way), a);
+        a = over(x, first_weight(way), a);
+      }
+      if (meta & kLast) {
+        if (meta & kKeep) put(slots + (meta >> 16) * kThreads, a);
+        sink.take(where, a);
+      }
+    }
+  }
+}
