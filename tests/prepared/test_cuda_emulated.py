@@ -209,7 +209,7 @@ def test_a_long_path_to_the_root():
 @pytest.mark.usefixtures("emulated_gpu")
 def test_a_tree_too_tall_for_several_climbs_per_block():
     """A path eliminated from one end to the other is a tree of as many levels."""
-    n = 14_500
+    n = 15_000
     path = Graph.from_edges(range(n - 1), range(1, n), [3] * (n - 1), directed=False)
     tall = nearfar.prepare(path, order=np.arange(n), force=True)
     sources = [0, n - 1, n // 2]

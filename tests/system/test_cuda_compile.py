@@ -59,7 +59,7 @@ SPILLS_OF = {
 REGISTERS = 128
 # A square of distances beside a square of sums, launched by one block per multiprocessor; a list of
 # the 32 nearest with their names.
-REGISTERS_OF = {"tight_stops": 255, "nearest": 224}
+REGISTERS_OF = {"climb": 176, "tight_stops": 255, "nearest": 224}
 Case = tuple[str, Mapping[str, "str | int"]]
 Table = dict[str, compiler.Resources]
 

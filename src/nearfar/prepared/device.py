@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "C_VALUES",
-    "JUMPS",
+    "JUMP",
     "DeviceAbove",
     "DeviceCells",
     "DeviceTree",
@@ -37,7 +37,7 @@ _TREE: Slot[DeviceTree] = Slot("elimination tree on the device")
 _CELLS: Slot[DeviceCells] = Slot("cells on the device")
 _ADVICE = "use device='cpu', or a GPU with more memory"
 
-JUMPS = 6  # of 1, 2, 4 .. 32 levels; climb.cuh
+JUMP = 16  # kAhead of climb.cuh
 
 #: C names of the types of arcs' weights.
 C_VALUES = {
@@ -58,8 +58,8 @@ class DeviceTree:
     ----------
     node : int32 array, shape (n, 4)
         First arc, arcs, parent, depth.
-    jump : int32 array, shape (JUMPS, n)
-        The ancestors 1, 2, 4 .. levels up, or -1.
+    jump : int32 array, shape (n,)
+        The ancestor ``JUMP`` levels up, or -1.
     head_depth, weight : arrays
         Of the arcs upwards.
     down_first, down_depth, down_weight : arrays
@@ -179,7 +179,7 @@ def _tree(prepared: Prepared) -> DeviceTree:
     node[:, 1] = np.diff(up.first)
     node[:, 2] = tree.parent
     node[:, 3] = tree.depth
-    jump = np.stack(_ancestors(tree.parent))
+    jump = _ancestors(tree.parent, JUMP)
     parts = (node, jump, up.head_depth, up.weight, tree.depth, tree.low, tree.vertex, tree.label)
     runtime.require_memory(sum(part.nbytes for part in parts), _ADVICE)
     values, distances = up.weight.dtype, prepared.weight_dtype
@@ -202,14 +202,13 @@ def _tree(prepared: Prepared) -> DeviceTree:
     return DeviceTree(node_, jump_, *ways, depth, low, vertex, label, tree.height, macros)
 
 
-def _ancestors(parent: NDArray[np.int32]) -> list[NDArray[np.int32]]:
-    """Of each label the ancestors 1, 2, 4 .. levels up, or -1."""
+def _ancestors(parent: NDArray[np.int32], levels: int) -> NDArray[np.int32]:
+    """Of each label the ancestor so many levels up, a power of two, or -1."""
     up = np.append(parent, np.int32(-1))  # -1 is its own parent
-    found = [up[:-1]]
-    for _ in range(JUMPS - 1):
+    while levels > 1:
         up = up[up]
-        found.append(up[:-1])
-    return found
+        levels //= 2
+    return up[:-1]
 
 
 def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:

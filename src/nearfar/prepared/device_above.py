@@ -9,7 +9,7 @@ import numpy as np
 from nearfar.graph.slots import Slot
 from nearfar.prepared.device import DeviceAbove, DeviceTree, device_tree
 from nearfar.prepared.device_pieces import closures
-from nearfar.prepared.device_shapes import climb_bytes, padded
+from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.pieces import DEEP
 from nearfar.system.devices import runtime
 
@@ -161,20 +161,17 @@ class SweepPlan:
         self.space = cp.zeros((max(tree.height, 1), pitch), dtype=above.dtype)
         self.arrivals = cp.zeros(1, dtype=np.uint32)
         warps = _CLIMB_WARPS
-        while (
-            warps > 1 and climb_bytes(warps, tree.height, size) > runtime.device().shared_per_block
-        ):
+        while warps > 1 and warps * tree.height * size > runtime.device().shared_per_block:
             warps //= 2  # a tall tree
         kernel = runtime.program("prepared/climb.cuh", {**tree.macros, "WARPS": warps}).kernel(
             "climb"
         )
-        shared = climb_bytes(warps, tree.height, size)
+        shared = warps * tree.height * size
         kernel.allow_shared(shared)
         arguments = (
             *(
                 tree.node,
                 tree.jump,
-                np.int32(tree.jump.shape[1]),
                 tree.head_depth,
                 tree.weight,
                 tree.label,
@@ -197,7 +194,7 @@ class SweepPlan:
         """
         count = len(sources)
         self.sources[:count] = runtime.cupy().asarray(sources)
-        self._climb.set(7, np.int32(count))
+        self._climb.set(6, np.int32(count))
         self._climb()
         for launch in self.launches:
             launch()

@@ -20,7 +20,6 @@ __all__ = [
     "FEW",
     "STAGES",
     "UNIT",
-    "climb_bytes",
     "default_leaf",
     "default_shape",
     "padded",
@@ -88,20 +87,6 @@ def ring_bytes(row: int, size: int) -> int:
     int
     """
     return 8 * row * (size + 4)  # kAhead of arc_ring.cuh
-
-
-def climb_bytes(warps: int, height: int, size: int) -> int:
-    """Bytes of shared memory of a block of climb.cuh.
-
-    Parameters
-    ----------
-    warps, height, size : int
-
-    Returns
-    -------
-    int
-    """
-    return warps * (ring_bytes(128, size) + height * size)
 
 
 def default_leaf(height: int, sources: int) -> LeafShape:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.prepared.device_pairs import device_walks
-from nearfar.prepared.device_shapes import climb_bytes, padded
+from nearfar.prepared.device_shapes import padded
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import copy_to
 
@@ -129,7 +129,7 @@ class DeviceTable:
         target_labels = cp.empty(target_pitch, dtype=np.int32)
         target_climbs = cp.zeros((high, target_pitch), dtype=dtype)
         climb = self._climb(walks.down, there[order], target_labels, target_climbs)
-        climb.set(7, np.int32(width))
+        climb.set(6, np.int32(width))
         climb()
         target_ends = self._ends(target_labels, width, _HIGH)
         self.labels = cp.empty(self.pitch, dtype=np.int32)
@@ -154,14 +154,13 @@ class DeviceTable:
         kernel = runtime.program("prepared/climb.cuh", {**tree.macros, "WARPS": _WARPS}).kernel(
             "climb"
         )
-        shared = climb_bytes(_WARPS, tree.height, space.dtype.itemsize)
+        shared = _WARPS * tree.height * space.dtype.itemsize
         kernel.allow_shared(shared)
         node, head_depth, weight = side
         arguments = (
             *(
                 node,
                 tree.jump,
-                np.int32(tree.jump.shape[1]),
                 head_depth,
                 weight,
                 tree.label,
@@ -202,7 +201,7 @@ class DeviceTable:
             given = cp.asarray(sources)
             order = cp.argsort(self._walks.tree.label[given])
             self.sources[:count], self.back = given[order], cp.argsort(order)
-        self._first.set(7, np.int32(count))
+        self._first.set(6, np.int32(count))
         self._first()
         for launch in self.launches:
             launch()

@@ -26,65 +26,32 @@ struct Least {
   Columns x[kEach];
 };
 
-// The quads of a warp, one after the other. What says where distances lie comes before they are loaded: the head of a
-// quad two quads before, and a row of the boundary per lane one quad before.
-//
-// quads[..] {first of boundary_row, rows, weights in units of kRows rows, ..}; boundary_row: rows of `values`; mine: the
+// quad: {first of boundary_row, rows, weights in units of kRows rows, ..}; boundary_row: rows of `values`; mine: the
 // columns of this lane.
-struct Quads {
-  const int4* quads;
-  const int* boundary_row;
-  const int4* weights;
-  const Columns* mine;
-  long long stride;
-  int at, end, step, my_row, next_row;
-  int4 now, next;
-
-  __device__ __forceinline__ int row_of(const int4& quad, int base) const {
-    const int lane = threadIdx.x & 31;
-    if (quad.y == 0) return 0;  // a root of the tree
-    return boundary_row[quad.x + min(base + lane, quad.y - 1)];
-  }
-  __device__ __forceinline__ void begin() {
-    now = next = make_int4(0, 1, 0, 0);
-    my_row = next_row = 0;
-    if (at >= end) return;
-    now = quads[at];
-    next = at + step < end ? quads[at + step] : now;
-    my_row = row_of(now, 0);
-  }
-  // The distances of quad `at`; then `at` is the next one.
-  __device__ __forceinline__ Least least() {
-    next_row = row_of(next, 0);
-    const int4 later = at + 2 * step < end ? quads[at + 2 * step] : next;
-    const int4* const way = weights + static_cast<long long>(now.z) * (kRows * kUnits);
-    Least best;
+__device__ __forceinline__ Least least_of_quad(const int4& quad, const int* boundary_row, const int4* weights,
+                                               const Columns* mine, long long stride) {
+  const int4* const row = reinterpret_cast<const int4*>(boundary_row + quad.x);
+  const int4* const way = weights + static_cast<long long>(quad.z) * (kRows * kUnits);
+  Least best;
 #pragma unroll
-    for (int t = 0; t < kEach; ++t) best.x[t] = all_far();
-    for (int base = 0; base < now.y; base += 32) {
-      if (base > 0) my_row = row_of(now, base);
-      const int some = min(now.y - base, 32);
+  for (int t = 0; t < kEach; ++t) best.x[t] = all_far();
+  const int steps = quad.y / kRows;
 #pragma unroll 2
-      for (int x = 0; x < some; x += kRows) {
-        Columns there[kRows];
-        Ways ways[kRows];
+  for (int x = 0; x < steps; ++x) {
+    const int4 at = row[x];
+    const int from[kRows] = {at.x, at.y, at.z, at.w};
+    Columns there[kRows];
 #pragma unroll
-        for (int k = 0; k < kRows; ++k)
-          there[k] = get(mine + __shfl_sync(0xffffffffu, my_row, x + k) * stride);
+    for (int k = 0; k < kRows; ++k) there[k] = get(mine + from[k] * stride);
 #pragma unroll
-        for (int k = 0; k < kRows; ++k)
+    for (int k = 0; k < kRows; ++k) {
+      Ways ways;
 #pragma unroll
-          for (int u = 0; u < kUnits; ++u) ways[k].unit[u] = way[(base + x + k) * kUnits + u];
+      for (int u = 0; u < kUnits; ++u) ways.unit[u] = way[(x * kRows + k) * kUnits + u];
 #pragma unroll
-        for (int k = 0; k < kRows; ++k)
-#pragma unroll
-          for (int t = 0; t < kEach; ++t) best.x[t] = over(there[k], ways[k].way[t], best.x[t]);
-      }
+      for (int t = 0; t < kEach; ++t) best.x[t] = over(there[k], ways.way[t], best.x[t]);
     }
-    now = next;
-    next = later;
-    my_row = next_row;
-    at += step;
-    return best;
   }
-};
+  return best;
+}
+

@@ -23,41 +23,28 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps, 3)
   const long long group = blockIdx.x / n_tiles, stride = pitch / COLUMNS;
   const Columns* const mine = reinterpret_cast<const Columns*>(values) + group * 32 + lane;
   const int end = tile_first[tile + 1];
-  Quads mine_quads{quads, boundary_row, weights, mine, stride, tile_first[tile] + warp, end, kWarps};
-  mine_quads.begin();
-  while (mine_quads.at < end) {
-    const int places = mine_quads.now.w;
-    const Least best = mine_quads.least();
+  for (int q = tile_first[tile] + warp; q < end; q += kWarps) {
+    const int4 quad = quads[q];
+    const Least best = least_of_quad(quad, boundary_row, weights, mine, stride);
     // Where a column of the tile is read, neighbouring vertices lie in different banks.
 #pragma unroll
     for (int t = 0; t < kEach; ++t) {
-      const int place = static_cast<int>(static_cast<uint32>(places) >> (8 * t) & 255u);
+      const int place = static_cast<int>(static_cast<uint32>(quad.w) >> (8 * t) & 255u);
       if (place != kNobody) put(found + place * 32 + (lane ^ (place & 31)), best.x[t]);
     }
   }
   __syncthreads();
-  // Rows begin anywhere in a line of memory: what a warp stores is shifted to whole lines.
   const int first = tile * kTile;
   for (int u = warp; u < 32; u += kWarps) {
-    Columns x[kTile / 32];
+    const long long source = (group * 32 + u) * COLUMNS;
 #pragma unroll
-    for (int c = 0; c < kTile / 32; ++c) x[c] = get(found + (c * 32 + lane) * 32 + (u ^ lane));
+    for (int c = 0; c < kTile; c += 32) {
+      const int place = c + lane;
+      if (first + place >= n) continue;
+      const Columns x = get(found + place * 32 + (u ^ lane));
 #pragma unroll
-    for (int i = 0; i < COLUMNS; ++i) {
-      const long long source = (group * 32 + u) * COLUMNS + i;
-      if (source >= count) continue;
-      out_t* const row = out + source * n + first;
-      const int shift = static_cast<int>(reinterpret_cast<uint64>(row) / sizeof(out_t) % 32);
-      value_t before = far_value();
-#pragma unroll
-      for (int c = 0; c <= kTile / 32; ++c) {
-        const value_t here =
-            c < kTile / 32 ? __shfl_sync(0xffffffffu, x[c % (kTile / 32)].x[i], (lane - shift) & 31) : before;
-        const int place = c * 32 + lane - shift;
-        if (place >= 0 && place < kTile && first + place < n)
-          __stcs(row + place, as_distance<out_t>(lane >= shift ? here : before));
-        before = here;
-      }
+      for (int i = 0; i < COLUMNS; ++i)
+        if (source + i < count) __stcs(out + (source + i) * n + first + place, as_distance<out_t>(x.x[i]));
     }
   }
 }
