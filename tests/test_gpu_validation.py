@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from tests.gpu.digest import VALIDATION, device_code_digest
+from nearfar.system.devices import compiler
+from tests.gpu.digest import VALIDATION, digest, fresh_modules
 
 HOW = "run `python -m tests.gpu.record` on a machine with a GPU and commit the file it writes"
 
@@ -12,8 +13,10 @@ HOW = "run `python -m tests.gpu.record` on a machine with a GPU and commit the f
 def test_device_code_is_the_recorded_one() -> None:
     assert VALIDATION.exists(), f"{VALIDATION.name} is missing: {HOW}"
     record = json.loads(VALIDATION.read_text())
-    assert record["complete"], f"the record is of a part of the suite: {HOW}"
-    assert record["digest"] == device_code_digest(), f"device code changed since the record: {HOW}"
+    stale = set(record["modules"]) - fresh_modules(record)
+    assert not stale, f"kernels that these tests launched changed since the record: {HOW}"
+    launched = {name for module in record["modules"].values() for name in module["kernels"]}
+    assert launched == set(compiler.kernel_files()), f"kernels that no test launched: {HOW}"
 
 
 def test_every_recorded_gpu_test_passed() -> None:
@@ -22,16 +25,19 @@ def test_every_recorded_gpu_test_passed() -> None:
     assert not bad
     assert record["exit_code"] == 0
     assert sum(test["outcome"] == "passed" for test in record["tests"].values()) > 100
+    assert record["sanitizer"]["digest"] == digest(compiler.kernel_files()), HOW
     for tool in ("memcheck", "initcheck"):
         assert record["sanitizer"][tool]["errors"] == 0
         assert record["sanitizer"][tool]["solves"] > 50
 
 
 def test_the_digest_sees_a_change(tmp_path, monkeypatch) -> None:
-    from nearfar.system.devices import compiler
-
-    before = device_code_digest()
-    assert before == device_code_digest()
-    (tmp_path / "kernel.cuh").write_text("// other")
     monkeypatch.setattr(compiler, "PACKAGE", tmp_path)
-    assert device_code_digest() != before
+    seen = []
+    for text in ("// one", "// other", None):
+        path = tmp_path / "kernel.cuh"
+        path.write_text(text) if text else path.unlink()
+        seen.append(digest(["kernel.cuh"]))
+        record = {"modules": {"test_x.py": {"kernels": ["kernel.cuh"], "digest": seen[0]}}}
+        assert fresh_modules(record) == ({"test_x.py"} if len(seen) == 1 else set())
+    assert len(set(seen)) == 3

@@ -1,9 +1,12 @@
-"""Run the GPU suite on this machine's GPU and write what happened: ``python -m tests.gpu.record``.
+"""Run the GPU suite on this machine's GPUs and write what happened: ``python -m tests.gpu.record``.
 
 The result, ``tests/gpu/validation.json``, names device, driver, versions, the outcome of every
-test, the verdict of compute-sanitizer and the digest of all device code.
-``tests/test_gpu_validation.py`` fails, on any machine, when the digest of the tree's device code
-is another one or when a test did not pass.
+test, the kernel files that each module of tests launched with their digest, and the verdict of
+compute-sanitizer. ``tests/test_gpu_validation.py`` fails, on any machine, when a digest is not that
+of the tree's files, when no test launches a file, or when a test did not pass.
+
+Like ``make``, it runs what is not known yet: tests that the record lacks or that failed, and the
+modules whose kernels have changed. A run that was cut short goes on where it was.
 """
 
 from __future__ import annotations
@@ -20,64 +23,51 @@ import time
 from pathlib import Path
 from typing import Any
 
-from nearfar.system.devices import cupy_module, runtime
-from tests.gpu.digest import VALIDATION, device_code_digest
+from nearfar.system.devices import compiler, cupy_module, runtime
+from tests.gpu.digest import VALIDATION, digest, fresh_modules
 
 ROOT = Path(__file__).resolve().parents[2]
 _FEW = 12  # tests that failed beside others and are run again by themselves
 
 
-class Outcomes:
-    """pytest plugin: writes one line a finished test, so that a crash loses nothing."""
+def run_tests(record: dict[str, Any], limit: int, workers: int) -> None:
+    """Run, in processes of their own, the tests that the record lacks; enter what they did.
 
-    def __init__(self) -> None:
-        path = os.environ.get("NEARFAR_GPU_OUTCOMES")
-        self.file = None
-        if path is not None:
-            self.file = open(path, "a", encoding="utf-8")  # noqa: SIM115
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        decided = report.when == "call" or report.outcome != "passed"
-        if decided and self.file is not None:
-            text = "" if report.passed else str(report.longrepr)[-1500:].replace(f"{ROOT}/", "")
-            row = [report.nodeid, report.outcome, round(report.duration, 3), text]
-            self.file.write(json.dumps(row) + "\n")
-            self.file.flush()
-
-
-def pytest_configure(config: Any) -> None:
-    if not hasattr(config, "workerinput"):  # under xdist only the controller writes
-        config.pluginmanager.register(Outcomes(), "nearfar-gpu-outcomes")
-    elif count := int(os.environ.get("NEARFAR_GPU_COUNT", "0")):
-        # Workers are dealt out to the devices before one of them asks for any.
-        worker = int(config.workerinput["workerid"].removeprefix("gw"))
-        os.environ["CUDA_VISIBLE_DEVICES"] = str(worker % count)
-
-
-def run_tests(arguments: list[str], limit: int, workers: int) -> dict[str, Any]:
-    """Run pytest in a process of its own; what it never reached is missing from the answer."""
+    A test that was never reached stays missing, and the exit code says so.
+    """
+    fresh = fresh_modules(record)
     with tempfile.TemporaryDirectory() as folder:
-        outcomes = Path(folder) / "outcomes"
+        outcomes, before = Path(folder) / "outcomes", Path(folder) / "record"
         outcomes.touch()
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.gpu.record", "-W", "default"]
-        command += ["--timeout=120", "--timeout-method=thread", "-o", "addopts=", *arguments]
+        before.write_text(json.dumps(record), encoding="utf-8")
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.gpu.launched", "tests/gpu"]
+        command += ["-W", "default", "--timeout=120", "--timeout-method=thread", "-o", "addopts="]
         if workers > 1:
-            command += ["-n", str(workers)]
+            command += ["-n", str(workers), "--maxschedchunk", "1"]
         count = runtime.device_count()
         environment = {**os.environ, "NEARFAR_GPU_OUTCOMES": str(outcomes)}
+        environment["NEARFAR_GPU_RECORD"] = str(before)
         environment |= {"NEARFAR_GPU_COUNT": str(count)} if count > 1 else {}
         process = subprocess.Popen(command, cwd=ROOT, env=environment)
         try:
-            code = process.wait(limit)
+            record["exit_code"] = process.wait(limit)
         except subprocess.TimeoutExpired:
             process.kill()
-            code = -9
-        rows = [json.loads(line) for line in outcomes.read_text().splitlines()]
-    tests = {name: {"outcome": outcome, "seconds": seconds} for name, outcome, seconds, _ in rows}
-    for name, _, _, text in rows:
-        if text:
-            tests[name]["text"] = text
-    return {"exit_code": code, "tests": dict(sorted(tests.items()))}
+            record["exit_code"] = -9
+        rows = [json.loads(line) for line in outcomes.read_text(encoding="utf-8").splitlines()]
+    if record["exit_code"] == 5:  # pytest's word for: nothing was left to run
+        record["exit_code"] = 0
+    tests = {name: t for name, t in record["tests"].items() if name.split("::")[0] in fresh}
+    launched = {name: set(m["kernels"]) for name, m in record["modules"].items() if name in fresh}
+    for row in rows:
+        name, kernels = row.pop("test"), row.pop("kernels")
+        tests[name] = row
+        launched.setdefault(name.split("::")[0], set()).update(kernels)
+    record["tests"] = dict(sorted(tests.items()))
+    record["modules"] = {
+        name: {"digest": digest(files), "kernels": sorted(files)}
+        for name, files in sorted(launched.items())
+    }
 
 
 def sanitize(limit: int) -> dict[str, Any]:
@@ -116,57 +106,60 @@ def main() -> int:
     """Record a run; exit code 1 when something failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-o", "--output", type=Path, default=VALIDATION)
-    parser.add_argument("-k", dest="only", help="as in pytest; the file then is not a full record")
-    parser.add_argument("-n", dest="workers", type=int, default=min(8, os.cpu_count() or 1))
+    parser.add_argument("--all", action="store_true", help="run every test, whatever is known")
+    parser.add_argument("-n", dest="workers", type=int, help="processes, by default 8 per GPU")
     parser.add_argument("--limit", type=int, default=420, help="seconds for all tests")
     parser.add_argument("--no-sanitizer", action="store_true")
-    parser.add_argument(
-        "--amend",
-        type=Path,
-        help="a record of the same device code: run its failed tests and the sanitizers again",
-    )
     given = parser.parse_args()
     here = runtime.available()
     if here is not True:
         print(here, file=sys.stderr)
         return 2
     device = runtime.device()
-    arguments = ["tests/gpu", *(["-k", given.only] if given.only else [])]
-    before = json.loads(given.amend.read_text()) if given.amend else None
-    if before is not None:
-        if before["digest"] != device_code_digest():
-            print(f"{given.amend} is of other device code: record all of it", file=sys.stderr)
-            return 2
-        arguments = [name for name, t in before["tests"].items() if t["outcome"] == "failed"]
-    result = run_tests(arguments, given.limit, given.workers)
-    failed = [name for name, test in result["tests"].items() if test["outcome"] == "failed"]
-    if before is None and 0 < len(failed) <= _FEW:
-        before, result = result, run_tests(failed, _FEW * 5, 1)
-    if before is not None:
-        again = {name: {**test, "run": 2} for name, test in result["tests"].items()}
-        result["tests"] = {**before["tests"], **again}
-    record = {
-        "digest": device_code_digest(),
-        "complete": given.only is None,
+    machine = {
         "device": device.name,
         "compute_capability": list(device.compute_capability),
         "driver_cuda": device.driver,
         "cupy": device.cupy,
         "nvrtc": cupy_module.load().version,
-        "recorded": time.strftime("%Y-%m-%d", time.gmtime()),
-        **result,
     }
-    if not given.no_sanitizer:
-        record["sanitizer"] = sanitize(150)
-    given.output.write_text(json.dumps(record, indent=1) + "\n")
-    counts: dict[str, int] = {}
-    for name, test in record["tests"].items():
-        counts[test["outcome"]] = counts.get(test["outcome"], 0) + 1
-        if test["outcome"] == "failed":
-            print(f"FAILED {name}: {test.get('text', '')[-300:]}")
-    print(device.name, counts, "exit code", record["exit_code"])
-    print({k: v for k, v in record.get("sanitizer", {}).items() if k != "text"})
+    known = json.loads(VALIDATION.read_text(encoding="utf-8")) if VALIDATION.exists() else {}
+    if given.all or any(known.get(name) != value for name, value in machine.items()):
+        known = {}
+    record = {
+        **machine,
+        "recorded": time.strftime("%Y-%m-%d", time.gmtime()),
+        "tests": known.get("tests", {}),
+        "modules": known.get("modules", {}),
+        "sanitizer": known.get("sanitizer", {}),
+    }
+    workers = given.workers or min(8 * runtime.device_count(), os.cpu_count() or 1)
+    run_tests(record, given.limit, workers)
+    if 0 < len(failed(record)) <= _FEW:
+        write(given.output, record)
+        run_tests(record, _FEW * 5, 1)
+    write(given.output, record)
+    code = digest(compiler.kernel_files())
+    if not given.no_sanitizer and record["sanitizer"].get("digest") != code:
+        record["sanitizer"] = {"digest": code, **sanitize(150)}
+        write(given.output, record)
+    for name in failed(record):
+        print(f"FAILED {name}: {record['tests'][name].get('text', '')[-300:]}")
+    print(device.name, len(record["tests"]), "tests, exit code", record["exit_code"])
+    print({k: v for k, v in record["sanitizer"].items() if k != "text"})
     return 1 if record["exit_code"] else 0
+
+
+def failed(record: dict[str, Any]) -> list[str]:
+    """Names of tests that failed."""
+    return [name for name, test in record["tests"].items() if test["outcome"] == "failed"]
+
+
+def write(path: Path, record: dict[str, Any]) -> None:
+    """Under a temporary name, then renamed."""
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    temporary.replace(path)
 
 
 if __name__ == "__main__":

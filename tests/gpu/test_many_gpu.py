@@ -117,7 +117,8 @@ def test_negative_cycles_are_found(form):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_all_pairs_with_negative_weights(method, dtype):
     rng = np.random.default_rng(6)
-    graph = random_graph(rng, 300, 1800, dtype, negative=True)
+    n = 60 if method.startswith("johnson_") else 300  # these launch kernels per source and round
+    graph = random_graph(rng, n, 6 * n, dtype, negative=True)
     truth = rows_of(graph)
     np.testing.assert_array_equal(all_pairs(graph, method=f"{method}@cuda"), truth)
 

@@ -164,7 +164,7 @@ def test_customization(dtype, symmetric):
     sources = np.arange(200)
     rows = distances(first, sources, method=METHOD)
     np.testing.assert_array_equal(rows.get(), distances(wanted[0], sources, device="cpu"))
-    for _ in range(REPEATS // 6):
+    for _ in range(REPEATS // 15):
         again = prepared.reweight(given[0]).metric
         assert bool((again.there == first.metric.there).all())
         assert bool((again.flags == first.metric.flags).all())

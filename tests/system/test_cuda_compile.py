@@ -54,7 +54,7 @@ SPILLS_OF = {
     "block_per_source": 640,
     "breadth_first": 640,
     # The form with scaled counts, which only numbers of paths beyond a double need.
-    "tight_shares": 960,
+    "tight_shares": 1088,
 }
 REGISTERS = 128
 # A square of distances beside a square of sums, launched by one block per multiprocessor; a list of

@@ -17,7 +17,7 @@ from nearfar.prepared.first import (
     can_be_prepared,
     cost_of_preparing,
     is_ready,
-    rows_of_prepared,
+    of_prepared,
 )
 from nearfar.prepared.guess import POLISH, Guess, guess, row_seconds
 from nearfar.prepared.prepared import Prepared
@@ -247,7 +247,7 @@ def prepare_first(
     graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
 ) -> Answer:
     """Rows, after preparing a plain graph; what was prepared stays with it."""
-    return rows_of_prepared(
+    return of_prepared(
         graph,
         options.force,
         workspace.threads,

@@ -19,7 +19,7 @@ from nearfar.prepared.first import (
     FirstOptions,
     can_be_prepared,
     cost_of_preparing,
-    rows_of_prepared,
+    of_prepared,
 )
 from nearfar.prepared.guess import Guess
 from nearfar.prepared.prepared import Prepared
@@ -223,12 +223,13 @@ def _first_reduced(
     workspace: Workspace,
     reduction: RowReduction,
 ) -> Figures | None:
-    prepared, seconds = prepared_within(graph, options.force, workspace.threads)
     there = DeviceTreeOptions(options.exact)
-    found = _reduced(prepared, sources, there, workspace, reduction)
-    if found is not None and seconds:
-        found.stats["prepare_seconds"] = sum(seconds.values())
-    return found
+    return of_prepared(
+        graph,
+        options.force,
+        workspace.threads,
+        lambda it: _reduced(it, sources, there, workspace, reduction),
+    )
 
 
 @variant(
@@ -249,7 +250,7 @@ def prepare_first(
     graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
 ) -> Answer:
     """Rows, after preparing a plain graph on the host; what was prepared stays with it."""
-    return rows_of_prepared(
+    return of_prepared(
         graph,
         options.force,
         workspace.threads,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from nearfar.errors import GraphError, OutOfMemoryError
 from nearfar.graph.saturation import may_saturate, widest
@@ -16,7 +16,7 @@ from nearfar.graph.slots import Slot
 from nearfar.prepared.guess import Guess, guess
 from nearfar.prepared.prepare import prepare
 from nearfar.prepared.prepared import Prepared, weighed
-from nearfar.registry import CHOICES, Answer, Declined, Estimate, Request
+from nearfar.registry import CHOICES, Declined, Estimate, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
     from nearfar.prepared.preparation import Preparation
+    from nearfar.registry import Answer, Figures
 
-__all__ = ["FirstOptions", "can_be_prepared", "cost_of_preparing", "is_ready", "rows_of_prepared"]
+__all__ = ["FirstOptions", "can_be_prepared", "cost_of_preparing", "is_ready", "of_prepared"]
 
 #: What a call prepared for itself, and the structure alone for the graph in another dtype.
 _READY: Slot[Prepared] = Slot("prepared")
@@ -133,23 +134,25 @@ def cost_of_preparing(
     )
 
 
-def rows_of_prepared(
-    graph: Graph, force: bool, threads: int, rows: Callable[[Prepared], Answer]
-) -> Answer:
-    """Rows of the graph prepared, by this call or by an earlier one.
+_Found = TypeVar("_Found", bound="Answer | Figures | None")
+
+
+def of_prepared(
+    graph: Graph, force: bool, threads: int, ask: Callable[[Prepared], _Found]
+) -> _Found:
+    """What the graph prepared answers, by this call or by an earlier one.
 
     Parameters
     ----------
     graph : Graph
     force : bool
     threads : int
-    rows : callable
-        What answers from the prepared graph.
+    ask : callable
 
     Returns
     -------
-    Answer
-        With ``prepare_seconds`` in its stats, if this call prepared.
+    Answer, Figures or None
+        What ``ask`` returned, with ``prepare_seconds`` in its stats if this call prepared.
 
     Raises
     ------
@@ -165,10 +168,10 @@ def rows_of_prepared(
         seconds = sum(made.seconds.values())
         return made
 
-    answer = rows(graph if isinstance(graph, Prepared) else _READY.of(graph, make))
-    if seconds:
-        answer.stats["prepare_seconds"] = seconds
-    return answer
+    found = ask(graph if isinstance(graph, Prepared) else _READY.of(graph, make))
+    if seconds and found is not None:
+        found.stats["prepare_seconds"] = seconds
+    return found
 
 
 def _made(graph: Graph, force: bool, threads: int) -> Prepared:

@@ -115,8 +115,16 @@ class Kernel:
     value). A plain Python number is refused, since its width would be a guess.
     """
 
-    def __init__(self, cupy: Any, function: Any, name: str, multiprocessors: int) -> None:
+    def __init__(
+        self,
+        cupy: Any,
+        function: Any,
+        name: str,
+        multiprocessors: int,
+        files: tuple[str, ...],
+    ) -> None:
         self.cupy = cupy
+        self.files = files
         self._multiprocessors = multiprocessors
         self.function = function
         self.name = name
@@ -162,10 +170,13 @@ class Kernel:
 
 
 class Program:
-    """A loaded cubin; kernels are looked up once."""
+    """A loaded cubin, made of some kernel files; kernels are looked up once."""
 
-    def __init__(self, cupy: Any, code: bytes, multiprocessors: int) -> None:
+    def __init__(
+        self, cupy: Any, code: bytes, multiprocessors: int, files: tuple[str, ...]
+    ) -> None:
         self._cupy = cupy
+        self._files = files
         self._multiprocessors = multiprocessors
         self._module = cupy.cuda.function.Module()
         self._module.load(code)
@@ -176,6 +187,6 @@ class Program:
         found = self._kernels.get(name)
         if found is None:
             function = self._module.get_function(name)
-            found = Kernel(self._cupy, function, name, self._multiprocessors)
+            found = Kernel(self._cupy, function, name, self._multiprocessors, self._files)
             self._kernels[name] = found
         return found

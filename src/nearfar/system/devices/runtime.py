@@ -247,7 +247,7 @@ def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Prog
                 code = compiler.compile_kernel(names[-1], source, options)
                 if compiler.is_relocatable(source):
                     code = linking.link(cupy(), names[-1], code)
-                found = Program(cupy(), code, here.multiprocessors)
+                found = Program(cupy(), code, here.multiprocessors, names)
                 _programs[key] = found
     return found
 

@@ -1,0 +1,107 @@
+"""pytest plugin of a recorded run: which kernel files each test launched, and which tests to run.
+
+Loaded in the controller and, under xdist, in every worker. What it is told comes in the
+environment, since workers are processes of their own:
+
+- ``NEARFAR_GPU_RECORD``: a record; its tests that passed with today's kernels are left out, and
+  the longest of the others begin.
+- ``NEARFAR_GPU_OUTCOMES``: a file that gets one line a finished test, so that a crash loses
+  nothing.
+- ``NEARFAR_GPU_COUNT``: devices that workers are dealt out to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar.system.devices import compiler, launching
+from tests.gpu.digest import fresh_modules
+
+ROOT = Path(__file__).resolve().parents[2]
+_LINE = re.compile(r'^#line 1 "(.+)"$', re.MULTILINE)
+
+
+class Launched:
+    """Adds the kernel files of a test's launches to its report."""
+
+    def __init__(self) -> None:
+        self.programs: set[tuple[str, ...]] = set()
+        made = launching.Launch.__call__
+
+        def seen(launch: launching.Launch) -> None:
+            self.programs.add(launch.kernel.files)
+            made(launch)
+
+        launching.Launch.__call__ = seen  # type: ignore[method-assign]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Any:
+        self.programs.clear()
+        try:
+            return (yield)
+        finally:
+            files = {name for names in self.programs for name in _LINE.findall(assembled(names))}
+            item.user_properties.append(("kernels", sorted(files)))
+
+
+def assembled(names: tuple[str, ...]) -> str:
+    """The text of a program; of one that a test made up, none."""
+    known = all((compiler.PACKAGE / name).exists() for name in names)
+    return compiler.assemble(names) if known else ""
+
+
+class Outcomes:
+    """Writes down every finished test."""
+
+    def __init__(self, path: str) -> None:
+        self.file = open(path, "a", encoding="utf-8")  # noqa: SIM115
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when != "call" and report.outcome == "passed":
+            return
+        row: dict[str, Any] = {"test": report.nodeid, "outcome": report.outcome}
+        row["seconds"] = round(report.duration, 3)
+        row["kernels"] = dict(report.user_properties).get("kernels", [])
+        if not report.passed:
+            row["text"] = str(report.longrepr)[-1500:].replace(f"{ROOT}/", "")
+        self.file.write(json.dumps(row) + "\n")
+        self.file.flush()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    worker = getattr(config, "workerinput", None)
+    if worker is not None:
+        share_machine(int(worker["workerid"].removeprefix("gw")), int(worker["workercount"]))
+    elif path := os.environ.get("NEARFAR_GPU_OUTCOMES"):
+        config.pluginmanager.register(Outcomes(path), "nearfar-gpu-outcomes")
+    config.pluginmanager.register(Launched(), "nearfar-gpu-launched")
+
+
+def share_machine(worker: int, workers: int) -> None:
+    """One device and its share of the cores, before anything asks for either."""
+    if count := int(os.environ.get("NEARFAR_GPU_COUNT", "0")):
+        os.environ["CUDA_VISIBLE_DEVICES"] = str(worker % count)
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, cores[worker::workers] or cores)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    path = os.environ.get("NEARFAR_GPU_RECORD")
+    if path is None:
+        return
+    record = json.loads(Path(path).read_text(encoding="utf-8"))
+    modules, tests = fresh_modules(record), record["tests"]
+    fresh = {
+        name
+        for name, test in tests.items()
+        if test["outcome"] != "failed" and name.split("::")[0] in modules
+    }
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in fresh])
+    items[:] = [item for item in items if item.nodeid not in fresh]
+    items.sort(key=lambda item: -tests.get(item.nodeid, {"seconds": 20.0})["seconds"])
