@@ -11,7 +11,7 @@ import nearfar
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
-from nearfar.prepared import device_tiles
+from nearfar.prepared import device_above, device_tiles
 from nearfar.prepared.cells import PassShape, cut
 from nearfar.prepared.cuda import DeviceTreeOptions
 from nearfar.prepared.device import far_value
@@ -142,6 +142,25 @@ def test_tops(top, count, dtype):
     sweep.columns(values, True)(sources)
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
     close(values.get()[:, :count].T, truth)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_launches_of_one_sweep_count_arrivals_apart(monkeypatch):
+    """Two of three levels are launched in another shape: their barrier is not the last level's."""
+    prepared = ready(np.int32)
+    monkeypatch.setattr(device_above, "_SHARED_OUT", 8)
+    sources = np.arange(prepared.n_vertices)
+    sweep = Sweep(prepared, PassShape(8, 60, 32, 1), len(sources), top=2)
+    assert sweep.cells.above.pieces.host.n_levels == 3
+    values = runtime.cupy().empty((prepared.n_vertices, padded(len(sources))), sweep.dtype)
+    plan = sweep.columns(values, True)
+    for _ in range(2):
+        plan(sources)
+        met, apart = plan.arrivals.get().tolist()
+        assert met > 0
+        assert apart == 0
+    truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
+    close(values.get()[:, : len(sources)].T, truth)
 
 
 @pytest.mark.usefixtures("emulated_gpu")

@@ -12,7 +12,7 @@
 // arcs of the way up: head_depth and weight; label[n] of vertices; sources[count], vertices; stop[n], the depth
 // of the first ancestor in the top, the label itself included, or -1 (null: there is no top); labels[pitch],
 // written: those of the sources, then -1; space[height][pitch], written for depths 0 to that of the source;
-// arrivals[1] of the launch behind this one, set to 0, or null.
+// arrivals[2] of the launches behind this one, set to 0, or null.
 // Dynamic shared memory: `height` values per warp. Launch: WARPS warps per block, pitch warps in all.
 // Races: none; the lanes of a warp lower distances of different depths.
 // requires: prepared/values.cuh
@@ -36,7 +36,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
   if (k >= pitch) return;
   const int from = k < count ? label[sources[k]] : -1;
   if (lane == 0) labels[k] = from;
-  if (k == 0 && lane == 0 && arrivals != nullptr) *arrivals = 0;
+  if (k == 0 && lane < 2 && arrivals != nullptr) arrivals[lane] = 0;
   if (from < 0) return;
   const int until = stop == nullptr ? -1 : stop[from];
   int path[kAhead];  // labels, -1 above the root

@@ -126,7 +126,7 @@ class Above:
         arguments = (
             *(pieces.pieces, pieces.tiles, pieces.level_first),
             *(np.int32(levels[0]), np.int32(levels[1])),
-            *(*arrays, np.int64(plan.pitch), plan.arrivals),
+            *(*arrays, np.int64(plan.pitch), plan.arrivals[len(plan.launches) :]),
         )
         tiles = np.diff(pieces.host.level_first)[levels[0] : levels[1]]
         jobs = int(tiles.max()) * (plan.pitch // (wide * columns))
@@ -147,8 +147,8 @@ class SweepPlan:
         Of the sources, then -1.
     space : array, shape (height, pitch)
         Distances from the sources to their ancestors.
-    arrivals : uint32 array, shape (1,)
-        0 after each climb.
+    arrivals : uint32 array, shape (2,)
+        A counter per launch, 0 after each climb.
     """
 
     def __init__(self, above: Above, pitch: int) -> None:
@@ -159,7 +159,7 @@ class SweepPlan:
         self.labels = cp.empty(pitch, dtype=np.int32)
         # A climb writes down to the depth of its source; vectors of columns are read beyond that.
         self.space = cp.zeros((max(tree.height, 1), pitch), dtype=above.dtype)
-        self.arrivals = cp.zeros(1, dtype=np.uint32)
+        self.arrivals = cp.zeros(2, dtype=np.uint32)
         warps = _CLIMB_WARPS
         while warps > 1 and warps * tree.height * size > runtime.device().shared_per_block:
             warps //= 2  # a tall tree
