@@ -8,9 +8,11 @@ import pytest
 import nearfar
 from nearfar.algorithms.batched import cuda, device_rows, essential
 from nearfar.algorithms.bellman_ford import queue_cuda
+from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import NegativeCycleError, OptionError, SolverError, VertexError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
+from nearfar.solve.arrays import to_host
 from nearfar.solve.many import all_pairs, distances
 from nearfar.system.devices import runtime
 from tests.algorithms.test_floyd_warshall import DTYPES, random_graph, rows_of, zeros_and_parallels
@@ -133,16 +135,43 @@ def test_all_pairs_with_negative_weights(method, dtype):
     np.testing.assert_array_equal(some, truth[np.ix_(sources, columns)])
 
 
-def test_dead_ends_are_named():
-    """Only what leads back to its one predecessor, or nowhere, improves nothing."""
-    tails, heads = [0, 1, 1, 2, 3, 3, 4, 5], [1, 0, 2, 2, 1, 4, 3, 3]
-    graph = Graph.from_edges(tails, heads, np.ones(8, dtype=np.int32), n_vertices=7)
-    dead = essential.dead_ends(graph)
-    np.testing.assert_array_equal(np.flatnonzero(dead), [0, 2, 4, 6])
+def on_the_device(graph):
+    """The same graph made of device arrays."""
+    cp = runtime.cupy()
+    weights = None if graph.weights is None else cp.asarray(graph.weights)
+    return Graph.from_csr(cp.asarray(graph.indptr), cp.asarray(graph.indices), weights)
+
+
+@pytest.mark.parametrize("place", [lambda graph: graph, on_the_device])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_edges_to_dead_ends_are_marked(place, weighted):
+    """Those whose target has no way on but back to where they came from, itself left aside."""
+    tails = [0, 1, 1, 2, 3, 3, 4, 5, 1, 7, 7, 7, 3]
+    heads = [1, 0, 2, 2, 1, 4, 3, 3, 7, 1, 7, 1, 7]
+    weights = np.ones(len(tails), dtype=np.int32) if weighted else None
+    graph = place(Graph.from_edges(tails, heads, weights, n_vertices=8))
+    found = essential.essential(graph, device_graph(graph))
+    targets = found.edges.get().view(np.int32)[:: 2 if weighted else 1]
+    np.testing.assert_array_equal(targets & 0x7FFFFFFF, graph.indices)
+    ends = zip(graph.tails(np.int64).tolist(), graph.indices.tolist(), strict=True)
+    marked = {pair for pair, target in zip(ends, targets, strict=True) if target < 0}
+    assert marked == {(1, 0), (1, 2), (2, 2), (3, 4), (1, 7)}
+    assert found.count == graph.n_edges
+
+
+def test_a_vertex_that_leads_back_to_one_of_two_is_a_way_from_the_other():
+    """2 leads back to 1 alone: a dead end from there, and on the way from 0."""
+    graph = Graph.from_edges([0, 1, 2, 0], [2, 2, 1, 1], np.array([1, 1, 1, 9], dtype=np.int32))
+    truth = all_pairs(graph, method="worker_per_source@cpu")
+    np.testing.assert_array_equal(truth[0], [0, 2, 1])
+    for delta in (1, 100):
+        found = all_pairs(graph, method="block_per_source@cuda", delta=delta)
+        np.testing.assert_array_equal(found, truth)
 
 
 @pytest.mark.parametrize("limit", [None, 25])
-def test_edges_that_lie_on_no_shortest_path_are_dropped(monkeypatch, limit):
+@pytest.mark.parametrize("place", [lambda graph: graph, on_the_device])
+def test_edges_that_lie_on_no_shortest_path_are_dropped(monkeypatch, limit, place):
     monkeypatch.setattr(essential, "_FEWEST", 8)
     rng = np.random.default_rng(12)
     for n, m, high in [(40, 400, 100), (60, 700, 3), (30, 200, 40_000)]:
@@ -154,20 +183,42 @@ def test_edges_that_lie_on_no_shortest_path_are_dropped(monkeypatch, limit):
             truth = np.where(truth > limit, unreached_value(truth.dtype), truth)
         stats = {}
         order = rng.permutation(n)
-        found = distances(
-            graph,
-            order,
-            targets=None,
-            limit=limit,
-            method="block_per_source@cuda",
-            stats=stats,
-            slot_bits=16,
-        )
-        np.testing.assert_array_equal(found, truth[order])
+        given = place(graph)
+        call = {"targets": None, "limit": limit, "method": "block_per_source@cuda"}
+        found = distances(given, order, stats=stats, slot_bits=16, **call)
+        assert runtime.is_device_array(found) == given.on_device
+        np.testing.assert_array_equal(to_host(found), truth[order])
         assert stats["edges_kept"] < graph.n_edges
         twice = np.concatenate([order, order[:9]])
-        found = distances(graph, twice, targets=None, limit=limit, method="block_per_source@cuda")
-        np.testing.assert_array_equal(found, truth[twice])
+        np.testing.assert_array_equal(to_host(distances(given, twice, **call)), truth[twice])
+        fresh = place(Graph.from_csr(graph.indptr, graph.indices, weights))
+        np.testing.assert_array_equal(to_host(distances(fresh, twice, **call)), truth[twice])
+
+
+def test_blocks_of_rows_go_on_with_the_edges_that_were_left(monkeypatch):
+    """A reduction block by block looks at each vertex's edges once, and so does the next call."""
+    monkeypatch.setattr(essential, "_FEWEST", 8)
+    rng = np.random.default_rng(3)
+    graph = random_graph(rng, 60, 700, np.int32)
+    wanted = all_pairs(graph, reduce="mean", device="cpu")
+    dropped = []
+    without = essential.Essential.without
+    monkeypatch.setattr(
+        essential.Essential,
+        "without",
+        lambda self, *given: dropped.append(given[2]) or without(self, *given),
+    )
+    stats = {}
+    call = {"method": "block_per_source@cuda", "reduce": "mean", "block": 20}
+    np.testing.assert_array_equal(all_pairs(graph, stats=stats, **call), wanted)
+    seen = np.concatenate(dropped)
+    assert len(np.unique(seen)) == len(seen) > 40
+    kept = essential.essential(graph, device_graph(graph))
+    assert kept.count < graph.n_edges
+    assert kept.decided.sum() == len(seen)
+    before = len(dropped)
+    np.testing.assert_array_equal(all_pairs(graph, stats=stats, **call), wanted)
+    assert len(dropped) == before
 
 
 REDUCTIONS = [

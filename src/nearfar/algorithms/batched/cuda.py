@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from nearfar.algorithms.batched.device_rows import Rows, Values
-from nearfar.algorithms.batched.essential import Essential, sparse, stages
+from nearfar.algorithms.batched.essential import essential, sparse, stages
 from nearfar.algorithms.batched.options import BlockOptions
 from nearfar.graph.dtypes import limit_in_dtype
 from nearfar.options import NoOptions
@@ -131,13 +130,14 @@ def block_per_source(
     for first, last in rows.parts(64 * 1024 + 4 * search.edges.edges.nbytes):
         out = rows.memory(first, last)
         chosen = sources[first:last]
-        order, bounds = stages(graph, chosen) if whole else (None, [0, last - first])
-        for low, high in pairwise(bounds):
-            # None: every row in the order given, so that nothing is uploaded for them.
-            places = None if order is None else order[low:high]
+        # None: every row in the order given, so that nothing is uploaded for them.
+        launches: list[tuple[Any, bool]] = [(None, False)]
+        if whole:
+            launches = stages(graph, chosen, search.edges.decided)
+        for places, drop in launches:
             some = chosen if places is None else chosen[places]
             team.solve(some, places, out)
-            if places is not None and high < last - first:
+            if drop:
                 team.drop(some, places, out)
         solved.append(rows.kept(out))
     more = {"slot_bits": search.bits, "repeated_rows": team.repeated, "edges_kept": team.edges_kept}
@@ -197,14 +197,14 @@ class _Team:
             self.searches[at] = _SharedSearch(first.graph, first.options, first.workspace, rows)
         search = self.searches[at]
         for drop in self._drops[self._dropped[at] :]:
-            search.edges.drop(*drop)
+            search.drop(*drop)
         self._dropped[at] = len(self._drops)
         return search
 
     def drop(self, sources: NDArray[np.int64], places: NDArray[np.int64], out: Any) -> None:
         """Have every device leave out the edges that the rows of these sources do not need."""
         if self._first.workspace.devices is None:
-            self._first.edges.drop(sources, places, out)
+            self._first.drop(sources, places, out)
         else:
             self._drops.append((sources, places, out))
 
@@ -253,7 +253,7 @@ class _SharedSearch:
         self.room = _room(self.here, self.lists)
         self.bits = self._first_bits() if self.integer else self.full
         self.fits = _shared(n, self.bits) <= self.room
-        self.edges = Essential(graph, rows.device)
+        self.edges = essential(graph, rows.device)
 
     def _first_bits(self) -> int:
         """Bits of an integer distance that the first launch tries: those asked for, if they fit."""
@@ -281,6 +281,10 @@ class _SharedSearch:
             fixed = block_per_source_global(self.graph, sources[lost], self.options, plain)
             out[cp.asarray(where)] = cp.asarray(fixed.distances)
         return len(lost)
+
+    def drop(self, sources: NDArray[np.int64], places: NDArray[np.int64], out: Any) -> None:
+        """Leave out the edges that the rows of these sources do not need."""
+        self.edges = self.edges.without(self.graph, self.rows.device, sources, places, out)
 
     def _launch(
         self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, bits: int, out: Any

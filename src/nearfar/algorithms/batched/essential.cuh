@@ -1,10 +1,11 @@
 // Marks edges to dead ends, and packs a graph anew without edges that lie on no shortest path (essential.py).
 //
+// ways[v]: the one vertex besides v that edges of v lead to, kNoWay without such edges, kSeveral with more
+// than one. An edge from u to v is marked where v has no way, or u alone.
 // An edge of a solved source stays when its weight is at most the distance of its target in the source's row
 // (Karger, Koller and Phillips 1993). place[v]: the row of vertex v, or -1 while v is not solved; rows: n
 // distances each. counts[v]: edges of v that stay; fresh: their prefix sums, n + 1 entries.
-// Launch: grid-stride, a thread per edge (mark_dead_ends) or a warp per vertex. No races: every
-// element is written by one thread.
+// Launch: grid-stride, a warp per vertex. No races: every element is written by one thread.
 // requires: cuda/edges.cuh
 // requires: cuda/warp.cuh
 
@@ -12,14 +13,36 @@ __device__ __forceinline__ bool stays(const Edge& edge, const weight_t* row) {
   return row == nullptr || edge_weight(edge) <= row[edge.target & 0x7fffffff];
 }
 
-extern "C" __global__ void mark_dead_ends(const Edge* edges, const unsigned char* dead, Edge* to,
-                                          long long m) {
-  const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
-  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < m;
-       i += stride) {
-    Edge edge = edges[i];
-    if (dead[edge.target]) edge.target = static_cast<vertex_t>(edge.target - 0x7fffffff - 1);
-    to[i] = edge;
+constexpr int kNoWay = -1, kSeveral = -2;
+
+extern "C" __global__ void only_ways(const offset_t* offsets, const Edge* edges, long long n, int* ways) {
+  const long long warps = static_cast<long long>(gridDim.x) * (blockDim.x >> 5);
+  for (long long v = static_cast<long long>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
+       v < n; v += warps) {
+    int least = 0x7fffffff, most = -1;
+    for (offset_t e = offsets[v] + lane_id(); e < offsets[v + 1]; e += 32) {
+      const int target = static_cast<int>(edges[e].target);
+      if (target == v) continue;
+      least = target < least ? target : least;
+      most = target > most ? target : most;
+    }
+    least = warp_min(least);
+    most = -warp_min(-most);
+    if (lane_id() == 0) ways[v] = most < 0 ? kNoWay : least == most ? least : kSeveral;
+  }
+}
+
+extern "C" __global__ void mark_dead_ends(const offset_t* offsets, const Edge* edges, long long n,
+                                          const int* ways, Edge* to) {
+  const long long warps = static_cast<long long>(gridDim.x) * (blockDim.x >> 5);
+  for (long long u = static_cast<long long>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
+       u < n; u += warps) {
+    for (offset_t e = offsets[u] + lane_id(); e < offsets[u + 1]; e += 32) {
+      Edge edge = edges[e];
+      const int way = ways[edge.target];
+      if (way == kNoWay || way == u) edge.target = static_cast<vertex_t>(edge.target - 0x7fffffff - 1);
+      to[e] = edge;
+    }
   }
 }
 

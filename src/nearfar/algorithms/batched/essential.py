@@ -1,18 +1,22 @@
 """Edges and vertices that a search from many sources need not look at again.
 
-Dead ends: a vertex whose edges all lead back to the one vertex that leads to it (or that has none)
-improves nothing but as a source. Its bit is never set: edges to it carry the sign bit of their
-target. On p2p-Gnutella31 three vertices of four are dead ends.
+Dead ends: an edge whose target has no way on but back to where the edge came from improves nothing
+beyond that target. Such edges carry the sign bit of their target, whose bit is then never set. On
+p2p-Gnutella31 three vertices of four are the target of no other edge.
 
 Essential edges (Karger, Koller and Phillips, "Finding the hidden path", 1993): an edge longer than
 the distance between its ends lies on no shortest path. The row of a source says which of its own
 edges those are, so sources go in order of falling degree, and after a few of them the edges are
 packed anew without those found out. Dropping them all at once is safe because every edge of a
 shortest path is one itself. Integers only: rounded sums are not associative.
+
+What is left of the edges stays with the graph, so that the next block of rows, or the next call,
+begins where the last one ended.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,35 +30,14 @@ if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph.graph import Graph
 
-__all__ = ["Essential", "dead_ends", "sparse", "stages"]
+__all__ = ["Essential", "essential", "sparse", "stages"]
 
 _SHARES = (0.3, 0.5, 0.7, 0.9)  # of the edges whose sources are solved when edges are dropped
+_WORTH = 0.1  # of the edges, so many at least that the last rows of a block say something about
 _SPARSE = 4.0  # edges per vertex below which nearly all are essential
 _FEWEST = 1024  # sources that repay dropping edges
-_DEAD_ENDS: Slot[NDArray[np.bool_]] = Slot("dead ends")
-_MARKED: Slot[Any] = Slot("edges with dead ends marked")
-
-
-def dead_ends(graph: Graph) -> NDArray[np.bool_]:
-    """Whether a vertex improves nothing but as a source, shape (n,); cached. O(n + m)."""
-
-    def make() -> NDArray[np.bool_]:
-        n = graph.n_vertices
-        if graph.device_arrays is not None:  # looking for them would bring the edges to the host
-            return np.zeros(n, dtype=np.bool_)
-        tails = graph.tails(np.int64)
-        heads = graph.indices
-        other = tails != heads
-        tails, heads = tails[other], heads[other]
-        least = np.full(n, n, dtype=np.int64)
-        most = np.full(n, -1, dtype=np.int64)
-        np.minimum.at(least, heads, tails)
-        np.maximum.at(most, heads, tails)
-        back = (least[tails] == most[tails]) & (least[tails] == heads)
-        found: NDArray[np.bool_] = np.bincount(tails[~back], minlength=n) == 0
-        return found
-
-    return _DEAD_ENDS.of(graph, make)
+_KERNELS, _THREADS = "algorithms/batched/essential.cuh", 256
+_KEPT: Slot[Essential] = Slot("edges that a batch looks at")
 
 
 def sparse(graph: Graph) -> bool:
@@ -62,25 +45,48 @@ def sparse(graph: Graph) -> bool:
     return graph.mean_degree < _SPARSE
 
 
-def stages(graph: Graph, sources: NDArray[np.int64]) -> tuple[NDArray[np.int64] | None, list[int]]:
-    """Order of the sources by falling degree, and the bounds of the launches between drops.
+def stages(
+    graph: Graph, sources: NDArray[np.int64], decided: NDArray[np.bool_]
+) -> list[tuple[NDArray[np.int64] | None, bool]]:
+    """The launches of a batch: by falling degree, so that the first rows decide the most edges.
 
-    None and one launch where dropping would not pay: few sources, or few edges per vertex, of which
-    most are essential.
+    One launch where dropping would not pay: few sources, few edges per vertex, of which most are
+    essential, or little to say that earlier rows did not.
+
+    Parameters
+    ----------
+    graph : Graph
+    sources : int64 array, shape (k,)
+    decided : bool array, shape (n,)
+        Vertices whose edges were looked at before.
+
+    Returns
+    -------
+    list of (places, drop)
+        Which sources, int64 array, or None for all in the order given; and whether edges are
+        dropped afterwards.
     """
     k = len(sources)
-    if k < _FEWEST or sparse(graph) or not graph.is_weighted or graph.device_arrays is not None:
-        return None, [0, k]
-    degrees = graph.degrees[sources]
-    order = np.argsort(-degrees)
+    if k < _FEWEST or sparse(graph) or not graph.is_weighted:
+        return [(None, False)]
+    degrees, m = graph.degrees, max(graph.n_edges, 1)
+    known = float(degrees[decided].sum()) / m
+    fresh = np.where(decided[sources], 0, degrees[sources])
+    order = np.argsort(-fresh, kind="stable")
     # Sources that come twice count twice: the bounds are then merely later.
-    share = np.cumsum(degrees[order]) / max(graph.n_edges, 1)
-    bounds = np.searchsorted(share, _SHARES)
-    return order, [0, *sorted({int(b) for b in bounds if 0 < b < k}), k]
+    share = known + np.cumsum(fresh[order]) / m
+    if share[-1] - known < _WORTH:
+        return [(None, False)]
+    inner = {int(b) for b in np.searchsorted(share, [s for s in _SHARES if s > known])}
+    bounds = sorted(b for b in inner if 0 < b < k)
+    last = share[-1] - (share[bounds[-1] - 1] if bounds else known) >= _WORTH
+    pieces = np.split(order, bounds)
+    return [(piece, i < len(bounds) or bool(last)) for i, piece in enumerate(pieces)]
 
 
+@dataclass(frozen=True, slots=True)
 class Essential:
-    """The graph's edges on the device with dead ends marked, and fewer of them as rows come in.
+    """A graph's edges on a device with dead ends marked, without some that no path needs.
 
     Attributes
     ----------
@@ -88,43 +94,74 @@ class Essential:
         As in :class:`~nearfar.cuda.device_graph.DeviceGraph`.
     count : int
         Edges that are left.
+    decided : bool array, shape (n,)
+        Vertices of whose edges only essential ones are left.
     """
 
-    def __init__(self, graph: Graph, device: DeviceGraph) -> None:
-        cp = runtime.cupy()
-        here = runtime.device()
-        self.n, self.count, self.offsets = device.n, device.m, device.offsets
-        self._record, self._grid = device.record, here.multiprocessors * 8
-        self._program = runtime.program("algorithms/batched/essential.cuh", device.macros)
+    offsets: Any
+    edges: Any
+    count: int
+    decided: NDArray[np.bool_]
 
-        def make() -> Any:
-            marked = cp.empty_like(device.edges)
-            dead = runtime.upload(dead_ends(graph).astype(np.uint8))
-            mark = self._program.kernel("mark_dead_ends")
-            mark(self._grid, 256, (device.edges, dead, marked, np.int64(device.m)))
-            return marked
-
-        self.edges = _MARKED.of(graph, make, here.ordinal)
-
-    def drop(self, sources: NDArray[np.int64], places: NDArray[np.int64], rows: Any) -> None:
-        """Leave out the edges of solved sources that are longer than their ends are apart.
+    def without(
+        self,
+        graph: Graph,
+        device: DeviceGraph,
+        sources: NDArray[np.int64],
+        places: NDArray[np.int64],
+        rows: Any,
+    ) -> Essential:
+        """Without the edges of solved sources that are longer than their ends are apart.
 
         Parameters
         ----------
+        graph : Graph
+            Keeps the result.
+        device : DeviceGraph
+            The graph on this device.
         sources, places : int64 arrays, shape (k,)
             Solved sources, and where their rows are.
         rows : int32 or int64 device array, shape (all rows, n)
+
+        Returns
+        -------
+        Essential
         """
         cp = runtime.cupy()
-        place = np.full(self.n, -1, dtype=np.int64)
+        program, grid = _program(device)
+        n = device.n
+        place = np.full(n, -1, dtype=np.int64)
         place[sources] = places
-        counts = cp.empty(self.n, dtype=self.offsets.dtype)
-        given = (self.offsets, self.edges, runtime.upload(place), rows, np.int64(self.n))
-        self._program.kernel("count_essential")(self._grid, 256, (*given, counts))
-        offsets = np.zeros(self.n + 1, dtype=self.offsets.dtype)
+        counts = cp.empty(n, dtype=self.offsets.dtype)
+        given = (self.offsets, self.edges, runtime.upload(place), rows, np.int64(n))
+        program.kernel("count_essential")(grid, _THREADS, (*given, counts))
+        offsets = np.zeros(n + 1, dtype=self.offsets.dtype)
         np.cumsum(counts.get(), out=offsets[1:])
-        self.count = int(offsets[-1])
+        count = int(offsets[-1])
         fresh = runtime.upload(offsets)
-        edges = cp.empty(max(self.count, 1) * self._record, dtype=np.uint8)
-        self._program.kernel("pack_essential")(self._grid, 256, (*given, fresh, edges))
-        self.offsets, self.edges = fresh, edges
+        edges = cp.empty(max(count, 1) * device.record, dtype=np.uint8)
+        program.kernel("pack_essential")(grid, _THREADS, (*given, fresh, edges))
+        made = Essential(fresh, edges, count, self.decided | (place >= 0))
+        _KEPT.put(graph, made, runtime.device().ordinal)
+        return made
+
+
+def essential(graph: Graph, device: DeviceGraph) -> Essential:
+    """What is left of the graph's edges on the current device; at first all of them."""
+
+    def make() -> Essential:
+        cp = runtime.cupy()
+        program, grid = _program(device)
+        ways, edges = cp.empty(device.n, dtype=np.int32), cp.empty_like(device.edges)
+        n = np.int64(device.n)
+        program.kernel("only_ways")(grid, _THREADS, (device.offsets, device.edges, n, ways))
+        given = (device.offsets, device.edges, n, ways, edges)
+        program.kernel("mark_dead_ends")(grid, _THREADS, given)
+        return Essential(device.offsets, edges, device.m, np.zeros(device.n, dtype=np.bool_))
+
+    return _KEPT.of(graph, make, runtime.device().ordinal)
+
+
+def _program(device: DeviceGraph) -> tuple[runtime.Program, int]:
+    """The kernels, and how many blocks they take."""
+    return runtime.program(_KERNELS, device.macros), runtime.device().multiprocessors * 8
