@@ -1,0 +1,220 @@
+"""The same work on a GPU through every door: all pairs six ways, and first calls of a process.
+
+    python benchmarks/doors_cuda.py -o benchmarks/results [--only all-pairs first-calls]
+
+``all-pairs``: two graphs of the Johnson paper, made of host arrays and of device arrays, rows into
+a device array, into a new one, and reduced to a mean each. A round makes the graph anew and brings
+it to the device, then calls twice: *fresh* has to find out which edges no path needs, *again* keeps
+what the first call left. A sample is wall time from the call to the end of the work on the device;
+``device`` is the part of it between the first launch and the last. Doors take turns. Rows are
+compared with single searches by a binary heap, means with those of the host.
+
+``first-calls``: fresh processes, one after the other, with the kernel cache empty and full, from
+the first line of the program to the distances on the host; beside them what Python, NumPy, CuPy and
+the driver take alone. Writes doors_cuda.json after each part; a part that is not run keeps its
+earlier results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import nearfar
+from all_pairs import check, snap
+from nearfar.cuda.device_graph import device_graph
+from nearfar.generators import generate
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import milliseconds, table, write_json
+from nearfar.solve.many import all_pairs, distances
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from nearfar.graph.graph import Graph
+
+GRAPHS = ("loc-brightkite", "soc-Slashdot0902")
+SAMPLED = 64  # sources whose means are compared
+
+# Each prints seconds since the program began; the first line is what all of them do.
+BEGIN = "import time; began = time.perf_counter(); import sys, numpy as np\n"
+END = "\nprint(time.perf_counter() - began)"
+READ = 'a = [np.load(f"{sys.argv[1]}/{part}.npy") for part in ("indptr", "indices", "weights")]\n'
+CALLS = {
+    "NumPy and CuPy imported": "import cupy",
+    "and the device opened": "import cupy; cupy.cuda.runtime.free(0)",
+    "and an array copied there": READ + "import cupy; [cupy.asarray(x) for x in a]",
+    "sssp, device='cuda'": READ
+    + "import nearfar; nearfar.sssp(nearfar.Graph.from_csr(*a), 0, device='cuda').distances",
+    "distances of 256 sources, device='cuda'": READ
+    + "import nearfar; nearfar.distances(nearfar.Graph.from_csr(*a), range(256), device='cuda')",
+    "csgraph.dijkstra of a cupyx matrix": READ
+    + "import cupy, cupyx.scipy.sparse as s; from nearfar.csgraph import dijkstra\n"
+    + "there = [cupy.asarray(x) for x in (a[2].astype(float), a[1], a[0])]\n"
+    + "m = s.csr_matrix(tuple(there), shape=(len(a[0]) - 1,) * 2); dijkstra(m, indices=0).get()",
+}
+
+
+def on_device(graph: Graph) -> Graph:
+    """The graph made of device arrays."""
+    arrays = graph.indptr, graph.indices, graph.weights
+    return nearfar.Graph.from_csr(*map(runtime.upload, arrays), directed=graph.directed)
+
+
+def on_host(graph: Graph) -> Graph:
+    """The graph made anew, so that nothing is known of it."""
+    return nearfar.Graph.from_csr(
+        graph.indptr, graph.indices, graph.weights, directed=graph.directed
+    )
+
+
+def doors(out: Any) -> dict[str, tuple[Callable[[Graph], Graph], dict[str, Any]]]:
+    """How the graph is made, and what else the call says."""
+    return {
+        "host graph, rows into a device array": (on_host, {"out": out, "device": "cuda"}),
+        "host graph, mean of each row": (on_host, {"reduce": "mean", "device": "cuda"}),
+        "device graph, rows into a device array": (on_device, {"out": out}),
+        "device graph, rows": (on_device, {}),
+        "device graph, mean of each row": (on_device, {"reduce": "mean"}),
+    }
+
+
+def clocked(graph: Graph, call: dict[str, Any]) -> tuple[dict[str, float], Any]:
+    """Wall and device seconds of one call, and its answer."""
+    stats: dict[str, Any] = {}
+    runtime.synchronize()
+    began = time.perf_counter()
+    found = all_pairs(graph, stats=stats, **call)
+    runtime.synchronize()
+    seconds = time.perf_counter() - began
+    return {
+        "wall": seconds,
+        "device": stats["device_seconds"],
+        "edges_kept": stats["edges_kept"],
+    }, found
+
+
+def through_doors(name: str, rounds: int) -> dict[str, Any]:
+    """All pairs of one graph through each door."""
+    graph = snap(name)
+    n = graph.n_vertices
+    out = runtime.cupy().empty((n, n), dtype=np.int32)
+    sources = np.random.default_rng(4).choice(n, SAMPLED, replace=False)
+    wanted = distances(graph, sources, reduce="mean", device="cpu")
+    samples: dict[str, dict[str, list[dict[str, float]]]] = {}
+    for turn in range(rounds + 1):
+        for door, (make, call) in doors(out).items():
+            made = make(graph)
+            device_graph(made)
+            for when in ("fresh", "again"):
+                sample, found = clocked(made, call)
+                if turn:
+                    samples.setdefault(door, {}).setdefault(when, []).append(sample)
+                    continue
+                if "reduce" in call:
+                    if not np.array_equal(np.asarray(_host(found))[sources], wanted):
+                        raise SystemExit(f"{door}: a mean is wrong")
+                else:
+                    check(graph, np.arange(n), found, 20)
+            del found, made
+    for door, kinds in samples.items():
+        words = "; ".join(
+            f"{when} {milliseconds(_median(kind, 'wall'))} ms, "
+            f"device {milliseconds(_median(kind, 'device'))}"
+            for when, kind in kinds.items()
+        )
+        print(f"{name}, {door}: {words}", flush=True)
+    return {"graph": name, "vertices": n, "edges": graph.n_edges, "samples": samples}
+
+
+def _host(array: Any) -> Any:
+    return runtime.download(array) if runtime.is_device_array(array) else array
+
+
+def _median(samples: list[dict[str, float]], what: str) -> float:
+    return statistics.median(sample[what] for sample in samples)
+
+
+def first_calls(rounds: int) -> list[dict[str, Any]]:
+    """Seconds of fresh processes, with kernel caches empty and full."""
+    graph = generate("uniform_random", vertices=625_000, degree=16)
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for part in ("indptr", "indices", "weights"):
+            np.save(Path(folder) / f"{part}.npy", getattr(graph, part))
+        for what, program in CALLS.items():
+            samples: dict[str, list[float]] = {}
+            for turn in range(rounds):
+                caches = tempfile.mkdtemp(dir=folder)
+                for state in ("empty", "full"):
+                    samples.setdefault(state, []).append(_process(program, folder, caches))
+                if turn == 0:
+                    kernels = sorted(path.name for path in Path(caches).rglob("*.cubin"))
+            print(what, samples, f"{len(kernels)} kernel files", flush=True)
+            found.append({"what": what, "kernel_files": len(kernels), "seconds": samples})
+    return found
+
+
+def _process(program: str, folder: str, caches: str) -> float:
+    """Seconds that a fresh process says it took; CuPy's own kernels are cached beside ours."""
+    variables = {**os.environ, "NEARFAR_CACHE": caches, "CUPY_CACHE_DIR": f"{caches}/cupy"}
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + program + END, folder],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=variables,
+    )
+    return float(done.stdout)
+
+
+def main() -> int:
+    """Run the chosen parts and write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-o", "--output", type=Path, default=Path("benchmarks/results"))
+    parts = ("all-pairs", "first-calls")
+    parser.add_argument("--only", nargs="+", choices=parts, default=parts)
+    parser.add_argument("--graphs", nargs="+", choices=GRAPHS, default=GRAPHS)
+    parser.add_argument("--rounds", type=int, default=5)
+    args = parser.parse_args()
+    args.output.mkdir(parents=True, exist_ok=True)
+    path = args.output / "doors_cuda.json"
+    document = json.loads(path.read_text()) if path.exists() else {}
+
+    def keep(part: str, results: Any) -> None:
+        document[part] = {
+            "environment": {**environment(), "gpu": runtime.device()._asdict()},
+            "settings": {"rounds": args.rounds},
+            "results": results,
+        }
+        write_json(path, document)
+
+    if "first-calls" in args.only:  # before this process opens the device
+        keep("first-calls", first_calls(args.rounds))
+    if "all-pairs" in args.only:
+        results = []
+        for name in args.graphs:
+            results.append(through_doors(name, args.rounds))
+            keep("all-pairs", results)
+        rows = [
+            [one["graph"], door, milliseconds(_median(kinds["fresh"], "wall"))]
+            for one in results
+            for door, kinds in one["samples"].items()
+        ]
+        print("\n".join(table(["graph", "door", "ms"], rows)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
