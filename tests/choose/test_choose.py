@@ -20,6 +20,7 @@ from nearfar.choose.ranking import estimates
 from nearfar.cuda.device_graph import DEVICE_GRAPH
 from nearfar.errors import CacheError
 from nearfar.generators import generate
+from nearfar.graph import facts
 from nearfar.graph.facts import degree_spread, estimated_hops, weight_spread
 from nearfar.registry import Request, priced, variants
 from nearfar.system.devices import runtime
@@ -298,6 +299,29 @@ def test_a_graph_on_the_device_stays_there(emulated_gpu: object) -> None:
     graph.on_device = True
     with assumed("cpu", Machine(factors={v.id: 1e6 for v in variants(device="cpu")}, gain=1.5)):
         assert first(graph, device="auto").endswith("@cuda")
+
+
+def test_the_reach_is_measured_where_the_choice_hangs_on_it_alone(
+    emulated_gpu: object, monkeypatch: pytest.MonkeyPatch, grid: Graph
+) -> None:
+    asked: list[Graph] = []
+    measured = facts.estimated_hops
+    monkeypatch.setattr(facts, "estimated_hops", lambda g: asked.append(g) or measured(g))
+    below = Graph.from_edges([0, 1], [1, 2], [1, -1])
+    for graph, name in (
+        (grid, "near_far@cuda"),
+        (grid.without_weights(), "breadth_first@cuda"),
+        (below, "bellman_ford_persistent@cuda"),
+    ):
+        assert first(graph, device="cuda") == name
+    assert not asked
+    every = Request(device="cuda", problem="all_pairs", n_sources=grid.n_vertices)
+    for factor, name in ((1e3, "block_per_source_global@cuda"), (1e-3, "prepare_first@cuda")):
+        fast = {"prepare_first@cuda": factor, "block_per_source@cuda": 1e3}
+        grid.forget()
+        with assumed("cuda", replace(H100, factors=fast)):
+            assert choose.best(grid, every)[0].id == name
+        assert bool(asked) == (factor < 1)
 
 
 def test_a_graph_larger_than_the_device_stays_on_the_host(

@@ -102,7 +102,9 @@ class Explanation:
         return table("Ranking of methods", ("method", "ms", "reason"), [*ranked, *others])
 
 
-def estimates(graph: Graph, request: Request, device: str) -> list[Choice]:
+def estimates(
+    graph: Graph, request: Request, device: str, reach: float | None = None
+) -> list[Choice]:
     """What the variants of one kind of device would take, whether or not they can run here.
 
     Parameters
@@ -110,6 +112,8 @@ def estimates(graph: Graph, request: Request, device: str) -> list[Choice]:
     graph : Graph
     request : Request
     device : {"cpu", "cuda"}
+    reach : float or None
+        Hops to the farthest vertex; None measures them where a cost asks.
 
     Returns
     -------
@@ -117,7 +121,7 @@ def estimates(graph: Graph, request: Request, device: str) -> list[Choice]:
         Cheapest first. For many sources also variants for one, source by source.
     """
     speeds = choose_machine.machine(device)
-    facts = Facts(graph, speeds.gain)
+    facts = Facts(graph, speeds.gain, reach)
     on_the_way, words = _moving(graph, request, speeds) if device == "cuda" else (0.0, "")
     found = []
     for v in _accepting(graph, device, request.problem):
@@ -205,6 +209,25 @@ def _gpu_is_worth(graph: Graph, here: list[Choice]) -> bool:
     return graph.on_device or needed < runtime.device().memory
 
 
+def _whatever_the_reach(
+    graph: Graph, request: Request, family: str | None
+) -> tuple[Variant, str] | None:
+    """The cheapest on a device, if it is both for a graph of one hop and for a single long path.
+
+    How far a graph on a device reaches takes longer to find out than most solves there.
+    """
+    if request.device != "cuda":
+        return None
+    found = []
+    for reach in (1.0, float(graph.n_vertices)):
+        ranked = (choice.variant for choice in estimates(graph, request, "cuda", reach))
+        fitting = (v for v in ranked if family in (None, v.family))
+        found.append(next((v for v in fitting if _can_serve(v, graph, request)), None))
+    if found[0] is None or found[0] is not found[1]:
+        return None
+    return found[0], "the cheapest there, however far the graph reaches"
+
+
 def rank(graph: Graph, request: Request) -> list[Choice]:
     """All variants that can serve the request, cheapest first.
 
@@ -253,6 +276,10 @@ def cheapest(
     known = CHOICES.get(graph, key)
     if known is not None and _can_serve(known[0], graph, request):
         return known
+    plain = _whatever_the_reach(graph, request, family)
+    if plain is not None:
+        CHOICES.put(graph, plain, key)
+        return plain
     for choice in _candidates(graph, request):
         if family is None or choice.variant.family == family:
             CHOICES.put(graph, (choice.variant, choice.reason), key)
