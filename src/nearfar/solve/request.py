@@ -154,6 +154,8 @@ def make_request(
         runtime.is_device_array(out) or (graph.on_device and _has_device_form(method))
     ):
         device = "cuda"
+    if device == "cuda":
+        runtime.import_and_open()
     return Request(
         problem=problem,
         sources=(int(sources[0]),) if problem == "sssp" else (0,),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import importlib.util
+import sys
+import threading
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +18,7 @@ if TYPE_CHECKING:
 
     from nearfar.system.devices.nvrtc import Compiler
 
-__all__ = ["HOW", "cupy", "cupy_nvrtc", "import_cupy", "load"]
+__all__ = ["HOW", "cupy", "cupy_nvrtc", "import_and_open", "import_cupy", "load"]
 
 HOW = "pip install 'nearfar[cuda13]' (driver 580 or newer) or 'nearfar[cuda12]'"
 
@@ -28,6 +32,31 @@ def import_cupy() -> Any:
         except ImportError:
             return None
     return cupy
+
+
+def import_and_open() -> None:
+    """Import CuPy, and meanwhile have the driver open the first device: each takes as long.
+
+    For a call that names the device; what is wrong with CuPy or the driver the call will see. Does
+    nothing once CuPy is imported.
+    """
+    if "cupy" in sys.modules or importlib.util.find_spec("cupy") is None:
+        return
+    opening = threading.Thread(target=_open_device, name="nearfar opens a device", daemon=True)
+    opening.start()
+    import_cupy()
+    opening.join()
+
+
+def _open_device() -> None:
+    """Make the context of the first device, which CUDA's runtime then finds."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return
+    device, context = ctypes.c_int(), ctypes.c_void_p()
+    if driver.cuInit(0) == 0 and driver.cuDeviceGet(ctypes.byref(device), 0) == 0:
+        driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
 
 
 def cupy() -> Any:

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nearfar.errors import MissingDependencyError, OutOfMemoryError, VariantUnavailable
 from nearfar.system.devices import compiler, linking
-from nearfar.system.devices.cupy_module import HOW, cupy, cupy_nvrtc, import_cupy, load
+from nearfar.system.devices.cupy_module import (
+    HOW,
+    cupy,
+    cupy_nvrtc,
+    import_and_open,
+    import_cupy,
+    load,
+)
 from nearfar.system.devices.launching import Kernel, Launch, Program
 
 if TYPE_CHECKING:
@@ -38,6 +45,7 @@ __all__ = [
     "device",
     "device_count",
     "download",
+    "import_and_open",
     "is_device_array",
     "memory",
     "on_device",
