@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import subprocess
+import sys
 from inspect import signature
 
 import numpy as np
@@ -88,3 +90,20 @@ def test_auto_runs_on_every_kind_of_graph() -> None:
         assert p.distances.tolist() == ([0, 1, 2] if weights is None else [0, 2, 5])
         assert p.engine
         assert p.reason
+
+
+@pytest.mark.parametrize(
+    ("asked", "missing"), [("cpu", "near_far.cuda"), ("cuda", "delta_stepping.cpu")]
+)
+def test_methods_of_the_other_device_are_not_imported(asked: str, missing: str) -> None:
+    """They take a fifth of what the first solve of a process imports."""
+    program = f"""if True:
+        import sys
+        from nearfar.registry import priced, variants
+        assert priced({asked!r}, "sssp")
+        assert "nearfar.algorithms.dijkstra" in sys.modules
+        assert "nearfar.algorithms.{missing}" not in sys.modules
+        assert {{v.device for v in variants()}} == {{"cpu", "cuda"}}
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert not done.returncode, done.stderr

@@ -348,7 +348,7 @@ class Variant:
 _DEVICES = ("cpu", "cuda")
 _priced: dict[tuple[str, str], tuple[Variant, ...]] = {}
 _registry: dict[str, Variant] = {}
-_discovered = False
+_discovered: set[str] = set()  # devices
 
 
 def variant(
@@ -414,27 +414,25 @@ def variant(
     return register
 
 
-def _discover() -> None:
-    global _discovered
-    if _discovered:
-        return
-    algorithms = importlib.import_module("nearfar.algorithms")
-    for family in sorted(info.name for info in pkgutil.iter_modules(algorithms.__path__)):
-        package = importlib.import_module(f"nearfar.algorithms.{family}")
-        inside = {info.name for info in pkgutil.iter_modules(package.__path__)}
-        for device in ("cpu", "cuda"):
-            if device in inside:
-                importlib.import_module(f"nearfar.algorithms.{family}.{device}")
-    for device in ("cpu", "cuda"):
-        importlib.import_module(f"nearfar.prepared.{device}")
-    _discovered = True
+def _discover(device: str | None = None) -> None:
+    """Register the variants of one kind of device, or of both: a run on the other needs none."""
+    for place in _DEVICES if device is None else (device,):
+        if place in _discovered:
+            continue
+        algorithms = importlib.import_module("nearfar.algorithms")
+        for family in sorted(info.name for info in pkgutil.iter_modules(algorithms.__path__)):
+            package = importlib.import_module(f"nearfar.algorithms.{family}")
+            if place in {info.name for info in pkgutil.iter_modules(package.__path__)}:
+                importlib.import_module(f"nearfar.algorithms.{family}.{place}")
+        importlib.import_module(f"nearfar.prepared.{place}")
+        _discovered.add(place)
 
 
 def variants(
     *, device: str | None = None, problem: str | None = None, unsafe: bool = False
 ) -> list[Variant]:
     """All registered variants, sorted by family and id; unsafe ones only when asked for."""
-    _discover()
+    _discover(device)
     found = [
         v
         for v in _registry.values()
