@@ -194,7 +194,8 @@ def main() -> int:
 
     def keep(part: str, results: Any) -> None:
         document[part] = {
-            "environment": {**environment(), "gpu": runtime.device()._asdict()},
+            "environment": environment(),
+            "device": runtime.device()._asdict(),
             "settings": {"rounds": args.rounds},
             "results": results,
         }

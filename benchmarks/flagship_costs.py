@@ -1,20 +1,16 @@
-"""What types, predecessors and the first call of a process cost `near_far@cuda`.
+"""What types and predecessors cost `near_far@cuda`.
 
 ``python benchmarks/flagship_costs.py -o benchmarks/results/flagship_costs.json``. Medians of 10
 device times by CUDA events, types interleaved, once the engine has settled on a form for each;
-predecessors are found on the device from the distances there. The first call runs in a fresh
-process, from ``import`` to the answer, first with an empty kernel cache and then with a warm one.
-Every answer is compared with the CPU engine's, predecessors entry by entry.
+predecessors are found on the device from the distances there. Every answer is compared with the
+CPU engine's, predecessors entry by entry.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -37,16 +33,6 @@ GRAPHS: dict[str, Any] = {
 }
 SETTLING = 12  # solves after which the engine has chosen the graph's form
 TYPES = ("int32", "float32", "int64", "float64")
-FIRST = """
-import sys, time
-import numpy as np
-arrays = [np.load(f"{sys.argv[1]}/{part}.npy") for part in ("indptr", "indices", "weights")]
-began = time.perf_counter()
-import nearfar
-graph = nearfar.Graph.from_csr(*arrays)
-distances = nearfar.sssp(graph, 0, method="near_far@cuda").distances
-print(time.perf_counter() - began)
-"""
 
 
 def with_weights(graph: Graph, dtype: str) -> Graph:
@@ -90,27 +76,6 @@ def types_of(name: str, rounds: int) -> dict[str, Any]:
     }
 
 
-def first_calls() -> dict[str, float]:
-    """Seconds from import to answer on ten million edges, kernel cache empty and warm."""
-    graph = generate("uniform_random", vertices=625_000, degree=16)
-    with tempfile.TemporaryDirectory() as folder:
-        for part in ("indptr", "indices", "weights"):
-            np.save(Path(folder) / f"{part}.npy", getattr(graph, part))
-        variables = {**os.environ, "XDG_CACHE_HOME": f"{folder}/cache"}
-        variables["NEARFAR_CACHE"] = f"{folder}/cache"
-        found = {}
-        for state in ("cold", "warm"):
-            done = subprocess.run(
-                [sys.executable, "-c", FIRST, folder],
-                capture_output=True,
-                text=True,
-                check=True,
-                env=variables,
-            )
-            found[state] = float(done.stdout)
-    return found
-
-
 def main() -> int:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -119,7 +84,7 @@ def main() -> int:
     args = parser.parse_args()
     began = time.perf_counter()
     facts: dict[str, Any] = {"environment": environment(), "device": runtime.device()._asdict()}
-    facts |= {"types": [], "first_call_s": {}}
+    facts["types"] = []
 
     def keep() -> None:
         if args.output:
@@ -137,9 +102,7 @@ def main() -> int:
         )
         print(f"{row['graph']}: {text}; {row['forms']}", flush=True)
         print(f"   with predecessors {more}; right {row['right']}", flush=True)
-    facts["first_call_s"] = first_calls()
-    keep()
-    print(f"first call: {facts['first_call_s']}; {time.perf_counter() - began:.0f} s in all")
+    print(f"{time.perf_counter() - began:.0f} s in all")
     return int(not all(row["right"] for row in facts["types"]))
 
 

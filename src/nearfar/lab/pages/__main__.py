@@ -16,6 +16,7 @@ from nearfar.lab.pages import (
     command_line,
     compound_frontiers,
     cpu_engine,
+    doors_cuda,
     formats,
     front_doors,
     generate_graphs,
@@ -59,6 +60,7 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     },
     "docs/explanation/many-sources.md": {
         "all-pairs-gpu": many_sources.all_pairs_gpu,
+        "all-pairs-doors": doors_cuda.all_pairs,
         "roads-gpu": many_sources.roads_gpu,
         "floyd-warshall-gpu": many_sources.floyd_gpu,
         "all-pairs-cpu": many_sources.all_pairs_cpu,
@@ -94,7 +96,10 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     },
     "docs/how-to/coming-from-networkx.md": {"networkx-interface": front_doors.networkx},
     "docs/how-to/generate-graphs.md": {"generate-speed": generate_graphs.generate_speed},
-    "docs/how-to/use-a-gpu.md": {"cupy-interface": front_doors.cupy},
+    "docs/how-to/use-a-gpu.md": {
+        "cupy-interface": front_doors.cupy,
+        "first-calls": doors_cuda.first_calls,
+    },
     "docs/explanation/one-source-several-gpus.md": {"partitioned": partitioned.partitioned},
     "docs/explanation/scale.md": {
         "scale-gpus": scale.gpus,

@@ -118,7 +118,7 @@ def flagship_forms() -> str:
 
 
 def flagship_costs() -> str:
-    """What types, predecessors and the first call cost."""
+    """What types and predecessors cost."""
     document = results("flagship_costs.json")
     if document is None:
         return "Measure with `python benchmarks/flagship_costs.py`."
@@ -131,18 +131,8 @@ def flagship_costs() -> str:
         cells.append(f"{1 + trees['int32'] / times['int32']:.2f}x")
         lines.append(cells)
     others = [t for t in types if t != "int32"]
-    found = [
-        table(["graph", "int32, ms", *others, "with predecessors"], lines),
-        "",
+    return (
+        f"{table(['graph', 'int32, ms', *others, 'with predecessors'], lines)}\n\n"
         f"{device(document)}. Ratios to int32, medians of rounds in turns; from "
-        "`benchmarks/results/flagship_costs.json`.",
-    ]
-    calls = document["first_call_s"]
-    if calls:
-        found += [
-            "",
-            "The first call of a process on ten million edges, from `import` to the answer, takes "
-            f"{calls['warm']:.2f} s",
-            f"with compiled kernels at hand and {calls['cold']:.2f} s without.",
-        ]
-    return "\n".join(found)
+        "`benchmarks/results/flagship_costs.json`."
+    )

@@ -1,0 +1,67 @@
+"""Tables of a GPU's doors: all pairs for every form of graph and answer, and first calls."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+from nearfar.lab.checkout import results
+from nearfar.lab.pages.table import device, milliseconds, number, table
+
+__all__ = ["all_pairs", "first_calls"]
+
+
+def _part(name: str) -> dict[str, Any] | None:
+    return (results("doors_cuda.json") or {}).get(name)
+
+
+def _not_measured(name: str) -> str:
+    return f"Not measured yet: `python benchmarks/doors_cuda.py --only {name}`."
+
+
+def all_pairs() -> str:
+    """All pairs by what the graph is made of and what the answer is."""
+    part = _part("all-pairs")
+    if part is None:
+        return _not_measured("all-pairs")
+    graphs = part["results"]
+    head = ["door"]
+    for one in graphs:
+        size = f"{one['graph']}: {one['vertices']:,} vertices, {one['edges']:,} edges"
+        head += [f"{size}, first call, ms", "on the device", "next call", "on the device"]
+    rows = []
+    for door in graphs[0]["samples"]:
+        cells = [door]
+        for one in graphs:
+            for when in ("fresh", "again"):
+                samples = one["samples"][door][when]
+                cells += [_median(samples, what) for what in ("wall", "device")]
+        rows.append(cells)
+    return (
+        f"{table(head, rows)}\n\nMedians of {part['settings']['rounds']} rounds in turns, "
+        f"{device(part)}; from `benchmarks/results/doors_cuda.json`."
+    )
+
+
+def _median(samples: list[dict[str, float]], what: str) -> str:
+    return milliseconds(statistics.median(sample[what] for sample in samples))
+
+
+def first_calls() -> str:
+    """Fresh processes with kernel caches empty and full."""
+    part = _part("first-calls")
+    if part is None:
+        return _not_measured("first-calls")
+    rows = [
+        [
+            f"`{one['what']}`" if one["kernel_files"] else one["what"],
+            *(number(statistics.median(one["seconds"][state])) for state in ("full", "empty")),
+            str(one["kernel_files"]) if one["kernel_files"] else "",
+        ]
+        for one in part["results"]
+    ]
+    head = ["what a process does", "kernels at hand, s", "none at hand, s", "kernel files"]
+    return (
+        f"{table(head, rows)}\n\nMedians of {part['settings']['rounds']} processes each, "
+        f"{device(part)}; from `benchmarks/results/doors_cuda.json`."
+    )
