@@ -7,7 +7,6 @@ weights, no negative zero. The arrays lie in one object, on the host
 
 from __future__ import annotations
 
-import hashlib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -664,6 +663,8 @@ class Graph(Exchange):
 
     @cached_property
     def _digest(self) -> str:
+        import hashlib  # takes longer to import than a small graph to solve
+
         state = hashlib.sha256()
         for array in (self.indptr, self.indices, self.weights):
             if array is not None:

@@ -9,7 +9,6 @@ columns. A method for one source serves many by running source by source.
 from __future__ import annotations
 
 import copy
-import tempfile
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -192,7 +191,10 @@ class Run:
         graph = self.graph
         size = graph.index_dtype.itemsize + graph.weight_dtype.itemsize
         if graph.n_edges * size > memory // 2 and not (graph.has_view and graph.view.packed_bytes):
-            folder = folder or tempfile.gettempdir()
+            if not folder:
+                import tempfile
+
+                folder = tempfile.gettempdir()
             graph.view.pack(self.request.threads, folder)
             self.stats["edges_in"] = folder
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +67,7 @@ def update(
         If the file cannot be written.
     """
     import json
+    import tempfile
 
     try:
         with locked(path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -53,4 +52,6 @@ def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) ->
 
 
 def _text(cell: object) -> str:
+    import html  # its table of entities is long
+
     return html.escape(str(cell))

@@ -11,7 +11,6 @@ import contextlib
 import errno
 import itertools
 import os
-import socket
 import stat
 import time
 from pathlib import Path
@@ -138,7 +137,7 @@ def only_writer(path: str | os.PathLike[str]) -> Iterator[None]:
         try:
             file.truncate(0)
             since = time.strftime("%Y-%m-%d %H:%M:%S %z")
-            file.write(f"process {os.getpid()} on {socket.gethostname()} since {since}")
+            file.write(f"process {os.getpid()} on {os.uname().nodename} since {since}")
             file.flush()
             yield
         finally:

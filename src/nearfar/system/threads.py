@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -35,6 +34,8 @@ def on_threads(one: Callable[[int], T], count: int, threads: int) -> list[T]:
 
     if threads == 1:
         return [one(i) for i in range(count)]
+    from concurrent.futures import ThreadPoolExecutor
+
     stop = _cpu.StopFlag()
 
     def watched(i: int) -> T:

@@ -13,7 +13,6 @@ import threading
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nearfar.errors import MissingDependencyError, OutOfMemoryError, VariantUnavailable
-from nearfar.system.devices import compiler, linking
 from nearfar.system.devices.cupy_module import (
     HOW,
     cupy,
@@ -63,6 +62,8 @@ def can_link() -> Literal[True] | str:
     module = import_cupy()
     if module is None or not hasattr(module.cuda.driver, "linkCreate"):
         return "device-side launches cannot be linked: this CuPy has no linker"
+    from nearfar.system.devices import linking
+
     try:
         linking.device_runtime()
     except VariantUnavailable as error:
@@ -250,6 +251,9 @@ def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Prog
         with _programs_lock:
             found = _programs.get(key)
             if found is None:
+                # Programs of the CPU never compile a kernel, nor import what that takes.
+                from nearfar.system.devices import compiler, linking
+
                 source = compiler.assemble(names)
                 options = compiler.options_for(here.arch, macros, source)
                 code = compiler.compile_kernel(names[-1], source, options)

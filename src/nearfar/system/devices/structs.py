@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.system.devices.compiler import assemble
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -73,6 +71,8 @@ def struct_dtype(
 
 @functools.cache
 def _text(file: str) -> str:
+    from nearfar.system.devices.compiler import assemble  # programs of the CPU do without
+
     return _COMMENT.sub("", assemble([file]))
 
 
