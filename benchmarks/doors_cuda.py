@@ -59,6 +59,9 @@ CALLS = {
     + "import nearfar; nearfar.sssp(nearfar.Graph.from_csr(*a), 0, device='cuda').distances",
     "distances of 256 sources, device='cuda'": READ
     + "import nearfar; nearfar.distances(nearfar.Graph.from_csr(*a), range(256), device='cuda')",
+    "the mean of each of 256 rows, device='cuda'": READ
+    + "import nearfar; g = nearfar.Graph.from_csr(*a)\n"
+    + "nearfar.distances(g, range(256), device='cuda', reduce='mean')",
     "csgraph.dijkstra of a cupyx matrix": READ
     + "import cupy, cupyx.scipy.sparse as s; from nearfar.csgraph import dijkstra\n"
     + "there = [cupy.asarray(x) for x in (a[2].astype(float), a[1], a[0])]\n"

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 import scipy.sparse.csgraph as theirs
 
 import nearfar.csgraph as ours
+from nearfar.csgraph import rows
 from nearfar.errors import GraphError
 from nearfar.system.devices import runtime
 from tests.emulator import fake_cupy
@@ -86,6 +87,28 @@ def test_rows(indices: Any, directed: bool, dtype: Any, copied: set[tuple[int, .
     np.testing.assert_array_equal(runtime.download(got), want)
     here = ours.dijkstra(host, indices=indices, directed=directed, return_predecessors=True)[1]
     np.testing.assert_array_equal(runtime.download(before), here)
+
+
+@pytest.mark.parametrize("fraction", [0, 0.5])
+def test_many_sources_of_whole_numbers_are_searched_as_integers(
+    fraction: float, monkeypatch: pytest.MonkeyPatch, copied: set[tuple[int, ...]]
+) -> None:
+    """As over arrays of the host: half the memory, and edges that no path needs are left out."""
+    host = matrix(7)
+    host.data = np.ceil(host.data * 1000)
+    host.data[-1] += fraction  # beyond the sample
+    searched: list[np.dtype[Any]] = []
+    run = rows.distances
+    monkeypatch.setattr(
+        rows, "distances", lambda g, *a, **k: searched.append(g.weight_dtype) or run(g, *a, **k)
+    )
+    got = ours.dijkstra(DeviceCsr(host), indices=[0, 5, 9, 11, 3])
+    assert searched == [np.float64 if fraction else np.int32]
+    assert runtime.is_device_array(got)
+    assert got.dtype == np.float64
+    assert only_statistics(copied, 400, host.nnz)
+    want = theirs.dijkstra(host, indices=[0, 5, 9, 11, 3])
+    np.testing.assert_array_equal(runtime.download(got), want)
 
 
 def test_limit_and_unweighted(copied: set[tuple[int, ...]]) -> None:
