@@ -10,7 +10,9 @@ from nearfar.errors import NegativeCycleError
 from nearfar.generators import generate
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
+from nearfar.solve.arrays import to_host
 from nearfar.solve.many import all_pairs, distances
+from nearfar.system.devices import runtime
 from tests.algorithms.test_floyd_warshall import DTYPES, random_graph, rows_of, zeros_and_parallels
 from tests.zoo import as_dtype
 
@@ -79,13 +81,24 @@ def test_dropped_edges_change_nothing(dtype):
     rng = np.random.default_rng(2)
     graph = random_graph(rng, 4000, 80_000, dtype)
     weights = rng.integers(1, 101, graph.n_edges).astype(dtype)
-    graph = Graph.from_csr(graph.indptr, graph.indices, weights)
+    arrays = graph.indptr, graph.indices, weights
+    graph = Graph.from_csr(*arrays)
     stats = {}
     truth = all_pairs(graph, method="lanes@cpu")
-    for order in (np.arange(4000), rng.permutation(4000)):
-        found = distances(graph, order, method="block_per_source@cuda", stats=stats)
+    on_device = Graph.from_csr(*map(runtime.upload, arrays))
+    for given, order in (
+        (graph, np.arange(4000)),
+        (graph, rng.permutation(4000)),  # with what the rows before left of the edges
+        (Graph.from_csr(*arrays), rng.permutation(4000)),
+        (on_device, np.arange(4000)),
+    ):
+        found = distances(given, order, method="block_per_source@cuda", stats=stats)
         assert stats["edges_kept"] < 0.7 * graph.n_edges
-        np.testing.assert_array_equal(found, truth[order])
+        np.testing.assert_array_equal(to_host(found), truth[order])
+    sums = all_pairs(graph, reduce="sum", device="cpu")
+    for given in (Graph.from_csr(*arrays), on_device):
+        found = all_pairs(given, method="block_per_source@cuda", reduce="sum", block=1500)
+        np.testing.assert_array_equal(to_host(found), sums)
 
 
 @pytest.mark.parametrize("form", ["persistent", "queue", "edge_classes", "warps", "child_launches"])
