@@ -152,8 +152,9 @@ def essential(graph: Graph, device: DeviceGraph) -> Essential:
     def make() -> Essential:
         cp = runtime.cupy()
         program, grid = _program(device)
-        ways, edges = cp.empty(device.n, dtype=np.int32), cp.empty_like(device.edges)
-        n = np.int64(device.n)
+        ways, n = cp.empty(device.n, dtype=np.int32), np.int64(device.n)
+        # A copy, since records are read whole later, and what fills one up is in no field of it.
+        edges = device.edges.copy()
         program.kernel("only_ways")(grid, _THREADS, (device.offsets, device.edges, n, ways))
         given = (device.offsets, device.edges, n, ways, edges)
         program.kernel("mark_dead_ends")(grid, _THREADS, given)
