@@ -136,6 +136,57 @@ def test_edge_loads_from_parquet_and_lost_demand(graph_file: Path, tmp_path: Pat
     assert "demand of 2 has no path, pairs: 1; 0 to 5" in done.stderr
 
 
+TOWN = """<NUMBER OF ZONES> 2
+<NUMBER OF NODES> 4
+<FIRST THRU NODE> 3
+<NUMBER OF LINKS> 4
+<END OF METADATA>
+1 2 100 1 1 0.15 4 0 0 1 ;
+1 3 100 1 4 0.15 4 0 0 1 ;
+2 4 100 1 1 0.15 4 0 0 1 ;
+3 4 100 1 1 0.15 4 0 0 1 ;
+"""
+
+
+def test_a_tntp_network_with_its_trips_and_zones(tmp_path: Path, graph_file: Path) -> None:
+    net, trips = tmp_path / "town_net.tntp", tmp_path / "town_trips.tntp"
+    net.write_text(TOWN)
+    trips.write_text("<NUMBER OF ZONES> 2\n<END OF METADATA>\nOrigin 1\n 2 : 7.5;\n")
+    loads = ("measure", "edge-loads", net, "--demand", trips)
+    assert "FIRST THRU NODE 3" in fail(Exit.BAD_INPUT, *loads)
+    through = ("--read-option", "through_zones=true")
+    assert succeed(*loads, *through, "--top", 1) == "1\t2\t7.5\n"
+    to_four = tmp_path / "trips.csv"
+    to_four.write_text("source,target,demand\n1,4,2\n")
+    loads = ("measure", "edge-loads", net, "--demand", to_four, *through)
+    assert values(succeed(*loads, "--top", 2)) == {"1": 2, "2": 2}
+    assert values(succeed(*loads, "--top", 2, "--closed", "zones")) == {"1": 2, "3": 2}
+    skim = ("measure", "skims", net, "--source", 1, "--target", 4, *through)
+    assert succeed(*skim) == "1\t4\t2.0\n"
+    assert succeed(*skim, "--closed", "zones") == "1\t4\t5.0\n"
+    trips.write_text("<NUMBER OF ZONES> 3\n<END OF METADATA>\nOrigin 1\n 2 : 7.5;\n")
+    assert "3 zones" in fail(
+        Exit.BAD_INPUT, "measure", "edge-loads", net, "--demand", trips, *through
+    )
+    assert "TNTP" in fail(
+        *(Exit.USAGE, "measure", "skims", graph_file, "--source", 0, "--target", 3),
+        *("--closed", "zones"),
+    )
+
+
+def test_shortest_path_dag(tmp_path: Path) -> None:
+    path = tmp_path / "square.csv"
+    path.write_text("source,target,weight\na,b,1\nb,c,1\na,d,1\nd,c,1\na,c,5\nx,a,1\n")
+    call = ("measure", "shortest-path-dag", path, "a")
+    assert succeed(*call) == "a\tb\na\td\nb\tc\nd\tc\n"
+    assert succeed(*call, "--limit", 1) == "a\tb\na\td\n"
+    graph, found = nearfar.read(path), json.loads(succeed(*call, "--json"))
+    ends = zip(found["tails"], found["heads"], strict=True)
+    tails = graph.name_of(graph.tails(np.int64))
+    assert list(ends) == [(tails[e], graph.name_of(int(graph.indices[e]))) for e in found["edges"]]
+    assert "'q'" in fail(Exit.BAD_INPUT, "measure", "shortest-path-dag", path, "q")
+
+
 def test_skims(graph_file: Path, tmp_path: Path) -> None:
     graph = nearfar.read(graph_file)
     numbers, text = tmp_path / "metres.npy", tmp_path / "tolls.txt"

@@ -12,6 +12,7 @@ from nearfar.errors import GraphFormatError, OptionError
 from nearfar.formats import read
 from nearfar.formats.osm import great_circle
 from nearfar.formats.osm_tags import directions, limit, speeds, usable
+from tests.program import run
 
 MILE = 1.609344
 
@@ -251,6 +252,15 @@ def test_routes_obey_turn_restrictions(tmp_path: Path) -> None:
     turns = graph.with_turns(forbidden=graph.forbidden_turns)
     assert nearfar.shortest_path(turns, 4, 6)[0] == [4, 5, 7, 6]
     assert nearfar.shortest_path(turns, 6, 4)[0] == [6, 5, 4]
+    # The program prints how far it is on the way, and says what it leaves out.
+    read_as = (path, 4, 6, "--read-option", "weight=metres")
+    plain, obeying = (run("path", *read_as, *flag, "--prove") for flag in ((), ("--turns",)))
+    assert "not obeyed without --turns: 1 forbidden turns" in plain.stderr
+    assert "1 forbidden turns" in obeying.stderr
+    lines = [line.split("\t") for line in obeying.stdout.splitlines()]
+    assert [line[0] for line in lines] == ["4", "5", "7", "6"]
+    assert float(lines[-1][1]) == nearfar.sssp(turns, 4).distance_to(6)
+    assert float(lines[0][1]) == 0
     # They stay with what they are about: names, both directions as they are, these vertices.
     nearfar.write(graph, tmp_path / "m.nfg")
     assert read(tmp_path / "m.nfg").forbidden_turns == [[4, 5, 6]]

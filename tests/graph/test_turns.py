@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import nearfar
 from nearfar import Graph
-from nearfar.errors import GraphError, OptionError, UnreachableError, VertexError
+from nearfar.errors import GraphError, OptionError, ProofError, UnreachableError, VertexError
 from tests.strategies import graphs
 
 
@@ -182,3 +182,27 @@ def test_errors() -> None:
         nearfar.distances(turns, reduce="sum")
     with pytest.raises(VertexError, match="target 'x'"):
         nearfar.sssp(turns, "n", targets=["x"])
+
+
+def test_answers_with_turns_are_proven_in_the_graph_that_was_searched() -> None:
+    graph = town()
+    turns = graph.with_turns(forbidden=[("n", "m", "e")])
+    paths = nearfar.sssp(turns, "n")
+    nearfar.verify(turns, paths)
+    with pytest.raises(OptionError, match="give the TurnGraph"):
+        nearfar.verify(graph, paths)
+    with pytest.raises(OptionError, match="the answer none"):
+        nearfar.verify(turns, nearfar.sssp(graph, "n"))
+    paths.distances[graph.index_of("e")] -= 1
+    with pytest.raises(ProofError, match="graph that was searched"):
+        nearfar.verify(turns, paths)
+    paths.searched.distances[graph.index_of("e")] -= 1
+    with pytest.raises(ProofError, match="vertex"):
+        nearfar.verify(turns, paths)
+
+
+def test_what_takes_no_turns_says_so() -> None:
+    turns = town().with_turns(forbidden=[("n", "m", "e")])
+    for call in (nearfar.measures.betweenness, nearfar.measures.diameter, nearfar.prepare):
+        with pytest.raises(GraphError, match=r"got a TurnGraph, .* use its \.original"):
+            call(turns)

@@ -156,4 +156,4 @@ def test_indices_of_64_bits(dtype: str, directed: bool, monkeypatch: pytest.Monk
     monkeypatch.setattr("nearfar.graph.build.index_dtype", lambda n, m: np.dtype(np.int64))
     graph, got = solved()
     assert graph.indices.dtype == np.int64
-    assert (got == want).all()
+    assert got == pytest.approx(want, rel=1e-12, abs=0)

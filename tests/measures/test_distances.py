@@ -131,8 +131,10 @@ def test_negative_weights() -> None:
     matrix = nearfar.all_pairs(graph)
     assert (measures.eccentricity(graph) == matrix.max(axis=1)).all()
     assert measures.average_length(graph) == matrix.sum() / 6
-    for function in (measures.diameter, measures.radius, measures.center, measures.periphery):
-        with pytest.raises(NegativeWeightError):
+    refused = (*(measures.diameter, measures.radius, measures.center, measures.periphery),)
+    refused += (measures.closeness, measures.harmonic, measures.efficiency)
+    for function in refused:  # of the last three, reciprocals of negative distances
+        with pytest.raises(NegativeWeightError, match="edge 2"):
             function(graph)
 
 

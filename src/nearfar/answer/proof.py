@@ -8,9 +8,11 @@ import numpy as np
 
 from nearfar._cpu import Flaw
 from nearfar.answer.paths import Paths
+from nearfar.answer.turn_paths import TurnPaths
 from nearfar.errors import GraphError, OptionError, ProofError
 from nearfar.graph.build import as_numpy
 from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value
+from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 
 if TYPE_CHECKING:
@@ -188,14 +190,15 @@ def _predecessors(graph: Graph, given: Any) -> NDArray[Any]:
     return np.ascontiguousarray(trees, dtype=graph.index_dtype)
 
 
-def verify(graph: Graph, paths: Paths) -> None:
+def verify(graph: Graph | TurnGraph, paths: Paths) -> None:
     """Prove an answer, or raise; see :func:`certify` for what is proven.
 
-    Predecessors are proven when the answer has them, and derived otherwise.
+    Predecessors are proven when the answer has them, and derived otherwise. An answer with turns is
+    proven in the graph that was searched.
 
     Parameters
     ----------
-    graph : Graph
+    graph : Graph or TurnGraph
     paths : Paths
 
     Raises
@@ -210,5 +213,16 @@ def verify(graph: Graph, paths: Paths) -> None:
             f"verify proves the answer of nearfar.sssp, not {type(paths).__name__}: for an array "
             "of distances use nearfar.answer.certify(graph, source, distances)"
         )
+    if isinstance(graph, TurnGraph):
+        if not isinstance(paths, TurnPaths):
+            raise OptionError("the graph has turns, the answer none: give the graph it was made of")
+        verify(graph.graph, paths.searched)
+        searched = paths.searched._host_distances[: graph.original.n_vertices].copy()
+        searched[paths._source_index] = 0
+        if not np.array_equal(searched, paths._host_distances):
+            raise ProofError("the distances are not those of the graph that was searched")
+        return
+    if isinstance(paths, TurnPaths):
+        raise OptionError("the answer is one with turns: give the TurnGraph that it was made of")
     limit = paths.stats.get("proof_limit", paths.limit)
     certify(graph, paths.source, paths.distances, paths._predecessors, limit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from nearfar.cli.arguments import at_least_one, device_name, number, read_vertex, vertex_list
 from nearfar.cli.console import emit, note
 from nearfar.cli.tables import read_numbers, read_table, unreached_as_inf, vertices_of
-from nearfar.errors import quoted
+from nearfar.errors import OptionError, quoted
 
 if TYPE_CHECKING:
     import argparse
@@ -52,14 +53,23 @@ def _add_top(parser: argparse.ArgumentParser) -> None:
 
 def _add_closed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--closed", nargs="+", metavar="VERTEX", help="paths do not pass through these"
+        "--closed",
+        nargs="+",
+        metavar="VERTEX",
+        help="paths do not pass through these; zones: those that a TNTP file closes",
     )
 
 
 def _closed(args: argparse.Namespace, graph: Graph) -> Any:
     """The graph, with turns where vertices are closed."""
-    closed = vertex_list(args, graph, args.closed)
-    return graph if closed is None else graph.with_turns(closed=closed)
+    if args.closed == ["zones"]:
+        first = graph.attributes.get("first_thru_node")
+        if first is None:
+            raise OptionError("--closed zones is for TNTP networks: name the vertices")
+        closed: Any = range(1, min(first, graph.attributes["zones"] + 1))
+    else:
+        closed = vertex_list(args, graph, args.closed)
+    return graph.with_turns(closed=closed) if closed else graph
 
 
 def _add_device(parser: argparse.ArgumentParser) -> None:
@@ -259,27 +269,53 @@ def _paths(args: argparse.Namespace, graph: Graph) -> None:
     note(args, f"{quoted(found.count)} shortest paths of length {found.length}")
 
 
+def _dag_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="SOURCE", help="vertex name, or its number")
+    parser.add_argument("--limit", type=number, metavar="D", help="leave out what is farther")
+
+
+def _dag(args: argparse.Namespace, graph: Graph) -> None:
+    from nearfar.measures import shortest_path_dag
+
+    source = read_vertex(args, graph, args.source, "source")
+    found = shortest_path_dag(graph, source, limit=args.limit, threads=args.threads)
+    heads = np.repeat(np.arange(graph.n_vertices), np.diff(found.indptr))
+    tails, heads = (graph.name_of(ends).tolist() for ends in (found.predecessors, heads))
+    facts = {"source": source, "tails": tails, "heads": heads, "edges": found.edges}
+    emit(args, facts, (f"{u}\t{v}" for u, v in zip(tails, heads, strict=True)))
+
+
 def _loads_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--demand",
         required=True,
         metavar="FILE",
-        help="table with columns source, target and demand: .csv or .parquet",
+        help="table with columns source, target and demand, .csv or .parquet; or a TNTP trip table",
     )
     _add_closed(parser)
     _add_device(parser)
     _add_top(parser)
 
 
-def _loads(args: argparse.Namespace, graph: Graph) -> None:
-    from nearfar.measures import edge_loads
+def _demand(args: argparse.Namespace, graph: Graph) -> Any:
+    """Sources, targets and amounts of the file that --demand names."""
+    if ".tntp" in Path(args.demand).suffixes:
+        from nearfar.formats import read_trips
 
+        trips = read_trips(args.demand, graph.attributes.get("zones"))
+        return trips.row + 1, trips.col + 1, trips.data
     rows = read_table(args.demand, ("source", "target", "demand"))
     ends = [
         vertices_of(args, graph, column, what) for column, what in zip(rows, _ENDS, strict=False)
     ]
+    return *ends, rows[2]
+
+
+def _loads(args: argparse.Namespace, graph: Graph) -> None:
+    from nearfar.measures import edge_loads
+
     found = edge_loads(
-        _closed(args, graph), (*ends, rows[2]), device=args.device, threads=args.threads
+        _closed(args, graph), _demand(args, graph), device=args.device, threads=args.threads
     )
     note(args, f"{found.carried} carried, total length {found.total_length:.10g}")
     if len(found.unreached_amounts):
@@ -356,6 +392,12 @@ KINDS: dict[str, Kind] = {
         "nearfar measure skims roads.gr --source 1 2 --target 8 9 --quantity metres.npy",
         _skims_arguments,
         _skims,
+    ),
+    "shortest-path-dag": Kind(
+        "all edges that are on shortest paths from one source",
+        "nearfar measure shortest-path-dag graph.gr 1 --limit 500",
+        _dag_arguments,
+        _dag,
     ),
     "all-shortest-paths": Kind(
         "every shortest path between two vertices, and their number",

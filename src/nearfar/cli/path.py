@@ -8,7 +8,9 @@ another one than a search, which --prove and --method run.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from nearfar.cli.arguments import (
     add_graph,
@@ -20,16 +22,21 @@ from nearfar.cli.arguments import (
 )
 from nearfar.cli.console import Exit, duration, emit, note
 from nearfar.cli.sssp import distance_text
+from nearfar.errors import OptionError
 
 if TYPE_CHECKING:
     import argparse
+
+    from nearfar.answer.paths import Paths
+    from nearfar.graph.graph import Graph
+    from nearfar.graph.turns import TurnGraph
 
 NAME = "path"
 HELP = "one shortest path"
 EXAMPLES = """\
 nearfar path roads.gr.gz 1 42
 nearfar path roads.gr.gz 1 42 --json
-nearfar path town.osm.pbf 60.17,24.94 60.19,24.96 -o route.geojson
+nearfar path town.osm.pbf 60.17,24.94 60.19,24.96 --turns -o route.geojson
 nearfar path town.osm.pbf 25291537 25291564 --read-option mode=walk"""
 
 
@@ -40,6 +47,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="vertex name or number, or LAT,LON")
     parser.add_argument(
         "--prove", action="store_true", help="prove the answer (exit 6 if it fails)"
+    )
+    parser.add_argument(
+        "--turns", action="store_true", help="obey the turn restrictions of an OpenStreetMap file"
     )
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="also write the route; .geojson or .gpkg"
@@ -58,24 +68,27 @@ def run(args: argparse.Namespace) -> int:
     source = read_vertex(args, graph, args.source, "source")
     target = read_vertex(args, graph, args.target, "target")
     load_methods()
+    searched = _with_turns(args, graph) if args.turns else graph
+    if graph.forbidden_turns and not args.turns:
+        note(args, f"not obeyed without --turns: {len(graph.forbidden_turns):,} forbidden turns")
     began = time.perf_counter()
     if (
-        isinstance(graph, Prepared)
+        isinstance(searched, Prepared)
         and not (args.prove or args.option or args.device == "cuda")
         and (args.method == "auto")
     ):
-        edges = graph.path_edges(source, target)
+        edges = searched.path_edges(source, target)
         vertices = [source, *graph.name_of(graph.indices[edges]).tolist()]
-        distances = graph.lengths(edges)
+        distances = searched.lengths(edges)
         seconds = time.perf_counter() - began
         engine, reason = "prepared", WALKED
     else:
-        paths = nearfar.sssp(graph, source, targets=[target], **solver_options(args))
+        paths = nearfar.sssp(searched, source, targets=[target], **solver_options(args))
         vertices = paths.path_to(target)
         seconds = time.perf_counter() - began
         if args.prove:
-            nearfar.verify(graph, paths)
-        distances = [paths.distance_to(v) for v in vertices]
+            nearfar.verify(searched, paths)
+        distances = _along(paths, target, vertices)
         engine, reason = paths.engine, paths.reason
     if args.output is not None:
         write_geography(route_lines(graph, [(vertices, distances[-1])]), args.output)
@@ -102,3 +115,34 @@ def run(args: argparse.Namespace) -> int:
         f"{engine}, {duration(seconds)}{proof}",
     )
     return Exit.OK
+
+
+def _with_turns(args: argparse.Namespace, graph: Graph) -> Graph | TurnGraph:
+    """The graph that obeys its turn restrictions; itself where there are none."""
+    from nearfar.prepared.prepared import Prepared
+
+    if isinstance(graph, Prepared):
+        raise OptionError("--turns is for graph files: a prepared graph does not know turns")
+    turns = graph.forbidden_turns
+    left_out = graph.attributes.get("restrictions_left_out", {})
+    note(
+        args,
+        f"{len(turns):,} forbidden turns"
+        + (f"; {sum(left_out.values()):,} restrictions could not be taken" if left_out else ""),
+    )
+    return graph.with_turns(forbidden=turns) if turns else graph
+
+
+def _along(paths: Paths, target: Any, vertices: list[Any]) -> list[Any]:
+    """How far it is to each vertex of a path along that path.
+
+    With turns this may be farther than the vertex is from the source.
+    """
+    from nearfar.answer.turn_paths import TurnPaths
+
+    if not isinstance(paths, TurnPaths):
+        return [paths.distance_to(v) for v in vertices]
+    dtype = paths.distances.dtype
+    steps = paths.graph.effective_weights[paths.edges_to(target)].astype(dtype)
+    found: list[Any] = [dtype.type(0).item(), *np.cumsum(steps, dtype=dtype).tolist()]
+    return found

@@ -11,7 +11,7 @@ import numpy as np
 
 from nearfar.cli.answers import parquet
 from nearfar.cli.arguments import number, read_vertex
-from nearfar.errors import GraphFormatError, OptionError
+from nearfar.errors import GraphFormatError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def read_table(path: str, names: tuple[str, ...]) -> list[list[Any]]:
             raise GraphFormatError(f"no column {missing[0]!r}", path)
         return [table[name].to_pylist() for name in names]
     if not path.lower().endswith(".csv"):
-        raise OptionError(f"{path}: give a .csv or .parquet file")
+        raise OptionError(f"{quoted(path)}: give a .csv or .parquet file")
     found: list[list[Any]] = [[] for _ in names]
     with open(path, newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)

@@ -42,6 +42,11 @@ _DOORS = {
 def not_a_graph(given: Any) -> str:
     """What to do with an object that is not one of the graphs taken everywhere."""
     library = type(given).__module__.split(".")[0]
+    if type(given).__name__ == "TurnGraph":
+        return (
+            "expected a graph, got a TurnGraph, which sssp, shortest_path, distances, edge_loads "
+            "and skims take: use its .original, without turns, or its .graph, by other numbers"
+        )
     name = (
         type(given).__qualname__ if library == "builtins" else f"{library}.{type(given).__name__}"
     )

@@ -5,13 +5,15 @@
 //   delta(v) = sum over successors w of sigma(v) / sigma(w) * (1 + delta(w)),
 // found from the farthest vertex to the nearest. Here each vertex keeps (1 + delta) / sigma, so an
 // edge costs one addition. The graph is a smaller one of the same answer (compact.hpp), and what
-// passes through vertices takes two passes over its edges (level_passes.hpp, tight_passes.hpp).
-// Edges, ends of paths, a limit, a tolerance and numbers of paths beyond a double take the shortest
-// paths as a graph of their own (path_dag.hpp).
+// passes through vertices takes two passes over its edges (level_passes.hpp, tight_passes.hpp),
+// with eight sources at once where the diameter is small (lane_passes.hpp). Edges, ends of paths, a
+// limit, a tolerance and numbers of paths beyond a double take the shortest paths as a graph of
+// their own (path_dag.hpp).
 #include <atomic>
 
 #include "cpu/bindings.hpp"
 #include "measures/compact.hpp"
+#include "measures/lane_rows.hpp"
 #include "measures/level_passes.hpp"
 #include "measures/path_dag.hpp"
 #include "measures/searches.hpp"
@@ -61,6 +63,7 @@ template <class C>
 struct Layout {
   PaddedRows<typename C::Index> rows;
   EdgeList<C> edges;
+  LaneRows lanes;
 };
 
 template <class C>
@@ -78,7 +81,7 @@ class Accumulation {
         totals_(totals),
         trouble_(trouble),
         interrupt_(interrupt) {
-    if (!question.plain()) return;
+    if (!question.plain() || graph.for_lanes) return;
     if (question.weighted)
       tight_passes_.emplace(graph, layout.edges);
     else
@@ -109,6 +112,22 @@ class Accumulation {
     if (!dag.cycle().empty()) trouble_.report(dag.cycle());
     if (trouble_.saturated || !dag.cycle().empty()) throw GivenUp{};
     add(weight);
+  }
+
+  // From up to 64 sources of one block, with their distances in `space`. A source that has too many
+  // paths for a double is searched by itself.
+  void in_lanes(const LaneGraph& graph, LaneSpace& space, const int32_t* sources, int count,
+                int from) {
+    for (int i = 0; i < count; i += kLanes) {
+      interrupt_.poll(kLanes * static_cast<uint64_t>(csr_.m));
+      const int lanes = std::min(kLanes, count - i);
+      alignas(64) double weights[kLanes] = {};
+      for (int k = 0; k < lanes; ++k)
+        weights[k] = graph_.sources[static_cast<std::size_t>(sources[i + k])];
+      if (NEARFAR_PICK_ISA(lane_passes)(graph, space, from + i, weights, vertices_.data()))
+        continue;
+      for (int k = 0; k < lanes; ++k) breadth_first(sources[i + k]);
+    }
   }
 
   void breadth_first(Index source) {
@@ -188,6 +207,38 @@ class Accumulation {
   std::vector<double> vertices_, edges_;
 };
 
+// Sources in batches that are searched together, of blocks that are added up together. Blocks
+// depend on the sources alone, and batches are smaller where many workers wait for some.
+class LaneBatches {
+ public:
+  LaneBatches(std::size_t sources, int threads) : sources_(static_cast<int64_t>(sources)) {
+    while (block_ < kMostLanes && block_ * 128 < sources_) block_ *= 2;
+    while (batch_ > block_ && count() < 2 * threads) batch_ /= 2;
+  }
+
+  int64_t count() const { return (sources_ + batch_ - 1) / batch_; }
+
+  template <class Sums, class Layout>
+  void run(int64_t number, const std::vector<int32_t>& sources, const Layout& layout,
+           LaneSpace& space, Sums& sums) const {
+    const int64_t first = number * batch_, end = std::min(first + batch_, sources_);
+    const int32_t* const from = sources.data() + first;
+    const LaneGraph& graph = layout.lanes.graph;
+    NEARFAR_PICK_ISA(lane_visits)(graph, space, from, static_cast<int>(end - first));
+    for (int64_t low = first; low < end; low += block_) {
+      const int64_t count = std::min(block_, end - low);
+      sums.start(low / block_);
+      sums.in_lanes(graph, space, from + (low - first), static_cast<int>(count),
+                    static_cast<int>(low - first));
+      sums.done(low / block_);
+    }
+  }
+
+ private:
+  const int64_t sources_;
+  int64_t block_ = kLanes, batch_ = kMostLanes;
+};
+
 struct Marks {
   std::vector<uint8_t> sources, targets;
 };
@@ -199,7 +250,8 @@ void add_up(const C& given, bool fold, const Marks& marks,
             const RowsOf& rows, Trouble& trouble, int threads) {
   using Index = typename C::Index;
   using Weight = typename C::Weight;
-  const Compact<C> graph(given, fold, marks.sources, marks.targets);
+  const bool lanes = question.plain() && !question.weighted && sizeof(Index) == sizeof(int32_t);
+  const Compact<C> graph(given, fold, lanes, marks.sources, marks.targets);
   GraphView view{AnyCsr(graph.csr)};
   if (question.weighted) view.pack(threads);
   const C* packed = nullptr;
@@ -209,10 +261,11 @@ void add_up(const C& given, bool fold, const Marks& marks,
   const C& csr = *packed;
   Layout<C> layout;
   if (question.plain() && question.weighted) layout.edges = EdgeList<C>(graph);
-  if (question.plain() && !question.weighted) layout.rows = PaddedRows<Index>(graph);
-  std::vector<int64_t> starts;
-  for (Index v = 0; v < graph.core; ++v)
-    if (graph.sources[static_cast<std::size_t>(v)] > 0) starts.push_back(v);
+  if (graph.for_lanes)
+    layout.lanes = LaneRows(graph);
+  else if (question.plain() && !question.weighted)
+    layout.rows = PaddedRows<Index>(graph);
+  const std::vector<int64_t> starts(graph.starts.begin(), graph.starts.end());
   const Sources from{starts.data(), starts.size()};
   const auto n = static_cast<std::size_t>(csr.n), m = static_cast<std::size_t>(csr.m);
   std::vector<double> on_vertices(n), on_edges(question.edges ? m : 0);
@@ -246,6 +299,14 @@ void add_up(const C& given, bool fold, const Marks& marks,
             }
           });
         });
+  } else if (graph.for_lanes) {
+    const LaneBatches batches(from.count, threads);
+    const std::vector<int32_t> sources(graph.starts.begin(), graph.starts.end());
+    spread(batches.count(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+      Accumulation<C> sums(graph, csr, layout, question, totals, trouble, interrupt);
+      LaneSpace space(n);
+      for (int64_t k; (k = counter.take()) >= 0;) batches.run(k, sources, layout, space, sums);
+    });
   } else {
     spread(from.blocks(), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
       Accumulation<C> sums(graph, csr, layout, question, totals, trouble, interrupt);

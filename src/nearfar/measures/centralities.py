@@ -12,6 +12,7 @@ import numpy as np
 
 from nearfar.errors import UnreachableError
 from nearfar.graph.build import as_numpy
+from nearfar.measures.simple import measured
 from nearfar.solve.many import distances
 from nearfar.solve.request import as_graph
 
@@ -41,6 +42,7 @@ def closeness(
     Parameters
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
+        Weights that are not negative.
     vertices : vertices or None
         Of which, in this order; None means every vertex.
     weight, device, threads, limit
@@ -58,7 +60,9 @@ def closeness(
 
     Raises
     ------
-    NegativeCycleError, VertexError, OptionError
+    NegativeWeightError
+        For negative weights.
+    VertexError, OptionError
         As for :func:`nearfar.distances`.
 
     Notes
@@ -78,7 +82,7 @@ def closeness(
     >>> nearfar.measures.closeness(g).round(3)
     array([0.667, 1.   , 0.667])
     """
-    solved = _facing(as_graph(graph, weight), outward)
+    solved = _facing(measured(graph, weight), outward)
     if solved.n_vertices < 2:
         return np.zeros(len(_rows(solved, vertices)))
     count, total, _ = _reduced(solved, vertices, "summary", device, threads, limit)
@@ -102,6 +106,7 @@ def harmonic(
     Parameters
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
+        Weights that are not negative.
     vertices : vertices or None
         Of which, in this order; None means every vertex.
     weight, device, threads, limit
@@ -116,7 +121,9 @@ def harmonic(
 
     Raises
     ------
-    NegativeCycleError, VertexError, OptionError
+    NegativeWeightError
+        For negative weights.
+    VertexError, OptionError
         As for :func:`nearfar.distances`.
 
     Notes
@@ -134,7 +141,7 @@ def harmonic(
     >>> nearfar.measures.harmonic(g)
     array([1.5, 2. , 1.5])
     """
-    solved = _facing(as_graph(graph, weight), outward)
+    solved = _facing(measured(graph, weight), outward)
     if not solved.n_vertices:
         return np.zeros(0)
     found: NDArray[np.float64] = _reduced(solved, vertices, "harmonic", device, threads, limit)
@@ -205,6 +212,7 @@ def efficiency(
     Parameters
     ----------
     graph : Graph, SciPy sparse matrix or NetworkX graph
+        Weights that are not negative.
     weight, device, threads
         As for :func:`nearfar.distances`.
 
@@ -215,7 +223,9 @@ def efficiency(
 
     Raises
     ------
-    NegativeCycleError, OptionError
+    NegativeWeightError
+        For negative weights.
+    OptionError
         As for :func:`nearfar.distances`.
 
     Notes
@@ -233,7 +243,7 @@ def efficiency(
     >>> nearfar.measures.efficiency(nearfar.Graph.from_edges([0, 1], [1, 0], [2, 4]))
     0.375
     """
-    solved = as_graph(graph, weight)
+    solved = measured(graph, weight)
     n = solved.n_vertices
     if n < 2:
         return 0.0

@@ -1,6 +1,6 @@
-// The graph that betweenness walks: dead ends folded away, vertices numbered by nearness.
+// The graph that betweenness walks: dead ends folded away, vertices numbered by nearness or degree.
 //
-// Three things are known about paths before any search, and each makes every search cheaper:
+// Some things are known about paths before any search, and each makes every search cheaper:
 // - A vertex with one neighbour, and then a whole tree that hangs on one vertex, is entered and
 //   left by that vertex alone. What paths do inside is a product of numbers of sources and targets;
 //   outside, the tree counts as further sources and targets at its root (Baglioni et al. 2012).
@@ -9,7 +9,8 @@
 //   else: one with a single edge into it counts as a target at the tail of that edge, the others
 //   are kept apart as sinks and looked at once per search, by the edges that enter them.
 // - Vertices numbered in breadth-first order have their neighbours close by in memory: a fifth off
-//   every search of a road network or a mesh.
+//   every search of a road network or a mesh. Where lanes of sources search (lane_passes.hpp), the
+//   number falls with the degree instead.
 // Baglioni et al., "Fast exact computation of betweenness centrality in social networks", ASONAM
 // 2012.
 #pragma once
@@ -39,8 +40,9 @@ class Compact {
   };
 
   // fold: whether to fold and to keep sinks apart; rows must have neither parallel edges nor
-  // self-loops, and only then need weights be positive. is_source and is_target: one per vertex.
-  Compact(const C& csr, bool fold, const std::vector<uint8_t>& is_source,
+  // self-loops, and only then need weights be positive. lanes: whether the edges are counted and
+  // lanes of sources may search. is_source and is_target: one per vertex.
+  Compact(const C& csr, bool fold, bool lanes, const std::vector<uint8_t>& is_source,
           const std::vector<uint8_t>& is_target)
       : given_(csr), n_(size(csr.n)) {
     for (std::size_t e = 0; e < size(csr.m); ++e) {
@@ -67,9 +69,9 @@ class Compact {
     else if (fold && !symmetric)
       fold_sinks(in);
     any_folded = std::any_of(root_.begin(), root_.end(), [](Index u) { return u != kNone; });
-    number(in, out, fold && !symmetric);
+    number(in, out, fold && !symmetric, lanes);
     count_inside(own, from, pairs, folded);
-    copy(out);
+    copy(in);
     enter_sinks(in);
     carry_over(own);
   }
@@ -78,12 +80,14 @@ class Compact {
   // nobody: what does not count can be read from it.
   Index n = 0, core = 0;
   bool any_folded = false;
+  bool for_lanes = false;                        // numbers fall with the degree
   bool symmetric = false;                        // every edge has its opposite, of whatever weight
   Weight least = unreached<Weight>(), most = 0;  // weights, folded ones too
   Weight deepest = 0;                            // no folded vertex is farther from its root
 
   Csr<Index, Weight> csr;                     // kept edges; rows ascend
   std::vector<Index> vertex;                  // given number of a kept vertex
+  std::vector<Index> starts;                  // kept vertices to search from, near ones in a row
   std::vector<Index> edge;                    // given number of a kept edge
   std::vector<Index> core_end;                // of each row: from here on edges lead to sinks
   std::vector<Index> sink_first, sink_tails;  // edges into sink core + i
@@ -179,7 +183,7 @@ class Compact {
   }
 
   // Breadth-first along edges of either direction, sinks last and by the number of edges into them.
-  void number(const Rows& in, const Rows& out, bool sinks_apart) {
+  void number(const Rows& in, const Rows& out, bool sinks_apart, bool lanes) {
     label_.assign(n_, kNone);
     component_.push_back(kNone);
     vertex.push_back(kNone);
@@ -193,19 +197,33 @@ class Compact {
       component_.push_back(components_);
       vertex.push_back(t);
     };
+    double values = 0;  // that distances from eight sources to a vertex take, over all vertices
     for (std::size_t s = 0; s < n_; ++s) {
-      std::size_t i = vertex.size();
+      const std::size_t first = vertex.size();
+      std::size_t i = first;
       meet(static_cast<Index>(s));
       if (i == vertex.size()) continue;
+      std::vector<std::size_t> levels{first};
       for (; i < vertex.size(); ++i) {
+        if (i == levels.back()) levels.push_back(vertex.size());
         const std::size_t v = size(vertex[i]);
         for (Index e = out.first[v]; e < out.first[v + 1]; ++e) meet(out.ends[size(e)]);
         if (!symmetric)
           for (Index e = in.first[v]; e < in.first[v + 1]; ++e) meet(in.ends[size(e)]);
       }
+      const auto all = static_cast<double>(vertex.size() - first);
+      for (std::size_t k = 1; k < levels.size(); ++k) {
+        const double missed = 1 - static_cast<double>(levels[k] - levels[k - 1]) / all;
+        values += all * (1 - missed * missed * missed * missed * missed * missed * missed * missed);
+      }
       ++components_;
     }
     core = static_cast<Index>(vertex.size());
+    for (Index i = 1; i < core; ++i)
+      if (sources[size(vertex[size(i)])] > 0) starts.push_back(vertex[size(i)]);
+    for_lanes = lanes && starts.size() >= kFewestInLanes &&
+                values < kMostValues * static_cast<double>(core);
+    if (for_lanes) number_by_degree(in, out);
     for (std::size_t v = 0; v < n_; ++v)
       if (kept(v) && is_sink(v)) vertex.push_back(static_cast<Index>(v));
     std::stable_sort(vertex.begin() + core, vertex.end(),
@@ -213,6 +231,23 @@ class Compact {
     n = static_cast<Index>(vertex.size());
     for (std::size_t i = size(core); i < vertex.size(); ++i)
       label_[size(vertex[i])] = static_cast<Index>(i);
+    for (Index& v : starts) v = label_[size(v)];
+  }
+
+  void number_by_degree(const Rows& in, const Rows& out) {
+    std::vector<std::pair<Index, Index>> degrees(n_);  // to and from vertices that are kept
+    for (Index i = 1; i < core; ++i) {
+      const std::size_t v = size(vertex[size(i)]);
+      for (Index e = out.first[v]; e < out.first[v + 1]; ++e)
+        degrees[v].first += root_[size(out.ends[size(e)])] == kNone;
+      degrees[v].second = static_cast<Index>(in.degree(v));
+    }
+    const std::vector<Index> component = component_;
+    const auto was = [&](Index v) { return size(label_[size(v)]); };
+    std::stable_sort(vertex.begin() + 1, vertex.end(),
+                     [&](Index a, Index b) { return degrees[size(a)] > degrees[size(b)]; });
+    for (Index i = 1; i < core; ++i) component_[size(i)] = component[was(vertex[size(i)])];
+    for (Index i = 1; i < core; ++i) label_[size(vertex[size(i)])] = i;
   }
 
   // Pairs of a source and a target whose path has a vertex inside, as far as trees alone decide:
@@ -242,27 +277,37 @@ class Compact {
     }
   }
 
-  void copy(const Rows& out) {
+  // Heads are dealt to rows in the order of their numbers, which leaves rows in that order.
+  void copy(const Rows& in) {
     first_.assign(size(n) + 1, 0);
-    core_end.push_back(0);
-    std::vector<std::pair<Index, Index>> row;
-    for (std::size_t i = 1; i < size(n); ++i) {
-      const std::size_t v = size(vertex[i]);
-      row.clear();
-      for (Index e = out.first[v]; e < out.first[v + 1]; ++e)
-        if (root_[size(out.ends[size(e)])] == kNone)
-          row.emplace_back(label_[size(out.ends[size(e)])], out.edges[size(e)]);
-      std::sort(row.begin(), row.end());
-      for (const auto& [t, e] : row) {
-        indices_.push_back(t);
-        edge.push_back(e);
-        weights_.push_back(given_.weights[e]);
+    const auto each_kept = [&](auto&& act) {
+      for (Index t = 1; t < n; ++t) {
+        const std::size_t v = size(vertex[size(t)]);
+        for (Index k = in.first[v]; k < in.first[v + 1]; ++k) {
+          const Index u = label_[size(in.ends[size(k)])];
+          if (u != kNone) act(size(u), t, in.edges[size(k)]);
+        }
       }
-      first_[i + 1] = static_cast<Index>(indices_.size());
-      const auto begin = indices_.begin() + first_[i];
-      core_end.push_back(
-          static_cast<Index>(std::lower_bound(begin, indices_.end(), core) - indices_.begin()));
-    }
+    };
+    each_kept([&](std::size_t u, Index, Index) { ++first_[u + 1]; });
+    for (std::size_t v = 0; v < size(n); ++v) first_[v + 1] += first_[v];
+    const std::size_t m = size(first_.back());
+    indices_.resize(m);
+    edge.resize(m);
+    weights_.resize(m);
+    std::vector<Index> at(first_.begin(), first_.end() - 1);
+    each_kept([&](std::size_t u, Index t, Index e) {
+      const std::size_t k = size(at[u]++);
+      indices_[k] = t;
+      edge[k] = e;
+      weights_[k] = given_.weights[e];
+    });
+    core_end.assign(first_.begin() + 1, first_.end());
+    if (n_sinks() > 0)
+      for (std::size_t v = 0; v < size(n); ++v) {
+        const auto row = indices_.begin() + first_[v], end = indices_.begin() + first_[v + 1];
+        core_end[v] = static_cast<Index>(std::lower_bound(row, end, core) - indices_.begin());
+      }
     csr.n = n;
     csr.m = static_cast<Index>(indices_.size());
     csr.indptr = first_.data();
@@ -293,6 +338,9 @@ class Compact {
     }
     sources = std::move(by_label);
   }
+
+  static constexpr std::size_t kFewestInLanes = 4;  // sources
+  static constexpr double kMostValues = 5;          // with which eight lanes are faster than one
 
   const C& given_;
   const std::size_t n_;

@@ -62,7 +62,7 @@ class LevelPasses {
   // added, when there are too many paths for a double.
   bool run(Index source, double weight, double* vertices, Interrupt& interrupt) {
     most_ = 1;
-    graph_.symmetric ? pull_levels(source) : push_levels(source);
+    graph_.symmetric ? walk<true>(source) : walk<false>(source);
     interrupt.poll(static_cast<uint64_t>(rows_.targets.size()));
     const bool fits = most_ < kMostPaths;
     if (fits) {
@@ -93,8 +93,10 @@ class LevelPasses {
   static constexpr Index kUnseen = Index{1} << (kSign - 1);  // above all levels, by one bit
   static std::size_t size(Index i) { return static_cast<std::size_t>(i); }
 
-  // Where every edge has its opposite, the vertices before one are among those that it looks at.
-  void pull_levels(Index source) {
+  // The first pass. Where every edge has its opposite, the vertices before one are among those that
+  // it looks at, and paths are pulled from them; else they are pushed on.
+  template <bool kPull>
+  void walk(Index source) {
     Index* const __restrict order = order_.get();
     Index* const __restrict level = level_.get();
     double* const __restrict x = x_.get();
@@ -105,12 +107,16 @@ class LevelPasses {
     order[0] = source;
     level[source] = 0;
     x[0] = 0;
+    if constexpr (!kPull) x[source] = 1;
     for (std::size_t i = 0; i < tail; ++i) {
       const Index v = order[i], here = level[v], next = here + 1;
-      double sum = i == 0 ? 1 : 0;
+      double paths = kPull ? static_cast<double>(i == 0) : x[v];
       const auto look = [&](Index t) {
         const Index there = level[t];
-        sum += x[picked(t, (there - here) >> kSign)];
+        if constexpr (kPull)
+          paths += x[picked(t, (there - here) >> kSign)];
+        else
+          x[t] += masked(paths, ~((int64_t{there} - next) >> 63));
         level[t] = opaque(std::min(there, next));
         order[tail] = t;
         tail += static_cast<std::size_t>(there >> (kSign - 1));
@@ -122,42 +128,8 @@ class LevelPasses {
         look(t[2]);
         look(t[3]);
       }
-      x[v] = sum;
-      most = std::max(most, sum);
-    }
-    most_ = most;
-    count_ = tail;
-  }
-
-  void push_levels(Index source) {
-    Index* const __restrict order = order_.get();
-    Index* const __restrict level = level_.get();
-    double* const __restrict x = x_.get();
-    const Index* const __restrict targets = rows_.targets.data();
-    const std::size_t* const first = rows_.first.data();
-    double most = 1;
-    std::size_t tail = 1;
-    order[0] = source;
-    level[source] = 0;
-    x[source] = 1;
-    for (std::size_t i = 0; i < tail; ++i) {
-      const Index v = order[i], next = level[v] + 1;
-      const double mine = x[v];
-      most = std::max(most, mine);
-      const auto look = [&](Index t) {
-        const Index there = level[t];
-        x[t] += masked(mine, ~((int64_t{there} - next) >> 63));
-        level[t] = opaque(std::min(there, next));
-        order[tail] = t;
-        tail += static_cast<std::size_t>(there >> (kSign - 1));
-      };
-      const Index* t = targets + first[v];
-      for (const Index* const end = targets + first[v + 1]; t != end; t += 4) {
-        look(t[0]);
-        look(t[1]);
-        look(t[2]);
-        look(t[3]);
-      }
+      if constexpr (kPull) x[v] = paths;
+      most = std::max(most, paths);
     }
     x[0] = 0;
     most_ = most;

@@ -1,0 +1,105 @@
+"""Unweighted betweenness from eight sources at once, which graphs of small diameter take."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nearfar
+from nearfar import Graph
+from nearfar.measures import betweenness
+from tests.measures import counting
+
+
+def of_small_diameter(n: int, m: int, directed: bool, seed: int) -> Graph:
+    tails, heads = np.random.default_rng(seed).integers(0, n, (2, m))
+    return Graph.from_edges(tails, heads, n_vertices=n, directed=directed)
+
+
+@settings(max_examples=40)
+@given(
+    n=st.integers(4, 30),
+    share=st.floats(0.5, 5),
+    directed=st.booleans(),
+    seed=st.integers(0, 2**20),
+    some=st.integers(4, 40),
+)
+def test_by_definition(n: int, share: float, directed: bool, seed: int, some: int) -> None:
+    graph = of_small_diameter(n, int(share * n), directed, seed)
+    sources = np.random.default_rng(seed + 1).permutation(n)[:some]
+    want, _ = counting.betweenness(graph, sources.tolist(), None)
+    got = betweenness(graph, sources, normalized=False) * (1 if directed else 2)
+    assert got == pytest.approx(want, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_sources_of_many_batches_add_up_one_by_one(directed: bool) -> None:
+    """One source has no lanes: a search of its own finds what passes from it."""
+    graph = of_small_diameter(300, 900, directed, 3)
+    sources = np.random.default_rng(4).permutation(300)[:203]
+    want = sum(betweenness(graph, [s], normalized=False) for s in sources)
+    for threads in (1, 3):
+        got = betweenness(graph, sources, normalized=False, threads=threads)
+        assert got == pytest.approx(want, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_threads_make_no_difference(directed: bool) -> None:
+    graph = of_small_diameter(2000, 9000, directed, 5)
+    first = betweenness(graph, threads=1)
+    for threads in (2, 5, 40):
+        assert (betweenness(graph, threads=threads) == first).all()
+
+
+def test_instruction_sets_make_no_difference() -> None:
+    code = (
+        "import hashlib, numpy as np, nearfar\n"
+        "from nearfar.measures import betweenness\n"
+        "for directed in (False, True):\n"
+        "    ends = np.random.default_rng(6).integers(0, 500, (2, 2500))\n"
+        "    g = nearfar.Graph.from_edges(*ends, n_vertices=500, directed=directed)\n"
+        "    print(hashlib.sha256(betweenness(g).tobytes()).hexdigest())\n"
+    )
+    around = {**os.environ, "PYTHONPATH": str(Path(nearfar.__file__).parents[1])}
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**around, "NEARFAR_CPU_LEVEL": level},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        ).stdout
+        for level in ("v2", "v3", "v4")
+    }
+    assert len(outputs) == 1
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_too_many_paths_for_a_float_in_a_graph_of_mostly_small_diameter(directed: bool) -> None:
+    """A ladder of 1,100 diamonds, and behind it 12,000 ways from a hub to one vertex."""
+    k, wide = 1100, 12_000
+    starts = 3 * np.arange(k)
+    hub = 3 * k
+    far = hub + 1 + np.arange(wide)
+    top = np.full(wide, hub + wide + 1)
+    tails = np.concatenate([starts, starts, starts + 1, starts + 2, np.full(wide, hub), far])
+    heads = np.concatenate([starts + 1, starts + 2, starts + 3, starts + 3, far, top])
+    graph = Graph.from_edges(tails, heads, directed=directed)
+    targets = [hub + wide + 1]
+    got = betweenness(graph, np.arange(8), targets=targets, normalized=False)
+    got *= 1 if directed else 2
+    one_by_one = sum(
+        betweenness(graph, [s], targets=targets, normalized=False) * (1 if directed else 2)
+        for s in range(8)
+    )
+    assert got == pytest.approx(one_by_one, rel=1e-12, abs=0)
+    assert got[hub] == pytest.approx(8, rel=1e-12)
+    assert got[far] == pytest.approx(np.full(wide, 8 / wide), rel=1e-12)
