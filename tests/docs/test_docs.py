@@ -342,6 +342,10 @@ def test_flagship_table_stands_beside_the_peers_of_its_run() -> None:
     graph = {"graph": "g", "n": 5, "m": 6, "rows": [row]}
     one = {**graph, "best_peer_ms": 6.0, "peers": [ended, wrong]}
     other = {**graph, "best_peer_ms": None, "peers": [stuck]}
+    some = {"peer": "doublegraph", "forms": {"a": 1.0, "b": 2.0}}
+    few = {"graph": "h", "peers": [{"peer": "doublegraph", "forms": {"a": 1.0}}]}
+    told = gpu_engine._forms({"results": [{"graph": "g", "peers": [some]}, few]})
+    assert told == "2 forms (1 on h, the best ones elsewhere)"
     text = gpu_engine.flagship_table({"results": [one, other]})
     assert "| g: 5 vertices, 6 edges | 3.00 | 4.00 | 6.00 | wrong | 2.0x |" in text
     assert "| g: 5 vertices, 6 edges | 3.00 | 4.00 | does not end | - | - |" in text
