@@ -377,3 +377,20 @@ def test_host_methods_of_papers_are_tasks_of_their_own() -> None:
             assert host
             assert {task.key.removesuffix("-host") for task in host} <= keys
             assert not any("part" in t.what for t in experiment.tasks(Settings(scale, "cpu")))
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_methods_of_gpu_and_host_stand_in_one_row(tmp_path: Path) -> None:
+    outcome = run("martin-2009", out=tmp_path, scale="tiny", device="cuda", only=["lists-01-*"])
+    assert outcome.wrong == []
+    assert [t["key"] for t in outcome.results["tasks"]] == [
+        "lists-01-g00",
+        "lists-01-g00-host",
+        "lists-01-g00-hybrid",
+    ]
+    tables = {table["key"]: table for table in outcome.results["tables"]}
+    (row,) = tables["list-times"]["rows"]
+    names = [column["name"] for column in tables["list-times"]["columns"]]
+    times = dict(zip(names, row, strict=True))
+    assert {"FH", "U-CPU", "U-H1", "U-H3", "U-GPU", "F-GPU"} <= set(times)
+    assert all(times.values())

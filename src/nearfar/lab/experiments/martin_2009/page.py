@@ -196,10 +196,14 @@ def _subset(kept: Kept) -> list[str]:
             some = Counter(d.what["k"] for d in held if label in d.result["cases"])
             if kept.device == "cuda" and some and some != found:
                 lines.append(f"- {methods} on {name}, graphs of each size: {_counts(some)}.")
-    most = kept.at_once.get("host", 0)
-    if most > 1:
+    at_once = kept.at_once
+    if at_once.get("host", 0) > 1:
         lines.append(
-            f"- The methods of the host were timed while no GPU was, on a core each, up to {most} graphs at a time."
+            f"- The methods of the host were timed apart from the GPU's, on a core each, up to {at_once['host']} graphs at a time."
+        )
+    if at_once.get("hybrid", 0) > 1:
+        lines.append(
+            f"- The hybrids, which leave the GPU idle for most of a solve, were timed up to {at_once['hybrid']} at a time on one GPU."
         )
     return [*lines, ""]
 

@@ -222,7 +222,7 @@ def _sources(kept: Kept) -> str:
     if fewer:
         text += f"{fewer} A mean is over the sources that a method has, a ratio over those that both methods have."
     if kept.at_once.get("host", 0) > 1:
-        text += f" The methods of the host were timed while no GPU was, on a core each, up to {kept.at_once['host']} graphs at a time."
+        text += f" The methods of the host were timed apart from the GPU's, on a core each, up to {kept.at_once['host']} graphs at a time."
     return text
 
 
