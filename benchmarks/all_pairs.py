@@ -7,7 +7,8 @@ on a GPU, into device memory, with transfers left out (``device_seconds``); dens
 measured by ``floyd_warshall.py``. Contenders take turns within a round; all samples are kept;
 sampled rows of each answer are compared bit for bit with single searches by a binary heap outside
 the timed part. The heap on one core and the Johnson paper's three forms, which run source after
-source, solve sampled sources, scaled to all. The file of ``cuda`` is written anew after each graph.
+source, solve sampled sources, scaled to all. The file of ``cuda`` is written anew after each graph;
+``--only`` measures some of its graphs, and the others of the same GPU stay as they are.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from nearfar.solve.many import all_pairs, distances
 SNAP = ["p2p-Gnutella08", "p2p-Gnutella30", "p2p-Gnutella31"]
 HEAPS = ("worker_per_source", "dijkstra_binary_heap", "dijkstra_dary_heap", "dijkstra_radix_heap")
 SNAP += ["loc-brightkite", "soc-Epinions1", "soc-Slashdot0902"]
+ROADS = "New York roads"
 
 
 def data(name: str) -> Path:
@@ -255,22 +257,28 @@ def road_entry() -> dict[str, Any]:
     return entry
 
 
-def cuda_results(count: int, keep: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+def cuda_results(
+    count: int, only: list[str], before: dict[str, Any], keep: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
+    """Every graph that is asked for, beside those that were measured before on this GPU."""
     from nearfar.system.devices import runtime
 
-    results: dict[str, Any] = {"device": runtime.device()._asdict()}
-    total = {"block_per_source": 0.0, "block_per_source lists": 0.0}
-    for name in SNAP:
-        results[name] = entry = batch_entry(snap(name), count)
-        for key in total:
-            total[key] += entry[key]["all_pairs_seconds"]
-        print(name, json.dumps(entry), flush=True)
-        results["six graphs"] = total
+    here = runtime.device()._asdict()
+    results = before if before.get("device", {}).get("name") == here["name"] else {}
+    results["device"] = here
+    for name in only:
+        if name == ROADS:
+            results[name] = road_entry()
+        else:
+            results[name] = batch_entry(snap(name), count)
+        print(name, json.dumps(results[name]), flush=True)
+        there = [results[one] for one in SNAP if one in results]
+        results["six graphs"] = {
+            key: sum(entry[key]["all_pairs_seconds"] for entry in there)
+            for key in ("block_per_source", "block_per_source lists")
+        }
         keep(results)
-    print("six graphs", total, flush=True)
-    results["New York roads"] = road_entry()
-    print(json.dumps(results["New York roads"]), flush=True)
-    keep(results)
+    print("six graphs", results.get("six graphs"), flush=True)
     return results
 
 
@@ -279,6 +287,7 @@ def main() -> None:
     parser.add_argument("part", choices=["cpu", "cuda"])
     parser.add_argument("-o", "--out", default="benchmarks/results")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", nargs="+", choices=[*SNAP, ROADS], default=[*SNAP, ROADS])
     arguments = parser.parse_args()
     file = Path(arguments.out) / f"all_pairs_{arguments.part}.json"
     where = environment()
@@ -290,7 +299,8 @@ def main() -> None:
     if arguments.part == "cpu":
         results = cpu_results(arguments.rounds)
     else:
-        results = cuda_results(arguments.rounds, keep)
+        before = json.loads(file.read_text())["results"] if file.is_file() else {}
+        results = cuda_results(arguments.rounds, arguments.only, before, keep)
     keep(results)
     for graph, lines in results.items():
         print(graph)

@@ -4,6 +4,7 @@
 ``breadth_first@cuda`` on graphs without weights and ``near_far@cuda`` on the same edges with
 weights of 1, interleaved: device time of a solve by CUDA events, graph on the device,
 initialisation included, median of 10. Every answer is compared with the CPU's breadth-first search.
+The file is written after every graph; the other graphs of it stay, each with its environment.
 """
 
 from __future__ import annotations
@@ -22,10 +23,9 @@ import nearfar
 from nearfar.algorithms.breadth_first.cuda import BreadthFirstOptions
 from nearfar.algorithms.near_far.one_launch import OneLaunchOptions
 from nearfar.graph.graph import Graph
-from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
+from row_by_row import Rows
 
 # name: (both directions of every edge are there, source or None for the largest degree)
 GRAPHS: dict[str, tuple[bool, int | None]] = {
@@ -116,6 +116,7 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, default=None)
     given = parser.parse_args()
     results = []
+    kept = Rows(given.output, list(GRAPHS))
     for name in given.graphs:
         result = measure(name, given.folder, given.rounds, given.options)
         results.append(result)
@@ -128,9 +129,7 @@ def main() -> int:
                 f"edges {row['stats']['edges_relaxed'] / result['m']:.2f} m",
                 flush=True,
             )
-        if given.output:
-            here = {"environment": environment(), "device": runtime.device()._asdict()}
-            write_json(given.output, {**here, "results": results})
+        kept.add(result, device=runtime.device()._asdict())
     return int(any(not row["right"] for result in results for row in result["rows"]))
 
 

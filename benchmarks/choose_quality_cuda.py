@@ -7,14 +7,14 @@ processes of their own and on a tiny graph, and then two tries under a time limi
 and ``auto`` take turns for several rounds. A sample is wall time from the call to the end of the
 work on the device, distances left there; for ``auto`` it holds the choice itself. Each follows an
 untimed run of its own, since the caches favour whoever comes after the same engine. Every answer is
-compared bit for bit with that of the CPU engine, which is proven. Reported is ``auto / best`` a
-graph, the geometric mean and the worst. Writes choose_quality_cuda.json.
+compared bit for bit with that of the CPU engine, which is proven. Reported is ``auto / best`` per
+graph, the geometric mean and the worst. Writes choose_quality_cuda.json after every graph; the
+other graphs of it stay, each with its environment.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 import signal
@@ -33,13 +33,13 @@ from nearfar.choose.ranking import best
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import NearfarError
 from nearfar.generators import generate
-from nearfar.lab.bench.environment import gpu_environment
-from nearfar.lab.bench.report import milliseconds, table, write_json
+from nearfar.lab.bench.report import milliseconds, table
 from nearfar.lab.bench.suite import SUITE, data_folder, draw_sources
 from nearfar.lab.bench.suite import load as load_suite
 from nearfar.options import build_options
 from nearfar.registry import Request, Variant, Workspace, registered, variants
 from nearfar.system.devices import runtime
+from row_by_row import Rows
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
@@ -228,10 +228,10 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=min(12, os.cpu_count() or 1))
     args = parser.parse_args()
     began = time.perf_counter()
-    surroundings = gpu_environment()
     compile_all(args.jobs)
     print(f"kernels compiled after {time.perf_counter() - began:.1f} s", file=sys.stderr)
     judged: list[dict[str, Any]] = []
+    rows = Rows(args.output and args.output / "choose_quality_cuda.json", NAMES, under="graphs")
     for name in args.graphs:
         if time.perf_counter() - began > args.budget:
             print(f"{name}: no time left", file=sys.stderr)
@@ -248,7 +248,11 @@ def main() -> int:
             file=sys.stderr,
             flush=True,
         )
-        _report(args.output, surroundings, judged)
+        rest = [row for row in rows.rows if row["graph"] != name]
+        mean, worst = _summary([*rest, found])
+        summary = {"geometric_mean": mean, "worst": worst["auto_over_best"]}
+        summary |= {"schema": "nearfar-choose-quality-cuda/1", "worst_graph": worst["graph"]}
+        rows.add(found, **summary)
     print("\n".join(_lines(judged)))
     return int(any(found["wrong"] for found in judged))
 
@@ -272,24 +276,6 @@ def _lines(judged: list[dict[str, Any]]) -> list[str]:
     mean, worst = _summary(judged)
     last = f"Geometric mean {mean:.3f}, worst {worst['auto_over_best']:.3f} ({worst['graph']})."
     return [*table(["graph", "auto, ms", "best, ms", "auto / best"], rows), "", last]
-
-
-def _report(
-    output: Path | None, surroundings: dict[str, Any], judged: list[dict[str, Any]]
-) -> None:
-    if output is None:
-        return
-    output.mkdir(parents=True, exist_ok=True)
-    mean, worst = _summary(judged)
-    data = {
-        "schema": "nearfar-choose-quality-cuda/1",
-        "environment": surroundings,
-        "geometric_mean": mean,
-        "worst": worst["auto_over_best"],
-        "worst_graph": worst["graph"],
-        "graphs": json.loads(json.dumps(judged)),
-    }
-    write_json(output / "choose_quality_cuda.json", data)
 
 
 if __name__ == "__main__":

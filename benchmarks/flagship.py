@@ -7,9 +7,11 @@ settled on a form for the graph: the first solves, which choose it, are kept apa
 and ``forms``, and a sort of the rows in ``sort_seconds``. The answer of every configuration is
 compared bit for bit with the CPU engine's, which is proven. ``--repeats 300`` repeats the defaults
 so often and compares each answer on the device; ``--set sort_rows=true`` measures with other
-options as defaults; ``--add`` keeps the other graphs of the output, each with its environment.
+options as defaults. The other graphs of the output stay, each with its environment.
 ``--peers adds doublegraph`` runs these programs on the same graphs and sources, where they are
-found; their distances are compared with the same proven ones.
+found; their distances are compared with the same proven ones. ``--cores 1 16`` times the CPU engine
+beside them on so many threads, by the wall clock after a first solve. ``--folder`` is one of
+``graphs_on_disk.py``.
 """
 
 from __future__ import annotations
@@ -26,27 +28,18 @@ from typing import Any
 import numpy as np
 
 import nearfar
-from nearfar.generators import generate
+from graphs_on_disk import load, proven, source_of
 from nearfar.graph.graph import Graph
-from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.peers import GPU_PEERS
-from nearfar.lab.bench.report import write_json
-from nearfar.lab.bench.suite import data_folder
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
+from row_by_row import Rows
 
-# name: (make, source; None: the vertex of largest degree)
-GRAPHS: dict[str, tuple[Any, int | None]] = {
-    "random-200": (lambda: generate("uniform_random", vertices=98_304, degree=200), None),
-    "kronecker-20": (lambda: generate("kronecker", scale=20), None),
-    "ny-roads": (lambda: _new_york(), 189_259),
-    "grid-2000": (lambda: generate("grid", rows=2000, columns=2000), None),
-    "martin-11": (lambda: generate("martin", vertices=11 * 2**20), None),
-    "kronecker-22": (lambda: generate("kronecker", scale=22), None),
-    "grid-4000": (lambda: generate("grid", rows=4000, columns=4000), None),
-    "kronecker-24": (lambda: generate("kronecker", scale=24), None),
-}
-
+GRAPHS = (
+    *("random-200", "kronecker-20", "ny-roads", "grid-2000"),
+    *("martin-11", "kronecker-22", "grid-4000", "kronecker-24"),
+)
+CORES_S = 4.0  # seconds for the samples of one number of threads
 SETTLING = 8  # solves after which the engine has chosen the graph's form
 SWEEP: dict[str, list[Any]] = {
     "delta_scale": [0.25, 1, 4, 8],
@@ -54,18 +47,6 @@ SWEEP: dict[str, list[Any]] = {
     "local_rounds": [64, 1000],
     "local_limit": [16 * 132, 64 * 132, 256 * 132],
 }
-
-
-def _new_york() -> Graph:
-    folder = data_folder()
-    if folder is None:
-        raise SystemExit("set NEARFAR_DATA to the folder of real graphs")
-    return nearfar.read(folder / "dimacs9-road" / "USA-road-d.NY.gr.xz").without_names()
-
-
-def central_source(graph: Graph) -> int:
-    """The vertex of largest degree: it reaches most of every graph here."""
-    return int(np.argmax(graph.degrees))
 
 
 def time_solve(
@@ -118,6 +99,30 @@ def wrong_answers(graph: Graph, source: int, options: Any, want: Any, repeats: i
     return sum(not bool((answer.distances == right).all()) for answer in answers)
 
 
+def as_floats(distances: Any) -> Any:
+    """Integer distances as peers give them, infinite where nothing was reached."""
+    unreached = distances == np.iinfo(distances.dtype).max
+    return np.where(unreached, np.inf, distances.astype(np.float64))
+
+
+def time_cores(graph: Graph, source: int, want: Any, threads: int, budget: float) -> dict[str, Any]:
+    """Milliseconds of the CPU engine on so many threads, and which method it chose."""
+    samples: list[float] = []
+    begun = time.perf_counter()
+    while len(samples) < 3 or (len(samples) < 9 and time.perf_counter() - begun < budget):
+        began = time.perf_counter()
+        found = nearfar.sssp(graph, source, device="cpu", threads=threads)
+        samples.append((time.perf_counter() - began) * 1e3)
+        if not np.array_equal(found.distances, want):
+            raise SystemExit(f"{found.engine} with {threads} threads is wrong")
+    return {
+        "threads": threads,
+        "engine": found.engine,
+        "median_ms": statistics.median(samples[1:]),
+        "samples_ms": samples,
+    }
+
+
 def time_peers(names: list[str], graph: Graph, source: int, want: Any) -> list[dict[str, Any]]:
     """What each program took, and whether its distances are the proven ones; or why it did not."""
     found = []
@@ -137,7 +142,7 @@ def time_peers(names: list[str], graph: Graph, source: int, want: Any) -> list[d
             row["skipped"] = str(problem)
         else:
             row["ms"] = (peer.reported_seconds or 0.0) * 1e3
-            row["right"] = bool(np.array_equal(distances, want.to_numpy(unreached=np.inf)))
+            row["right"] = bool(np.array_equal(distances, as_floats(want)))
             row["forms"] = getattr(peer, "forms", {})
         finally:
             peer.close()
@@ -151,19 +156,17 @@ def measure(
     repeats: int,
     chosen: dict[str, Any],
     peers: list[str],
+    cores: list[int],
+    folder: Path | None,
 ) -> dict[str, Any]:
     """All configurations on one graph; `chosen` are options that all of them start from."""
     from nearfar.algorithms.near_far.one_launch import OneLaunchOptions
 
-    make, source = GRAPHS[name]
     began = time.perf_counter()
-    graph = make()
+    graph = load(name, folder)
     built = time.perf_counter() - began
-    source = central_source(graph) if source is None else source
-    began = time.perf_counter()
-    want = nearfar.sssp(graph, source, device="cpu")
-    host = time.perf_counter() - began
-    nearfar.verify(graph, want)
+    source = source_of(name, graph)
+    want = proven(name, graph, folder)
     unit = 32.0 * graph.mean_weight / graph.mean_degree
     rows = []
     for options in configurations(sweep):
@@ -171,7 +174,7 @@ def measure(
         if "delta_scale" in given:
             given["delta"] = max(1.0, unit * given.pop("delta_scale"))
         samples, early, answer = time_solve(graph, source, OneLaunchOptions(**given), rounds)
-        right = bool((runtime.download(answer.distances) == want.distances).all())
+        right = bool((runtime.download(answer.distances) == want).all())
         rows.append(
             {
                 "options": options,
@@ -185,7 +188,7 @@ def measure(
         )
     beside = time_peers(peers, graph, source, want)
     defaults = where_time_goes(graph, source, OneLaunchOptions(**chosen))
-    wrong = wrong_answers(graph, source, OneLaunchOptions(**chosen), want.distances, repeats)
+    wrong = wrong_answers(graph, source, OneLaunchOptions(**chosen), want, repeats)
     return {
         "chosen": chosen,
         "repeats": repeats,
@@ -195,12 +198,11 @@ def measure(
         "n": graph.n_vertices,
         "m": graph.n_edges,
         "source": source,
-        "reached": want.n_reached,
+        "reached": int((want != np.iinfo(want.dtype).max).sum()),
         "peers": beside,
         "best_peer_ms": min((row["ms"] for row in beside if row["right"]), default=None),
-        "build_s": built,
-        "cpu_first_solve_s": host,
-        "cpu_engine": want.engine,
+        "load_s": built,
+        "cores": [time_cores(graph, source, want, count, CORES_S) for count in cores],
         "rows": rows,
     }
 
@@ -211,11 +213,12 @@ def show(result: dict[str, Any], most: int) -> None:
     wrong = sum(not row["right"] for row in rows)
     print(
         f"== {result['graph']} n={result['n']:,} m={result['m']:,} reached={result['reached']:,} "
-        f"peer {result['best_peer_ms']} ms, cpu "
-        f"{result['cpu_first_solve_s'] * 1e3:.0f} ms, wrong answers {wrong}, of "
+        f"peer {result['best_peer_ms']} ms, wrong answers {wrong}, of "
         f"{result['repeats']} repeats {result['wrong_of_repeats']}"
     )
     print(f"   default {rows[0]['median_ms']:.3f} ms {rows[0]['forms']} {rows[0]['stats']}")
+    for row in result["cores"]:
+        print(f"     {row['threads']} threads: {row['median_ms']:.2f} ms, {row['engine']}")
     for row in result["peers"]:
         print(f"     {row['peer']}: {row['ms']} ms, right {row['right']} {row['skipped']}")
     for kind, row in result["steps_of_defaults"].items():
@@ -240,28 +243,27 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, default=None)
     parser.add_argument("--repeats", type=int, default=0)
     parser.add_argument("--set", nargs="*", default=[], metavar="OPTION=JSON", dest="chosen")
-    parser.add_argument("--add", action="store_true")
     parser.add_argument("--peers", nargs="*", default=[], choices=list(GPU_PEERS))
+    parser.add_argument("--cores", nargs="*", type=int, default=[], metavar="THREADS")
+    parser.add_argument("--folder", type=Path, help="of graphs_on_disk.py")
     args = parser.parse_args()
     chosen = {key: json.loads(value) for key, value in (text.split("=") for text in args.chosen)}
     results: list[dict[str, Any]] = []
-    kept: list[dict[str, Any]] = []
-    if args.add and args.output and args.output.is_file():
-        old = json.loads(args.output.read_text())
-        kept = [
-            {"environment": old["environment"]} | result
-            for result in old["results"]
-            if result["graph"] not in args.graphs
-        ]
+    rows = Rows(args.output, GRAPHS)
     for name in args.graphs:
-        found = measure(name, args.sweep, args.rounds, args.repeats, chosen, args.peers)
-        results.append({"environment": environment()} | found)
-        show(results[-1], args.most)
-        if args.output:
-            device = runtime.device()._asdict()
-            rows = sorted([*kept, *results], key=lambda row: list(GRAPHS).index(row["graph"]))
-            facts = {"environment": environment(), "device": device, "results": rows}
-            write_json(args.output, facts)
+        found = measure(
+            name,
+            args.sweep,
+            args.rounds,
+            args.repeats,
+            chosen,
+            args.peers,
+            args.cores,
+            args.folder,
+        )
+        results.append(found)
+        show(found, args.most)
+        rows.add(found, device=runtime.device()._asdict())
     wrong = any(not row["right"] for result in results for row in result["rows"])
     return int(wrong or any(result["wrong_of_repeats"] for result in results))
 

@@ -109,7 +109,8 @@ def main() -> None:
     parser.add_argument("-o", "--out", default="benchmarks/results")
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    results = {}
+    where, file = environment(), Path(arguments.out) / "floyd_warshall_cuda.json"
+    results: dict[str, Any] = {}
     for dtype in (np.int32, np.float32, np.int64, np.float64):
         n = 16_384 if np.dtype(dtype).itemsize == 4 else 4096
         results[np.dtype(dtype).name] = entry = measure(dtype, n, arguments.rounds)
@@ -119,9 +120,7 @@ def main() -> None:
             f"predecessors {min(entry['predecessor_samples']):.4f} s more",
             flush=True,
         )
-    report = {"environment": environment(), "results": results}
-    file = Path(arguments.out) / "floyd_warshall_cuda.json"
-    write_json(file, report)
+        write_json(file, {"environment": where, "results": results})
 
 
 if __name__ == "__main__":

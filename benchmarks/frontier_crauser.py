@@ -7,15 +7,13 @@ measures the CPU ones anywhere. The graph is on the device before the clock star
 solve, timed by CUDA events (host steps and waits included) or by the wall clock on the CPU.
 Variants take turns within a round. Every answer is compared bit for bit with the CPU engine's,
 which is proven; unsafe variants report how many vertices are wrong. Counters come from one more
-run. The file is written after every graph, and ``--resume`` skips the graphs that it already
-holds.
+run. The file is written after every graph; the other graphs of it stay, each with its environment,
+and ``--resume`` skips those that it already holds.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import platform
 import statistics
 import sys
 import time
@@ -27,11 +25,10 @@ import numpy as np
 import nearfar
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
-from nearfar.lab.bench.environment import environment, gpu_environment
-from nearfar.lab.bench.report import write_json
 from nearfar.options import build_options
 from nearfar.registry import Request, Variant, Workspace, variants
 from nearfar.system.devices import runtime
+from row_by_row import Rows
 
 M = 2**20
 BASE = "dijkstra_fibonacci_heap@cpu"
@@ -285,15 +282,9 @@ def main() -> int:
     if "cuda" in args.devices and here is not True:
         parser.error(f"{here}; give --devices cpu")
     on_gpu = "cuda" in args.devices
-    record: dict[str, Any] = {
-        "environment": gpu_environment() if on_gpu else environment(),
-        "device": runtime.device()._asdict() if on_gpu else None,
-        "machine": platform.processor(),
-        "results": [],
-    }
-    if args.resume and args.output and args.output.exists():
-        record["results"] = json.loads(args.output.read_text())["results"]
-    done = {result["graph"] for result in record["results"]}
+    device = runtime.device()._asdict() if on_gpu else None
+    rows = Rows(args.output, list(GRAPHS))
+    done = rows.names if args.resume else set()
     began, failed = time.perf_counter(), False
     for name in args.graphs:
         if name in done or time.perf_counter() - began > args.budget:
@@ -303,9 +294,7 @@ def main() -> int:
         failed |= any(
             row["wrong_vertices"] and not row["unsafe"] for row in result["rows"].values()
         )
-        record["results"].append(result)
-        if args.output:
-            write_json(args.output, record)
+        rows.add(result, device=device)
     return int(failed)
 
 

@@ -5,7 +5,8 @@
 The graphs of measures.py; one process, contenders take turns, every answer is compared. Cores and
 the GPU do the same sources; then the GPU does all sources of the graph (of New York's roads 4,096),
 which fill it. Times are those of a whole call with the graph on the device; the first call, which
-compiles and copies, is stated apart. Writes measures_cuda.json with all samples.
+compiles and copies, is stated apart. Writes measures_cuda.json with all samples after every graph;
+the other rows of it stay, each with its environment.
 """
 
 from __future__ import annotations
@@ -20,9 +21,8 @@ import numpy as np
 
 from measures import GRAPHS, ROUNDS, line, take_turns, weighted
 from nearfar.graph.build import default_threads
-from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
 from nearfar.measures import betweenness
+from row_by_row import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +78,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--only", nargs="+", choices=[name for name, _, _ in GRAPHS])
     options = parser.parse_args()
-    rows: list[dict[str, Any]] = []
+    kept = Rows(options.output / "measures_cuda.json", [], by="what", under="rows")
     for name, make, _ in GRAPHS:
         if options.only and name not in options.only:
             continue
@@ -89,9 +89,8 @@ def main() -> int:
         ):
             social = name == "loc-brightkite" and kind == "unweighted"
             for edges in (False, True) if social else (False,):
-                rows += rows_of(name, kind, solved, options.rounds, edges)
-                document = {"environment": environment(), "rows": rows}
-                write_json(options.output / "measures_cuda.json", document)
+                for row in rows_of(name, kind, solved, options.rounds, edges):
+                    kept.add(row)
     return 0
 
 

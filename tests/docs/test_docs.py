@@ -280,6 +280,52 @@ def test_gpu_table_of_the_page_of_speeds_follows_the_experiment(
     assert "2 wrong answers" in readme.gpu_beside_its_host()
 
 
+def flagship_document() -> dict[str, Any]:
+    """What ``benchmarks/flagship.py`` writes of two graphs, with made-up times."""
+    row = {"options": {}, "median_ms": 2.0, "first_ms": [4.0], "samples_ms": [2.0], "right": True}
+    ended = {"peer": "adds", "ms": 20.0, "right": True, "skipped": ""}
+    wrong = {"peer": "doublegraph", "ms": 1.0, "right": False, "skipped": ""}
+    cores = [{"threads": 1, "median_ms": 200.0}, {"threads": 16, "median_ms": 50.0}]
+    graph = {"graph": "toy", "n": 5, "m": 6, "rows": [row]}
+    return {
+        "environment": {"cpu": "a processor", "date": "2026-01-01", "commit": "0123456789abcdef"},
+        "device": {"name": "a GPU", "driver": "13.0", "cupy": "14"},
+        "results": [
+            {**graph, "best_peer_ms": 20.0, "peers": [ended, wrong], "cores": cores},
+            {**graph, "graph": "old", "best_peer_ms": None, "peers": []},
+        ],
+    }
+
+
+def test_the_gpu_table_of_the_readme_follows_the_measurement(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held: dict[str, Any] = {}
+    monkeypatch.setattr(readme, "results", held.get)
+    assert "benchmarks/flagship.py" in readme.gpu_beside_peers()
+    held["flagship.json"] = flagship_document()
+    text = readme.gpu_beside_peers()
+    assert "| toy: 5 vertices, 6 edges | 200 | 50.0 | 20.0 adds | 4.00 | 2.00 | 10.0x |" in text
+    assert "| old: 5 vertices, 6 edges | - | - | - | 4.00 | 2.00 | - |" in text
+    assert "wrong" not in text
+    held["flagship.json"]["results"][1]["rows"][0]["right"] = False
+    assert "**some of ours were wrong**" in readme.gpu_beside_peers()
+
+
+def test_the_gpu_chart_follows_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    held: dict[str, Any] = {}
+    monkeypatch.setattr(readme, "results", held.get)
+    assert readme.gpu_chart().startswith("<svg")
+    held["flagship.json"] = flagship_document()
+    text = readme.gpu_chart()
+    widths = [float(w) for w in re.findall(r'width="([\d.]+)" height="13"', text)]
+    one, many, other, gpu, alone = widths  # 200, 50, 20 and 2 ms; no other bar of the old graph
+    assert other - gpu == pytest.approx((one - other), abs=0.2)
+    assert one > many > other
+    assert alone == gpu
+    assert "nearfar, 16 cores" in text
+
+
 def test_sentences_on_the_cpu_follow_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu_engine, "results", lambda _: peer_document())
     text = cpu_engine.cpu_beside_peers()
@@ -296,6 +342,10 @@ def test_flagship_table_stands_beside_the_peers_of_its_run() -> None:
     graph = {"graph": "g", "n": 5, "m": 6, "rows": [row]}
     one = {**graph, "best_peer_ms": 6.0, "peers": [ended, wrong]}
     other = {**graph, "best_peer_ms": None, "peers": [stuck]}
+    some = {"peer": "doublegraph", "forms": {"a": 1.0, "b": 2.0}}
+    few = {"graph": "h", "peers": [{"peer": "doublegraph", "forms": {"a": 1.0}}]}
+    told = gpu_engine._forms({"results": [{"graph": "g", "peers": [some]}, few]})
+    assert told == "2 forms (1 on h, the best ones elsewhere)"
     text = gpu_engine.flagship_table({"results": [one, other]})
     assert "| g: 5 vertices, 6 edges | 3.00 | 4.00 | 6.00 | wrong | 2.0x |" in text
     assert "| g: 5 vertices, 6 edges | 3.00 | 4.00 | does not end | - | - |" in text

@@ -31,7 +31,9 @@ from nearfar.lab.experiments.experiment import (
     Settings,
     Table,
     Task,
+    whole,
 )
+from nearfar.lab.experiments.kept import at_once
 from nearfar.lab.experiments.render import cell, draw, markdown_table
 from nearfar.lab.experiments.runner import Outcome, execute
 from nearfar.system.progress import Progress
@@ -337,3 +339,58 @@ def test_progress_says_the_time_left(
     silent = Progress("work")
     silent(1, 2)
     assert capsys.readouterr().err == ""
+
+
+def test_parts_of_a_graph_become_one_graph() -> None:
+    what = {"kind": "list", "vertices": 8, "seed": 1}
+    gpu = Done("lists-01-g00", what, {"n": 8, "cases": {"F-GPU": {"median_seconds": 1.0}}})
+    slow = {"n": 8, "cases": {"FH": {"median_seconds": 9.0}}, "memory": {"FH": 5}}
+    host = Done("lists-01-g00-host", what | {"part": "host"}, slow)
+    alone = Done("lists-01-g01-host", what | {"seed": 2, "part": "host"}, slow)
+    first, second = whole([host, gpu, alone])
+    assert (first.key, list(first.result["cases"])) == ("lists-01-g00", ["FH", "F-GPU"])
+    assert first.result["memory"] == {"FH": 5}
+    assert "part" not in first.what
+    assert second is alone
+    assert "FH" not in gpu.result["cases"]  # parts stay as they are
+
+
+def test_tasks_at_the_same_time_are_counted_by_part() -> None:
+    def task(second: int, seconds: float, **what: str) -> dict[str, Any]:
+        began = f"2026-11-22T16:00:{second:02}.000+00:00"
+        return {"key": "x", "what": what, "began": began, "seconds": seconds}
+
+    host = [task(0, 10, part="host"), task(3, 4, part="host"), task(8, 5, part="host")]
+    gpu = [task(1, 2), task(3, 2)]
+    old = {"key": "y", "what": {}, "seconds": 3.0}
+    assert at_once([*host, *gpu, old]) == {"host": 2, "": 1}
+
+
+def test_host_methods_of_papers_are_tasks_of_their_own() -> None:
+    for name in ("martin-2009", "ortega-arranz-2015"):
+        experiment = find(name)
+        for scale in ("small", "paper"):
+            tasks = experiment.tasks(experiment.settings(scale, "cuda"))
+            keys = {task.key for task in tasks}
+            assert len(keys) == len(tasks)
+            host = [task for task in tasks if task.what.get("part") == "host"]
+            assert host
+            assert {task.key.removesuffix("-host") for task in host} <= keys
+            assert not any("part" in t.what for t in experiment.tasks(Settings(scale, "cpu")))
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_methods_of_gpu_and_host_stand_in_one_row(tmp_path: Path) -> None:
+    outcome = run("martin-2009", out=tmp_path, scale="tiny", device="cuda", only=["lists-01-*"])
+    assert outcome.wrong == []
+    assert [t["key"] for t in outcome.results["tasks"]] == [
+        "lists-01-g00",
+        "lists-01-g00-host",
+        "lists-01-g00-hybrid",
+    ]
+    tables = {table["key"]: table for table in outcome.results["tables"]}
+    (row,) = tables["list-times"]["rows"]
+    names = [column["name"] for column in tables["list-times"]["columns"]]
+    times = dict(zip(names, row, strict=True))
+    assert {"FH", "U-CPU", "U-H1", "U-H3", "U-GPU", "F-GPU"} <= set(times)
+    assert all(times.values())

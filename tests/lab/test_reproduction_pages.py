@@ -124,6 +124,20 @@ def test_all_sizes_and_graphs_of_martin(results: Path) -> None:
     assert text.count("graphs of each: 25, where the paper has 25") == 2
 
 
+def test_martins_page_says_which_sizes_have_how_many_graphs(results: Path) -> None:
+    document = whole(kept("martin-2009", "cuda"), 25)
+
+    left = {f"lists-{size:02}-g{graph:02}" for size in range(6, 12) for graph in range(3, 25)}
+    tasks = [task for task in document["tasks"] if task["key"] not in left]
+    for number, task in enumerate(t for t in tasks if t["what"].get("part") == "host"):
+        task |= {"began": f"2026-11-22T16:00:{number % 60:02}+00:00", "seconds": 2.5}
+        task["result"]["cases"] = {"FH": next(iter(task["result"]["cases"].values()))}
+    text = page_of("martin-2009", results, {**document, "tasks": tasks})
+    assert "graphs of each: 25 of size 1 to 5, 3 of size 6 to 11, where the paper has 25." in text
+    assert "graphs of each: 25, where the paper has 25." in text  # matrices
+    assert "on a core each, up to" in text
+
+
 def test_the_papers_tables_in_full(results: Path) -> None:
     text = page_of("ortega-arranz-2015", results, whole(kept("ortega-arranz-2015", "cuda")))
     lines = text.splitlines()

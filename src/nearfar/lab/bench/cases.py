@@ -12,6 +12,7 @@ import numpy as np
 
 import nearfar
 from nearfar.graph.build import default_threads
+from nearfar.graph.graph import Graph
 from nearfar.lab.profile import dijkstra_edges
 from nearfar.options import build_options
 from nearfar.registry import Request, Variant, Workspace, registered
@@ -22,13 +23,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nearfar.graph.graph import Graph
-
 __all__ = ["Case", "case", "counters", "proven", "time_cases", "time_once"]
 
 
-#: Variants that have run in this process: their kernels are compiled.
-_SEEN: set[str] = set()
+#: Variants and dtypes that have run in this process: their kernels are compiled.
+_SEEN: set[tuple[str, str]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +126,19 @@ class _Truth:
         return int((answer.distances != self.device[source]).sum())
 
 
+def _compile(one: Case, graph: Graph) -> None:
+    """Solve a graph of one edge, so that no solve of a large one is the first with its kernels."""
+    seen = one.variant.id, graph.weight_dtype.name if graph.is_weighted else ""
+    if one.variant.device != "cuda" or seen in _SEEN:
+        return
+    weights = np.ones(1, graph.weight_dtype) if graph.is_weighted else None
+    indptr, indices = np.array([0, 1, 1]), np.array([1])
+    tiny = Graph(indptr.astype(graph.indptr.dtype), indices.astype(graph.indices.dtype), weights)
+    if one.variant.can_run(tiny, Request(device="cuda")) is True:
+        one.variant.run(tiny, 0, one.options, Workspace())
+    _SEEN.add(seen)
+
+
 class _Timing:
     """Cases on one graph: each solve is timed, its answer checked, and both are noted."""
 
@@ -162,10 +174,8 @@ class _Timing:
             "samples": [],
         }
         self.spent[one.label] = 0.0
+        _compile(one, self.graph)
         seconds = self.solve(one, source)
-        if seconds > patience and one.variant.device == "cuda" and one.variant.id not in _SEEN:
-            seconds = self.solve(one, source)  # the first one compiled
-        _SEEN.add(one.variant.id)
         if seconds > patience:
             entry["timed_once"] = True
             entry["samples"].append([0, source, seconds])

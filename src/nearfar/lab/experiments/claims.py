@@ -91,7 +91,7 @@ def table_of_claims(claims: Iterable[Claim], page: str) -> Table:
     columns = [Column("the paper says"), Column("where"), Column("here"), Column("direction")]
     text = (
         "Every number that the paper's text states. The direction is which side is ahead, not "
-        f"by how much. docs/reproduction/{page} has the reasons of the differences on one H100 and "
+        f"by how much. docs/reproduction/{page} has the reasons of the differences on one GPU and "
         "on a CPU, with the counters and experiments that they rest on."
     )
     return Table("stated", "What the paper states, and here", text, columns, rows)

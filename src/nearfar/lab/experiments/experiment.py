@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
@@ -28,6 +29,7 @@ __all__ = [
     "Settings",
     "Table",
     "Task",
+    "whole",
 ]
 
 #: ``tiny`` is for tests: seconds, and numbers that mean nothing.
@@ -119,6 +121,40 @@ class Done:
     key: str
     what: dict[str, Any]
     result: dict[str, Any]
+
+
+def whole(done: Sequence[Done]) -> list[Done]:
+    """Tasks that are parts of one graph's measurement, put together.
+
+    A task with ``part`` in its ``what`` measured some methods of the graph that the task without
+    ``part`` describes: those of the host need no GPU, so that they can be measured apart.
+
+    Parameters
+    ----------
+    done : sequence of Done
+
+    Returns
+    -------
+    list of Done
+        In the order in which graphs come first; the methods of all parts under ``cases``.
+    """
+    groups: dict[str, list[Done]] = {}
+    for one in done:
+        graph = {name: value for name, value in one.what.items() if name != "part"}
+        groups.setdefault(json.dumps(graph, sort_keys=True), []).append(one)
+    return [_together(parts) for parts in groups.values()]
+
+
+def _together(parts: list[Done]) -> Done:
+    """One finished task of its parts; the part without a name decides what is not a table."""
+    first = min(parts, key=lambda one: "part" in one.what)
+    if len(parts) == 1:
+        return first
+    result = dict(first.result)
+    for table in ("cases", "left_out", "memory"):
+        if any(table in one.result for one in parts):
+            result[table] = {k: v for one in parts for k, v in one.result.get(table, {}).items()}
+    return Done(first.key, {k: v for k, v in first.what.items() if k != "part"}, result)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,19 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearfar.lab import checkout
 from nearfar.lab.experiments import find
-from nearfar.lab.experiments.experiment import Done, Settings
+from nearfar.lab.experiments.experiment import Done, Settings, whole
 from nearfar.lab.experiments.render import draw, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
-__all__ = ["Counts", "Kept", "KernelRows", "Row", "describe", "kernel_seconds", "share"]
+__all__ = ["Counts", "Kept", "KernelRows", "Row", "at_once", "describe", "kernel_seconds", "share"]
 
 _KERNEL_TIMES = f"{checkout.RESULTS}/kernel_times.json"
 _COUNTS = f"{checkout.RESULTS}/paper_counts.json"
@@ -44,12 +45,16 @@ class Kept:
         self.there = document is not None
         self.command = f"nearfar experiment {name} --device {device}"
         self.done: list[Done] = []
+        self.keys: set[str] = set()
+        self.at_once: dict[str, int] = {}
         if document is None:
             return
         self.settings = Settings(**document["settings"])
         used = sorted({task["environment"] for task in document["tasks"]})
         self.environments: list[dict[str, Any]] = [document["environments"][i] for i in used]
-        self.done = [Done(t["key"], t["what"], t["result"]) for t in document["tasks"]]
+        self.keys = {task["key"] for task in document["tasks"]}
+        self.at_once = at_once(document["tasks"])
+        self.done = whole([Done(t["key"], t["what"], t["result"]) for t in document["tasks"]])
         tables = find(name).tables(self.done, self.settings)
         self.tables = {table.key: table.as_dict() for table in tables}
         self.figures = {f.key for f in find(name).figures(self.done, self.settings)}
@@ -106,9 +111,8 @@ class Kept:
 
     def missing(self) -> str:
         """A sentence on the tasks of this scale that were not measured; empty if there are none."""
-        there = {one.key for one in self.done}
         tasks = find(self.name).tasks(self.settings)
-        left = [task.key for task in tasks if task.key not in there]
+        left = [task.key for task in tasks if task.key not in self.keys]
         if not left:
             return ""
         names = ", ".join(f"`{key}`" for key in left)
@@ -122,6 +126,24 @@ class Kept:
             for case in one.result.get("cases", {}).values()
             if not case.get("unsafe")
         )
+
+
+def at_once(tasks: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """How many tasks of each part ran at the same time at most, by the name of the part.
+
+    Tasks that one process measured one after the other give 1; those without ``began`` are left
+    out.
+    """
+    spans: dict[str, list[tuple[float, float]]] = {}
+    for task in tasks:
+        if "began" in task:
+            began = datetime.fromisoformat(task["began"]).timestamp()
+            part = task["what"].get("part", "")
+            spans.setdefault(part, []).append((began, began + task["seconds"]))
+    return {
+        part: max(sum(start <= begin < end for start, end in every) for begin, _ in every)
+        for part, every in spans.items()
+    }
 
 
 def describe(where: dict[str, Any], runs: str = "") -> str:

@@ -11,6 +11,7 @@ import dataclasses
 import fnmatch
 import json
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from nearfar.errors import (
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.lab.experiments.ahead import Ahead
-from nearfar.lab.experiments.experiment import Done, Experiment, Settings, Task
+from nearfar.lab.experiments.experiment import Done, Experiment, Settings, Task, whole
 from nearfar.lab.experiments.render import draw, markdown_table
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ def execute(
                     progress(spent + part * task.cost, total, task.key)
 
                 report(0.0)
-                task_began = time.monotonic()
+                task_began, date = time.monotonic(), datetime.now(UTC)
                 try:
                     result = experiment.run(task, ahead.take(task), settings, report)
                 except (OutOfMemoryError, VariantUnavailable, MissingDependencyError) as error:
@@ -215,6 +216,7 @@ def execute(
                         "key": task.key,
                         "what": task.what,
                         "environment": index,
+                        "began": date.isoformat(timespec="milliseconds"),
                         "seconds": time.monotonic() - task_began,
                         "result": result,
                     }
@@ -245,7 +247,7 @@ def rebuild(
         sample = _read(folder / "samples" / f"{task.key}.json", SAMPLE_SCHEMA)
         if sample is not None:
             found.append({key: sample[key] for key in sample if key != "schema"})
-    done = [Done(s["key"], s["what"], s["result"]) for s in found]
+    done = whole([Done(s["key"], s["what"], s["result"]) for s in found])
     tables = [t.as_dict() for t in experiment.tables(done, settings)] if done else []
     figures = [f.as_dict() for f in experiment.figures(done, settings)] if done else []
     remarks = []

@@ -39,6 +39,7 @@ from nearfar.lab.pages import (
 WHOLE: dict[str, Callable[[], str]] = {
     "docs/reference/command-line.md": command_line.page,
     "docs/images/cpu-speed.svg": readme.chart,
+    "docs/images/gpu-speed.svg": readme.gpu_chart,
     "docs/images/many-cores.svg": many_cores.chart,
     "docs/reference/file-formats.md": formats.page,
     "docs/reference/methods.md": methods.page,
@@ -46,7 +47,7 @@ WHOLE: dict[str, Callable[[], str]] = {
 }
 #: Blocks of pages that are otherwise written by hand.
 BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
-    "README.md": {"speed": readme.peers},
+    "README.md": {"speed": readme.peers, "gpu-speed": readme.gpu_beside_peers},
     "docs/reference/speed.md": {"gpu-speed": readme.gpu_beside_its_host},
     "docs/explanation/gpu-engine.md": {
         "flagship": gpu_engine.flagship,

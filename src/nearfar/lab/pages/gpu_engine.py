@@ -37,6 +37,19 @@ def flagship_table(document: dict[str, Any]) -> str:
     return table(head, lines)
 
 
+def _forms(document: dict[str, Any]) -> str:
+    """How many forms of doubleGraph were tried, and where they were fewer than elsewhere."""
+    counts = {
+        result["graph"]: len(peer["forms"])
+        for result in document["results"]
+        for peer in result["peers"]
+        if peer["peer"] == "doublegraph" and peer.get("forms")
+    }
+    most = max(counts.values(), default=0)
+    fewer = [f"{count} on {graph}" for graph, count in counts.items() if count < most]
+    return f"{most} forms" + (f" ({', '.join(fewer)}, the best ones elsewhere)" if fewer else "")
+
+
 def _peer(row: dict[str, Any]) -> str:
     """A peer's milliseconds, or why there are none."""
     if row["ms"] is None:
@@ -63,7 +76,7 @@ def flagship() -> str:
         (f"{wrong} answers were wrong" if wrong else verdict)
         + ". The peers ran in the same run, with the same sources, and their",
         "distances were compared with the same ones: [ADDS](../how-to/build-the-peers.md#on-a-gpu) "
-        "and the fastest of doubleGraph's six forms,",
+        f"and the fastest of doubleGraph's {_forms(document)},",
         "without predecessors. ADDS does not end within 10 s on graphs with hubs. From "
         "`benchmarks/results/flagship.json`.",
     ]

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import html
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import milliseconds, table
+from nearfar.lab.pages.gpu_engine import defaults
+from nearfar.lab.pages.table import device, milliseconds, number, table
 
-__all__ = ["chart", "gpu_beside_its_host", "is_auto", "measured", "peers"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "chart",
+    "gpu_beside_its_host",
+    "gpu_beside_peers",
+    "gpu_chart",
+    "is_auto",
+    "measured",
+    "peers",
+]
 
 
 def peers() -> str:
@@ -75,8 +87,14 @@ def peers() -> str:
     )
 
 
-#: What a bar is called and its colour; the last is nearfar with all threads.
-_BARS = (("SciPy", "#9aa5b1"), ("fastest other peer", "#c3a0d8"), ("nearfar", "#f98e09"))
+#: What a bar is called and its colour; the last is nearfar.
+_CPU_BARS = (("SciPy", "#9aa5b1"), ("fastest other peer", "#c3a0d8"), ("nearfar", "#f98e09"))
+_GPU_BARS = (
+    ("nearfar, one core", "#f9d9a8"),
+    ("nearfar, {} cores", "#fbb65a"),
+    ("best other on a GPU", "#c3a0d8"),
+    ("nearfar, GPU", "#d9480f"),
+)
 _WIDE, _LEFT, _BAR = 760, 150, 15
 
 
@@ -91,6 +109,87 @@ def chart() -> str:
         scipy = [times[r["contender"]] for r in found if r["name"] == "scipy"]
         rest = [times[r["contender"]] for r in found if r["name"] not in ("nearfar", "scipy")]
         rows.append((run["graph"], [min(group, default=None) for group in (scipy, rest, own)]))
+    return _bars("Milliseconds per solve on a CPU, less is better", _CPU_BARS, rows)
+
+
+def gpu_chart() -> str:
+    """A GPU beside other programs on it and cores of its host, from one run."""
+    document = results("flagship.json")
+    rows: list[tuple[str, list[float | None]]] = []
+    most = 0
+    for result in document["results"] if document else []:
+        cores = _cores(result)
+        most = max([most, *cores])
+        one, many = cores.get(1), cores[max(cores)] if cores else None
+        took = defaults(result)["median_ms"]
+        rows.append((result["graph"], [one, many, result["best_peer_ms"], took]))
+    bars = tuple((name.format(most), colour) for name, colour in _GPU_BARS)
+    return _bars("Milliseconds per solve on a GPU and on its host, less is better", bars, rows)
+
+
+def _cores(result: dict[str, Any]) -> dict[int, float]:
+    """Milliseconds by number of threads, where cores were measured beside the GPU."""
+    return {row["threads"]: row["median_ms"] for row in result.get("cores", [])}
+
+
+def gpu_beside_peers() -> str:
+    """The GPU engine, the best other program on the GPU, and cores of the host, in one table."""
+    document = results("flagship.json")
+    if document is None:
+        return "On a GPU, measure on your machine with `python benchmarks/flagship.py`."
+    counts = sorted({threads for result in document["results"] for threads in _cores(result)})
+    lines = []
+    for result in document["results"]:
+        row, cores = defaults(result), _cores(result)
+        took, best = row["median_ms"], result["best_peer_ms"]
+        names = [peer["peer"] for peer in result["peers"] if peer["right"] and peer["ms"] == best]
+        lines.append(
+            [
+                f"{result['graph']}: {result['n']:,} vertices, {result['m']:,} edges",
+                *(number(cores[c]) if c in cores else "-" for c in counts),
+                f"{number(best)} {names[0]}" if best else "-",
+                number(row["first_ms"][0]),
+                number(took),
+                f"{best / took:.1f}x" if best else "-",
+            ]
+        )
+    head = ["graph", *(f"{c} core{'s' if c > 1 else ''}" for c in counts)]
+    head += ["best other GPU program", "GPU, first solve", "GPU", "faster than the best other"]
+    rounds = max(len(defaults(r)["samples_ms"]) for r in document["results"])
+    around = document["environment"]
+    right = all(row["right"] for r in document["results"] for row in r["rows"])
+    return "\n".join(
+        [
+            "On a GPU, milliseconds per solve, beside other GPU programs and the CPU engine on the "
+            "cores of its host:",
+            "",
+            table(head, lines),
+            "",
+            f"{device(document)}; host {around['cpu']}. Device time with the graph on the device, "
+            f"medians of {rounds};",
+            "the others' distances and ours were compared with proven ones"
+            + ("." if right else "; **some of ours were wrong**.")
+            + " ADDS and doubleGraph [as built here](docs/how-to/build-the-peers.md#on-a-gpu);",
+            "from `benchmarks/results/flagship.json`.",
+        ]
+    )
+
+
+def _bars(
+    title: str,
+    legend: Sequence[tuple[str, str]],
+    rows: Sequence[tuple[str, Sequence[float | None]]],
+) -> str:
+    """Bars in groups, as SVG with a logarithmic axis in milliseconds.
+
+    Parameters
+    ----------
+    title : str
+    legend : sequence of (str, str)
+        What each bar of a group is, and its colour.
+    rows : sequence of (str, sequence of float or None)
+        Label of each group and its milliseconds; None leaves a bar out.
+    """
     every = [value for _, values in rows for value in values if value]
     low = math.floor(math.log10(min(every, default=1)))
     high = max(math.ceil(math.log10(max(every, default=10))), low + 1)
@@ -99,12 +198,12 @@ def chart() -> str:
     def x(value: float) -> float:
         return _LEFT + step * (math.log10(value) - low)
 
-    group = len(_BARS) * _BAR + 12
+    group = len(legend) * _BAR + 12
     tall = 56 + group * len(rows) + 34
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDE}" height="{tall}" '
         f'viewBox="0 0 {_WIDE} {tall}" font-family="system-ui, sans-serif" font-size="12">',
-        "<title>Milliseconds per solve on a CPU, less is better</title>",
+        f"<title>{title}</title>",
         f'<rect width="{_WIDE}" height="{tall}" rx="8" fill="#ffffff"/>',
     ]
     for power in range(low, high + 1):
@@ -114,10 +213,12 @@ def chart() -> str:
             f'<text x="{at:.1f}" y="{tall - 16}" text-anchor="middle" fill="#333">'
             f"{10.0**power:g} ms</text>"
         )
-    for place, (name, colour) in enumerate(_BARS):
+    apart = 170 if len(legend) < 4 else 155
+    for place, (name, colour) in enumerate(legend):
+        at = _LEFT + apart * place - (0 if len(legend) < 4 else 20)
         parts.append(
-            f'<rect x="{_LEFT + 170 * place}" y="16" width="14" height="14" fill="{colour}"/>'
-            f'<text x="{_LEFT + 20 + 170 * place}" y="28" fill="#333">{name}</text>'
+            f'<rect x="{at}" y="16" width="14" height="14" fill="{colour}"/>'
+            f'<text x="{at + 20}" y="28" fill="#333">{html.escape(name)}</text>'
         )
     for row, (graph, values) in enumerate(rows):
         top = 50 + group * row
@@ -125,7 +226,7 @@ def chart() -> str:
             f'<text x="{_LEFT - 10}" y="{top + group / 2:.0f}" text-anchor="end" fill="#333">'
             f"{html.escape(graph)}</text>"
         )
-        for bar, ((_, colour), value) in enumerate(zip(_BARS, values, strict=True)):
+        for bar, ((_, colour), value) in enumerate(zip(legend, values, strict=True)):
             if value:
                 y = top + bar * _BAR
                 parts.append(
@@ -195,8 +296,7 @@ def gpu_beside_its_host() -> str:
             f"graph on the device, medians of {document['settings']['rounds']} rounds in turns; "
             f"{verdict}. From `benchmarks/results/beyond-cuda.json`",
             "([the graphs, and a roofline](../reproduction/beyond.md)). "
-            "[The engine's page](../explanation/gpu-engine.md) has larger graphs and other "
-            "libraries'",
-            "times as their authors state them.",
+            "[The engine's page](../explanation/gpu-engine.md) has larger graphs, beside other "
+            "programs for GPUs.",
         ]
     )

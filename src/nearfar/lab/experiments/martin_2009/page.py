@@ -158,6 +158,21 @@ def _atomics(runs: Runs) -> str:
     )
 
 
+def _counts(found: Counter[int]) -> str:
+    """How many graphs of which sizes, neighbours with the same number together."""
+    sizes = sorted(found)
+    if len(set(found.values())) == 1:
+        return str(found[sizes[0]])
+    runs: list[list[int]] = []
+    for k in sizes:
+        if runs and found[runs[-1][-1]] == found[k]:
+            runs[-1].append(k)
+        else:
+            runs.append([k])
+    told = [f"{found[r[0]]} of size {r[0]}" + (f" to {r[-1]}" if r[1:] else "") for r in runs]
+    return ", ".join(told)
+
+
 def _subset(kept: Kept) -> list[str]:
     """How many graphs of which sizes this run has, and what is missing of the paper's."""
     lists, step, matrices, side, _ = SIZES[kept.settings.scale]
@@ -166,22 +181,29 @@ def _subset(kept: Kept) -> list[str]:
         ("list", "lists", lists, f"2^{step.bit_length() - 1}"),
         ("matrix", "matrices", matrices, f"2^{side.bit_length() - 1}"),
     ):
-        found = Counter(d.what["k"] for d in kept.done if d.what["kind"] == kind)
+        held = [d for d in kept.done if d.what["kind"] == kind]
+        gpu = [d for d in held if kept.device == "cpu" or "F-GPU" in d.result["cases"]]
+        found = Counter(d.what["k"] for d in gpu)
         if not found:
             continue
-        counts = spread(found.values())
         left = [k for k in sizes if k not in found]
         more = f"; not of {', '.join(map(str, left))}" if left else ", all of this scale's"
         lines.append(
             f"- {name}: {len(found)} of {len(sizes)} sizes, {min(found)} to {max(found)} times {unit}{more}; graphs of each: "
-            f"{counts}, where the paper has 25."
+            f"{_counts(found)}, where the paper has 25."
         )
-    heavy = [d for d in kept.done if d.what["kind"] == "list" and "FH" in d.result["cases"]]
-    every = [d for d in kept.done if d.what["kind"] == "list"]
-    if kept.device == "cuda" and len(heavy) < len(every):
+        for methods, label in (("FH and the methods of the host", "FH"), ("hybrids", "U-H1")):
+            some = Counter(d.what["k"] for d in held if label in d.result["cases"])
+            if kept.device == "cuda" and some and some != found:
+                lines.append(f"- {methods} on {name}, graphs of each size: {_counts(some)}.")
+    at_once = kept.at_once
+    if at_once.get("host", 0) > 1:
         lines.append(
-            "- FH and the methods that run wholly or partly on the host take seconds per solve; they were timed on "
-            f"{len(heavy)} of the {len(every)} graphs kept as lists."
+            f"- The methods of the host were timed apart from the GPU's, on a core each, up to {at_once['host']} graphs at a time."
+        )
+    if at_once.get("hybrid", 0) > 1:
+        lines.append(
+            f"- The hybrids, which leave the GPU idle for most of a solve, were timed up to {at_once['hybrid']} at a time on one GPU."
         )
     return [*lines, ""]
 

@@ -45,6 +45,19 @@ RACES = {
     "F-GPU": "frontier_successors@cuda",
     "U-GPU": "frontier_predecessors@cuda",
 }
+#: What is measured apart from the GPU's methods, which need nothing of it: those of the host, which
+#: need no GPU, and those that share an iteration between both.
+PARTS = {"cpu": ("",), "cuda": ("", "host", "hybrid")}
+#: Seconds of a task, by kind and part, of the smallest lists and matrices.
+COSTS = {
+    ("list", ""): 0.6,
+    ("list", "host"): 4.0,
+    ("list", "hybrid"): 2.0,
+    ("matrix", ""): 0.004,
+    ("matrix", "host"): 0.02,
+}
+#: Of the graphs of a size at the paper's scale.
+MOST = {"host": 3, "hybrid": 1}
 
 
 class Martin2009(Experiment):
@@ -60,19 +73,23 @@ class Martin2009(Experiment):
     }
 
     def tasks(self, settings: Settings) -> list[Task]:
-        """The counterexample, matrices, lists; each by size, then by graph."""
+        """The counterexample, matrices, lists; each by size, then by graph; then the host's."""
         lists, unit, matrices, side, runs = SIZES[settings.scale]
         found = []
         if settings.device == "cuda":
             found.append(Task("counterexample", {"kind": "race", "runs": runs}, 2.0))
-        for kind, multiples, step in (("matrix", matrices, side), ("list", lists, unit)):
-            for k in multiples:
-                for g in range(settings.graphs):
-                    heavy = g == 0 or settings.scale != "paper"
-                    seconds = (3.0 * k if heavy else 0.6 * k) if kind == "list" else 0.02 * k * k
-                    what = {"kind": kind, "k": k, "vertices": k * step, "seed": settings.seed + g}
-                    key = f"{'lists' if kind == 'list' else 'matrices'}-{k:02}-g{g:02}"
-                    found.append(Task(key, what | {"heavy": heavy}, seconds))
+        for part in PARTS[settings.device]:
+            for kind, multiples, step in (("matrix", matrices, side), ("list", lists, unit)):
+                if kind == "matrix" and part == "hybrid":
+                    continue
+                cost = COSTS[kind, part]
+                for k in multiples:
+                    for g in range(min(settings.graphs, _most(settings, part))):
+                        what = {"kind": kind, "k": k, "vertices": k * step}
+                        what |= {"seed": settings.seed + g, **({"part": part} if part else {})}
+                        key = f"{'lists' if kind == 'list' else 'matrices'}-{k:02}-g{g:02}"
+                        key += f"-{part}" if part else ""
+                        found.append(Task(key, what, cost * (k if kind == "list" else k * k)))
         return found
 
     def make(self, task: Task, settings: Settings) -> Input | None:
@@ -95,7 +112,8 @@ class Martin2009(Experiment):
         what = task.what
         if made is None:
             return {"races": [_race(directed, what["runs"]) for directed in (True, False)]}
-        cases = _cases(what["kind"], settings.device, what["heavy"])
+        part = what.get("part", "gpu" if settings.device == "cuda" else "host")
+        cases = _cases(what["kind"], part)
         return timed(made, cases, settings, progress)
 
     def tables(self, done: Sequence[Done], settings: Settings) -> list[Table]:
@@ -107,14 +125,18 @@ class Martin2009(Experiment):
         return figures_of(done)
 
 
-def _cases(kind: str, device: str, heavy: bool) -> list[Case]:
-    host = HOST_LISTS if kind == "list" else HOST_MATRICES
-    gpu = GPU_LISTS if kind == "list" else GPU_MATRICES
-    chosen = dict(host) if heavy else {}
-    if device == "cuda":
-        chosen |= (HYBRIDS if kind == "list" and heavy else {}) | gpu
-    elif not heavy:
-        chosen = dict(host)
+def _most(settings: Settings, part: str) -> int:
+    """How many graphs of a size a part is for: at the paper's sizes, its heaps take seconds."""
+    return MOST.get(part, settings.graphs) if settings.scale == "paper" else settings.graphs
+
+
+def _cases(kind: str, part: str) -> list[Case]:
+    if part == "hybrid":
+        chosen = HYBRIDS
+    elif part == "host":
+        chosen = HOST_LISTS if kind == "list" else HOST_MATRICES
+    else:
+        chosen = GPU_LISTS if kind == "list" else GPU_MATRICES
     return [case(label, identity) for label, identity in chosen.items()]
 
 

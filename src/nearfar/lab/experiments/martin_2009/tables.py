@@ -73,7 +73,7 @@ def tables_of(done: Sequence[Done]) -> list[Table]:
         )
         held = sum(BASE in r["cases"] for results in sizes.values() for r in results)
         if held < sum(map(len, sizes.values())):
-            note += " The methods of the host are those of the first graph of a size."
+            note += " Methods that run on the host were timed on the first graphs of a size."
         head = [Column("vertices"), Column("graphs")]
         for key, what, unit in (
             ("times", "time of a solve", "ms"),

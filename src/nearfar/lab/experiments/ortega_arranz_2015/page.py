@@ -221,6 +221,8 @@ def _sources(kept: Kept) -> str:
     text += ", as in the paper." if every == {100} else ", where the paper has 100."
     if fewer:
         text += f"{fewer} A mean is over the sources that a method has, a ratio over those that both methods have."
+    if kept.at_once.get("host", 0) > 1:
+        text += f" The methods of the host were timed apart from the GPU's, on a core each, up to {kept.at_once['host']} graphs at a time."
     return text
 
 

@@ -1,0 +1,101 @@
+"""Benchmarks of the GPU on tiny graphs and an emulated one: what they write, and what they keep."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.loading import load_program
+
+pytestmark = pytest.mark.usefixtures("emulated_gpu")
+
+TINY: dict[str, tuple[str, dict[str, Any]]] = {
+    "grid-1000": ("grid", {"rows": 5, "columns": 6}),
+    "random-200": ("uniform_random", {"vertices": 40, "degree": 3}),
+    "kronecker-20": ("kronecker", {"scale": 5}),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "graphs"
+
+
+def program(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A benchmark, with tiny graphs in the place of its own."""
+    found = load_program("benchmarks", name)
+    monkeypatch.setattr(sys.modules["graphs_on_disk"], "GRAPHS", TINY)
+    return found
+
+
+def document_of(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, file: Path, *given: str
+) -> dict[str, Any]:
+    """What the program writes when it is called with these arguments."""
+    monkeypatch.setattr(sys, "argv", ["benchmark", *given, "-o", str(file)])
+    assert script.main() == 0
+    found: dict[str, Any] = json.loads(file.read_text())
+    return found
+
+
+def test_the_flagship_adds_graphs_to_its_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: Path
+) -> None:
+    script = program("flagship", monkeypatch)
+    monkeypatch.setattr(script, "CORES_S", 0.0)
+    file = tmp_path / "flagship.json"
+    given = ["--rounds", "1", "--repeats", "2", "--folder", str(folder)]
+    document_of(script, monkeypatch, file, "--graphs", "kronecker-20", *given)
+    found = document_of(
+        script, monkeypatch, file, "--graphs", "random-200", "--cores", "1", "2", *given
+    )
+    first, second = found["results"]
+    assert (first["graph"], second["graph"]) == ("random-200", "kronecker-20")
+    assert [row["threads"] for row in first["cores"]] == [1, 2]
+    assert all(row["median_ms"] > 0 for row in first["cores"])
+    assert second["cores"] == []
+    assert first["wrong_of_repeats"] == 0
+    assert (folder / "random-200.distances.npy").exists()
+
+
+def test_near_far_and_breadth_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: Path
+) -> None:
+    given = ["--rounds", "1", "--graphs", "random-200", "--folder", str(folder)]
+    for name in ("near_far", "breadth_first_cuda"):
+        script = program(name, monkeypatch)
+        (row,) = document_of(script, monkeypatch, tmp_path / f"{name}.json", *given)["results"]
+        assert row["n"] == 40
+        assert row["environment"]["versions"]["nearfar"]
+        assert all(one["right"] for one in row["rows"])
+
+
+def test_proofs_are_kept_and_read_again(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    script = program("graphs_on_disk", monkeypatch)
+    monkeypatch.setattr(script, "GRAPHS", TINY)
+    graph = script.load("kronecker-20", folder)
+    found = script.proven("kronecker-20", graph, folder)
+    assert found[script.source_of("kronecker-20", graph)] == 0
+    np.testing.assert_array_equal(script.proven("kronecker-20", graph, folder), found)
+
+
+def test_rows_of_another_machine_are_dropped(tmp_path: Path) -> None:
+    rows = load_program("benchmarks", "row_by_row").Rows
+    file = tmp_path / "rows.json"
+    kept = rows(file, ["a", "b", "c"])
+    kept.add({"graph": "c", "ms": 1})
+    kept.add({"graph": "a", "ms": 2}, device="here")
+    kept.add({"graph": "x", "ms": 3})
+    again = rows(file, ["a", "b", "c"])
+    again.add({"graph": "c", "ms": 4})
+    assert [(row["graph"], row["ms"]) for row in again.rows] == [("a", 2), ("c", 4), ("x", 3)]
+    text = json.loads(file.read_text())
+    text["results"][0]["environment"]["cpu"] = "another processor"
+    file.write_text(json.dumps(text))
+    assert rows(file, []).names == {"c", "x"}
