@@ -69,6 +69,21 @@ def test_inputs_are_made_in_batches_and_the_folder_goes(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_with_overlap_workers_go_on_and_results_are_the_same(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"scale": "tiny", "device": "cpu", "progress": False}
+    here = run("martin-2009", out=tmp_path / "here", **given)
+    ahead = run("martin-2009", out=tmp_path / "ahead", workers=2, overlap=True, **given)
+    assert _numbers(ahead.results) == _numbers(here.results)
+    assert ahead.results["environments"][0]["overlap"] is True
+    assert "overlap" not in here.results["environments"][0]
+    tasks = MARTIN.tasks(TINY)
+    with Ahead(MARTIN, TINY, tasks, 2, tmp_path, overlap=True) as inputs:
+        assert inputs.take(tasks[0]) is not None
+        assert tasks[1].key in inputs._waiting
+        inputs.take(tasks[1])
+        assert tasks[2].key in inputs._waiting  # begun while the second is measured
+
+
 def test_an_error_while_making_ahead_is_that_of_its_task(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

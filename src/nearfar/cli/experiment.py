@@ -62,6 +62,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="processes that make the graphs of the next tasks; they idle while a task is timed",
     )
     parser.add_argument(
+        "--overlap",
+        action="store_true",
+        help="these go on while a task is timed, on a core each; for methods of a GPU",
+    )
+    parser.add_argument(
         "--only",
         nargs="+",
         default=[],
@@ -119,6 +124,7 @@ def run(args: argparse.Namespace) -> int:
         budget=args.budget,
         restart=args.restart,
         workers=args.workers,
+        overlap=args.overlap,
         progress=False if args.quiet else (True if args.progress else None),
     )
     lines: list[str] = []

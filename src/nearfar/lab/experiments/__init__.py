@@ -135,6 +135,7 @@ def run(
     budget: float | None = None,
     restart: bool = False,
     workers: int = 1,
+    overlap: bool = False,
     progress: bool | None = None,
 ) -> Outcome:
     """Run a paper's experiments, or go on with a run that was stopped.
@@ -162,6 +163,8 @@ def run(
         Drop what the folder holds.
     workers : int
         Processes that make the graphs of the next tasks, and idle while a task is timed.
+    overlap : bool
+        Whether these go on while a task is timed, on a core each; for methods of a GPU.
     progress : bool or None
         None shows a bar on a terminal; True reports elsewhere too; False is silent.
 
@@ -194,5 +197,6 @@ def run(
             budget=budget,
             restart=restart,
             workers=workers,
+            overlap=overlap,
             progress=lambda done, total, task: bar.stage(task, done, total),
         )

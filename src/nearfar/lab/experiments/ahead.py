@@ -2,13 +2,15 @@
 
 Drawing a graph of a hundred million edges and proving its distances takes a core far longer than a
 GPU needs to solve it a hundred times. Workers make the inputs of several tasks at once and put them
-into a folder; they are idle while a task is measured, so that they disturb no timing.
+into a folder. They are idle while a task is measured, so that they disturb no timing, unless
+``overlap`` says that they may go on: a GPU's times hardly depend on what other cores do.
 """
 
 from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import shutil
 import tempfile
 from concurrent.futures import Future, ProcessPoolExecutor, wait
@@ -23,6 +25,7 @@ from nearfar.lab.experiments.experiment import Input
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from multiprocessing.sharedctypes import Synchronized
 
     from nearfar.graph.graph import Graph
     from nearfar.lab.experiments.experiment import Experiment, Settings, Task
@@ -44,6 +47,8 @@ class Ahead:
         1 makes each input in this process when it is taken.
     folder : Path or None
         Where inputs wait; None takes a temporary folder. It needs room for ``workers`` graphs.
+    overlap : bool
+        Whether workers go on while a task is measured, each on a core of its own.
     """
 
     def __init__(
@@ -53,12 +58,15 @@ class Ahead:
         tasks: Sequence[Task],
         workers: int,
         folder: Path | None = None,
+        *,
+        overlap: bool = False,
     ) -> None:
         self._experiment = experiment
         self._settings = settings
         self._tasks = list(tasks)
         self._workers = workers
         self._parent = folder
+        self._overlap = overlap
         self._folder: Path | None = None
         self._pool: ProcessPoolExecutor | None = None
         self._waiting: dict[str, Future[bool]] = {}
@@ -67,8 +75,11 @@ class Ahead:
         if self._workers > 1 and len(self._tasks) > 1:
             self._folder = Path(tempfile.mkdtemp(prefix="nearfar-inputs-", dir=self._parent))
             # A forked child would hold this process's CUDA context and threads.
+            context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(
-                min(self._workers, len(self._tasks)), multiprocessing.get_context("spawn")
+                min(self._workers, len(self._tasks)),
+                context,
+                *((_keep_to_one_core, (context.Value("i", 0),)) if self._overlap else ()),
             )
         return self
 
@@ -79,7 +90,7 @@ class Ahead:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def take(self, task: Task) -> Input | None:
-        """The input of a task; makes those of the tasks after it too when it is not there yet.
+        """The input of a task; those of the tasks after it are made at the same time.
 
         Raises
         ------
@@ -90,13 +101,15 @@ class Ahead:
         """
         if self._pool is None or self._folder is None:
             return self._experiment.make(task, self._settings)
-        if task.key not in self._waiting:
+        if self._overlap or task.key not in self._waiting:
             begin = self._tasks.index(task)
             for one in self._tasks[begin : begin + self._workers]:
-                place = self._folder / one.key
-                self._waiting[one.key] = self._pool.submit(
-                    _make, self._experiment, one, self._settings, place
-                )
+                if one.key not in self._waiting:
+                    place = self._folder / one.key
+                    self._waiting[one.key] = self._pool.submit(
+                        _make, self._experiment, one, self._settings, place
+                    )
+        if not self._overlap:
             wait(self._waiting.values())
         try:
             there = self._waiting.pop(task.key).result()
@@ -106,6 +119,14 @@ class Ahead:
                 f"because memory ran out: give fewer workers than {self._workers}, and go on"
             ) from None
         return load(self._folder / task.key) if there else None
+
+
+def _keep_to_one_core(begun: Synchronized[int]) -> None:
+    """Leave the first cores to the process that measures; a worker's threads share one."""
+    cores = sorted(os.sched_getaffinity(0), reverse=True)
+    with begun.get_lock():
+        number, begun.value = begun.value, begun.value + 1
+    os.sched_setaffinity(0, {cores[number % len(cores)]})
 
 
 def _make(experiment: Experiment, task: Task, settings: Settings, place: Path) -> bool:

@@ -99,6 +99,11 @@ class Kept:
         return (
             f"*{describe(self.environments[-1], ', and '.join(runs))}; `{self.command}`, "
             f"{self.settings.rounds} rounds, seed {self.settings.seed}. From `{self.file}`.*"
+            + (
+                " While the GPU was timed, other cores made the graphs of the next tasks."
+                if any(place.get("overlap") for place in self.environments)
+                else ""
+            )
         )
 
     def place(self) -> str:

@@ -82,7 +82,7 @@ def _machine(surroundings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _open(
-    experiment: Experiment, settings: Settings, folder: Path, restart: bool
+    experiment: Experiment, settings: Settings, folder: Path, restart: bool, overlap: bool
 ) -> tuple[dict[str, Any], int]:
     """The folder's manifest, new or continued, and the index of this run's environment.
 
@@ -95,7 +95,7 @@ def _open(
     held = _read(path, MANIFEST_SCHEMA)
     if path.exists() and held is None and not restart:
         raise OptionError(f"{path} is not an experiment's manifest: give another folder")
-    now = environment()
+    now = environment() | ({"overlap": True} if overlap else {})
     if held is not None and not restart:
         theirs = {"experiment": held["experiment"], **_machine(held["environments"][-1])}
         ours = {"experiment": experiment.name, **_machine(now)}
@@ -151,6 +151,7 @@ def execute(
     budget: float | None = None,
     restart: bool = False,
     workers: int = 1,
+    overlap: bool = False,
     progress: Callable[[float, float, str], None] = lambda done, total, text: None,
 ) -> Outcome:
     """Measure what is missing, then write results, tables and figures.
@@ -170,6 +171,8 @@ def execute(
     workers : int
         Processes that make the graphs of the tasks to come while nothing is timed; 1 makes each
         in this process. See :class:`nearfar.lab.experiments.ahead.Ahead`.
+    overlap : bool
+        Whether these go on while a task is timed; the environment of the run says so.
     progress : callable
         Called with (cost done, cost in all, task).
 
@@ -187,7 +190,7 @@ def execute(
         if not fnmatch.filter((t.key for t in tasks), pattern):
             shown = ", ".join(t.key for t in tasks[:6])
             raise OptionError(f"no task matches {quoted(pattern)}; there are {shown}, ...")
-    manifest, index = _open(experiment, settings, folder, restart)
+    manifest, index = _open(experiment, settings, folder, restart, overlap and workers > 1)
     chosen = [t for t in tasks if not only or any(fnmatch.fnmatch(t.key, p) for p in only)]
     kept = {t.key for t in chosen if _read(folder / "samples" / f"{t.key}.json", SAMPLE_SCHEMA)}
     todo = [t for t in chosen if t.key not in kept]
@@ -196,7 +199,7 @@ def execute(
     skipped: dict[str, str] = {}
     began = time.monotonic()
     try:
-        with Ahead(experiment, settings, todo, workers) as ahead:
+        with Ahead(experiment, settings, todo, workers, overlap=overlap) as ahead:
             for task in todo:
                 if budget is not None and time.monotonic() - began > budget:
                     break
