@@ -2,9 +2,10 @@
 
     NEARFAR_DATA=... python benchmarks/many_cores.py -o benchmarks/results
 
-Writes many_cores.json anew after each graph, so that a run that is cut keeps what it has; without
-``-o`` it only prints. With ``--only`` the other graphs of a file that is there stay if they are of
-this commit and processor: two runs make one file, and each graph says when it was measured.
+Writes many_cores.json anew after this library's rows of a graph and after each peer's, so that a
+run that is cut keeps what it has; without ``-o`` it only prints. With ``--only`` the other graphs
+of a file that is there stay if they are of this commit and processor: two runs make one file, and
+each graph says when it was measured.
 
 The peers are programs of their own, found as their adapters in ``nearfar.lab.bench.peers`` say. GAP
 and Wasp are given the best of six deltas with the most threads, and with fewer the best of
@@ -215,30 +216,32 @@ def main() -> int:
         began = time.perf_counter()
         graph = GRAPHS[name]()
         sources = draw_sources(graph, args.sources)
-        rows = ours(graph, args.engines, args.threads, sources, args.rounds)
-        for other in args.peers:
-            turns = max(1, args.rounds // 3)
-            rows += peer(other, graph, args.threads, sources, turns, args.deltas)
-        for row in rows:
-            if "wrong" in row:
-                continue
-            row["median_ms"] = statistics.median(row["samples_ms"])
-            row["min_ms"] = min(row["samples_ms"])
-        one = {
+        one: dict[str, Any] = {
             "graph": name,
             "environment": around,
             "n_vertices": graph.n_vertices,
             "n_edges": graph.n_edges,
             "dtype": graph.weight_dtype.name,
             "sources": [int(source) for source in sources],
-            "seconds": round(time.perf_counter() - began, 1),
-            "rows": rows,
+            "rows": [],
         }
-        show(one, args.threads)
         found = sorted([*found, one], key=lambda row: list(GRAPHS).index(row["graph"]))
-        if args.output:
-            data = {"schema": "nearfar-many-cores/2", "graphs": found}
-            write_json(args.output / "many_cores.json", data)
+        for other in [None, *args.peers]:
+            if other is None:
+                rows = ours(graph, args.engines, args.threads, sources, args.rounds)
+            else:
+                turns = max(1, args.rounds // 3)
+                rows = peer(other, graph, args.threads, sources, turns, args.deltas)
+            for row in rows:
+                if "wrong" not in row:
+                    row["median_ms"] = statistics.median(row["samples_ms"])
+                    row["min_ms"] = min(row["samples_ms"])
+            one["rows"] += rows
+            one["seconds"] = round(time.perf_counter() - began, 1)
+            if args.output:
+                data = {"schema": "nearfar-many-cores/2", "graphs": found}
+                write_json(args.output / "many_cores.json", data)
+        show(one, args.threads)
     return 0
 
 

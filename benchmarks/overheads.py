@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import nearfar
+from nearfar.generators import generate
 from nearfar.graph.build import default_threads
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import table, write_json
@@ -150,7 +151,9 @@ def peak_of_run(name: str, folder: Path, threads: int) -> dict[str, Any]:
     """Bytes per vertex that the first and a later run add to the process at their peak (Linux)."""
     graph, source = kept(name, folder)
     # The library's code and thread stacks are paid once: not part of what a graph costs.
-    nearfar.sssp(nearfar.Graph.from_edges([0], [1], [1]), 0, device="cpu", threads=threads)
+    other = generate("uniform_random", vertices=1 << 12, degree=8, seed=1)
+    for method in ("auto", "delta_stepping", "delta_stepping_parallel"):
+        nearfar.sssp(other, 0, device="cpu", method=method, threads=threads)
     extra, grown = [], []
     engine, queue = "", 0
     for _ in range(3):

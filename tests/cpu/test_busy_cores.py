@@ -100,6 +100,24 @@ def test_pauses_double_up_to_a_second_and_service_makes_good() -> None:
     assert helper.pause == 8 * MS
 
 
+def test_one_that_comes_to_the_core_of_its_caller_is_spared_for_a_while() -> None:
+    helper = _cpu.Attendance()
+    now, spared = 0, []
+    for _ in range(8):
+        helper.joined(now)
+        helper.declined(now)
+        began = now
+        while not helper.wanted(now):
+            now += MS // 2
+        spared.append(now - began)
+    assert spared[:4] == [MS // 2, MS, 2 * MS, 4 * MS]
+    assert spared[-1] == 16 * MS
+    helper.joined(now)
+    helper.left(now + MS)  # it worked elsewhere
+    helper.declined(now + MS)
+    assert helper.wanted(now + MS + MS // 2)
+
+
 # On one core, which a busy loop uses as well: eight workers, and one, in turns.
 CROWDED = """
 import os, signal, subprocess, sys, time

@@ -345,6 +345,38 @@ def test_weight_scan_across_blocks_and_threads() -> None:
         assert g.mean_weight == pytest.approx(w.astype(np.float64).mean(), rel=1e-9)
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
+def test_what_is_checked_in_parts_is_copied_whole(dtype: type) -> None:
+    """Large arrays are copied while they are checked, each worker a part."""
+    rng = np.random.default_rng(4)
+    n, m = 1000, 300_007
+    indptr = np.sort(rng.integers(0, m + 1, n + 1))
+    indptr[0], indptr[-1] = 0, m
+    indices = rng.integers(0, n, m).astype(np.int32)
+    weights = rng.integers(1, 100, m).astype(dtype)
+    graph = Graph.from_csr(indptr, indices, weights)
+    given = indices.copy(), weights.copy()
+    indices[:], weights[:] = 0, 0
+    assert np.array_equal(graph.indices, given[0])
+    assert np.array_equal(graph.weights, given[1])
+    assert (graph.min_weight, graph.max_weight) == (given[1].min(), given[1].max())
+    assert not (graph.indices.flags.writeable or graph.weights.flags.writeable)
+    assert indices.flags.writeable and weights.flags.writeable
+    indices[m - 5] = n
+    with pytest.raises(GraphError, match=f"edge {m - 5} goes to {n}"):
+        Graph.from_csr(indptr, indices, weights)
+    if np.dtype(dtype).kind == "f":
+        weights[m - 3] = np.nan
+        with pytest.raises(GraphError, match=f"weight of edge {m - 3} is nan"):
+            Graph.from_csr(indptr, given[0], weights)
+
+
+def test_empty_arrays_of_the_caller_stay_writable() -> None:
+    indices, weights = np.empty(0, dtype=np.int32), np.empty(0)
+    Graph.from_csr(np.zeros(1, dtype=np.int32), indices, weights)
+    assert indices.flags.writeable and weights.flags.writeable
+
+
 @pytest.mark.parametrize(
     "again", [copy.copy, copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))]
 )

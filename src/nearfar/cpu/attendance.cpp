@@ -10,8 +10,9 @@ constexpr int64_t kBearable = 6'000'000;  // ns of all helpers: a time slice or 
 constexpr int64_t kForget = 4;  // a quarter of the time may be lost for ever to an only helper,
                                 // an eighth to each of several
 constexpr int64_t kPause = 8;   // times what was lost
-constexpr int64_t kFirst = 32'000'000;       // ns; one long absence says little about the next
-constexpr int64_t kLongest = 1'000'000'000;  // ns of a pause
+constexpr int64_t kFirst = 32'000'000;  // ns; one long absence says little about the next
+constexpr int64_t kSpared = 500'000, kSparedMost = 16'000'000;  // ns
+constexpr int64_t kLongest = 1'000'000'000;                     // ns of a pause
 
 }  // namespace
 
@@ -27,6 +28,11 @@ bool Attendance::late(int64_t now, int64_t waited, int64_t owed, int helpers) {
   served_ = 0;
   lost_ = 0;
   return true;
+}
+
+void Attendance::declined(int64_t now) {
+  spared_ = std::min(kSparedMost, std::max(kSpared, 2 * spared_));
+  back_ = std::max(back_, now + spared_);
 }
 
 }  // namespace nearfar

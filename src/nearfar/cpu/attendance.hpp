@@ -20,12 +20,19 @@ class Attendance {
 
   // It takes part from now on; and no longer, although nothing was wrong with it.
   void joined(int64_t now) { joined_ = now; }
-  void left(int64_t now) { served_ += now - joined_; }
+  void left(int64_t now) {
+    served_ += now - joined_;
+    spared_ = 0;
+  }
 
   // The caller waited so long for it, of which the work that it had to do explains `owed`. True
   // when it is to be let go, and then it no longer takes part. One of few helpers is worth more
   // waiting than one of many.
   bool late(int64_t now, int64_t waited, int64_t owed, int helpers);
+
+  // It came to the core that the caller runs on, so all others are busy, and went again. It is left
+  // alone for a while, longer each time in a row.
+  void declined(int64_t now);
 
   int64_t pause() const { return pause_; }  // of the last time that it was let go
 
@@ -36,6 +43,7 @@ class Attendance {
   int64_t served_ = 0;  // since it was last let go
   int64_t pause_ = 0;
   int64_t back_ = 0;
+  int64_t spared_ = 0;  // for how long, after it had declined
 };
 
 }  // namespace nearfar

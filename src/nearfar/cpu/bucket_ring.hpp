@@ -237,7 +237,7 @@ class BucketRing {
       bucket.swap(spare_[--n_spare_]);
       return;
     }
-    bucket.reserve(bucket.capacity == 0 ? 128 : 2 * bucket.capacity);
+    bucket.reserve(bucket.capacity == 0 ? 128 : bucket.capacity + bucket.capacity / 2);
   }
   void recycle(Bucket& bucket) {
     bucket.size = 0;

@@ -26,7 +26,7 @@ struct Buffer {
 
   NEARFAR_INLINE void push(Record record) {
     if (size == capacity) [[unlikely]]
-      reserve(capacity == 0 ? 256 : 2 * capacity);
+      reserve(capacity == 0 ? 256 : capacity + capacity / 2);
     data[size++] = record;
   }
   NEARFAR_INLINE void reserve(std::size_t wanted) {

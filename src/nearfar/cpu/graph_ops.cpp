@@ -49,20 +49,46 @@ int64_t first_bad_indptr(ConstArray indptr, int64_t m) {
   });
 }
 
+// Blocks of [from, to) as look(begin, end, values) sees them: in place, or copied to `out` first,
+// so that what is looked at is what will be used, and still lies in the cache. Fresh memory is the
+// dearer half of a copy: it is cleared at the first touch, and by all threads here.
+template <class T, class Look>
+void in_blocks(const T* in, T* out, std::size_t from, std::size_t to, Look&& look) {
+  constexpr std::size_t kBlock = 4096;
+  for (std::size_t begin = from; begin < to; begin += kBlock) {
+    const std::size_t end = std::min(to, begin + kBlock);
+    if (out != nullptr) std::copy(in + begin, in + end, out + begin);
+    look(begin, end, out != nullptr ? out : in);
+  }
+}
+
+// Where to copy an array to while it is checked; null for nowhere.
+template <class T>
+T* room_for(const ConstArray& array, const std::optional<Array>& out) {
+  if (!out) return nullptr;
+  if (out->dtype() != array.dtype() || out->size() != array.size())
+    throw nb::value_error("out: the dtype and the size of what is checked");
+  return static_cast<T*>(out->data());
+}
+
 // Position of the first index outside [0, n), or -1.
-int64_t first_bad_index(ConstArray indices, int64_t n, int threads) {
-  nb::gil_scoped_release release;
+int64_t first_bad_index(ConstArray indices, int64_t n, int threads, std::optional<Array> out) {
   return with_index_type(indices.dtype(), [&](auto tag) -> int64_t {
     using I = decltype(tag);
     using U = std::make_unsigned_t<I>;
+    I* const copy = room_for<I>(indices, out);
+    const nb::gil_scoped_release release;
     const I* p = static_cast<const I*>(indices.data());
     const std::size_t size = indices.size();
     std::vector<U> largest(std::max(1, threads), 0);
     split(size, threads, [&](std::size_t t, std::size_t from, std::size_t to) {
       U top = 0;  // a negative index is huge as unsigned, so one maximum checks both ends
-      for (std::size_t i = from; i < to; ++i) top = std::max(top, static_cast<U>(p[i]));
+      in_blocks(p, copy, from, to, [&](std::size_t begin, std::size_t end, const I* values) {
+        for (std::size_t i = begin; i < end; ++i) top = std::max(top, static_cast<U>(values[i]));
+      });
       largest[t] = top;
     });
+    if (copy != nullptr) p = copy;
     if (size == 0 || *std::max_element(largest.begin(), largest.end()) < static_cast<U>(n))
       return -1;
     for (std::size_t i = 0;; ++i)
@@ -96,11 +122,10 @@ void count_unusual(const W* w, std::size_t from, std::size_t to, WeightScan<W>& 
 // finite weights, the rule, need no more: a NaN shows in the sum, an infinity in the greatest or
 // the least.
 template <class W>
-WeightScan<W> scan_weights(const W* w, std::size_t from, std::size_t to) {
-  constexpr std::size_t kLanes = 8, kBlock = 4096;
+WeightScan<W> scan_weights(const W* weights, W* out, std::size_t from, std::size_t to) {
+  constexpr std::size_t kLanes = 8;
   WeightScan<W> s;
-  for (std::size_t begin = from; begin < to;) {
-    const std::size_t end = std::min(to, begin + kBlock);
+  in_blocks(weights, out, from, to, [&](std::size_t begin, std::size_t end, const W* w) {
     W least[kLanes], most[kLanes];
     double sum[kLanes] = {};
     std::fill_n(least, kLanes, std::numeric_limits<W>::max());
@@ -128,16 +153,16 @@ WeightScan<W> scan_weights(const W* w, std::size_t from, std::size_t to) {
       count_unusual(w, begin, end, s);
     s.least = std::min(s.least, low), s.most = std::max(s.most, high);
     s.sum += total;
-    begin = end;
-  }
+  });
   return s;
 }
 
-Fields weight_scan(ConstArray weights, int threads) {
-  nb::dict out;
+Fields weight_scan(ConstArray weights, int threads, std::optional<Array> out) {
+  nb::dict found;
   with_weight_type(weights.dtype(), [&](auto tag) {
     using W = decltype(tag);
     const W* w = static_cast<const W*>(weights.data());
+    W* const room = room_for<W>(weights, out);
     const std::size_t size = weights.size();
     WeightScan<W> all;
     int64_t first_negative = -1, first_nonfinite = -1;
@@ -145,8 +170,9 @@ Fields weight_scan(ConstArray weights, int threads) {
       nb::gil_scoped_release release;
       std::vector<WeightScan<W>> parts(std::max(1, threads));
       split(size, threads, [&](std::size_t t, std::size_t from, std::size_t to) {
-        parts[t] = scan_weights(w, from, to);
+        parts[t] = scan_weights(w, room, from, to);
       });
+      if (room != nullptr) w = room;
       for (const auto& part : parts) {
         all.negative += part.negative, all.nonfinite += part.nonfinite, all.zero += part.zero;
         all.negative_zero |= part.negative_zero, all.sum += part.sum;
@@ -163,17 +189,17 @@ Fields weight_scan(ConstArray weights, int threads) {
           break;
         }
     }
-    out["n_negative"] = all.negative;
-    out["n_nonfinite"] = all.nonfinite;
-    out["n_zero"] = all.zero;
-    out["first_negative"] = first_negative;
-    out["first_nonfinite"] = first_nonfinite;
-    out["negative_zero"] = all.negative_zero;
-    out["min"] = size ? nb::cast(all.least) : nb::cast(W{0});
-    out["max"] = size ? nb::cast(all.most) : nb::cast(W{0});
-    out["mean"] = size ? all.sum / static_cast<double>(size) : 0.0;
+    found["n_negative"] = all.negative;
+    found["n_nonfinite"] = all.nonfinite;
+    found["n_zero"] = all.zero;
+    found["first_negative"] = first_negative;
+    found["first_nonfinite"] = first_nonfinite;
+    found["negative_zero"] = all.negative_zero;
+    found["min"] = size ? nb::cast(all.least) : nb::cast(W{0});
+    found["max"] = size ? nb::cast(all.most) : nb::cast(W{0});
+    found["mean"] = size ? all.sum / static_cast<double>(size) : 0.0;
   });
-  return out;
+  return found;
 }
 
 // Stable counting sort of edges by source: row starts into indptr, targets and weights into place.
@@ -262,8 +288,9 @@ void transpose(const GraphView& view, Array indptr, Array indices, std::optional
 NEARFAR_BIND(m) {
   m.def("first_bad_indptr", &first_bad_indptr, nb::arg("indptr"), nb::arg("m"));
   m.def("first_bad_index", &first_bad_index, nb::arg("indices"), nb::arg("n"),
-        nb::arg("threads") = 1);
-  m.def("weight_scan", &weight_scan, nb::arg("weights"), nb::arg("threads") = 1);
+        nb::arg("threads") = 1, nb::arg("out").none() = nb::none());
+  m.def("weight_scan", &weight_scan, nb::arg("weights"), nb::arg("threads") = 1,
+        nb::arg("out").none() = nb::none());
   m.def("csr_from_edges", &csr_from_edges, nb::arg("sources"), nb::arg("targets"),
         nb::arg("weights").none(), nb::arg("n"), nb::arg("both"), nb::arg("indptr"),
         nb::arg("indices"), nb::arg("out_weights").none());

@@ -84,8 +84,7 @@ void GraphView::pack(int threads) {
           using Index = typename C::Index;
           using Stored = typename C::Stored;
           const auto m = static_cast<std::size_t>(csr.m);
-          packed_bytes_ = m * sizeof(Stored);
-          packed_ = HugeBlock(packed_bytes_ + C::kSpare * sizeof(Stored));
+          packed_ = HugeBlock((m + C::kSpare) * sizeof(Stored));
           Stored* out = reinterpret_cast<Stored*>(packed_.data());
           std::unique_ptr<Index[]> ways;
           if (many_dead_ends(csr)) {

@@ -135,13 +135,12 @@ class GraphView {
   }
 
   void pack(int threads);
-  std::size_t packed_bytes() const { return packed_bytes_; }
+  std::size_t packed_bytes() const { return packed_.bytes(); }
 
  private:
   AnyCsr csr_;
   std::once_flag packed_once_;
   HugeBlock packed_;
-  std::size_t packed_bytes_ = 0;
 };
 
 }  // namespace nearfar

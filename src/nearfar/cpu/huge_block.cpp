@@ -60,7 +60,8 @@ HugeBlock::HugeBlock(std::size_t bytes) {
 #if defined(__linux__)
   if (bytes >= 2 * kHuge && !in_folder.empty()) {
     data_ = map_file(in_folder, bytes);
-    mapped_ = bytes;
+    bytes_ = bytes;
+    mapped_ = true;
     return;
   }
   if (bytes >= 2 * kHuge) {
@@ -74,19 +75,21 @@ HugeBlock::HugeBlock(std::size_t bytes) {
     if (before != 0) ::munmap(first, before);
     ::munmap(first + before + wanted, kHuge - before);
     data_ = first + before;
-    mapped_ = wanted;
-    ::madvise(data_, mapped_, MADV_HUGEPAGE);
+    bytes_ = wanted;
+    mapped_ = true;
+    ::madvise(data_, bytes_, MADV_HUGEPAGE);
     return;
   }
 #endif
-  data_ = static_cast<std::byte*>(std::aligned_alloc(64, rounded(bytes | 1, 64)));
+  bytes_ = rounded(bytes | 1, 64);
+  data_ = static_cast<std::byte*>(std::aligned_alloc(64, bytes_));
   if (data_ == nullptr) throw std::bad_alloc();
 }
 
 void HugeBlock::release() {
 #if defined(__linux__)
-  if (mapped_ != 0) {
-    ::munmap(data_, mapped_);
+  if (mapped_) {
+    ::munmap(data_, bytes_);
     return;
   }
 #endif

@@ -17,19 +17,24 @@ class HugeBlock {
   explicit HugeBlock(std::size_t bytes);
   ~HugeBlock() { release(); }
   HugeBlock(HugeBlock&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), mapped_(std::exchange(other.mapped_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)),
+        mapped_(std::exchange(other.mapped_, false)) {}
   HugeBlock& operator=(HugeBlock&& other) noexcept {
     std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
     std::swap(mapped_, other.mapped_);
     return *this;
   }
   std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }  // that it takes of memory: whole pages
 
  private:
   void release();
 
   std::byte* data_ = nullptr;
-  std::size_t mapped_ = 0;  // bytes; 0: from aligned_alloc
+  std::size_t bytes_ = 0;
+  bool mapped_ = false;  // or from aligned_alloc
 };
 
 }  // namespace nearfar

@@ -13,6 +13,7 @@
 namespace nearfar {
 
 int64_t steady_ns();  // monotonic, nanoseconds
+int this_core();      // that the thread runs on at the moment; -1 where that is not known
 
 // Tells the processor that this thread is only waiting.
 NEARFAR_INLINE void pause_thread() {

@@ -254,21 +254,26 @@ def validate(indptr: Any, indices: Any, weights: Any, *, copy: bool = True) -> H
             at = int(np.argmax(outside))
             refuse_index(at, indices[at], n)
     indptr = kept(np.ascontiguousarray(indptr, dtype=dtype), indptr, copy)
-    indices = kept(np.ascontiguousarray(indices, dtype=dtype), indices, copy)
     bad = _cpu.first_bad_indptr(indptr, m)
     if bad >= 0:
         refuse_row(bad, indptr[bad], m)
-    bad = _cpu.first_bad_index(indices, n, default_threads())
+    given, indices = indices, np.ascontiguousarray(indices, dtype=dtype)
+    own = np.empty_like(indices) if _must_copy(indices, given, copy) else None
+    bad = _cpu.first_bad_index(indices, n, default_threads(), own)
+    indices = kept(indices, given, False) if own is None else frozen(own)
     if bad >= 0:
         refuse_index(bad, indices[bad], n)
-    if weights is not None:
-        given = as_numpy(weights, "weights")
-        weights = kept(np.ascontiguousarray(as_weights(given)), given, copy)
-    return HostArrays(indptr, indices, *checked_weights(weights, m))
+    if weights is None:
+        return HostArrays(indptr, indices, *checked_weights(None, m))
+    given = as_numpy(weights, "weights")
+    weights = np.ascontiguousarray(as_weights(given))
+    if _must_copy(weights, given, copy):
+        return HostArrays(indptr, indices, *checked_weights(weights, m, copy=True))
+    return HostArrays(indptr, indices, *checked_weights(kept(weights, given, False), m))
 
 
 def checked_weights(
-    weights: NDArray[Any] | None, m: int
+    weights: NDArray[Any] | None, m: int, *, copy: bool = False
 ) -> tuple[NDArray[Any] | None, dict[str, Any]]:
     """Weights of m edges without a negative zero, and what a scan found in them.
 
@@ -276,6 +281,8 @@ def checked_weights(
     ----------
     weights : read-only array or None
     m : int
+    copy : bool
+        Copies the weights, which need not be read-only then, in the same pass.
 
     Raises
     ------
@@ -290,7 +297,10 @@ def checked_weights(
         return None, {**scan, "min": one, "max": one, "mean": float(one)}
     if weights.shape != (m,):
         raise GraphError(f"weights has shape {weights.shape}, but there are {m} edges")
-    scan = _cpu.weight_scan(weights, default_threads())
+    own = np.empty_like(weights) if copy else None
+    scan = _cpu.weight_scan(weights, default_threads(), own)
+    if own is not None:
+        weights = frozen(own)
     if scan["n_nonfinite"]:
         at = scan["first_nonfinite"]
         refuse_weight(at, weights[at], scan["n_nonfinite"])
@@ -347,13 +357,18 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 def kept(array: NDArray[Any], given: NDArray[Any], copy: bool) -> NDArray[Any]:
     """A read-only array that keeps its values: the given one where nobody can write to it."""
-    if not np.may_share_memory(array, given):
+    if array is not given and not np.may_share_memory(array, given):
         return frozen(array)  # converted, so ours
-    if copy and not _immutable(array):
+    if _must_copy(array, given, copy):
         return frozen(array.copy())
     view = array.view()  # the caller's own array keeps its flag
     view.flags.writeable = False
     return view
+
+
+def _must_copy(array: NDArray[Any], given: NDArray[Any], copy: bool) -> bool:
+    """Whether somebody could still write to an array that was to be copied then."""
+    return copy and np.may_share_memory(array, given) and not _immutable(array)
 
 
 def _immutable(array: Any) -> bool:

@@ -19,13 +19,13 @@ constexpr uint64_t kBuckets = 256;  // that a judgement of "too narrow" rests on
 
 class Adapter {
  public:
-  explicit Adapter(bool on, uint64_t buckets = kBuckets) : on_(on), enough_buckets_(buckets) {}
+  explicit Adapter(bool on) : on_(on) {}
 
   // Factor for delta after a bucket in which `rows` vertices were processed, `repeated` of them
   // again. `wanted`: as many make it long enough. `apiece`: as many take the time that a bucket
-  // takes by itself.
+  // takes by itself. `buckets`: that a judgement of "too narrow" rests on.
   double after_bucket(uint64_t rows, uint64_t repeated, uint64_t wanted, uint64_t apiece,
-                      double delta) {
+                      double delta, uint64_t buckets = kBuckets) {
     if (!on_) return 1;
     rows_ += rows;
     repeated_ += repeated;
@@ -37,7 +37,7 @@ class Adapter {
       return changed(0.5);
     }
     const bool very_thin = 4 * rows_ < apiece_;  // plain to see, and every bucket costs
-    if (buckets_ < (very_thin ? enough_buckets_ / 4 : enough_buckets_)) return 1;
+    if (buckets_ < (very_thin ? buckets / 4 : buckets)) return 1;
     const bool narrow = rows_ < wanted_ && repeated_ * 32 < rows_;
     // Half as many buckets save more time than twice as many repeats take.
     const bool thin = rows_ < apiece_ && repeated_ * 2 < apiece_;
@@ -58,7 +58,6 @@ class Adapter {
   }
 
   const bool on_;
-  const uint64_t enough_buckets_;
   uint64_t rows_ = 0;
   uint64_t repeated_ = 0;
   uint64_t wanted_ = 0;

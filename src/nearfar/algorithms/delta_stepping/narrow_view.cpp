@@ -33,8 +33,7 @@ template <class Small>
 bool NarrowView::fill(const Column& indptr, const Column& indices, const Column& weights) {
   using C = NarrowCsr<int32_t, Small>;
   const std::size_t m = indices.size();
-  bytes_ = (m + C::kSpare) * sizeof(Small);
-  block_ = HugeBlock(bytes_);
+  block_ = HugeBlock((m + C::kSpare) * sizeof(Small));
   auto* small = reinterpret_cast<Small*>(block_.data());
   if (!narrow_weights(weights.data(), m, small)) return false;
   std::fill_n(small + m, C::kSpare, Small{0});

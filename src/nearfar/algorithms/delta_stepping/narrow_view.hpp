@@ -25,7 +25,7 @@ class NarrowView {
     return std::visit(std::forward<F>(f), csr_);
   }
   void pack(int) {}  // as a GraphView does; here there is nothing to pack
-  std::size_t bytes() const { return bytes_; }
+  std::size_t bytes() const { return block_.bytes(); }
 
  private:
   template <class Small>
@@ -33,7 +33,6 @@ class NarrowView {
 
   std::variant<ByteCsr, ShortCsr> csr_;
   HugeBlock block_;
-  std::size_t bytes_ = 0;
 };
 
 }  // namespace nearfar

@@ -46,10 +46,12 @@
 // Why there is no data race. Distances: relaxed atomics. Shelves: under their lock. Ring, now, log
 // and counters have one owner; the leader reads the counters when the workers are out of the crew.
 //
-// Busy cores. A helper that comes late finds shelves or nothing; nobody waits for it. One that
-// loses its core keeps what it holds, and the others can do nothing but wait in the end. The leader
-// counts such waiting (cpu/attendance.hpp), and tells a helper that costs too much to leave: that
-// puts all it holds on its shelf, and the leader takes it over.
+// Busy cores. A helper that comes late finds shelves or nothing; nobody waits for it. One that comes
+// to the leader's own core goes again: all other cores are busy, and two that take turns on one
+// core, each waiting for the other, take three times as long as one. A helper that loses its core
+// keeps what it holds, and the others wait for it in the end, or run ahead with distances that turn
+// out too long. The leader counts both (cpu/attendance.hpp), and tells a helper that costs too much
+// to leave: that puts all it holds on its shelf, and the leader takes it over.
 //
 // [1] Marco D'Antonio, Son Thai Mai, Philippas Tsigas and Hans Vandierendonck. "Wasp: efficient
 //     asynchronous single-source shortest path on multicore systems via work stealing." SC, 2025.
@@ -73,10 +75,13 @@ constexpr std::size_t kGrain = 16;                     // entries that are worth
 constexpr std::size_t kAlone = 1024;                   // entries between two looks while alone
 constexpr std::size_t kAtOnce = std::size_t{1} << 16;  // vertices that helpers are called for
 constexpr int64_t kPatience = 30'000;                  // ns that a worker without work looks around
-constexpr int64_t kNap = 100'000;                      // ns that one sleeps who waits for the era
-constexpr int64_t kSleep = 2'000'000;                  // ns that the leader sleeps at most
-constexpr int64_t kSlice = 1'000'000;   // ns without a sign of life: it lost its core
-constexpr int64_t kAskAgain = 500'000;  // ns
+constexpr int64_t kNap = 100'000;        // ns that the leader sleeps, and who waits for the era
+constexpr int64_t kSleep = 100'000'000;  // ns that others sleep
+constexpr int64_t kSlice = 500'000;      // ns without a sign of life: it lost its core
+constexpr int64_t kGone = 2'000'000;     // the same as seen by a leader that works
+constexpr uint64_t kLook = 16;           // parts between two such looks
+constexpr int64_t kRing = 50'000;        // ns between two wake-ups by a worker
+constexpr int64_t kAskAgain = 500'000;   // ns
 
 void add(SearchStats& sum, const SearchStats& one) {
   sum.iterations += one.iterations;
@@ -129,14 +134,19 @@ class Team {
     finish();
     const int64_t now = steady_ns();
     for (int i = 1; i < threads; ++i) {
-      if (!workers[i].asked) continue;
-      crew->attendance(i).left(now);
+      One& one = workers[i];
+      if (!one.asked) continue;
+      if (__atomic_load_n(&one.declined, __ATOMIC_RELAXED) != 0)
+        crew->attendance(i).declined(now);
+      else
+        crew->attendance(i).left(now);
       crew->take_back(i);
     }
   }
 
   void help(int i) {
     One& me = workers[i];
+    if (in_the_way(me)) return;
     __atomic_fetch_add(&inside, 1, __ATOMIC_RELAXED);
     try {
       make_own(me);
@@ -161,7 +171,7 @@ class Team {
   Interrupt& interrupt;  // the leader's
   One* const workers;
   int64_t asked_at = 0;
-  int64_t idle_since = 0;
+  int leaders_core = -1;
   uint64_t polled = 0;               // edges
   alignas(128) uint32_t active = 1;  // workers that hold entries
   alignas(128) Era era;
@@ -177,6 +187,16 @@ class Team {
 
   void make_own(One& me) {
     if (me.own == nullptr) me.own = new Own<C>(csr, distances, stop.limit, plan);
+  }
+
+  // Whether this helper, which holds nothing, runs where the leader would: the other cores are
+  // busy, and to take turns on one core takes longer than to do it all. Then it leaves, and is
+  // asked again some time later.
+  bool in_the_way(One& me) const {
+    const int core = this_core();
+    if (core < 0 || core != __atomic_load_n(&leaders_core, __ATOMIC_RELAXED)) return false;
+    __atomic_store_n(&me.declined, 1, __ATOMIC_RELEASE);
+    return true;
   }
 
   bool over() const { return __atomic_load_n(&is_over, __ATOMIC_ACQUIRE) != 0; }
@@ -245,10 +265,6 @@ class Team {
       if (me.own->now.size != 0) return true;  // just taken
       if (i == 0) {
         if (__atomic_load_n(&leavers, __ATOMIC_RELAXED) != 0) take_over(me);
-        if (let_go != 0 && me.own->work.stats.iterations % 64 == 0) {
-          const int64_t now = steady_ns();
-          if (now - asked_at > kAskAgain) ask_helpers(now);
-        }
       } else if (__atomic_load_n(&me.leave, __ATOMIC_RELAXED) != 0) {
         hand_over(me);
         return false;
@@ -301,8 +317,8 @@ class Team {
         me.shelf.put(now, split(now.data, done, now.size), offers);
         plain = false;
         Signal::full_fence();
-        if (bell.anybody_asleep()) bell.next();
       }
+      if (bell.anybody_asleep() && me.shelf.size() != 0) ring_bell(me);
       const std::size_t part = plain ? kAlone : kChunk;
       const std::size_t end = now.size - done < part ? now.size : done + part;
       if (plain)
@@ -312,7 +328,7 @@ class Team {
       done = end;
       check(me, false);
       if (i == 0)
-        poll(me);
+        poll(me, plain);
       else
         __atomic_store_n(&me.beat, me.beat + 1, __ATOMIC_RELAXED);
       if (over()) return;
@@ -324,12 +340,22 @@ class Team {
     }
     work.renew_bound();
     ++stats.iterations;
-    const double factor = me.own->adapter.after_bucket(stats.vertices_processed - rows,
-                                                       work.repeated, plain ? kWanted : kToShare,
-                                                       plain ? 0 : kThin, work.ring.delta());
+    const bool lonely = plain && __atomic_load_n(&inside, __ATOMIC_RELAXED) == 0;
+    const double factor = me.own->adapter.after_bucket(
+        stats.vertices_processed - rows, work.repeated, plain ? kWanted : kToShare,
+        plain ? 0 : kThin, work.ring.delta(), lonely ? kBuckets : kSoon);
     if (factor != 1) work.ring.widen(work.ring.lower_end(), work.ring.delta() * factor);
     for (std::size_t k = done; k < now.size; ++k) work.ring.push(now.data[k]);
     now.size = 0;
+  }
+
+  // Not for every offer: to wake a sleeper takes as long as a thin bucket, and one that sleeps does
+  // so because offers were gone before it came.
+  void ring_bell(One& me) {
+    const int64_t now = steady_ns();
+    if (now - me.rang_at < kRing) return;
+    me.rang_at = now;
+    bell.next();
   }
 
   // Whether there is anybody to take what lies on a shelf; calls the helpers when there is not yet.
@@ -395,7 +421,6 @@ class Team {
 
   bool wait_for_entries(One& me, int i, bool holds) {
     int64_t since = 0;
-    if (i == 0) idle_since = 0;
     if (holds) set_level(me, unreached<Weight>());
     for (uint32_t turn = 1;; ++turn) {
       if (over()) return false;
@@ -422,6 +447,7 @@ class Team {
           if (leave_count(me)) return false;
         }
       }
+      if (i != 0 && !holds && in_the_way(me)) return false;
       const uint32_t rung = bell.read();
       const int victim = nearest_shelf(i, Shelf<C>::nothing());
       if (victim >= 0) {
@@ -433,17 +459,17 @@ class Team {
       if (turn % 16 != 0) continue;
       const int64_t now = steady_ns();
       if (since == 0) since = now;
-      if (i == 0) watch(now);
+      if (i == 0) {
+        interrupt.poll(uint64_t{1} << 12);
+        if (stop.n_targets != 0 && targets_reached()) finish();
+        watch(now, Shelf<C>::nothing(), kSlice);
+      }
       if (over()) return false;
       if (now - since < kPatience) continue;
-      bell.sleep_while(rung,
-                       holds    ? kNap
-                       : i == 0 ? kSleep
-                                : 50 * kSleep,
-                       [&] {
-                         return !over() && nearest_shelf(i, Shelf<C>::nothing()) < 0 &&
-                                (i != 0 || __atomic_load_n(&leavers, __ATOMIC_SEQ_CST) == 0);
-                       });
+      bell.sleep_while(rung, holds || i == 0 ? kNap : kSleep, [&] {
+        return !over() && nearest_shelf(i, Shelf<C>::nothing()) < 0 &&
+               (i != 0 || __atomic_load_n(&leavers, __ATOMIC_SEQ_CST) == 0);
+      });
     }
   }
 
@@ -462,40 +488,54 @@ class Team {
 
   // What the leader does besides.
 
-  void poll(One& me) {
+  void poll(One& me, bool plain) {
     const uint64_t edges = me.own->work.stats.edges_relaxed;
     interrupt.poll(edges - polled + 64);
     polled = edges;
+    if (asked_at == 0 || ++me.beat % (plain ? kLook / 8 : kLook) != 0) return;
+    const int64_t now = steady_ns();
+    if (!plain) watch(now, me.shelf.level(), kGone);
+    if (now - asked_at > kAskAgain) ask_helpers(now);
   }
 
   void ask_helpers(int64_t now) {
     asked_at = now;
+    __atomic_store_n(&leaders_core, this_core(), __ATOMIC_RELAXED);
     for (int i = 1; i < threads; ++i) {
       One& one = workers[i];
+      if (__atomic_load_n(&one.declined, __ATOMIC_ACQUIRE) != 0) {
+        one.declined = 0;
+        one.asked = false;
+        crew->attendance(i).declined(now);
+      }
       if (one.asked || !crew->attendance(i).wanted(now)) continue;
       one.asked = crew->call(i);
-      if (one.asked) crew->attendance(i).joined(now);
+      if (!one.asked) continue;
+      crew->attendance(i).joined(now);
+      one.seen_beat = __atomic_load_n(&one.beat, __ATOMIC_RELAXED);
+      one.seen_at = now;
     }
   }
 
-  // While the leader has nothing to do: who of those that hold entries gives no sign of life?
-  void watch(int64_t now) {
-    interrupt.poll(uint64_t{1} << 12);
-    if (stop.n_targets != 0 && targets_reached()) return finish();
-    if (idle_since == 0) idle_since = now;
+  // Who of those that hold entries nearer than `limit` gives no sign of life? While the leader has
+  // nothing to do it waits for them, and while it goes on, much of what it does has to be done
+  // again. A part may take a while by itself, where rows are long.
+  void watch(int64_t now, Bits limit, int64_t slice) {
     for (int i = 1; i < threads; ++i) {
       One& one = workers[i];
       if (!one.asked || one.leave != 0) continue;
       const uint64_t beat = __atomic_load_n(&one.beat, __ATOMIC_RELAXED);
-      if (beat != one.seen_beat || one.shelf.level() == Shelf<C>::nothing()) {
+      const bool away = __atomic_load_n(&one.era, __ATOMIC_RELAXED) == Era::kAway;
+      const bool harmless = limit != Shelf<C>::nothing() && one.shelf.level() >= limit;
+      if (beat != one.seen_beat || away || harmless) {
         one.seen_beat = beat;
         one.seen_at = now;
         continue;
       }
-      const int64_t since = std::max(one.seen_at, idle_since);
-      if (now - since < kSlice) continue;
+      if (now - one.seen_at < slice) continue;
+      const bool late = crew->attendance(i).late(now, now - one.seen_at, 0, threads - 1);
       one.seen_at = now;
-      if (!crew->attendance(i).late(now, now - since, 0, threads - 1)) continue;
+      if (!late) continue;
       __atomic_store_n(&one.leave, 1, __ATOMIC_RELAXED);
       ++let_go;
     }

@@ -163,9 +163,7 @@ struct Own {
   using Work = Relaxer<C, SharedUpdate<Weight>>;
 
   Own(const C& csr, Weight* distances, Weight limit, const DeltaPlan& plan)
-      : work(csr, distances, limit, plan.delta),
-        full(csr, kFullShare),
-        adapter(plan.adapt, kSoon) {}
+      : work(csr, distances, limit, plan.delta), full(csr, kFullShare), adapter(plan.adapt) {}
 
   // What it lowered for good, as far as it knows, by era: that others cannot raise it any longer is
   // known after Era::kOver of them. Held until then.
@@ -212,11 +210,13 @@ struct alignas(128) Worker {
   alignas(128) uint64_t taken = 0;  // times that it took entries of others
   uint64_t beat = 0;                // parts of buckets that it worked off
   uint32_t gone = 0;                // it left, and what it had lies on its shelf
+  uint32_t declined = 0;            // it left with nothing: the leader needs the core
   // Written by the leader.
   alignas(128) uint32_t leave = 0;
   // The worker's own; the leader looks at it when the worker is out of the crew.
   alignas(128) Own<C>* own = nullptr;
   SearchStats stats;  // when own is gone
+  int64_t rang_at = 0;
   std::exception_ptr error;
   // The leader's.
   bool asked = false;
