@@ -360,8 +360,10 @@ def test_what_is_checked_in_parts_is_copied_whole(dtype: type) -> None:
     assert np.array_equal(graph.indices, given[0])
     assert np.array_equal(graph.weights, given[1])
     assert (graph.min_weight, graph.max_weight) == (given[1].min(), given[1].max())
-    assert not (graph.indices.flags.writeable or graph.weights.flags.writeable)
-    assert indices.flags.writeable and weights.flags.writeable
+    assert not graph.indices.flags.writeable
+    assert not graph.weights.flags.writeable
+    assert indices.flags.writeable
+    assert weights.flags.writeable
     indices[m - 5] = n
     with pytest.raises(GraphError, match=f"edge {m - 5} goes to {n}"):
         Graph.from_csr(indptr, indices, weights)
@@ -374,7 +376,8 @@ def test_what_is_checked_in_parts_is_copied_whole(dtype: type) -> None:
 def test_empty_arrays_of_the_caller_stay_writable() -> None:
     indices, weights = np.empty(0, dtype=np.int32), np.empty(0)
     Graph.from_csr(np.zeros(1, dtype=np.int32), indices, weights)
-    assert indices.flags.writeable and weights.flags.writeable
+    assert indices.flags.writeable
+    assert weights.flags.writeable
 
 
 @pytest.mark.parametrize(
