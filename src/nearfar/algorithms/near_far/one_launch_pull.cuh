@@ -16,6 +16,11 @@ struct Range {
   weight_t low, high;
 };
 
+// Vertices that a device looks at: first is a multiple of 32.
+struct Span {
+  long long first, last;
+};
+
 // A lane's part of the tally.
 struct Found {
   uint32 reached = 0;
@@ -48,14 +53,14 @@ __device__ __forceinline__ void hand_in(Found& found, Tally* tally) {
 }
 
 // Open vertices look for their best neighbour. Rows beyond 32 edges have the warp for themselves.
-__device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, weight_t low,
-                                       Stage near, Found& found) {
+__device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, Span span,
+                                       weight_t low, Stage near, Found& found) {
   const long long lanes = grid_threads();
-  for (long long base = first_thread_of_warp(); base < solve.n; base += lanes) {
+  for (long long base = span.first + first_thread_of_warp(); base < span.last; base += lanes) {
     const long long v = base + lane_id();
     offset_t begin = 0, degree = 0;
-    const weight_t d = v < solve.n ? solve.distance.at(static_cast<vertex_t>(v)) : weight_t(0);
-    const bool open = v < solve.n && !(d < low);
+    const weight_t d = v < span.last ? solve.distance.at(static_cast<vertex_t>(v)) : weight_t(0);
+    const bool open = v < span.last && !(d < low);
     if (open) {
       begin = __ldg(solve.offsets + v);
       degree = __ldg(solve.offsets + v + 1) - begin;
@@ -112,12 +117,12 @@ __device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, w
 }
 
 // Vertices with distances in the range become near; the least beyond it is what waits.
-__device__ __noinline__ void scan_step(const Solve& solve, const Targets& out, Range range,
-                                       Stage near, Found& found) {
+__device__ __noinline__ void scan_step(const Solve& solve, const Targets& out, Span span,
+                                       Range range, Stage near, Found& found) {
   const long long lanes = grid_threads();
-  for (long long base = first_thread_of_warp(); base < solve.n; base += lanes) {
+  for (long long base = span.first + first_thread_of_warp(); base < span.last; base += lanes) {
     const long long v = base + lane_id();
-    const weight_t d = v < solve.n ? solve.distance.at(static_cast<vertex_t>(v)) : unreached();
+    const weight_t d = v < span.last ? solve.distance.at(static_cast<vertex_t>(v)) : unreached();
     if (!(d < range.high)) found.waits(d);
     push(near, out.near, d < range.high && !(d < range.low), static_cast<vertex_t>(v), d);
   }
