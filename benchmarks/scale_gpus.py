@@ -3,10 +3,12 @@
 ``python benchmarks/scale_gpus.py -o benchmarks/results/scale_gpus.json`` measures every number of
 devices from 1 to all there are: all pairs of soc-Slashdot0902 (weights 1..100) into device memory
 and as a reduction of each row, 8,192 sources of New York's roads into device memory, into host
-memory and reduced, and 65,536 sources of the prepared roads reduced. A sample is one whole call,
+memory and reduced, 65,536 sources of the prepared roads reduced, and betweenness of the social
+graph from 4,096 sources. A sample is one whole call,
 with the graph on the devices, from the call to the last row in its place; numbers of devices take
 turns within a round, and all samples are kept. Every number of devices has to give the same bits:
-a checksum of every row is compared, and sampled rows with single searches on the CPU.
+a checksum of every row is compared, and sampled rows with single searches on the CPU. Betweenness,
+whose sums devices share, is compared to 12 digits, and with the CPU's.
 ``--blocks`` also tries other numbers of blocks per device, and ``--plot`` draws the speedups, with
 ``--of`` those of an earlier run.
 """
@@ -29,9 +31,10 @@ from all_pairs import data, snap
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
+from nearfar.measures import betweenness
 from nearfar.system.devices import runtime
 
-SOURCES, MANY = 8192, 65_536
+SOURCES, MANY, SHARED = 8192, 65_536, 4096
 CHECKED = 4  # rows that are compared with searches on the CPU
 
 
@@ -66,6 +69,28 @@ class Case:
         truth = nearfar.distances(Graph.from_any(self.graph), some, reduce=reduce, device="cpu")
         pairs = zip(parts_of(found), parts_of(truth), strict=True)
         return all(np.array_equal(taken(part, at), right) for part, right in pairs)
+
+    def same(self, found: list[np.ndarray], truth: list[np.ndarray]) -> bool:
+        """Whether two numbers of devices gave the same."""
+        return all(np.array_equal(a, b) for a, b in zip(found, truth, strict=True))
+
+
+class Shares(Case):
+    """Betweenness from some sources, whose sums the devices share."""
+
+    def run(self, devices: list[int], each: int) -> Any:
+        """Solve on devices; blocks are not for the caller to choose."""
+        with runtime.on_device(devices[0]):
+            return betweenness(self.graph, self.sources, device="cuda", devices=devices)
+
+    def right(self, found: Any) -> bool:
+        """Whether sums are those of the CPU, added in another order."""
+        truth = betweenness(self.graph, self.sources, device="cpu")
+        return bool(np.allclose(found, truth, rtol=1e-9, atol=0))
+
+    def same(self, found: list[np.ndarray], truth: list[np.ndarray]) -> bool:
+        """Whether two numbers of devices gave nearly the same."""
+        return bool(np.allclose(found[0], truth[0], rtol=1e-12, atol=0))
 
 
 def drawn(graph: Graph, count: int) -> np.ndarray:
@@ -111,7 +136,19 @@ def prepared() -> Iterator[Case]:
     yield Case("New York prepared, mean of each row", nearfar.prepare(graph), some, reduce="mean")
 
 
-CASES = {"slashdot": slashdot, "roads": roads, "host": host, "prepared": prepared}
+def measures() -> Iterator[Case]:
+    """Betweenness of a social graph."""
+    graph = snap("soc-Slashdot0902").without_weights()
+    yield Shares("Slashdot, betweenness", graph, np.arange(SHARED) * (graph.n_vertices // SHARED))
+
+
+CASES = {
+    "slashdot": slashdot,
+    "roads": roads,
+    "host": host,
+    "prepared": prepared,
+    "measures": measures,
+}
 
 
 def parts_of(found: Any) -> tuple[Any, ...]:
@@ -164,8 +201,7 @@ def measure(case: Case, counts: list[int], each: list[int], rounds: int) -> dict
                     continue
                 mine = digest(found)
                 truth = truth or mine
-                same = all(np.array_equal(a, b) for a, b in zip(mine, truth, strict=True))
-                same = same and case.right(found)
+                same = case.same(mine, truth) and case.right(found)
                 wrong += not same
                 if not same:
                     print(f"   {key}: WRONG", flush=True)
