@@ -11,7 +11,7 @@ import nearfar
 from nearfar.algorithms.near_far import partitioned
 from nearfar.algorithms.near_far.partitioned import Partitioned, bounds
 from nearfar.cuda.kronecker_rows import kronecker_rows
-from nearfar.errors import OptionError, VariantUnavailable
+from nearfar.errors import OptionError, OutOfMemoryError, VariantUnavailable
 from nearfar.graph.graph import Graph
 from nearfar.system.devices import runtime, several
 
@@ -188,6 +188,17 @@ def test_options_that_cannot_be() -> None:
         kronecker_rows(3, [0])
     with pytest.raises(OptionError, match="devices"):
         kronecker_rows(5, [0, 0])
+
+
+@pytest.mark.parametrize("step", [0, 1, 2, 3])
+def test_a_device_without_memory(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refused before rows, the sort's marks, a part's buffers or the answer are allocated."""
+    room = [1 << 30] * step + [10]
+    monkeypatch.setattr(runtime, "memory", lambda: (room.pop(0) if len(room) > 1 else 10, 1 << 30))
+    graph = nearfar.generate("kronecker", scale=6)
+    with pytest.raises(OutOfMemoryError, match="needed"):
+        nearfar.sssp(graph, 0, method="near_far_partitioned", device="cuda")
+    monkeypatch.undo()
 
 
 def test_devices_that_cannot_read_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -413,6 +413,9 @@ class Partitioned:
     def distances(self) -> Any:
         """Distances of the last solve in one array of the current device, shape (n,)."""
         home = runtime.device().ordinal
+        runtime.require_memory(
+            self.n * self.dtype.itemsize, "make the current device one with more memory free"
+        )
         out = runtime.cupy().empty(self.n, dtype=self.dtype)
         self._gather(out, home)
         return out
