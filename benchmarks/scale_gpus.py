@@ -9,14 +9,12 @@ with the graph on the devices, from the call to the last row in its place; numbe
 turns within a round, and all samples are kept. Every number of devices has to give the same bits:
 a checksum of every row is compared, and sampled rows with single searches on the CPU. Betweenness,
 whose sums devices share, is compared to 12 digits, and with the CPU's.
-``--blocks`` also tries other numbers of blocks per device, and ``--plot`` draws the speedups, with
-``--of`` those of an earlier run.
+``--blocks`` also tries other numbers of blocks per device.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import time
@@ -213,39 +211,13 @@ def measure(case: Case, counts: list[int], each: list[int], rounds: int) -> dict
     return {"sources": case.count, "samples": samples, "speedups": speedups, "wrong": wrong}
 
 
-def plot(results: dict[str, Any], file: Path) -> None:
-    """Speedup over devices."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 4))
-    axes = figure.subplots()
-    most = 1
-    for name, found in results.items():
-        at = sorted(int(key) for key in found["speedups"] if key.isdecimal())
-        axes.plot(at, [found["speedups"][str(count)] for count in at], marker="o", label=name)
-        most = max(most, *at)
-    axes.plot([1, most], [1, most], color="0.7", linestyle="--", label="ideal")
-    axes.set_xlabel("GPUs")
-    axes.set_ylabel("speedup over one")
-    axes.set_xticks(range(1, most + 1))
-    axes.legend(fontsize=7)
-    FigureCanvasAgg(figure)
-    figure.savefig(file)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("-o", "--output", type=Path)
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--blocks", nargs="+", type=int, default=[0], metavar="N")
-    parser.add_argument("--plot", type=Path, help="draw the speedups, of --of or of this run")
-    parser.add_argument("--of", type=Path, metavar="JSON", help="measure nothing")
     arguments = parser.parse_args()
-    if arguments.of is not None:
-        plot(json.loads(arguments.of.read_text())["results"], arguments.plot)
-        return
     counts = list(range(1, runtime.device_count() + 1))
     results: dict[str, Any] = {}
     for part in arguments.cases:
@@ -262,8 +234,6 @@ def main() -> None:
                 write_json(arguments.output, document)
         del cases, case
         runtime.cupy().get_default_memory_pool().free_all_blocks()
-    if arguments.plot is not None:
-        plot(results, arguments.plot)
     if any(found["wrong"] for found in results.values()):
         sys.exit("a number of devices gave other rows")
 
