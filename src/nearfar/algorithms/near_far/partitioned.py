@@ -143,7 +143,7 @@ class Partitioned:
         self._macros: dict[str, str | int] = {
             **rows[0].graph.macros,
             "BLOCK_THREADS": _THREADS,
-            "BLOCKS_EACH": 1,
+            "BLOCKS_EACH": 2,
             "HEAVY_DEGREE": SEGMENT,
             "LONG_IN_FLIGHT": 4,
             "SEEN_FROM_L1": 0,
@@ -156,6 +156,7 @@ class Partitioned:
         self._parts = [self._describe(own) for own in range(len(rows))]
         self._launches = [self._prepare(own) for own in range(len(rows))]
         self._relaxed, self._fetched = self._make_events(), self._make_events()
+        self._pinned = self._make_pinned()
 
     def _sort(self) -> NDArray[np.bool_] | None:
         """Sort the rows by weight; which vertices an edge enters, where that ends a search."""
@@ -186,11 +187,16 @@ class Partitioned:
         capacity = max(math.ceil(own * _ROOM), 1)
         heavy = 2 * (row.graph.m // SEGMENT) + 1
         marks = 2 * -(-n // _LINE)
+        progress = 2 * self._progress.itemsize
         with runtime.on_device(row.device):
             cp = runtime.cupy()
             needed = n * size + marks + 2 * capacity * entry + heavy * sizes["Chunk"]
             runtime.require_memory(needed, _MORE_DEVICES)
+            told = cp.zeros(progress + 3 * 8, dtype=np.uint8)  # what the host reads
             return {
+                "told": told,
+                "progress": told[:progress],
+                "totals": told[progress:],
                 "capacity": capacity,
                 "heavy_capacity": heavy,
                 "distance": cp.empty(n, dtype=self.dtype),
@@ -200,8 +206,6 @@ class Partitioned:
                 "heavy": cp.zeros(heavy * sizes["Chunk"], dtype=np.uint8),
                 "control": cp.zeros(sizes["Control"], dtype=np.uint8),
                 "tallies": cp.zeros(4 * sizes["Tally"], dtype=np.uint8),
-                "progress": cp.zeros(2 * self._progress.itemsize, dtype=np.uint8),
-                "totals": cp.zeros(3, dtype=np.uint64),
             }
 
     def _describe(self, own: int) -> NDArray[Any]:
@@ -273,6 +277,13 @@ class Partitioned:
                 found.append(runtime.cupy().cuda.Event(disable_timing=True))
         return found
 
+    def _make_pinned(self) -> list[runtime.Pinned]:
+        found = []
+        for row, buffers in zip(self.rows, self._buffers, strict=True):
+            with runtime.on_device(row.device):
+                found.append(runtime.Pinned(buffers["told"].nbytes))
+        return found
+
     def solve(
         self,
         source: int,
@@ -323,7 +334,7 @@ class Partitioned:
                 self._each(("step", "pieces"), at, self._fetched, self._relaxed)
                 self._each(("fetch",), at, self._relaxed, self._fetched)
             step += ahead
-            now = self._look(step - 1)
+            now, totals = self._look(step - 1)
             phase = names[int(now["phase"])]
             if phase == "end":
                 break
@@ -337,7 +348,6 @@ class Partitioned:
                     f"{step} steps for {self.n} vertices: check the device with `nearfar doctor`"
                 )
         self._ahead = max(_FEWEST_STEPS, int(now["steps"]) + 1)  # and a look at the end of them
-        totals = np.sum([self._totals(own) for own in range(len(self.rows))], axis=0)
         found: dict[str, Any] = {
             "iterations": int(now["steps"]),
             "splits": int(now["splits"]),
@@ -395,15 +405,15 @@ class Partitioned:
                     launches[name]()
                 mark.record()
 
-    def _look(self, step: int) -> Any:
-        """How far the search had come in a step, which every device knows."""
-        with runtime.on_device(self.rows[0].device):
-            both = runtime.download(self._buffers[0]["progress"])
-        return both.view(self._progress)[step & 1]
-
-    def _totals(self, own: int) -> NDArray[np.uint64]:
-        with runtime.on_device(self.rows[own].device):
-            return runtime.download(self._buffers[own]["totals"])
+    def _look(self, step: int) -> tuple[Any, NDArray[np.uint64]]:
+        """How far the search had come in a step, which every device knows, and all totals."""
+        for row, buffers, pinned in zip(self.rows, self._buffers, self._pinned, strict=True):
+            with runtime.on_device(row.device):
+                pinned.copy_from(buffers["told"])
+        told = [pinned.wait() for pinned in self._pinned]
+        size = 2 * self._progress.itemsize
+        totals = np.sum([np.frombuffer(one[size:], dtype=np.uint64) for one in told], axis=0)
+        return np.frombuffer(told[0][:size], dtype=self._progress)[step & 1], totals
 
     @property
     def known(self) -> list[Any]:
