@@ -44,25 +44,24 @@ struct Bracket {
   int low, high;
 };
 
-// Narrows where the sums of a sorted row reach `bound`: sums before low are below it, the one at
-// high is not.
-__device__ __forceinline__ Bracket find_bound(const StoredEdge* row, int size, weight_t d,
-                                              weight_t bound) {
-  int low = 0, high = size;
-  while (high - low > kSearch) {
-    const int span = high - low;
-    weight_t sum[kProbes];
+// Positions of a sorted row between which the sums of the range lie, after one round of probes at
+// 3, 7, 15...: the due ones, and at most as many again on either side.
+__device__ __forceinline__ Bracket find_due(const Edge* row, int size, weight_t d, Range range) {
+  weight_t sum[kProbes];
 #pragma unroll
-    for (int i = 0; i < kProbes; ++i)
-      sum[i] = add_saturating(d, edge_weight(load_edge(row, low + (i + 1) * span / (kProbes + 1))));
-    int below = 0;
-#pragma unroll
-    for (int i = 0; i < kProbes; ++i) below += sum[i] < bound;
-    const int base = low;
-    if (below < kProbes) high = base + (below + 1) * span / (kProbes + 1);
-    if (below) low = base + below * span / (kProbes + 1) + 1;
+  for (int i = 0; i < kProbes; ++i) {
+    const int at = (4 << i) - 1;
+    sum[i] = unreached();
+    if (at < size) sum[i] = add_saturating(d, edge_weight(load_edge(row, at)));
   }
-  return Bracket{low, high};
+  int low = 0, high = 0;
+#pragma unroll
+  for (int i = 0; i < kProbes; ++i) {
+    low += sum[i] < range.low;
+    high += sum[i] < range.high;
+  }
+  const int end = high < kProbes ? 4 << high : size;
+  return Bracket{low ? 2 << low : 0, end < size ? end : size};
 }
 
 // The lanes' rows (degree 0 for none), as far as their sums lie in the range. The whole warp calls
@@ -75,11 +74,9 @@ __device__ __forceinline__ void take_rows(const Solve& solve, const Targets& out
   degree = set_heavy_aside(solve, out, begin, degree, d);
   int size = static_cast<int>(degree);
   if (size > kSearch && size <= kChunk && !whole) {
-    const StoredEdge* const row = solve.edges + begin;
-    const int high = find_bound(row, size, d, range.high).high;
-    const int low = d < range.low ? find_bound(row, size, d, range.low).low : 0;
-    begin += low;
-    size = (high < size ? high + 1 : size) - low;
+    const Bracket due = find_due(solve.edges + begin, size, d, range);
+    begin += due.low;
+    size = due.high - due.low;
   }
   const Relax<DueBetween<Elsewhere>> relax{solve, {out, near, found, range, elsewhere}};
   walk_by_length<kMiddle, kLongInFlight, kRowsInFlight>(relax, begin, size, d);
