@@ -3,10 +3,11 @@
 ``python benchmarks/partitioned.py -o benchmarks/results/partitioned.json`` solves each scale on one
 device with ``near_far@cuda`` and with ``near_far_partitioned@cuda`` on 1, 2, 4, ... devices, as far
 as they hold the graph. Sources are drawn among vertices with edges; a sample is the time from the
-launch of a solve to the states that say that nothing waits, distances left with their owners.
+launch of a solve to the counters that say that nothing waits, distances left with their owners.
 Every source's distances are proven on the devices; ``--repeats`` solves again and compares bits.
 GTEPS are counted as Graph500 does: undirected edges, self-loops and repetitions included, of the
-source's component, over the time of the solve.
+source's component, over the time of the solve. ``--profile`` adds one solve in which every kernel
+is timed: by phase, on every device. The file is written after each number of devices.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ import argparse
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import nearfar
+from nearfar.algorithms.near_far import partitioned
 from nearfar.algorithms.near_far.partitioned import Partitioned
 from nearfar.cuda.device_graph import Rows
 from nearfar.cuda.kronecker_rows import kronecker_rows
@@ -28,10 +31,10 @@ from nearfar.errors import OutOfMemoryError
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.registry import Workspace, find
-from nearfar.system.devices import runtime
+from nearfar.system.devices import launching, runtime
 
 SETTLING = 6  # solves after which near_far@cuda has chosen the graph's form
-MEAN_WEIGHT, MEAN_DEGREE = 128.0, 32.0
+MEAN_WEIGHT, MEAN_DEGREE, RANGE_SCALE = 128.0, 32.0, 0.125
 
 
 def finish(devices: list[int]) -> None:
@@ -39,6 +42,13 @@ def finish(devices: list[int]) -> None:
     for ordinal in devices:
         with runtime.on_device(ordinal):
             runtime.synchronize()
+
+
+def free() -> None:
+    """Hand cached device memory back."""
+    for ordinal in range(runtime.device_count()):
+        with runtime.on_device(ordinal):
+            runtime.cupy().get_default_memory_pool().free_all_blocks()
 
 
 def drawn(rows: list[Rows], count: int, seed: int) -> list[int]:
@@ -100,6 +110,47 @@ def with_one(rows: list[Rows], sources: list[int], rounds: int) -> list[float]:
     return samples
 
 
+def profiled(parts: Partitioned, source: int, delta: float) -> list[dict[str, Any]]:
+    """Steps of one solve: kind, and milliseconds of each kernel on each device."""
+    marks: list[tuple[str, Any, Any]] = []
+
+    def see(name: str, go: Callable[[], None]) -> None:
+        event = runtime.cupy().cuda.Event
+        begin, end = event(), event()
+        begin.record()
+        go()
+        end.record()
+        marks.append((name.removeprefix("partitioned_"), begin, end))
+
+    before = launching.set_observer(see)
+    try:
+        stats = parts.solve(source, delta, full=True)
+    finally:
+        launching.set_observer(before)
+    finish([row.device for row in parts.rows])
+    elapsed = runtime.cupy().cuda.get_elapsed_time
+    times: dict[str, list[float]] = {}
+    for name, begin, end in marks:
+        times.setdefault(name, []).append(round(float(elapsed(begin, end)), 4))
+    count = len(parts.rows)
+    return [
+        {"kind": kind}
+        | {name: times[name][k * count : (k + 1) * count] for name in ("step", "pieces", "fetch")}
+        for k, kind in enumerate(stats["kind"])
+    ]
+
+
+def told(steps: list[dict[str, Any]]) -> str:
+    """One line per step."""
+    lines = []
+    for k, row in enumerate(steps):
+        cells = [
+            f"{name} {' '.join(f'{ms:.3f}' for ms in row[name])}" for name in row if name != "kind"
+        ]
+        lines.append(f"      {k:2} {row['kind']:10} {', '.join(cells)}")
+    return "\n".join(lines)
+
+
 def measure(scale: int, count: int, args: argparse.Namespace) -> dict[str, Any]:
     """Solve and prove one scale on so many devices."""
     devices = list(range(count))
@@ -114,8 +165,11 @@ def measure(scale: int, count: int, args: argparse.Namespace) -> dict[str, Any]:
         "made_s": time.perf_counter() - began,
     }
     sources = drawn(rows, args.sources, scale)
+    began = time.perf_counter()
     parts = Partitioned(rows, 1 << scale, symmetric=True)
-    base = 8.0 * MEAN_WEIGHT / MEAN_DEGREE
+    finish(devices)
+    found["sorted_s"] = time.perf_counter() - began
+    base = RANGE_SCALE * 32.0 * MEAN_WEIGHT / MEAN_DEGREE
     found["solves"], found["wrong"] = [], 0
     for scaled in args.delta:
         for source in sources:
@@ -123,14 +177,14 @@ def measure(scale: int, count: int, args: argparse.Namespace) -> dict[str, Any]:
             for _ in range(args.rounds + 1):
                 finish(devices)
                 began = time.perf_counter()
-                stats = parts.solve(source, base * scaled, pull=args.pull)
+                stats = parts.solve(source, base * scaled)
                 samples.append(time.perf_counter() - began)
             middle = statistics.median(samples[1:])
             component = edges_of_component(parts)
             before = own_distances(parts)
             found["wrong"] += parts.prove(source)
             for _ in range(args.repeats):
-                parts.solve(source, base * scaled, pull=args.pull)
+                parts.solve(source, base * scaled)
                 found["wrong"] += differ(parts, before)
             del before
             row = {"source": source, "delta": base * scaled, "samples_s": samples[1:], **stats}
@@ -142,6 +196,9 @@ def measure(scale: int, count: int, args: argparse.Namespace) -> dict[str, Any]:
                 f"{stats['edges_relaxed'] / found['edges']:.2f}, wrong {found['wrong']}",
                 flush=True,
             )
+        if args.profile:
+            found["profile"] = profiled(parts, sources[0], base * scaled)
+            print(told(found["profile"]), flush=True)
     del parts
     if count == 1 and scale <= args.compared:
         found["near_far_s"] = with_one(rows, sources, args.rounds)
@@ -154,26 +211,27 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("-o", "--output", type=Path)
     parser.add_argument("--scales", type=int, nargs="+", default=[22, 24, 26, 28, 29])
+    parser.add_argument("--devices", type=int, nargs="+", help="how many; default 1, 2, 4, ...")
     parser.add_argument("--compared", type=int, default=26, help="largest scale for near_far@cuda")
     parser.add_argument("--sources", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=0)
     parser.add_argument("--delta", type=float, nargs="+", default=[1.0], help="times the default")
-    parser.add_argument("--pull", type=float, default=0.3)
+    parser.add_argument("--profile", action="store_true", help="time every kernel of one solve")
+    parser.add_argument("--knob", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
     args = parser.parse_args()
+    partitioned.KNOBS.update({name: int(value) for name, value in args.knob})
+    most = runtime.device_count()
+    counts = args.devices or [1 << k for k in range(most.bit_length()) if 1 << k <= most]
     results, refused = [], []
     for scale in args.scales:
-        count = 1
-        while count <= runtime.device_count():
+        for count in counts:
             try:
                 results.append(measure(scale, count, args))
             except OutOfMemoryError as error:
                 refused.append({"scale": scale, "devices": count, "why": str(error)})
                 print(f"scale {scale}, {count} devices: {error}", flush=True)
-            for ordinal in range(runtime.device_count()):
-                with runtime.on_device(ordinal):
-                    runtime.cupy().get_default_memory_pool().free_all_blocks()
-            count *= 2
+            free()
             if args.output:
                 facts = {"environment": environment(), "results": results, "refused": refused}
                 write_json(args.output, facts)

@@ -3,18 +3,18 @@
 ``python benchmarks/scale_gpus.py -o benchmarks/results/scale_gpus.json`` measures every number of
 devices from 1 to all there are: all pairs of soc-Slashdot0902 (weights 1..100) into device memory
 and as a reduction of each row, 8,192 sources of New York's roads into device memory, into host
-memory and reduced, and 65,536 sources of the prepared roads reduced. A sample is one whole call,
+memory and reduced, 65,536 sources of the prepared roads reduced, and betweenness of the social
+graph from 4,096 sources. A sample is one whole call,
 with the graph on the devices, from the call to the last row in its place; numbers of devices take
 turns within a round, and all samples are kept. Every number of devices has to give the same bits:
-a checksum of every row is compared, and sampled rows with single searches on the CPU.
-``--blocks`` also tries other numbers of blocks per device, and ``--plot`` draws the speedups, with
-``--of`` those of an earlier run.
+a checksum of every row is compared, and sampled rows with single searches on the CPU. Betweenness,
+whose sums devices share, is compared to 12 digits, and with the CPU's.
+``--blocks`` also tries other numbers of blocks per device.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import time
@@ -29,9 +29,10 @@ from all_pairs import data, snap
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
+from nearfar.measures import betweenness
 from nearfar.system.devices import runtime
 
-SOURCES, MANY = 8192, 65_536
+SOURCES, MANY, SHARED = 8192, 65_536, 4096
 CHECKED = 4  # rows that are compared with searches on the CPU
 
 
@@ -66,6 +67,28 @@ class Case:
         truth = nearfar.distances(Graph.from_any(self.graph), some, reduce=reduce, device="cpu")
         pairs = zip(parts_of(found), parts_of(truth), strict=True)
         return all(np.array_equal(taken(part, at), right) for part, right in pairs)
+
+    def same(self, found: list[np.ndarray], truth: list[np.ndarray]) -> bool:
+        """Whether two numbers of devices gave the same."""
+        return all(np.array_equal(a, b) for a, b in zip(found, truth, strict=True))
+
+
+class Shares(Case):
+    """Betweenness from some sources, whose sums the devices share."""
+
+    def run(self, devices: list[int], each: int) -> Any:
+        """Solve on devices; blocks are not for the caller to choose."""
+        with runtime.on_device(devices[0]):
+            return betweenness(self.graph, self.sources, device="cuda", devices=devices)
+
+    def right(self, found: Any) -> bool:
+        """Whether sums are those of the CPU, added in another order."""
+        truth = betweenness(self.graph, self.sources, device="cpu")
+        return bool(np.allclose(found, truth, rtol=1e-9, atol=0))
+
+    def same(self, found: list[np.ndarray], truth: list[np.ndarray]) -> bool:
+        """Whether two numbers of devices gave nearly the same."""
+        return bool(np.allclose(found[0], truth[0], rtol=1e-12, atol=0))
 
 
 def drawn(graph: Graph, count: int) -> np.ndarray:
@@ -111,7 +134,19 @@ def prepared() -> Iterator[Case]:
     yield Case("New York prepared, mean of each row", nearfar.prepare(graph), some, reduce="mean")
 
 
-CASES = {"slashdot": slashdot, "roads": roads, "host": host, "prepared": prepared}
+def measures() -> Iterator[Case]:
+    """Betweenness of a social graph."""
+    graph = snap("soc-Slashdot0902").without_weights()
+    yield Shares("Slashdot, betweenness", graph, np.arange(SHARED) * (graph.n_vertices // SHARED))
+
+
+CASES = {
+    "slashdot": slashdot,
+    "roads": roads,
+    "host": host,
+    "prepared": prepared,
+    "measures": measures,
+}
 
 
 def parts_of(found: Any) -> tuple[Any, ...]:
@@ -164,8 +199,7 @@ def measure(case: Case, counts: list[int], each: list[int], rounds: int) -> dict
                     continue
                 mine = digest(found)
                 truth = truth or mine
-                same = all(np.array_equal(a, b) for a, b in zip(mine, truth, strict=True))
-                same = same and case.right(found)
+                same = case.same(mine, truth) and case.right(found)
                 wrong += not same
                 if not same:
                     print(f"   {key}: WRONG", flush=True)
@@ -177,39 +211,13 @@ def measure(case: Case, counts: list[int], each: list[int], rounds: int) -> dict
     return {"sources": case.count, "samples": samples, "speedups": speedups, "wrong": wrong}
 
 
-def plot(results: dict[str, Any], file: Path) -> None:
-    """Speedup over devices."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 4))
-    axes = figure.subplots()
-    most = 1
-    for name, found in results.items():
-        at = sorted(int(key) for key in found["speedups"] if key.isdecimal())
-        axes.plot(at, [found["speedups"][str(count)] for count in at], marker="o", label=name)
-        most = max(most, *at)
-    axes.plot([1, most], [1, most], color="0.7", linestyle="--", label="ideal")
-    axes.set_xlabel("GPUs")
-    axes.set_ylabel("speedup over one")
-    axes.set_xticks(range(1, most + 1))
-    axes.legend(fontsize=7)
-    FigureCanvasAgg(figure)
-    figure.savefig(file)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("-o", "--output", type=Path)
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--blocks", nargs="+", type=int, default=[0], metavar="N")
-    parser.add_argument("--plot", type=Path, help="draw the speedups, of --of or of this run")
-    parser.add_argument("--of", type=Path, metavar="JSON", help="measure nothing")
     arguments = parser.parse_args()
-    if arguments.of is not None:
-        plot(json.loads(arguments.of.read_text())["results"], arguments.plot)
-        return
     counts = list(range(1, runtime.device_count() + 1))
     results: dict[str, Any] = {}
     for part in arguments.cases:
@@ -226,8 +234,6 @@ def main() -> None:
                 write_json(arguments.output, document)
         del cases, case
         runtime.cupy().get_default_memory_pool().free_all_blocks()
-    if arguments.plot is not None:
-        plot(results, arguments.plot)
     if any(found["wrong"] for found in results.values()):
         sys.exit("a number of devices gave other rows")
 

@@ -19,7 +19,7 @@ from nearfar.algorithms.batched import device_rows
 from nearfar.algorithms.bellman_ford import queue_cuda
 from nearfar.algorithms.breadth_first import cuda as breadth_first
 from nearfar.algorithms.crauser import fused
-from nearfar.algorithms.near_far import one_launch_host
+from nearfar.algorithms.near_far import one_launch_host, partitioned
 from nearfar.cuda import predecessors
 from nearfar.errors import SolverError
 from tests import oracle
@@ -51,6 +51,9 @@ CASES = {
     "near_far": Case("near_far@cuda", one_launch_host, "most_steps", few, _NEAR_FAR),
     "near_far over sorted rows": Case(
         "near_far@cuda", one_launch_host, "most_steps", few, {"delta": 1, "sort_rows": True}
+    ),
+    "near_far over devices": Case(
+        "near_far_partitioned@cuda", partitioned, "most_steps", few, {"delta": 1}
     ),
     "crauser": Case("crauser_fused@cuda", fused, "ITERATIONS_BEYOND", 5 - N, {}),
     "bellman_ford": Case("bellman_ford_persistent@cuda", queue_cuda, "ROUNDS_BEYOND", 5 - N, {}),

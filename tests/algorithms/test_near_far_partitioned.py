@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import nearfar
+from nearfar.algorithms.near_far import partitioned
 from nearfar.algorithms.near_far.partitioned import Partitioned, bounds
 from nearfar.cuda.kronecker_rows import kronecker_rows
-from nearfar.errors import OptionError, VariantUnavailable
+from nearfar.errors import OptionError, OutOfMemoryError, VariantUnavailable
 from nearfar.graph.graph import Graph
 from nearfar.system.devices import runtime, several
 
@@ -48,15 +49,20 @@ def test_distances_are_those_of_the_cpu(name: str, parts: int) -> None:
     graph = GRAPHS[name]()
     for source in (0, graph.n_vertices - 1):
         want = nearfar.sssp(graph, source, device="cpu")
-        for pull in (0.0, 0.6):
+        for share in (0, 2):
             found = nearfar.sssp(
-                graph, source, method="near_far_partitioned", device="cuda", parts=parts, pull=pull
+                graph,
+                source,
+                method="near_far_partitioned",
+                device="cuda",
+                parts=parts,
+                pull_share=share,
             )
             nearfar.verify(graph, found)
             np.testing.assert_array_equal(runtime.download(found.distances), want.distances)
             assert found.stats["parts"] == parts
-            if graph.directed or not pull:
-                assert found.stats["pull_rounds"] == 0
+            if graph.directed or not share:
+                assert found.stats["pulls"] == 0
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64", None])
@@ -74,10 +80,47 @@ def test_an_edge_is_relaxed_about_once() -> None:
     found = nearfar.sssp(graph, 1, delta=8.0, **asked)
     assert found.stats["edges_relaxed"] < 1.2 * graph.n_edges
     assert found.stats["lines_fetched"] > 0
-    whole = nearfar.sssp(graph, 1, delta=8.0, pull=0.0, **asked)
-    less = nearfar.sssp(graph, 1, delta=8.0, pull=0.9, **asked)
-    assert less.stats["pull_rounds"] > 0
+    whole = nearfar.sssp(graph, 1, delta=8.0, pull_share=0, **asked)
+    less = nearfar.sssp(graph, 1, delta=8.0, pull_share=2, **asked)
+    assert whole.stats["pulls"] == 0
+    assert less.stats["pulls"] == 1
     assert less.stats["edges_relaxed"] < whole.stats["edges_relaxed"]
+
+
+def test_steps_are_named_and_timed() -> None:
+    graph = nearfar.generate("kronecker", scale=8)
+    asked: dict[str, Any] = {"method": "near_far_partitioned", "device": "cuda", "parts": 2}
+    found = nearfar.sssp(graph, 1, trace=True, pull_share=2, **asked)
+    kinds = found.stats["kind"]
+    assert len(kinds) == len(found.stats["seconds_per_step"]) == found.stats["iterations"]
+    assert kinds[0] == "take"
+    assert kinds.index("pull_open") == kinds.index("learn") + 1
+    plain = nearfar.sssp(graph, 1, pull_share=2, **asked)
+    assert plain.stats["iterations"] == len(kinds)
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_queue_that_overflows(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every middle vertex lowers every last one again, all within one step."""
+    monkeypatch.setattr(partitioned, "_ROOM", 1.0)
+    middle, last = np.arange(1, 33), np.arange(33, 65)
+    tails, heads = np.repeat(middle, 32), np.tile(last, 32)
+    graph = Graph.from_edges(
+        [*np.zeros(32, int), *tails], [*middle, *heads], [*middle, *(1000 - 10 * tails)]
+    )
+    asked: dict[str, Any] = {"method": "near_far_partitioned", "device": "cuda", "parts": parts}
+    found = nearfar.sssp(graph, 0, delta=1e4, **asked)
+    want = nearfar.sssp(graph, 0, device="cpu")
+    np.testing.assert_array_equal(runtime.download(found.distances), want.distances)
+    assert found.stats["rescans"] > 0
+
+
+def test_it_ends_when_every_vertex_that_an_edge_enters_is_reached() -> None:
+    graph = nearfar.generate("uniform_random", vertices=300, degree=40)
+    asked: dict[str, Any] = {"method": "near_far_partitioned", "device": "cuda", "parts": 2}
+    found = nearfar.sssp(graph, 0, **asked)
+    nearfar.verify(graph, found)
+    assert found.stats["edges_relaxed"] < 0.7 * graph.n_edges
 
 
 def test_a_limit_ends_the_search() -> None:
@@ -135,7 +178,8 @@ def test_options_that_cannot_be() -> None:
     asked: dict[str, Any] = {"method": "near_far_partitioned", "device": "cuda"}
     for wrong, said in (
         ({"parts": 17}, "1 to 16"),
-        ({"pull": 2.0}, "share"),
+        ({"pull_share": -1}, "0 or more"),
+        ({"eager_growth": 0.5}, "at least 1"),
         ({"devices": 3}, "3"),
     ):
         with pytest.raises(OptionError, match=said):
@@ -144,6 +188,17 @@ def test_options_that_cannot_be() -> None:
         kronecker_rows(3, [0])
     with pytest.raises(OptionError, match="devices"):
         kronecker_rows(5, [0, 0])
+
+
+@pytest.mark.parametrize("step", [0, 1, 2, 3])
+def test_a_device_without_memory(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refused before rows, the sort's marks, a part's buffers or the answer are allocated."""
+    room = [1 << 30] * step + [10]
+    monkeypatch.setattr(runtime, "memory", lambda: (room.pop(0) if len(room) > 1 else 10, 1 << 30))
+    graph = nearfar.generate("kronecker", scale=6)
+    with pytest.raises(OutOfMemoryError, match="needed"):
+        nearfar.sssp(graph, 0, method="near_far_partitioned", device="cuda")
+    monkeypatch.undo()
 
 
 def test_devices_that_cannot_read_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,9 +19,16 @@ from numpy.typing import NDArray
 
 import nearfar
 from nearfar import scale
-from nearfar.errors import ClusterError, DistanceOverflowError, OptionError, VertexError
+from nearfar.errors import (
+    ClusterError,
+    DistanceOverflowError,
+    OptionError,
+    VariantUnavailable,
+    VertexError,
+)
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
+from nearfar.system.devices import runtime
 from nearfar.system.output import only_writer
 from tests.program import PROGRAM, fail, succeed
 
@@ -307,6 +314,19 @@ def test_no_cluster_at_the_address_and_one_without_workers(client):
         pytest.raises(ClusterError, match="has no workers"),
     ):
         scale.distances(empty.scheduler_address, mesh(4), reduce="max")
+
+
+def test_resources_and_devices_that_no_worker_has(client, tmp_path):
+    with pytest.raises(ClusterError, match=r'no worker has the resources .*--resources "GPU=1"'):
+        scale.distances(client, mesh(4), reduce="max", resources={"GPU": 1})
+    if runtime.available() is not True:
+        for wrong in ({"device": "cuda"}, {"devices": [7]}):
+            with pytest.raises(VariantUnavailable, match=r"worker tcp://\S+: no CUDA device"):
+                scale.distances(client, mesh(4), out=tmp_path / "a.zarr", **wrong)
+            assert not (tmp_path / "a.zarr").exists()
+    (tmp_path / "b.zarr").mkdir()
+    with pytest.raises(OptionError, match="exists without a manifest"):
+        scale.distances(client, mesh(4), out=tmp_path / "b.zarr")
 
 
 def test_a_block_that_ends_its_workers(client, monkeypatch, tmp_path):

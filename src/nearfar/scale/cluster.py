@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["Workers", "check_workers", "connect", "connected"]
 
 _WAIT = 10  # seconds for a scheduler to answer
+_VERSION = (
+    "__import__('nearfar').__version__"
+    " if __import__('importlib.util').util.find_spec('nearfar') else None"
+)
 
 
 @dataclass(frozen=True)
@@ -80,31 +84,25 @@ def connected(client: Any) -> Iterator[Any]:
         made.close()
 
 
-def check_workers(client: Any) -> Workers:
-    """Whether the workers can serve this client.
+def check_workers(client: Any, resources: dict[str, float] | None = None) -> Workers:
+    """Whether the workers can serve this client; those with the resources, where a block takes any.
 
     Raises
     ------
     ClusterError
         If there is none, or one has no nearfar or another version of it.
     """
-
-    def version() -> str | None:
-        """Sent as it is, so that a worker without the package can run it."""
-        import importlib.util
-
-        if importlib.util.find_spec("nearfar") is None:
-            return None
-        return str(importlib.import_module("nearfar").__version__)
-
-    # A worker that has just gone is none of the run's.
-    found: dict[str, str | None] = client.run(version, on_error="ignore")
+    # Sent as text, which a worker without the package, or with another Python, can run, too. A
+    # worker that has just gone is none of the run's.
+    told: dict[str, str | None] = client.run(eval, _VERSION, on_error="ignore")
+    known = client.scheduler_info(n_workers=-1)["workers"]
+    found = {at: there for at, there in told.items() if at in known}
     if not found:
         raise ClusterError(
             f"the cluster at {client.scheduler.address} has no workers: start some with "
             "`dask worker`"
         )
-    without = sorted(worker for worker, is_there in found.items() if is_there is None)
+    without = sorted(worker for worker, there in found.items() if there is None)
     if without:
         raise ClusterError(
             f"nearfar is not installed on {_workers(without)}: pip install "
@@ -116,9 +114,20 @@ def check_workers(client: Any) -> Workers:
             f"nearfar is {found[others[0]]} on {_workers(others)} and {nearfar.__version__} here: "
             "install one version everywhere"
         )
-    known = [w for at, w in client.scheduler_info(n_workers=-1)["workers"].items() if at in found]
-    memory = min((int(w["memory_limit"]) // max(int(w["nthreads"]), 1) for w in known), default=0)
-    return Workers(sum(int(w["nthreads"]) for w in known), memory or 1 << 32)
+    wanted = resources or {}
+    serving = [
+        known[at]
+        for at in found
+        if all(known[at].get("resources", {}).get(name, 0) >= much for name, much in wanted.items())
+    ]
+    if not serving:
+        flags = " ".join(f"{name}={much:g}" for name, much in wanted.items())
+        raise ClusterError(
+            f"no worker has the resources that a block takes: start some with `dask worker "
+            f'--resources "{flags}"`, or leave resources= out'
+        )
+    memory = min(int(w["memory_limit"]) // max(int(w["nthreads"]), 1) for w in serving)
+    return Workers(sum(int(w["nthreads"]) for w in serving), memory or 1 << 32)
 
 
 def _workers(addresses: list[str]) -> str:

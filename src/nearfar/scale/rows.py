@@ -123,7 +123,8 @@ def distances(
     ------
     ClusterError
         If no cluster answers, a worker lacks nearfar or has another version, cannot read the file
-        or see ``out``, or all that held the graph are gone. Finished blocks are kept.
+        or see ``out``, none has ``resources``, or all that held the graph are gone. Finished blocks
+        are kept.
     OptionError
         Without ``out`` and ``reduce`` or with both, for another ending than ``.zarr``, and when
         ``out`` holds another run or another run writes to it.
@@ -184,7 +185,7 @@ class _ClusterRun:
         self, client: Any, plan: _Plan, given: Given, job: Job, resources: dict[str, float] | None
     ) -> None:
         self.client, self.plan, self.resources = client, plan, resources
-        self.workers = check_workers(client)
+        self.workers = check_workers(client, resources)
         width = max(plan.shape[1] * plan.graph.weight_dtype.itemsize, 1)
         self.job = replace(
             job, shape=plan.shape, dtype=plan.graph.weight_dtype, memory=self.workers.memory // 2

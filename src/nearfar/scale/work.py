@@ -21,7 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import ClusterError, DistanceOverflowError, NearfarError
+from nearfar.errors import (
+    ClusterError,
+    DistanceOverflowError,
+    NearfarError,
+    VariantUnavailable,
+)
 from nearfar.formats import read
 from nearfar.graph.graph import Graph
 from nearfar.prepared.prepare import load
@@ -156,7 +161,11 @@ def _solved(given: Given, job: Job, rows: NDArray[np.int64]) -> tuple[Any, str]:
     with _solving if shared else contextlib.nullcontext():
         if call["threads"] is None:
             call["threads"] = _threads() if shared else 1
-        return distances(graph, rows, targets=given.columns, **call), str(stats["engine"])
+        try:
+            answer = distances(graph, rows, targets=given.columns, **call)
+        except VariantUnavailable as error:
+            raise VariantUnavailable(f"worker {_name()}: {error}") from error
+        return answer, str(stats["engine"])
 
 
 def _threads() -> int:

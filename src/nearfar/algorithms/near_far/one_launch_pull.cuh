@@ -5,6 +5,11 @@
 // requires: algorithms/near_far/one_launch_rows.cuh
 #pragma once
 
+#ifndef PULL_FIRST
+#define PULL_FIRST 1
+#endif
+constexpr int kPullFirst = PULL_FIRST;  // edges that a row begins with
+
 // What a step adds up over the grid; four rotate like the queue's counters.
 struct alignas(128) Tally {
   uint64 reached;    // vertices reached for the first time
@@ -14,6 +19,11 @@ struct alignas(128) Tally {
 
 struct Range {
   weight_t low, high;
+};
+
+// Vertices that a device looks at: first is a multiple of 32.
+struct Span {
+  long long first, last;
 };
 
 // A lane's part of the tally.
@@ -47,15 +57,17 @@ __device__ __forceinline__ void hand_in(Found& found, Tally* tally) {
   found.pending = unreached();
 }
 
-// Open vertices look for their best neighbour. Rows beyond 32 edges have the warp for themselves.
-__device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, weight_t low,
-                                       Stage near, Found& found) {
+// Open vertices look for their best neighbour, from light edges to heavy ones: no edge heavier than
+// the best sum gives a better one. Rows beyond 32 edges have the warp for themselves, and those of
+// several pieces are not sorted as a whole.
+__device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, Span span,
+                                       weight_t low, Stage near, Found& found) {
   const long long lanes = grid_threads();
-  for (long long base = first_thread_of_warp(); base < solve.n; base += lanes) {
+  for (long long base = span.first + first_thread_of_warp(); base < span.last; base += lanes) {
     const long long v = base + lane_id();
     offset_t begin = 0, degree = 0;
-    const weight_t d = v < solve.n ? solve.distance.at(static_cast<vertex_t>(v)) : weight_t(0);
-    const bool open = v < solve.n && !(d < low);
+    const weight_t d = v < span.last ? solve.distance.at(static_cast<vertex_t>(v)) : weight_t(0);
+    const bool open = v < span.last && !(d < low);
     if (open) {
       begin = __ldg(solve.offsets + v);
       degree = __ldg(solve.offsets + v + 1) - begin;
@@ -70,6 +82,7 @@ __device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, w
       weight_t mine = unreached();
       for (offset_t j = lane_id(); j < size; j += 32) {
         const Edge edge = load_edge(solve.edges, row + j);
+        if (size <= kChunk && !(edge_weight(edge) < mine)) break;
         const weight_t sum =
             add_saturating(solve.distance.at(edge.target), edge_weight(edge));
         mine = sum < mine ? sum : mine;
@@ -81,23 +94,30 @@ __device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, w
         degree = 0;
       }
     }
-    for (offset_t first = 0; first < degree; first += kRowsInFlight) {
+    // The lightest edge alone: most rows end after it.
+    for (offset_t first = 0; first < degree; first += first ? kRowsInFlight : kPullFirst) {
+      const offset_t stop = first ? first + kRowsInFlight : offset_t(kPullFirst);
       Edge edge[kRowsInFlight];
-#pragma unroll
-      for (int u = 0; u < kRowsInFlight; ++u)
-        if (first + u < degree) edge[u] = load_edge(solve.edges, begin + first + u);
-      weight_t near_by[kRowsInFlight];
-#pragma unroll
-      for (int u = 0; u < kRowsInFlight; ++u)
-        near_by[u] =
-            first + u < degree ? solve.distance.at(edge[u].target) : unreached();
+      bool looks[kRowsInFlight];
 #pragma unroll
       for (int u = 0; u < kRowsInFlight; ++u) {
+        looks[u] = first + u < degree && first + u < stop;
+        if (looks[u]) edge[u] = load_edge(solve.edges, begin + first + u);
+      }
+      if (!(edge_weight(edge[0]) < best)) break;
+      weight_t near_by[kRowsInFlight];
+#pragma unroll
+      for (int u = 0; u < kRowsInFlight; ++u) {
+        looks[u] = looks[u] && edge_weight(edge[u]) < best;
+        near_by[u] = looks[u] ? solve.distance.at(edge[u].target) : unreached();
+      }
+#pragma unroll
+      for (int u = 0; u < kRowsInFlight; ++u) {
+        found.edges += looks[u];
         if (!(near_by[u] < unreached())) continue;
         const weight_t sum = add_saturating(near_by[u], edge_weight(edge[u]));
         best = sum < best ? sum : best;
       }
-      found.edges += degree - first < kRowsInFlight ? degree - first : kRowsInFlight;
     }
     bool improved = open && best < d;
     if (improved) {
@@ -112,12 +132,12 @@ __device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, w
 }
 
 // Vertices with distances in the range become near; the least beyond it is what waits.
-__device__ __noinline__ void scan_step(const Solve& solve, const Targets& out, Range range,
-                                       Stage near, Found& found) {
+__device__ __noinline__ void scan_step(const Solve& solve, const Targets& out, Span span,
+                                       Range range, Stage near, Found& found) {
   const long long lanes = grid_threads();
-  for (long long base = first_thread_of_warp(); base < solve.n; base += lanes) {
+  for (long long base = span.first + first_thread_of_warp(); base < span.last; base += lanes) {
     const long long v = base + lane_id();
-    const weight_t d = v < solve.n ? solve.distance.at(static_cast<vertex_t>(v)) : unreached();
+    const weight_t d = v < span.last ? solve.distance.at(static_cast<vertex_t>(v)) : unreached();
     if (!(d < range.high)) found.waits(d);
     push(near, out.near, d < range.high && !(d < range.low), static_cast<vertex_t>(v), d);
   }

@@ -1,26 +1,31 @@
 """One source over several devices: the host's side of partitioned.cuh.
 
-The rows of the graph lie on the devices that own them, cut so that each has as many edges. The host
-launches a step on all of them and lets their streams wait for each other; it looks at their states
-only every few steps. What this is for first is a graph that one device cannot hold.
+The rows of the graph lie on the devices that own them, cut so that each has as many edges, and are
+sorted by weight there. The host launches steps on all of them and lets their streams wait for each
+other; what a step does the devices find out themselves, so it looks at them only now and then. What
+this is for first is a graph that one device cannot hold.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from nearfar.algorithms.near_far.one_launch import OneLaunchOptions, range_delta
+from nearfar.algorithms.near_far.one_launch_host import STAGE, entry_bytes, most_steps
 from nearfar.cuda.device_graph import Rows, upload_rows
 from nearfar.cuda.sorted_rows import SEGMENT
 from nearfar.errors import OptionError, SolverError, VariantUnavailable
-from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.dtypes import limit_in_dtype, unreached_value
 from nearfar.graph.slots import Slot
 from nearfar.options import DeltaOptions
 from nearfar.registry import Answer
 from nearfar.system.devices import runtime, several
-from nearfar.system.devices.structs import filled, struct_dtype
+from nearfar.system.devices.structs import enum_names, filled, struct_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,17 +35,19 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Request, Workspace
 
-__all__ = ["Partitioned", "PartitionedOptions", "bounds", "solve_partitioned", "splits"]
+__all__ = ["KNOBS", "Partitioned", "PartitionedOptions", "bounds", "solve_partitioned", "splits"]
 
 _KERNELS = "algorithms/near_far/partitioned.cuh"
 _PARTITIONED: Slot[Partitioned] = Slot("partitioned over devices")
 _LINE = 32  # vertices that travel together: a warp's
-_THREADS = 256  # kSortThreads of sort_rows.cuh, too
+_SORT_THREADS = 256  # kSortThreads of sort_rows.cuh
+_THREADS = 512
 _MORE_DEVICES = "give more devices (devices='all')"
-_STEPS = 2  # launched before the host looks whether anything waits
-_WIDTH = 8.0  # delta over mean weight / mean degree
+_FEWEST_STEPS = 4  # launched before the host looks whether anything waits
+_ROOM = 1.5  # entries of a queue per own vertex
 _MOST_PARTS = 16  # pointers in struct Others
-_PULL = 0.3  # then a twentieth of a Kronecker graph's edges is with the vertices that are left
+# Compile-time constants of the kernels to override, for measuring.
+KNOBS: dict[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +57,32 @@ class PartitionedOptions(DeltaOptions):
     Parameters
     ----------
     delta : float or None
-        How far beyond the least waiting distance vertices are relaxed, in units of the weights.
-        None means 8 * mean weight / mean degree.
+        Step of the threshold in units of the weights; None chooses it as ``near_far@cuda`` does
+        over sorted rows.
     devices : "all", int, list of int or None
         Devices that share the graph; None is the current one.
     parts : int or None
         Parts that the graph is cut into, dealt out to the devices in turn; None is one per device.
-    pull : float
-        Share of the vertices below which those that are not final take their distances from their
-        neighbours, on undirected graphs; 0 is never.
+    pull_share : int
+        On an undirected graph: open vertices look at their own edges once fewer than one edge in so
+        many is left at them; 0 never.
+    eager_growth : float
+        What delta is multiplied by from then on.
     """
 
     devices: Any = "all"
     parts: int | None = None
-    pull: float = _PULL
+    pull_share: int = 16
+    eager_growth: float = 1000.0
 
     def __post_init__(self) -> None:
         DeltaOptions.__post_init__(self)
         if self.parts is not None and not 1 <= self.parts <= _MOST_PARTS:
             raise OptionError(f"parts is {self.parts}: give 1 to {_MOST_PARTS}, or None")
-        if not 0 <= self.pull <= 1:
-            raise OptionError(f"pull is {self.pull}: give a share from 0 to 1")
+        if self.pull_share < 0:
+            raise OptionError(f"pull_share is {self.pull_share}: give 0 or more")
+        if not self.eager_growth >= 1:
+            raise OptionError(f"eager_growth is {self.eager_growth}: give at least 1")
 
 
 def splits(graph: Graph, _: Request) -> Literal[True] | str:
@@ -118,6 +130,8 @@ class Partitioned:
     def __init__(self, rows: Sequence[Rows], n: int, symmetric: bool) -> None:
         self.rows, self.n, self.symmetric = list(rows), n, symmetric
         self.dtype = rows[0].graph.weight_dtype
+        self._m = sum(row.graph.m for row in rows)
+        self._ahead = _FEWEST_STEPS
         for one in {row.device for row in rows}:
             for other in {row.device for row in rows}:
                 with runtime.on_device(one):
@@ -126,108 +140,158 @@ class Partitioned:
                             f"device {one} cannot read the memory of device {other}: give devices "
                             "that can (`nvidia-smi topo -p2p r` lists them)"
                         )
+        self._macros: dict[str, str | int] = {
+            **rows[0].graph.macros,
+            "BLOCK_THREADS": _THREADS,
+            "BLOCKS_EACH": 2,
+            "HEAVY_DEGREE": SEGMENT,
+            "LONG_IN_FLIGHT": 4,
+            "SEEN_FROM_L1": 0,
+            **KNOBS,
+        }
+        self._progress = struct_dtype(_KERNELS, "Progress", self._macros)
+        self._entered = self._sort()
+        self._n_entered = int(np.count_nonzero(self._entered)) if self._entered is not None else n
         self._buffers = [self._make_buffers(row) for row in rows]
         self._parts = [self._describe(own) for own in range(len(rows))]
         self._launches = [self._prepare(own) for own in range(len(rows))]
-        self._each("owners")
+        self._relaxed, self._fetched = self._make_events(), self._make_events()
+        self._pinned = self._make_pinned()
+
+    def _sort(self) -> NDArray[np.bool_] | None:
+        """Sort the rows by weight; which vertices an edge enters, where that ends a search."""
+        marks = []
+        for row in self.rows:
+            graph = row.graph
+            if not (graph.weighted and graph.m):
+                continue
+            with runtime.on_device(row.device):
+                runtime.require_memory(self.n, _MORE_DEVICES)
+                entered = runtime.cupy().zeros(self.n, dtype=np.uint8)
+                macros = {**graph.macros, "SEGMENT": SEGMENT}
+                kernel = runtime.program("cuda/sort_rows.cuh", macros).kernel("sort_rows")
+                counts = np.int64(graph.n), np.int64(graph.m)
+                windows = -(-graph.m // SEGMENT)
+                kernel(windows, _SORT_THREADS, (graph.offsets, graph.edges, *counts, entered))
+                if not self.symmetric:  # an undirected graph ends by pulling, and earlier
+                    marks.append(runtime.download(entered))
+        return np.logical_or.reduce(marks) if marks else None
 
     def _make_buffers(self, row: Rows) -> dict[str, Any]:
         n, own = self.n, row.last - row.first
-        lines, size = -(-n // _LINE), self.dtype.itemsize
+        size, entry = self.dtype.itemsize, entry_bytes(row.graph)
+        sizes = {
+            name: struct_dtype(_KERNELS, name, self._macros).itemsize
+            for name in ("Chunk", "Control", "Tally")
+        }
+        capacity = max(math.ceil(own * _ROOM), 1)
+        heavy = 2 * (row.graph.m // SEGMENT) + 1
+        marks = 2 * -(-n // _LINE)
+        progress = 2 * self._progress.itemsize
         with runtime.on_device(row.device):
             cp = runtime.cupy()
-            runtime.require_memory(
-                (n + own) * size + 2 * lines + 4 * own + max(8 * own, n), _MORE_DEVICES
-            )
-            self._sort(row)
-            each = (cp.diff(row.graph.offsets) + (SEGMENT - 1)) // SEGMENT
-            pieces = cp.zeros(own + 1, dtype=np.uint32)
-            pieces[1:] = cp.cumsum(each)
-            del each
-            count = int(pieces[-1])
-            runtime.require_memory(count * (10 + size), _MORE_DEVICES)
-            state = struct_dtype(_KERNELS, "State", row.graph.macros)
+            needed = n * size + marks + 2 * capacity * entry + heavy * sizes["Chunk"]
+            runtime.require_memory(needed, _MORE_DEVICES)
+            told = cp.zeros(progress + 3 * 8, dtype=np.uint8)  # what the host reads
             return {
-                "count": count,
-                "known": cp.empty(n, dtype=self.dtype),
-                "relaxed": cp.empty(own, dtype=self.dtype),
-                "dirty": cp.empty(2 * lines, dtype=np.uint8),
-                "pieces": pieces,
-                "owner": cp.empty(count, dtype=np.uint32),
-                "cursor": cp.empty(count, dtype=np.uint16),
-                "due": cp.empty(count, dtype=self.dtype),
-                "chosen": cp.empty(count, dtype=np.uint32),
-                "states": cp.empty(3 * state.itemsize, dtype=np.uint8),
-                "totals": cp.zeros(2, dtype=np.uint64),
+                "told": told,
+                "progress": told[:progress],
+                "totals": told[progress:],
+                "capacity": capacity,
+                "heavy_capacity": heavy,
+                "distance": cp.empty(n, dtype=self.dtype),
+                "dirty": cp.empty(marks, dtype=np.uint8),
+                # Zeroed once: entries are read whole, with the padding that nobody writes.
+                "near_queue": [cp.zeros(capacity * entry, dtype=np.uint8) for _ in range(2)],
+                "heavy": cp.zeros(heavy * sizes["Chunk"], dtype=np.uint8),
+                "control": cp.zeros(sizes["Control"], dtype=np.uint8),
+                "tallies": cp.zeros(4 * sizes["Tally"], dtype=np.uint8),
             }
-
-    def _sort(self, row: Rows) -> None:
-        graph = row.graph
-        if not (graph.weighted and graph.m):
-            return
-        entered = runtime.cupy().empty(self.n, dtype=np.uint8)  # it says more than is asked here
-        program = runtime.program("cuda/sort_rows.cuh", {**graph.macros, "SEGMENT": SEGMENT})
-        counts = np.int64(graph.n), np.int64(graph.m)
-        grid = -(-graph.m // SEGMENT)
-        kernel = program.kernel("sort_rows")
-        kernel(grid, _THREADS, (graph.offsets, graph.edges, *counts, entered))
 
     def _describe(self, own: int) -> NDArray[Any]:
-        row = self.rows[own]
+        row, buffers = self.rows[own], self._buffers[own]
+        solve_names = ("capacity", "heavy_capacity", "distance", "near_queue", "heavy", "control")
+        kind = struct_dtype(_KERNELS, "Part", self._macros, Distances="u8")
+        offsets = row.graph.offsets
         return filled(
-            struct_dtype(_KERNELS, "Part", row.graph.macros),
-            n=self.n,
+            kind,
+            solve=filled(
+                kind["solve"],
+                n=self.n,
+                offsets=int(offsets.data.ptr) - row.first * offsets.itemsize,
+                edges=row.graph.edges,
+                far_pile=buffers["near_queue"],  # there is none
+                local_capacity=0,
+                local_rounds=0,
+                local_leave=0,
+                row_lanes=0,
+                answer=None,
+                **{name: buffers[name] for name in solve_names},
+            ),
             first=row.first,
             last=row.last,
-            offsets=row.graph.offsets,
-            edges=row.graph.edges,
-            **self._buffers[own],
+            **{name: buffers[name] for name in ("dirty", "tallies", "progress", "totals")},
         )
+
+    def _program(self) -> runtime.Program:
+        return runtime.program(_KERNELS, self._macros)
 
     def _prepare(self, own: int) -> dict[str, runtime.Launch]:
-        row, part = self.rows[own], self._parts[own]
-        macros = row.graph.macros
-        spare = [None] * (_MOST_PARTS - len(self.rows))
+        row, part, count = self.rows[own], self._parts[own], len(self.rows)
+        spare = [None] * (_MOST_PARTS - count)
         others = filled(
-            struct_dtype(_KERNELS, "Others", macros),
+            struct_dtype(_KERNELS, "Others", self._macros),
+            first=[*(row.first for row in self.rows), *[self.n] * (_MOST_PARTS + 1 - count)],
             **{
                 name: [*(each[name] for each in self._buffers), *spare]
-                for name in ("known", "dirty", "states")
+                for name in ("distance", "dirty", "tallies", "control")
             },
         )
-        number, devices, me = np.int64(0), np.int32(len(self.rows)), np.int32(own)
-        value = self.dtype.type(1)
+        number = np.int64(0)
+        among = (others, np.int32(count), np.int32(own))
+        shared = _THREADS // 32 * STAGE * entry_bytes(row.graph)
         with runtime.on_device(row.device):
-            cuts = runtime.upload(np.array([row.first for row in self.rows], dtype=np.int64))
-            # A parameter that changes from launch to launch comes second or last.
+            program = self._program()
+            blocks = runtime.device().multiprocessors * int(self._macros["BLOCKS_EACH"])
             arguments: dict[str, tuple[Any, ...]] = {
-                "owners": (part,),
-                "begin": (part, number),
-                "relax": (part, number),
-                "fetch": (part, others, number, devices, me),
-                "choose": (part, others, number, devices, value),
-                "next": (part, number),
-                "pull": (part, number, value),
-                "learn": (part, others, number, devices, me, cuts),
+                "begin": (np.zeros((), dtype=self._progress),),
+                "step": among,
+                "pieces": (),
+                "fetch": among,
             }
-            program = runtime.program(_KERNELS, macros)
             found = {}
-            for name, given in arguments.items():
+            for name, own_ones in arguments.items():
                 kernel = program.kernel(f"partitioned_{name}")
-                blocks = kernel.resident_blocks(_THREADS)
-                found[name] = runtime.Launch(kernel, blocks, _THREADS, given)
+                memory = 0 if name == "begin" else shared
+                # What a step's kernel leaves of a multiprocessor depends on the phase: no more fit.
+                alone = name in ("step", "pieces")
+                grid = blocks if alone else kernel.resident_blocks(_THREADS, memory)
+                given = (part, number, *own_ones)
+                found[name] = runtime.Launch(kernel, grid, _THREADS, given, shared=memory)
             return found
 
-    def _each(self, name: str, **values: tuple[int, Any]) -> None:
-        """Launch a kernel on every device; ``values`` are parameters: place and value."""
-        for row, launches in zip(self.rows, self._launches, strict=True):
-            for place, value in values.values():
-                launches[name].set(place, value)
+    def _make_events(self) -> list[Any]:
+        found = []
+        for row in self.rows:
             with runtime.on_device(row.device):
-                launches[name]()
+                found.append(runtime.cupy().cuda.Event(disable_timing=True))
+        return found
+
+    def _make_pinned(self) -> list[runtime.Pinned]:
+        found = []
+        for row, buffers in zip(self.rows, self._buffers, strict=True):
+            with runtime.on_device(row.device):
+                found.append(runtime.Pinned(buffers["told"].nbytes))
+        return found
 
     def solve(
-        self, source: int, delta: float, limit: float | None = None, pull: float = _PULL
+        self,
+        source: int,
+        delta: float,
+        limit: float | None = None,
+        pull_share: int = 16,
+        eager_growth: float = 1000.0,
+        full: bool = False,
     ) -> dict[str, Any]:
         """Find all distances from a source; they stay with their owners.
 
@@ -238,107 +302,130 @@ class Partitioned:
             In units of the weights.
         limit : float or None
             Vertices farther than this may be left with a greater distance, or unreached.
-        pull : float
+        pull_share, eager_growth
             As in :class:`PartitionedOptions`.
+        full : bool
+            Look at every step, which takes longer, and say what it was.
 
         Returns
         -------
         dict
-            ``iterations``, ``pull_rounds``, ``edges_relaxed`` (those of pull are not counted) and
-            ``lines_fetched``, the lines of 32 distances that owners read from other devices.
+            ``iterations``, ``splits``, ``pulls``, ``rescans``, ``edges_relaxed`` (those that were
+            pulled counted in) and ``lines_fetched``, the lines of 32 distances that owners read
+            from other devices; with ``full`` also ``kind`` and ``seconds_per_step``.
 
         Raises
         ------
         SolverError
             If it takes more steps than a right device can.
         """
-        wide = delta if self.dtype.kind == "f" else max(1, min(delta, unreached_value(self.dtype)))
-        delta = self.dtype.type(wide)
-        self._each("begin", source=(1, np.int64(source)))
-        events = []
-        for row in self.rows:
-            with runtime.on_device(row.device):
-                events.append(runtime.cupy().cuda.Event(disable_timing=True))
-        step, rounds = 0, 0
+        start = self._first(source, delta, limit, pull_share, eager_growth)
+        for launches in self._launches:
+            launches["begin"].set(2, start)
+        self._each(("begin",), np.int64(source), self._relaxed, self._fetched)
+        names = enum_names(_KERNELS, "Phase")
+        kinds: list[str] = []
+        seconds: list[float] = []
+        step, ahead = 0, 1 if full else self._ahead
         while True:
-            for _ in range(_STEPS):
-                self._step(step, delta, events)
-                step += 1
-            states = self._states(step - 1)
-            least = min(state["least"] for state in states)
-            if least == unreached_value(self.dtype) or (limit is not None and float(least) > limit):
+            began = time.perf_counter()
+            for number in range(step, step + ahead):
+                at = np.int64(number)
+                self._each(("step", "pieces"), at, self._fetched, self._relaxed)
+                self._each(("fetch",), at, self._relaxed, self._fetched)
+            step += ahead
+            now, totals = self._look(step - 1)
+            phase = names[int(now["phase"])]
+            if phase == "end":
                 break
-            if self.symmetric and sum(int(state["open"]) for state in states) < pull * self.n:
-                rounds = self._pull(least)
-                break
-            if step > 8 * self.n + 64:  # each vertex comes to be the least that waits, and goes
+            if full:
+                kinds.append(phase)
+                seconds.append(time.perf_counter() - began)
+            else:
+                ahead = max(_FEWEST_STEPS, step // 8)
+            if step > most_steps(self.n):
                 raise SolverError(
                     f"{step} steps for {self.n} vertices: check the device with `nearfar doctor`"
                 )
-        totals = np.sum([runtime.download(each["totals"]) for each in self._buffers], axis=0)
-        return {
-            "iterations": step,
-            "pull_rounds": rounds,
+        self._ahead = max(_FEWEST_STEPS, int(now["steps"]) + 1)  # and a look at the end of them
+        found: dict[str, Any] = {
+            "iterations": int(now["steps"]),
+            "splits": int(now["splits"]),
+            "pulls": int(now["pulls"]),
             "edges_relaxed": int(totals[0]),
             "lines_fetched": int(totals[1]),
-            "delta": float(wide),
+            "rescans": int(totals[2]),
+            "delta": float(start["delta"]),
         }
+        if full:
+            found |= {"kind": kinds, "seconds_per_step": np.array(seconds)}
+        return found
 
-    def _step(self, step: int, delta: Any, events: list[Any]) -> None:
-        number = np.int64(step)
-        for row, launches, event in zip(self.rows, self._launches, events, strict=True):
-            launches["relax"].set(1, number)
+    def _first(
+        self, source: int, delta: float, limit: float | None, pull_share: int, eager_growth: float
+    ) -> NDArray[Any]:
+        """``struct Progress`` before the first step."""
+        never = unreached_value(self.dtype)
+        floating = self.dtype.kind == "f"
+        wide = delta if floating else max(1, min(delta, never))
+        reachable = self.n
+        if self._entered is not None:
+            reachable = self._n_entered + (not self._entered[source])
+        return filled(
+            self._progress,
+            low=0,
+            high=self.dtype.type(wide),
+            pending=never,
+            limit=limit_in_dtype(limit, self.dtype),
+            delta=wide,
+            eager_growth=eager_growth,
+            edges=self._m,
+            reachable=reachable,
+            reached=1,
+            degrees=0,
+            pull_share=pull_share if self.symmetric else 0,
+            steps=0,
+            splits=0,
+            pulls=0,
+            phase=0,
+            eager=0,
+        )
+
+    def _each(self, names: Sequence[str], number: Any, after: list[Any], marks: list[Any]) -> None:
+        """Launch kernels on every device, once all have come to ``after``; mark where they end."""
+        current = runtime.cupy().cuda.get_current_stream
+        for row, launches, mark in zip(self.rows, self._launches, marks, strict=True):
             with runtime.on_device(row.device):
-                launches["relax"]()
-                event.record()
-        for row, launches in zip(self.rows, self._launches, strict=True):
-            launches["fetch"].set(2, number)
-            launches["choose"].set(2, number)
-            launches["choose"].set(4, delta)
-            with runtime.on_device(row.device):
-                stream = runtime.cupy().cuda.get_current_stream()
-                for other, event in zip(self.rows, events, strict=True):
+                stream = current()
+                for other, event in zip(self.rows, after, strict=True):
                     if other.device != row.device:
                         stream.wait_event(event)
-                launches["fetch"]()
-                launches["choose"]()
+                for name in names:
+                    launches[name].set(1, number)
+                    launches[name]()
+                mark.record()
 
-    def _pull(self, final_below: Any) -> int:
-        """End the search from the vertices that are left; the number of rounds that it took."""
-        self._wait()
-        self._each("learn", round=(2, np.int64(0)))
-        rounds, changed = 0, True
-        while changed:
-            rounds += 1
-            number = np.int64(rounds)
-            self._each("next", round=(1, number))
-            self._each("pull", round=(1, number), below=(2, final_below))
-            self._wait()
-            self._each("learn", round=(2, number))
-            changed = any(int(state["chosen"]) for state in self._states(rounds))
-        return rounds
-
-    def _wait(self) -> None:
-        for device in {row.device for row in self.rows}:
-            with runtime.on_device(device):
-                runtime.synchronize()
-
-    def _states(self, step: int) -> list[Any]:
-        found = []
-        for row, buffers in zip(self.rows, self._buffers, strict=True):
-            kind = struct_dtype(_KERNELS, "State", row.graph.macros)
+    def _look(self, step: int) -> tuple[Any, NDArray[np.uint64]]:
+        """How far the search had come in a step, which every device knows, and all totals."""
+        for row, buffers, pinned in zip(self.rows, self._buffers, self._pinned, strict=True):
             with runtime.on_device(row.device):
-                found.append(runtime.download(buffers["states"]).view(kind)[step % 3])
-        return found
+                pinned.copy_from(buffers["told"])
+        told = [pinned.wait() for pinned in self._pinned]
+        size = 2 * self._progress.itemsize
+        totals = np.sum([np.frombuffer(one[size:], dtype=np.uint64) for one in told], axis=0)
+        return np.frombuffer(told[0][:size], dtype=self._progress)[step & 1], totals
 
     @property
     def known(self) -> list[Any]:
         """Per part what it knows of every vertex: distances of its own ones, bounds of others."""
-        return [each["known"] for each in self._buffers]
+        return [each["distance"] for each in self._buffers]
 
     def distances(self) -> Any:
         """Distances of the last solve in one array of the current device, shape (n,)."""
         home = runtime.device().ordinal
+        runtime.require_memory(
+            self.n * self.dtype.itemsize, "make the current device one with more memory free"
+        )
         out = runtime.cupy().empty(self.n, dtype=self.dtype)
         self._gather(out, home)
         return out
@@ -348,7 +435,7 @@ class Partitioned:
             if row.last > row.first:
                 with runtime.on_device(row.device):
                     own = slice(row.first, row.last)
-                    several.copy_to(out[own], home, buffers["known"][own])
+                    several.copy_to(out[own], home, buffers["distance"][own])
                     runtime.synchronize()
 
     def prove(self, source: int) -> int:
@@ -371,7 +458,7 @@ class Partitioned:
             with runtime.on_device(row.device):
                 cp = runtime.cupy()
                 tight, count = cp.zeros(self.n, dtype=np.uint8), cp.zeros(1, dtype=np.uint64)
-                kernel = runtime.program(_KERNELS, row.graph.macros).kernel("partitioned_prove")
+                kernel = self._program().kernel("partitioned_prove")
                 grid = kernel.resident_blocks(_THREADS)
                 kernel(grid, _THREADS, (self._parts[own], tight, count))
                 wrong += int(count.get()[0])
@@ -406,6 +493,13 @@ def solve_partitioned(
         return Partitioned(rows, graph.n_vertices, not graph.directed)
 
     parts = _PARTITIONED.of(graph, make, owners)
-    delta = options.delta or _WIDTH * graph.mean_weight / max(graph.mean_degree, 1.0)
-    stats = parts.solve(source, delta or 1.0, workspace.limit, options.pull)
+    delta = range_delta(graph, OneLaunchOptions(delta=options.delta))
+    stats = parts.solve(
+        source,
+        delta,
+        workspace.limit,
+        options.pull_share,
+        options.eager_growth,
+        workspace.stats == "full",
+    )
     return Answer(parts.distances(), {**stats, "devices": len(set(owners)), "parts": count})

@@ -41,6 +41,7 @@ WHOLE: dict[str, Callable[[], str]] = {
     "docs/images/cpu-speed.svg": readme.chart,
     "docs/images/gpu-speed.svg": readme.gpu_chart,
     "docs/images/many-cores.svg": many_cores.chart,
+    "docs/images/scale-gpus.svg": scale.chart,
     "docs/reference/file-formats.md": formats.page,
     "docs/reference/methods.md": methods.page,
     "docs/reference/python.md": lambda: python_reference.python_page(checkout.NOTICE),
@@ -104,6 +105,7 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/explanation/one-source-several-gpus.md": {"partitioned": partitioned.partitioned},
     "docs/explanation/scale.md": {
         "scale-gpus": scale.gpus,
+        "scale-four-gpus": scale.four_gpus,
         "scale-cluster": scale.cluster,
         "scale-memory": scale.memory,
     },
