@@ -370,7 +370,8 @@ class _Launch:
         self.count_bytes = 16 if scaled else 8
         self.order = cp.empty(blocks * n, dtype=np.int32)
         self.bounds = cp.empty(blocks * (n + 2), dtype=np.int32)
-        self.values = cp.empty(blocks * n * self.count_bytes // 8, dtype=np.uint64)
+        # Lanes without a vertex look at the number of vertex 0, which may not have been reached.
+        self.values = cp.zeros(blocks * n * self.count_bytes // 8, dtype=np.uint64)
         self.sums = (
             None if run.asked.forward_only else cp.zeros(blocks * run.width, dtype=np.float64)
         )
