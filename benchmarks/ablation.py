@@ -9,8 +9,8 @@ that was proven. Ratios above 1 say how many times as long a solve takes without
 least processor time of the rounds with one thread, by the least wall time with more. The row
 "nothing" is a second process with the same code and shows the noise.
 
-Attendance is about cores that other programs use, too, so it is measured once more with two threads
-on two cores beside two busy loops. Writes ablation.json.
+Two tricks are about cores that other programs use, too, so they are measured once more with two
+threads on two cores beside one and two busy loops. Writes ablation.json anew after each graph.
 Needs a C++ compiler, CMake, Ninja and nanobind; about 5 minutes on 16 cores.
 """
 
@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import nearfar
-from ablation_tricks import ATTENDANCE, TRICKS, Builds, Trick
+from ablation_tricks import ATTENDANCE, OWN_CORE, TRICKS, Builds, Trick
 from nearfar import _cpu
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import table, write_json
@@ -260,9 +260,9 @@ def busy(cores: list[int]) -> Iterator[None]:
 
 
 def beside_busy_loops(
-    trees: dict[str, Path], args: argparse.Namespace, at: Path
+    trees: dict[str, Path], tricks: list[Trick], args: argparse.Namespace, at: Path
 ) -> dict[str, Any] | None:
-    """Attendance alone, two threads on two cores beside two busy loops; None on one core."""
+    """Two threads on two cores beside one and two busy loops; None on one core."""
     cores = sorted(os.sched_getaffinity(0))[:2]
     if len(cores) < 2:
         return None
@@ -270,21 +270,25 @@ def beside_busy_loops(
     graph = load(name)
     source = draw_sources(graph, 1, SUITE[name].source)[0]
     digest, file = proven(graph, source), save(graph, at / "graph.npz")
-    samples: dict[str, Any] = {}
-    with processes(trees, [ATTENDANCE], cores) as started, busy(cores):
-        for one in started.values():
-            one.call("load", str(file))
-        for turn in range(args.rounds):
-            for who in list(started)[:: -1 if turn % 2 else 1]:
-                got = started[who].call("solve", source, 2, args.stretch_ms)
-                if got["digest"] != digest:
-                    raise SystemExit(f"without {who}, beside busy loops: a wrong answer")
-                # The bad solves count here, so a sample is the mean of a stretch.
-                samples.setdefault(who, {"wall": []})["wall"].append(statistics.fmean(got["wall"]))
-    found = summary(samples, "wall")
-    for one in found.values():
-        one["ratio"] = one["ratio_of_medians"]
-    return {"graph": name, "n_vertices": graph.n_vertices, "tricks": found}
+    loops: dict[str, Any] = {}
+    for number in (1, 2):
+        samples: dict[str, Any] = {}
+        with processes(trees, tricks, cores) as started, busy(cores[:number]):
+            for one in started.values():
+                one.call("load", str(file))
+            for turn in range(args.rounds):
+                for who in list(started)[:: -1 if turn % 2 else 1]:
+                    got = started[who].call("solve", source, 2, args.stretch_ms)
+                    if got["digest"] != digest:
+                        raise SystemExit(f"without {who}, beside busy loops: a wrong answer")
+                    # The bad solves count here, so a sample is the mean of a stretch.
+                    mean = statistics.fmean(got["wall"])
+                    samples.setdefault(who, {"wall": []})["wall"].append(mean)
+        found = summary(samples, "wall")
+        for one in found.values():
+            one["ratio"] = one["ratio_of_medians"]
+        loops[str(number)] = found
+    return {"graph": name, "n_vertices": graph.n_vertices, "loops": loops}
 
 
 def lines(data: dict[str, Any]) -> list[str]:
@@ -301,9 +305,9 @@ def lines(data: dict[str, Any]) -> list[str]:
         base = [f"{g['threads'][threads][WITH_ALL]['least_ms']:.3g} ms" for g in graphs.values()]
         head = [f"without, {threads} thread{'s' * (threads != '1')}", *graphs]
         said += [*table(head, [*rows, [WITH_ALL, *base]]), ""]
-    if data["busy"]:
-        ratio = data["busy"]["tricks"][ATTENDANCE.name]["ratio"]
-        said.append(f"attendance beside busy loops, {data['busy']['graph']}: {ratio:.2f}")
+    for number, found in (data["busy"] or {"loops": {}})["loops"].items():
+        ratios = ", ".join(f"{w} {one['ratio']:.2f}" for w, one in found.items() if w != WITH_ALL)
+        said.append(f"beside {number} busy loops, {data['busy']['graph']}: {ratios}")
     idle = not_paying(data)
     said.append(f"below {PAYS:g} everywhere: {', '.join(idle) or 'none'}")
     return said
@@ -317,7 +321,7 @@ def not_paying(data: dict[str, Any]) -> list[str]:
     """Tricks without which no measured solve takes 5 % longer, by least and median times alike."""
     best: dict[str, float] = {}
     parts = [part for graph in data["graphs"].values() for part in graph["threads"].values()]
-    parts += [data["busy"]["tricks"]] if data["busy"] else []
+    parts += data["busy"]["loops"].values() if data["busy"] else []
     for part in parts:
         for name, found in part.items():
             sure = min(found["ratio"], found["ratio_of_medians"])
@@ -364,13 +368,20 @@ def main() -> int:
                     continue
                 data["graphs"][name] = solves(started, tricks, name, args, folder)
                 print(f"{name} done, {time.perf_counter() - began:.0f} s", flush=True)
-        if ATTENDANCE in tricks:
-            data["busy"] = beside_busy_loops(trees, args, folder)
+                keep(data, args.output)
+        on_busy_cores = [trick for trick in (ATTENDANCE, OWN_CORE) if trick in tricks]
+        if on_busy_cores:
+            data["busy"] = beside_busy_loops(trees, on_busy_cores, args, folder)
     print("\n".join(lines(data)))
-    if args.output:
-        args.output.mkdir(parents=True, exist_ok=True)
-        write_json(args.output / "ablation.json", data)
+    keep(data, args.output)
     return 0
+
+
+def keep(data: dict[str, Any], folder: Path | None) -> None:
+    """What there is so far, so that a run that is cut keeps it."""
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / "ablation.json", data)
 
 
 if __name__ == "__main__":

@@ -69,6 +69,13 @@ ATTENDANCE = Trick(
     several=True,
 )
 
+OWN_CORE = Trick(
+    "a core of one's own",
+    "helpers take turns with the leader on its core",
+    (("const int core = this_core();", "const int core = -1;"),),
+    several=True,
+)
+
 TRICKS = (
     NOTHING,
     Trick(
@@ -198,6 +205,7 @@ TRICKS = (
         several=True,
     ),
     ATTENDANCE,
+    OWN_CORE,
 )
 
 #: Of prepared graphs; ablation_prepared.py measures them.

@@ -71,14 +71,14 @@ def engine(spec: str) -> tuple[str, dict[str, Any], dict[str, str]]:
 def ours(
     graph: Graph, specs: list[str], threads: list[int], sources: list[int], rounds: int
 ) -> list[dict[str, Any]]:
-    """Milliseconds of each engine and number of threads; all samples."""
+    """Milliseconds of each engine and number of threads, and of all its threads; all samples."""
     truth = {}
     for source in sources:
         proven = nearfar.sssp(graph, source, device="cpu", method="delta_stepping", threads=1)
         nearfar.verify(graph, proven)
         truth[source] = proven.distances
     rows: list[dict[str, Any]] = [
-        {"engine": spec, "threads": count, "samples_ms": [], "stats": {}}
+        {"engine": spec, "threads": count, "samples_ms": [], "processor_ms": [], "stats": {}}
         for spec in specs
         for count in threads
     ]
@@ -87,15 +87,17 @@ def ours(
             method, options, variables = engine(row["engine"])
             os.environ.update(variables)
             for source in sources:
-                began = time.perf_counter()
+                began, used = time.perf_counter(), time.process_time()
                 paths = nearfar.sssp(
                     graph, source, device="cpu", method=method, threads=row["threads"], **options
                 )
                 taken = 1e3 * (time.perf_counter() - began)
+                used = 1e3 * (time.process_time() - used)
                 if not np.array_equal(paths.distances, truth[source]):
                     raise SystemExit(f"{row['engine']}, {row['threads']} threads: wrong answer")
                 if turn:  # the first round warms up
                     row["samples_ms"].append(taken)
+                    row["processor_ms"].append(used)
                 row["stats"] = {
                     key: value for key, value in paths.stats.items() if np.isscalar(value)
                 }

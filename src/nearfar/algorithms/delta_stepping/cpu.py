@@ -56,7 +56,7 @@ def _alone(facts: Facts, request: Request) -> Estimate:
 
 
 #: Seconds until helpers have come, and what a step of a thin frontier costs those who share it.
-_START, _STEP = 2e-4, 3e-6
+_START, _STEP = 4e-4, 3e-6
 
 
 def _together(facts: Facts, request: Request) -> Estimate:

@@ -186,17 +186,21 @@ def ablation() -> str:
         if name in searched
     ]
     said = []
-    if document["busy"]:
-        found = document["busy"]["tricks"]["attendance"]["ratio"]
+    for loops, tricks in (document["busy"] or {}).get("loops", {}).items():
+        ratios = " and ".join(
+            f"{one['ratio']:.2f} without {name}"
+            for name, one in tricks.items()
+            if name not in ("with all", "nothing")
+        )
         said.append(
-            f"Two threads on two cores beside two busy loops, {document['busy']['graph']}: "
-            f"{found:.2f} without attendance."
+            f" Two threads on two cores beside {loops} busy loop{'s' * (loops != '1')}, "
+            f"{document['busy']['graph']}: {ratios}."
         )
     samples = next(iter(graphs.values()))["threads"][counts[0]]["with all"]["samples_ms"]
     return (
         f"{table(['trick (without it)', *graphs], rows)}\n\nTime without the trick / "
         f"time with all, {' / '.join(counts)} threads: least of {len(samples)} rounds in turns, "
         "processor time with one thread and wall time with more. Answers compared bit for bit. The "
-        f'row "nothing" is the same code twice. {" ".join(said)}\n{measured_on([document])};\n'
+        f'row "nothing" is the same code twice.{"".join(said)}\n{measured_on([document])};\n'
         "`benchmarks/results/ablation.json`."
     )
