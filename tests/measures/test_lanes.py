@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import nearfar
 from nearfar import Graph
 from nearfar.measures import betweenness
-from tests.measures import counting
+from tests.measures.test_betweenness import assert_by_definition
 
 
 def of_small_diameter(n: int, m: int, directed: bool, seed: int) -> Graph:
@@ -34,28 +34,28 @@ def of_small_diameter(n: int, m: int, directed: bool, seed: int) -> Graph:
 def test_by_definition(n: int, share: float, directed: bool, seed: int, some: int) -> None:
     graph = of_small_diameter(n, int(share * n), directed, seed)
     sources = np.random.default_rng(seed + 1).permutation(n)[:some]
-    want, _ = counting.betweenness(graph, sources.tolist(), None)
-    got = betweenness(graph, sources, normalized=False) * (1 if directed else 2)
-    assert got == pytest.approx(want, rel=1e-12, abs=1e-12)
+    assert_by_definition(graph, sources=sources.tolist())
 
 
+@pytest.mark.parametrize("edges", [False, True])
 @pytest.mark.parametrize("directed", [False, True])
-def test_sources_of_many_batches_add_up_one_by_one(directed: bool) -> None:
+def test_sources_of_many_batches_add_up_one_by_one(directed: bool, edges: bool) -> None:
     """One source has no lanes: a search of its own finds what passes from it."""
     graph = of_small_diameter(300, 900, directed, 3)
     sources = np.random.default_rng(4).permutation(300)[:203]
-    want = sum(betweenness(graph, [s], normalized=False) for s in sources)
+    want = sum(betweenness(graph, [s], normalized=False, edges=edges) for s in sources)
     for threads in (1, 3):
-        got = betweenness(graph, sources, normalized=False, threads=threads)
+        got = betweenness(graph, sources, normalized=False, threads=threads, edges=edges)
         assert got == pytest.approx(want, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.parametrize("edges", [False, True])
 @pytest.mark.parametrize("directed", [False, True])
-def test_threads_make_no_difference(directed: bool) -> None:
+def test_threads_make_no_difference(directed: bool, edges: bool) -> None:
     graph = of_small_diameter(2000, 9000, directed, 5)
-    first = betweenness(graph, threads=1)
+    first = betweenness(graph, threads=1, edges=edges)
     for threads in (2, 5, 40):
-        assert (betweenness(graph, threads=threads) == first).all()
+        assert (betweenness(graph, threads=threads, edges=edges) == first).all()
 
 
 def test_instruction_sets_make_no_difference() -> None:
@@ -65,7 +65,9 @@ def test_instruction_sets_make_no_difference() -> None:
         "for directed in (False, True):\n"
         "    ends = np.random.default_rng(6).integers(0, 500, (2, 2500))\n"
         "    g = nearfar.Graph.from_edges(*ends, n_vertices=500, directed=directed)\n"
-        "    print(hashlib.sha256(betweenness(g).tobytes()).hexdigest())\n"
+        "    for edges in (False, True):\n"
+        "        found = betweenness(g, edges=edges)\n"
+        "        print(hashlib.sha256(found.tobytes()).hexdigest())\n"
     )
     around = {**os.environ, "PYTHONPATH": str(Path(nearfar.__file__).parents[1])}
     outputs = {
@@ -94,6 +96,14 @@ def test_too_many_paths_for_a_float_in_a_graph_of_mostly_small_diameter(directed
     heads = np.concatenate([starts + 1, starts + 2, starts + 3, starts + 3, far, top])
     graph = Graph.from_edges(tails, heads, directed=directed)
     targets = [hub + wide + 1]
+    of_edges = betweenness(graph, np.arange(8), targets=targets, normalized=False, edges=True)
+    assert of_edges == pytest.approx(
+        sum(
+            betweenness(graph, [s], targets=targets, normalized=False, edges=True) for s in range(8)
+        ),
+        rel=1e-12,
+        abs=0,
+    )
     got = betweenness(graph, np.arange(8), targets=targets, normalized=False)
     got *= 1 if directed else 2
     one_by_one = sum(

@@ -6,9 +6,9 @@
 // found from the farthest vertex to the nearest. Here each vertex keeps (1 + delta) / sigma, so an
 // edge costs one addition. The graph is a smaller one of the same answer (compact.hpp), and what
 // passes through vertices takes two passes over its edges (level_passes.hpp, tight_passes.hpp),
-// with eight sources at once where the diameter is small (lane_passes.hpp). Edges, ends of paths, a
-// limit, a tolerance and numbers of paths beyond a double take the shortest paths as a graph of
-// their own (path_dag.hpp).
+// with eight sources at once where the diameter is small (lane_passes.hpp). Ends of paths, a limit,
+// a tolerance, numbers of paths beyond a double, and edges where sources go one by one, take the
+// shortest paths as a graph of their own (path_dag.hpp).
 #include <atomic>
 
 #include "cpu/bindings.hpp"
@@ -42,6 +42,11 @@ struct Question {
   int64_t hops;  // the limit without weights
   double tolerance;
   bool edges, endpoints;
+
+  // Whether sources may go in lanes.
+  bool in_lanes() const {
+    return !weighted && !endpoints && hops == std::numeric_limits<int64_t>::max();
+  }
 
   // Whether nothing is wanted but how much passes through vertices.
   bool plain() const {
@@ -124,7 +129,8 @@ class Accumulation {
       alignas(64) double weights[kLanes] = {};
       for (int k = 0; k < lanes; ++k)
         weights[k] = graph_.sources[static_cast<std::size_t>(sources[i + k])];
-      if (NEARFAR_PICK_ISA(lane_passes)(graph, space, from + i, weights, vertices_.data()))
+      double* const edges = totals_.edges == nullptr ? nullptr : edges_.data();
+      if (NEARFAR_PICK_ISA(lane_passes)(graph, space, from + i, weights, vertices_.data(), edges))
         continue;
       for (int k = 0; k < lanes; ++k) breadth_first(sources[i + k]);
     }
@@ -250,7 +256,7 @@ void add_up(const C& given, bool fold, const Marks& marks,
             const RowsOf& rows, Trouble& trouble, int threads) {
   using Index = typename C::Index;
   using Weight = typename C::Weight;
-  const bool lanes = question.plain() && !question.weighted && sizeof(Index) == sizeof(int32_t);
+  const bool lanes = question.in_lanes() && sizeof(Index) == sizeof(int32_t);
   const Compact<C> graph(given, fold, lanes, marks.sources, marks.targets);
   GraphView view{AnyCsr(graph.csr)};
   if (question.weighted) view.pack(threads);

@@ -72,15 +72,16 @@ struct LaneSpace {
 
 namespace nearfar {
 
-#define NEARFAR_DECLARE_LANE_PASSES(level)                                                    \
-  namespace level {                                                                           \
-  /* The visits of up to 64 sources, none of them twice. */                                   \
-  void lane_visits(const measures::LaneGraph& graph, measures::LaneSpace& space,              \
-                   const int32_t* sources, int count);                                        \
-  /* Adds what passes through each vertex from sources `from` and on, times their weights. */ \
-  /* False, and nothing is added, when there are too many paths for a double. */              \
-  bool lane_passes(const measures::LaneGraph& graph, measures::LaneSpace& space, int from,    \
-                   const double* weights, double* vertices);                                  \
+// lane_visits finds the visits of up to 64 sources, none of them twice. lane_passes adds what
+// passes through each vertex, and over each edge unless that is null, from sources `from` and on of
+// them, times their weights; false, and nothing is added, when there are too many paths for a
+// double.
+#define NEARFAR_DECLARE_LANE_PASSES(level)                                                 \
+  namespace level {                                                                        \
+  void lane_visits(const measures::LaneGraph& graph, measures::LaneSpace& space,           \
+                   const int32_t* sources, int count);                                     \
+  bool lane_passes(const measures::LaneGraph& graph, measures::LaneSpace& space, int from, \
+                   const double* weights, double* vertices, double* edges);                \
   }
 NEARFAR_FOR_EACH_ISA(NEARFAR_DECLARE_LANE_PASSES)
 #undef NEARFAR_DECLARE_LANE_PASSES

@@ -180,33 +180,69 @@ void lane_visits(const LaneGraph& graph, LaneSpace& space, const int32_t* source
   for (std::size_t i = 0; i < high; ++i) seen[vertex.data[i]] = 0;
 }
 
-bool lane_passes(const LaneGraph& graph, LaneSpace& space, int from, const double* weights,
-                 double* vertices) {
-  choose_group(space, from);
-  if (!(count_paths(graph, space) < kMostPaths)) return false;
+namespace {
+
+// Adds to each edge of a row what passes over it: `paths`, times their weights, times the share of
+// its head, in lanes where the head is on the level in `now`.
+NEARFAR_INLINE void add_to_edges(const Row& paths, const int32_t* t, const int32_t* end,
+                                 const uint8_t* now, const double* x, double* edge) {
+  for (; t != end; ++t, ++edge) {
+    const double* const share = x + static_cast<std::size_t>(*t) * kLanes;
+    Row over;
+#if defined(__AVX512DQ__)
+    over.part[0] = _mm512_maskz_mul_pd(now[*t], paths.part[0], load(share));
+#else
+    for (int p = 0; p < kParts; ++p)
+      over.part[p] =
+          (Part)((Bits)(paths.part[p] * load(share + p * kPerPart)) & chosen(now[*t], p));
+#endif
+    *edge += total(over);
+  }
+}
+
+// Against the levels, from shares of the successors to those of the vertices before them.
+template <bool kEdges>
+void add_shares(const LaneGraph& graph, LaneSpace& space, const double* weights, double* vertices,
+                double* edges) {
   const auto& [vertex, lanes, first] = space.group;
   const uint8_t* const now = space.now;
   double* const x = space.x;
   const std::size_t levels = first.size - 1;
-  for (std::size_t level = levels; level-- > 1;) {
+  for (std::size_t level = levels; level-- > (kEdges ? 0 : 1);) {
     if (level + 1 < levels) show(space, level + 1, true);
     for (std::size_t i = first.data[level]; i < first.data[level + 1]; ++i) {
       const int32_t v = vertex.data[i];
       double* const here = x + static_cast<std::size_t>(v) * kLanes;
-      Row sum = pulled(graph.heads + graph.first[v], graph.heads + graph.first[v + 1], now, x);
+      const int32_t *const row = graph.heads + graph.first[v], *const end =
+                                                                   graph.heads + graph.first[v + 1];
+      Row sum = pulled(row, end, now, x);
       const auto [all, behind] = graph.ends[v];
-      Row through;
+      Row through, weighted;
       for (int p = 0; p < kParts; ++p) {
-        const Part paths = load(here + p * kPerPart);
-        const Part each = (paths * sum.part[p] + behind) * load(weights + p * kPerPart);
+        const Part paths = load(here + p * kPerPart), w = load(weights + p * kPerPart);
+        const Part each = (paths * sum.part[p] + behind) * w;
         through.part[p] = (Part)((Bits)each & chosen(lanes.data[i], p));
+        weighted.part[p] = (Part)((Bits)(paths * w) & chosen(lanes.data[i], p));
         sum.part[p] += all / paths;
       }
-      vertices[v] += total(through);
+      if constexpr (kEdges) add_to_edges(weighted, row, end, now, x, edges + graph.first[v]);
+      if (level > 0) vertices[v] += total(through);
       sum.store_where(lanes.data[i], here);
     }
     if (level + 1 < levels) show(space, level + 1, false);
   }
+}
+
+}  // namespace
+
+bool lane_passes(const LaneGraph& graph, LaneSpace& space, int from, const double* weights,
+                 double* vertices, double* edges) {
+  choose_group(space, from);
+  if (!(count_paths(graph, space) < kMostPaths)) return false;
+  if (edges == nullptr)
+    add_shares<false>(graph, space, weights, vertices, nullptr);
+  else
+    add_shares<true>(graph, space, weights, vertices, edges);
   return true;
 }
 

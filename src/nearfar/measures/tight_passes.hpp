@@ -1,9 +1,10 @@
 // Betweenness from one source with weights, from finished distances.
 //
-// Tight edges are found in one sweep over all edges in the order of memory, without a row to end or
-// a distance to sort: numbers of paths need no more than that a vertex comes after those before it,
-// and a queue of vertices that wait for nobody gives such an order (Kahn 1962). Each tight edge is
-// noted as the queue comes by, and against that order dependencies are one addition per edge:
+// Tight edges are found in one sweep over all edges in the order of memory (tight_edges.hpp),
+// without a row to end or a distance to sort: numbers of paths need no more than that a vertex
+// comes after those before it, and a queue of vertices that wait for nobody gives such an order
+// (Kahn 1962). Each tight edge is noted as the queue comes by, and against that order dependencies
+// are one addition per edge:
 //   sum(u) += ends(t) / sigma(t) + sum(t) for an edge from u to t,
 // and sigma(u) * sum(u) passes through u.
 #pragma once
@@ -13,33 +14,40 @@
 #include <memory>
 #include <vector>
 
+#include "algorithms/delta_stepping/delta_stepping.hpp"
 #include "cpu/arithmetic.hpp"
 #include "cpu/interrupt.hpp"
 #include "measures/compact.hpp"
 #include "measures/masks.hpp"
 #include "measures/scaled.hpp"
+#include "measures/tight_edges.hpp"
 
 namespace nearfar::measures {
 
-// The edges between core vertices, one after the other. The last of each row is marked, so that a
-// sweep knows the tails without reading them; a row without edges has one to nobody.
+// The edges between core vertices.
 template <class C>
 struct EdgeList {
   using Index = typename C::Index;
-  using Edge = typename C::Stored;
-  static constexpr Index kLast = std::numeric_limits<Index>::min();
-  std::vector<Edge> edges;
+  using Weight = typename C::Weight;
+  using Columns = EdgeColumns<Index, Weight>;
+  std::vector<Index> tails, heads;
+  std::vector<Weight> weights;
 
   EdgeList() = default;
   explicit EdgeList(const Compact<C>& graph) {
-    for (Index v = 1; v < graph.core; ++v) {
-      const Index row = graph.csr.indptr[v], end = graph.core_end[static_cast<std::size_t>(v)];
-      for (Index e = row; e < end; ++e)
-        edges.push_back({graph.csr.indices[e], graph.csr.weights[e]});
-      if (row == end) edges.push_back({0, 0});
-      edges.back().marked |= kLast;
-    }
+    for (Index v = 1; v < graph.core; ++v)
+      for (Index e = graph.csr.indptr[v]; e < graph.core_end[static_cast<std::size_t>(v)]; ++e) {
+        tails.push_back(v);
+        heads.push_back(graph.csr.indices[e]);
+        weights.push_back(graph.csr.weights[e]);
+      }
+    const std::size_t padded = (tails.size() + Columns::kAtOnce) / Columns::kAtOnce;
+    tails.resize(padded * Columns::kAtOnce);
+    heads.resize(tails.size());
+    weights.resize(tails.size());
   }
+
+  Columns columns() const { return {tails.size(), tails.data(), heads.data(), weights.data()}; }
 };
 
 // What became of a source.
@@ -57,18 +65,19 @@ class TightPasses {
 
   TightPasses(const Compact<C>& graph, const EdgeList<C>& edges)
       : graph_(graph),
-        edges_(edges.edges),
+        edges_(edges.columns()),
         core_(graph.core),
         order_(new Index[size(core_)]),
         vertex_(new Vertex[size(core_)]),
-        tight_(new Step[edges_.size() + 1]),
-        steps_(new Step[edges_.size()]),
+        from_(new Index[edges_.count + kAtOnce]),
+        to_(new Index[edges_.count + kAtOnce]),
+        steps_(new Step[edges_.count]),
         share_(new Share[size(core_)]) {}
 
   // Adds `weight` times what passes through each vertex but the source; nothing unless it is done.
   Passed run(Index source, double weight, const Weight* distance, double* vertices,
              Interrupt& interrupt) {
-    interrupt.poll(static_cast<uint64_t>(edges_.size()));
+    interrupt.poll(static_cast<uint64_t>(edges_.count));
     std::size_t reached = 0;
     Weight far = 0;
     for (Index v = 1; v < core_; ++v) {
@@ -102,6 +111,7 @@ class TightPasses {
 
  private:
   static constexpr Index kNone = -1;
+  static constexpr std::size_t kAtOnce = EdgeColumns<Index, Weight>::kAtOnce;
   static constexpr std::size_t kAhead = 8;  // vertices whose edges are on their way
   static std::size_t size(Index i) { return static_cast<std::size_t>(i); }
   static NEARFAR_INLINE bool is_tight(Weight d, Weight w, Weight there) {
@@ -134,30 +144,23 @@ class TightPasses {
 
   // All tight edges, in order of their tails.
   void find_tight(const Weight* distance) {
-    Step* const found = tight_.get();
-    std::size_t count = 0;
-    Index u = 1;
-    for (const auto& [marked, weight] : edges_) {
-      const Index t = marked & std::numeric_limits<Index>::max();
-      const Weight here = distance[u];
-      found[count] = {u, t};
-      count += (here != unreached<Weight>()) & is_tight(here, weight, distance[t]);
-      u += marked < 0;
-    }
-    found[count] = {kNone, 0};
+    Index *const from = from_.get(), *const to = to_.get();
+    const std::size_t count =
+        NEARFAR_PICK_FOR(C, tight_edges<Index, Weight>)(edges_, distance, from, to);
+    from[count] = kNone;
     n_tight_ = count;
     Vertex* const vertex = vertex_.get();
     std::fill_n(vertex, size(core_), Vertex{0, static_cast<Index>(count), 0});
     for (std::size_t k = count; k-- > 0;) {
-      vertex[found[k].from].first = static_cast<Index>(k);
-      ++vertex[found[k].to].waiting;
+      vertex[from[k]].first = static_cast<Index>(k);
+      ++vertex[to[k]].waiting;
     }
   }
 
   // Along the tight edges, each vertex when all before it have come (Kahn 1962). Vertices on a
   // cycle of weight zero never do. Returns how many do.
   std::size_t count_paths(Index source) {
-    const Step* const tight = tight_.get();
+    const Index *const from = from_.get(), *const to = to_.get();
     Step* const steps = steps_.get();
     Index* const order = order_.get();
     Vertex* const vertex = vertex_.get();
@@ -166,12 +169,12 @@ class TightPasses {
     order[0] = source;
     vertex[source].paths = 1;
     for (std::size_t i = 0; i < tail; ++i) {
-      if (i + kAhead < tail) prefetch(tight + vertex[order[i + kAhead]].first);
+      if (i + kAhead < tail) prefetch(to + vertex[order[i + kAhead]].first);
       const Index v = order[i];
       const double mine = vertex[v].paths;
       most = std::max(most, mine);
-      for (std::size_t k = size(vertex[v].first); tight[k].from == v; ++k) {
-        const Index t = tight[k].to;
+      for (std::size_t k = size(vertex[v].first); from[k] == v; ++k) {
+        const Index t = to[k];
         Vertex& next = vertex[t];
         next.paths += mine;
         steps[step++] = {v, t};
@@ -202,13 +205,14 @@ class TightPasses {
   }
 
   const Compact<C>& graph_;
-  const std::vector<typename EdgeList<C>::Edge>& edges_;
+  const EdgeColumns<Index, Weight> edges_;
   const Index core_;
   std::size_t n_tight_ = 0;
   double most_ = 1;
   std::unique_ptr<Index[]> order_;
   std::unique_ptr<Vertex[]> vertex_;
-  std::unique_ptr<Step[]> tight_, steps_;
+  std::unique_ptr<Index[]> from_, to_;  // ends of tight edges
+  std::unique_ptr<Step[]> steps_;
   std::unique_ptr<Share[]> share_;
 };
 
