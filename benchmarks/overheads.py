@@ -2,8 +2,8 @@
 
     python benchmarks/overheads.py -o benchmarks/results
 
-Writes overheads.json with every sample and prints a table with the limit that each number must
-keep:
+Writes overheads.json with every sample, anew after each graph, and prints a table with the limit
+that each number must keep:
 
 - ``import nearfar`` in a fresh interpreter: below 0.15 s, and no optional package imported by it;
 - ``Graph.from_scipy`` of a CSR matrix: below a tenth of one SciPy Dijkstra run on that matrix;
@@ -276,11 +276,16 @@ def main() -> int:
     if args.peak:
         print(json.dumps(peak_of_run(args.peak[0], Path(args.peak[1]), int(args.peak[2]))))
         return 0
+    around = environment()
     lines = import_time(args.rounds) + tiny_call(args.rounds) + fresh_memory(args.rounds)
     with tempfile.TemporaryDirectory() as made:
         for name in args.graphs:
             lines.append(conversion(name, *keep(name, args.shrink, Path(made)), args.rounds))
             lines += [memory(name, Path(made), threads) for threads in (1, 2)]
+            if args.output:
+                args.output.mkdir(parents=True, exist_ok=True)
+                data = {"schema": "nearfar-overheads/1", "environment": around, "lines": lines}
+                write_json(args.output / "overheads.json", data | {"shrink": args.shrink})
     shown = [
         [
             f["what"],
@@ -291,10 +296,6 @@ def main() -> int:
         for f in lines
     ]
     print("\n".join(table(["what", "value", "limit", ""], shown)))
-    if args.output:
-        args.output.mkdir(parents=True, exist_ok=True)
-        data = {"schema": "nearfar-overheads/1", "environment": environment(), "lines": lines}
-        write_json(args.output / "overheads.json", data | {"shrink": args.shrink})
     return 0 if all(f["kept"] is not False for f in lines) else 1
 
 
