@@ -221,23 +221,39 @@ def test_a_form_without_room_is_given_up(monkeypatch: pytest.MonkeyPatch) -> Non
     from nearfar.algorithms.near_far import one_launch
     from nearfar.errors import OutOfMemoryError
 
-    def refuse(*_: object) -> None:
-        raise OutOfMemoryError(2, 1, "none")
+    engine = one_launch._engine
+
+    def refuse(graph: Graph, factor: float, form: one_launch_forms.Form) -> object:
+        if form.bits:
+            raise OutOfMemoryError(2, 1, "none")
+        return engine(graph, factor, form)
 
     monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
-    monkeypatch.setattr(one_launch, "small_edges", refuse)
+    monkeypatch.setattr(one_launch, "_engine", refuse)
     graph = undirected(600, 2400)
     assert forms_of(graph, 3) == ["plain", "plain", "plain"]
     with pytest.raises(OutOfMemoryError):
         nearfar.sssp(graph, 0, method="near_far@cuda", distance_bits=8)
 
 
-def test_distances_are_packed_once_they_are_known_to_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_distances_are_packed_where_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
     graph = undirected(600, 2400)
-    assert forms_of(graph, 3) == ["plain", "packed", "packed"]
+    assert forms_of(graph, 3) == ["packed", "packed", "packed"]
     assert forms_of(graph, 1, distance_bits=0) == ["plain"]
     assert forms_of(as_dtype(graph, "float32"), 2) == ["plain", "plain"]
+
+
+def test_distances_that_fit_less_than_was_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path of tripled edges has the degrees of a random graph and is far deeper than one."""
+    monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
+    heads = np.repeat(np.arange(599), 3)
+    sources, targets = np.append(heads, heads + 1), np.append(heads + 1, heads)
+    graph = Graph.from_edges(sources, targets, np.ones(len(sources), np.int32), n_vertices=600)
+    assert graph.mean_degree > one_launch_forms.ROAD_LIKE
+    assert forms_of(graph, 2) == ["plain", "plain"]
+    assert forms_of(graph, 1, distance_bits=8) == ["plain"]
+    assert forms_of(graph, 1, distance_bits=16) == ["packed"]
 
 
 def test_a_farther_source_is_solved_again_with_whole_distances(
@@ -254,7 +270,7 @@ def test_a_farther_source_is_solved_again_with_whole_distances(
     sources, targets = np.append(arrays[0], 200), np.append(arrays[1], 0)
     weights = np.append(arrays[2], 10**6).astype(np.int32)
     graph = Graph.from_edges(sources, targets, weights, n_vertices=201)
-    for source, form in ((0, "plain"), (0, "packed"), (200, "plain"), (0, "plain")):
+    for source, form in ((0, "packed"), (0, "packed"), (200, "plain"), (0, "plain")):
         paths = nearfar.sssp(graph, source, method="near_far@cuda")
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, source))
         assert paths.stats["form"] == form

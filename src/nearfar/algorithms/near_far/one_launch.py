@@ -26,7 +26,6 @@ from nearfar.algorithms.near_far.one_launch_host import (
     entry_bytes,
 )
 from nearfar.algorithms.near_far.one_launch_ranges import solve_by_ranges
-from nearfar.algorithms.near_far.small_edges import small_edges
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.whole_solve import row_lanes
 from nearfar.errors import OptionError, OutOfMemoryError
@@ -45,7 +44,6 @@ _LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
 _ROOMY = 1 << 22  # entries
 # Compile-time constants of one_launch_rows.cuh to override, for measuring; see its head.
 KNOBS: dict[str, int] = {}
-SMALL_EDGES = True  # with packed distances; for measuring
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +170,6 @@ def _engine(graph: Graph, factor: float, form: Form) -> Engine:
             },
             (2 * STAGE, _LOCAL),
             [np.int64(0)] * 2,
-            small_edges(graph, device) if form.bits and SMALL_EDGES else None,
         )
 
     kinds = (device.vertex_dtype, device.offset_dtype)

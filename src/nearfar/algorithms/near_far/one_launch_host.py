@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nearfar.algorithms.near_far.small_edges import SmallEdges
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.registry import Workspace
 
@@ -80,8 +79,6 @@ class Engine:
         Entries of dynamic shared memory per warp; or all in all, where that is more.
     own : sequence
         The kernel's own parameters, for their types.
-    edges : SmallEdges or None
-        To read in place of the graph's.
     """
 
     def __init__(
@@ -93,7 +90,6 @@ class Engine:
         macros: Mapping[str, str | int],
         shared_entries: tuple[int, int],
         own: Sequence[Any],
-        edges: SmallEdges | None = None,
     ) -> None:
         cp = runtime.cupy()
         n, weight = max(device.n, 1), device.weight_dtype
@@ -111,8 +107,6 @@ class Engine:
             "use queue_factor=1, or a CPU method (device='cpu')",
         )
         self.device, self.shape = device, shape
-        self._edges = device.edges if edges is None else edges.words
-        self._small = edges
         # Zeroed once: records are read whole, with the padding that nobody writes.
         size = shape.capacity * record
         self._queues = [cp.zeros(size, dtype=np.uint8) for _ in range(shape.queues)]
@@ -125,7 +119,6 @@ class Engine:
             "BLOCK_THREADS": 512,
             "BLOCKS_EACH": 1,
             "DISTANCE_BITS": shape.bits,
-            "EDGE_BITS": 0 if edges is None else edges.bits,
             **device.macros,
             **macros,
         }
@@ -204,8 +197,6 @@ class Engine:
             "last_threshold": float(control["last_threshold"]),
             "device_seconds": self._solve.seconds,
         }
-        if self._small is not None:
-            found["pack_seconds"] = self._small.seconds
         if records is not None:
             found |= _steps(self._solve.records(records, steps))
         return distance, found
@@ -218,7 +209,7 @@ class Engine:
             self._kind,
             n=device.n,
             offsets=device.offsets,
-            edges=self._edges,
+            edges=device.edges,
             distance=self._slots if shape.bits else distance,
             near_queue=self._queues[:2],
             far_pile=self._queues[2:] or self._queues,  # not used where no pile is kept
