@@ -101,7 +101,9 @@ def one_launch_cases(kind: str) -> Iterator[Case]:
     if base["WEIGHTED"] and whole:
         for bits in (8, 16):
             yield f"{NEAR_FAR}one_launch.cuh", {**base, **scan, "DISTANCE_BITS": bits}
+    yield f"{NEAR_FAR}row_heads.cuh", {**types(kind), "ROW_HEAD": 4}
     yield f"{NEAR_FAR}one_launch.cuh", {**base, **longer}
+    yield f"{NEAR_FAR}one_launch.cuh", {**base, "ROW_HEAD": 4}
     yield f"{NEAR_FAR}one_launch.cuh", base
     due = {**base, "HEAVY_DEGREE": 512}
     yield f"{NEAR_FAR}partitioned.cuh", {**due, "SEEN_FROM_L1": 0}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nearfar.algorithms.near_far.row_heads import RowHeads
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.registry import Workspace
 
@@ -79,6 +80,8 @@ class Engine:
         Entries of dynamic shared memory per warp; or all in all, where that is more.
     own : sequence
         The kernel's own parameters, for their types.
+    heads : RowHeads or None
+        What blocks that advance on their own take rows from.
     """
 
     def __init__(
@@ -90,6 +93,7 @@ class Engine:
         macros: Mapping[str, str | int],
         shared_entries: tuple[int, int],
         own: Sequence[Any],
+        heads: RowHeads | None = None,
     ) -> None:
         cp = runtime.cupy()
         n, weight = max(device.n, 1), device.weight_dtype
@@ -106,7 +110,7 @@ class Engine:
             + shape.heavy_capacity * chunk,
             "use queue_factor=1, or a CPU method (device='cpu')",
         )
-        self.device, self.shape = device, shape
+        self.device, self.shape, self.heads = device, shape, heads
         # Zeroed once: records are read whole, with the padding that nobody writes.
         size = shape.capacity * record
         self._queues = [cp.zeros(size, dtype=np.uint8) for _ in range(shape.queues)]
@@ -119,6 +123,7 @@ class Engine:
             "BLOCK_THREADS": 512,
             "BLOCKS_EACH": 1,
             "DISTANCE_BITS": shape.bits,
+            "ROW_HEAD": 0 if heads is None else heads.width,
             **device.macros,
             **macros,
         }
@@ -197,6 +202,8 @@ class Engine:
             "last_threshold": float(control["last_threshold"]),
             "device_seconds": self._solve.seconds,
         }
+        if self.heads is not None:
+            found["pack_seconds"] = self.heads.seconds
         if records is not None:
             found |= _steps(self._solve.records(records, steps))
         return distance, found
@@ -210,6 +217,7 @@ class Engine:
             n=device.n,
             offsets=device.offsets,
             edges=device.edges,
+            heads=device.edges if self.heads is None else self.heads.edges,
             distance=self._slots if shape.bits else distance,
             near_queue=self._queues[:2],
             far_pile=self._queues[2:] or self._queues,  # not used where no pile is kept

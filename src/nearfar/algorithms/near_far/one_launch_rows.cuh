@@ -79,6 +79,7 @@ struct Solve {
   long long n;
   const offset_t* offsets;
   const Edge* edges;
+  const Edge* heads;  // of short rows at fixed places (one_launch_heads.cuh), or not used
   Distances distance;
   Entry* near_queue[2];
   Entry* far_pile[2];
