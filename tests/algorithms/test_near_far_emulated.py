@@ -9,7 +9,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.algorithms.near_far import one_launch_forms, one_launch_host
+from nearfar.algorithms.near_far import one_launch, one_launch_forms, one_launch_host
 from nearfar.cuda.sorted_rows import SEGMENT, sorted_rows
 from nearfar.errors import SolverError
 from nearfar.system.devices import runtime
@@ -29,6 +29,55 @@ def test_zoo(dtype: str, local_limit: int | None) -> None:
         )
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
         nearfar.verify(graph, paths)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_travel_with_their_vertices(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the rows' lengths: short ones in their records, longer ones, and ones in chunks."""
+    monkeypatch.setattr(one_launch, "ROAD_LIKE", 1e9)
+    for name, make in ZOO.items():
+        graph = as_dtype(make(), dtype)
+        if not graph.n_edges or "negative" in name:
+            continue
+        want = oracle.dijkstra(graph, 0)
+        for options in (
+            {"local_limit": 1 << 20, "delta": 1.0},
+            {"local_limit": 1 << 20, "delta": 1e9, "local_rounds": 2},
+            {"local_limit": 1 << 20, "local_leave": 1},
+        ):
+            paths = nearfar.sssp(graph, 0, method="near_far@cuda", **options)
+            np.testing.assert_array_equal(paths.distances, want)
+            assert paths.stats["pack_seconds"] >= 0
+
+
+def test_long_lists_of_a_block_spill() -> None:
+    """A block's list has room for about a thousand entries; one round finds three thousand."""
+    rng = np.random.default_rng(3)
+    middle = np.arange(1, 201)
+    leaves = np.arange(201, 4001)
+    sources = np.concatenate([np.zeros(200, int), rng.choice(middle, 3800)])
+    targets = np.concatenate([middle, leaves])
+    weights = rng.integers(1, 9, len(sources)).astype(np.int32)
+    graph = Graph.from_edges(sources, targets, weights, n_vertices=4001)
+    for leave in (512, 4000):
+        paths = nearfar.sssp(
+            graph, 0, method="near_far@cuda", delta=1e6, local_limit=1 << 20, local_leave=leave
+        )
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+
+
+def test_without_room_for_heads_rows_are_found_by_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nearfar.errors import OutOfMemoryError
+
+    def refuse(*_: object) -> None:
+        raise OutOfMemoryError(2, 1, "none")
+
+    monkeypatch.setattr(one_launch, "row_heads", refuse)
+    graph = ZOO["grid"]()
+    paths = nearfar.sssp(graph, 0, method="near_far@cuda")
+    np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+    assert paths.stats["local_steps"]
+    assert "pack_seconds" not in paths.stats
 
 
 def test_queues_that_overflow_are_found_again() -> None:
@@ -218,26 +267,41 @@ def test_a_form_that_lost_is_not_taken_again(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_form_without_room_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nearfar.algorithms.near_far import one_launch
     from nearfar.errors import OutOfMemoryError
 
-    def refuse(*_: object) -> None:
-        raise OutOfMemoryError(2, 1, "none")
+    engine = one_launch._engine
+
+    def refuse(graph: Graph, options: object, form: one_launch_forms.Form) -> object:
+        if form.bits:
+            raise OutOfMemoryError(2, 1, "none")
+        return engine(graph, options, form)
 
     monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
-    monkeypatch.setattr(one_launch, "small_edges", refuse)
+    monkeypatch.setattr(one_launch, "_engine", refuse)
     graph = undirected(600, 2400)
     assert forms_of(graph, 3) == ["plain", "plain", "plain"]
     with pytest.raises(OutOfMemoryError):
         nearfar.sssp(graph, 0, method="near_far@cuda", distance_bits=8)
 
 
-def test_distances_are_packed_once_they_are_known_to_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_distances_are_packed_where_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
     graph = undirected(600, 2400)
-    assert forms_of(graph, 3) == ["plain", "packed", "packed"]
+    assert forms_of(graph, 3) == ["packed", "packed", "packed"]
     assert forms_of(graph, 1, distance_bits=0) == ["plain"]
     assert forms_of(as_dtype(graph, "float32"), 2) == ["plain", "plain"]
+
+
+def test_distances_that_fit_less_than_was_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path of tripled edges has the degrees of a random graph and is far deeper than one."""
+    monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
+    heads = np.repeat(np.arange(599), 3)
+    sources, targets = np.append(heads, heads + 1), np.append(heads + 1, heads)
+    graph = Graph.from_edges(sources, targets, np.ones(len(sources), np.int32), n_vertices=600)
+    assert graph.mean_degree > one_launch_forms.ROAD_LIKE
+    assert forms_of(graph, 2) == ["plain", "plain"]
+    assert forms_of(graph, 1, distance_bits=8) == ["plain"]
+    assert forms_of(graph, 1, distance_bits=16) == ["packed"]
 
 
 def test_a_farther_source_is_solved_again_with_whole_distances(
@@ -254,7 +318,7 @@ def test_a_farther_source_is_solved_again_with_whole_distances(
     sources, targets = np.append(arrays[0], 200), np.append(arrays[1], 0)
     weights = np.append(arrays[2], 10**6).astype(np.int32)
     graph = Graph.from_edges(sources, targets, weights, n_vertices=201)
-    for source, form in ((0, "plain"), (0, "packed"), (200, "plain"), (0, "plain")):
+    for source, form in ((0, "packed"), (0, "packed"), (200, "plain"), (0, "plain")):
         paths = nearfar.sssp(graph, source, method="near_far@cuda")
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, source))
         assert paths.stats["form"] == form

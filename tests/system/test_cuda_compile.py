@@ -93,17 +93,17 @@ def near_far_cases(kind: str) -> Iterator[Case]:
 
 
 def one_launch_cases(kind: str) -> Iterator[Case]:
-    """The flagship: a far pile or scans, packed distances and edges, sorted rows."""
+    """The flagship: a far pile or scans, packed distances, sorted rows."""
     base = {**types(kind), "BLOCK_THREADS": 512, "BLOCKS_EACH": 1, "LONG_IN_FLIGHT": 4}
     scan = {"FAR_BY_SCAN": 1, "ROWS_IN_FLIGHT": 8}
     longer = {**scan, "LONG_IN_FLIGHT": 8}
     whole = base["WEIGHT_T"] in ("int", "long long")
     if base["WEIGHTED"] and whole:
-        yield f"{NEAR_FAR}shrink_edges.cuh", {**types(kind), "EDGE_BITS": 24}
-        for bits, edges in ((8, 24), (16, 0)):
-            packed = {"DISTANCE_BITS": bits, "EDGE_BITS": edges}
-            yield f"{NEAR_FAR}one_launch.cuh", {**base, **scan, **packed}
+        for bits in (8, 16):
+            yield f"{NEAR_FAR}one_launch.cuh", {**base, **scan, "DISTANCE_BITS": bits}
+    yield f"{NEAR_FAR}row_heads.cuh", {**types(kind), "ROW_HEAD": 4}
     yield f"{NEAR_FAR}one_launch.cuh", {**base, **longer}
+    yield f"{NEAR_FAR}one_launch.cuh", {**base, "ROW_HEAD": 4}
     yield f"{NEAR_FAR}one_launch.cuh", base
     due = {**base, "HEAVY_DEGREE": 512}
     yield f"{NEAR_FAR}partitioned.cuh", {**due, "SEEN_FROM_L1": 0}

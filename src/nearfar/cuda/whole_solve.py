@@ -118,7 +118,8 @@ class WholeSolve:
         for place, value in enumerate(values):
             self._launch.set(place, value)
         self._timer.start()
-        self.control.fill(0)
+        stream = cp.cuda.get_current_stream().ptr
+        cp.cuda.runtime.memsetAsync(self.control.data.ptr, 0, self.control.nbytes, stream)
         self._launch()
         self._timer.stop()
         counted: np.void = self.control.get().view(self._kind)[0]

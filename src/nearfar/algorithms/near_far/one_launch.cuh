@@ -19,7 +19,7 @@
 // All blocks read the same counters after a barrier and take the same step. A counter is written in one
 // step, read in the next and reset in the one after, so four of each rotate.
 //
-// Arrays: offsets[n + 1], edges[m] (one_launch_edges.cuh), slots of n distances
+// Arrays: offsets[n + 1], edges[m], slots of n distances
 // (one_launch_distances.cuh), near_queue and far_pile[2][capacity] (capacity >= n, so that a rescan
 // always fits; with FAR_BY_SCAN there is no far pile), heavy[heavy_capacity], control; with packed
 // distances answer[n], written at the end.
@@ -137,6 +137,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       records[steps - 1] = {kind, size, load_relaxed(&control->far_count[f & 3]), clock_nanoseconds()};
     }
     if (size == 0 || lost_near) {
+#if DISTANCE_BITS
+      // Nothing is relaxed in this step, so every block reads the same: the host starts over.
+      if (load_relaxed(&control->status)) break;
+#endif
       // The near set is empty (or was cut off): nothing pushes to the far pile in this step, so its
       // counter and minimum stand still and every block reads the same.
       const count_t far_size = load_relaxed(&control->far_count[f & 3]);

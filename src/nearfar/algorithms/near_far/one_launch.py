@@ -26,7 +26,7 @@ from nearfar.algorithms.near_far.one_launch_host import (
     entry_bytes,
 )
 from nearfar.algorithms.near_far.one_launch_ranges import solve_by_ranges
-from nearfar.algorithms.near_far.small_edges import small_edges
+from nearfar.algorithms.near_far.row_heads import row_heads
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.whole_solve import row_lanes
 from nearfar.errors import OptionError, OutOfMemoryError
@@ -35,6 +35,8 @@ from nearfar.registry import Answer
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
+    from nearfar.algorithms.near_far.row_heads import RowHeads
+    from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 
@@ -42,10 +44,12 @@ __all__ = ["KNOBS", "OneLaunchOptions", "first_delta", "range_delta", "solve_in_
 
 _CHUNK, _HEAVY = 512, 1024  # kChunk and kHeavy of one_launch_rows.cuh
 _LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
+_HEADED = 1024  # entries of a local list whose rows travel along, where there is room
+_STATIC = 4096  # bytes of shared memory that the kernel itself has at most
 _ROOMY = 1 << 22  # entries
+_HEAD = 4  # edges of a row that travel with its vertex
 # Compile-time constants of one_launch_rows.cuh to override, for measuring; see its head.
 KNOBS: dict[str, int] = {}
-SMALL_EDGES = True  # with packed distances; for measuring
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,14 +155,39 @@ def first_delta(graph: Graph, options: OneLaunchOptions) -> float:
     return max(value, 1.0) if graph.weight_dtype.kind == "i" else value or 1.0
 
 
-def _engine(graph: Graph, factor: float, form: Form) -> Engine:
-    device = device_graph(graph)
+def _local_bytes(device: DeviceGraph, head: int) -> int:
+    """Shared memory per entry of a block's lists: two of ``LocalEntry`` and one of ``Entry``."""
+    record = entry_bytes(device)
+    if head:  # the vertex before it, and the row at a multiple of 16 bytes
+        entry = -(-(record + device.vertex_dtype.itemsize) // 16) * 16 + head * device.record
+    else:
+        entry = -(-(record + 2 * device.offset_dtype.itemsize) // 16) * 16
+    return 2 * entry + record
+
+
+def _heads(graph: Graph, device: DeviceGraph) -> RowHeads | None:
+    """Rows at fixed places, where most are short and blocks will advance on their own."""
+    if not 0 < graph.mean_degree <= ROAD_LIKE:
+        return None
+    try:
+        return row_heads(graph, device, _HEAD)
+    except OutOfMemoryError:  # rows are found by their bounds, then
+        return None
+
+
+def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
+    device, factor = device_graph(graph), options.queue_factor
+    alone = options.local_limit != 0
 
     def make() -> Engine:
         n, room = max(device.n, 1), min(device.m, _ROOMY) if factor > 1 else device.n
         # Stale entries wait in the far pile too; a small dense graph can afford room for them.
         capacity = max(math.ceil(n * factor), room)
         heavy = device.m // _CHUNK + device.m // _HEAVY + 1
+        heads, local = _heads(graph, device) if alone else None, _LOCAL
+        if heads is not None:
+            most = runtime.device().shared_per_block - _STATIC
+            local = min(_HEADED * _local_bytes(device, _HEAD), most) // entry_bytes(device)
         return Engine(
             device,
             "algorithms/near_far/one_launch.cuh",
@@ -170,13 +199,13 @@ def _engine(graph: Graph, factor: float, form: Form) -> Engine:
                 "LONG_IN_FLIGHT": 8 if form.scan and not form.bits else 4,
                 **KNOBS,
             },
-            (2 * STAGE, _LOCAL),
+            (2 * STAGE, local),
             [np.int64(0)] * 2,
-            small_edges(graph, device) if form.bits and SMALL_EDGES else None,
+            heads,
         )
 
     kinds = (device.vertex_dtype, device.offset_dtype)
-    key = (runtime.device().ordinal, *kinds, factor, form.bits, form.scan)
+    key = (runtime.device().ordinal, *kinds, factor, form.bits, form.scan, alone)
     return PLAIN_ENGINE.of(graph, make, key, alone=True)  # another capacity replaces it
 
 
@@ -211,16 +240,15 @@ def solve_in_one_launch(
 def _plain(
     graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace, form: Form
 ) -> Answer:
-    engine = _engine(graph, options.queue_factor, form)
+    engine = _engine(graph, options, form)
     device, blocks = engine.device, engine.blocks
     delta = first_delta(graph, options)
     growth = options.delta_growth or (16.0 if graph.mean_degree <= ROAD_LIKE else 1.0)
     local_limit = options.local_limit
     if local_limit is None:
         local_limit = 256 * blocks if graph.mean_degree <= 8 else 0
-    # A block's two lists and its far list, in shared memory.
-    record = entry_bytes(device)
-    room = engine.shared // (4 * max(record, 2 * device.offset_dtype.itemsize) + record)
+    head = 0 if engine.heads is None else engine.heads.width
+    room = engine.shared // _local_bytes(device, head)
     target_near = 32 * blocks if options.target_near is None else options.target_near
     return Answer(
         *engine.solve(

@@ -1,19 +1,21 @@
 """Which form of the one-launch engine a solve takes, and what a graph's solves have taught.
 
-The plain form needs nothing but the graph, so the first solve takes it. It leaves behind how long
-it took, how far it reached and how often it divided what was left; with that the next solves of the
-same graph may take a form that pays only when a graph is solved again
-(docs/explanation/gpu-engine.md has the measurements):
+The first solve knows sizes and degrees only. It leaves behind how long it took, how far it reached
+and how often it divided what was left; with that the next solves of the same graph may take a form
+that pays only when a graph is solved again (docs/explanation/gpu-engine.md has the measurements):
 
 - *sorted*: rows sorted by weight once, for graphs with many edges per vertex. The sort is done when
   the plain solves have together taken as long as it will, so it never doubles the time spent;
-- *packed*: distances in 8 or 16 bits while solving, for large sparse graphs whose distances fit.
+- *packed*: distances in 8 or 16 bits while solving, for large sparse graphs whose distances fit:
+  those seen so far, or before the first solve those of a random graph. A solve that finds that
+  they do not stops at its next split, and is repeated with whole distances.
 
 A form that turns out slower than the plain one was, over three solves, is not taken again.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -93,10 +95,8 @@ def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
     """The form that the options ask for, or that pays by what is known of the graph."""
     history = _history(graph)
     # Each look at all vertices costs about as much as one at an eighth of as many edges.
-    known = history.reach > 0
     few = history.splits * graph.n_vertices <= 2 * graph.n_edges
-    scan = few and graph.mean_degree > ROAD_LIKE if known else graph.mean_degree >= _DENSE
-    plain = Form("plain", scan=scan)
+    plain = Form("plain", scan=few and graph.mean_degree > ROAD_LIKE)
     if not graph.is_weighted:
         return plain
     if options.sort_rows:
@@ -104,11 +104,11 @@ def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
     whole = graph.weight_dtype.kind == "i"
     if options.distance_bits:
         return Form("packed", options.distance_bits, scan=True) if whole else plain
-    if options.tuned or not known:
+    if options.tuned:
         return plain
     if options.sort_rows is None and _sorting_pays(graph, history):
         return Form("sorted")
-    if options.distance_bits is None and whole and scan:
+    if options.distance_bits is None and whole and plain.scan:
         bits = _bits(graph, history)
         if bits:
             return Form("packed", bits, scan=True)
@@ -129,8 +129,11 @@ def _bits(graph: Graph, history: _History) -> int:
     large = graph.n_vertices * graph.weight_dtype.itemsize >= _LARGE
     if not large or graph.mean_degree >= _DENSE or history.lost("packed"):
         return 0
+    reach = history.reach
+    if not reach:  # as many hops as a random graph of that degree is deep
+        reach = graph.mean_weight * math.log(graph.n_vertices) / math.log(graph.mean_degree)
     for bits in (8, 16):
-        if bits >= history.least_bits and _HEADROOM * history.reach < 2**bits - 1:
+        if bits >= history.least_bits and _HEADROOM * reach < 2**bits - 1:
             return bits
     return 0
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nearfar.algorithms.near_far.small_edges import SmallEdges
+    from nearfar.algorithms.near_far.row_heads import RowHeads
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.registry import Workspace
 
@@ -80,8 +80,8 @@ class Engine:
         Entries of dynamic shared memory per warp; or all in all, where that is more.
     own : sequence
         The kernel's own parameters, for their types.
-    edges : SmallEdges or None
-        To read in place of the graph's.
+    heads : RowHeads or None
+        What blocks that advance on their own take rows from.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Engine:
         macros: Mapping[str, str | int],
         shared_entries: tuple[int, int],
         own: Sequence[Any],
-        edges: SmallEdges | None = None,
+        heads: RowHeads | None = None,
     ) -> None:
         cp = runtime.cupy()
         n, weight = max(device.n, 1), device.weight_dtype
@@ -110,9 +110,7 @@ class Engine:
             + shape.heavy_capacity * chunk,
             "use queue_factor=1, or a CPU method (device='cpu')",
         )
-        self.device, self.shape = device, shape
-        self._edges = device.edges if edges is None else edges.words
-        self._small = edges
+        self.device, self.shape, self.heads = device, shape, heads
         # Zeroed once: records are read whole, with the padding that nobody writes.
         size = shape.capacity * record
         self._queues = [cp.zeros(size, dtype=np.uint8) for _ in range(shape.queues)]
@@ -125,7 +123,7 @@ class Engine:
             "BLOCK_THREADS": 512,
             "BLOCKS_EACH": 1,
             "DISTANCE_BITS": shape.bits,
-            "EDGE_BITS": 0 if edges is None else edges.bits,
+            "ROW_HEAD": 0 if heads is None else heads.width,
             **device.macros,
             **macros,
         }
@@ -204,8 +202,8 @@ class Engine:
             "last_threshold": float(control["last_threshold"]),
             "device_seconds": self._solve.seconds,
         }
-        if self._small is not None:
-            found["pack_seconds"] = self._small.seconds
+        if self.heads is not None:
+            found["pack_seconds"] = self.heads.seconds
         if records is not None:
             found |= _steps(self._solve.records(records, steps))
         return distance, found
@@ -218,7 +216,8 @@ class Engine:
             self._kind,
             n=device.n,
             offsets=device.offsets,
-            edges=self._edges,
+            edges=device.edges,
+            heads=device.edges if self.heads is None else self.heads.edges,
             distance=self._slots if shape.bits else distance,
             near_queue=self._queues[:2],
             far_pile=self._queues[2:] or self._queues,  # not used where no pile is kept

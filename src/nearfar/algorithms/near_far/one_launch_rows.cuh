@@ -5,7 +5,8 @@
 // Three degree classes: rows up to kMiddle edges share the warp's lanes, longer ones are taken by the
 // whole warp with eight edges in flight per lane, and beyond kHeavy they are cut into chunks for
 // all warps.
-// requires: algorithms/near_far/one_launch_edges.cuh
+// requires: cuda/edges.cuh
+// requires: cuda/memory.cuh
 // requires: cuda/deal.cuh
 // requires: cuda/walk_rows.cuh
 // requires: algorithms/near_far/one_launch_distances.cuh
@@ -23,6 +24,9 @@
 #endif
 #ifndef HEAVY_DEGREE
 #define HEAVY_DEGREE 1024
+#endif
+#ifndef EDGES_ONCE
+#define EDGES_ONCE 1
 #endif
 // The far pile is not kept: a split looks at all vertices instead.
 #ifndef FAR_BY_SCAN
@@ -74,7 +78,8 @@ struct Control {
 struct Solve {
   long long n;
   const offset_t* offsets;
-  const StoredEdge* edges;
+  const Edge* edges;
+  const Edge* heads;  // of short rows at fixed places (one_launch_heads.cuh), or not used
   Distances distance;
   Entry* near_queue[2];
   Entry* far_pile[2];
@@ -109,6 +114,19 @@ struct Targets {
   count_t* heavy;
   weight_t threshold;
 };
+
+// An edge that will not be read again soon.
+__device__ __forceinline__ Edge load_streamed(const Edge* edges, offset_t at) {
+#if EDGES_ONCE
+  if constexpr (sizeof(Edge) == 8) {
+    const long long raw = load_once(reinterpret_cast<const long long*>(edges + at));
+    Edge edge;
+    memcpy(&edge, &raw, sizeof(edge));
+    return edge;
+  }
+#endif
+  return load_edge(edges, at);
+}
 
 __device__ __forceinline__ Entry load_entry(const Entry* p) {
   Entry entry;

@@ -1,0 +1,6 @@
+// Edges in the head of a row (row_heads.cuh) that are none.
+// requires: cuda/types.cuh
+#pragma once
+
+constexpr vertex_t kNoVertex = -1;  // past the end of the row
+constexpr vertex_t kLongRow = -2;   // in all places: the row has more than ROW_HEAD edges
