@@ -10,8 +10,8 @@ so often and compares each answer on the device; ``--set sort_rows=true`` measur
 options as defaults. The other graphs of the output stay, each with its environment.
 ``--peers adds doublegraph`` runs these programs on the same graphs and sources, where they are
 found; their distances are compared with the same proven ones. ``--cores 1 16`` times the CPU engine
-beside them on so many threads, by the wall clock after a first solve. ``--folder`` is one of
-``graphs_on_disk.py``.
+on so many threads, by the wall clock after a first solve; ``--cores-only`` adds that to a file.
+``--folder`` is one of ``graphs_on_disk.py``.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import numpy as np
 import nearfar
 from graphs_on_disk import load, proven, source_of
 from nearfar.graph.graph import Graph
+from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.peers import GPU_PEERS
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
@@ -39,7 +40,7 @@ GRAPHS = (
     *("random-200", "kronecker-20", "ny-roads", "grid-2000"),
     *("martin-11", "kronecker-22", "grid-4000", "kronecker-24"),
 )
-CORES_S = 4.0  # seconds for the samples of one number of threads
+CORES_S = 2.0  # seconds for the samples of one number of threads
 SETTLING = 8  # solves after which the engine has chosen the graph's form
 SWEEP: dict[str, list[Any]] = {
     "delta_scale": [0.25, 1, 4, 8],
@@ -156,7 +157,6 @@ def measure(
     repeats: int,
     chosen: dict[str, Any],
     peers: list[str],
-    cores: list[int],
     folder: Path | None,
 ) -> dict[str, Any]:
     """All configurations on one graph; `chosen` are options that all of them start from."""
@@ -202,8 +202,19 @@ def measure(
         "peers": beside,
         "best_peer_ms": min((row["ms"] for row in beside if row["right"]), default=None),
         "load_s": built,
-        "cores": [time_cores(graph, source, want, count, CORES_S) for count in cores],
         "rows": rows,
+    }
+
+
+def measure_cores(name: str, counts: list[int], folder: Path | None) -> dict[str, Any]:
+    """The CPU engine on one graph, with each number of threads."""
+    graph = load(name, folder)
+    source, want = source_of(name, graph), proven(name, graph, folder)
+    return {
+        "graph": name,
+        "n": graph.n_vertices,
+        "m": graph.n_edges,
+        "cores": [time_cores(graph, source, want, count, CORES_S) for count in counts],
     }
 
 
@@ -217,8 +228,6 @@ def show(result: dict[str, Any], most: int) -> None:
         f"{result['repeats']} repeats {result['wrong_of_repeats']}"
     )
     print(f"   default {rows[0]['median_ms']:.3f} ms {rows[0]['forms']} {rows[0]['stats']}")
-    for row in result["cores"]:
-        print(f"     {row['threads']} threads: {row['median_ms']:.2f} ms, {row['engine']}")
     for row in result["peers"]:
         print(f"     {row['peer']}: {row['ms']} ms, right {row['right']} {row['skipped']}")
     for kind, row in result["steps_of_defaults"].items():
@@ -245,24 +254,27 @@ def main() -> int:
     parser.add_argument("--set", nargs="*", default=[], metavar="OPTION=JSON", dest="chosen")
     parser.add_argument("--peers", nargs="*", default=[], choices=list(GPU_PEERS))
     parser.add_argument("--cores", nargs="*", type=int, default=[], metavar="THREADS")
+    parser.add_argument("--cores-only", action="store_true", help="leave the GPU's times alone")
     parser.add_argument("--folder", type=Path, help="of graphs_on_disk.py")
     args = parser.parse_args()
     chosen = {key: json.loads(value) for key, value in (text.split("=") for text in args.chosen)}
     results: list[dict[str, Any]] = []
     rows = Rows(args.output, GRAPHS)
+    before = {row["graph"]: row for row in rows.rows}
     for name in args.graphs:
-        found = measure(
-            name,
-            args.sweep,
-            args.rounds,
-            args.repeats,
-            chosen,
-            args.peers,
-            args.cores,
-            args.folder,
-        )
-        results.append(found)
-        show(found, args.most)
+        found = dict(before.get(name, {}))
+        if not args.cores_only:
+            measured = measure(
+                name, args.sweep, args.rounds, args.repeats, chosen, args.peers, args.folder
+            )
+            results.append(measured)
+            show(measured, args.most)
+            found |= {"environment": environment(), **measured}
+        if args.cores:
+            found |= measure_cores(name, args.cores, args.folder)
+            for row in found["cores"]:
+                took = f"{row['median_ms']:.2f} ms"
+                print(f"{name}, {row['threads']} threads: {took}, {row['engine']}", flush=True)
         rows.add(found, device=runtime.device()._asdict())
     wrong = any(not row["right"] for result in results for row in result["rows"])
     return int(wrong or any(result["wrong_of_repeats"] for result in results))

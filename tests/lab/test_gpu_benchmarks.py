@@ -59,7 +59,11 @@ def test_the_flagship_adds_graphs_to_its_file(
     assert (first["graph"], second["graph"]) == ("random-200", "kronecker-20")
     assert [row["threads"] for row in first["cores"]] == [1, 2]
     assert all(row["median_ms"] > 0 for row in first["cores"])
-    assert second["cores"] == []
+    assert "cores" not in second
+    alone = ["--graphs", "kronecker-20", "--cores", "2", "--cores-only", "--folder", str(folder)]
+    _, second = document_of(script, monkeypatch, file, *alone)["results"]
+    assert [row["threads"] for row in second["cores"]] == [2]
+    assert second["rows"][0]["right"]
     assert first["wrong_of_repeats"] == 0
     assert (folder / "random-200.distances.npy").exists()
 

@@ -138,6 +138,23 @@ def test_martins_page_says_which_sizes_have_how_many_graphs(results: Path) -> No
     assert "on a core each, up to" in text
 
 
+def test_a_page_says_which_tasks_ran_on_which_gpu(results: Path) -> None:
+    document = copy.deepcopy(kept("ortega-arranz-2015", "cuda"))
+    places = document["environments"]
+    other = copy.deepcopy(places[-1])
+    other["gpu"]["name"] = "NVIDIA X100"
+    for task in document["tasks"]:
+        task["environment"] = 0
+        if task["key"] in ("martin-01", "martin-02", "real-wing"):
+            task["environment"] = len(places)
+    text = page_of("ortega-arranz-2015", results, {**document, "environments": [*places, other]})
+    name = places[0]["gpu"]["name"]
+    assert f"Measured `real-wing`, `martin-*` on NVIDIA X100; everything else on {name}." in text
+    for task in document["tasks"]:
+        task["environment"] = 0
+    assert "everything else on" not in page_of("ortega-arranz-2015", results, document)
+
+
 def test_the_papers_tables_in_full(results: Path) -> None:
     text = page_of("ortega-arranz-2015", results, whole(kept("ortega-arranz-2015", "cuda")))
     lines = text.splitlines()

@@ -39,14 +39,14 @@ def joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     Raises
     ------
     SystemExit
-        When their settings or machines differ.
+        When their settings or processors differ. Tasks of two GPUs may stand in one file: each
+        names its environment, and the page says which were measured where.
     """
     if Settings(**first["settings"]) != Settings(**second["settings"]):
         raise SystemExit(f"settings differ: {first['settings']} and {second['settings']}")
-    places = (first["environments"][-1], second["environments"][-1])
-    machines = [(place["cpu"], (place.get("gpu") or {}).get("name")) for place in places]
-    if machines[0] != machines[1]:
-        raise SystemExit(f"machines differ: {machines}")
+    processors = [run["environments"][-1]["cpu"] for run in (first, second)]
+    if processors[0] != processors[1]:
+        raise SystemExit(f"processors differ: {processors}")
     shift = len(first["environments"])
     later = [{**task, "environment": task["environment"] + shift} for task in second["tasks"]]
     tasks = {task["key"]: task for task in [*first["tasks"], *later]}

@@ -45,15 +45,20 @@ class Kept:
         self.there = document is not None
         self.command = f"nearfar experiment {name} --device {device}"
         self.done: list[Done] = []
+        self.environments: list[dict[str, Any]] = []
         self.keys: set[str] = set()
         self.at_once: dict[str, int] = {}
         if document is None:
             return
         self.settings = Settings(**document["settings"])
         used = sorted({task["environment"] for task in document["tasks"]})
-        self.environments: list[dict[str, Any]] = [document["environments"][i] for i in used]
+        self.environments = [document["environments"][i] for i in used]
         self.keys = {task["key"] for task in document["tasks"]}
         self.at_once = at_once(document["tasks"])
+        self.by_gpu: dict[str, list[str]] = {}  # keys of the tasks that each measured
+        for task in document["tasks"]:
+            gpu = document["environments"][task["environment"]].get("gpu") or {}
+            self.by_gpu.setdefault(gpu.get("name", ""), []).append(task["key"])
         self.done = whole([Done(t["key"], t["what"], t["result"]) for t in document["tasks"]])
         tables = find(name).tables(self.done, self.settings)
         self.tables = {table.key: table.as_dict() for table in tables}
@@ -99,6 +104,7 @@ class Kept:
         return (
             f"*{describe(self.environments[-1], ', and '.join(runs))}; `{self.command}`, "
             f"{self.settings.rounds} rounds, seed {self.settings.seed}. From `{self.file}`.*"
+            + self._where()
             + (
                 " While the GPU was timed, other cores made the graphs of the next tasks."
                 if any(place.get("overlap") for place in self.environments)
@@ -106,11 +112,19 @@ class Kept:
             )
         )
 
+    def _where(self) -> str:
+        """Which tasks were measured on which GPU, if there were several; empty otherwise."""
+        if len(self.by_gpu) < 2:
+            return ""
+        *fewer, most = sorted(self.by_gpu, key=lambda gpu: len(self.by_gpu[gpu]))
+        told = [f"{_patterns(self.by_gpu[gpu])} on {gpu}" for gpu in fewer]
+        return f" Measured {', '.join(told)}; everything else on {most}."
+
     def place(self) -> str:
         """What a heading calls the machine: one GPU by its short name, or the CPU."""
         if self.device != "cuda":
             return "the CPU"
-        gpus = [place["gpu"]["name"] for place in self.environments] if self.there else []
+        gpus = [place["gpu"]["name"] for place in self.environments if place.get("gpu")]
         short = {re.sub(r"^NVIDIA\s+", "", g).split()[0] for g in gpus}
         return f"one {' and one '.join(sorted(short))}" if short else "one GPU"
 
@@ -131,6 +145,15 @@ class Kept:
             for case in one.result.get("cases", {}).values()
             if not case.get("unsafe")
         )
+
+
+def _patterns(keys: Iterable[str]) -> str:
+    """Task keys with their numbers as stars where several differ in nothing else."""
+    groups: dict[str, list[str]] = {}
+    for key in keys:
+        groups.setdefault(re.sub(r"(?<=-)g?\d+(?=-|$)", "*", key), []).append(key)
+    names = [shape if len(some) > 1 else some[0] for shape, some in groups.items()]
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def at_once(tasks: Iterable[dict[str, Any]]) -> dict[str, int]:
