@@ -104,6 +104,30 @@ class _Device:
         _here.ordinal = self.before.pop()
 
 
+_captured: list[Any] | None = None  # calls of a graph that is being captured
+
+
+def _captures(function: Any) -> Any:
+    """Of what goes to a stream: kept for the graph that is being captured, or done at once."""
+
+    def call(*args: Any, **keywords: Any) -> None:
+        if _captured is None:
+            function(*args, **keywords)
+        else:
+            _captured.append(lambda: function(*args, **keywords))
+
+    return call
+
+
+class _Graph:
+    def __init__(self, calls: list[Any]) -> None:
+        self.calls = calls
+
+    def launch(self, _: Any) -> None:
+        for call in self.calls:
+            call()
+
+
 class _Stream:
     ptr = 0
     null: Any = None
@@ -116,6 +140,15 @@ class _Stream:
 
     def wait_event(self, event: Any) -> None:
         """Nothing is ever in flight."""
+
+    def begin_capture(self) -> None:
+        global _captured
+        _captured = []
+
+    def end_capture(self) -> _Graph:
+        global _captured
+        calls, _captured = _captured, None
+        return _Graph(calls or [])
 
     def __enter__(self) -> _Stream:
         return self
@@ -159,6 +192,7 @@ class _Module:
         return _Function(self.loaded, name)
 
 
+@_captures
 def _launch(pointer: int, *rest: Any, cooperative: int) -> None:
     shape = (ctypes.c_uint * 6)(*rest[:6])
     _functions[pointer].launch(shape, rest[6], cooperative, ctypes.c_void_p(rest[8]))
@@ -173,6 +207,7 @@ def _pinned(size: int) -> Any:
     return Pinned(size)
 
 
+@_captures
 def _copy(to: int, source: int, size: int, *_: Any) -> None:
     ctypes.memmove(to, source, size)
 

@@ -36,3 +36,6 @@ def test_rows_made_on_all_devices_are_solved_and_proven() -> None:
         np.testing.assert_array_equal(runtime.download(parted.distances()), want.distances)
         if graph.degrees[source]:
             assert parted.prove(source) == 0
+        steps = parted.solve(source, 64.0, full=True)
+        assert len(steps["kind"]) == steps["iterations"]
+        np.testing.assert_array_equal(runtime.download(parted.distances()), want.distances)

@@ -106,7 +106,8 @@ def one_launch_cases(kind: str) -> Iterator[Case]:
     yield f"{NEAR_FAR}one_launch.cuh", {**base, "ROW_HEAD": 4}
     yield f"{NEAR_FAR}one_launch.cuh", base
     due = {**base, "HEAVY_DEGREE": 512}
-    yield f"{NEAR_FAR}partitioned.cuh", {**due, "SEEN_FROM_L1": 0}
+    own = {"SEEN_FROM_L1": 0, "BLOCKS_EACH": 2, "LONG_IN_FLIGHT": 2}
+    yield f"{NEAR_FAR}partitioned.cuh", {**due, **own}
     if base["WEIGHTED"]:
         yield f"{NEAR_FAR}one_launch_ranges.cuh", due
         yield "cuda/sort_rows.cuh", {**types(kind), "SEGMENT": 512}

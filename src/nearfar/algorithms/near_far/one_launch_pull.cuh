@@ -5,11 +5,6 @@
 // requires: algorithms/near_far/one_launch_rows.cuh
 #pragma once
 
-#ifndef PULL_FIRST
-#define PULL_FIRST 1
-#endif
-constexpr int kPullFirst = PULL_FIRST;  // edges that a row begins with
-
 // What a step adds up over the grid; four rotate like the queue's counters.
 struct alignas(128) Tally {
   uint64 reached;    // vertices reached for the first time
@@ -57,9 +52,7 @@ __device__ __forceinline__ void hand_in(Found& found, Tally* tally) {
   found.pending = unreached();
 }
 
-// Open vertices look for their best neighbour, from light edges to heavy ones: no edge heavier than
-// the best sum gives a better one. Rows beyond 32 edges have the warp for themselves, and those of
-// several pieces are not sorted as a whole.
+// Open vertices look for their best neighbour. Rows beyond 32 edges have the warp for themselves.
 __device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, Span span,
                                        weight_t low, Stage near, Found& found) {
   const long long lanes = grid_threads();
@@ -82,7 +75,6 @@ __device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, S
       weight_t mine = unreached();
       for (offset_t j = lane_id(); j < size; j += 32) {
         const Edge edge = load_edge(solve.edges, row + j);
-        if (size <= kChunk && !(edge_weight(edge) < mine)) break;
         const weight_t sum =
             add_saturating(solve.distance.at(edge.target), edge_weight(edge));
         mine = sum < mine ? sum : mine;
@@ -94,30 +86,23 @@ __device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, S
         degree = 0;
       }
     }
-    // The lightest edge alone: most rows end after it.
-    for (offset_t first = 0; first < degree; first += first ? kRowsInFlight : kPullFirst) {
-      const offset_t stop = first ? first + kRowsInFlight : offset_t(kPullFirst);
+    for (offset_t first = 0; first < degree; first += kRowsInFlight) {
       Edge edge[kRowsInFlight];
-      bool looks[kRowsInFlight];
 #pragma unroll
-      for (int u = 0; u < kRowsInFlight; ++u) {
-        looks[u] = first + u < degree && first + u < stop;
-        if (looks[u]) edge[u] = load_edge(solve.edges, begin + first + u);
-      }
-      if (!(edge_weight(edge[0]) < best)) break;
+      for (int u = 0; u < kRowsInFlight; ++u)
+        if (first + u < degree) edge[u] = load_edge(solve.edges, begin + first + u);
       weight_t near_by[kRowsInFlight];
 #pragma unroll
-      for (int u = 0; u < kRowsInFlight; ++u) {
-        looks[u] = looks[u] && edge_weight(edge[u]) < best;
-        near_by[u] = looks[u] ? solve.distance.at(edge[u].target) : unreached();
-      }
+      for (int u = 0; u < kRowsInFlight; ++u)
+        near_by[u] =
+            first + u < degree ? solve.distance.at(edge[u].target) : unreached();
 #pragma unroll
       for (int u = 0; u < kRowsInFlight; ++u) {
-        found.edges += looks[u];
         if (!(near_by[u] < unreached())) continue;
         const weight_t sum = add_saturating(near_by[u], edge_weight(edge[u]));
         best = sum < best ? sum : best;
       }
+      found.edges += degree - first < kRowsInFlight ? degree - first : kRowsInFlight;
     }
     bool improved = open && best < d;
     if (improved) {

@@ -2,8 +2,9 @@
 
 The rows of the graph lie on the devices that own them, cut so that each has as many edges, and are
 sorted by weight there. The host launches steps on all of them and lets their streams wait for each
-other; what a step does the devices find out themselves, so it looks at them only now and then. What
-this is for first is a graph that one device cannot hold.
+other; what a step does the devices find out themselves. So four steps, after which all that rotates
+is where it was, are captured as one CUDA graph, and the host launches that until the search has
+ended. What this is for first is a graph that one device cannot hold.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _LINE = 32  # vertices that travel together: a warp's
 _SORT_THREADS = 256  # kSortThreads of sort_rows.cuh
 _THREADS = 512
 _MORE_DEVICES = "give more devices (devices='all')"
-_FEWEST_STEPS = 4  # launched before the host looks whether anything waits
+_TOGETHER = 4  # steps in a launch; counters and tallies rotate by four
 _ROOM = 1.5  # entries of a queue per own vertex
 _MOST_PARTS = 16  # pointers in struct Others
 # Compile-time constants of the kernels to override, for measuring.
@@ -131,7 +132,8 @@ class Partitioned:
         self.rows, self.n, self.symmetric = list(rows), n, symmetric
         self.dtype = rows[0].graph.weight_dtype
         self._m = sum(row.graph.m for row in rows)
-        self._ahead = _FEWEST_STEPS
+        self._ahead = 1
+        self._graph: Any = None
         for one in {row.device for row in rows}:
             for other in {row.device for row in rows}:
                 with runtime.on_device(one):
@@ -145,7 +147,7 @@ class Partitioned:
             "BLOCK_THREADS": _THREADS,
             "BLOCKS_EACH": 2,
             "HEAVY_DEGREE": SEGMENT,
-            "LONG_IN_FLIGHT": 4,
+            "LONG_IN_FLIGHT": 2,
             "SEEN_FROM_L1": 0,
             **KNOBS,
         }
@@ -157,6 +159,16 @@ class Partitioned:
         self._launches = [self._prepare(own) for own in range(len(rows))]
         self._relaxed, self._fetched = self._make_events(), self._make_events()
         self._pinned = self._make_pinned()
+        self._phases = enum_names(_KERNELS, "Phase")
+        self._streams: dict[int, Any] = {}
+        for row in rows:
+            with runtime.on_device(row.device):
+                runtime.synchronize()  # solves run on streams of their own
+                if row.device not in self._streams:
+                    stream = runtime.cupy().cuda.Stream(non_blocking=True)
+                    self._streams[row.device] = stream
+        with runtime.on_device(rows[0].device):
+            self._ended = runtime.cupy().cuda.Event(disable_timing=True)
 
     def _sort(self) -> NDArray[np.bool_] | None:
         """Sort the rows by weight; which vertices an edge enters, where that ends a search."""
@@ -247,27 +259,24 @@ class Partitioned:
                 for name in ("distance", "dirty", "tallies", "control")
             },
         )
-        number = np.int64(0)
         among = (others, np.int32(count), np.int32(own))
         shared = _THREADS // 32 * STAGE * entry_bytes(row.graph)
         with runtime.on_device(row.device):
             program = self._program()
             blocks = runtime.device().multiprocessors * int(self._macros["BLOCKS_EACH"])
-            arguments: dict[str, tuple[Any, ...]] = {
-                "begin": (np.zeros((), dtype=self._progress),),
-                "step": among,
-                "pieces": (),
-                "fetch": among,
-            }
-            found = {}
-            for name, own_ones in arguments.items():
+            source, progress = np.int64(0), np.zeros((), dtype=self._progress)
+            kernel = program.kernel("partitioned_begin")
+            grid = kernel.resident_blocks(_THREADS)
+            found = {"begin": runtime.Launch(kernel, grid, _THREADS, (part, source, progress))}
+            for name, own_ones in (("step", among), ("pieces", ()), ("fetch", among)):
                 kernel = program.kernel(f"partitioned_{name}")
-                memory = 0 if name == "begin" else shared
+                kernel.attribute("NUM_REGS")  # loads it: not while launches are captured
                 # What a step's kernel leaves of a multiprocessor depends on the phase: no more fit.
-                alone = name in ("step", "pieces")
-                grid = blocks if alone else kernel.resident_blocks(_THREADS, memory)
-                given = (part, number, *own_ones)
-                found[name] = runtime.Launch(kernel, grid, _THREADS, given, shared=memory)
+                grid = blocks if name != "fetch" else kernel.resident_blocks(_THREADS, shared)
+                for number in range(_TOGETHER):
+                    given = (part, np.int64(number), *own_ones)
+                    launch = runtime.Launch(kernel, grid, _THREADS, given, shared=shared)
+                    found[f"{name} {number}"] = launch
             return found
 
     def _make_events(self) -> list[Any]:
@@ -321,34 +330,18 @@ class Partitioned:
         """
         start = self._first(source, delta, limit, pull_share, eager_growth)
         for launches in self._launches:
+            launches["begin"].set(1, np.int64(source))
             launches["begin"].set(2, start)
-        self._each(("begin",), np.int64(source), self._relaxed, self._fetched)
-        names = enum_names(_KERNELS, "Phase")
-        kinds: list[str] = []
-        seconds: list[float] = []
-        step, ahead = 0, 1 if full else self._ahead
-        while True:
-            began = time.perf_counter()
-            for number in range(step, step + ahead):
-                at = np.int64(number)
-                self._each(("step", "pieces"), at, self._fetched, self._relaxed)
-                self._each(("fetch",), at, self._relaxed, self._fetched)
-            step += ahead
-            now, totals = self._look(step - 1)
-            phase = names[int(now["phase"])]
-            if phase == "end":
-                break
-            if full:
-                kinds.append(phase)
-                seconds.append(time.perf_counter() - began)
-            else:
-                ahead = max(_FEWEST_STEPS, step // 8)
-            if step > most_steps(self.n):
-                raise SolverError(
-                    f"{step} steps for {self.n} vertices: check the device with `nearfar doctor`"
-                )
-        self._ahead = max(_FEWEST_STEPS, int(now["steps"]) + 1)  # and a look at the end of them
-        found: dict[str, Any] = {
+        try:
+            self._each(("begin",), self._relaxed, self._fetched)
+            now, traced = self._one_by_one() if full else self._together()
+        except BaseException:
+            self._wait()  # what is under way uses memory that may be given back
+            raise
+        size = 2 * self._progress.itemsize
+        told = [np.frombuffer(pinned.read()[size:], dtype=np.uint64) for pinned in self._pinned]
+        totals = np.sum(told, axis=0)
+        return {
             "iterations": int(now["steps"]),
             "splits": int(now["splits"]),
             "pulls": int(now["pulls"]),
@@ -356,10 +349,73 @@ class Partitioned:
             "lines_fetched": int(totals[1]),
             "rescans": int(totals[2]),
             "delta": float(start["delta"]),
+            **traced,
         }
-        if full:
-            found |= {"kind": kinds, "seconds_per_step": np.array(seconds)}
-        return found
+
+    def _together(self) -> tuple[Any, dict[str, Any]]:
+        """Launch four steps at a time until the search has ended."""
+        home = self.rows[0].device
+        if self._graph is None:
+            self._graph = self._capture()
+        with runtime.on_device(home), self._streams[home] as stream:
+            for event in self._fetched:
+                stream.wait_event(event)
+            launched, ahead = 0, self._ahead
+            while True:
+                for _ in range(ahead):
+                    self._graph.launch(stream)
+                launched += ahead
+                self._ended.record()
+                runtime.wait(self._ended)
+                now = self._now(_TOGETHER - 1)
+                if self._phases[int(now["phase"])] == "end":
+                    break
+                self._check(launched * _TOGETHER)
+                ahead = max(1, launched // 8)
+        self._ahead = -(-(int(now["steps"]) + 1) // _TOGETHER)  # one more finds that it has ended
+        return now, {}
+
+    def _one_by_one(self) -> tuple[Any, dict[str, Any]]:
+        """Launch and look at every step."""
+        kinds: list[str] = []
+        seconds: list[float] = []
+        step = 0
+        while True:
+            began = time.perf_counter()
+            self._step(step % _TOGETHER, self._fetched, self._relaxed, self._fetched)
+            self._tell(self._fetched)
+            self._wait()
+            now = self._now(step)
+            phase = self._phases[int(now["phase"])]
+            if phase == "end":
+                return now, {"kind": kinds, "seconds_per_step": np.array(seconds)}
+            kinds.append(phase)
+            seconds.append(time.perf_counter() - began)
+            step += 1
+            self._check(step)
+
+    def _capture(self) -> Any:
+        """Four steps on all devices, and what the host reads after them, as one launch."""
+        home = self.rows[0].device
+        relaxed, fetched, told = (self._make_events() for _ in range(3))
+        with runtime.on_device(home), self._streams[home] as stream:
+            begun = runtime.cupy().cuda.Event(disable_timing=True)
+            stream.begin_capture()
+            begun.record()
+            after = [begun] * len(self.rows)  # by which the other streams join
+            for number in range(_TOGETHER):
+                self._step(number, after, relaxed, fetched)
+                after = fetched
+            self._tell(told)
+            for event in told:
+                stream.wait_event(event)
+            return stream.end_capture()
+
+    def _check(self, steps: int) -> None:
+        if steps > most_steps(self.n):
+            raise SolverError(
+                f"{steps} steps for {self.n} vertices: check the device with `nearfar doctor`"
+            )
 
     def _first(
         self, source: int, delta: float, limit: float | None, pull_share: int, eager_growth: float
@@ -391,29 +447,39 @@ class Partitioned:
             eager=0,
         )
 
-    def _each(self, names: Sequence[str], number: Any, after: list[Any], marks: list[Any]) -> None:
+    def _each(self, names: Sequence[str], after: list[Any], marks: list[Any]) -> None:
         """Launch kernels on every device, once all have come to ``after``; mark where they end."""
-        current = runtime.cupy().cuda.get_current_stream
         for row, launches, mark in zip(self.rows, self._launches, marks, strict=True):
-            with runtime.on_device(row.device):
-                stream = current()
+            with runtime.on_device(row.device), self._streams[row.device] as stream:
                 for other, event in zip(self.rows, after, strict=True):
                     if other.device != row.device:
                         stream.wait_event(event)
                 for name in names:
-                    launches[name].set(1, number)
                     launches[name]()
                 mark.record()
 
-    def _look(self, step: int) -> tuple[Any, NDArray[np.uint64]]:
-        """How far the search had come in a step, which every device knows, and all totals."""
-        for row, buffers, pinned in zip(self.rows, self._buffers, self._pinned, strict=True):
-            with runtime.on_device(row.device):
-                pinned.copy_from(buffers["told"])
-        told = [pinned.wait() for pinned in self._pinned]
-        size = 2 * self._progress.itemsize
-        totals = np.sum([np.frombuffer(one[size:], dtype=np.uint64) for one in told], axis=0)
-        return np.frombuffer(told[0][:size], dtype=self._progress)[step & 1], totals
+    def _step(self, number: int, after: list[Any], relaxed: list[Any], fetched: list[Any]) -> None:
+        self._each((f"step {number}", f"pieces {number}"), after, relaxed)
+        self._each((f"fetch {number}",), relaxed, fetched)
+
+    def _tell(self, marks: list[Any]) -> None:
+        """Copy what the host reads; mark where that ends."""
+        for row, buffers, pinned, mark in zip(
+            self.rows, self._buffers, self._pinned, marks, strict=True
+        ):
+            with runtime.on_device(row.device), self._streams[row.device]:
+                pinned.queue(buffers["told"])
+                mark.record()
+
+    def _now(self, step: int) -> Any:
+        """How far the search had come in a step that was told; every device knows the same."""
+        both = self._pinned[0].read()[: 2 * self._progress.itemsize]
+        return np.frombuffer(both, dtype=self._progress)[step & 1]
+
+    def _wait(self) -> None:
+        for device, stream in self._streams.items():
+            with runtime.on_device(device):
+                stream.synchronize()
 
     @property
     def known(self) -> list[Any]:

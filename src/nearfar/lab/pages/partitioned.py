@@ -28,25 +28,29 @@ def partitioned() -> str:
                 number(took * 1e3),
                 number(statistics.median(solve["gteps"] for solve in solves)),
                 f"{statistics.median(_work(row, solve) for solve in solves):.2f}",
+                _on_the_link(row),
                 *(alone or ["-"]),
             ]
         )
     lines += [
-        [f"{row['scale']}", str(row["devices"]), "does not fit", "-", "-", "-"]
+        [f"{row['scale']}", str(row["devices"]), "does not fit", "-", "-", "-", "-"]
         for row in document["refused"]
     ]
     around = document["environment"]
     wrong = sum(row["wrong"] for row in document["results"])
     proof = "every distance proven" if not wrong else f"{wrong} wrong"
-    head = ["scale", "GPUs", "ms", "GTEPS", "edges relaxed / edges", "`near_far@cuda`, ms"]
+    head = ["scale", "GPUs", "ms", "GTEPS", "edges relaxed / edges", "on the link"]
+    head.append("`near_far@cuda`, ms")
     return "\n".join(
         [
             table(head, lines),
             "",
             f"{around['gpu']['name']}, {around['date'][:10]}, commit {around['commit'][:12]}; "
             f"medians over sources; {proof}. GTEPS as Graph500 counts",
-            "them: undirected edges of the source's component over the time of the solve. The last "
-            "column is one device's own engine, settled on the graph.",
+            "them: undirected edges of the source's component over the time of the solve. On the "
+            "link: share of the kernels' time",
+            "in which GPUs read from each other. The last column is one GPU's own engine, settled "
+            "on the graph.",
             "From `benchmarks/results/partitioned.json`.",
         ]
     )
@@ -54,3 +58,17 @@ def partitioned() -> str:
 
 def _work(row: dict[str, Any], solve: dict[str, Any]) -> float:
     return float(solve["edges_relaxed"]) / float(row["edges"])
+
+
+def _on_the_link(row: dict[str, Any]) -> str:
+    """Share of the kernels' time in which devices read from each other: fetches, and learning."""
+    steps = row.get("profile")
+    if not steps or row["devices"] == 1:
+        return "-"
+    slowest = [
+        {name: max(step[name]) for name in ("step", "pieces", "fetch")} | {"kind": step["kind"]}
+        for step in steps
+    ]
+    link = sum(one["fetch"] + (one["step"] if one["kind"] == "learn" else 0) for one in slowest)
+    total = sum(one[name] for one in slowest for name in ("step", "pieces", "fetch"))
+    return f"{100 * link / total:.0f} %"

@@ -296,17 +296,25 @@ class Pinned:
 
     def copy_from(self, array: Any) -> None:
         """Queue a copy of the whole buffer's size from a device array, and mark its end."""
+        self.queue(array)
+        self._event.record()
+
+    def queue(self, array: Any) -> None:
+        """Queue the copy alone; for launches that are captured, whose end the caller marks."""
         module = cupy()
         to_host = 2  # cudaMemcpyDeviceToHost
         stream = module.cuda.get_current_stream().ptr
         module.cuda.runtime.memcpyAsync(
             self._memory.ptr, array.data.ptr, self._size, to_host, stream
         )
-        self._event.record()
 
     def wait(self) -> bytes:
         """The bytes, once they have arrived."""
         wait(self._event)
+        return self.read()
+
+    def read(self) -> bytes:
+        """The bytes that are there."""
         return ctypes.string_at(self._memory.ptr, self._size)
 
 
