@@ -505,6 +505,7 @@ class Team {
       One& one = workers[i];
       if (__atomic_load_n(&one.declined, __ATOMIC_ACQUIRE) != 0) {
         one.declined = 0;
+        __atomic_store_n(&one.leave, 0, __ATOMIC_RELAXED);
         one.asked = false;
         crew->attendance(i).declined(now);
       }
