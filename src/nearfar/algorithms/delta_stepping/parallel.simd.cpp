@@ -46,12 +46,12 @@
 // Why there is no data race. Distances: relaxed atomics. Shelves: under their lock. Ring, now, log
 // and counters have one owner; the leader reads the counters when the workers are out of the crew.
 //
-// Busy cores. A helper that comes late finds shelves or nothing; nobody waits for it. One that comes
-// to the leader's own core goes again: all other cores are busy, and two that take turns on one
-// core, each waiting for the other, take three times as long as one. A helper that loses its core
-// keeps what it holds, and the others wait for it in the end, or run ahead with distances that turn
-// out too long. The leader counts both (cpu/attendance.hpp), and tells a helper that costs too much
-// to leave: that puts all it holds on its shelf, and the leader takes it over.
+// Busy cores. A helper that comes late finds shelves or nothing; nobody waits for it. One that
+// comes to the leader's own core goes again: all other cores are busy, and two that take turns on
+// one core, each waiting for the other, take three times as long as one. A helper that loses its
+// core keeps what it holds, and the others wait for it in the end, or run ahead with distances that
+// turn out too long. The leader counts both (cpu/attendance.hpp), and tells a helper that costs too
+// much to leave: that puts all it holds on its shelf, and the leader takes it over.
 //
 // [1] Marco D'Antonio, Son Thai Mai, Philippas Tsigas and Hans Vandierendonck. "Wasp: efficient
 //     asynchronous single-source shortest path on multicore systems via work stealing." SC, 2025.
