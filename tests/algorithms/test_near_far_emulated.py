@@ -103,6 +103,24 @@ def test_sorted_rows(dtype: str, pull_share: int) -> None:
             np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("pull_share", [0, 2, 1000])
+def test_sifted_rows(dtype: str, pull_share: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    sifted = one_launch_forms.Form("sifted")
+    monkeypatch.setattr(one_launch, "form_of", lambda *_: sifted)
+    graphs = [undirected(700, 2800, hub=1500)]
+    graphs += [ZOO[name]() for name in ("zero_cycle", "grid", "skewed", "complete", "disconnected")]
+    for graph in graphs:
+        typed = as_dtype(graph, dtype)
+        want = oracle.dijkstra(typed, 0)
+        for delta in (None, 1e9):
+            options = {"pull_share": pull_share, "delta": delta}
+            paths = nearfar.sssp(typed, 0, method="near_far@cuda", **options)
+            np.testing.assert_array_equal(paths.distances, want)
+            assert paths.stats["form"] == "sifted"
+            assert "sort_seconds" not in paths.stats
+
+
 def undirected(n: int, k: int, *, hub: int = 0) -> Graph:
     """Random undirected graph whose vertex 0 has `hub` edges more."""
     rng = np.random.default_rng(5)
@@ -245,12 +263,12 @@ def test_rows_are_sorted_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = undirected(100, 2000)
     monkeypatch.setattr(one_launch_forms, "_SKEWED", 1.0)
     monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1e9)
-    assert forms_of(graph, 2) == ["plain", "plain"]
+    assert forms_of(graph, 2) == ["sifted", "sifted"]
     monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1e-12)
     assert forms_of(graph, 2) == ["sorted", "sorted"]
     assert forms_of(graph, 1, sort_rows=False) == ["plain"]
     assert forms_of(graph, 1, delta=5) == ["plain"]
-    assert forms_of(undirected(100, 2000), 2) == ["plain", "sorted"]
+    assert forms_of(undirected(100, 2000), 2) == ["sifted", "sorted"]
     sparse = undirected(100, 150)
     assert forms_of(sparse, 2) == ["plain", "plain"]
 
@@ -259,11 +277,13 @@ def test_a_form_that_lost_is_not_taken_again(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(one_launch_forms, "_SKEWED", 1.0)
     monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1e-12)
     graph = undirected(100, 2000)
-    assert forms_of(graph, 2) == ["plain", "sorted"]
-    stats = {"device_seconds": 1e9}
+    assert forms_of(graph, 2) == ["sifted", "sorted"]
+    stats = {"device_seconds": 1e9, "splits": 1, "last_threshold": 1.0}
     for _ in range(2):
         one_launch_forms.learn(graph, one_launch_forms.Form("sorted"), stats)
-    assert forms_of(graph, 2) == ["plain", "plain"]
+    assert forms_of(graph, 2) == ["sifted", "sifted"]
+    monkeypatch.setattr(one_launch_forms, "_FEW_SPLITS", -1)
+    assert forms_of(graph, 1) == ["plain"]
 
 
 def test_a_form_without_room_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

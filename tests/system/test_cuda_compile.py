@@ -109,6 +109,7 @@ def one_launch_cases(kind: str) -> Iterator[Case]:
     own = {"SEEN_FROM_L1": 0, "BLOCKS_EACH": 2, "LONG_IN_FLIGHT": 2}
     yield f"{NEAR_FAR}partitioned.cuh", {**due, **own}
     if base["WEIGHTED"]:
+        yield f"{NEAR_FAR}one_launch_ranges.cuh", {**due, "SORTED_ROWS": 0}
         yield f"{NEAR_FAR}one_launch_ranges.cuh", due
         yield "cuda/sort_rows.cuh", {**types(kind), "SEGMENT": 512}
 

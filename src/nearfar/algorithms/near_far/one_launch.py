@@ -130,14 +130,16 @@ class OneLaunchOptions(DeltaOptions):
 
 
 _DENSE = 16.0  # mean degree
-_RANGE_SCALE, _EVEN_RANGE_SCALE = 0.125, 0.75  # of the paper's delta
+# Of the paper's delta: over sorted rows of skewed and of even graphs, and over rows read whole.
+_RANGE_SCALE, _EVEN_RANGE_SCALE, _SIFT_SCALE = 0.125, 0.75, 0.0625
 
 
-def range_delta(graph: Graph, options: OneLaunchOptions) -> float:
-    """The step of the threshold over sorted rows, in units of the weights."""
+def range_delta(graph: Graph, options: OneLaunchOptions, *, whole: bool = False) -> float:
+    """The step of the threshold over sorted rows, or rows read whole, in units of the weights."""
     if options.delta is not None or not graph.n_edges:
         return first_delta(graph, options)
     scale = _RANGE_SCALE if is_skewed(graph) else _EVEN_RANGE_SCALE
+    scale = _SIFT_SCALE if whole else scale
     value = scale * 32.0 * graph.mean_weight / graph.mean_degree
     return max(value, 1.0) if graph.weight_dtype.kind == "i" else value or 1.0
 
@@ -262,18 +264,19 @@ def _plain(
     )
 
 
-def _sorted(
+def _by_ranges(
     graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace, form: Form
 ) -> Answer:
     return solve_by_ranges(
         graph,
         source,
         workspace,
-        delta=range_delta(graph, options),
+        sort=form.kind == "sorted",
+        delta=range_delta(graph, options, whole=form.kind == "sifted"),
         eager_growth=options.eager_growth,
         pull_share=options.pull_share,
         queue_factor=options.queue_factor,
     )
 
 
-_FORMS = {"plain": _plain, "packed": _plain, "sorted": _sorted}
+_FORMS = {"plain": _plain, "packed": _plain, "sifted": _by_ranges, "sorted": _by_ranges}

@@ -4,13 +4,15 @@ The first solve knows sizes and degrees only. It leaves behind how long it took,
 and how often it divided what was left; with that the next solves of the same graph may take a form
 that pays only when a graph is solved again (docs/explanation/gpu-engine.md has the measurements):
 
-- *sorted*: rows sorted by weight once, for graphs with many edges per vertex. The sort is done when
-  the plain solves have together taken as long as it will, so it never doubles the time spent;
+- *sifted*: rows read whole, but the distance of a target only where its sum is due, and open
+  vertices look at their own edges at the end: for skewed undirected graphs;
+- *sorted*: the same over rows sorted by weight once, also for dense even graphs. The sort is done
+  when the solves before it have together taken as long as it will, so it never doubles the time;
 - *packed*: distances in 8 or 16 bits while solving, for large sparse graphs whose distances fit:
   those seen so far, or before the first solve those of a random graph. A solve that finds that
   they do not stops at its next split, and is repeated with whole distances.
 
-A form that turns out slower than the plain one was, over three solves, is not taken again.
+A form that turns out slower than the one before it was, over three solves, is not taken again.
 """
 
 from __future__ import annotations
@@ -37,6 +39,9 @@ _FEW_SPLITS = 8  # of a plain solve, up to which going over all vertices in each
 _LARGE = 1 << 24  # bytes of distances beyond which packing them pays
 _HEADROOM = 2  # times the farthest distance seen so far
 _TRIALS = 3
+_KINDS = ("plain", "sifted", "sorted", "packed")
+_UNPREPARED = _KINDS[:2]  # need nothing made beforehand
+_SIFT_SHARED = 100_000  # bytes of shared memory that a block of the sifted form takes at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ class Form:
     Attributes
     ----------
     kind : str
-        "plain", "sorted" or "packed".
+        "plain", "sifted", "sorted" or "packed".
     bits : int
         Bits per distance in the packed form, else 0.
     scan : bool
@@ -74,11 +79,13 @@ class _History:
         return self.seconds[kind] / self.solves[kind]
 
     def lost(self, kind: str) -> bool:
-        """Whether a kind found no room, or was slower than the plain one often enough."""
+        """Whether a kind found no room, or was slower than one that needs less often enough."""
         if kind in self.refused:
             return True
-        tried = self.solves.get(kind, 0) >= _TRIALS and "plain" in self.solves
-        return tried and self.mean(kind) > self.mean("plain")
+        less = _KINDS[: _KINDS.index(kind)]
+        means = [self.mean(other) for other in less if other in self.solves]
+        tried = self.solves.get(kind, 0) >= _TRIALS
+        return tried and bool(means) and self.mean(kind) > min(means)
 
 
 def _history(graph: Graph) -> _History:
@@ -106,8 +113,13 @@ def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
         return Form("packed", options.distance_bits, scan=True) if whole else plain
     if options.tuned:
         return plain
-    if options.sort_rows is None and _sorting_pays(graph, history):
-        return Form("sorted")
+    if options.sort_rows is None:
+        skewed = is_skewed(graph) and graph.mean_degree >= _DENSE and not graph.directed
+        roomy = runtime.device().shared_per_block >= _SIFT_SHARED
+        if _sorting_pays(graph, history, skewed):
+            return Form("sorted")
+        if skewed and roomy and history.splits <= _FEW_SPLITS and not history.lost("sifted"):
+            return Form("sifted")
     if options.distance_bits is None and whole and plain.scan:
         bits = _bits(graph, history)
         if bits:
@@ -115,14 +127,12 @@ def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
     return plain
 
 
-def _sorting_pays(graph: Graph, history: _History) -> bool:
-    mean = graph.mean_degree
-    skewed = is_skewed(graph) and mean >= _DENSE and not graph.directed
-    even = mean >= _EVEN_DEGREE and graph.max_degree <= _EVEN * mean
+def _sorting_pays(graph: Graph, history: _History, skewed: bool) -> bool:
+    even = graph.mean_degree >= _EVEN_DEGREE and graph.max_degree <= _EVEN * graph.mean_degree
     if not (skewed or even) or history.splits > _FEW_SPLITS or history.lost("sorted"):
         return False
     sort = _SORT_SECONDS * graph.n_edges * graph.weight_dtype.itemsize / 4
-    return history.seconds.get("plain", 0.0) >= sort
+    return sum(history.seconds.get(kind, 0.0) for kind in _UNPREPARED) >= sort
 
 
 def _bits(graph: Graph, history: _History) -> int:
@@ -144,8 +154,9 @@ def learn(graph: Graph, form: Form, stats: dict[str, Any]) -> None:
     history.solves[form.kind] = history.solves.get(form.kind, 0) + 1
     total = history.seconds.get(form.kind, 0.0) + stats["device_seconds"]
     history.seconds[form.kind] = total
-    if form.kind != "sorted":
+    if form.kind in ("plain", "packed"):
         history.reach = max(history.reach, stats["last_threshold"])
+    if form.kind != "sorted":
         history.splits = max(history.splits, stats["splits"])
 
 

@@ -49,7 +49,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   grid_barrier(&control->arrivals);
 
   const count_t capacity = static_cast<count_t>(solve.capacity);
-  const uint64 reachable = static_cast<uint64>(n_entered) + !entered[source];
+  const uint64 reachable =
+      entered ? static_cast<uint64>(n_entered) + !entered[source] : ~uint64(0);
   uint64 reached = 1, degrees = 0;
   uint32 k = 0;
   long long steps = 0, splits = 0, rescans = 0, pulls = 0;

@@ -1,4 +1,4 @@
-"""The flagship on graphs with many edges: rows sorted by weight; see one_launch_ranges.cuh."""
+"""The flagship on graphs with many edges, taken when due; see one_launch_ranges.cuh."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nearfar.algorithms.near_far.one_launch_host import PLAIN_ENGINE, STAGE, Engine, Shape
+from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.sorted_rows import SEGMENT, sorted_rows
 from nearfar.graph.slots import Slot
 from nearfar.registry import Answer
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
+    from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.cuda.sorted_rows import SortedRows
     from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
@@ -21,17 +23,17 @@ if TYPE_CHECKING:
 __all__ = ["KNOBS", "solve_by_ranges"]
 
 _TALLIES_BYTES = 4 * 128
-_SORTED: Slot[_Sorted] = Slot("near-far over sorted rows")
+_SIFT = 256  # kSiftRoom of one_launch_due.cuh
+_RANGES: Slot[_Ranges] = Slot("near-far by ranges")
 # Compile-time constants of the kernels to override, for measuring.
 KNOBS: dict[str, int] = {}
 
 
-class _Sorted:
-    """An engine over sorted rows; kept with the graph."""
+class _Ranges:
+    """An engine over sorted rows, or over rows as they are; kept with the graph."""
 
-    def __init__(self, rows: SortedRows, factor: float) -> None:
-        device = rows.device
-        self.rows = rows
+    def __init__(self, device: DeviceGraph, rows: SortedRows | None, factor: float) -> None:
+        self.device, self.rows = device, rows
         self.tallies = runtime.cupy().zeros(_TALLIES_BYTES, dtype=np.uint8)
         whole = np.int64(0)
         self.engine = Engine(
@@ -39,18 +41,23 @@ class _Sorted:
             "algorithms/near_far/one_launch_ranges.cuh",
             "near_far_ranges",
             Shape(2, math.ceil(max(device.n, 1) * factor), 2 * (device.m // SEGMENT) + 1),
-            {"HEAVY_DEGREE": SEGMENT, "LONG_IN_FLIGHT": 4, **KNOBS},
-            (STAGE, 0),
-            (whole, whole, rows.entered, whole, self.tallies),
+            {
+                "SORTED_ROWS": int(rows is not None),
+                "HEAVY_DEGREE": SEGMENT,
+                "LONG_IN_FLIGHT": 4,
+                **KNOBS,
+            },
+            (STAGE if rows else STAGE + _SIFT, 0),
+            (whole, whole, None, whole, self.tallies),
         )
 
     def own(self, pull_share: int) -> tuple[object, ...]:
         """The kernel's own parameters."""
         return (
-            np.int64(self.rows.device.m),
+            np.int64(self.device.m),
             np.int64(pull_share),
-            np.uint64(self.rows.entered.data.ptr),
-            np.int64(self.rows.n_entered),
+            np.uint64(0 if self.rows is None else self.rows.entered.data.ptr),
+            np.int64(0 if self.rows is None else self.rows.n_entered),
             np.uint64(self.tallies.data.ptr),
         )
 
@@ -60,6 +67,7 @@ def solve_by_ranges(
     source: int,
     workspace: Workspace,
     *,
+    sort: bool,
     delta: float,
     eager_growth: float,
     pull_share: int,
@@ -72,17 +80,18 @@ def solve_by_ranges(
     SolverError
         If the watchdog's bound on steps is reached.
     """
-    rows = sorted_rows(graph)
-    device = rows.device
+    rows = sorted_rows(graph) if sort else None
+    device = rows.device if rows else device_graph(graph)
 
-    def make() -> _Sorted:
+    def make() -> _Ranges:
         PLAIN_ENGINE.drop(graph)
-        return _Sorted(rows, queue_factor)
+        return _Ranges(device, rows, queue_factor)
 
-    key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype, queue_factor)
-    found = _SORTED.of(graph, make, key, alone=True)  # another capacity replaces it
+    key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype, queue_factor, sort)
+    found = _RANGES.of(graph, make, key, alone=True)  # another capacity replaces it
     own = found.own(0 if graph.directed else pull_share)
     distance, stats = found.engine.solve(source, delta, eager_growth, workspace, own)
     stats["pulls"], stats["local_steps"] = stats["local_steps"], 0
-    stats["sort_seconds"] = rows.seconds
+    if rows:
+        stats["sort_seconds"] = rows.seconds
     return Answer(distance, stats)
