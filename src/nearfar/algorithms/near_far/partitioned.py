@@ -232,6 +232,7 @@ class Partitioned:
                 n=self.n,
                 offsets=int(offsets.data.ptr) - row.first * offsets.itemsize,
                 edges=row.graph.edges,
+                heads=None,
                 far_pile=buffers["near_queue"],  # there is none
                 local_capacity=0,
                 local_rounds=0,
