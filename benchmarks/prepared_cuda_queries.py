@@ -1,12 +1,12 @@
 """Prepared graphs on a GPU besides rows: pairs, labels, exact floats, customization, several GPUs.
 
 ``python benchmarks/prepared_cuda_queries.py -o benchmarks/results/prepared_cuda_queries.json``
-takes the graphs of ``benchmarks/prepared_graphs.py`` (from ``NAME.nfp`` in ``--data``, where it
-also keeps what it made) and measures with arrays on the device: nanoseconds per pair by walking and
-by labels; tables, as a product and as columns of a sweep; microseconds per source for float rows
-with and without the sums of a search, and for reductions of rows that are never made; milliseconds
-per customization, basic and perfect, of one metric and of several; and rows on one device and on
-all. All samples are kept. Answers are compared with the CPU's, and ``--repeats`` repeats each
+takes the graphs of ``prepared_graphs.py`` (with the orders of ``--data``, as ``prepared_cuda.py``
+has them) and measures with arrays on the device: nanoseconds per pair by walking and by labels;
+tables, as a product and as columns of a sweep; microseconds per source for float rows with and
+without the sums of a search, and for reductions of rows that are never made; milliseconds per
+customization, basic and perfect, of one metric and of several; and rows on one device and on all.
+All samples are kept. Answers are compared with the CPU's, and ``--repeats`` repeats each
 measurement that often and compares bits. The file is written after every measurement.
 """
 
@@ -377,7 +377,7 @@ def main() -> int:
     parser.add_argument("--sources", type=int, default=65_536)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--repeats", type=int, default=0)
-    parser.add_argument("--data", type=Path, default=None, help="folder of .nfp files")
+    parser.add_argument("--data", type=Path, default=None, help="folder of orders")
     parser.add_argument("-o", "--output", type=Path, default=None)
     given = parser.parse_args()
     results: list[dict[str, Any]] = []
