@@ -9,7 +9,8 @@
 // before it. The third sides are listed once per structure where there is memory for 4 bytes per triangle; otherwise
 // each is found among the arcs of y, which are sorted by depth.
 //
-// All that a level waits for is latency, so each lane has kBatch triangles under way at a time.
+// All that a level waits for is latency, so each lane has kBatch triangles under way at a time, and which arcs they are
+// has been read before the barrier: behind it weights are read, lowered, and that is all.
 //
 // Levels are heights of labels: the arcs of a level have all of their triangles from below. One cooperative launch
 // takes the wide levels with a barrier over the grid between two of them; the narrow ones at the top, which are most, are
@@ -24,7 +25,7 @@
 // Races: atomics of a level lower arcs of later levels, which nobody reads before a barrier.
 // requires: prepared/values.cuh
 // requires: cuda/memory.cuh
-// requires: cuda/grid_barrier.cuh
+// requires: cuda/split_barrier.cuh
 
 constexpr int kLanes = 8;  // per arc
 constexpr int kBatch = sizeof(value_t) == 4 ? 4 : 2;  // triangles per lane
@@ -39,9 +40,6 @@ __device__ __forceinline__ void lower(float* to, float x) {
 }
 __device__ __forceinline__ void lower(double* to, double x) {
   atomicMin(reinterpret_cast<long long*>(to), __double_as_longlong(x));
-}
-__device__ __forceinline__ void improve(value_t* to, value_t x) {
-  if (x < load_relaxed(to)) lower(to, x);
 }
 
 extern "C" __global__ void weigh_edges(const int* edge, const int* place, long long entries, const out_t* of_edges,
@@ -84,35 +82,85 @@ struct Structure {
   const int* depth;
 };
 
+// An arc x - y of a level, for one metric; arc.x >= arc.y: none.
+struct Item {
+  int metric, third;  // where its third sides begin
+  int4 arc;
+};
+
 // kBatch triangles over the arc x - y: the arcs x - z and y - z, the latter -1 where there are fewer.
 struct Batch {
   int xz[kBatch], yz[kBatch];
 };
 
-// Of each arc x - y of a level: f.begin(metric, arc x - y), f.take(batch) for its triangles, and f.end().
-template <class F>
-__device__ __forceinline__ void for_arcs(const Structure& s, int begin, int end, int metrics, long long group,
-                                         long long groups, F& f) {
-  const int member = threadIdx.x % kLanes;
-  const long long items = static_cast<long long>(end - begin) * metrics;
-  for (long long t = group; t < items; t += groups) {
-    const int metric = metrics == 1 ? 0 : static_cast<int>(t % metrics);
+// The items of a level from one on, and from there on every `groups`-th.
+struct Level {
+  int begin, end;
+
+  __device__ __forceinline__ long long items(int metrics) const { return static_cast<long long>(end - begin) * metrics; }
+  __device__ __forceinline__ Item item(const Structure& s, int metrics, long long t) const {
+    Item item{0, 0, make_int4(0, 0, 0, 0)};
+    if (t >= items(metrics)) return item;
+    item.metric = metrics == 1 ? 0 : static_cast<int>(t % metrics);
     const int at = begin + static_cast<int>(metrics == 1 ? t : t / metrics);
-    const int4 arc = s.arcs[at];
-    const int* const third = s.third == nullptr ? nullptr : s.third + s.third_first[at] - arc.x;
-    f.begin(metric, arc.y);
-    for (int first = arc.x + member; first < arc.y; first += kLanes * kBatch) {
-      Batch batch;
+    item.arc = s.arcs[at];
+    if (s.third != nullptr) item.third = s.third_first[at];
+    return item;
+  }
+};
+
+// The triangles of a lane, from its arc `first` of x on.
+__device__ __forceinline__ Batch triangles(const Structure& s, const Item& item, int first) {
+  Batch batch;
 #pragma unroll
-      for (int u = 0; u < kBatch; ++u) {
-        const int j = first + kLanes * u;
-        batch.xz[u] = j;
-        batch.yz[u] = -1;
-        if (j < arc.y) batch.yz[u] = third != nullptr ? third[j] : arc_to(s.depth, arc.z, arc.w, s.depth[j]);
+  for (int u = 0; u < kBatch; ++u) {
+    const int j = first + kLanes * u;
+    batch.xz[u] = j;
+    batch.yz[u] = -1;
+    if (j < item.arc.y)
+      batch.yz[u] = s.third != nullptr ? s.third[item.third + j - item.arc.x]
+                                       : arc_to(s.depth, item.arc.z, item.arc.w, s.depth[j]);
+  }
+  return batch;
+}
+
+// Levels one after the other, from `level` on `steps` of them up or down. Of each arc x - y: f.begin(metric, arc x - y),
+// f.take(batch) for its triangles, and f.end(), by all lanes of the arc. wait() ends what a level waits for, done() comes
+// behind it. The arcs of a level are fetched a level ahead.
+template <class F, class Wait, class Done>
+__device__ __forceinline__ void for_levels(const Structure& s, const int* level_first, int level, int steps, int by,
+                                           int metrics, long long group, long long groups, F& f, Wait&& wait,
+                                           Done&& done) {
+  const int member = threadIdx.x % kLanes;
+  auto bounds = [&](int step) {
+    Level found{0, 0};
+    if (step < steps) found = Level{level_first[level + by * step], level_first[level + by * step + 1]};
+    return found;
+  };
+  Level now = bounds(0), next = bounds(1);
+  Item coming = now.item(s, metrics, group);
+  for (int step = 0; step < steps; ++step) {
+    Item item = coming;
+    coming = next.item(s, metrics, group);
+    const Level later = bounds(step + 2);
+    Batch batch = triangles(s, item, item.arc.x + member);
+    wait();
+    for (long long t = group; t < now.items(metrics); t += groups) {
+      if (t > group) {
+        item = now.item(s, metrics, t);
+        batch = triangles(s, item, item.arc.x + member);
       }
-      f.take(batch);
+      f.begin(item.metric, item.arc.y);
+      for (int first = item.arc.x + member; first < item.arc.y; first += kLanes * kBatch) {
+        const Batch some = batch;
+        batch = triangles(s, item, first + kLanes * kBatch);
+        f.take(some);
+      }
+      f.end();
     }
-    f.end();
+    done();
+    now = next;
+    next = later;
   }
 }
 
@@ -191,10 +239,18 @@ struct UpperTriangles {
           if (to_z < now[u][i]) lower(detours + SIDES * batch.xz[u] + i, to_z);
         }
   }
+  // The lanes of an arc join what they have, and one of them lowers it.
   __device__ __forceinline__ void end() {
+    const uint32 lanes = ((1u << kLanes) - 1) << (threadIdx.x & 31) / kLanes * kLanes;
 #pragma unroll
-    for (int i = 0; i < SIDES; ++i)
-      if (best[i] < far_value()) improve(detours + SIDES * arc + i, best[i]);
+    for (int i = 0; i < SIDES; ++i) {
+#pragma unroll
+      for (int by = kLanes / 2; by > 0; by /= 2) {
+        const value_t other = __shfl_xor_sync(lanes, best[i], by);
+        best[i] = other < best[i] ? other : best[i];
+      }
+      if (threadIdx.x % kLanes == 0 && best[i] < far_value()) lower(detours + SIDES * arc + i, best[i]);
+    }
   }
 };
 
@@ -206,18 +262,15 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   LowerTriangles work{all_weights, n_arcs};
   const int per_block = THREADS / kLanes, mine = threadIdx.x / kLanes;
   const long long group = static_cast<long long>(blockIdx.x) * per_block + mine;
-  int level = 0;
-  for (; level < wide; ++level) {
-    for_arcs(s, level_first[level], level_first[level + 1], metrics, group,
-             static_cast<long long>(gridDim.x) * per_block, work);
-    grid_barrier(arrivals);
-  }
+  const long long groups = static_cast<long long>(gridDim.x) * per_block;
+  SplitBarrier barrier(arrivals);
+  for_levels(
+      s, level_first, 0, wide, 1, metrics, group, groups, work, [&] { barrier.wait(); }, [&] { barrier.arrive(); });
   if (blockIdx.x) return;
-  for (; level < levels; ++level) {
-    for_arcs(s, level_first[level], level_first[level + 1], metrics, mine, per_block, work);
-    __threadfence();
-    __syncthreads();
-  }
+  barrier.wait();
+  for_levels(
+      s, level_first, wide, levels - wide, 1, metrics, mine, per_block, work, [] { __syncthreads(); },
+      [] { __threadfence(); });
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -228,19 +281,16 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   UpperTriangles work{all_weights, all_detours, n_arcs};
   const int per_block = THREADS / kLanes, mine = threadIdx.x / kLanes;
   const long long group = static_cast<long long>(blockIdx.x) * per_block + mine;
-  int level = levels - 1;
+  const long long groups = static_cast<long long>(gridDim.x) * per_block;
+  SplitBarrier barrier(arrivals);
   if (blockIdx.x == 0)
-    for (; level >= wide; --level) {
-      for_arcs(s, level_first[level], level_first[level + 1], metrics, mine, per_block, work);
-      __threadfence();
-      __syncthreads();
-    }
-  grid_barrier(arrivals);
-  for (level = wide - 1; level >= 0; --level) {
-    for_arcs(s, level_first[level], level_first[level + 1], metrics, group,
-             static_cast<long long>(gridDim.x) * per_block, work);
-    grid_barrier(arrivals);
-  }
+    for_levels(
+        s, level_first, levels - 1, levels - wide, -1, metrics, mine, per_block, work, [] { __syncthreads(); },
+        [] { __threadfence(); });
+  barrier.arrive();
+  for_levels(
+      s, level_first, wide - 1, wide, -1, metrics, group, groups, work, [&] { barrier.wait(); },
+      [&] { barrier.arrive(); });
 }
 
 __device__ __forceinline__ bool is_far(value_t x) {

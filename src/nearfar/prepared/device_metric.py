@@ -316,8 +316,8 @@ def _macros(values: np.dtype[Any], weight: np.dtype[Any], sides: int) -> dict[st
 
 
 def _threads() -> int:
-    """Threads of a block that goes through levels."""
-    return min(1024, runtime.device().threads_per_multiprocessor)
+    """Threads of a block that goes through levels; more would have too few registers."""
+    return min(768, runtime.device().threads_per_multiprocessor)
 
 
 class _Calls:
