@@ -162,7 +162,8 @@ def prepared_cases(kind: str) -> Iterator[Case]:
         yield "prepared/closures.cuh", base
         wide_values = value in ("unsigned long long", "long long", "double")
         leaves = {**base, "COLUMNS": 2 if wide_values else 4}
-        yield "prepared/tiles.cuh", leaves
+        for margin in (0, 8):
+            yield "prepared/tiles.cuh", {**leaves, "MARGIN": margin}
         yield "prepared/leaf_closures.cuh", leaves
         yield "prepared/own_leaf.cuh", leaves
         for lanes, each, row_kind, last in (

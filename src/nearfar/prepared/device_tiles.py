@@ -31,6 +31,7 @@ _TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")
 _WEIGHTS: Slot[Any] = Slot("weights of tiles on the device")
 _ADVICE = "use device='cpu', or a GPU with more memory"
 _WARPS = 8  # kWarps of leaves.cuh
+_SECTOR = 32  # bytes that memory is written in
 _PAYS = 40  # additions per vertex that take less than a transposition
 
 
@@ -64,9 +65,9 @@ class DeviceTiles:
     above: DeviceAbove
 
 
-def _made(prepared: Prepared, shape: LeafShape, top: int) -> DeviceTiles:
+def _made(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> DeviceTiles:
     tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
-    host = cut_tiles(prepared.preparation.view, shape, top_flags(prepared, top))
+    host = cut_tiles(prepared.preparation.view, shape, margin, top_flags(prepared, top))
     runtime.require_memory(2 * host.nbytes, _ADVICE)
     above = device_above(prepared, host.upper, top)
     sizes = (arcs.first[host.roots + 1] - arcs.first[host.roots]).astype(np.int32)
@@ -93,6 +94,12 @@ def _made(prepared: Prepared, shape: LeafShape, top: int) -> DeviceTiles:
     )
 
 
+def _margin(prepared: Prepared) -> int:
+    """Vertices of a tile that another one writes, so that all write whole sectors of each row."""
+    size = prepared.weight_dtype.itemsize
+    return _SECTOR // 4 if prepared.n_vertices * size % _SECTOR else 0
+
+
 def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> Any:
     """Weights of the quads."""
     cp = runtime.cupy()
@@ -112,8 +119,8 @@ def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> Any:
     return weights
 
 
-def _kernel(tree: DeviceTree, dtype: np.dtype[Any], name: str) -> Any:
-    whole = {**tree.macros, "COLUMNS": 16 // dtype.itemsize}
+def _kernel(tree: DeviceTree, dtype: np.dtype[Any], name: str, **more: int) -> Any:
+    whole = {**tree.macros, "COLUMNS": 16 // dtype.itemsize, **more}
     return runtime.program(f"prepared/{name}.cuh", whole).kernel(name)
 
 
@@ -139,13 +146,16 @@ class TileSweep:
         top: int | None = None,
     ) -> None:
         self.n, self.dtype = prepared.n_vertices, prepared.metric.dtype
+        self.margin = _margin(prepared)
         shape = shape or default_leaf(prepared.preparation.figures.height, sources)
         size = top_size(prepared, top)
-        key = (runtime.device().ordinal, shape, size)
+        key = (runtime.device().ordinal, shape, size, self.margin)
         self.tree = device_tree(prepared)
         self.tiles = _TILES.of(
             prepared,
-            lambda: prepared.metric.layout(key, lambda: _made(prepared, shape, size)),
+            lambda: prepared.metric.layout(
+                key, lambda: _made(prepared, shape, size, self.margin)
+            ),
             key,
         )
         self.above = Above(prepared, self.tiles.above, key)
@@ -183,7 +193,7 @@ class TileSweep:
         plan = self.above.plan(values, tiles.above.place)
         count, n, pitch = np.int32(len(out)), np.int32(self.n), np.int64(plan.pitch)
         n_tiles = len(tiles.host.tile_first) - 1
-        kernel = _kernel(tree, self.dtype, "tiles")
+        kernel = _kernel(tree, self.dtype, "tiles", MARGIN=self.margin)
         shared = TILE * 32 * 16
         kernel.allow_shared(shared)
         arguments = (
