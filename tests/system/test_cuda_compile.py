@@ -151,7 +151,7 @@ def prepared_cases(kind: str) -> Iterator[Case]:
         yield "prepared/rows.cuh", base
         weigh = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHT_T": out, "WEIGHTED": 1}
         for sides in (1, 2):
-            form = {**base, **weigh, "THREADS": 768, "SIDES": sides}
+            form = {**base, **weigh, "THREADS": 640, "SIDES": sides}
             yield "prepared/customize.cuh", form
         yield "prepared/pairs.cuh", {**base, "PRUNES": int(value == values)}
         if "int" in kind:
