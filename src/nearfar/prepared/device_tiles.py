@@ -153,9 +153,7 @@ class TileSweep:
         self.tree = device_tree(prepared)
         self.tiles = _TILES.of(
             prepared,
-            lambda: prepared.metric.layout(
-                key, lambda: _made(prepared, shape, size, self.margin)
-            ),
+            lambda: prepared.metric.layout(key, lambda: _made(prepared, shape, size, self.margin)),
             key,
         )
         self.above = Above(prepared, self.tiles.above, key)
@@ -190,7 +188,7 @@ class TileSweep:
         SweepPlan
         """
         tiles, tree, size = self.tiles, self.tree, self.dtype.itemsize
-        plan = self.above.plan(values, tiles.above.place)
+        plan = self.above.plan(values, tiles.above.place, 16 // size)
         count, n, pitch = np.int32(len(out)), np.int32(self.n), np.int64(plan.pitch)
         n_tiles = len(tiles.host.tile_first) - 1
         kernel = _kernel(tree, self.dtype, "tiles", MARGIN=self.margin)
@@ -210,11 +208,11 @@ class TileSweep:
         shared = _WARPS * (ring_bytes(32, size) + tiles.levels * size)
         kernel.allow_shared(shared)
         own = (
-            *(tiles.leaf, plan.labels, count, plan.space, pitch),
+            *(tiles.leaf, plan.labels, plan.space, pitch),
             *(tree.down_first, tree.down_depth, tree.down_weight, tree.depth, tree.low),
             *(tree.vertex, np.int32(tiles.levels), n, out),
         )
-        grid = -(-len(out) // _WARPS)
+        grid = -(-plan.pitch // _WARPS)
         plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, own, shared))
         return plan
 
