@@ -183,7 +183,7 @@ def prepared_cases(kind: str) -> Iterator[Case]:
                 yield "prepared/halves.cuh", {**base, "KIND": summed}
             form = {"LANES": 32 * columns, "COLUMNS": columns, "ROW_KIND": 2, "STAGES": 2}
             yield "prepared/sweep_figures.cuh", {**whole, **form}
-        for groups, across, high, down, shares, ahead in ((1, 8, 8, 4, 8, 2), (2, 16, 4, 8, 1, 3)):
+        for groups, across, high, down, shares, ahead in ((1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)):
             form = {
                 "COLUMNS": 2 if wide_values else 4,
                 "GROUPS": groups,

@@ -88,9 +88,9 @@ class Above:
         tiles = np.diff(pieces.host.level_first) * (plan.pitch // (8 * columns))
         first = int((np.cumsum(tiles > _SHARED_OUT) == 0).sum())
         if first:
-            self._launch(plan, (1, 8, 8, 4, 8, 2), (0, first), arrays)
+            self._launch(plan, (1, 8, 4, 4, 8, 3), (0, first), arrays)
         if first < levels:
-            self._launch(plan, (2, 16, 4, 8, 1, 3), (first, levels), arrays)
+            self._launch(plan, (2, 16, 4, 4, 1, 4), (first, levels), arrays)
         return plan
 
     def _launch(
