@@ -22,6 +22,8 @@ __all__ = ["Above", "SweepPlan"]
 
 _MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
 _CLIMB_WARPS = 4
+# GROUPS, ACROSS, EACH, DOWN, SHARES and STAGES of upper.cuh, for few jobs and for many.
+_FEW, _MANY = (1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)
 _SHARED_OUT = 1024  # jobs of a level for each of which several warps are left
 
 
@@ -88,9 +90,9 @@ class Above:
         tiles = np.diff(pieces.host.level_first) * (plan.pitch // (8 * columns))
         first = int((np.cumsum(tiles > _SHARED_OUT) == 0).sum())
         if first:
-            self._launch(plan, (1, 8, 4, 4, 8, 3), (0, first), arrays)
+            self._launch(plan, _FEW, (0, first), arrays)
         if first < levels:
-            self._launch(plan, (2, 16, 4, 4, 1, 4), (first, levels), arrays)
+            self._launch(plan, _MANY, (first, levels), arrays)
         return plan
 
     def _launch(
