@@ -59,7 +59,7 @@ class Tiler {
     where.assign(2 * at(arcs_.n), -1);
     tile_first.push_back(0);
     std::vector<std::pair<int32_t, int32_t>> found;  // leaf and number in the tile
-    const int shift = std::max(margin - 1, 0);        // the farthest that a row is written ahead
+    const int shift = std::max(margin - 1, 0);       // the farthest that a row is written ahead
     for (int32_t begin = -margin; begin + margin < arcs_.n + shift; begin += width - margin) {
       interrupt_.poll(at(width) * 16);
       const int count = std::min(width, arcs_.n - begin);
