@@ -117,6 +117,20 @@ def test_rows_that_begin_anywhere(columns, ahead, dtype):
 
 
 @pytest.mark.usefixtures("emulated_gpu")
+def test_more_sources_than_tiles_can_name(monkeypatch):
+    """Then a block has fewer of them; and who asks for more is told how many there may be."""
+    prepared = ready(np.int32)
+    monkeypatch.setattr(TileSweep, "most_sources", 128)
+    sources = np.arange(prepared.n_vertices)
+    stats = {}
+    found = distances(prepared, sources, method=METHOD, stats=stats)
+    assert stats["sweeps"] == 2
+    np.testing.assert_array_equal(found, distances(prepared, sources, device="cpu"))
+    with pytest.raises(OptionError, match="sweep= at most 128"):
+        distances(prepared, sources, method=METHOD, sweep=256)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
 def test_rows_of_vertices_without_order_are_transposed(monkeypatch):
     """Tiles are for numbers that lie close together where the vertices do."""
     graph = grid(np.int32, 60, 80)

@@ -24,7 +24,7 @@ _MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the d
 _CLIMB_WARPS = 4
 # GROUPS, ACROSS, EACH, DOWN, SHARES and STAGES of upper.cuh, for few jobs and for many.
 _FEW, _MANY = (1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)
-_SHARED_OUT = 1024  # jobs of a level for each of which several warps are left
+_SHARED_OUT = 2048  # jobs of a level for each of which several warps are left
 
 
 class Above:

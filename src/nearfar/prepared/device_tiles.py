@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.errors import OptionError
 from nearfar.graph.slots import Slot
 from nearfar.prepared.device import (
     DeviceAbove,
@@ -16,7 +17,7 @@ from nearfar.prepared.device import (
     top_flags,
 )
 from nearfar.prepared.device_above import Above, SweepPlan
-from nearfar.prepared.device_shapes import default_leaf, padded, ring_bytes, top_size
+from nearfar.prepared.device_shapes import UNIT, default_leaf, padded, ring_bytes, top_size
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.tiles import TILE, LeafShape, Tiles, cut_tiles
 from nearfar.system.devices import runtime
@@ -170,9 +171,24 @@ class TileSweep:
         return padded(count) * self.n_kept * self.dtype.itemsize
 
     @property
+    def most_sources(self) -> int:
+        """Sources of a block at most, whatever the memory: quads name bytes by 32 bits."""
+        return (2**32 - 1) // (max(self.n_kept, 1) * self.dtype.itemsize) // UNIT * UNIT
+
+    @property
     def n_kept(self) -> int:
         """Rows of the scratch memory of a plan."""
         return len(self.tiles.host.upper)
+
+    def _begins(self, pitch: int) -> Any:
+        """Where the rows begin that quads look at, in bytes."""
+        if pitch > self.most_sources:
+            raise OptionError(
+                f"{pitch:,} sources at a time are too many for {self.n_kept:,} labels above the "
+                f"leaves: sweep= at most {self.most_sources:,}"
+            )
+        row = np.uint32(pitch * self.dtype.itemsize)
+        return self.tiles.boundary_row.astype(np.uint32) * row
 
     def rows(self, values: Any, out: Any) -> SweepPlan:
         """A sweep that writes whole rows.
@@ -195,8 +211,8 @@ class TileSweep:
         shared = TILE * 32 * 16
         kernel.allow_shared(shared)
         arguments = (
-            *(tiles.quads, tiles.tile_first, np.int32(n_tiles), tiles.boundary_row),
-            *(self.weights, values, pitch, n, count, out),
+            *(tiles.quads, tiles.tile_first, np.int32(n_tiles), self._begins(plan.pitch)),
+            *(self.weights, values, n, count, out),
         )
         groups = -(-len(out) // (32 * (16 // size)))
         plan.launches.append(
