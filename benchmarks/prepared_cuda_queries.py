@@ -7,12 +7,14 @@ tables, as a product and as columns of a sweep; microseconds per source for floa
 without the sums of a search, and for reductions of rows that are never made; milliseconds per
 customization, basic and perfect, of one metric and of several; and rows on one device and on all.
 All samples are kept. Answers are compared with the CPU's, and ``--repeats`` repeats each
-measurement that often and compares bits. The file is written after every measurement.
+measurement that often and compares bits. The file is written after every measurement, and
+``--add`` keeps what an earlier run with other ``--parts`` wrote into it.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Callable
@@ -49,16 +51,20 @@ class Meter:
         self, rounds: int, repeats: int, result: dict[str, Any], save: Callable[[], None]
     ) -> None:
         self.rounds, self.repeats, self.wrong = rounds, repeats, 0
-        self.samples: dict[str, list[float]] = {}
+        self.samples: dict[str, list[float]] = result.setdefault("samples", {})
+        self._before = result.get("wrong", 0)
         self._result, self._save = result, save
-        result |= {"samples": self.samples, "repeats": repeats}
 
     def keep(self, name: str, samples: list[float], unit: float, word: str) -> None:
         """Samples that were taken, in seconds per unit: kept, printed and written."""
         self.samples[name] = samples
         middle, least = np.median(samples) * unit, min(samples) * unit
         print(f"   {middle:10.4f} {word} (least {least:.4f})  {name}", flush=True)
-        self._result["wrong"] = self.wrong
+        self.save()
+
+    def save(self) -> None:
+        """Write what there is."""
+        self._result["wrong"] = self._before + self.wrong
         self._save()
 
     def time(self, name: str, work: Callable[[], Any], units: int, unit: float, word: str) -> Any:
@@ -378,9 +384,12 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--repeats", type=int, default=0)
     parser.add_argument("--data", type=Path, default=None, help="folder of orders")
+    parser.add_argument("--add", action="store_true", help="to what the output file has")
     parser.add_argument("-o", "--output", type=Path, default=None)
     given = parser.parse_args()
     results: list[dict[str, Any]] = []
+    if given.add and given.output and given.output.exists():
+        results = json.loads(given.output.read_text())["results"]
     wrong, where = 0, environment()
 
     def save() -> None:
@@ -393,9 +402,12 @@ def main() -> int:
     for name in given.graphs:
         prepared = load(name, given.data)
         print(f"== {name}: {prepared.preparation.figures}", flush=True)
-        result: dict[str, Any] = {"graph": name, "n": prepared.n_vertices, "m": prepared.n_edges}
-        result["memset_bytes_per_second"] = speed
-        results.append(result)
+        known = [result for result in results if result["graph"] == name]
+        result: dict[str, Any] = known[0] if known else {"graph": name}
+        result |= {"n": prepared.n_vertices, "m": prepared.n_edges}
+        result |= {"memset_bytes_per_second": speed, "repeats": given.repeats}
+        if not known:
+            results.append(result)
         meter = Meter(given.rounds, given.repeats, result, save)
         if "pairs" in given.parts:
             result |= pairs(prepared, meter, given.pairs)
@@ -410,8 +422,7 @@ def main() -> int:
         if "devices" in given.parts:
             devices(prepared, meter, given.sources)
         wrong += meter.wrong
-        result["wrong"] = meter.wrong
-        save()
+        meter.save()
     print("all right" if not wrong else f"{wrong} WRONG")
     return int(wrong > 0)
 
