@@ -11,7 +11,7 @@ makes them): an order takes longer than all measurements.
 ``--profile`` runs one sweep and prints for each launch the ``ncu`` options that single it out: run
 it once as it is, then put ``ncu`` with these options before the same command line. All samples are
 kept. Answers are compared with searches, and ``--repeats`` repeats each measurement of rows that
-often and compares the bits.
+often and compares the bits. The file is written after every measurement.
 """
 
 from __future__ import annotations
@@ -226,12 +226,22 @@ def profile(prepared: Prepared, count: int) -> None:
         print("ncu", options, *(f"--section {name}" for name in sections), flush=True)
 
 
-def measure(bench: Bench, counts: list[int], rounds: int, repeats: int) -> dict[str, Any]:
-    """Rows and columns for many sources and for few, and the bits of repeated runs."""
+def measure(
+    bench: Bench, counts: list[int], rounds: int, repeats: int, keep: Callable[[Any], None]
+) -> dict[str, Any]:
+    """Rows and columns for many sources and for few, and the bits of repeated runs.
+
+    ``keep`` is given what there is so far after each of them.
+    """
     cp = runtime.cupy()
     clock = Samples()
-    wrong = 0
+    wrong, done = 0, 0
     parts = {}
+
+    def so_far() -> dict[str, Any]:
+        found = {"samples": clock.samples, "parts": parts}
+        return {**found, "repeats": done, "wrong_repeats": wrong}
+
     for count in counts:
         sources = cp.asarray(bench.sources[:count])
         kept = None
@@ -244,6 +254,7 @@ def measure(bench: Bench, counts: list[int], rounds: int, repeats: int) -> dict[
                     clock.time(name, partial(plan, sources), count)
             bench.check(rows, count, name)
             parts[name] = by_launch(partial(plan, sources), count)
+            keep(so_far())
             if kind == "columns":
                 del plan, rows
                 continue
@@ -252,13 +263,15 @@ def measure(bench: Bench, counts: list[int], rounds: int, repeats: int) -> dict[
             for _ in range(repeats):
                 plan(sources)
                 wrong += bool((rows != kept).any())
+            done = repeats
+            keep(so_far())
             del plan, rows
         del kept
         cp.get_default_memory_pool().free_all_blocks()
     clock.print()
     for name, launches in parts.items():
         print(f"   {name}:", " ".join(f"{k} {t:.3f}" for k, t in launches), flush=True)
-    return {"samples": clock.samples, "parts": parts, "repeats": repeats, "wrong_repeats": wrong}
+    return so_far()
 
 
 def mean_of_all(bench: Bench, rounds: int) -> list[float]:
@@ -333,8 +346,8 @@ def main() -> int:
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("-o", "--output", type=Path, default=None)
     given = parser.parse_args()
-    results = []
-    wrong = 0
+    results: list[dict[str, Any]] = []
+    wrong, where = 0, environment()
     if given.write_orders:
         for name in given.graphs:
             made = nearfar.prepare(scaled(GRAPHS[name]()))
@@ -363,18 +376,25 @@ def main() -> int:
             "height": figures.height,
             "memset_bytes_per_second": speed,
         }
-        result |= measure(bench, counts, given.rounds, given.repeats)
+        results.append(result)
+
+        def keep(found: dict[str, Any], result: Any = result, bench: Any = bench) -> None:
+            """Add to the file; a run that is cut short keeps what it has measured."""
+            result |= {**found, "wrong": bench.wrong}
+            if given.output:
+                write_json(given.output, {"environment": where, "results": results})
+
+        keep(measure(bench, counts, given.rounds, given.repeats, keep))
         if name in ("ny-roads", SMALL):
             result["samples"][MEAN] = mean_of_all(bench, min(given.rounds, 3))
-            result["other_samples"] = new_weights(bench, given.rounds)
+            keep({})
+            keep({"other_samples": new_weights(bench, given.rounds)})
         if given.explore is not None:
             for count in counts:
                 tried = given.explore or shapes_to_try(figures.height > 512, count <= 512)
                 result.setdefault("explored", []).extend(explore(bench, count, tried))
+        keep({})
         wrong += bench.wrong + result["wrong_repeats"]
-        results.append({**result, "wrong": bench.wrong})
-        if given.output:
-            write_json(given.output, {"environment": environment(), "results": results})
     print("all right" if not wrong else f"{wrong} WRONG")
     return int(wrong > 0)
 

@@ -1,18 +1,20 @@
 """Prepared graphs on a GPU besides rows: pairs, labels, exact floats, customization, several GPUs.
 
 ``python benchmarks/prepared_cuda_queries.py -o benchmarks/results/prepared_cuda_queries.json``
-takes the graphs of ``benchmarks/prepared_graphs.py`` (from ``NAME.nfp`` in ``--data``, where it
-also keeps what it made) and measures with arrays on the device: nanoseconds per pair by walking and
-by labels; tables, as a product and as columns of a sweep; microseconds per source for float rows
-with and without the sums of a search, and for reductions of rows that are never made; milliseconds
-per customization, basic and perfect, of one metric and of several; and rows on one device and on
-all. All samples are kept. Answers are compared with the CPU's, and ``--repeats`` repeats each
-measurement that often and compares bits.
+takes the graphs of ``prepared_graphs.py`` (with the orders of ``--data``, as ``prepared_cuda.py``
+has them) and measures with arrays on the device: nanoseconds per pair by walking and by labels;
+tables, as a product and as columns of a sweep; microseconds per source for float rows with and
+without the sums of a search, and for reductions of rows that are never made; milliseconds per
+customization, basic and perfect, of one metric and of several; and rows on one device and on all.
+All samples are kept. Answers are compared with the CPU's, and ``--repeats`` repeats each
+measurement that often and compares bits. The file is written after every measurement, and
+``--add`` keeps what an earlier run with other ``--parts`` wrote into it.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Callable
@@ -45,9 +47,25 @@ METHOD = "elimination_tree_rows@cuda"
 class Meter:
     """Samples by name, and how many answers were wrong."""
 
-    def __init__(self, rounds: int, repeats: int) -> None:
+    def __init__(
+        self, rounds: int, repeats: int, result: dict[str, Any], save: Callable[[], None]
+    ) -> None:
         self.rounds, self.repeats, self.wrong = rounds, repeats, 0
-        self.samples: dict[str, list[float]] = {}
+        self.samples: dict[str, list[float]] = result.setdefault("samples", {})
+        self._before = result.get("wrong", 0)
+        self._result, self._save = result, save
+
+    def keep(self, name: str, samples: list[float], unit: float, word: str) -> None:
+        """Samples that were taken, in seconds per unit: kept, printed and written."""
+        self.samples[name] = samples
+        middle, least = np.median(samples) * unit, min(samples) * unit
+        print(f"   {middle:10.4f} {word} (least {least:.4f})  {name}", flush=True)
+        self.save()
+
+    def save(self) -> None:
+        """Write what there is."""
+        self._result["wrong"] = self._before + self.wrong
+        self._save()
 
     def time(self, name: str, work: Callable[[], Any], units: int, unit: float, word: str) -> Any:
         """Seconds of ``work`` per unit, after two runs that do not count; the last answer."""
@@ -59,9 +77,7 @@ class Meter:
             seconds = timer.stop().seconds
             if number > 1:
                 kept.append(seconds / units)
-        self.samples[name] = kept
-        middle, least = np.median(kept) * unit, min(kept) * unit
-        print(f"   {middle:10.4f} {word} (least {least:.4f})  {name}", flush=True)
+        self.keep(name, kept, unit, word)
         return answer
 
     def check(self, found: Any, wanted: Any, what: str) -> None:
@@ -239,9 +255,7 @@ def reductions(prepared: Prepared, meter: Meter, count: int) -> None:
         nearfar.all_pairs(prepared, reduce="mean", method=METHOD)
         if number:
             samples.append((time.perf_counter() - began) / prepared.n_vertices)
-    name = "mean distance per source of all pairs, the whole call"
-    meter.samples[name] = samples
-    print(f"   {np.median(samples) * 1e6:10.4f} us (least {min(samples) * 1e6:.4f})  {name}")
+    meter.keep("mean distance per source of all pairs, the whole call", samples, 1e6, "us")
 
 
 def customization(prepared: Prepared, meter: Meter, metrics: int) -> None:
@@ -316,8 +330,7 @@ def devices(prepared: Prepared, meter: Meter, count: int) -> None:
                 meter.wrong += 1
                 print(f"   WRONG: {failed}", flush=True)
         name = f"{count} sources on {some} devices, rows left there"
-        meter.samples[name] = samples
-        print(f"   {np.median(samples) * 1e6:10.4f} us (least {min(samples) * 1e6:.4f})  {name}")
+        meter.keep(name, samples, 1e6, "us")
         few = sources[: 8 * each]
         out = cp.empty((len(few), prepared.n_vertices), dtype=prepared.weight_dtype)
         samples = []
@@ -328,8 +341,7 @@ def devices(prepared: Prepared, meter: Meter, count: int) -> None:
             if number > 1:
                 samples.append((time.perf_counter() - began) / len(few))
         name = f"{len(few)} sources on {some} devices, rows brought to the first"
-        meter.samples[name] = samples
-        print(f"   {np.median(samples) * 1e6:10.4f} us (least {min(samples) * 1e6:.4f})  {name}")
+        meter.keep(name, samples, 1e6, "us")
         at = rng.choice(len(few), 8, replace=False)
         wanted = nearfar.distances(prepared, few[at], device="cpu")
         meter.check(out[cp.asarray(at)], wanted, name)
@@ -348,10 +360,7 @@ def devices(prepared: Prepared, meter: Meter, count: int) -> None:
                 if number > 0:
                     samples.append((time.perf_counter() - began) / units)
             name = f"{name} on {some} devices, the whole call"
-            meter.samples[name] = samples
-            print(
-                f"   {np.median(samples) * 1e6:10.4f} us (least {min(samples) * 1e6:.4f})  {name}"
-            )
+            meter.keep(name, samples, 1e6, "us")
         some_out = out[:2048]
 
         def again(asked: Any = asked, out: Any = some_out) -> Any:
@@ -374,18 +383,32 @@ def main() -> int:
     parser.add_argument("--sources", type=int, default=65_536)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--repeats", type=int, default=0)
-    parser.add_argument("--data", type=Path, default=None, help="folder of .nfp files")
+    parser.add_argument("--data", type=Path, default=None, help="folder of orders")
+    parser.add_argument("--add", action="store_true", help="to what the output file has")
     parser.add_argument("-o", "--output", type=Path, default=None)
     given = parser.parse_args()
-    results, wrong = [], 0
+    results: list[dict[str, Any]] = []
+    if given.add and given.output and given.output.exists():
+        results = json.loads(given.output.read_text())["results"]
+    wrong, where = 0, environment()
+
+    def save() -> None:
+        """Write all; a run that is cut short keeps what it has measured."""
+        if given.output:
+            write_json(given.output, {"environment": where, "results": results})
+
     speed = write_speed()
     print(f"writes {speed / 1e9:,.0f} GB per second", flush=True)
     for name in given.graphs:
         prepared = load(name, given.data)
         print(f"== {name}: {prepared.preparation.figures}", flush=True)
-        meter = Meter(given.rounds, given.repeats)
-        result: dict[str, Any] = {"graph": name, "n": prepared.n_vertices, "m": prepared.n_edges}
-        result["memset_bytes_per_second"] = speed
+        known = [result for result in results if result["graph"] == name]
+        result: dict[str, Any] = known[0] if known else {"graph": name}
+        result |= {"n": prepared.n_vertices, "m": prepared.n_edges}
+        result |= {"memset_bytes_per_second": speed, "repeats": given.repeats}
+        if not known:
+            results.append(result)
+        meter = Meter(given.rounds, given.repeats, result, save)
         if "pairs" in given.parts:
             result |= pairs(prepared, meter, given.pairs)
         if "tables" in given.parts:
@@ -399,10 +422,7 @@ def main() -> int:
         if "devices" in given.parts:
             devices(prepared, meter, given.sources)
         wrong += meter.wrong
-        repeats = {"repeats": given.repeats, "wrong": meter.wrong}
-        results.append({**result, "samples": meter.samples, **repeats})
-        if given.output:
-            write_json(given.output, {"environment": environment(), "results": results})
+        meter.save()
     print("all right" if not wrong else f"{wrong} WRONG")
     return int(wrong > 0)
 

@@ -59,16 +59,16 @@ def test_the_weights_of_the_cpu(dtype, kind, perfect):
     np.testing.assert_array_equal(rows.get(), truth)
 
 
-@pytest.mark.parametrize("narrow", [0, 10**9])
-def test_without_memory_for_third_sides(narrow, monkeypatch):
-    """They are found each time; and levels are for one block, or for all."""
+@pytest.mark.parametrize("crowded", [0, 3, 10**9])
+def test_without_memory_for_third_sides(crowded, monkeypatch):
+    """They are found each time; and an arc is for some lanes of a warp, or for all."""
     monkeypatch.setattr(device_metric, "_ROOM", 2**40)
-    monkeypatch.setattr(device_metric, "_NARROW", narrow)
+    monkeypatch.setattr(device_metric, "_crowded", lambda sizes: min(crowded, len(sizes)))
     prepared = grid()
     weights = np.random.default_rng(6).integers(1, 9, prepared.n_edges).astype(np.int32)
     found = prepared.reweight(there(weights))
     assert found.metric.structure.third is None
-    assert (found.metric.structure.wide > 0) == (narrow == 0)
+    assert (found.metric.structure.crowded > 0) == (crowded > 0)
     same_metric(found, prepared.reweight(weights))
 
 

@@ -49,9 +49,9 @@ def grid(dtype: Any, rows: int = 12, columns: int = 15) -> Graph:
     return Graph(graph.indptr, graph.indices, weights)
 
 
-def ready(dtype: Any) -> Prepared:
+def ready(dtype: Any, columns: int = 15) -> Prepared:
     """A prepared grid of 180 vertices."""
-    return nearfar.prepare(grid(dtype), force=True)
+    return nearfar.prepare(grid(dtype, columns=columns), force=True)
 
 
 @pytest.mark.usefixtures("emulated_gpu")
@@ -93,6 +93,41 @@ def test_rows_by_tiles(members, bound, dtype):
         sweep.rows(values, rows)(sources)
         close(rows.get(), truth)
         assert (sweep.n_kept == 0) == (members == 500)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+@pytest.mark.parametrize("columns", [10, 13, 14, 15, 16])
+@pytest.mark.parametrize("ahead", [0, 1, 5])
+def test_rows_that_begin_anywhere(columns, ahead, dtype):
+    """In memory that is written in sectors of 32 bytes; nothing beside the rows is written."""
+    prepared = ready(dtype, columns)
+    n, count = prepared.n_vertices, 37
+    sources = np.random.default_rng(3).integers(0, n, count)
+    sweep = TileSweep(prepared, LeafShape(20, 9), top=0)
+    assert (sweep.margin == 0) == (n * np.dtype(dtype).itemsize % 32 == 0)
+    values = runtime.cupy().empty((sweep.n_kept, padded(count)), sweep.dtype)
+    whole = runtime.cupy().full(ahead + count * n + 9, 7, prepared.weight_dtype)
+    sweep.rows(values, whole[ahead : ahead + count * n].reshape(count, n))(sources)
+    truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
+    found = whole.get()
+    close(found[ahead : ahead + count * n].reshape(count, n), truth)
+    assert (found[:ahead] == 7).all()
+    assert (found[ahead + count * n :] == 7).all()
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_more_sources_than_tiles_can_name(monkeypatch):
+    """Then a block has fewer of them; and who asks for more is told how many there may be."""
+    prepared = ready(np.int32)
+    monkeypatch.setattr(TileSweep, "most_sources", 128)
+    sources = np.arange(prepared.n_vertices)
+    stats = {}
+    found = distances(prepared, sources, method=METHOD, stats=stats)
+    assert stats["sweeps"] == 2
+    np.testing.assert_array_equal(found, distances(prepared, sources, device="cpu"))
+    with pytest.raises(OptionError, match="sweep= at most 128"):
+        distances(prepared, sources, method=METHOD, sweep=256)
 
 
 @pytest.mark.usefixtures("emulated_gpu")

@@ -152,7 +152,7 @@ def prepared_cases(kind: str) -> Iterator[Case]:
         yield "prepared/rows.cuh", base
         weigh = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHT_T": out, "WEIGHTED": 1}
         for sides in (1, 2):
-            form = {**base, **weigh, "THREADS": 1024, "SIDES": sides}
+            form = {**base, **weigh, "THREADS": 640, "SIDES": sides}
             yield "prepared/customize.cuh", form
         yield "prepared/pairs.cuh", {**base, "PRUNES": int(value == values)}
         if "int" in kind:
@@ -163,7 +163,8 @@ def prepared_cases(kind: str) -> Iterator[Case]:
         yield "prepared/closures.cuh", base
         wide_values = value in ("unsigned long long", "long long", "double")
         leaves = {**base, "COLUMNS": 2 if wide_values else 4}
-        yield "prepared/tiles.cuh", leaves
+        for margin in (0, 8):
+            yield "prepared/tiles.cuh", {**leaves, "MARGIN": margin}
         yield "prepared/leaf_closures.cuh", leaves
         yield "prepared/own_leaf.cuh", leaves
         for lanes, each, row_kind, last in (
@@ -183,7 +184,7 @@ def prepared_cases(kind: str) -> Iterator[Case]:
                 yield "prepared/halves.cuh", {**base, "KIND": summed}
             form = {"LANES": 32 * columns, "COLUMNS": columns, "ROW_KIND": 2, "STAGES": 2}
             yield "prepared/sweep_figures.cuh", {**whole, **form}
-        for groups, across, high, down, shares, ahead in ((1, 8, 8, 4, 8, 2), (2, 16, 4, 8, 1, 3)):
+        for groups, across, high, down, shares, ahead in ((1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)):
             form = {
                 "COLUMNS": 2 if wide_values else 4,
                 "GROUPS": groups,

@@ -11,11 +11,12 @@
 // Arrays: node[n] by label {first arc, arcs, parent or -1, depth}; jump[n], the ancestor kAhead levels up or -1;
 // arcs of the way up: head_depth and weight; label[n] of vertices; sources[count], vertices; stop[n], the depth
 // of the first ancestor in the top, the label itself included, or -1 (null: there is no top); labels[pitch],
-// written: those of the sources, then -1; space[height][pitch], written for depths 0 to that of the source;
+// written: those of the sources, then -1; with `unit` > 0 in the order of column_order.cuh for so many columns side by side; space[height][pitch], written for depths 0 to that of the source;
 // arrivals[2] of the launches behind this one, set to 0, or null.
 // Dynamic shared memory: `height` values per warp. Launch: WARPS warps per block, pitch warps in all.
 // Races: none; the lanes of a warp lower distances of different depths.
 // requires: prepared/values.cuh
+// requires: prepared/column_order.cuh
 
 constexpr int kAhead = 16, kNodes = 8, kArcs = 4;
 constexpr int kBatch = 4;  // arcs per lane that are fetched together
@@ -27,14 +28,15 @@ struct Ways {
 
 extern "C" __global__ void __launch_bounds__(WARPS * 32)
     climb(const int4* node, const int* jump, const int* head_depth, const value_t* weight,
-          const int* label, const long long* sources, int count, const int* stop, int* labels,
+          const int* label, const long long* sources, int count, int unit, const int* stop, int* labels,
           value_t* space, long long pitch, int height, uint32* arrivals) {
   extern __shared__ __align__(16) value_t spaces[];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   value_t* const mine = spaces + warp * height;
   const int k = blockIdx.x * WARPS + warp;
   if (k >= pitch) return;
-  const int from = k < count ? label[sources[k]] : -1;
+  const long long number = unit > 0 ? source_of_column(k, unit) : k;
+  const int from = number < count ? label[sources[number]] : -1;
   if (lane == 0) labels[k] = from;
   if (k == 0 && lane < 2 && arrivals != nullptr) arrivals[lane] = 0;
   if (from < 0) return;

@@ -212,7 +212,7 @@ def sources_per_sweep(sweep: Sweep | TileSweep, sources: int) -> int:
     """As many sources as a third of the free memory has room for, and no more than pay."""
     free, _ = runtime.memory()
     each = sweep.values_bytes(1) // padded(1) + sweep.scratch_bytes(1) // padded(1)
-    room = max(1, free // (3 * each) // 128) * 128
+    room = max(1, min(free // (3 * each), sweep.most_sources) // 128) * 128
     return int(min(room, 8192, max(sources, 1)))
 
 

@@ -5,15 +5,16 @@
 // are no longer than the ways over the third vertex, where y - z carries its distance already.
 // Dibbelt, Strasser and Wagner 2016, sections 6 and 7. The CPU's form (customize.simd.cpp)
 // gathers by label; here each triangle is found from its lowest label and lowers an arc by an atomic, so that
-// a level of the tree is one flat list whatever the degrees: eight lanes take an arc x - y, and each lane some of the arcs x - z
-// before it. The third sides are listed once per structure where there is memory for 4 bytes per triangle; otherwise
+// a level of the tree is one flat list whatever the degrees: some lanes take an arc x - y, and each of them some of the arcs
+// x - z before it. The third sides are listed once per structure where there is memory for 4 bytes per triangle; otherwise
 // each is found among the arcs of y, which are sorted by depth.
 //
-// All that a level waits for is latency, so each lane has kBatch triangles under way at a time.
+// All that a level waits for is latency, so each lane has kBatch triangles under way at a time, and which arcs they are
+// has been read before the barrier: behind it weights are read, lowered, and that is all.
 //
 // Levels are heights of labels: the arcs of a level have all of their triangles from below. One cooperative launch
-// takes the wide levels with a barrier over the grid between two of them; the narrow ones at the top, which are most, are
-// left to one block, whose barrier is cheap.
+// takes them with a barrier over the grid between two of them. The `crowded` ones at the bottom have more arcs than the
+// device has warps, with few triangles each: there 8 lanes take an arc; above a whole warp does.
 //
 // Macros: those of values.cuh and types.cuh; SIDES values per arc, up and down, or one for both; THREADS per block.
 // Arrays: arcs[..] {first arc of the label x, this arc, first arc of its head y, arcs of y}, by level, without those that have no
@@ -24,9 +25,9 @@
 // Races: atomics of a level lower arcs of later levels, which nobody reads before a barrier.
 // requires: prepared/values.cuh
 // requires: cuda/memory.cuh
-// requires: cuda/grid_barrier.cuh
+// requires: cuda/split_barrier.cuh
 
-constexpr int kLanes = 8;  // per arc
+constexpr int kFewLanes = 8, kManyLanes = 32;  // per arc
 constexpr int kBatch = sizeof(value_t) == 4 ? 4 : 2;  // triangles per lane
 constexpr int kTight = 1, kNeeded = 4;  // of customize.hpp
 
@@ -39,9 +40,6 @@ __device__ __forceinline__ void lower(float* to, float x) {
 }
 __device__ __forceinline__ void lower(double* to, double x) {
   atomicMin(reinterpret_cast<long long*>(to), __double_as_longlong(x));
-}
-__device__ __forceinline__ void improve(value_t* to, value_t x) {
-  if (x < load_relaxed(to)) lower(to, x);
 }
 
 extern "C" __global__ void weigh_edges(const int* edge, const int* place, long long entries, const out_t* of_edges,
@@ -69,10 +67,10 @@ __device__ __forceinline__ int arc_to(const int* depth, int first, int count, in
 
 extern "C" __global__ void list_third_sides(const int4* arcs, const int* third_first, int count, const int* depth,
                                             int* third) {
-  const int stride = gridDim.x * blockDim.x / kLanes;
-  for (int i = (blockIdx.x * blockDim.x + threadIdx.x) / kLanes; i < count; i += stride) {
+  const int stride = gridDim.x * blockDim.x / kFewLanes;
+  for (int i = (blockIdx.x * blockDim.x + threadIdx.x) / kFewLanes; i < count; i += stride) {
     const int4 arc = arcs[i];
-    for (int j = arc.x + static_cast<int>(threadIdx.x) % kLanes; j < arc.y; j += kLanes)
+    for (int j = arc.x + static_cast<int>(threadIdx.x) % kFewLanes; j < arc.y; j += kFewLanes)
       third[third_first[i] + j - arc.x] = arc_to(depth, arc.z, arc.w, depth[j]);
   }
 }
@@ -84,68 +82,136 @@ struct Structure {
   const int* depth;
 };
 
+// An arc x - y of a level, for one metric; arc.x >= arc.y: none.
+struct Item {
+  int metric, third;  // where its third sides begin
+  int4 arc;
+};
+
 // kBatch triangles over the arc x - y: the arcs x - z and y - z, the latter -1 where there are fewer.
 struct Batch {
   int xz[kBatch], yz[kBatch];
 };
 
-// Of each arc x - y of a level: f.begin(metric, arc x - y), f.take(batch) for its triangles, and f.end().
-template <class F>
-__device__ __forceinline__ void for_arcs(const Structure& s, int begin, int end, int metrics, long long group,
-                                         long long groups, F& f) {
-  const int member = threadIdx.x % kLanes;
-  const long long items = static_cast<long long>(end - begin) * metrics;
-  for (long long t = group; t < items; t += groups) {
-    const int metric = metrics == 1 ? 0 : static_cast<int>(t % metrics);
+// The items of a level from one on, and from there on every `groups`-th.
+struct Level {
+  int begin, end;
+
+  __device__ __forceinline__ long long items(int metrics) const { return static_cast<long long>(end - begin) * metrics; }
+  __device__ __forceinline__ Item item(const Structure& s, int metrics, long long t) const {
+    Item item{0, 0, make_int4(0, 0, 0, 0)};
+    if (t >= items(metrics)) return item;
+    item.metric = metrics == 1 ? 0 : static_cast<int>(t % metrics);
     const int at = begin + static_cast<int>(metrics == 1 ? t : t / metrics);
-    const int4 arc = s.arcs[at];
-    const int* const third = s.third == nullptr ? nullptr : s.third + s.third_first[at] - arc.x;
-    f.begin(metric, arc.y);
-    for (int first = arc.x + member; first < arc.y; first += kLanes * kBatch) {
-      Batch batch;
-#pragma unroll
-      for (int u = 0; u < kBatch; ++u) {
-        const int j = first + kLanes * u;
-        batch.xz[u] = j;
-        batch.yz[u] = -1;
-        if (j < arc.y) batch.yz[u] = third != nullptr ? third[j] : arc_to(s.depth, arc.z, arc.w, s.depth[j]);
-      }
-      f.take(batch);
-    }
-    f.end();
+    item.arc = s.arcs[at];
+    if (s.third != nullptr) item.third = s.third_first[at];
+    return item;
   }
+};
+
+// The triangles of a lane, from its arc `first` of x on.
+template <int Lanes>
+__device__ __forceinline__ Batch triangles(const Structure& s, const Item& item, int first) {
+  Batch batch;
+#pragma unroll
+  for (int u = 0; u < kBatch; ++u) {
+    const int j = first + Lanes * u;
+    batch.xz[u] = j;
+    batch.yz[u] = -1;
+    if (j < item.arc.y)
+      batch.yz[u] = s.third != nullptr ? s.third[item.third + j - item.arc.x]
+                                       : arc_to(s.depth, item.arc.z, item.arc.w, s.depth[j]);
+  }
+  return batch;
+}
+
+// Levels one after the other, from `level` on `steps` of them up or down, Lanes lanes per arc. Of each arc x - y:
+// f.begin(metric, arc x - y), f.take(batch) for its triangles, and f.end<Lanes>(), by all of its lanes. The arcs of a level
+// are fetched a level ahead.
+template <int Lanes, class F>
+__device__ __forceinline__ void for_levels(const Structure& s, const int* level_first, int level, int steps, int by,
+                                           int metrics, SplitBarrier& barrier, F& f) {
+  const int member = threadIdx.x % Lanes;
+  const long long group = (static_cast<long long>(blockIdx.x) * THREADS + threadIdx.x) / Lanes;
+  const long long groups = static_cast<long long>(gridDim.x) * THREADS / Lanes;
+  auto bounds = [&](int step) {
+    Level found{0, 0};
+    if (step < steps) found = Level{level_first[level + by * step], level_first[level + by * step + 1]};
+    return found;
+  };
+  Level now = bounds(0), next = bounds(1);
+  Item coming = now.item(s, metrics, group);
+  for (int step = 0; step < steps; ++step) {
+    Item item = coming;
+    coming = next.item(s, metrics, group);
+    const Level later = bounds(step + 2);
+    Batch batch = triangles<Lanes>(s, item, item.arc.x + member);
+    barrier.wait();
+    for (long long t = group; t < now.items(metrics); t += groups) {
+      if (t > group) {
+        item = now.item(s, metrics, t);
+        batch = triangles<Lanes>(s, item, item.arc.x + member);
+      }
+      f.begin(item.metric, item.arc.y);
+      for (int first = item.arc.x + member; first < item.arc.y; first += Lanes * kBatch) {
+        const Batch some = batch;
+        batch = triangles<Lanes>(s, item, first + Lanes * kBatch);
+        f.take(some);
+      }
+      f.template end<Lanes>();
+    }
+    barrier.arrive();
+    now = next;
+    next = later;
+  }
+}
+
+// What an arc has in both directions; two values of 32 bits come in one load.
+struct Sides {
+  value_t x[SIDES];
+};
+__device__ __forceinline__ Sides load_sides(const value_t* values, int arc) {
+  union {
+    Sides sides;
+    uint64 bits;
+  } both;
+  if (sizeof(Sides) == 8 && SIDES == 2) {
+    both.bits = load_relaxed(reinterpret_cast<const uint64*>(values) + arc);
+  } else {
+#pragma unroll
+    for (int i = 0; i < SIDES; ++i) both.sides.x[i] = load_relaxed(values + SIDES * arc + i);
+  }
+  return both.sides;
 }
 
 struct LowerTriangles {
   value_t* all_weights;
   long long n_arcs;
   value_t* weights;
-  value_t to_x[SIDES];  // y - x - z: down to x, then up from it
+  Sides xy;
 
-  __device__ __forceinline__ void begin(int metric, int xy) {
+  __device__ __forceinline__ void begin(int metric, int arc) {
     weights = all_weights + metric * n_arcs * SIDES;
-#pragma unroll
-    for (int i = 0; i < SIDES; ++i) to_x[i] = load_relaxed(weights + SIDES * xy + (SIDES - 1 - i));
+    xy = load_sides(weights, arc);
   }
   __device__ __forceinline__ void take(const Batch& batch) {
-    value_t from_x[kBatch][SIDES], now[kBatch][SIDES];
+    Sides from_x[kBatch], now[kBatch];
+#pragma unroll
+    for (int u = 0; u < kBatch; ++u)
+      if (batch.yz[u] >= 0) {
+        from_x[u] = load_sides(weights, batch.xz[u]);
+        now[u] = load_sides(weights, batch.yz[u]);
+      }
 #pragma unroll
     for (int u = 0; u < kBatch; ++u)
 #pragma unroll
       for (int i = 0; i < SIDES; ++i)
         if (batch.yz[u] >= 0) {
-          from_x[u][i] = load_relaxed(weights + SIDES * batch.xz[u] + i);
-          now[u][i] = load_relaxed(weights + SIDES * batch.yz[u] + i);
-        }
-#pragma unroll
-    for (int u = 0; u < kBatch; ++u)
-#pragma unroll
-      for (int i = 0; i < SIDES; ++i)
-        if (batch.yz[u] >= 0) {
-          const value_t sum = to_x[i] + from_x[u][i];
-          if (sum < now[u][i]) lower(weights + SIDES * batch.yz[u] + i, sum);
+          const value_t sum = xy.x[SIDES - 1 - i] + from_x[u].x[i];  // y - x - z: down to x, then up from it
+          if (sum < now[u].x[i]) lower(weights + SIDES * batch.yz[u] + i, sum);
         }
   }
+  template <int>
   __device__ __forceinline__ void end() {}
 };
 
@@ -156,91 +222,76 @@ struct UpperTriangles {
   const value_t* weights;
   value_t* detours;
   int arc;
-  value_t weight[SIDES], best[SIDES];  // of x - y, and the least way around it
+  Sides xy, best;  // x - y, and the least way around it
 
-  __device__ __forceinline__ void begin(int metric, int xy) {
+  __device__ __forceinline__ void begin(int metric, int xy_arc) {
     weights = all_weights + metric * n_arcs * SIDES;
     detours = all_detours + metric * n_arcs * SIDES;
-    arc = xy;
+    arc = xy_arc;
+    xy = load_sides(weights, arc);
 #pragma unroll
-    for (int i = 0; i < SIDES; ++i) {
-      weight[i] = weights[SIDES * xy + i];
-      best[i] = far_value();
-    }
+    for (int i = 0; i < SIDES; ++i) best.x[i] = far_value();
   }
   __device__ __forceinline__ void take(const Batch& batch) {
-    value_t over[kBatch][SIDES], from_x[kBatch][SIDES], now[kBatch][SIDES];  // over: distances between y and z
+    Sides detour[kBatch], direct[kBatch], from_x[kBatch], now[kBatch];
 #pragma unroll
     for (int u = 0; u < kBatch; ++u)
-#pragma unroll
-      for (int i = 0; i < SIDES; ++i)
-        if (batch.yz[u] >= 0) {
-          const value_t way = load_relaxed(detours + SIDES * batch.yz[u] + i);
-          now[u][i] = load_relaxed(detours + SIDES * batch.xz[u] + i);
-          from_x[u][i] = weights[SIDES * batch.xz[u] + i];
-          const value_t direct = weights[SIDES * batch.yz[u] + i];
-          over[u][i] = way < direct ? way : direct;
-        }
+      if (batch.yz[u] >= 0) {
+        detour[u] = load_sides(detours, batch.yz[u]);
+        now[u] = load_sides(detours, batch.xz[u]);
+        from_x[u] = load_sides(weights, batch.xz[u]);
+        direct[u] = load_sides(weights, batch.yz[u]);
+      }
 #pragma unroll
     for (int u = 0; u < kBatch; ++u)
+      if (batch.yz[u] >= 0) {
+        value_t over[SIDES];  // between y and z
 #pragma unroll
-      for (int i = 0; i < SIDES; ++i)
-        if (batch.yz[u] >= 0) {
-          const value_t around = from_x[u][i] + over[u][SIDES - 1 - i], to_z = weight[i] + over[u][i];
-          best[i] = around < best[i] ? around : best[i];
-          if (to_z < now[u][i]) lower(detours + SIDES * batch.xz[u] + i, to_z);
+        for (int i = 0; i < SIDES; ++i) over[i] = detour[u].x[i] < direct[u].x[i] ? detour[u].x[i] : direct[u].x[i];
+#pragma unroll
+        for (int i = 0; i < SIDES; ++i) {
+          const value_t around = from_x[u].x[i] + over[SIDES - 1 - i], to_z = xy.x[i] + over[i];
+          best.x[i] = around < best.x[i] ? around : best.x[i];
+          if (to_z < now[u].x[i]) lower(detours + SIDES * batch.xz[u] + i, to_z);
         }
+      }
   }
+  // The lanes of an arc join what they have, and one of them lowers it.
+  template <int Lanes>
   __device__ __forceinline__ void end() {
+    const uint32 all = 0xffffffffu >> (32 - Lanes) << (threadIdx.x & 31) / Lanes * Lanes;
 #pragma unroll
-    for (int i = 0; i < SIDES; ++i)
-      if (best[i] < far_value()) improve(detours + SIDES * arc + i, best[i]);
+    for (int i = 0; i < SIDES; ++i) {
+#pragma unroll
+      for (int by = Lanes / 2; by > 0; by /= 2) {
+        const value_t other = __shfl_xor_sync(all, best.x[i], by);
+        best.x[i] = other < best.x[i] ? other : best.x[i];
+      }
+      if (threadIdx.x % Lanes == 0 && best.x[i] < far_value()) lower(detours + SIDES * arc + i, best.x[i]);
+    }
   }
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     lower_triangles(const int4* arcs, const int* third_first, const int* third, const int* level_first, int levels,
-                    int wide, const int* depth, value_t* all_weights, long long n_arcs, int metrics,
+                    int crowded, const int* depth, value_t* all_weights, long long n_arcs, int metrics,
                     uint32* arrivals) {
   const Structure s{arcs, third_first, third, depth};
   LowerTriangles work{all_weights, n_arcs};
-  const int per_block = THREADS / kLanes, mine = threadIdx.x / kLanes;
-  const long long group = static_cast<long long>(blockIdx.x) * per_block + mine;
-  int level = 0;
-  for (; level < wide; ++level) {
-    for_arcs(s, level_first[level], level_first[level + 1], metrics, group,
-             static_cast<long long>(gridDim.x) * per_block, work);
-    grid_barrier(arrivals);
-  }
-  if (blockIdx.x) return;
-  for (; level < levels; ++level) {
-    for_arcs(s, level_first[level], level_first[level + 1], metrics, mine, per_block, work);
-    __threadfence();
-    __syncthreads();
-  }
+  SplitBarrier barrier(arrivals);
+  for_levels<kFewLanes>(s, level_first, 0, crowded, 1, metrics, barrier, work);
+  for_levels<kManyLanes>(s, level_first, crowded, levels - crowded, 1, metrics, barrier, work);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     upper_triangles(const int4* arcs, const int* third_first, const int* third, const int* level_first, int levels,
-                    int wide, const int* depth, const value_t* all_weights, value_t* all_detours, long long n_arcs,
+                    int crowded, const int* depth, const value_t* all_weights, value_t* all_detours, long long n_arcs,
                     int metrics, uint32* arrivals) {
   const Structure s{arcs, third_first, third, depth};
   UpperTriangles work{all_weights, all_detours, n_arcs};
-  const int per_block = THREADS / kLanes, mine = threadIdx.x / kLanes;
-  const long long group = static_cast<long long>(blockIdx.x) * per_block + mine;
-  int level = levels - 1;
-  if (blockIdx.x == 0)
-    for (; level >= wide; --level) {
-      for_arcs(s, level_first[level], level_first[level + 1], metrics, mine, per_block, work);
-      __threadfence();
-      __syncthreads();
-    }
-  grid_barrier(arrivals);
-  for (level = wide - 1; level >= 0; --level) {
-    for_arcs(s, level_first[level], level_first[level + 1], metrics, group,
-             static_cast<long long>(gridDim.x) * per_block, work);
-    grid_barrier(arrivals);
-  }
+  SplitBarrier barrier(arrivals);
+  for_levels<kManyLanes>(s, level_first, levels - 1, levels - crowded, -1, metrics, barrier, work);
+  for_levels<kFewLanes>(s, level_first, crowded - 1, crowded, -1, metrics, barrier, work);
 }
 
 __device__ __forceinline__ bool is_far(value_t x) {

@@ -22,7 +22,9 @@ __all__ = ["Above", "SweepPlan"]
 
 _MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
 _CLIMB_WARPS = 4
-_SHARED_OUT = 1024  # jobs of a level for each of which several warps are left
+# GROUPS, ACROSS, EACH, DOWN, SHARES and STAGES of upper.cuh, for few jobs and for many.
+_FEW, _MANY = (1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)
+_SHARED_OUT = 2048  # jobs of a level for each of which several warps are left
 
 
 class Above:
@@ -51,7 +53,7 @@ class Above:
         """Device memory of a plan for so many sources."""
         return padded(count) * (self.tree.height * self.dtype.itemsize + 12)
 
-    def plan(self, values: Any, rows: Any) -> SweepPlan:
+    def plan(self, values: Any, rows: Any, unit: int = 0) -> SweepPlan:
         """Climbs, and products for all labels that are in no cell.
 
         Parameters
@@ -59,13 +61,16 @@ class Above:
         values : array, shape (.., padded(k))
         rows : int32 array, shape (n,), or None
             The row of `values` of each label; None means the label.
+        unit : int
+            Columns side by side that ``column_order.cuh`` brings into an order; 0: they are in
+            that of the sources.
 
         Returns
         -------
         SweepPlan
         """
         cp = runtime.cupy()
-        plan = SweepPlan(self, values.shape[1])
+        plan = SweepPlan(self, values.shape[1], unit)
         pieces = self.above.pieces
         if not len(pieces.host.pieces):
             return plan
@@ -85,9 +90,9 @@ class Above:
         tiles = np.diff(pieces.host.level_first) * (plan.pitch // (8 * columns))
         first = int((np.cumsum(tiles > _SHARED_OUT) == 0).sum())
         if first:
-            self._launch(plan, (1, 8, 8, 4, 8, 2), (0, first), arrays)
+            self._launch(plan, _FEW, (0, first), arrays)
         if first < levels:
-            self._launch(plan, (2, 16, 4, 8, 1, 3), (first, levels), arrays)
+            self._launch(plan, _MANY, (first, levels), arrays)
         return plan
 
     def _launch(
@@ -144,14 +149,14 @@ class SweepPlan:
     pitch : int
         Columns of device memory, at least as many as sources.
     labels : int32 array, shape (pitch,)
-        Of the sources, then -1.
+        Of the sources, then -1; in the order of ``column_order.cuh`` where that was asked for.
     space : array, shape (height, pitch)
         Distances from the sources to their ancestors.
     arrivals : uint32 array, shape (2,)
         A counter per launch, 0 after each climb.
     """
 
-    def __init__(self, above: Above, pitch: int) -> None:
+    def __init__(self, above: Above, pitch: int, unit: int) -> None:
         cp = runtime.cupy()
         tree, size = above.tree, above.dtype.itemsize
         self.pitch = pitch
@@ -177,7 +182,7 @@ class SweepPlan:
                 tree.label,
                 self.sources,
             ),
-            *(np.int32(0), above.above.stop, self.labels, self.space),
+            *(np.int32(0), np.int32(unit), above.above.stop, self.labels, self.space),
             *(np.int64(pitch), np.int32(tree.height), self.arrivals),
         )
         grid = -(-pitch // warps)

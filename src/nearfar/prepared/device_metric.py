@@ -30,7 +30,6 @@ _C_WEIGHTS = {"int32": "int", "int64": "long long", "float32": "float", "float64
 _FILE = "prepared/customize.cuh"
 _NEEDED = 4  # kNeeded of customize.hpp
 _ROOM = 8  # share of the free memory that third sides may take
-_NARROW = 128  # arcs of a level that one block takes as fast as all blocks and a barrier
 _ADVICE = "give weights on the host, or use a GPU with more memory"
 
 
@@ -45,8 +44,8 @@ class DeviceArcs:
         Of the graph.
     arcs, third_first, third, level_first, depth, edge, place : int32 arrays
         As ``customize.cuh`` has them; the third sides are None where there is no memory for them.
-    wide : int
-        Levels that fill the device.
+    crowded : int
+        Levels at the bottom with more arcs than the device has warps.
     cells : dict
         By shapes: cells whose streams hold the weights of some metric, the arcs that they have, and
         where their weights belong.
@@ -64,7 +63,7 @@ class DeviceArcs:
     depth: Any
     edge: Any
     place: Any
-    wide: int
+    crowded: int
     cells: dict[Any, tuple[DeviceCells, Any, Any]] = field(default_factory=dict)
     layouts: dict[Any, Any] = field(default_factory=dict)
 
@@ -316,8 +315,8 @@ def _macros(values: np.dtype[Any], weight: np.dtype[Any], sides: int) -> dict[st
 
 
 def _threads() -> int:
-    """Threads of a block that goes through levels."""
-    return min(1024, runtime.device().threads_per_multiprocessor)
+    """Threads of a block that goes through levels; more would have too few registers."""
+    return min(640, runtime.device().threads_per_multiprocessor)
 
 
 class _Calls:
@@ -353,7 +352,7 @@ class _Calls:
         arrivals = runtime.cupy().zeros(1, dtype=np.uint32)
         arguments = (
             *(s.arcs, s.third_first, s.third, s.level_first, np.int32(n_levels)),
-            *(np.int32(s.wide), s.depth, *arrays),
+            *(np.int32(s.crowded), s.depth, *arrays),
             *(np.int64(s.n_arcs), np.int32(self.metrics), arrivals),
         )
         blocks = runtime.device().multiprocessors
@@ -392,7 +391,6 @@ def _made(graph: Graph, preparation: Preparation) -> DeviceArcs:
     sizes = np.bincount(level[several], minlength=1)
     level_first = np.zeros(len(sizes) + 1, dtype=np.int32)
     np.cumsum(sizes, out=level_first[1:])
-    large = np.flatnonzero(sizes > _NARROW)
     height = max(tree.height, 1)
     entry_tails = np.repeat(np.arange(n, dtype=np.int64), np.diff(arcs.edge_first))
     wanted = entry_tails * height + (arcs.edge_place >> 1)
@@ -409,8 +407,14 @@ def _made(graph: Graph, preparation: Preparation) -> DeviceArcs:
         there_depth,
         runtime.upload(plain(arcs.edge)),
         runtime.upload(place),
-        int(large[-1]) + 1 if len(large) else 0,
+        _crowded(sizes),
     )
+
+
+def _crowded(sizes: NDArray[np.int64]) -> int:
+    """Levels up to the last one with more arcs than the device has warps."""
+    large = np.flatnonzero(sizes > runtime.device().multiprocessors * _threads() // 32)
+    return int(large[-1]) + 1 if len(large) else 0
 
 
 def _third_sides(records: NDArray[np.int32], arcs: Any, depth: Any) -> tuple[Any, Any]:

@@ -72,6 +72,11 @@ class Sweep:
         return padded(count) * self.n * self.dtype.itemsize
 
     @property
+    def most_sources(self) -> int:
+        """Sources of a block at most, whatever the memory."""
+        return 2**31 - UNIT
+
+    @property
     def n_kept(self) -> int:
         """Rows of the scratch memory of :meth:`rows`."""
         return self.n

@@ -166,6 +166,7 @@ class DeviceTable:
                 tree.label,
                 vertices,
                 np.int32(0),
+                np.int32(0),
                 None,
             ),
             *(labels, space, np.int64(len(labels)), np.int32(tree.height), None),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.errors import OptionError
 from nearfar.graph.slots import Slot
 from nearfar.prepared.device import (
     DeviceAbove,
@@ -16,7 +17,7 @@ from nearfar.prepared.device import (
     top_flags,
 )
 from nearfar.prepared.device_above import Above, SweepPlan
-from nearfar.prepared.device_shapes import default_leaf, padded, ring_bytes, top_size
+from nearfar.prepared.device_shapes import UNIT, default_leaf, padded, ring_bytes, top_size
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.tiles import TILE, LeafShape, Tiles, cut_tiles
 from nearfar.system.devices import runtime
@@ -31,6 +32,7 @@ _TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")
 _WEIGHTS: Slot[Any] = Slot("weights of tiles on the device")
 _ADVICE = "use device='cpu', or a GPU with more memory"
 _WARPS = 8  # kWarps of leaves.cuh
+_SECTOR = 32  # bytes that memory is written in
 _PAYS = 40  # additions per vertex that take less than a transposition
 
 
@@ -64,9 +66,9 @@ class DeviceTiles:
     above: DeviceAbove
 
 
-def _made(prepared: Prepared, shape: LeafShape, top: int) -> DeviceTiles:
+def _made(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> DeviceTiles:
     tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
-    host = cut_tiles(prepared.preparation.view, shape, top_flags(prepared, top))
+    host = cut_tiles(prepared.preparation.view, shape, margin, top_flags(prepared, top))
     runtime.require_memory(2 * host.nbytes, _ADVICE)
     above = device_above(prepared, host.upper, top)
     sizes = (arcs.first[host.roots + 1] - arcs.first[host.roots]).astype(np.int32)
@@ -93,6 +95,12 @@ def _made(prepared: Prepared, shape: LeafShape, top: int) -> DeviceTiles:
     )
 
 
+def _margin(prepared: Prepared) -> int:
+    """Vertices of a tile that another one writes, so that all write whole sectors of each row."""
+    size = prepared.weight_dtype.itemsize
+    return _SECTOR // 4 if prepared.n_vertices * size % _SECTOR else 0
+
+
 def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> Any:
     """Weights of the quads."""
     cp = runtime.cupy()
@@ -112,8 +120,8 @@ def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> Any:
     return weights
 
 
-def _kernel(tree: DeviceTree, dtype: np.dtype[Any], name: str) -> Any:
-    whole = {**tree.macros, "COLUMNS": 16 // dtype.itemsize}
+def _kernel(tree: DeviceTree, dtype: np.dtype[Any], name: str, **more: int) -> Any:
+    whole = {**tree.macros, "COLUMNS": 16 // dtype.itemsize, **more}
     return runtime.program(f"prepared/{name}.cuh", whole).kernel(name)
 
 
@@ -139,13 +147,14 @@ class TileSweep:
         top: int | None = None,
     ) -> None:
         self.n, self.dtype = prepared.n_vertices, prepared.metric.dtype
+        self.margin = _margin(prepared)
         shape = shape or default_leaf(prepared.preparation.figures.height, sources)
         size = top_size(prepared, top)
-        key = (runtime.device().ordinal, shape, size)
+        key = (runtime.device().ordinal, shape, size, self.margin)
         self.tree = device_tree(prepared)
         self.tiles = _TILES.of(
             prepared,
-            lambda: prepared.metric.layout(key, lambda: _made(prepared, shape, size)),
+            lambda: prepared.metric.layout(key, lambda: _made(prepared, shape, size, self.margin)),
             key,
         )
         self.above = Above(prepared, self.tiles.above, key)
@@ -162,9 +171,24 @@ class TileSweep:
         return padded(count) * self.n_kept * self.dtype.itemsize
 
     @property
+    def most_sources(self) -> int:
+        """Sources of a block at most, whatever the memory: quads name bytes by 32 bits."""
+        return (2**32 - 1) // (max(self.n_kept, 1) * self.dtype.itemsize) // UNIT * UNIT
+
+    @property
     def n_kept(self) -> int:
         """Rows of the scratch memory of a plan."""
         return len(self.tiles.host.upper)
+
+    def _begins(self, pitch: int) -> Any:
+        """Where the rows begin that quads look at, in bytes."""
+        if pitch > self.most_sources:
+            raise OptionError(
+                f"{pitch:,} sources at a time are too many for {self.n_kept:,} labels above the "
+                f"leaves: sweep= at most {self.most_sources:,}"
+            )
+        row = np.uint32(pitch * self.dtype.itemsize)
+        return self.tiles.boundary_row.astype(np.uint32) * row
 
     def rows(self, values: Any, out: Any) -> SweepPlan:
         """A sweep that writes whole rows.
@@ -180,15 +204,15 @@ class TileSweep:
         SweepPlan
         """
         tiles, tree, size = self.tiles, self.tree, self.dtype.itemsize
-        plan = self.above.plan(values, tiles.above.place)
+        plan = self.above.plan(values, tiles.above.place, 16 // size)
         count, n, pitch = np.int32(len(out)), np.int32(self.n), np.int64(plan.pitch)
         n_tiles = len(tiles.host.tile_first) - 1
-        kernel = _kernel(tree, self.dtype, "tiles")
+        kernel = _kernel(tree, self.dtype, "tiles", MARGIN=self.margin)
         shared = TILE * 32 * 16
         kernel.allow_shared(shared)
         arguments = (
-            *(tiles.quads, tiles.tile_first, np.int32(n_tiles), tiles.boundary_row),
-            *(self.weights, values, pitch, n, count, out),
+            *(tiles.quads, tiles.tile_first, np.int32(n_tiles), self._begins(plan.pitch)),
+            *(self.weights, values, n, count, out),
         )
         groups = -(-len(out) // (32 * (16 // size)))
         plan.launches.append(
@@ -200,11 +224,11 @@ class TileSweep:
         shared = _WARPS * (ring_bytes(32, size) + tiles.levels * size)
         kernel.allow_shared(shared)
         own = (
-            *(tiles.leaf, plan.labels, count, plan.space, pitch),
+            *(tiles.leaf, plan.labels, plan.space, pitch),
             *(tree.down_first, tree.down_depth, tree.down_weight, tree.depth, tree.low),
             *(tree.vertex, np.int32(tiles.levels), n, out),
         )
-        grid = -(-len(out) // _WARPS)
+        grid = -(-plan.pitch // _WARPS)
         plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, own, shared))
         return plan
 

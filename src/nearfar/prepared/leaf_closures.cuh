@@ -4,13 +4,13 @@
 // depth-first walk, so that the distances to all ancestors lie in an array by depth.
 //
 // Arrays: jobs[..] {root, first row, first of the boundary, its size}; boundary, labels; first[n + 1], head_depth and
-// weight of the arcs down; depth, low and where by label; weights, written. Dynamic shared memory: 32 values per level of a leaf.
+// weight of the arcs down; depth, low and where by label, the latter two places or -1; weights, written. Dynamic shared memory: 32 values per level of a leaf.
 // Launch: 32 threads, a block per job. Races: none.
 // requires: prepared/leaves.cuh
 
 extern "C" __global__ void __launch_bounds__(32)
     leaf_closures(const int4* jobs, const int* boundary, const int* first, const int* head_depth,
-                  const value_t* weight, const int* depth, const int* low, const int* where, value_t* weights) {
+                  const value_t* weight, const int* depth, const int* low, const int2* where, value_t* weights) {
   extern __shared__ __align__(16) int4 memory[];
   const int4 job = jobs[blockIdx.x];
   const int root = job.x, lane = threadIdx.x, row = job.y + lane, top = depth[root];
@@ -33,6 +33,8 @@ extern "C" __global__ void __launch_bounds__(32)
       }
     }
     here[(depth[v] - top) * 32] = a;
-    if (mine) weights[where[v] + kEach * row] = a;
+    const int2 to = where[v];
+    if (mine) weights[to.x + kEach * row] = a;
+    if (mine && to.y >= 0) weights[to.y + kEach * row] = a;
   }
 }

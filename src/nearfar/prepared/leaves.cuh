@@ -26,15 +26,16 @@ struct Least {
   Columns x[kEach];
 };
 
-// quad: {first of boundary_row, rows, weights in units of kRows rows, ..}; boundary_row: rows of `values`; mine: the
-// columns of this lane.
+// quad: {first of boundary_row, rows, weights in units of kRows rows, ..}; boundary_row: where rows of `values` begin, in
+// bytes, 32 bits, so that an address is one addition; mine: the columns of this lane in the first row.
 __device__ __forceinline__ Least least_of_quad(const int4& quad, const int* boundary_row, const int4* weights,
-                                               const Columns* mine, long long stride) {
+                                               const Columns* mine) {
   const int4* const row = reinterpret_cast<const int4*>(boundary_row + quad.x);
   const int4* const way = weights + static_cast<long long>(quad.z) * (kRows * kUnits);
   Least best;
 #pragma unroll
   for (int t = 0; t < kEach; ++t) best.x[t] = all_far();
+  const char* const first_row = reinterpret_cast<const char*>(mine);
   const int steps = quad.y / kRows;
 #pragma unroll 2
   for (int x = 0; x < steps; ++x) {
@@ -42,7 +43,7 @@ __device__ __forceinline__ Least least_of_quad(const int4& quad, const int* boun
     const int from[kRows] = {at.x, at.y, at.z, at.w};
     Columns there[kRows];
 #pragma unroll
-    for (int k = 0; k < kRows; ++k) there[k] = get(mine + from[k] * stride);
+    for (int k = 0; k < kRows; ++k) there[k] = get(reinterpret_cast<const Columns*>(first_row + static_cast<uint32>(from[k])));
 #pragma unroll
     for (int k = 0; k < kRows; ++k) {
       Ways ways;

@@ -3,10 +3,11 @@
 // The walk goes down labels, one after the other. Of 32 labels a lane each has what the tree says, fetched 32 labels
 // before, and their arcs are copied kAhead labels before they are followed.
 //
-// Arrays: leaf[n], the root of each label's leaf or -1; labels[count] of the sources, or -1; space[height][pitch], the
+// Arrays: leaf[n], the root of each label's leaf or -1; labels[pitch] of the sources in the order of column_order.cuh, or -1; space[height][pitch], the
 // climbs; first, head_depth and weight of the arcs down; depth, low and vertex by label; out[count][n].
 // Dynamic shared memory: per warp a ring of arcs, then per warp `levels` values. Launch: 32 * kWarps threads, a warp per source. Races: none.
 // requires: prepared/leaves.cuh
+// requires: prepared/column_order.cuh
 // requires: prepared/arc_ring.cuh
 
 template <class T>
@@ -25,18 +26,18 @@ __device__ __forceinline__ uint32 least_of_warp(uint32 a) { return __reduce_min_
 constexpr int kRow = 32;  // arcs of a label that are copied ahead
 
 extern "C" __global__ void __launch_bounds__(32 * kWarps)
-    own_leaf(const int* leaf, const int* labels, int count, const value_t* space, long long pitch, const int* first,
+    own_leaf(const int* leaf, const int* labels, const value_t* space, long long pitch, const int* first,
              const int* head_depth, const value_t* weight, const int* depth, const int* low, const int* vertex,
              int levels, int n, out_t* out) {
   extern __shared__ __align__(16) char memory[];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const int k = blockIdx.x * kWarps + warp;
-  if (k >= count) return;
+  if (k >= pitch) return;
   const int source = labels[k], root = source < 0 ? -1 : leaf[source];
   if (root < 0) return;
   ArcRing<kRow> ring(memory + warp * ArcRing<kRow>::kBytes);
   value_t* const here = reinterpret_cast<value_t*>(memory + kWarps * ArcRing<kRow>::kBytes) + warp * levels;
-  out_t* const row = out + static_cast<long long>(k) * n;
+  out_t* const row = out + source_of_column(k, COLUMNS) * n;
   const int top = depth[root], last = low[root];
   struct Label {
     int begin, end, deep, vertex;

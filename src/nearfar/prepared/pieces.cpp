@@ -26,8 +26,8 @@
 namespace nearfar::prepared {
 namespace {
 
-constexpr int kUnit = 32;  // members are padded to a multiple of this; kHigh of upper.cuh
-constexpr int kDeep = 16;  // and boundaries to a multiple of this; kDeep of upper.cuh
+constexpr int kUnit = 16;  // members are padded to a multiple of this; kHigh of upper.cuh
+constexpr int kDeep = 8;   // and boundaries to a multiple of this; kDeep of upper.cuh
 constexpr int kLoose = 2, kSlack = 32;  // a boundary may be so much larger than its own
 
 // Fields of a piece as the kernels read them.
@@ -205,7 +205,7 @@ nb::dict pieces(const ArcsView& view, const ArcsView::Longs& up_first,
        {std::pair(&up_first, &up_depth), std::pair(&down_first, &down_depth)})
     if (first->size() != at(arcs.n) + 1 || depth->size() != at(first->data()[arcs.n]))
       throw nb::type_error("arcs: wrong size");
-  if (most < kUnit || most % kUnit) throw nb::type_error("most: a multiple of 32");
+  if (most < kUnit || most % kUnit) throw nb::type_error("most: a multiple of 16");
   Cutter cutter(arcs, most, {up_first.data(), up_depth.data(), {}, {}},
                 {down_first.data(), down_depth.data(), {}, {}});
   {

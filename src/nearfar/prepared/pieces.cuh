@@ -13,7 +13,7 @@ struct Piece {
   int is_top;
 };
 
-constexpr int kUnit = 32, kDeep = 16;  // of pieces.cpp
+constexpr int kUnit = 16, kDeep = 8;  // of pieces.cpp
 
 __device__ __forceinline__ long long matrix_of(const Piece& piece) {
   return static_cast<long long>(piece.matrix) * (kUnit * kDeep);

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Pieces", "cut_pieces"]
 
-UNIT, DEEP = 32, 16  # kUnit and kDeep of pieces.cpp
+UNIT, DEEP = 16, 8  # kUnit and kDeep of pieces.cpp
 
 
 @dataclass(frozen=True, slots=True)

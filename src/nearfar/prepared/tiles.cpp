@@ -9,6 +9,10 @@
 // leaf share what is read of the boundary. Vertices that are in no leaf stand for themselves: quads
 // of them look at themselves with distance 0.
 //
+// Rows rarely begin at a multiple of the units that memory is written in, so a tile leaves out of
+// each row what lies before the first unit and adds as much behind its end: it has `margin` more
+// vertices than it writes, which are in the tile before, too.
+//
 // Weights of a quad lie row by row of its boundary, kEach beside each other. A boundary is filled
 // up to a multiple of kRows rows that nothing leads from.
 #include <algorithm>
@@ -51,20 +55,23 @@ class Tiler {
     std::reverse(upper.begin(), upper.end());
   }
 
-  void tile(int width) {
-    where.assign(at(arcs_.n), -1);
+  void tile(int width, int margin) {
+    where.assign(2 * at(arcs_.n), -1);
     tile_first.push_back(0);
     std::vector<std::pair<int32_t, int32_t>> found;  // leaf and number in the tile
-    for (int32_t begin = 0; begin < arcs_.n; begin += width) {
+    const int shift = std::max(margin - 1, 0);       // the farthest that a row is written ahead
+    for (int32_t begin = -margin; begin + margin < arcs_.n + shift; begin += width - margin) {
       interrupt_.poll(at(width) * 16);
       const int count = std::min(width, arcs_.n - begin);
       found.clear();
-      for (int i = 0; i < count; ++i) found.emplace_back(leaf[at(arcs_.label[begin + i])], i);
+      for (int i = std::max(0, -begin); i < count; ++i)
+        found.emplace_back(leaf[at(arcs_.label[begin + i])], i);
       std::sort(found.begin(), found.end());
-      for (int i = 0; i < count;) {
+      for (int i = 0; i < static_cast<int>(found.size());) {
         const int32_t root = found[at(i)].first;
         int some = 1;
-        while (some < kEach && i + some < count && found[at(i + some)].first == root) ++some;
+        while (some < kEach && at(i + some) < found.size() && found[at(i + some)].first == root)
+          ++some;
         quad(root, begin, &found[at(i)], some);
         i += some;
       }
@@ -78,7 +85,8 @@ class Tiler {
   std::vector<int32_t>
       quads;  // first of the boundary, its size, weights in units of kRows rows, places
   std::vector<int32_t> tile_first;
-  std::vector<int32_t> where;    // of a label: its weight from the first of its boundary, in values
+  // Of a label: its weights from the first of its boundary, in values, in up to two tiles, or -1.
+  std::vector<int32_t> where;
   std::vector<int32_t> zero_at;  // weights that are 0 whatever the metric, in values
   int64_t units = 0;             // of kRows rows of weights
 
@@ -112,7 +120,10 @@ class Tiler {
       for (int i = 0; i < some; ++i) zero_at.push_back(base + kEach * i + i);
     } else {
       first = boundary_of_[at(root)];
-      for (int i = 0; i < some; ++i) where[at(arcs_.label[begin + found[i].second])] = base + i;
+      for (int i = 0; i < some; ++i) {
+        int32_t* const mine = &where[2 * at(arcs_.label[begin + found[i].second])];
+        mine[mine[0] >= 0] = base + i;
+      }
     }
     quads.insert(quads.end(),
                  {first, rows_of(root), base / (kRows * kEach), static_cast<int32_t>(places)});
@@ -124,17 +135,19 @@ class Tiler {
 };
 
 nb::dict tiles(
-    const ArcsView& view, int members, int bound, int width,
+    const ArcsView& view, int members, int bound, int width, int margin,
     const std::optional<nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>&
         known) {
   const Arcs& arcs = view.arcs();
   if (known && known->size() != at(arcs.n)) throw nb::type_error("known: wrong size");
   if (width < 1 || width > kNobody) throw nb::type_error("width: 1 to 255");
+  // A vertex is in no more than two tiles.
+  if (margin < 0 || 2 * margin > width) throw nb::type_error("margin: 0 to width / 2");
   std::optional<Tiler> tiler;
   {
     nb::gil_scoped_release release;
     tiler.emplace(arcs, members, bound, known ? known->data() : nullptr);
-    tiler->tile(width);
+    tiler->tile(width, margin);
   }
   nb::dict out;
   out["leaf"] = as_numpy(std::move(tiler->leaf));
@@ -156,6 +169,6 @@ namespace nearfar {
 NEARFAR_BIND(m) {
   using nb::arg;
   m.def("prepared_tiles", &prepared::tiles, arg("arcs"), arg("members"), arg("bound"), arg("width"),
-        arg("known").none());
+        arg("margin"), arg("known").none());
 }
 }  // namespace nearfar

@@ -52,9 +52,9 @@ class Tiles:
         of the vertices in the tile as bytes.
     tile_first : int32 array, shape (n_tiles + 1,)
         First quad of each tile.
-    where : int32 array, shape (n,)
-        Of each label its weight from the first of its boundary, counted in values; -1 for the
-        upper ones.
+    where : int32 array, shape (2 * n,)
+        Of each label its weights from the first of its boundary, counted in values, in up to two
+        tiles; otherwise -1.
     zero_at : int32 array
         Weights that are 0 whatever the metric.
     units : int
@@ -84,13 +84,17 @@ class Tiles:
         return sum(array.nbytes for array in (*arrays, *more))
 
 
-def cut_tiles(view: Any, shape: LeafShape, known: NDArray[np.uint8] | None = None) -> Tiles:
+def cut_tiles(
+    view: Any, shape: LeafShape, margin: int = 0, known: NDArray[np.uint8] | None = None
+) -> Tiles:
     """Cut the bottom of a tree into leaves, and rows into tiles.
 
     Parameters
     ----------
     view : nearfar._cpu.PreparedArcs
     shape : LeafShape
+    margin : int
+        Vertices that a tile has beyond those it writes, for rows that begin anywhere.
     known : uint8 array, shape (n,), or None
         1 for labels that are to be in no leaf, closed under parents.
 
@@ -102,4 +106,4 @@ def cut_tiles(view: Any, shape: LeafShape, known: NDArray[np.uint8] | None = Non
     -----
     O(n log(tile) + boundaries of leaves).
     """
-    return Tiles(**_cpu.prepared_tiles(view, shape.members, shape.bound, TILE, known))
+    return Tiles(**_cpu.prepared_tiles(view, shape.members, shape.bound, TILE, margin, known))

@@ -74,7 +74,7 @@ struct Best {
   }
 };
 
-extern "C" __global__ void __launch_bounds__(ACROSS * DOWN * SHARES)
+extern "C" __global__ void __launch_bounds__(kThreads)
     upper(const Piece* pieces, const int2* tiles, const int* level_first, int level, int levels, const int4* member,
           const int* boundary_row, const value_t* matrices, const value_t* space, const int* sources,
           value_t* rows, long long pitch, uint32* arrivals) {

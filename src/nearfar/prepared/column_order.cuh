@@ -1,0 +1,13 @@
+// Which source has a column, where rows are written tile by tile (tiles.cuh).
+//
+// Memory is written in sectors of 32 bytes, rows begin anywhere, and those that are kApart apart begin alike. What a thread has,
+// COLUMNS columns side by side, are therefore sources kApart apart: of each 32 * COLUMNS sources, the u-th thread has
+// u % kApart + kApart * (COLUMNS * (u / kApart) + i).
+#pragma once
+
+constexpr int kApart = 8;
+
+__device__ __forceinline__ long long source_of_column(long long column, int columns) {
+  const int in = static_cast<int>(column % (32 * columns)), unit = in / columns, i = in % columns;
+  return column - in + unit % kApart + kApart * (columns * (unit / kApart) + i);
+}
