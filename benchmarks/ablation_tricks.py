@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Only code that runs in what is measured is compiled anew: these folders, and the edited files.
 FAMILY = "algorithms/delta_stepping/"
 PREPARED = "prepared/"
+MEASURES = "measures/"
 
 
 @dataclass(frozen=True)
@@ -277,6 +278,46 @@ PREPARED_TRICKS = (
     ),
 )
 
+#: Of betweenness; ablation_measures.py measures them.
+MEASURE_TRICKS = (
+    NOTHING,
+    Trick(
+        "eight sources at once",
+        "one source at a time",
+        (("kMostValues = 5;", "kMostValues = 0;"),),
+    ),
+    Trick(
+        "numbers that fall with the degree",
+        "breadth-first numbers in lanes too",
+        (("    if (for_lanes) number_by_degree(in, out);\n", ""),),
+    ),
+    Trick(
+        "dead ends folded away",
+        "every vertex is searched",
+        (("add_up(csr, true, marks,", "add_up(csr, false, marks,"),),
+    ),
+    Trick(
+        "tight edges by gathers",
+        "one edge at a time",
+        (
+            (
+                "if constexpr (sizeof(Index) == 4) {\n    for (std::size_t e = 0; e < n; e += 64",
+                "if constexpr (sizeof(Index) == 0) {\n    for (std::size_t e = 0; e < n; e += 64",
+            ),
+        ),
+    ),
+    Trick(
+        "tight edges fetched ahead",
+        "a vertex's edges are fetched when they are read",
+        (("      if (i + kAhead < tail) prefetch(to + vertex[order[i + kAhead]].first);\n", ""),),
+    ),
+    Trick(
+        "instruction sets",
+        "x86-64-v2 everywhere",
+        environment={"NEARFAR_CPU_LEVEL": "v2"},
+    ),
+)
+
 
 def find(tree: Path, text: str) -> Path:
     """The source file below ``tree`` in which a text stands exactly once.
@@ -343,7 +384,7 @@ def to_compile(edited: set[str], depends: dict[str, set[str]]) -> list[str]:
         if unit in edited
         or (
             included & edited
-            and (unit.startswith((FAMILY, PREPARED)) or unit.split(".")[0] in stems)
+            and (unit.startswith((FAMILY, PREPARED, MEASURES)) or unit.split(".")[0] in stems)
         )
     )
     if not units and any(name.endswith((".cpp", ".hpp")) for name in edited):

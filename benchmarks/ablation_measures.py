@@ -1,0 +1,149 @@
+"""What each trick of betweenness brings: with all of them, and without one at a time.
+
+    NEARFAR_DATA=... python benchmarks/ablation_measures.py -o benchmarks/results [--quick]
+
+As ablation.py does it: for each trick of MEASURE_TRICKS a copy of the package without it is built
+and runs in a process of its own, the processes take turns, and the sums of all answers must agree.
+Ratios above 1 say how many times as long a call takes without the trick, by the least processor
+time of one thread. The row "nothing" is a second process with the same code and shows the noise.
+The graphs are those of measures.py but New York. Writes ablation_measures.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ablation import PAYS, WITH_ALL, processes, summary, take_turns
+from ablation_tricks import MEASURE_TRICKS, Builds
+from measures import GRAPHS, weighted
+from nearfar import Graph, _cpu
+from nearfar.lab.bench.environment import environment
+from nearfar.lab.bench.report import table, write_json
+
+SCHEMA = "nearfar-ablation-measures/1"
+NAMES = tuple(name for name, _, _ in GRAPHS if name != "New York roads")
+KINDS = ("unweighted", "weighted", "edges")
+
+# What runs in a process of its own: one request per line, one answer per line.
+SERVER = r"""
+import json, sys, time
+where = sys.argv[1]
+# An editable installation would import the package from elsewhere.
+sys.meta_path[:] = [one for one in sys.meta_path if "Redirecting" not in type(one).__name__]
+sys.path.insert(0, where)
+import numpy as np
+import nearfar
+from nearfar.measures import betweenness
+if not nearfar.__file__.startswith(where):
+    raise SystemExit(f"expected nearfar from {where}, got {nearfar.__file__}")
+
+def load(file):
+    global graphs, sources
+    arrays = np.load(file)
+    given = dict(directed=bool(arrays["directed"]))
+    plain, heavy = (
+        nearfar.Graph(arrays["indptr"], arrays["indices"], weights, **given)
+        for weights in (None, arrays["weights"])
+    )
+    graphs = {"unweighted": plain, "weighted": heavy, "edges": plain}
+    sources = arrays["sources"]
+    return plain.n_vertices
+
+def query(kind, least_ms):
+    wall, processor = [], []
+    how = dict(normalized=False, threads=1, edges=kind == "edges", device="cpu")
+    while sum(wall) < least_ms or not wall:
+        began, used = time.perf_counter(), time.process_time()
+        answer = betweenness(graphs[kind], sources, **how)
+        wall.append(1e3 * (time.perf_counter() - began))
+        processor.append(1e3 * (time.process_time() - used))
+    return {"wall": wall, "processor": processor, "digest": f"{answer.sum():.9e}"}
+
+for line in sys.stdin:
+    name, *given = json.loads(line)
+    print(json.dumps(globals()[name](*given)), flush=True)
+"""
+
+
+def write_graph(name: str, file: Path) -> None:
+    """A graph, whole weights and sources, for all processes."""
+    make, count = next((make, count) for one, make, count in GRAPHS if one == name)
+    graph: Graph = make()
+    n = graph.n_vertices
+    np.savez(
+        file,
+        indptr=graph.indptr,
+        indices=graph.indices,
+        weights=weighted(graph).weights,
+        directed=graph.directed,
+        sources=np.sort(np.random.default_rng(1).permutation(n)[: count or n]),
+    )
+
+
+def measure(folder: Path, graphs: list[str], rounds: int) -> list[dict[str, Any]]:
+    """Every kind of betweenness without every trick, on every graph."""
+    tricks = [
+        trick
+        for trick in MEASURE_TRICKS
+        if not trick.environment or _cpu.isa() not in ("baseline", "v2")
+    ]
+    trees = Builds(folder, _cpu.isa()).make(tricks)
+    trees[WITH_ALL] = trees[MEASURE_TRICKS[0].name]
+    results = []
+    for name in graphs:
+        file = folder / f"{name}.npz"
+        write_graph(name, file)
+        with processes(trees, tricks, None, SERVER) as started:
+            for one in started.values():
+                one.call("load", str(file))
+            kinds = {
+                kind: summary(take_turns(started, rounds, ("query", kind, 100), None), "processor")
+                for kind in KINDS
+            }
+        results.append({"graph": name, "kinds": kinds})
+    return results
+
+
+def show(results: list[dict[str, Any]]) -> None:
+    """A table per graph; a star where a trick pays."""
+    for result in results:
+        print(f"== {result['graph']}")
+        kinds = result["kinds"]
+        rows = []
+        for trick in next(iter(kinds.values())):
+            cells = [kinds[kind][trick] for kind in kinds]
+            if trick == WITH_ALL:
+                rows.append([f"{trick}, ms", *(f"{cell['least_ms']:.3g}" for cell in cells)])
+            else:
+                ratios = [cell["ratio"] for cell in cells]
+                rows.append([trick, *(f"{r:.2f}{'*' if r >= PAYS else ''}" for r in ratios)])
+        print("\n".join(table(["without", *kinds], rows)))
+
+
+def main() -> int:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--graphs", nargs="+", default=list(NAMES), choices=NAMES)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="the mesh alone, two rounds")
+    parser.add_argument("--folder", type=Path, default=None, help="where to build, kept")
+    parser.add_argument("-o", "--output", type=Path, default=None)
+    given = parser.parse_args()
+    graphs, rounds = (["Delaunay 20,000"], 2) if given.quick else (given.graphs, given.rounds)
+    with tempfile.TemporaryDirectory() as temporary:
+        results = measure(given.folder or Path(temporary), graphs, rounds)
+    show(results)
+    if given.output:
+        whole = {"schema": SCHEMA, "environment": environment(), "results": results}
+        write_json(given.output / "ablation_measures.json", whole)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
