@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -113,3 +115,23 @@ def test_too_many_paths_for_a_float_in_a_graph_of_mostly_small_diameter(directed
     assert got == pytest.approx(one_by_one, rel=1e-12, abs=0)
     assert got[hub] == pytest.approx(8, rel=1e-12)
     assert got[far] == pytest.approx(np.full(wide, 8 / wide), rel=1e-12)
+
+
+def test_a_signal_stops_it_in_the_middle() -> None:
+    class Stopped(Exception):
+        pass
+
+    def stop(*_: object) -> None:
+        raise Stopped
+
+    graph = of_small_diameter(60_000, 400_000, False, 7)  # about a minute
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    began = time.monotonic()
+    try:
+        with pytest.raises(Stopped):
+            betweenness(graph, threads=2, device="cpu")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - began < 20
