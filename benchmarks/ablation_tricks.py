@@ -307,11 +307,6 @@ MEASURE_TRICKS = (
         ),
     ),
     Trick(
-        "tight edges fetched ahead",
-        "a vertex's edges are fetched when they are read",
-        (("      if (i + kAhead < tail) prefetch(to + vertex[order[i + kAhead]].first);\n", ""),),
-    ),
-    Trick(
         "instruction sets",
         "x86-64-v2 everywhere",
         environment={"NEARFAR_CPU_LEVEL": "v2"},

@@ -112,7 +112,6 @@ class TightPasses {
  private:
   static constexpr Index kNone = -1;
   static constexpr std::size_t kAtOnce = EdgeColumns<Index, Weight>::kAtOnce;
-  static constexpr std::size_t kAhead = 8;  // vertices whose edges are on their way
   static std::size_t size(Index i) { return static_cast<std::size_t>(i); }
   static NEARFAR_INLINE bool is_tight(Weight d, Weight w, Weight there) {
     return candidate(d, w) == static_cast<SumOf<Weight>>(there);
@@ -169,7 +168,6 @@ class TightPasses {
     order[0] = source;
     vertex[source].paths = 1;
     for (std::size_t i = 0; i < tail; ++i) {
-      if (i + kAhead < tail) prefetch(to + vertex[order[i + kAhead]].first);
       const Index v = order[i];
       const double mine = vertex[v].paths;
       most = std::max(most, mine);
