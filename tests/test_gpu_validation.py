@@ -7,6 +7,8 @@ import json
 from nearfar.system.devices import compiler
 from tests.gpu.digest import VALIDATION, digest, fresh_modules
 
+#: Launched behind the observers' backs, to keep the device busy while launches are queued.
+UNSEEN = {"cuda/pause.cuh"}
 HOW = "run `python -m tests.gpu.record` on a machine with a GPU and commit the file it writes"
 
 
@@ -16,7 +18,7 @@ def test_device_code_is_the_recorded_one() -> None:
     stale = set(record["modules"]) - fresh_modules(record)
     assert not stale, f"kernels that these tests launched changed since the record: {HOW}"
     launched = {name for module in record["modules"].values() for name in module["kernels"]}
-    assert launched == set(compiler.kernel_files()), f"kernels that no test launched: {HOW}"
+    assert launched | UNSEEN == set(compiler.kernel_files()), f"kernels that no test launched: {HOW}"
 
 
 def test_every_recorded_gpu_test_passed() -> None:
