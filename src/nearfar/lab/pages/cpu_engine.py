@@ -143,7 +143,9 @@ def busy_cores() -> str:
                 for threads in (1, several)
             )
             ratio = all_of_them["mean_ms"] / one["mean_ms"]
-            worst = max(worst, (ratio, f"{found['graph']} beside {loops} busy loops"))
+            if loops:
+                beside = f"{found['graph']} with {loops} of them"
+                worst = max(worst, (ratio, beside))
             lines.append(
                 [
                     found["graph"],
@@ -158,7 +160,8 @@ def busy_cores() -> str:
     head = ["graph", "busy loops", "1 thread, ms", f"{several} threads, ms", "ratio"]
     return (
         f"{table(head, lines)}\n\nMean of a stretch of solves, median of {len(samples)} stretches "
-        f"in turns, answers compared. The worst ratio is {worst[0]:.2f}, {worst[1]}.\n"
+        f"in turns, answers compared. The worst ratio beside busy loops is {worst[0]:.2f}, "
+        f"{worst[1]}.\n"
         f"{around['cpu']}, {around['cores']} cores, load average {around['load_average']:.1f} at "
         f"the start, {around['date'][:10]}, commit {around['commit'][:12]};\n"
         "`benchmarks/results/busy_cores.json`."
