@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import statistics
 import sys
 import time
@@ -119,6 +120,7 @@ def time_cores(graph: Graph, source: int, want: Any, threads: int, budget: float
     return {
         "threads": threads,
         "engine": found.engine,
+        "load_average": os.getloadavg()[0],
         "median_ms": statistics.median(samples[1:]),
         "samples_ms": samples,
     }

@@ -285,7 +285,10 @@ def flagship_document() -> dict[str, Any]:
     row = {"options": {}, "median_ms": 2.0, "first_ms": [4.0], "samples_ms": [2.0], "right": True}
     ended = {"peer": "adds", "ms": 20.0, "right": True, "skipped": ""}
     wrong = {"peer": "doublegraph", "ms": 1.0, "right": False, "skipped": ""}
-    cores = [{"threads": 1, "median_ms": 200.0}, {"threads": 16, "median_ms": 50.0}]
+    cores = [
+        {"threads": 1, "median_ms": 200.0},
+        {"threads": 16, "median_ms": 50.0, "load_average": 9},
+    ]
     graph = {"graph": "toy", "n": 5, "m": 6, "rows": [row]}
     return {
         "environment": {"cpu": "a processor", "date": "2026-01-01", "commit": "0123456789abcdef"},
@@ -307,6 +310,7 @@ def test_the_gpu_table_of_the_readme_follows_the_measurement(
     text = readme.gpu_beside_peers()
     assert "| toy: 5 vertices, 6 edges | 200 | 50.0 | 20.0 adds | 4.00 | 2.00 | 10.0x |" in text
     assert "| old: 5 vertices, 6 edges | - | - | - | 4.00 | 2.00 | - |" in text
+    assert "after a first solve while other cores were busy (load average 9)." in text
     assert "wrong" not in text
     held["flagship.json"]["results"][1]["rows"][0]["right"] = False
     assert "**some of ours were wrong**" in readme.gpu_beside_peers()
@@ -346,6 +350,8 @@ def test_flagship_table_stands_beside_the_peers_of_its_run() -> None:
     few = {"graph": "h", "peers": [{"peer": "doublegraph", "forms": {"a": 1.0}}]}
     told = gpu_engine._forms({"results": [{"graph": "g", "peers": [some]}, few]})
     assert told == "2 forms (1 on h, the best ones elsewhere)"
+    few["peers"].append({"peer": "adds", "measured": "2026-01-02T03:04"})
+    assert gpu_engine._earlier({"results": [few]}) == " (tried in an earlier run, 2026-01-02)"
     text = gpu_engine.flagship_table({"results": [one, other]})
     assert "| g: 5 vertices, 6 edges | 3.00 | 4.00 | 6.00 | wrong | 2.0x |" in text
     assert "| g: 5 vertices, 6 edges | 3.00 | 4.00 | does not end | - | - |" in text

@@ -132,6 +132,19 @@ def _cores(result: dict[str, Any]) -> dict[int, float]:
     return {row["threads"]: row["median_ms"] for row in result.get("cores", [])}
 
 
+def _how_cores(document: dict[str, Any]) -> str:
+    """How the cores were timed, and how busy the others were; empty where none were."""
+    loads = [
+        row.get("load_average", 0.0)
+        for result in document["results"]
+        for row in result.get("cores", [])
+    ]
+    if not loads:
+        return ""
+    busy = f" while other cores were busy (load average {max(loads):.0f})" if max(loads) > 2 else ""
+    return f" Cores by the wall clock, medians after a first solve{busy}."
+
+
 def gpu_beside_peers() -> str:
     """The GPU engine, the best other program on the GPU, and cores of the host, in one table."""
     document = results("flagship.json")
@@ -169,8 +182,10 @@ def gpu_beside_peers() -> str:
             f"medians of {rounds};",
             "the others' distances and ours were compared with proven ones"
             + ("." if right else "; **some of ours were wrong**.")
-            + " ADDS and doubleGraph [as built here](docs/how-to/build-the-peers.md#on-a-gpu);",
-            "from `benchmarks/results/flagship.json`.",
+            + _how_cores(document)
+            + " ADDS and doubleGraph",
+            "[as built here](docs/how-to/build-the-peers.md#on-a-gpu); from "
+            "`benchmarks/results/flagship.json`.",
         ]
     )
 
