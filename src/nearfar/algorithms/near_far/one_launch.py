@@ -82,10 +82,10 @@ class OneLaunchOptions(DeltaOptions):
     distance_bits : int or None
         8 or 16: keep distances in so many bits while solving, and look at all vertices in a split
         instead of a far pile; a solve whose distances do not fit is repeated without. 0 does not.
-        None packs those of large sparse graphs, from the second solve on, where they fit.
+        None packs those of large sparse graphs where they fit, as far as that is known.
     pull_share : int
-        With sorted rows, on an undirected graph: open vertices look at their own edges once
-        fewer than one edge in so many is left at them; 0 never.
+        With sorted or sifted rows, on an undirected graph: open vertices look at their own edges
+        once fewer than one edge in so many is left at them; 0 never.
     eager_growth : float
         What delta is multiplied by from then on.
     """
