@@ -93,6 +93,25 @@ def test_a_device_that_fails_late_leaves_its_block_to_one_that_waits():
     assert len(failed) == 1
 
 
+def test_a_device_at_work_leaves_a_block_to_each_that_has_none():
+    """Else two blocks for two devices both went to the one whose thread was there first."""
+    queue = several._Blocks("abcd", devices=2)
+    assert queue.take(first=True) == "a"
+    assert queue.take(first=False) == "b"  # two more wait, for one that has none
+    assert queue.take(first=False) == "c"
+    assert queue.take(first=False) is None
+    assert queue.take(first=True) == "d"  # the other device
+    for _ in range(2):
+        queue.done(last=False)
+    queue.give_back("d")  # it fails, and will take no more
+    assert queue.free == 0
+    assert queue.take(first=False) == "d"
+    queue.done(last=False)
+    queue.done(last=True)
+    assert queue.take(first=True) is None
+    assert queue.done_ones == 4
+
+
 @pytest.mark.usefixtures("three")
 def test_when_all_fail_the_first_error_is_raised():
     def begin():

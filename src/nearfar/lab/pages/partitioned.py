@@ -17,10 +17,14 @@ def partitioned() -> str:
     if document is None:
         return "Measure with `python benchmarks/partitioned.py` on a machine with several GPUs."
     lines = []
-    for row in document["results"]:
+    for row in sorted([*document["results"], *document["refused"]], key=_place):
+        if "why" in row:
+            lines.append([f"{row['scale']}", str(row["devices"]), "does not fit", *["-"] * 4])
+            continue
         solves = row["solves"]
         took = statistics.median(statistics.median(solve["samples_s"]) for solve in solves)
-        alone = [f"{statistics.median(row['near_far_s']) * 1e3:.1f}"] if "near_far_s" in row else []
+        near_far = row.get("near_far_s")
+        alone = [number(_in_turns(near_far, len(solves)) * 1e3)] if near_far else []
         lines.append(
             [
                 f"{row['scale']}: {row['vertices']:,} vertices, {row['edges']:,} edges",
@@ -32,10 +36,6 @@ def partitioned() -> str:
                 *(alone or ["-"]),
             ]
         )
-    lines += [
-        [f"{row['scale']}", str(row["devices"]), "does not fit", "-", "-", "-", "-"]
-        for row in document["refused"]
-    ]
     around = document["environment"]
     wrong = sum(row["wrong"] for row in document["results"])
     proof = "every distance proven" if not wrong else f"{wrong} wrong"
@@ -54,6 +54,15 @@ def partitioned() -> str:
             "From `benchmarks/results/partitioned.json`.",
         ]
     )
+
+
+def _place(row: dict[str, Any]) -> tuple[int, int]:
+    return row["scale"], row["devices"]
+
+
+def _in_turns(samples: list[float], sources: int) -> float:
+    """The median over sources that took turns of their medians, as for this method."""
+    return statistics.median(statistics.median(samples[k::sources]) for k in range(sources))
 
 
 def _work(row: dict[str, Any], solve: dict[str, Any]) -> float:

@@ -69,34 +69,43 @@ def chosen(devices: Any) -> list[int]:
 class _Blocks:
     """Blocks that wait, and who still works on one."""
 
-    def __init__(self, blocks: Iterable[Any]) -> None:
+    def __init__(self, blocks: Iterable[Any], devices: int) -> None:
         self.waiting = deque(blocks)
         self.working = 0
+        self.free = devices  # those that have no block
         self.stopped = False
         self.done_ones = 0
         self.changed = threading.Condition()
 
-    def take(self, waits: bool) -> Any:
-        """The next block; None when all are done, or none is there.
+    def take(self, first: bool) -> Any:
+        """The next block; None when all are done, or none is there for this device.
 
-        With ``waits`` not before all are done: one may still be given back.
+        With ``first``, for a device that has none, not before all are done: one may still be given
+        back. A device that has one leaves a block to each that has none: launches return at once,
+        and it would take the other's share before that one's thread has begun.
         """
         with self.changed:
-            while waits and not self.waiting and self.working and not self.stopped:
+            while first and not self.waiting and self.working and not self.stopped:
                 self.changed.wait()
-            if self.stopped or not self.waiting:
+            if self.stopped or len(self.waiting) <= (0 if first else self.free):
                 return None
             self.working += 1
+            self.free -= first
             return self.waiting.popleft()
 
-    def done(self, block: Any = None) -> None:
-        """Whoever took a block is done with it; or was not, and gives it back."""
+    def done(self, last: bool) -> None:
+        """A device is done with a block; ``last`` if it has no other."""
         with self.changed:
             self.working -= 1
-            if block is None:
-                self.done_ones += 1
-            else:
-                self.waiting.appendleft(block)
+            self.free += last
+            self.done_ones += 1
+            self.changed.notify_all()
+
+    def give_back(self, block: Any) -> None:
+        """A device that takes no more has failed with a block."""
+        with self.changed:
+            self.working -= 1
+            self.waiting.appendleft(block)
             self.changed.notify_all()
 
     def stop(self) -> None:
@@ -154,7 +163,7 @@ def each_block(
                 if progress is not None:
                     progress(done)
         return {}
-    queue = _Blocks(blocks)
+    queue = _Blocks(blocks, len(devices))
     failed: dict[int, Exception] = {}
     fatal: list[Exception] = []
 
@@ -164,7 +173,7 @@ def each_block(
             work = None
             try:
                 while True:
-                    block = queue.take(waits=not under_way)
+                    block = queue.take(first=not under_way)
                     if block is not None:
                         under_way.append((block, runtime.cupy().cuda.Event(disable_timing=True)))
                         work = work or begin()
@@ -175,11 +184,11 @@ def each_block(
                     if block is None or len(under_way) > 1:
                         under_way[0][1].synchronize()  # a device may fail after its launches
                         under_way.popleft()
-                        queue.done()
+                        queue.done(last=not under_way)
             except Exception as error:
                 failed[device] = error
                 for block, _ in under_way:
-                    queue.done(block)
+                    queue.give_back(block)
                 if _ends_all(error):
                     fatal.append(error)
                     queue.stop()
