@@ -15,31 +15,37 @@ pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(1, 1), (3, 300), (2, 9000), (40, 7), (0, 5), (4, 0)])
-def test_figures_are_those_of_the_host(dtype, shape):
+@pytest.mark.parametrize("all_count", [True, False])
+def test_figures_are_those_of_the_host(dtype, shape, all_count):
     rng = np.random.default_rng(1)
     rows = rng.integers(-1000, 10**9, shape).astype(dtype)
     rows[rng.random(shape) < 0.3] = unreached_value(np.dtype(dtype))
     rows[:1] = unreached_value(np.dtype(dtype))
-    counts, sums, least, most = row_figures(runtime.cupy().asarray(rows))
+    there = runtime.upload(rows.copy())
+    own = None if all_count or not rows.size else rng.integers(0, shape[1], shape[0])
+    counts, sums, least, most = row_figures(there, own)
+    np.testing.assert_array_equal(there.get(), rows)
+    if own is not None:
+        rows[np.arange(shape[0]), own] = unreached_value(np.dtype(dtype))
     count, total = np.empty(shape[0], np.int64), np.empty(shape[0], np.float64)
     low, high = np.empty(shape[0], dtype), np.empty(shape[0], dtype)
     _cpu.row_figures(rows, count, low, high, total, 1)
-    np.testing.assert_array_equal(counts.get(), count)
-    np.testing.assert_array_equal(least.get()[count > 0], low[count > 0])
-    np.testing.assert_array_equal(most.get()[count > 0], high[count > 0])
-    assert (most.get()[count == 0] == -unreached_value(np.dtype(dtype))).all()
+    np.testing.assert_array_equal(counts, count)
+    np.testing.assert_array_equal(least[count > 0], low[count > 0])
+    np.testing.assert_array_equal(most[count > 0], high[count > 0])
+    assert (most[count == 0] == -unreached_value(np.dtype(dtype))).all()
     if sums is None:
         assert np.dtype(dtype).kind == "f"
     else:
-        np.testing.assert_array_equal(sums.get().astype(np.float64), total)
+        np.testing.assert_array_equal(sums.astype(np.float64), total)
 
 
 def test_few_rows_are_cut_into_slices(monkeypatch):
     """As many as fill the device, and the last one shorter."""
     monkeypatch.setattr("nearfar.cuda.row_figures._LEAST_SLICE", 10)
     rows = np.arange(2 * 101, dtype=np.int32).reshape(2, 101)
-    counts, sums, least, most = row_figures(runtime.cupy().asarray(rows))
-    np.testing.assert_array_equal(counts.get(), [101, 101])
-    np.testing.assert_array_equal(sums.get(), rows.sum(axis=1))
-    np.testing.assert_array_equal(least.get(), rows[:, 0])
-    np.testing.assert_array_equal(most.get(), rows[:, -1])
+    counts, sums, least, most = row_figures(runtime.upload(rows))
+    np.testing.assert_array_equal(counts, [101, 101])
+    np.testing.assert_array_equal(sums, rows.sum(axis=1))
+    np.testing.assert_array_equal(least, rows[:, 0])
+    np.testing.assert_array_equal(most, rows[:, -1])

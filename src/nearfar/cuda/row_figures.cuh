@@ -3,8 +3,9 @@
 // Whole numbers are added exactly, modulo 2^64: the caller sees from the extremes whether that can have happened.
 // Sums of floats depend on their order and are not made here (sums[] is left alone).
 //
-// Macros: those of types.cuh; WHOLE (integers). Arrays: rows[count][width]; of every slice of a row, [count][slices]:
-// counts and sums (int64), least and most, the latter two unreached and its opposite where nothing is reached.
+// Macros: those of types.cuh; WHOLE (integers). Arrays: rows[count][width]; own[count], the entry of each row that does
+// not count (null: all count); of every slice of a row, [count][slices]: counts and sums (int64), least and most, the
+// latter two unreached and its opposite where nothing is reached.
 // Launch: 256 threads, (slices, count) blocks, or fewer in y. Races: none.
 // requires: cuda/types.cuh
 
@@ -32,8 +33,8 @@ struct Figures {
 };
 
 extern "C" __global__ void __launch_bounds__(32 * kWarps)
-    row_figures(const weight_t* rows, long long count, long long width, long long* counts,
-                long long* sums, weight_t* least, weight_t* most) {
+    row_figures(const weight_t* rows, const long long* own, long long count, long long width,
+                long long* counts, long long* sums, weight_t* least, weight_t* most) {
   __shared__ long long count_of[kWarps], sum_of[kWarps];
   __shared__ weight_t least_of[kWarps], most_of[kWarps];
   const long long slice = (width + gridDim.x - 1) / gridDim.x, begin = slice * blockIdx.x;
@@ -41,9 +42,10 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps)
   const int warp = threadIdx.x / 32;
   for (long long k = blockIdx.y; k < count; k += gridDim.y) {
     const weight_t* const row = rows + k * width;
+    const long long left_out = own == nullptr ? -1 : own[k];
     Figures found = {0, 0, unreached(), static_cast<weight_t>(-unreached())};
 #pragma unroll 8
-    for (long long i = begin + threadIdx.x; i < end; i += 32 * kWarps) found.look(row[i]);
+    for (long long i = begin + threadIdx.x; i < end; i += 32 * kWarps) found.look(i == left_out ? unreached() : row[i]);
 #pragma unroll
     for (int by = 16; by > 0; by /= 2)
       found.join(__shfl_xor_sync(0xffffffffu, found.count, by),

@@ -313,7 +313,7 @@ class ReducingSink(_InMemory):
     ) -> None:
         self.threads = threads
         self.reduction, self.rows, self.columns, self.graph = reduction, rows, columns, graph
-        self.on_device, self.stay = True, stay
+        self.on_device = True
         self._by_vertex = None if columns is None else np.argsort(columns, kind="stable")
         self.home = runtime.device().ordinal if stay else None
         self.blocks: dict[int, list[Any]] = {}
@@ -348,19 +348,20 @@ class ReducingSink(_InMemory):
 
     def _reduced(self, first: int, rows: Any) -> Any:
         xp, none = module_of(rows), unreached_value(np.dtype(rows.dtype))
-        if self.columns is None:  # the source does not count
-            rows[xp.arange(len(rows)), xp.asarray(self.rows[first : first + len(rows)])] = none
+        # The source of each row, which does not count, or None.
+        own = self.rows[first : first + len(rows)] if self.columns is None else None
         kind = self.reduction.kind
+        if kind not in ("nearest", "histogram", "harmonic"):
+            return self._of_columns(np, *self._figures(rows, own))
+        _leave_out(rows, own)
         if kind == "nearest":
             return self._nearest(xp, rows, none)
         if kind == "histogram":
             return self._histogram(xp, rows, none)
-        if kind == "harmonic":
-            reached = rows != none
-            with np.errstate(divide="ignore", over="ignore"):
-                inverse = xp.where(reached & (rows != 0), 1 / rows.astype(np.float64), 0.0)
-            return _sums_by_halves(xp, inverse, reached)
-        return self._of_columns(xp, *self._figures(xp, rows))
+        reached = rows != none
+        with np.errstate(divide="ignore", over="ignore"):
+            inverse = xp.where(reached & (rows != 0), 1 / rows.astype(np.float64), 0.0)
+        return _sums_by_halves(xp, inverse, reached)
 
     def of_figures(self, figures: Figures) -> Any:
         """What is kept of a block from a method that made no rows."""
@@ -392,26 +393,33 @@ class ReducingSink(_InMemory):
         with runtime.on_device(self.home):
             return several.here(part)
 
-    def _figures(self, xp: Any, rows: Any) -> tuple[Any, Any, Any]:
-        """How many entries of each row are reached, their sum, and the greatest of them or -1."""
+    def _figures(self, rows: Any, own: NDArray[np.int64] | None) -> tuple[Any, Any, Any]:
+        """How many entries of each row are reached, their sum, and the greatest of them or -1.
+
+        On the host, wherever the rows are.
+        """
+        xp = module_of(rows)
         total: Any
         if xp is np:
+            _leave_out(rows, own)
             count, total = np.empty(len(rows), np.int64), np.empty(len(rows), np.float64)
             least, most = np.empty(len(rows), rows.dtype), np.empty(len(rows), rows.dtype)
             whole = np.ascontiguousarray(rows)
             _cpu.row_figures(whole, count, least, most, total, self.threads)
         else:
-            count, total, least, most = row_figures(rows)
+            count, total, least, most = row_figures(rows, own)
         some = count > 0
         if rows.dtype.kind == "i":
             farthest = 0
-            if bool(some.any()):
+            if some.any():
                 farthest = max(int(most[some].max()), -int(least[some].min()))
             fits = farthest * rows.shape[1] < 2**63
             total = total.astype(np.float64) if fits else None
-        if total is None:
-            total = _sums_by_halves(xp, rows, rows != unreached_value(np.dtype(rows.dtype)))
-        return count, total, xp.where(some, most, rows.dtype.type(-1))
+        if total is None and self.reduction.kind not in ("count", "max"):
+            _leave_out(rows, own)
+            reached = rows != unreached_value(np.dtype(rows.dtype))
+            total = to_host(_sums_by_halves(xp, rows, reached))
+        return count, total, np.where(some, most, rows.dtype.type(-1))
 
     def _histogram(self, xp: Any, rows: Any, none: Any) -> Any:
         """Differences of how many entries are below each edge."""
@@ -463,15 +471,25 @@ class ReducingSink(_InMemory):
 
     def _home(self, found: Any) -> Any:
         """On the device when the graph came from there, else on the host."""
-        return found if self.stay else to_host(found)
+        if self.home is None or found.dtype == object:  # names
+            return to_host(found)
+        with runtime.on_device(self.home):
+            return runtime.upload(found)
+
+
+def _leave_out(rows: Any, own: NDArray[np.int64] | None) -> None:
+    """Make an entry of each row unreached, in place; None: of no row."""
+    if own is not None:
+        xp, none = module_of(rows), unreached_value(np.dtype(rows.dtype))
+        rows[xp.arange(len(rows)), xp.asarray(own)] = none
 
 
 def _joined(parts: list[Any]) -> Any:
-    """The rows of all parts, on the host if they come from several devices.
+    """The rows of all parts, on the host if some are or if they come from several devices.
 
     There they are copied part by part, so that a signal is seen between.
     """
-    if len({int(part.device.id) for part in parts if on_device(part)}) > 1:
+    if len({int(part.device.id) if on_device(part) else -1 for part in parts}) > 1:
         parts = [to_host(part) for part in parts]
     xp = module_of(parts[0])
     if xp is not np:

@@ -91,6 +91,9 @@ def available() -> Literal[True] | str:
     return True
 
 
+_LARGE = 1 << 20  # bytes that are brought to a device from where they lie
+
+
 class Device(NamedTuple):
     """What the current device is; sizes in bytes."""
 
@@ -201,13 +204,13 @@ def is_device_array(array: Any) -> bool:
 def upload(array: Any) -> Any:
     """Contiguous CuPy array with the data; no copy when it is on the device already.
 
-    In a thread beside the main one other devices may be at work. CuPy brings host memory there by
-    way of page-locked memory, and to allocate that waits for the kernels of all of them; so there
-    the driver copies from where the data is.
+    CuPy brings host memory there by way of page-locked memory. To allocate that for a graph takes
+    several times as long as the copy, and in a thread beside the main one it waits for the kernels
+    of all devices; so in both cases the driver copies from where the data is.
     """
     module = cupy()
     beside = threading.current_thread() is not threading.main_thread()
-    if beside and not is_device_array(array):
+    if not is_device_array(array) and (beside or getattr(array, "nbytes", 0) >= _LARGE):
         made = module.empty(array.shape, array.dtype)
         made.set(array)
         return made
