@@ -46,26 +46,38 @@ if TYPE_CHECKING:
 
 GRAPHS = ("loc-brightkite", "soc-Slashdot0902")
 SAMPLED = 64  # sources whose means are compared
+KERNELS = ("kernels", "cupy")  # folders of compiled kernels: ours and CuPy's
 
-# Each prints seconds since the program began; the first line is what all of them do.
+# Programs of a fresh process, which print the seconds since they began.
 BEGIN = "import time; began = time.perf_counter(); import sys, numpy as np\n"
 END = "\nprint(time.perf_counter() - began)"
 READ = 'a = [np.load(f"{sys.argv[1]}/{part}.npy") for part in ("indptr", "indices", "weights")]\n'
-CALLS = {
-    "NumPy and CuPy imported": "import cupy",
+ALONE = {
+    "import of NumPy and CuPy": "import cupy",
     "and the device opened": "import cupy; cupy.cuda.runtime.free(0)",
-    "and an array copied there": READ + "import cupy; [cupy.asarray(x) for x in a]",
-    "sssp, device='cuda'": READ
-    + "import nearfar; nearfar.sssp(nearfar.Graph.from_csr(*a), 0, device='cuda').distances",
-    "distances of 256 sources, device='cuda'": READ
-    + "import nearfar; nearfar.distances(nearfar.Graph.from_csr(*a), range(256), device='cuda')",
-    "the mean of each of 256 rows, device='cuda'": READ
-    + "import nearfar; g = nearfar.Graph.from_csr(*a)\n"
-    + "nearfar.distances(g, range(256), device='cuda', reduce='mean')",
-    "csgraph.dijkstra of a cupyx matrix": READ
-    + "import cupy, cupyx.scipy.sparse as s; from nearfar.csgraph import dijkstra\n"
-    + "there = [cupy.asarray(x) for x in (a[2].astype(float), a[1], a[0])]\n"
-    + "m = s.csr_matrix(tuple(there), shape=(len(a[0]) - 1,) * 2); dijkstra(m, indices=0).get()",
+    "and the arrays of 10 million edges read and copied there": READ
+    + "import cupy; [cupy.asarray(x) for x in a]; cupy.cuda.runtime.deviceSynchronize()",
+}
+MADE = READ + "import nearfar; g = nearfar.Graph.from_csr(*a)\n"
+CALLS = {
+    "sssp(g, 0, device='cuda')": ("large", MADE + "nearfar.sssp(g, 0, device='cuda').distances"),
+    "distances(g, range(256), device='cuda')": (
+        "small",
+        MADE + "nearfar.distances(g, range(256), device='cuda')",
+    ),
+    "distances(g, range(256), device='cuda', reduce='mean')": (
+        "small",
+        MADE + "nearfar.distances(g, range(256), device='cuda', reduce='mean')",
+    ),
+    "sssp of device arrays": (
+        "large",
+        READ + "import cupy, nearfar; g = nearfar.Graph.from_csr(*map(cupy.asarray, a))\n"
+        "nearfar.sssp(g, 0).distances.get()",
+    ),
+}
+GRAPHS_OF_CALLS: dict[str, dict[str, Any]] = {
+    "large": {"vertices": 625_000, "degree": 16},
+    "small": {"vertices": 20_000, "degree": 8},
 }
 
 
@@ -151,29 +163,42 @@ def _median(samples: list[dict[str, float]], what: str) -> float:
 
 def first_calls(rounds: int) -> list[dict[str, Any]]:
     """Seconds of fresh processes, with kernel caches empty and full."""
-    graph = generate("uniform_random", vertices=625_000, degree=16)
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        for part in ("indptr", "indices", "weights"):
-            np.save(Path(folder) / f"{part}.npy", getattr(graph, part))
-        for what, program in CALLS.items():
-            samples: dict[str, list[float]] = {}
-            for turn in range(rounds):
-                caches = tempfile.mkdtemp(dir=folder)
-                for state in ("empty", "full"):
-                    samples.setdefault(state, []).append(_process(program, folder, caches))
-                if turn == 0:
-                    kernels = sorted(path.name for path in Path(caches).rglob("*.cubin"))
-            print(what, samples, f"{len(kernels)} kernel files", flush=True)
-            found.append({"what": what, "kernel_files": len(kernels), "seconds": samples})
+        for name, size in GRAPHS_OF_CALLS.items():
+            graph = generate("uniform_random", **size)
+            Path(folder, name).mkdir()
+            for part in ("indptr", "indices", "weights"):
+                np.save(Path(folder, name, f"{part}.npy"), getattr(graph, part))
+        programs = {what: ("large", program) for what, program in ALONE.items()} | CALLS
+        for what, (name, program) in programs.items():
+            samples: dict[str, list[float]] = {"empty": [], "full": []}
+            caches = ""
+            for turn in range(-1, rounds):  # the first compiles Python's modules
+                if what in CALLS or turn < 0:
+                    caches = tempfile.mkdtemp(dir=folder)
+                for state in samples if what in CALLS else ("full",):
+                    seconds = _process(program, folder, name, caches)
+                    if turn >= 0:
+                        samples[state].append(seconds)
+            files = {kind: len(list(Path(caches, kind).glob("*.cubin"))) for kind in KERNELS}
+            print(what, samples, files, flush=True)
+            found.append({"what": what, "graph": name, "kernel_files": files, "seconds": samples})
     return found
 
 
-def _process(program: str, folder: str, caches: str) -> float:
-    """Seconds that a fresh process says it took; CuPy's own kernels are cached beside ours."""
-    variables = {**os.environ, "NEARFAR_CACHE": caches, "CUPY_CACHE_DIR": f"{caches}/cupy"}
+def _process(program: str, folder: str, graph: str, caches: str) -> float:
+    """Seconds that a fresh process says it took; kernels of CuPy are cached beside ours."""
+    own, theirs = (f"{caches}/{kind}" for kind in KERNELS)
+    variables = {
+        **os.environ,
+        "NEARFAR_CACHE": str(Path(own).parent),
+        "CUPY_CACHE_DIR": theirs,
+        "PYTHONPYCACHEPREFIX": f"{folder}/bytecode",
+    }
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # whoever installs packages has it
     done = subprocess.run(
-        [sys.executable, "-c", BEGIN + program + END, folder],
+        [sys.executable, "-c", BEGIN + program + END, f"{folder}/{graph}"],
         capture_output=True,
         text=True,
         check=True,

@@ -42,13 +42,15 @@ def test_each_door_has_its_first_call_and_the_next(held: dict[str, Any]) -> None
 
 
 def test_first_calls_with_caches_full_and_empty(held: dict[str, Any]) -> None:
-    lines = [
-        {"what": "CuPy", "kernel_files": 0, "seconds": {"full": [0.25], "empty": [0.5]}},
-        {"what": "sssp", "kernel_files": 2, "seconds": {"full": [0.5], "empty": [1.25, 1.5, 1]}},
+    lines: list[dict[str, Any]] = [
+        {"what": "CuPy", "seconds": {"full": [0.25], "empty": []}},
+        {"what": "sssp", "seconds": {"full": [0.5], "empty": [1.25, 1.5, 1]}},
     ]
+    for one, ours in zip(lines, (0, 2), strict=True):
+        one["kernel_files"] = {"kernels": ours, "cupy": 0}
     held["doors_cuda.json"] = {
         "first-calls": {"device": DEVICE, "settings": {"rounds": 1}, "results": lines}
     }
     text = doors_cuda.first_calls()
-    assert "| CuPy | 0.25 | 0.50 |  |" in text
-    assert "| `sssp` | 0.50 | 1.25 | 2 |" in text
+    assert "| CuPy | 0.25 |  |  |  |" in text
+    assert "| sssp | 0.50 | 1.25 | 2 | 0 |" in text

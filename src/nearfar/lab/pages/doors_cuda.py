@@ -11,6 +11,9 @@ from nearfar.lab.pages.table import device, milliseconds, number, table
 __all__ = ["all_pairs", "first_calls"]
 
 
+_STATES = ("full", "empty")  # of the folders of compiled kernels
+
+
 def _part(name: str) -> dict[str, Any] | None:
     return (results("doors_cuda.json") or {}).get(name)
 
@@ -52,15 +55,15 @@ def first_calls() -> str:
     part = _part("first-calls")
     if part is None:
         return _not_measured("first-calls")
-    rows = [
-        [
-            f"`{one['what']}`" if one["kernel_files"] else one["what"],
-            *(number(statistics.median(one["seconds"][state])) for state in ("full", "empty")),
-            str(one["kernel_files"]) if one["kernel_files"] else "",
-        ]
-        for one in part["results"]
-    ]
-    head = ["what a process does", "kernels at hand, s", "none at hand, s", "kernel files"]
+    rows = []
+    for one in part["results"]:
+        files, seconds = one["kernel_files"], one["seconds"]
+        cells = [one["what"]]
+        cells += [number(statistics.median(s)) if (s := seconds[k]) else "" for k in _STATES]
+        cells += [str(files[kind]) if any(files.values()) else "" for kind in ("kernels", "cupy")]
+        rows.append(cells)
+    head = ["what a process does", "kernels at hand, s", "none at hand, s"]
+    head += ["kernel files", "of CuPy"]
     return (
         f"{table(head, rows)}\n\nMedians of {part['settings']['rounds']} processes each, "
         f"{device(part)}; from `benchmarks/results/doors_cuda.json`."
