@@ -161,9 +161,9 @@ def _median(samples: list[dict[str, float]], what: str) -> float:
     return statistics.median(sample[what] for sample in samples)
 
 
-def first_calls(rounds: int) -> list[dict[str, Any]]:
+def first_calls(rounds: int, keep: Callable[[list[dict[str, Any]]], None]) -> None:
     """Seconds of fresh processes, with kernel caches empty and full."""
-    found = []
+    found: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         for name, size in GRAPHS_OF_CALLS.items():
             graph = generate("uniform_random", **size)
@@ -184,7 +184,7 @@ def first_calls(rounds: int) -> list[dict[str, Any]]:
             files = {kind: len(list(Path(caches, kind).glob("*.cubin"))) for kind in KERNELS}
             print(what, samples, files, flush=True)
             found.append({"what": what, "graph": name, "kernel_files": files, "seconds": samples})
-    return found
+            keep(found)
 
 
 def _process(program: str, folder: str, graph: str, caches: str) -> float:
@@ -207,6 +207,19 @@ def _process(program: str, folder: str, graph: str, caches: str) -> float:
     return float(done.stdout)
 
 
+def _device() -> dict[str, Any]:
+    """What the device is; asked in another process, so that this one does not open it."""
+    program = (
+        "import json; from nearfar.system.devices import runtime\n"
+        "print(json.dumps(runtime.device()._asdict()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
 def main() -> int:
     """Run the chosen parts and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -219,18 +232,19 @@ def main() -> int:
     args.output.mkdir(parents=True, exist_ok=True)
     path = args.output / "doors_cuda.json"
     document = json.loads(path.read_text()) if path.exists() else {}
+    device = _device()
 
     def keep(part: str, results: Any) -> None:
         document[part] = {
             "environment": environment(),
-            "device": runtime.device()._asdict(),
+            "device": device,
             "settings": {"rounds": args.rounds},
             "results": results,
         }
         write_json(path, document)
 
-    if "first-calls" in args.only:  # before this process opens the device
-        keep("first-calls", first_calls(args.rounds))
+    if "first-calls" in args.only:
+        first_calls(args.rounds, lambda results: keep("first-calls", results))
     if "all-pairs" in args.only:
         results = []
         for name in args.graphs:
