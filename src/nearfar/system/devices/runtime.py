@@ -12,6 +12,8 @@ import functools
 import threading
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import numpy as np
+
 from nearfar.errors import MissingDependencyError, OutOfMemoryError, VariantUnavailable
 from nearfar.system.devices.cupy_module import (
     HOW,
@@ -26,7 +28,6 @@ from nearfar.system.devices.launching import Kernel, Launch, Program
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -211,8 +212,9 @@ def upload(array: Any) -> Any:
     module = cupy()
     beside = threading.current_thread() is not threading.main_thread()
     if not is_device_array(array) and (beside or getattr(array, "nbytes", 0) >= _LARGE):
-        made = module.empty(array.shape, array.dtype)
-        made.set(array)
+        here = np.asarray(array)
+        made = module.empty(here.shape, here.dtype)
+        made.set(here)
         return made
     if not isinstance(array, module.ndarray) and is_device_array(array):
         array = module.from_dlpack(array)
@@ -347,6 +349,4 @@ class Timer:
 
 def scalar(value: Any, dtype: np.dtype[Any] | type) -> Any:
     """A NumPy scalar of exactly that dtype, for kernel arguments."""
-    import numpy
-
-    return numpy.dtype(dtype).type(value)
+    return np.dtype(dtype).type(value)
