@@ -39,7 +39,7 @@ from nearfar.lab.bench.report import table, write_json
 from nearfar.lab.bench.suite import SUITE, draw_sources, load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from nearfar.graph.graph import Graph
 
@@ -327,6 +327,46 @@ def not_paying(data: dict[str, Any]) -> list[str]:
             sure = min(found["ratio"], found["ratio_of_medians"])
             best[name] = max(best.get(name, 0.0), sure)
     return [name for name in data["tricks"] if name in best and best[name] < PAYS]
+
+
+def show_columns(columns: dict[str, dict[str, Any]]) -> None:
+    """A row per trick and a column per kind of call; a star where a trick pays."""
+    rows = []
+    for trick in next(iter(columns.values())):
+        cells = [column[trick] for column in columns.values()]
+        if trick == WITH_ALL:
+            rows.append([f"{trick}, ms", *(f"{cell['least_ms']:.3g}" for cell in cells)])
+        else:
+            ratios = [cell["ratio"] for cell in cells]
+            rows.append([trick, *(f"{r:.2f}{'*' if r >= PAYS else ''}" for r in ratios)])
+    print("\n".join(table(["without", *columns], rows)))
+
+
+def run_part(
+    about: str,
+    names: Sequence[str],
+    rounds: int,
+    quick: tuple[str, int],
+    measure: Callable[[Path, list[str], int], list[dict[str, Any]]],
+    show: Callable[[list[dict[str, Any]]], None],
+    part: str,
+) -> int:
+    """The command line of an ablation of one part: measure, print, write ``ablation_PART.json``."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
+    parser.add_argument("--graphs", nargs="+", default=list(names), choices=names)
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--quick", action="store_true", help=f"{quick[0]} alone, {quick[1]} rounds")
+    parser.add_argument("--folder", type=Path, default=None, help="where to build, kept")
+    parser.add_argument("-o", "--output", type=Path, default=None)
+    given = parser.parse_args()
+    graphs, turns = ([quick[0]], quick[1]) if given.quick else (given.graphs, given.rounds)
+    with tempfile.TemporaryDirectory() as temporary:
+        results = measure(given.folder or Path(temporary), graphs, turns)
+    show(results)
+    if given.output:
+        whole = {"schema": f"nearfar-ablation-{part}/1", "environment": environment()}
+        write_json(given.output / f"ablation_{part}.json", {**whole, "results": results})
+    return 0
 
 
 def main() -> int:

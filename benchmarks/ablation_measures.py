@@ -11,22 +11,17 @@ The graphs are those of measures.py but New York. Writes ablation_measures.json.
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ablation import PAYS, WITH_ALL, processes, summary, take_turns
+from ablation import WITH_ALL, processes, run_part, show_columns, summary, take_turns
 from ablation_tricks import MEASURE_TRICKS, Builds
 from measures import GRAPHS, weighted
 from nearfar import Graph, _cpu
-from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import table, write_json
 
-SCHEMA = "nearfar-ablation-measures/1"
 NAMES = tuple(name for name, _, _ in GRAPHS if name != "New York roads")
 KINDS = ("unweighted", "weighted", "edges")
 
@@ -111,39 +106,15 @@ def measure(folder: Path, graphs: list[str], rounds: int) -> list[dict[str, Any]
 
 
 def show(results: list[dict[str, Any]]) -> None:
-    """A table per graph; a star where a trick pays."""
+    """A table per graph."""
     for result in results:
         print(f"== {result['graph']}")
-        kinds = result["kinds"]
-        rows = []
-        for trick in next(iter(kinds.values())):
-            cells = [kinds[kind][trick] for kind in kinds]
-            if trick == WITH_ALL:
-                rows.append([f"{trick}, ms", *(f"{cell['least_ms']:.3g}" for cell in cells)])
-            else:
-                ratios = [cell["ratio"] for cell in cells]
-                rows.append([trick, *(f"{r:.2f}{'*' if r >= PAYS else ''}" for r in ratios)])
-        print("\n".join(table(["without", *kinds], rows)))
-
-
-def main() -> int:
-    """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--graphs", nargs="+", default=list(NAMES), choices=NAMES)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="the mesh alone, two rounds")
-    parser.add_argument("--folder", type=Path, default=None, help="where to build, kept")
-    parser.add_argument("-o", "--output", type=Path, default=None)
-    given = parser.parse_args()
-    graphs, rounds = (["Delaunay 20,000"], 2) if given.quick else (given.graphs, given.rounds)
-    with tempfile.TemporaryDirectory() as temporary:
-        results = measure(given.folder or Path(temporary), graphs, rounds)
-    show(results)
-    if given.output:
-        whole = {"schema": SCHEMA, "environment": environment(), "results": results}
-        write_json(given.output / "ablation_measures.json", whole)
-    return 0
+        show_columns(result["kinds"])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(
+        run_part(
+            __doc__.splitlines()[0], NAMES, 5, ("Delaunay 20,000", 2), measure, show, "measures"
+        )
+    )

@@ -12,9 +12,7 @@ finds its arrays in the caches. Writes ablation_prepared.json; about 5 minutes o
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +20,10 @@ import numpy as np
 
 import nearfar
 import prepared_graphs
-from ablation import PAYS, WITH_ALL, processes, summary, take_turns
+from ablation import WITH_ALL, processes, run_part, show_columns, summary, take_turns
 from ablation_tricks import PREPARED_TRICKS, Builds
 from nearfar import _cpu
-from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import table, write_json
 
-SCHEMA = "nearfar-ablation-prepared/1"
 GRAPHS = ("ny-roads", "colorado", "delaunay-200k")
 #: Query -> milliseconds that the timed runs of a turn take, at least.
 QUERIES = {
@@ -153,39 +148,11 @@ def measure(folder: Path, graphs: list[str], rounds: int) -> list[dict[str, Any]
 
 
 def show(results: list[dict[str, Any]]) -> None:
-    """A table per graph; a star where a trick pays on a query."""
+    """A table per graph."""
     for result in results:
         print(f"== {result['graph']}: {result['arcs']:,} arcs")
-        queries = result["queries"]
-        rows = []
-        for trick in next(iter(queries.values())):
-            cells = [queries[query][trick] for query in queries]
-            if trick == WITH_ALL:
-                rows.append([f"{trick}, ms", *(f"{cell['least_ms']:.3g}" for cell in cells)])
-            else:
-                ratios = [cell["ratio"] for cell in cells]
-                rows.append([trick, *(f"{r:.2f}{'*' if r >= PAYS else ''}" for r in ratios)])
-        print("\n".join(table(["without", *queries], rows)))
-
-
-def main() -> int:
-    """Measure, print, write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--graphs", nargs="+", default=list(GRAPHS), choices=GRAPHS)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--quick", action="store_true", help="New York alone, three rounds")
-    parser.add_argument("--folder", type=Path, default=None, help="where to build, kept")
-    parser.add_argument("-o", "--output", type=Path, default=None)
-    given = parser.parse_args()
-    graphs, rounds = (["ny-roads"], 3) if given.quick else (given.graphs, given.rounds)
-    with tempfile.TemporaryDirectory() as temporary:
-        results = measure(given.folder or Path(temporary), graphs, rounds)
-    show(results)
-    if given.output:
-        whole = {"schema": SCHEMA, "environment": environment(), "results": results}
-        write_json(given.output / "ablation_prepared.json", whole)
-    return 0
+        show_columns(result["queries"])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_part(__doc__, GRAPHS, 7, ("ny-roads", 3), measure, show, "prepared"))

@@ -149,7 +149,7 @@ class SweepPlan:
     pitch : int
         Columns of device memory, at least as many as sources.
     labels : int32 array, shape (pitch,)
-        Of the sources, then -1; in the order of ``column_order.cuh`` where that was asked for.
+        Of the sources, then -1; in the order of ``column_order.cuh`` where columns have one.
     space : array, shape (height, pitch)
         Distances from the sources to their ancestors.
     arrivals : uint32 array, shape (2,)

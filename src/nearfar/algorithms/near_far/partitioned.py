@@ -171,7 +171,7 @@ class Partitioned:
             self._ended = runtime.cupy().cuda.Event(disable_timing=True)
 
     def _sort(self) -> NDArray[np.bool_] | None:
-        """Sort the rows by weight; which vertices an edge enters, where that ends a search."""
+        """Sort the rows by weight; the vertices that edges enter, if knowing them ends a search."""
         marks = []
         for row in self.rows:
             graph = row.graph
