@@ -329,6 +329,15 @@ def not_paying(data: dict[str, Any]) -> list[str]:
     return [name for name in data["tricks"] if name in best and best[name] < PAYS]
 
 
+def built(folder: Path, tricks: Sequence[Trick]) -> tuple[list[Trick], dict[str, Path]]:
+    """The tricks that this machine can go without, and the builds; the first trick is "nothing"."""
+    level = _cpu.isa()
+    some = [one for one in tricks if not one.environment or level not in ("baseline", "v2")]
+    trees = Builds(folder, level).make(some)
+    trees[WITH_ALL] = trees[tricks[0].name]
+    return some, trees
+
+
 def show_columns(columns: dict[str, dict[str, Any]]) -> None:
     """A row per trick and a column per kind of call; a star where a trick pays."""
     rows = []

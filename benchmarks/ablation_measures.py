@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ablation import WITH_ALL, processes, run_part, show_columns, summary, take_turns
-from ablation_tricks import MEASURE_TRICKS, Builds
+from ablation import built, processes, run_part, show_columns, summary, take_turns
+from ablation_tricks import MEASURE_TRICKS
 from measures import GRAPHS, weighted
-from nearfar import Graph, _cpu
+from nearfar import Graph
 
 NAMES = tuple(name for name, _, _ in GRAPHS if name != "New York roads")
 KINDS = ("unweighted", "weighted", "edges")
@@ -83,13 +83,7 @@ def write_graph(name: str, file: Path) -> None:
 
 def measure(folder: Path, graphs: list[str], rounds: int) -> list[dict[str, Any]]:
     """Every kind of betweenness without every trick, on every graph."""
-    tricks = [
-        trick
-        for trick in MEASURE_TRICKS
-        if not trick.environment or _cpu.isa() not in ("baseline", "v2")
-    ]
-    trees = Builds(folder, _cpu.isa()).make(tricks)
-    trees[WITH_ALL] = trees[MEASURE_TRICKS[0].name]
+    tricks, trees = built(folder, MEASURE_TRICKS)
     results = []
     for name in graphs:
         file = folder / f"{name}.npz"

@@ -20,9 +20,8 @@ import numpy as np
 
 import nearfar
 import prepared_graphs
-from ablation import WITH_ALL, processes, run_part, show_columns, summary, take_turns
-from ablation_tricks import PREPARED_TRICKS, Builds
-from nearfar import _cpu
+from ablation import built, processes, run_part, show_columns, summary, take_turns
+from ablation_tricks import PREPARED_TRICKS
 
 GRAPHS = ("ny-roads", "colorado", "delaunay-200k")
 #: Query -> milliseconds that the timed runs of a turn take, at least.
@@ -124,13 +123,7 @@ def write_graph(name: str, file: Path) -> None:
 
 def measure(folder: Path, graphs: list[str], rounds: int) -> list[dict[str, Any]]:
     """Every query without every trick, on every graph."""
-    tricks = [
-        trick
-        for trick in PREPARED_TRICKS
-        if not trick.environment or _cpu.isa() not in ("baseline", "v2")
-    ]
-    trees = Builds(folder, _cpu.isa()).make(tricks)
-    trees[WITH_ALL] = trees[PREPARED_TRICKS[0].name]
+    tricks, trees = built(folder, PREPARED_TRICKS)
     results = []
     for name in graphs:
         file = folder / f"{name}.npz"
