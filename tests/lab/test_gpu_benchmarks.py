@@ -103,3 +103,31 @@ def test_rows_of_another_machine_are_dropped(tmp_path: Path) -> None:
     text["results"][0]["environment"]["cpu"] = "another processor"
     file.write_text(json.dumps(text))
     assert rows(file, []).names == {"c", "x"}
+
+
+def test_results_measured_apart_are_joined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = load_program("benchmarks", "row_by_row")
+    files = [tmp_path / name for name in ("kept.json", "cores.json", "gpu.json")]
+    old, cores, gpu = (script.Rows(file, []) for file in files)
+    old.add({"graph": "a", "ms": 9})
+    old.add({"graph": "b", "ms": 8})
+    cores.add({"graph": "a", "cores": 7})
+    gpu.add({"graph": "a", "ms": 1}, device="here")
+    gpu.add({"graph": "c", "ms": 2}, device="here")
+    monkeypatch.setattr(sys, "argv", ["row_by_row.py", *map(str, files)])
+    script.main()
+    found = json.loads(files[0].read_text())
+    assert [(row["graph"], row["ms"]) for row in found["results"]] == [("a", 1), ("b", 8), ("c", 2)]
+    assert found["results"][0]["cores"] == 7
+    assert found["device"] == "here"
+    # A table compares rows, so those of another machine go.
+    other = json.loads(files[2].read_text())
+    for row in other["results"]:
+        row["environment"]["gpu"] = {"name": "another GPU"}
+    assert [row["graph"] for row in script.joined([found, other])["results"]] == ["a", "c"]
+
+
+def test_parts_measured_apart_are_joined() -> None:
+    joined = load_program("benchmarks", "row_by_row").joined
+    first, later = {"parts": {"a": 1, "b": 2}}, {"parts": {"b": 3}}
+    assert joined([first, later]) == {"parts": {"a": 1, "b": 3}}
