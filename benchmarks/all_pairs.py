@@ -7,8 +7,8 @@ on a GPU, into device memory, with transfers left out (``device_seconds``); dens
 measured by ``floyd_warshall.py``. Contenders take turns within a round; all samples are kept;
 sampled rows of each answer are compared bit for bit with single searches by a binary heap outside
 the timed part. The heap on one core and the Johnson paper's three forms, which run source after
-source, solve sampled sources, scaled to all. The file of ``cuda`` is written anew after each graph;
-``--only`` measures some of its graphs, and the others of the same GPU stay as they are.
+source, solve sampled sources, scaled to all. The file of ``cuda`` is written after every graph; the
+other graphs of it stay, each with its environment.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.solve.many import all_pairs, distances
+from row_by_row import Rows
 
 SNAP = ["p2p-Gnutella08", "p2p-Gnutella30", "p2p-Gnutella31"]
 HEAPS = ("worker_per_source", "dijkstra_binary_heap", "dijkstra_dary_heap", "dijkstra_radix_heap")
@@ -241,75 +242,60 @@ def road_entry() -> dict[str, Any]:
     """2,048 sources on New York's roads."""
     roads = nearfar.read(data("dimacs9-road/USA-road-d.NY.gr.xz")).without_names().astype(np.int32)
     sources = np.random.default_rng(3).choice(roads.n_vertices, 2048, replace=False)
-    entry = {}
+    methods: dict[str, dict[str, list[float]]] = {}
     for factor in (4.0, 16.0, 64.0):
         options = {"delta": factor * roads.mean_weight}
         for _ in range(3):
             rows, seconds = device_run(roads, sources, "block_per_source_global@cuda", **options)
             name = f"block_per_source_global delta={factor}"
-            found = entry.setdefault(name, {"ms_per_source": []})
+            found = methods.setdefault(name, {"ms_per_source": []})
             found["ms_per_source"].append(1e3 * seconds / len(sources))
         check(roads, sources, rows, 6)
         del rows
     rows, seconds = device_run(roads, sources[:256], "lanes@cuda")
     check(roads, sources[:256], rows, 6)
-    entry["lanes"] = {"ms_per_source": [1e3 * seconds / 256]}
-    return entry
+    methods["lanes"] = {"ms_per_source": [1e3 * seconds / 256]}
+    return {"methods": methods}
 
 
-def cuda_results(
-    count: int, only: list[str], before: dict[str, Any], keep: Callable[[dict[str, Any]], None]
-) -> dict[str, Any]:
+def on_gpu(file: Path, names: list[str], count: int) -> None:
     """Every graph that is asked for, beside those that were measured before on this GPU."""
     from nearfar.system.devices import runtime
 
-    here = runtime.device()._asdict()
-    results = before if before.get("device", {}).get("name") == here["name"] else {}
-    results["device"] = here
-    for name in only:
-        if name == ROADS:
-            results[name] = road_entry()
-        else:
-            results[name] = batch_entry(snap(name), count)
-        print(name, json.dumps(results[name]), flush=True)
-        there = [results[one] for one in SNAP if one in results]
-        results["six graphs"] = {
-            key: sum(entry[key]["all_pairs_seconds"] for entry in there)
-            for key in ("block_per_source", "block_per_source lists")
-        }
-        keep(results)
-    print("six graphs", results.get("six graphs"), flush=True)
-    return results
+    rows = Rows(file, [*SNAP, ROADS])
+    for name in names:
+        found = road_entry() if name == ROADS else batch_entry(snap(name), count)
+        print(name, json.dumps(found), flush=True)
+        rows.add({"graph": name, **found}, device=runtime.device()._asdict(), rounds=count)
+
+
+def on_cpu(file: Path, count: int) -> None:
+    """Every task, and how many times faster than SciPy each contender is."""
+    where = environment()
+    results = cpu_results(count)
+    write_json(file, {"environment": where, "rounds": count, "results": results})
+    for task, lines in results.items():
+        print(task)
+        for name, value in lines.items():
+            base = lines.get("scipy", {}).get("min")
+            times = f", x{base / value['min']:.1f} of SciPy" if base else ""
+            best = f"{value['median'] * 1e3:.1f} ms (best {value['min'] * 1e3:.1f})"
+            print(f"  {name}: {best}{times}")
 
 
 def main() -> None:
+    """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", choices=["cpu", "cuda"])
-    parser.add_argument("-o", "--out", default="benchmarks/results")
+    parser.add_argument("-o", "--out", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", nargs="+", choices=[*SNAP, ROADS], default=[*SNAP, ROADS])
-    arguments = parser.parse_args()
-    file = Path(arguments.out) / f"all_pairs_{arguments.part}.json"
-    where = environment()
-
-    def keep(results: dict[str, Any]) -> None:
-        report = {"environment": where, "rounds": arguments.rounds, "results": results}
-        write_json(file, report)
-
-    if arguments.part == "cpu":
-        results = cpu_results(arguments.rounds)
+    given = parser.parse_args()
+    file = given.out / f"all_pairs_{given.part}.json"
+    if given.part == "cpu":
+        on_cpu(file, given.rounds)
     else:
-        before = json.loads(file.read_text())["results"] if file.is_file() else {}
-        results = cuda_results(arguments.rounds, arguments.only, before, keep)
-    keep(results)
-    for graph, lines in results.items():
-        print(graph)
-        for name, value in lines.items():
-            if isinstance(value, dict) and "median" in value:
-                base = lines.get("scipy", {}).get("min")
-                times = f", x{base / value['min']:.1f} of SciPy" if base else ""
-                best = f"{value['median'] * 1e3:.1f} ms (best {value['min'] * 1e3:.1f})"
-                print(f"  {name}: {best}{times}")
+        on_gpu(file, given.only, given.rounds)
 
 
 if __name__ == "__main__":

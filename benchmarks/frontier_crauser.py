@@ -25,8 +25,8 @@ import numpy as np
 import nearfar
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
-from nearfar.options import build_options
-from nearfar.registry import Request, Variant, Workspace, variants
+from nearfar.lab.bench.cases import Case, case, counters, proven, time_once
+from nearfar.registry import Answer, Request, variants
 from nearfar.system.devices import runtime
 from row_by_row import Rows
 
@@ -80,11 +80,11 @@ PAPER_OVER_MARTIN = {
 }
 
 
-def cases(
+def contenders(
     graph: Graph, name: str, devices: list[str], only: list[str] | None = None
-) -> list[tuple[str, Variant, Any]]:
-    """(label, variant, options) of everything that fits this graph, or of those named."""
-    found = []
+) -> list[Case]:
+    """The base, and everything that fits this graph, or of that what is named."""
+    found = [case(BASE, BASE)]
     for variant in variants(unsafe=True):
         if variant.device not in devices or variant.family not in ("frontier", "crauser"):
             continue
@@ -95,10 +95,9 @@ def cases(
             continue
         if only and variant.id not in only:
             continue
-        found.append((variant.id, variant, build_options(variant.options, {}, variant.id)))
+        found.append(case(variant.id, variant.id))
         if variant.idea == "crauser_fused":
-            union = build_options(variant.options, {"criterion": "in_out"}, variant.id)
-            found.append((f"{variant.id} in_out", variant, union))
+            found.append(case(f"{variant.id} in_out", variant.id, criterion="in_out"))
     return found
 
 
@@ -111,66 +110,33 @@ def sources(graph: Graph, count: int) -> list[int]:
     return [v for v in drawn if 2 * reach[v] >= best][:count]
 
 
-def sample(variant: Variant, graph: Graph, source: int, options: Any) -> tuple[float, Any]:
-    """Seconds of one solve and its answer."""
-    if variant.device == "cuda":
-        timer = runtime.Timer().start()
-        answer = variant.run(graph, source, options, Workspace())
-        return timer.stop().seconds, answer
-    began = time.perf_counter()
-    answer = variant.run(graph, source, options, Workspace())
-    return time.perf_counter() - began, answer
-
-
-def host(distances: Any) -> Any:
-    """NumPy distances."""
-    return distances if isinstance(distances, np.ndarray) else runtime.download(distances)
-
-
-def counters(variant: Variant, graph: Graph, source: int, options: Any) -> dict[str, Any]:
-    """Section 4.4 of the paper: threads, idle share, frontier sizes."""
-    stats = variant.run(graph, source, options, Workspace(stats="full")).stats
-    found = {key: value for key, value in stats.items() if isinstance(value, (int, float))}
-    if "frontier" in stats:
-        sizes = np.asarray(stats["frontier"])
-        found |= {
-            "frontier_mean": float(sizes.mean()),
-            "frontier_median": float(np.median(sizes)),
-            "frontier_max": int(sizes.max()),
-        }
-    return found
-
-
-def proven(graph: Graph, starts: list[int]) -> dict[int, Any]:
-    """Proven distances from each source."""
-    want = {}
-    for source in starts:
-        paths = nearfar.sssp(graph, source, device="cpu")
-        nearfar.verify(graph, paths)
-        want[source] = paths.distances
-    return want
+def wrong(answer: Answer, want: Any) -> int:
+    """Vertices whose distance is not the proven one, compared on the host."""
+    found = answer.distances
+    host = found if isinstance(found, np.ndarray) else runtime.download(found)
+    return int(np.count_nonzero(host != want))
 
 
 def first_run(
-    variant: Variant, graph: Graph, source: int, options: Any, want: Any, limit: float
+    one: Case, graph: Graph, source: int, want: Any, limit: float
 ) -> tuple[dict[str, Any], bool]:
     """A row with the warm-up in it, and whether a solve takes longer than the limit.
 
     One that does is not measured again: the row then has its seconds and counters.
     """
-    warm, answer = sample(variant, graph, source, options)
+    warm, answer = time_once(one, graph, source)
     row = {
-        "id": variant.id,
-        "unsafe": variant.unsafe,
-        "section": variant.section,
-        "wrong_vertices": int(np.count_nonzero(host(answer.distances) != want)),
+        "id": one.variant.id,
+        "unsafe": one.variant.unsafe,
+        "section": one.variant.section,
+        "wrong_vertices": wrong(answer, want),
         "warm_up_s": warm,
         "samples_s": [],
     }
     seconds = warm
-    if limit < warm < limit + COMPILE and variant.device == "cuda":
+    if limit < warm < limit + COMPILE and one.variant.device == "cuda":
         # Perhaps it was the compiler: the second solve decides.
-        seconds, answer = sample(variant, graph, source, options)
+        seconds, answer = time_once(one, graph, source)
     if seconds <= limit:
         return row, False
     numbers = {k: value for k, value in answer.stats.items() if isinstance(value, (int, float))}
@@ -178,41 +144,35 @@ def first_run(
 
 
 def measure(name: str, args: argparse.Namespace) -> dict[str, Any]:
-    """All cases on one graph."""
+    """All contenders on one graph."""
     began = time.perf_counter()
     graph = GRAPHS[name]()
     graph.transpose()
     built = time.perf_counter() - began
     starts = sources(graph, args.sources)
     want = proven(graph, starts)
-    (base,) = (v for v in variants(device="cpu") if v.id == BASE)
-    todo = [
-        (BASE, base, build_options(base.options, {}, BASE)),
-        *cases(graph, name, args.devices, args.only),
-    ]
+    everyone = contenders(graph, name, args.devices, args.only)
     rows: dict[str, dict[str, Any]] = {}
     live = []
-    for label, variant, options in todo:
-        rows[label], slow = first_run(
-            variant, graph, starts[0], options, want[starts[0]], args.slow
-        )
+    for one in everyone:
+        rows[one.label], slow = first_run(one, graph, starts[0], want[starts[0]], args.slow)
         if not slow:
-            live.append((label, variant, options))
+            live.append(one)
     for _ in range(args.rounds):
         for source in starts:
-            for label, variant, options in live:
-                seconds, answer = sample(variant, graph, source, options)
-                rows[label]["samples_s"].append(seconds)
+            for one in live:
+                row = rows[one.label]
+                seconds, answer = time_once(one, graph, source)
+                row["samples_s"].append(seconds)
                 # A download and a comparison outside the timed region.
-                if len(rows[label]["samples_s"]) <= len(starts):
-                    wrong = np.count_nonzero(host(answer.distances) != want[source])
-                    rows[label]["wrong_vertices"] += int(wrong)
-    for label, variant, options in todo:
-        row = rows[label]
+                if len(row["samples_s"]) <= len(starts):
+                    row["wrong_vertices"] += wrong(answer, want[source])
+    for one in everyone:
+        row = rows[one.label]
         row["median_s"] = statistics.median(row["samples_s"])
         row["min_s"] = min(row["samples_s"])
-        if variant.family in ("frontier", "crauser") and row["median_s"] < args.slow:
-            row["counters"] = counters(variant, graph, starts[0], options)
+        if one.label != BASE and row["median_s"] < args.slow:
+            row["counters"] = counters(one, graph, starts[0])
     fibonacci = rows[BASE]["median_s"]
     for row in rows.values():
         row["over_fibonacci_heap"] = fibonacci / row["median_s"]

@@ -1,28 +1,24 @@
 """How fast graphs are generated: about 100 million edges of every large family.
 
-Run ``python benchmarks/generate_speed.py``; the result goes to ``results/generate_speed.json``.
-Each family runs in a process of its own, so that peak memory is its own, and is timed from the call
-to the finished Graph: random numbers, counting sort into rows, and validation. CPU seconds (of all
-threads) stand beside wall seconds, because a shared machine stretches only the latter;
-``load_before`` says how many other processes wanted its cores.
+``python benchmarks/generate_speed.py -o benchmarks/results/generate_speed.json``. Each family runs
+in a process of its own, so that peak memory is its own, and is timed from the call to the finished
+Graph: random numbers, counting sort into rows, and validation. CPU seconds (of all threads) stand
+beside wall seconds, because a shared machine stretches only the latter; ``load_before`` says how
+many other processes wanted its cores. The file is written after every family; the other families
+of it stay, each with its environment.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
 import os
-import platform
 import resource
 import time
 from pathlib import Path
 from typing import Any
 
-from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
-
-RESULT = Path(__file__).parent / "results" / "generate_speed.json"
+from row_by_row import Rows
 
 # Sizes for 100 million stored edges; Qhull bounds the mesh, which is therefore smaller.
 FAMILIES: list[tuple[str, dict[str, Any]]] = [
@@ -64,31 +60,22 @@ def measure(name: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Measure, print, write."""
     from nearfar.generators.random import threads
 
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", help="names of families; the others keep their result")
-    only = parser.parse_args().only
-    before = json.loads(RESULT.read_text())["results"] if only and RESULT.exists() else []
-    kept = {entry["generator"]: entry for entry in before}
+    names = [name for name, _ in FAMILIES]
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="FAMILY")
+    parser.add_argument("-o", "--output", type=Path, default=None)
+    given = parser.parse_args()
+    rows = Rows(given.output, names, by="generator")
     context = multiprocessing.get_context("spawn")
-    for name, given in FAMILIES:
-        if only and name not in only:
-            continue
-        with context.Pool(1) as pool:
-            kept[name] = pool.apply(measure, (name, given))
-        print(json.dumps(kept[name]), flush=True)
-    report = {
-        "what": "seconds from call to finished Graph, one run per family, each in its own process",
-        "environment": environment(),
-        "threads": threads(),
-        "cores": os.cpu_count(),
-        "machine": platform.machine(),
-        "python": platform.python_version(),
-        "results": [kept[name] for name, _ in FAMILIES if name in kept],
-    }
-    RESULT.parent.mkdir(exist_ok=True)
-    write_json(RESULT, report)
+    for name, parameters in FAMILIES:
+        if name in given.only:
+            with context.Pool(1) as pool:
+                found = pool.apply(measure, (name, parameters))
+            print(f"{name}: {found}", flush=True)
+            rows.add(found, threads=threads())
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ def stored(graph: Graph, source: int, matrix: Any, kernel: str, text: str) -> Ru
     here = runtime.device()
     options = compiler.options_for(here.arch, macros, original)
     code = compiler.compile_kernel(files[-1], original.replace(_ATOMIC, text), options)
-    program = launching.Program(runtime.cupy(), code, here.multiprocessors)
+    program = launching.Program(runtime.cupy(), code, here.multiprocessors, files)
 
     def run() -> Answer:
         settle = Settle(program, graph, source, LaunchOptions(), "frontier_matrix_successors")

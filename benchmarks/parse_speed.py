@@ -1,22 +1,19 @@
 """How fast files are read and written, in megabytes of file per second, checks included.
 
-    python benchmarks/parse_speed.py
+    python benchmarks/parse_speed.py -o benchmarks/results/parse_speed.json
 
 One random graph of a million vertices and five million edges (integer weights; floats for one row)
 is written in every format to a temporary folder and read back three times. A read is timed from the
 call to the finished Graph: parsing, counting sort into rows where the format needs it, and
 validation. The file is in the page cache; every answer is compared with the graph that was written.
 Megabytes are those of the plain file, so a compressed row shows what its codec costs. CPU
-seconds of all threads stand beside wall seconds, because other processes stretch only the latter;
-``load_before`` says how many wanted the cores. Writes
-``results/parse_speed.json``.
+seconds of all threads stand beside wall seconds, because other processes stretch only the latter.
+The file is written after every format.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import tempfile
 import time
 from pathlib import Path
@@ -29,7 +26,6 @@ from nearfar.formats import read, write
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 
-RESULT = Path(__file__).parent / "results" / "parse_speed.json"
 VERTICES, EDGES, ROUNDS = 1_000_000, 5_000_000, 3
 # suffix, kind of graph, options for reading
 FILES: list[tuple[str, str, dict[str, Any]]] = [
@@ -129,9 +125,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("-o", "--output", type=Path, default=RESULT)
+    parser.add_argument("-o", "--output", type=Path, default=None)
     args = parser.parse_args()
-    load_before = os.getloadavg()[0]
+    about = {"environment": environment(), "vertices": VERTICES, "edges": EDGES, "rounds": ROUNDS}
     made = graphs()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -142,25 +138,12 @@ def main() -> None:
             print(
                 f"{suffix:10} {kind:11} {row['megabytes']:8.1f} MB   "
                 f"read {row['read_megabytes_per_second']:8.1f} MB/s, "
-                f"{row['read_megabytes_per_cpu_second']:8.1f} MB a CPU second   "
+                f"{row['read_megabytes_per_cpu_second']:8.1f} MB per CPU second   "
                 f"write {row['write_megabytes_per_second']:8.1f} MB/s",
                 flush=True,
             )
-    report = {
-        "environment": environment(),
-        "machine": {
-            "processor": platform.processor() or platform.machine(),
-            "cores": len(os.sched_getaffinity(0)),
-            "load_before": load_before,
-            "python": platform.python_version(),
-        },
-        "vertices": VERTICES,
-        "edges": EDGES,
-        "rounds": ROUNDS,
-        "rows": rows,
-    }
-    args.output.parent.mkdir(exist_ok=True)
-    write_json(args.output, report)
+            if args.output:
+                write_json(args.output, {**about, "rows": rows})
 
 
 if __name__ == "__main__":

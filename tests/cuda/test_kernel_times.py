@@ -47,11 +47,13 @@ def test_nothing_is_seen_after_the_block_nor_after_an_error(emulated_gpu: None) 
     assert launching.set_observer(None) is None
 
 
-@pytest.mark.parametrize("part", ["johnson", "lists", "ortega"])
+@pytest.mark.parametrize("part", ["johnson", "lists", "matrices", "ortega"])
 def test_the_benchmark_of_the_papers_questions_runs(emulated_gpu: None, part: str) -> None:
     rows = list(load_program("benchmarks", "kernel_times").PARTS[part]("tiny"))
     assert len({row["label"] for row in rows}) >= 2
-    assert all(row["right"] for row in rows)
+    # One store of those compared is wrong by design: it never reads what is there.
+    wrong = {row["label"] for row in rows if not row["right"]}
+    assert wrong == ({"plain store, never read"} if part == "matrices" else set())
     assert all(row["kernels"] for row in rows)
 
 

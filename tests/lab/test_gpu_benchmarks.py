@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nearfar.generators import generate
 from tests.loading import load_program
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
@@ -80,6 +81,31 @@ def test_near_far_and_breadth_first(
         assert all(one["right"] for one in row["rows"])
 
 
+def test_compound_frontiers_stand_over_the_heap(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = load_program("benchmarks", "frontier_crauser")
+    tiny = {"matrix-1": lambda: generate("martin_matrix", vertices=24)}
+    monkeypatch.setattr(script, "GRAPHS", tiny)
+    file = tmp_path / "frontier_crauser.json"
+    given = ["--graphs", "matrix-1", "--rounds", "2"]
+    (result,) = document_of(script, monkeypatch, file, *given, "--slow", "60")["results"]
+    rows = result["rows"]
+    assert len(rows) > 20
+    assert {len(row["samples_s"]) for row in rows.values()} == {2}
+    assert rows[script.BASE]["over_fibonacci_heap"] == 1
+    steps = {rows[f"frontier_successors@{d}"]["counters"]["iterations"] for d in ("cpu", "cuda")}
+    assert len(steps) == 1
+    assert not any(row["wrong_vertices"] for row in rows.values() if not row["unsafe"])
+    # A solve above the limit is its own sample; a file that holds the graph is left as it is.
+    again = document_of(script, monkeypatch, file, *given, "--slow", "60", "--resume")
+    assert again["results"] == [result]
+    only = ["--only", "crauser_fused@cuda", "--slow", "0"]
+    (result,) = document_of(script, monkeypatch, file, *given, *only)["results"]
+    assert {len(row["samples_s"]) for row in result["rows"].values()} == {1}
+    assert len(result["rows"]) == 3
+
+
 def test_proofs_are_kept_and_read_again(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     script = program("graphs_on_disk", monkeypatch)
     monkeypatch.setattr(script, "GRAPHS", TINY)
@@ -103,3 +129,31 @@ def test_rows_of_another_machine_are_dropped(tmp_path: Path) -> None:
     text["results"][0]["environment"]["cpu"] = "another processor"
     file.write_text(json.dumps(text))
     assert rows(file, []).names == {"c", "x"}
+
+
+def test_results_measured_apart_are_joined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = load_program("benchmarks", "row_by_row")
+    files = [tmp_path / name for name in ("kept.json", "cores.json", "gpu.json")]
+    old, cores, gpu = (script.Rows(file, []) for file in files)
+    old.add({"graph": "a", "ms": 9})
+    old.add({"graph": "b", "ms": 8})
+    cores.add({"graph": "a", "cores": 7})
+    gpu.add({"graph": "a", "ms": 1}, device="here")
+    gpu.add({"graph": "c", "ms": 2}, device="here")
+    monkeypatch.setattr(sys, "argv", ["row_by_row.py", *map(str, files)])
+    script.main()
+    found = json.loads(files[0].read_text())
+    assert [(row["graph"], row["ms"]) for row in found["results"]] == [("a", 1), ("b", 8), ("c", 2)]
+    assert found["results"][0]["cores"] == 7
+    assert found["device"] == "here"
+    # A table compares rows, so those of another machine go.
+    other = json.loads(files[2].read_text())
+    for row in other["results"]:
+        row["environment"]["gpu"] = {"name": "another GPU"}
+    assert [row["graph"] for row in script.joined([found, other])["results"]] == ["a", "c"]
+
+
+def test_parts_measured_apart_are_joined() -> None:
+    joined = load_program("benchmarks", "row_by_row").joined
+    first, later = {"parts": {"a": 1, "b": 2}}, {"parts": {"b": 3}}
+    assert joined([first, later]) == {"parts": {"a": 1, "b": 3}}

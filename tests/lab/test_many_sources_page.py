@@ -45,8 +45,8 @@ def test_what_was_not_measured_says_how(held: dict[str, Any]) -> None:
 def test_the_batch_stands_beside_the_heap_and_the_papers_forms(held: dict[str, Any]) -> None:
     second = {**ENTRY, "block_per_source": {"all_pairs_seconds": 0.5}}
     second["block_per_source lists"] = {"all_pairs_seconds": 0.75}
-    found = {"device": DEVICE, "one": ENTRY, "two": second, "six graphs": {"block_per_source": 9.0}}
-    held["all_pairs_cuda.json"] = {"results": found}
+    found = [{"graph": "one", **ENTRY}, {"graph": "two", **second}]
+    held["all_pairs_cuda.json"] = {"device": DEVICE, "results": found}
     text = many_sources.all_pairs_gpu()
     assert (
         "| one: 6,301 vertices, 20,777 edges | 1.23 | 1.01 | 2.25 | 2,228 | 19.6 | 20.8 | 114 |"
@@ -58,8 +58,8 @@ def test_the_batch_stands_beside_the_heap_and_the_papers_forms(held: dict[str, A
 
 
 def test_roads_take_the_best_sample_in_microseconds(held: dict[str, Any]) -> None:
-    found = {"device": DEVICE, "New York roads": {"a": {"ms_per_source": [0.05, 0.041]}}}
-    held["all_pairs_cuda.json"] = {"results": found}
+    found = [{"graph": "New York roads", "methods": {"a": {"ms_per_source": [0.05, 0.041]}}}]
+    held["all_pairs_cuda.json"] = {"device": DEVICE, "results": found}
     assert "| a | 41.0 |" in many_sources.roads_gpu()
 
 

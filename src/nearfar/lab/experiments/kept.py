@@ -22,7 +22,17 @@ from nearfar.lab.experiments.render import draw, markdown_table
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
-__all__ = ["Counts", "Kept", "KernelRows", "Row", "at_once", "describe", "kernel_seconds", "share"]
+__all__ = [
+    "Counts",
+    "Kept",
+    "KernelRows",
+    "Row",
+    "at_once",
+    "describe",
+    "kernel_seconds",
+    "patterns",
+    "share",
+]
 
 _KERNEL_TIMES = f"{checkout.RESULTS}/kernel_times.json"
 _COUNTS = f"{checkout.RESULTS}/paper_counts.json"
@@ -117,7 +127,10 @@ class Kept:
         if len(self.by_gpu) < 2:
             return ""
         *fewer, most = sorted(self.by_gpu, key=lambda gpu: len(self.by_gpu[gpu]))
-        told = [f"{_patterns(self.by_gpu[gpu])} on {gpu}" for gpu in fewer]
+        told = []
+        for gpu in fewer:
+            own = self.by_gpu[gpu]
+            told.append(f"{patterns(own, self.keys - set(own))} on {gpu}")
         return f" Measured {', '.join(told)}; everything else on {most}."
 
     def place(self) -> str:
@@ -147,13 +160,47 @@ class Kept:
         )
 
 
-def _patterns(keys: Iterable[str]) -> str:
-    """Task keys with their numbers as stars where several differ in nothing else."""
+_NUMBER = re.compile(r"(?<=-)g?\d+(?=-|$)")
+
+
+def patterns(keys: Iterable[str], others: Iterable[str]) -> str:
+    """Task keys with numbers as stars where several differ in nothing else, and no other does."""
     groups: dict[str, list[str]] = {}
     for key in keys:
-        groups.setdefault(re.sub(r"(?<=-)g?\d+(?=-|$)", "*", key), []).append(key)
-    names = [shape if len(some) > 1 else some[0] for shape, some in groups.items()]
-    return ", ".join(f"`{name}`" for name in names)
+        groups.setdefault(_NUMBER.sub("*", key), []).append(key)
+    names = []
+    for shape, some in groups.items():
+        alike = [key for key in others if _NUMBER.sub("*", key) == shape]
+        if len(some) == 1:
+            names.append(f"`{some[0]}`")
+        elif not alike:
+            names.append(f"`{shape}`")
+        else:
+            names += _stretches(some, alike)
+    return ", ".join(names)
+
+
+def _stretches(own: Iterable[str], others: Iterable[str]) -> list[str]:
+    """The same for keys that others are like: by their first number, from one to another."""
+
+    def head(key: str) -> str:
+        first = _NUMBER.search(key)
+        at = first.end() if first else 0
+        return key[:at] + _NUMBER.sub("*", key[at:])
+
+    theirs = {head(key) for key in others}
+    stretches: list[list[str]] = [[]]
+    for one in sorted(theirs | {head(key) for key in own}):
+        if one in theirs:
+            stretches.append([])
+        else:
+            stretches[-1].append(one)
+    names = [
+        f"`{some[0]}` to `{some[-1]}`" if len(some) > 2 else ", ".join(f"`{x}`" for x in some)
+        for some in stretches
+        if some
+    ]
+    return names + [f"`{key}`" for key in own if head(key) in theirs]
 
 
 def at_once(tasks: Iterable[dict[str, Any]]) -> dict[str, int]:

@@ -21,7 +21,7 @@ def _missing(script: str) -> str:
 def _where(document: dict[str, Any]) -> str:
     """Device, date and commit of a measurement."""
     around = document.get("environment", {})
-    here = document["results"].get("device") or around.get("gpu")
+    here = document.get("device") or around.get("gpu")
     if here:
         return device({**document, "device": here})
     words = [around["cpu"], f"{around['cores']} cores"] if around else ["a shared machine"]
@@ -40,13 +40,12 @@ def _better(entry: dict[str, Any]) -> float:
 def all_pairs_gpu() -> str:
     """Six graphs: the batch, the heap on one core, the paper's forms."""
     document = results(_GPU)
-    found = {} if document is None else document["results"]
-    rows = {name: entry for name, entry in found.items() if "vertices" in entry}
+    rows = [] if document is None else [row for row in document["results"] if "vertices" in row]
     if document is None or not rows:
         return _missing("all_pairs.py cuda")
     lines = []
-    for name, entry in rows.items():
-        line = [f"{name}: {entry['vertices']:,} vertices, {entry['edges']:,} edges"]
+    for entry in rows:
+        line = [f"{entry['graph']}: {entry['vertices']:,} vertices, {entry['edges']:,} edges"]
         line += [milliseconds(entry[key]["all_pairs_seconds"]) for key in _LISTS]
         heap = min(entry["heaps_one_core_all_pairs_seconds"].values())
         line += [number(heap), f"{heap / _better(entry):,.0f}"]
@@ -55,13 +54,13 @@ def all_pairs_gpu() -> str:
     head = ["graph, weights 1..100", "`lists=False`, ms", "`lists=True`, ms"]
     head += ["best heap, one core, s", "times faster"]
     head += [f"paper's {form} form, s" for form in _FORMS]
-    total = sum(map(_better, rows.values()))
+    total = sum(map(_better, rows))
     return "\n".join(
         [
             f"All pairs by `block_per_source` into device memory, medians, on {_where(document)}.",
             "The heap and the Johnson paper's forms solved a sample of the sources (at most "
-            f"{max(e.get('heap_sampled_sources', 96) for e in rows.values())} and "
-            f"{max(e['johnson_flag']['sampled_sources'] for e in rows.values())}), scaled to all. "
+            f"{max(e.get('heap_sampled_sources', 96) for e in rows)} and "
+            f"{max(e['johnson_flag']['sampled_sources'] for e in rows)}), scaled to all. "
             f"Together, each in its faster form: {total:.2f} s.",
             "",
             table(head, lines),
@@ -71,17 +70,14 @@ def all_pairs_gpu() -> str:
     )
 
 
-def _least(value: Any) -> float:
-    return float(min(value) if isinstance(value, list) else value)
-
-
 def roads_gpu() -> str:
     """New York's roads: microseconds per source of each layout and delta."""
     document = results(_GPU)
-    entry = None if document is None else document["results"].get("New York roads")
-    if document is None or entry is None:
+    rows = [] if document is None else [row for row in document["results"] if "methods" in row]
+    if not rows:
         return _missing("all_pairs.py cuda")
-    lines = [[name, number(1e3 * _least(row["ms_per_source"]))] for name, row in entry.items()]
+    methods = rows[0]["methods"].items()
+    lines = [[name, number(1e3 * min(entry["ms_per_source"]))] for name, entry in methods]
     return "\n".join(
         [
             "New York roads, 2,048 sources (`lanes`: 256) to every vertex, delta in mean weights:",
