@@ -75,7 +75,7 @@ def listed(names: Iterable[object], most: int = 20) -> str:
     str
         ``"a, b, c"``, or ``"a, b and 7 more"``.
     """
-    texts = [str(name) for name in names]
+    texts = [text if (text := str(name)).isprintable() else repr(text) for name in names]
     shown = ", ".join(t if len(t) <= _QUOTED else t[:_QUOTED] + "..." for t in texts[:most])
     return shown + (f" and {len(texts) - most} more" if len(texts) > most else "")
 

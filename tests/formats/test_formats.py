@@ -334,6 +334,15 @@ class TestEdgeLists:
         assert canonical(graph)[2].tolist() == [5, 7]
         assert graph.weight_dtype == np.int32
 
+    @pytest.mark.parametrize("suffix", [".csv", ".txt"])
+    def test_numbers_that_begin_with_zeros(self, tmp_path: Path, suffix: str) -> None:
+        """007 and 7 are one number and two names: only names= can tell which is meant."""
+        path = tmp_path / f"zips{suffix}"
+        path.write_text("source,target,weight\n007,7,2\n7,10,1\n")
+        assert read(path, names=True).vertex_names.tolist() == ["007", "7", "10"]
+        numbers = read(path, names=False, renumber=True)
+        assert numbers.vertex_names.tolist() == [7, 10]
+
     @pytest.mark.parametrize("header", ["u,v,weight\n", "source,target,1\n"])
     def test_header_is_seen(self, tmp_path: Path, header: str) -> None:
         name = header.strip().split(",")[2]

@@ -318,6 +318,8 @@ def test_vertex_lookup() -> None:
         with pytest.raises(VertexError):
             plain.index_of(bad)
     assert plain.index_of(np.int64(1)) == 1
+    with pytest.raises(VertexError, match=r"source is several vertices, \[0, 1\]: give one"):
+        plain.index_of([0, 1], "source")
 
 
 def test_names_and_coordinates_have_the_right_length() -> None:

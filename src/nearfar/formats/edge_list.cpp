@@ -17,6 +17,7 @@ struct Layout {
   int64_t source = 0, target = 1;
   int64_t weight = -2;  // column; -1 none, -2 the third when there is one
   int names = -1;       // 1 ends are names, 0 integers, -1 decided by the first data line
+  bool padded = false;  // whether integers may begin with zeros that a number would lose
   int header = -1;      // 1 the first data line is a header, 0 not, -1 decided by looking
   char separator = ' ';
   size_t fields = 0;
@@ -27,6 +28,12 @@ bool whole_number(std::string_view token) {
   const char* last = token.data() + token.size();
   const auto [stop, error] = std::from_chars(token.data(), last, value);
   return error != std::errc::invalid_argument && stop == last && !token.empty();
+}
+
+// Whether an integer begins with a zero that its value does not tell: 007 and 7 are two names.
+bool is_padded(const char* p, const char* last) {
+  if (p != last && *p == '-') ++p;
+  return last - p > 1 && *p == '0' && p[1] >= '0' && p[1] <= '9';
 }
 
 bool number(std::string_view token) {
@@ -141,9 +148,8 @@ class EdgeList {
     return false;
   }
 
-  bool ends_are_numbers(const std::vector<std::string_view>& fields) const {
-    return whole_number(fields[size_t(layout_.source)]) &&
-           whole_number(fields[size_t(layout_.target)]);
+  bool ends_are(bool (*kind)(std::string_view), const std::vector<std::string_view>& fields) const {
+    return kind(fields[size_t(layout_.source)]) && kind(fields[size_t(layout_.target)]);
   }
 
   // Reads the first data line or two and fixes the layout.
@@ -170,18 +176,17 @@ class EdgeList {
     if (layout_.header < 0) {
       layout_.header = 0;
       if (has_second && second.size() == fields.size()) {
-        const bool ends_turn =
-            layout_.names != 1 && !ends_are_numbers(fields) && ends_are_numbers(second);
+        // Ends such as 1.0 are no header but a fault, which the line's own reading names.
+        const bool ends_turn = layout_.names != 1 && ends_are(whole_number, second);
         const bool weight_turns = layout_.weight >= 0 && !number(fields[size_t(layout_.weight)]) &&
-                                  number(second[size_t(layout_.weight)]) &&
-                                  !ends_are_numbers(fields);
-        layout_.header = ends_turn || weight_turns;
+                                  number(second[size_t(layout_.weight)]);
+        layout_.header = !ends_are(number, fields) && (ends_turn || weight_turns);
       }
     }
     const auto& data = layout_.header ? second : fields;
     if (layout_.names < 0)
-      layout_.names = data.size() == layout_.fields && !data.empty() && !ends_are_numbers(data) &&
-                      !number(data[size_t(layout_.source)]) &&
+      layout_.names = data.size() == layout_.fields && !data.empty() &&
+                      !ends_are(whole_number, data) && !number(data[size_t(layout_.source)]) &&
                       !number(data[size_t(layout_.target)]);
     if (!layout_.header) cursor_ = ahead;
   }
@@ -200,11 +205,22 @@ class EdgeList {
     int64_t value = 0;
     const char* last = token.data() + token.size();
     const auto [stop, error] = std::from_chars(token.data(), last, value);
-    if (error == std::errc() && stop == last) [[likely]]
+    if (error == std::errc() && stop == last) [[likely]] {
+      if (!layout_.padded && is_padded(token.data(), last))
+        cursor_.fail(
+            std::string(what) + " " + quoted(token) +
+            " begins with zeros: names=True keeps them as text, names=False reads numbers");
       return value;
+    }
     if (error == std::errc::result_out_of_range && stop == last)
       cursor_.fail(std::string(what) + " " + quoted(token) + " does not fit 64 bits");
     cursor_.fail(std::string(what) + " " + quoted(token) + " is not an integer");
+  }
+
+  bool try_vertex(Cursor& line, int64_t& value) const {
+    line.skip_blanks();
+    return (layout_.padded || !is_padded(line.position(), line.end())) &&
+           line.try_integer(value, layout_.separator);
   }
 
   // The usual case in one pass over the bytes. False, with nothing changed, for a line that is
@@ -213,8 +229,7 @@ class EdgeList {
     Cursor line = cursor_;
     const char separator = layout_.separator;
     int64_t source = 0, target = 0;
-    if (!line.try_integer(source, separator) || !line.try_separator(separator) ||
-        !line.try_integer(target, separator))
+    if (!try_vertex(line, source) || !line.try_separator(separator) || !try_vertex(line, target))
       return false;
     std::string_view weight;
     if (layout_.weight >= 0) {
@@ -271,6 +286,7 @@ Fields parse_edge_list(const Bytes& data, const nb::bytes& comments, int64_t sou
   layout.target = target;
   layout.weight = weight;
   layout.names = names ? *names : -1;
+  layout.padded = names.has_value();
   layout.header = header ? *header : -1;
   EdgeList list(data, std::string(comments.c_str(), comments.size()), layout, skip);
   const char* begin = reinterpret_cast<const char*>(data.data());

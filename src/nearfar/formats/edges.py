@@ -78,7 +78,8 @@ def read(
         Column of the weights, by its name in the header or by its 0-based place. By default
         ``"weight"`` of the header, or the third field of lines without header. None counts edges.
     names : bool or None
-        True takes the ends as text, False as integers; None looks at the first data line.
+        True takes the ends as text, False as integers; None looks at the first data line, and
+        refuses integers that begin with zeros.
     header : bool or None
         Whether the first data line is a header; None looks.
     base : int or None
@@ -185,7 +186,7 @@ def _weight_column(
         other = [i for i in range(len(first)) if i not in ends]
         turns = any(not _is_number(first[i]) and _is_number(second[i]) for i in other)
         turns = turns or (names is not True and all(_WHOLE.match(second[i]) for i in ends))
-        header = turns and not all(_WHOLE.match(first[i]) for i in ends)
+        header = turns and not all(_is_number(first[i]) for i in ends)
     data = second if header else first
     spare = [i for i in range(len(data)) if i not in ends and _is_number(data[i])]
     if not header:

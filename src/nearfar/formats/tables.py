@@ -51,6 +51,7 @@ _TARGETS = (
 _FIRST = b"nearfar.first_vertex"
 _ARROW = {".arrow", ".feather", ".ipc"}
 _TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+_PIECE = 1 << 20  # bytes looked at in one go
 
 
 def sniff(head: bytes) -> bool:
@@ -63,6 +64,7 @@ def read(
     *,
     columns: Sequence[str] | str | None = None,
     weight: str | None = "weight",
+    names: bool | None = None,
     directed: bool = True,
     where: dict[str, Any] | None = None,
     base: int | None = None,
@@ -77,6 +79,9 @@ def read(
     weight : str or None
         Column of the weights. None counts edges, and so does the default in a table without this
         column and without other numbers.
+    names : bool or None
+        True takes the ends as text, False as integers. None takes integers where a column holds
+        nothing else, and refuses those of a text file that begin with zeros: ``007`` would be 7.
     directed : bool
         False enters every row in both directions.
     where : dict or None
@@ -88,7 +93,9 @@ def read(
         from nearfar.formats.edges import read as read_edges
 
         third = None if weight is None else "weight"
-        return read_edges(source, directed=directed, base=base, renumber=renumber, weight=third)
+        return read_edges(
+            source, directed=directed, base=base, renumber=renumber, weight=third, names=names
+        )
     from nearfar.graph.graph import Graph
 
     import_extra("pyarrow", "tables", "reading tables")
@@ -105,15 +112,18 @@ def read(
             chosen = chosen[:2]
         elif len(chosen) == 2:
             chosen += _weight_column(source, table, weight, [*chosen, *(where or {})])
-        ends = [_ends(source, table, name) for name in chosen[:2]]
+        texts = None
+        if source.suffix in _TEXT and names is not False and (names or _has_zeros(source.data)):
+            texts = _load(source, chosen[:2])
+        ends = [_ends(source, table, name, names, texts) for name in chosen[:2]]
         weights = _numbers(source, table, chosen[2]) if len(chosen) == 3 else None
     if all(end.dtype == np.int64 for end in ends):
         from nearfar.formats.edges import settle_ids
 
         noted = (table.schema.metadata or {}).get(_FIRST, b"") if base is None else b""
         first = int(noted) if noted.isdigit() else None
-        names: NDArray[Any] | range | None
-        (sources, targets), n, names = settle_ids(
+        labels: NDArray[Any] | range | None
+        (sources, targets), n, labels = settle_ids(
             ends[0],
             ends[1],
             base=base if first is None else first,
@@ -121,19 +131,19 @@ def read(
             at_least=None,
             source=source,
         )
-        n = n if names is None else len(names)
-        if first is not None and names is None and n is not None:
-            names = range(first, first + n)
+        n = n if labels is None else len(labels)
+        if first is not None and labels is None and n is not None:
+            labels = range(first, first + n)
     else:
-        (sources, targets), names = _factorised(ends)
-        n = len(names)
+        (sources, targets), labels = _factorised(ends)
+        n = len(labels)
     graph: Graph = Graph.from_edges(
         sources,
         targets,
         weights,
         n_vertices=n,
         directed=directed,
-        vertex_names=names,
+        vertex_names=labels,
         attributes={"columns": list(chosen)},
     )
     return graph
@@ -146,7 +156,7 @@ def _no_header(head: bytes) -> bool:
     return False
 
 
-def _load(source: Source) -> Any:
+def _load(source: Source, text: Sequence[str] = ()) -> Any:
     import pyarrow
 
     buffer = pyarrow.py_buffer(source.data)
@@ -159,13 +169,62 @@ def _load(source: Source) -> Any:
             return reader.read_all()
     if source.suffix not in _TEXT:
         raise source.fail("neither Parquet nor an Arrow file: the magic at its start is missing")
+    return _parse(source, buffer, text)
+
+
+def _parse(source: Source, buffer: Any, text: Sequence[str]) -> Any:
+    """The table of a text file, or of the columns in ``text`` alone, as text."""
+    import pyarrow
     from pyarrow import csv
 
-    first = source.head.split(b"\n", 1)[0]
-    separator = ";" if b";" in first and b"," not in first else _TEXT[source.suffix]
-    return csv.read_csv(
-        pyarrow.BufferReader(buffer), parse_options=csv.ParseOptions(delimiter=separator)
+    skipped = _comments(source)
+    first = source.head.split(b"\n")[skipped]
+    separator = next(
+        (one for one in ";\t" if one.encode() in first and b"," not in first), _TEXT[source.suffix]
     )
+    parse = csv.ParseOptions(delimiter=separator)
+    convert = csv.ConvertOptions(
+        column_types=dict.fromkeys(text, pyarrow.string()),
+        include_columns=list(text),
+        null_values=[""],  # NA may be a name, and nan is a number that has a message of its own
+        strings_can_be_null=True,
+    )
+
+    def table(use_threads: bool) -> Any:
+        read = csv.ReadOptions(skip_rows=skipped, use_threads=use_threads)
+        return csv.read_csv(pyarrow.BufferReader(buffer), read, parse, convert)
+
+    try:
+        return table(use_threads=True)
+    except pyarrow.ArrowInvalid:
+        try:
+            return table(use_threads=False)  # which numbers the rows in its errors
+        except pyarrow.ArrowInvalid as error:
+            wrong = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
+            if wrong is None:
+                raise
+            row, expected, got = map(int, wrong.groups())
+            raise source.fail(
+                f"expected {expected} fields as in the header, got {got}",
+                _line_of_row(source, row - skipped - 2),
+            ) from None
+
+
+def _comments(source: Source) -> int:
+    """How many lines before the header are comments."""
+    lines = source.head.split(b"\n")
+    return next((i for i, line in enumerate(lines) if not line.startswith(b"#")), 0)
+
+
+def _has_zeros(data: NDArray[np.uint8]) -> bool:
+    """Whether a field anywhere begins with a zero and a digit after it."""
+    for start in range(0, len(data), _PIECE):
+        piece = data[max(start - 1, 0) : start + _PIECE + 1]
+        before, zero, after = piece[:-2], piece[1:-1], piece[2:]
+        at = np.flatnonzero((zero == ord("0")) & (after >= ord("0")) & (after <= ord("9")))
+        if np.isin(before[at], np.frombuffer(b',;\t \n"', np.uint8)).any():
+            return True
+    return False
 
 
 def _rows_where(source: Source, table: Any, name: str, value: Any) -> Any:
@@ -224,7 +283,10 @@ def _weight_column(source: Source, table: Any, weight: str, used: list[str]) -> 
     return []
 
 
-def _ends(source: Source, table: Any, name: str) -> NDArray[Any]:
+def _ends(
+    source: Source, table: Any, name: str, names: bool | None, texts: Any | None
+) -> NDArray[Any]:
+    """Vertices of a column, as int64 or as text; ``texts`` has the ends of a text file as text."""
     import pyarrow
 
     column = table[name]
@@ -232,12 +294,35 @@ def _ends(source: Source, table: Any, name: str) -> NDArray[Any]:
     kind = column.type
     if pyarrow.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
-    if pyarrow.types.is_integer(kind) or len(table) == 0:  # text of no rows has no type
+    if names:
+        column = (column if texts is None else texts[name]).cast(pyarrow.string())
+    elif pyarrow.types.is_integer(kind) or len(table) == 0:  # text of no rows has no type
+        if texts is not None:
+            _refuse_zeros(source, texts[name], name)
         return np.ascontiguousarray(column.cast(pyarrow.int64()).to_numpy())
-    if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
-        raise source.fail(f"column {quoted(name)} holds {kind}: ends are integers or text")
+    elif not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
+        value = column[0].as_py()
+        raise source.fail(
+            f"column {quoted(name)} holds {kind}, first {value}: ends are integers or text; "
+            "names=True takes them as text"
+        )
+    elif names is False:
+        raise source.fail(f"column {quoted(name)} holds text, such as {quoted(column[0].as_py())}")
     result: NDArray[Any] = np.asarray(column.combine_chunks())
     return result
+
+
+def _refuse_zeros(source: Source, column: Any, name: str) -> None:
+    from pyarrow import compute
+
+    padded = np.asarray(compute.match_substring_regex(column, "^-?0[0-9]").combine_chunks())
+    if padded.any():
+        row = int(np.argmax(padded))
+        raise source.fail(
+            f"{quoted(column[row].as_py())} in column {quoted(name)} begins with zeros: "
+            "names=True keeps them as text, names=False reads numbers",
+            _line_of_row(source, row),
+        )
 
 
 def _numbers(source: Source, table: Any, name: str) -> NDArray[Any]:
@@ -259,22 +344,30 @@ def _numbers(source: Source, table: Any, name: str) -> NDArray[Any]:
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
         line = _line_of_row(source, row)
-        raise source.fail(f"weight {values[row]} in row {row} is not a finite number", line)
+        where = f" in row {row}" if line is None else ""
+        raise source.fail(f"weight {values[row]}{where} is not a finite number", line)
     return narrowed(values) if source.suffix in _TEXT else values
 
 
 def _refuse_empty(source: Source, column: Any, name: str) -> None:
     if column.null_count:
         row = int(np.argmax(np.asarray(column.is_null().combine_chunks())))
-        raise source.fail(
-            f"column {quoted(name)} is empty in {column.null_count} rows, first in row {row}",
-            _line_of_row(source, row),
-        )
+        line = _line_of_row(source, row)
+        where = f", first in row {row}" if line is None else ""
+        rows = f"{column.null_count} row{'s' * (column.null_count > 1)}"
+        raise source.fail(f"column {quoted(name)} is empty in {rows}{where}", line)
 
 
 def _line_of_row(source: Source, row: int) -> int | None:
-    """Line of a row of text, where no blank lines and no line breaks within quotes come before."""
-    return row + 2 if source.suffix in _TEXT else None
+    """Line of a row of text, where no line breaks within quotes come before."""
+    if source.suffix not in _TEXT:
+        return None
+    left = row + 2
+    for number, line in enumerate(bytes(source.data).split(b"\n")[_comments(source) :], start=1):
+        left -= line not in (b"", b"\r")
+        if left == 0:
+            return _comments(source) + number
+    return None
 
 
 def _is_number(value: Any) -> bool:
@@ -282,7 +375,7 @@ def _is_number(value: Any) -> bool:
         float(value)
     except (TypeError, ValueError):
         return False
-    return True
+    return "_" not in str(value)
 
 
 def _factorised(ends: list[NDArray[Any]]) -> tuple[tuple[NDArray[Any], NDArray[Any]], NDArray[Any]]:

@@ -811,6 +811,8 @@ class Graph(Exchange):
                 ) from None
         if isinstance(vertex, (bool, np.bool_)) or not isinstance(vertex, (int, np.integer)):
             valid = f"give {numbers.start} to {numbers.stop - 1}"
+            if isinstance(vertex, _SEVERAL):
+                raise VertexError(f"{what} is several vertices, {quoted(vertex)}: give one")
             raise VertexError(f"{what} {quoted(vertex)} is not an integer: {valid}")
         if not numbers.start <= vertex < numbers.stop:
             valid = f"give {numbers.start} to {numbers.stop - 1}"
