@@ -31,23 +31,24 @@ from nearfar import Graph
 from nearfar.graph.build import default_threads
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import milliseconds, write_json
+from nearfar.lab.bench.suite import data_file
 from nearfar.measures import betweenness, edge_loads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-DATA = Path(os.environ.get("NEARFAR_DATA", "../shared/data"))
+SMALL, ROADS = "snap-johnson/p2p-Gnutella08.txt.xz", "dimacs9-road/USA-road-d.NY.gr.xz"
 ROUNDS = 5
 PATIENCE = 4.0  # seconds
 #: Name, how it is made, sources (0 for all).
 GRAPHS: tuple[tuple[str, Callable[[], Graph], int], ...] = (
-    ("p2p-Gnutella08", lambda: nearfar.read(DATA / "snap-johnson/p2p-Gnutella08.txt.xz"), 0),
+    ("p2p-Gnutella08", lambda: nearfar.read(data_file(SMALL)), 0),
     (
         "loc-brightkite",
-        lambda: nearfar.read(DATA / "snap-johnson/loc-brightkite.txt.xz", directed=False),
+        lambda: nearfar.read(data_file("snap-johnson/loc-brightkite.txt.xz"), directed=False),
         256,
     ),
-    ("New York roads", lambda: nearfar.read(DATA / "dimacs9-road/USA-road-d.NY.gr.xz"), 256),
+    ("New York roads", lambda: nearfar.read(data_file(ROADS)), 256),
     ("Delaunay 20,000", lambda: nearfar.generate("delaunay", vertices=20_000), 512),
 )
 
@@ -225,7 +226,7 @@ def networkx_part(rounds: int, options: argparse.Namespace) -> list[dict[str, An
         return []
     import networkx as nx
 
-    graph = nearfar.read(DATA / "snap-johnson/p2p-Gnutella08.txt.xz")
+    graph = nearfar.read(data_file(SMALL))
     other = nx.DiGraph(list(zip(graph.tails().tolist(), graph.indices.tolist(), strict=True)))
     contenders = {
         name: lambda backend=backend: list(
@@ -245,7 +246,7 @@ def networkx_part(rounds: int, options: argparse.Namespace) -> list[dict[str, An
 
 def loads_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any]]:
     """1,000 sources with 1,000 targets each, beside the searches alone."""
-    graph = nearfar.read(DATA / "dimacs9-road/USA-road-d.NY.gr.xz").without_names()
+    graph = nearfar.read(data_file(ROADS)).without_names()
     rng = np.random.default_rng(2)
     sources, targets = (rng.permutation(graph.n_vertices)[:1000] for _ in range(2))
     demand = np.repeat(sources, 1000), np.tile(targets, 1000), rng.integers(1, 50, 1_000_000)
@@ -281,7 +282,8 @@ def traffic_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any
     threads = max(options.threads)
     rows = []
     for name in ("SiouxFalls", "Anaheim", "ChicagoSketch"):
-        town = read_traffic(DATA / f"tntp/{name}_net.tntp.xz", DATA / f"tntp/{name}_trips.tntp.xz")
+        files = (data_file(f"tntp/{name}_{kind}.tntp.xz") for kind in ("net", "trips"))
+        town = read_traffic(*files)
         time_now = town.links["free_flow_time"] + 0.04 * town.links["length"]
 
         def ours(town: Any = town, time_now: Any = time_now) -> Any:
