@@ -207,14 +207,16 @@ def named(name: str) -> SuiteGraph:
     Raises
     ------
     OptionError
-        For an unknown name, or a real graph whose file is not there.
+        For an unknown name.
+    MissingDependencyError
+        For a real graph whose file is not there.
     """
     if name not in SUITE:
         hint = did_you_mean(name, SUITE) or f": there are {', '.join(SUITE)}"
         raise OptionError(f"no benchmark graph {quoted(name)}{hint}")
     here = SUITE[name].available()
     if here is not True:
-        raise OptionError(f"benchmark graph {name}: {here}")
+        raise MissingDependencyError(f"benchmark graph {name}: {here}")
     return SUITE[name]
 
 
