@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import statistics
 import time
 from collections.abc import Callable
@@ -29,6 +28,7 @@ import nearfar
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
+from nearfar.lab.bench.suite import data_file, load
 from nearfar.solve.many import all_pairs, distances
 from row_by_row import Rows
 
@@ -38,15 +38,9 @@ SNAP += ["loc-brightkite", "soc-Epinions1", "soc-Slashdot0902"]
 ROADS = "New York roads"
 
 
-def data(name: str) -> Path:
-    own = os.environ.get("NEARFAR_DATA")
-    root = Path(own) if own else Path(__file__).resolve().parents[2] / "shared" / "data"
-    return root / name
-
-
 def snap(name: str) -> Graph:
     """A graph of the Johnson paper with seeded weights 1..100."""
-    graph = nearfar.read(data(f"snap-johnson/{name}.txt.xz")).without_names()
+    graph = nearfar.read(data_file(f"snap-johnson/{name}.txt.xz")).without_names()
     if name == "loc-brightkite" and graph.n_edges < 300_000:  # listed once an edge
         tails = graph.tails(np.int64)
         both = np.concatenate([tails, graph.indices]), np.concatenate([graph.indices, tails])
@@ -170,7 +164,7 @@ def cpu_results(count: int) -> dict[str, Any]:
         )
     results["dense 2,000 Floyd-Warshall with predecessors"] = rounds(contenders, 1)
 
-    roads = nearfar.read(data("dimacs9-road/USA-road-d.NY.gr.xz")).without_names().astype(np.int32)
+    roads = load("newyork")
     sources = np.random.default_rng(3).choice(roads.n_vertices, 2048, replace=False)
     out = np.empty((256, roads.n_vertices), dtype=np.int32)
     contenders = {}
@@ -240,7 +234,7 @@ def batch_entry(graph: Graph, count: int) -> dict[str, Any]:
 
 def road_entry() -> dict[str, Any]:
     """2,048 sources on New York's roads."""
-    roads = nearfar.read(data("dimacs9-road/USA-road-d.NY.gr.xz")).without_names().astype(np.int32)
+    roads = load("newyork")
     sources = np.random.default_rng(3).choice(roads.n_vertices, 2048, replace=False)
     methods: dict[str, dict[str, list[float]]] = {}
     for factor in (4.0, 16.0, 64.0):

@@ -17,7 +17,7 @@ import numpy as np
 import nearfar
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
-from nearfar.lab.bench.suite import data_folder
+from nearfar.lab.bench.suite import load as load_suite
 from nearfar.system.output import replacing
 
 # Family and parameters; see `nearfar generate`. ny-roads is read from the folder of real graphs.
@@ -41,10 +41,7 @@ def make(name: str) -> Graph:
     family, parameters = GRAPHS[name]
     if family:
         return generate(family, **parameters)
-    folder = data_folder()
-    if folder is None:
-        raise FileNotFoundError("set NEARFAR_DATA to the folder of real graphs")
-    return nearfar.read(folder / "dimacs9-road" / "USA-road-d.NY.gr.xz").without_names()
+    return load_suite("newyork")
 
 
 def load(name: str, folder: Path | None) -> Graph:

@@ -19,7 +19,7 @@ def answer(
     parts: Mapping[str, Callable[[str], Rows]],
     show: Callable[[str, dict[str, Any]], None],
 ) -> None:
-    """Measure the chosen parts; the others stay as they are in the output.
+    """Measure the chosen parts; others, and those that give no row, stay as they are in the output.
 
     Parameters
     ----------
@@ -40,9 +40,10 @@ def answer(
         document = json.loads(given.output.read_text())
     for part in given.parts:
         rows: list[dict[str, Any]] = []
-        document["parts"][part] = {"environment": environment(), "rows": rows}
+        measured = {"environment": environment(), "rows": rows}
         for row in parts[part](given.scale):
             rows.append(row)
             show(part, row)
+            document["parts"][part] = measured
             if given.output:
                 write_json(given.output, document)

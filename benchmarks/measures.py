@@ -7,8 +7,8 @@ One process; contenders take turns; every answer is compared. Weights of unweigh
 numbers up to 100. igraph runs on one core; NetworKit and AequilibraE on as many as nearfar where
 "threads" says so. NetworKit computes all sources only, so it is there where nearfar does too. What
 is not installed is left out, and the JSON says so. Real graphs come from the folder that
-NEARFAR_DATA names. Writes measures.json with all samples; what was not run keeps its earlier
-results.
+NEARFAR_DATA names. Writes measures.json with all samples; the other rows of it stay, each with its
+environment.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import importlib.util
-import json
 import os
-import statistics
 import sys
 import time
 from pathlib import Path
@@ -29,25 +27,26 @@ import numpy as np
 import nearfar
 from nearfar import Graph
 from nearfar.graph.build import default_threads
-from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import milliseconds, write_json
+from nearfar.lab.bench.suite import data_file
 from nearfar.measures import betweenness, edge_loads
+from row_by_row import Rows
+from turns import line, take_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-DATA = Path(os.environ.get("NEARFAR_DATA", "../shared/data"))
+SMALL, ROADS = "snap-johnson/p2p-Gnutella08.txt.xz", "dimacs9-road/USA-road-d.NY.gr.xz"
 ROUNDS = 5
 PATIENCE = 4.0  # seconds
 #: Name, how it is made, sources (0 for all).
 GRAPHS: tuple[tuple[str, Callable[[], Graph], int], ...] = (
-    ("p2p-Gnutella08", lambda: nearfar.read(DATA / "snap-johnson/p2p-Gnutella08.txt.xz"), 0),
+    ("p2p-Gnutella08", lambda: nearfar.read(data_file(SMALL)), 0),
     (
         "loc-brightkite",
-        lambda: nearfar.read(DATA / "snap-johnson/loc-brightkite.txt.xz", directed=False),
+        lambda: nearfar.read(data_file("snap-johnson/loc-brightkite.txt.xz"), directed=False),
         256,
     ),
-    ("New York roads", lambda: nearfar.read(DATA / "dimacs9-road/USA-road-d.NY.gr.xz"), 256),
+    ("New York roads", lambda: nearfar.read(data_file(ROADS)), 256),
     ("Delaunay 20,000", lambda: nearfar.generate("delaunay", vertices=20_000), 512),
 )
 
@@ -57,53 +56,6 @@ MESHES = ("New York roads", "Delaunay 20,000")
 
 def installed(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
-
-
-def take_turns(
-    contenders: dict[str, Callable[[], Any]], rounds: int, same: Callable[[Any, Any], bool]
-) -> dict[str, list[float]]:
-    """Seconds of every round; answers are compared outside the timed part.
-
-    The first round warms up. A contender that takes longer than PATIENCE has no more than one
-    round, and its first counts; one that has taken three times as long in all has no further one.
-    """
-    samples: dict[str, list[float]] = {name: [] for name in contenders}
-    first: Any = None
-    for turn in range(rounds + 1):
-        for name, run in contenders.items():
-            spent = samples[name]
-            if spent and (max(spent) > PATIENCE or sum(spent) > 3 * PATIENCE):
-                continue
-            began = time.perf_counter()
-            answer = run()
-            spent.append(time.perf_counter() - began)
-            if turn:
-                continue
-            first = answer if first is None else first
-            if not same(first, answer):
-                raise SystemExit(f"{name} gave another answer")
-    return {name: times[1:] or times for name, times in samples.items()}
-
-
-def line(what: str, base: str, samples: dict[str, list[float]], **more: Any) -> dict[str, Any]:
-    """One result: medians, least times, how many times slower than the base, samples."""
-    medians = {name: statistics.median(times) for name, times in samples.items()}
-    ratios = {name: value / medians[base] for name, value in medians.items() if name != base}
-    text = ", ".join(
-        f"{name} {milliseconds(value)} ms" + (f" ({ratios[name]:.2f})" if name in ratios else "")
-        for name, value in medians.items()
-    )
-    print(f"{what}: {text}", flush=True)
-    least = {name: min(times) for name, times in samples.items()}
-    return {
-        "what": what,
-        **more,
-        "median_seconds": medians,
-        "least_seconds": least,
-        "times_of_base": ratios,
-        "base": base,
-        "samples": samples,
-    }
 
 
 def weighted(graph: Graph) -> Graph:
@@ -206,7 +158,7 @@ def betweenness_part(rounds: int, options: argparse.Namespace) -> list[dict[str,
                 line(
                     f"{name}, {kind}",
                     "nearfar, threads: 1",
-                    take_turns(contenders, rounds, near),
+                    take_turns(contenders, rounds, near, PATIENCE),
                     part="betweenness",
                     vertices=graph.n_vertices,
                     edges=graph.n_edges,
@@ -225,7 +177,7 @@ def networkx_part(rounds: int, options: argparse.Namespace) -> list[dict[str, An
         return []
     import networkx as nx
 
-    graph = nearfar.read(DATA / "snap-johnson/p2p-Gnutella08.txt.xz")
+    graph = nearfar.read(data_file(SMALL))
     other = nx.DiGraph(list(zip(graph.tails().tolist(), graph.indices.tolist(), strict=True)))
     contenders = {
         name: lambda backend=backend: list(
@@ -237,7 +189,7 @@ def networkx_part(rounds: int, options: argparse.Namespace) -> list[dict[str, An
         line(
             "p2p-Gnutella08 through NetworkX, 100 sources",
             "nearfar backend",
-            take_turns(contenders, rounds, near),
+            take_turns(contenders, rounds, near, PATIENCE),
             part="networkx",
         )
     ]
@@ -245,7 +197,7 @@ def networkx_part(rounds: int, options: argparse.Namespace) -> list[dict[str, An
 
 def loads_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any]]:
     """1,000 sources with 1,000 targets each, beside the searches alone."""
-    graph = nearfar.read(DATA / "dimacs9-road/USA-road-d.NY.gr.xz").without_names()
+    graph = nearfar.read(data_file(ROADS)).without_names()
     rng = np.random.default_rng(2)
     sources, targets = (rng.permutation(graph.n_vertices)[:1000] for _ in range(2))
     demand = np.repeat(sources, 1000), np.tile(targets, 1000), rng.integers(1, 50, 1_000_000)
@@ -266,7 +218,7 @@ def loads_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any]]
             line(
                 f"New York roads, {some:,} x 1,000 demand, threads: {count}",
                 "searches",
-                take_turns(contenders, rounds, lambda a, b: True),
+                take_turns(contenders, rounds, lambda a, b: True, PATIENCE),
                 part="loads",
                 threads=count,
             )
@@ -281,7 +233,8 @@ def traffic_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any
     threads = max(options.threads)
     rows = []
     for name in ("SiouxFalls", "Anaheim", "ChicagoSketch"):
-        town = read_traffic(DATA / f"tntp/{name}_net.tntp.xz", DATA / f"tntp/{name}_trips.tntp.xz")
+        files = (data_file(f"tntp/{name}_{kind}.tntp.xz") for kind in ("net", "trips"))
+        town = read_traffic(*files)
         time_now = town.links["free_flow_time"] + 0.04 * town.links["length"]
 
         def ours(town: Any = town, time_now: Any = time_now) -> Any:
@@ -300,7 +253,7 @@ def traffic_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any
             line(
                 f"{name}, all-or-nothing as in an iteration",
                 "nearfar",
-                take_turns(contenders, rounds, lambda a, b: near(a(), b())),
+                take_turns(contenders, rounds, lambda a, b: near(a(), b()), PATIENCE),
                 part="traffic",
                 threads=threads,
             )
@@ -377,21 +330,11 @@ def main() -> int:
     parser.add_argument("--graphs", nargs="+", default=[""], help="parts of their names")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2, default_threads()])
     options = parser.parse_args()
-    path = options.output / "measures.json"
-    document: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"parts": {}}
+    peers = {name: version(name) for name in ("igraph", "networkit", "networkx", "aequilibrae")}
+    rows = Rows(options.output / "measures.json", [], by="what", under="rows")
     for part in options.only:
-        where = {
-            "environment": environment(),
-            "peers": {
-                name: version(name) for name in ("igraph", "networkit", "networkx", "aequilibrae")
-            },
-        }
-        rows = [{**row, **where} for row in PARTS[part](options.rounds, options)]
-        new = {row["what"] for row in rows}
-        earlier = document["parts"].get(part, {}).get("rows", [])
-        kept = [row for row in earlier if row["what"] not in new]
-        document["parts"][part] = {"rows": kept + rows}
-        write_json(path, document)
+        for row in PARTS[part](options.rounds, options):
+            rows.add({**row, "peers": peers})
     return 0
 
 

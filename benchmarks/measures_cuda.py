@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from measures import GRAPHS, ROUNDS, line, take_turns, weighted
+from measures import GRAPHS, PATIENCE, ROUNDS, weighted
 from nearfar.graph.build import default_threads
 from nearfar.measures import betweenness
 from row_by_row import Rows
+from turns import line, take_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,11 +58,11 @@ def rows_of(name: str, kind: str, graph: Graph, rounds: int, edges: bool) -> lis
     }
     what = f"{name}, {kind}{', of edges' if edges else ''}"
     facts = {"vertices": n, "edges": graph.n_edges, "first_call_seconds": first_call}
-    samples = take_turns(contenders, rounds, close)
+    samples = take_turns(contenders, rounds, close, PATIENCE)
     found = [line(what, "cuda", samples, sources=len(some), **facts)]
     alone = {"cuda": lambda: betweenness(graph, many, device="cuda", **how)}
     first = alone["cuda"]()
-    repeated = take_turns(alone, rounds, close)
+    repeated = take_turns(alone, rounds, close, PATIENCE)
     if not (alone["cuda"]() == first).all():
         raise SystemExit(f"{what}: two runs differ")
     whole = line(f"{what}, {len(many)} sources", "cuda", repeated, sources=len(many), **facts)

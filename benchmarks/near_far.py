@@ -22,6 +22,7 @@ import nearfar
 from graphs_on_disk import GRAPHS, load, proven, source_of
 from nearfar.algorithms.near_far.options import TRAVERSALS, paper_delta
 from nearfar.cuda.device_graph import device_graph
+from nearfar.errors import MissingDependencyError
 from nearfar.graph.graph import Graph
 from nearfar.lab.profile import dijkstra_edges
 from nearfar.options import build_options
@@ -152,7 +153,7 @@ def main() -> int:
     for name in given.graphs:
         try:
             results.append(measure(name, given.folder, given.rounds, given.budget))
-        except FileNotFoundError as error:
+        except MissingDependencyError as error:
             print(f"{name} left out: {error}")
             continue
         show(results[-1], given.most)

@@ -29,6 +29,7 @@ import numpy as np
 
 import nearfar
 from nearfar import Graph, Prepared
+from nearfar.errors import MissingDependencyError
 from nearfar.graph.build import default_threads
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
@@ -291,7 +292,7 @@ def main() -> int:
     for name in given.foresee:
         try:
             found = foresee(name)
-        except FileNotFoundError as error:
+        except MissingDependencyError as error:
             print(f"== {name}: left out: {error}", flush=True)
             continue
         foreseen += found
@@ -307,7 +308,7 @@ def main() -> int:
         share = left / (len(given.graphs) - place)
         try:
             result = measure(name, given.rounds, given.threads, set(given.peers), share)
-        except FileNotFoundError as error:
+        except MissingDependencyError as error:
             print(f"== {name}: left out: {error}", flush=True)
             continue
         results.append(result)

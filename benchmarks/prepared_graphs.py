@@ -10,7 +10,6 @@ import dataclasses
 import lzma
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ import numpy as np
 import nearfar
 from nearfar import Graph
 from nearfar.generators import generate
-from nearfar.lab.bench.suite import data_folder
+from nearfar.lab.bench.suite import data_file
 from nearfar.prepared.order import elimination_order, structure_of
 from nearfar.prepared.tree import analyse
 
@@ -26,16 +25,6 @@ __all__ = ["FORESEEN", "GRAPHS", "SMALL", "foresee", "scaled"]
 
 DATA = "dimacs9-topology"
 SMALL = "country-roads-5k"  # to try the script; not measured unless named
-
-
-def data_file(name: str) -> Path:
-    """A file of the folder of real graphs, or FileNotFoundError."""
-    folder = data_folder()
-    if folder is None:
-        raise FileNotFoundError("set NEARFAR_DATA to the folder of real graphs")
-    if not (folder / name).is_file():
-        raise FileNotFoundError(f"there is no {folder / name}")
-    return folder / name
 
 
 def topology(name: str) -> Graph:

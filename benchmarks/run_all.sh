@@ -8,5 +8,5 @@ out=benchmarks/results
 "$python" -m nearfar.cli.main bench peers --threads 1 2 --rounds 7 -o "$out"
 "$python" benchmarks/choose_quality.py --threads 1 2 -o "$out"
 "$python" benchmarks/overheads.py -o "$out"
-"$python" benchmarks/front_doors.py -o "$out"
+"$python" benchmarks/front_doors.py -o "$out/front_doors.json"
 "$python" benchmarks/soak.py --seconds 600 --processes 2 -o "$out/soak.json"

@@ -22,16 +22,17 @@ from typing import Any
 import numpy as np
 
 import nearfar
-from all_pairs import data, snap
+from all_pairs import snap
 from nearfar import scale
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
+from nearfar.lab.bench.suite import load
 
 
 def cases() -> Iterator[tuple[str, Graph, np.ndarray, str]]:
     """Name, graph, sources, and the method, which is the same for both."""
-    roads = nearfar.read(data("dimacs9-road/USA-road-d.NY.gr.xz")).without_names().astype(np.int32)
+    roads = load("newyork")
     rng = np.random.default_rng(0)
     some = rng.choice(roads.n_vertices, 256, replace=False)
     yield "New York, 256 sources", roads, some, "worker_per_source@cpu"

@@ -25,10 +25,11 @@ from typing import Any
 import numpy as np
 
 import nearfar
-from all_pairs import data, snap
+from all_pairs import snap
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
+from nearfar.lab.bench.suite import load
 from nearfar.measures import betweenness
 from nearfar.system.devices import runtime
 
@@ -107,7 +108,7 @@ def slashdot() -> Iterator[Case]:
 
 
 def new_york() -> Graph:
-    return nearfar.read(data("dimacs9-road/USA-road-d.NY.gr.xz")).without_names().astype(np.int32)
+    return load("newyork")
 
 
 def roads() -> Iterator[Case]:

@@ -296,6 +296,7 @@ def flagship_document() -> dict[str, Any]:
         "results": [
             {**graph, "best_peer_ms": 20.0, "peers": [ended, wrong], "cores": cores},
             {**graph, "graph": "old", "best_peer_ms": None, "peers": []},
+            {"graph": "cores alone", "n": 7, "m": 8, "cores": cores},
         ],
     }
 
@@ -312,6 +313,7 @@ def test_the_gpu_table_of_the_readme_follows_the_measurement(
     assert "| old: 5 vertices, 6 edges | - | - | - | 4.00 | 2.00 | - |" in text
     assert "after a first solve while other cores were busy (load average 9)." in text
     assert "wrong" not in text
+    assert "cores alone" not in text
     held["flagship.json"]["results"][1]["rows"][0]["right"] = False
     assert "**some of ours were wrong**" in readme.gpu_beside_peers()
 

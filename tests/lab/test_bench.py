@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar.errors import OptionError, ProofError
+from nearfar.errors import MissingDependencyError, OptionError, ProofError
 from nearfar.lab.bench import environment as measured_on
 from nearfar.lab.bench import measure as measuring
 from nearfar.lab.bench import report, suite
@@ -55,7 +55,7 @@ def test_small_graph_has_its_size_with_and_without_the_file(
     stand_in = suite.load("small")
     assert (stand_in.n_vertices, stand_in.n_edges) == (6_301, 20_777)
     assert suite.SUITE["newyork"].available() != True  # noqa: E712 - a reason in words
-    with pytest.raises(OptionError, match="NEARFAR_DATA"):
+    with pytest.raises(MissingDependencyError, match="NEARFAR_DATA"):
         suite.load("newyork")
 
 

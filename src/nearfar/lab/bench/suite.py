@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, did_you_mean, quoted
+from nearfar.errors import MissingDependencyError, OptionError, did_you_mean, quoted
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["SUITE", "SuiteGraph", "data_folder", "draw_sources", "load", "named"]
+__all__ = ["SUITE", "SuiteGraph", "data_file", "data_folder", "draw_sources", "load", "named"]
 
 _SEED = 1
 _CANDIDATES = 64
@@ -58,9 +58,10 @@ class SuiteGraph:
         """Whether it can be made here: True, or the reason in words."""
         if self.file is None:
             return True
-        folder = data_folder()
-        if folder is None or not (folder / self.file).is_file():
-            return f"{self.file} is not in the data folder: set NEARFAR_DATA"
+        try:
+            data_file(self.file)
+        except MissingDependencyError as error:
+            return str(error)
         return True
 
 
@@ -72,6 +73,25 @@ def data_folder() -> Path | None:
     checkout = Path(__file__).resolve().parents[4]
     beside = checkout.parent / "shared" / "data"
     return beside if (checkout / "pyproject.toml").is_file() and beside.is_dir() else None
+
+
+def data_file(name: str) -> Path:
+    """A file of the folder of real graphs.
+
+    Parameters
+    ----------
+    name : str
+        Path below the folder.
+
+    Raises
+    ------
+    MissingDependencyError
+        Where it is not there.
+    """
+    folder = data_folder()
+    if folder is None or not (folder / name).is_file():
+        raise MissingDependencyError(f"{name} is not in the data folder: set NEARFAR_DATA")
+    return folder / name
 
 
 def _make(name: str, **parameters: Any) -> Graph:
@@ -132,10 +152,7 @@ _NEW_YORK = "dimacs9-road/USA-road-d.NY.gr.xz"
 def _new_york(shrink: int) -> Graph:
     from nearfar.formats import read
 
-    folder = data_folder()
-    if folder is None:
-        raise OptionError("the New York roads need the data folder: set NEARFAR_DATA")
-    named = read(folder / _NEW_YORK)
+    named = read(data_file(_NEW_YORK))
     # The file counts from 1; drop the names so that every contender speaks of the same indices.
     return Graph(named.indptr, named.indices, named.weights, attributes={"source": "USA-road-d.NY"})
 
@@ -175,7 +192,9 @@ def load(name: str, shrink: int = 1) -> Graph:
     Raises
     ------
     OptionError
-        For an unknown name, or a real graph whose file is not there.
+        For an unknown name.
+    MissingDependencyError
+        For a real graph whose file is not there.
     """
     if shrink < 1:
         raise OptionError(f"shrink is {shrink}: give 1 or more")
@@ -188,14 +207,16 @@ def named(name: str) -> SuiteGraph:
     Raises
     ------
     OptionError
-        For an unknown name, or a real graph whose file is not there.
+        For an unknown name.
+    MissingDependencyError
+        For a real graph whose file is not there.
     """
     if name not in SUITE:
         hint = did_you_mean(name, SUITE) or f": there are {', '.join(SUITE)}"
         raise OptionError(f"no benchmark graph {quoted(name)}{hint}")
     here = SUITE[name].available()
     if here is not True:
-        raise OptionError(f"benchmark graph {name}: {here}")
+        raise MissingDependencyError(f"benchmark graph {name}: {here}")
     return SUITE[name]
 
 

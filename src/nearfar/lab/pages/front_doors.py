@@ -4,65 +4,70 @@ from __future__ import annotations
 
 from typing import Any
 
-from nearfar.lab.checkout import results
+from nearfar.lab.checkout import RESULTS, results
 from nearfar.lab.pages.table import milliseconds, table
 
 __all__ = ["cupy", "isomap", "networkx", "scipy"]
 
+_FILE = f"{RESULTS}/front_doors.json"
+
 
 def scipy() -> str:
     """Dijkstra of nearfar.csgraph over SciPy's."""
-    document = results("front_doors.json")
-    if document is None or "scipy" not in document:
-        return "Not measured yet: `python benchmarks/front_doors.py -o benchmarks/results`."
-    door = document["scipy"]
+    found = _door("scipy")
+    if found is None:
+        return _missing("scipy")
     rows = [
         [
             one["graph"],
             f"{one['n_vertices']:,}",
             f"{one['n_edges']:,}",
             str(one["n_sources"]),
-            milliseconds(one["medians"]["scipy"]),
-            *(f"{one['times_faster'][f'nearfar, {t}']:.1f}x" for t in ("1 thread", "2 threads")),
+            milliseconds(one["median_seconds"]["scipy"]),
+            *(_faster(one, f"nearfar, {threads}") for threads in ("1 thread", "2 threads")),
         ]
-        for one in door["results"]
+        for one in found[0]
     ]
     head = ["graph", "vertices", "edges", "sources", "SciPy, ms", "one thread", "two threads"]
-    where = door["environment"]
-    return (
-        f"{table(head, rows)}\n\n"
-        f"`benchmarks/front_doors.py`, medians of interleaved rounds on {where['cores']} cores "
-        f"({where['cpu']}, load average {where['load_average']:.1f} at the start, "
-        f"{where['date'][:10]}); all samples are in `benchmarks/results/front_doors.json`."
-    )
+    return f"{table(head, rows)}\n\n{found[1]}"
+
+
+def _missing(name: str) -> str:
+    """How to measure a door."""
+    return f"Not measured yet: `python benchmarks/front_doors.py --parts {name} -o {_FILE}`."
+
+
+def _faster(one: dict[str, Any], who: str) -> str:
+    """How many times faster than the base of a row; empty for the base."""
+    return "" if who == one["base"] else f"{1 / one['times_of_base'][who]:.1f}x"
 
 
 def _door(name: str) -> tuple[list[dict[str, Any]], str] | None:
     """Results of one door of front_doors.json, and where they were measured."""
-    document = results("front_doors.json") or {}
-    door = document.get(name)
+    document = results("front_doors.json") or {"parts": {}}
+    door = document["parts"].get(name)
     if door is None:
         return None
     where = door["environment"]
     device = f", {where['gpu']['name']}" if where.get("gpu") else ""
-    return door["results"], (
-        f"`benchmarks/front_doors.py --only {name}`, medians of interleaved rounds on "
+    return door["rows"], (
+        f"`benchmarks/front_doors.py --parts {name}`, medians of interleaved rounds on "
         f"{where['cores']} cores ({where['cpu']}{device}, load average "
-        f"{where['load_average']:.1f} at the start, {where['date'][:10]})."
+        f"{where['load_average']:.1f} at the start, {where['date'][:10]}); all samples are in\n"
+        f"`{_FILE}`."
     )
 
 
 def _lines(name: str) -> str:
-    """One row a contender."""
+    """One row per contender."""
     found = _door(name)
     if found is None:
-        return f"Not measured yet: `python benchmarks/front_doors.py --only {name}`."
+        return _missing(name)
     rows = []
     for one in found[0]:
-        for who, seconds in one["medians"].items():
-            faster = one["times_faster"].get(who)
-            times = "" if faster is None else f"{faster:.1f}x"
-            rows.append([one["what"] + _size(one), who, milliseconds(seconds), times])
+        for who, seconds in one["median_seconds"].items():
+            what = one["what"] + _size(one)
+            rows.append([what, who, milliseconds(seconds), _faster(one, who)])
     return f"{table(['what', 'by', 'ms', 'times faster'], rows)}\n\n{found[1]}"
 
 

@@ -7,9 +7,16 @@ from typing import Any
 from nearfar.lab.checkout import results
 from nearfar.lab.pages.table import device, milliseconds, number, table
 
-__all__ = ["defaults", "flagship", "flagship_costs", "flagship_forms", "flagship_steps"]
+__all__ = ["defaults", "flagship", "flagship_costs", "flagship_forms", "flagship_steps", "solved"]
 
 _PEERS = ("adds", "doublegraph")
+
+
+def solved(document: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Without the graphs of which so far only cores were timed (``flagship.py --cores-only``)."""
+    if document is None:
+        return None
+    return {**document, "results": [row for row in document["results"] if "rows" in row]}
 
 
 def defaults(result: dict[str, Any]) -> dict[str, Any]:
@@ -70,7 +77,7 @@ def _peer(row: dict[str, Any]) -> str:
 
 def flagship() -> str:
     """The one-launch engine beside the peers of its run."""
-    document = results("flagship.json")
+    document = solved(results("flagship.json"))
     if document is None:
         return "On a GPU, measure with `python benchmarks/flagship.py`."
     rounds = max(len(defaults(r)["samples_ms"]) for r in document["results"])
@@ -96,7 +103,7 @@ def flagship() -> str:
 
 def flagship_steps() -> str:
     """What kinds of step the solves took."""
-    document = results("flagship.json")
+    document = solved(results("flagship.json"))
     if document is None:
         return "Measure with `python benchmarks/flagship.py`."
     lines = []
@@ -116,7 +123,7 @@ def flagship_steps() -> str:
 
 def flagship_forms() -> str:
     """The form that a graph's solves settle on, and what came before."""
-    document = results("flagship.json")
+    document = solved(results("flagship.json"))
     if document is None or "forms" not in defaults(document["results"][0]):
         return "Measure with `python benchmarks/flagship.py`."
     lines = []

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.gpu_engine import defaults
+from nearfar.lab.pages.gpu_engine import defaults, solved
 from nearfar.lab.pages.table import device, milliseconds, number, table
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def chart() -> str:
 
 def gpu_chart() -> str:
     """A GPU beside other programs on it and cores of its host, from one run."""
-    document = results("flagship.json")
+    document = solved(results("flagship.json"))
     rows: list[tuple[str, list[float | None]]] = []
     most = 0
     for result in document["results"] if document else []:
@@ -147,7 +147,7 @@ def _how_cores(document: dict[str, Any]) -> str:
 
 def gpu_beside_peers() -> str:
     """The GPU engine, the best other program on the GPU, and cores of the host, in one table."""
-    document = results("flagship.json")
+    document = solved(results("flagship.json"))
     if document is None:
         return "On a GPU, measure on your machine with `python benchmarks/flagship.py`."
     counts = sorted({threads for result in document["results"] for threads in _cores(result)})

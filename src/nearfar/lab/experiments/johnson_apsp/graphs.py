@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nearfar.errors import MissingDependencyError
 from nearfar.lab.experiments.solving import weighted
 
 if TYPE_CHECKING:
@@ -39,13 +38,9 @@ def load(name: str) -> Graph:
     """
     from nearfar.formats import read
     from nearfar.graph.graph import Graph as Made
-    from nearfar.lab.bench.suite import data_folder
+    from nearfar.lab.bench.suite import data_file
 
-    folder = data_folder()
-    path = folder / f"snap-johnson/{name}.txt.xz" if folder else None
-    if path is None or not path.is_file():
-        raise MissingDependencyError(f"{name} is not in the data folder: set NEARFAR_DATA")
-    bare = read(path)
+    bare = read(data_file(f"snap-johnson/{name}.txt.xz"))
     if name == "loc-brightkite" and bare.n_edges < 300_000:
         tails = bare.tails(np.int64)
         both = np.concatenate([tails, bare.indices]), np.concatenate([bare.indices, tails])

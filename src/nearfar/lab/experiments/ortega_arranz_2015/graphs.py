@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import MissingDependencyError
 from nearfar.generators import generate
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
-from nearfar.lab.bench.suite import data_folder
+from nearfar.lab.bench.suite import data_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,12 +93,9 @@ def graph_of(what: Mapping[str, Any], scale: str) -> Graph:
     if name not in _FILES:
         _, family, parameters = _generated(scale)[name]
         return generate(family, **parameters, seed=what["seed"])
-    folder = data_folder()
-    if folder is None or not (folder / _FILES[name][1]).is_file():
-        raise MissingDependencyError(f"{_FILES[name][1]} is not there: set NEARFAR_DATA")
     from nearfar.formats import read
 
-    bare = read(folder / _FILES[name][1])
+    bare = read(data_file(_FILES[name][1]))
     # Drawn by the pair of ends, so that both directions of an undirected edge weigh the same.
     tails = bare.tails(np.int64)
     low, high = np.minimum(tails, bare.indices), np.maximum(tails, bare.indices)

@@ -1,0 +1,57 @@
+"""What benchmarks share: contenders in turns, files by parts, and a benchmark made of both."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearfar.lab.pages import front_doors
+from tests.loading import load_program
+
+
+def test_contenders_take_turns_and_answers_are_compared() -> None:
+    turns = load_program("benchmarks", "turns")
+    order: list[str] = []
+    contenders = {name: lambda name=name: order.append(name) for name in ("a", "b")}
+    samples = turns.take_turns(contenders, 2, lambda one, other: one == other)
+    assert order == ["a", "b"] * 3
+    assert {name: len(times) for name, times in samples.items()} == {"a": 2, "b": 2}
+    # The first round is the sample of whoever needs longer than the patience.
+    assert len(turns.take_turns(contenders, 2, lambda one, other: True, 0.0)["a"]) == 1
+    with pytest.raises(SystemExit, match="b gave another answer"):
+        turns.take_turns({"a": lambda: 1, "b": lambda: 2}, 1, lambda one, other: one == other)
+    row = turns.line("what", "a", {"a": [2.0, 4.0], "b": [1.0, 2.0]}, graph="toy")
+    assert row["median_seconds"] == {"a": 3.0, "b": 1.5}
+    assert row["least_seconds"] == {"a": 2.0, "b": 1.0}
+    assert row["times_of_base"] == {"b": 0.5}
+    assert row["graph"] == "toy"
+
+
+def test_parts_that_give_no_row_stay_as_they_are(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "parts.json"
+    parts = {"some": lambda scale: iter([{"scale": scale}]), "none": lambda scale: iter(())}
+    file.write_text(json.dumps({"parts": {"none": "kept"}}))
+    monkeypatch.setattr(sys, "argv", ["program", "--scale", "tiny", "-o", str(file)])
+    load_program("benchmarks", "in_parts").answer("about", parts, lambda part, row: None)
+    found = json.loads(file.read_text())["parts"]
+    assert found["none"] == "kept"
+    assert found["some"]["rows"] == [{"scale": "tiny"}]
+    assert found["some"]["environment"]["commit"]
+
+
+def test_the_door_of_scipy_and_its_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = load_program("benchmarks", "front_doors")
+    rows = list(script.DOORS["scipy"]("tiny"))
+    assert {row["graph"] for row in rows} == {"kronecker", "mesh", "random", "martin"}
+    where = {"cores": 2, "cpu": "a processor", "load_average": 0.5, "date": "2026-01-02"}
+    held: dict[str, Any] = {"front_doors.json": {"parts": {"scipy": {"rows": rows}}}}
+    held["front_doors.json"]["parts"]["scipy"]["environment"] = where
+    monkeypatch.setattr(front_doors, "results", held.get)
+    assert front_doors.scipy().count("| kronecker | 512 |") == 1
+    assert front_doors.cupy().startswith("Not measured yet: `python benchmarks/front_doors.py")
