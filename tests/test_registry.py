@@ -103,7 +103,28 @@ def test_methods_of_the_other_device_are_not_imported(asked: str, missing: str) 
         assert priced({asked!r}, "sssp")
         assert "nearfar.algorithms.dijkstra" in sys.modules
         assert "nearfar.algorithms.{missing}" not in sys.modules
+        assert "nearfar.prepared.prepared" not in sys.modules
         assert {{v.device for v in variants()}} == {{"cpu", "cuda"}}
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+
+
+def test_prepared_graphs_are_imported_by_who_makes_one() -> None:
+    """A third of all modules; a search on another graph does without, and a prepared one finds its
+    methods, whatever was asked before."""
+    program = """if True:
+        import sys
+        import nearfar
+        from nearfar.choose.ranking import rank
+        from nearfar.registry import Request
+        graph = nearfar.Graph.from_edges([0, 1], [1, 2], [3, 4])
+        assert nearfar.sssp(graph, 0, device="cpu").distances.tolist() == [0, 3, 7]
+        assert not [name for name in sys.modules if name.startswith("nearfar.prepared.")]
+        made = nearfar.prepare(graph, order=[0, 1, 2])
+        ranked = rank(made, Request(device="cpu"))
+        assert "elimination_tree@cpu" in {choice.variant.id for choice in ranked}
+        assert nearfar.shortest_path(made, 0, 2) == ([0, 1, 2], 7)
     """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert not done.returncode, done.stderr

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -346,9 +347,10 @@ class Variant:
 
 
 _DEVICES = ("cpu", "cuda")
-_priced: dict[tuple[str, str], tuple[Variant, ...]] = {}
+_priced: dict[tuple[str, str, bool], tuple[Variant, ...]] = {}
 _registry: dict[str, Variant] = {}
 _discovered: set[str] = set()  # devices
+_discovered_prepared: set[str] = set()
 
 
 def variant(
@@ -414,18 +416,22 @@ def variant(
     return register
 
 
-def _discover(device: str | None = None) -> None:
-    """Register the variants of one kind of device, or of both: a run on the other needs none."""
+def _discover(device: str | None = None, prepared: bool = True) -> None:
+    """Register the variants of one kind of device, or of both: a run on the other needs none.
+
+    Those of prepared graphs, a third of all modules, can be left out.
+    """
     for place in _DEVICES if device is None else (device,):
-        if place in _discovered:
-            continue
-        algorithms = importlib.import_module("nearfar.algorithms")
-        for family in sorted(info.name for info in pkgutil.iter_modules(algorithms.__path__)):
-            package = importlib.import_module(f"nearfar.algorithms.{family}")
-            if place in {info.name for info in pkgutil.iter_modules(package.__path__)}:
-                importlib.import_module(f"nearfar.algorithms.{family}.{place}")
-        importlib.import_module(f"nearfar.prepared.{place}")
-        _discovered.add(place)
+        if place not in _discovered:
+            algorithms = importlib.import_module("nearfar.algorithms")
+            for family in sorted(info.name for info in pkgutil.iter_modules(algorithms.__path__)):
+                package = importlib.import_module(f"nearfar.algorithms.{family}")
+                if place in {info.name for info in pkgutil.iter_modules(package.__path__)}:
+                    importlib.import_module(f"nearfar.algorithms.{family}.{place}")
+            _discovered.add(place)
+        if prepared and place not in _discovered_prepared:
+            importlib.import_module(f"nearfar.prepared.{place}")
+            _discovered_prepared.add(place)
 
 
 def variants(
@@ -433,6 +439,10 @@ def variants(
 ) -> list[Variant]:
     """All registered variants, sorted by family and id; unsafe ones only when asked for."""
     _discover(device)
+    return _listed(device, problem, unsafe)
+
+
+def _listed(device: str | None, problem: str | None, unsafe: bool) -> list[Variant]:
     found = [
         v
         for v in _registry.values()
@@ -450,10 +460,15 @@ def registered(identity: str) -> Variant | None:
 
 
 def priced(device: str, problem: str) -> tuple[Variant, ...]:
-    """The variants of a device that ``auto`` ranks for a problem: safe ones that state a cost."""
-    key = device, problem
+    """The variants of a device that ``auto`` ranks for a problem: safe ones that state a cost.
+
+    For one source those of prepared graphs are left out until there is such a graph.
+    """
+    prepared = problem != "sssp" or "nearfar.prepared.prepared" in sys.modules
+    key = device, problem, prepared
     if key not in _priced:
-        known = variants(device=device, problem=problem)
+        _discover(device, prepared)
+        known = _listed(device, problem, unsafe=False)
         _priced[key] = tuple(v for v in known if v.cost is not None)
     return _priced[key]
 

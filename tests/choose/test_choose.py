@@ -190,6 +190,9 @@ def test_many_sources_share_lanes_where_their_searches_run_alike(grid: Graph) ->
     for graph in (grid, generate("path", vertices=5000)):
         assert first(graph, **many) == "worker_per_source@cpu"
     assert first(generate("grid", rows=25, columns=25), **many) == "lanes@cpu"
+    mesh = generate("delaunay", vertices=20_000)
+    for k in (64, 512):
+        assert first(mesh, **{**many, "n_sources": k}) == "worker_per_source@cpu"
     assert first(grid, problem="batch", n_sources=4, device="cpu") == "worker_per_source@cpu"
 
 

@@ -24,14 +24,14 @@ def test_figures_are_those_of_the_host(dtype, shape):
     count, total = np.empty(shape[0], np.int64), np.empty(shape[0], np.float64)
     low, high = np.empty(shape[0], dtype), np.empty(shape[0], dtype)
     _cpu.row_figures(rows, count, low, high, total, 1)
-    np.testing.assert_array_equal(counts.get(), count)
-    np.testing.assert_array_equal(least.get()[count > 0], low[count > 0])
-    np.testing.assert_array_equal(most.get()[count > 0], high[count > 0])
-    assert (most.get()[count == 0] == -unreached_value(np.dtype(dtype))).all()
+    np.testing.assert_array_equal(counts, count)
+    np.testing.assert_array_equal(least[count > 0], low[count > 0])
+    np.testing.assert_array_equal(most[count > 0], high[count > 0])
+    assert (most[count == 0] == -unreached_value(np.dtype(dtype))).all()
     if sums is None:
         assert np.dtype(dtype).kind == "f"
     else:
-        np.testing.assert_array_equal(sums.get().astype(np.float64), total)
+        np.testing.assert_array_equal(sums.astype(np.float64), total)
 
 
 def test_few_rows_are_cut_into_slices(monkeypatch):
@@ -39,7 +39,7 @@ def test_few_rows_are_cut_into_slices(monkeypatch):
     monkeypatch.setattr("nearfar.cuda.row_figures._LEAST_SLICE", 10)
     rows = np.arange(2 * 101, dtype=np.int32).reshape(2, 101)
     counts, sums, least, most = row_figures(runtime.cupy().asarray(rows))
-    np.testing.assert_array_equal(counts.get(), [101, 101])
-    np.testing.assert_array_equal(sums.get(), rows.sum(axis=1))
-    np.testing.assert_array_equal(least.get(), rows[:, 0])
-    np.testing.assert_array_equal(most.get(), rows[:, -1])
+    np.testing.assert_array_equal(counts, [101, 101])
+    np.testing.assert_array_equal(sums, rows.sum(axis=1))
+    np.testing.assert_array_equal(least, rows[:, 0])
+    np.testing.assert_array_equal(most, rows[:, -1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -69,6 +69,18 @@ def test_values_are_dropped_on_request(graph: Graph) -> None:
     graph.forget()
     assert not slot.filled(graph)
     assert not graph.has_transpose
+
+
+def test_a_graph_that_stands_for_another_shares_its_values(graph: Graph) -> None:
+    slot: Slot[int] = Slot("a test")
+    values: dict[Hashable, int] = {"old": 1}
+    other = Graph.from_edges([0], [1])
+    for one in (graph, other):
+        slot.share(one, values)
+    slot.put(other, 2, "new")
+    assert (slot.get(graph, "old"), slot.get(graph, "new")) == (1, 2)
+    slot.drop(other)
+    assert slot.get(graph, "new") == 2
 
 
 def test_threads_that_make_it_at_once_share_one(graph: Graph) -> None:

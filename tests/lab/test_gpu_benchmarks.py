@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from nearfar.generators import generate
+from nearfar.lab.pages import gpu_engine
 from tests.loading import load_program
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
@@ -104,6 +105,23 @@ def test_compound_frontiers_stand_over_the_heap(
     (result,) = document_of(script, monkeypatch, file, *given, *only)["results"]
     assert {len(row["samples_s"]) for row in result["rows"].values()} == {1}
     assert len(result["rows"]) == 3
+
+
+def test_what_types_and_predecessors_cost(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = program("flagship_costs", monkeypatch)
+    made = {name: lambda of=of: generate(of[0], **of[1]) for name, of in TINY.items()}
+    monkeypatch.setattr(script, "GRAPHS", made)
+    monkeypatch.setattr(script, "SETTLING", 1)
+    file = tmp_path / "flagship_costs.json"
+    for name in ("kronecker-20", "random-200"):
+        found = document_of(script, monkeypatch, file, "--rounds", "1", "--graphs", name)
+    first, second = found["types"]
+    assert (first["graph"], second["graph"]) == ("random-200", "kronecker-20")
+    assert first["right"]
+    assert set(first["predecessor_ms"]) == {"int32", "int64", "float32", "float64"}
+    assert set(second["call_ms"]) == {"distances", "and predecessors"}
+    monkeypatch.setattr(gpu_engine, "results", lambda _: found)
+    assert gpu_engine.flagship_costs().count("x |") == 2 * 5
 
 
 def test_proofs_are_kept_and_read_again(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph
+from nearfar.choose import ranking
 from nearfar.errors import OptionError, VertexError
 from tests import oracle
 from tests.zoo import ZOO
@@ -60,6 +61,28 @@ def test_nearest_with_negative_weights_and_a_named_method() -> None:
     found = nearfar.nearest(graph, [0, 3], method="bellman_ford")
     assert found.distances.tolist() == [0, 4, 1, 0]
     assert found.sources.tolist() == [0, 0, 0, 3]
+
+
+def test_the_method_of_a_graph_is_chosen_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call joins other sources to the graph; what was chosen before holds for those too."""
+    ranked: list[str] = []
+    estimates = ranking.estimates
+    monkeypatch.setattr(
+        ranking, "estimates", lambda *given: ranked.append(given[2]) or estimates(*given)
+    )
+    rng = np.random.default_rng(4)
+    graph = Graph.from_edges(*rng.integers(0, 60, (2, 200)), rng.integers(1, 9, 200))
+    for sources in ([5, 1], [7], list(range(30))):
+        stats: dict[str, object] = {}
+        found = nearfar.nearest(graph, sources, device="cpu", threads=1, stats=stats)
+        wanted = nearfar.nearest(graph, sources, method="dijkstra_binary_heap", device="cpu")
+        np.testing.assert_array_equal(found.distances, wanted.distances)
+        assert "asked for by name" not in str(stats["reason"])
+    assert ranked == ["cpu"]
+    nearfar.nearest(graph, [1], device="cpu", threads=2)
+    assert len(ranked) == 2, "other threads are another question"
+    nearfar.sssp(graph, 0, device="cpu", threads=1)
+    assert len(ranked) == 3, "and so is the graph by itself"
 
 
 @pytest.mark.usefixtures("emulated_gpu")

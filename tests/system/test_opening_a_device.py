@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import sys
+import types
+import warnings
 from typing import Any
 
 import pytest
@@ -89,3 +91,18 @@ def test_only_a_call_that_names_the_device_opens_it(monkeypatch: pytest.MonkeyPa
     else:
         nearfar.sssp(graph, 0, device="gpu")
     assert opened == [1]
+
+
+def test_cupy_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And again only where another module has taken its place."""
+    looked: list[int] = []
+    ignoring = warnings.catch_warnings
+    monkeypatch.setattr(warnings, "catch_warnings", lambda: looked.append(1) or ignoring())
+    for place in ("first", "second"):
+        module = types.ModuleType("cupy", place)
+        monkeypatch.setitem(sys.modules, "cupy", module)
+        for _ in range(3):
+            assert cupy_module.import_cupy() is module
+    assert len(looked) == 2
+    monkeypatch.setitem(sys.modules, "cupy", None)  # as if it were not installed
+    assert cupy_module.import_cupy() is None

@@ -16,7 +16,7 @@ from nearfar.choose import machine as choose_machine
 from nearfar.cuda.device_graph import at_hand
 from nearfar.errors import VariantUnavailable
 from nearfar.graph.facts import Facts, degree_spread
-from nearfar.prepared.prepared import Prepared
+from nearfar.prepared import is_prepared
 from nearfar.registry import CHOICES, Request, Variant, priced, variants
 from nearfar.system.html import table
 
@@ -345,7 +345,7 @@ def _without_device(graph: Graph, request: Request, names: set[str]) -> dict[str
 def _statistics(graph: Graph) -> dict[str, Any]:
     """All that the costs look at, as plain data."""
     facts = Facts(graph)
-    made = {"prepared": graph.describe_preparation()} if isinstance(graph, Prepared) else {}
+    made = {"prepared": graph.describe_preparation()} if is_prepared(graph) else {}
     return {
         **made,
         "vertices": facts.n,

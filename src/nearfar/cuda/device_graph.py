@@ -8,6 +8,7 @@ memory.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,9 +59,9 @@ class DeviceGraph:
     weighted: bool
     record: int
 
-    @property
+    @cached_property
     def macros(self) -> dict[str, str | int]:
-        """The macros of ``types.cuh`` for this graph."""
+        """The macros of ``types.cuh`` for this graph; not to be changed."""
         return {
             "INDEX_T": C_NAMES[self.vertex_dtype.name],
             "OFFSET_T": C_NAMES[self.offset_dtype.name],

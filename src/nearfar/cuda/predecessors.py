@@ -151,7 +151,7 @@ def device_predecessors(
             launches.append(edges)
     # One after the other: what the host does between two launches the device would wait for.
     made.timer.start()
-    made.tallies.fill(0)
+    made.tallies.data.memset_async(0, made.tallies.nbytes)
     for launch in launches:
         launch()
     made.timer.stop()

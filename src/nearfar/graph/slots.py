@@ -82,6 +82,10 @@ class Slot(Generic[T]):
         """Keep a value that was made elsewhere."""
         graph._kept.setdefault(self, {})[key] = value
 
+    def share(self, graph: Graph, values: dict[Hashable, T]) -> None:
+        """Let the graph have these values, and add what it makes to them: it stands for another."""
+        graph._kept[self] = values
+
     def filled(self, graph: Graph, key: Hashable = None) -> bool:
         """Whether the graph has a value, which may be None."""
         return key in graph._kept.get(self, {})

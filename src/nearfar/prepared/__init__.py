@@ -12,3 +12,19 @@ makes of the graph, before any shortcut is built (``symbolic.cpp``); both are th
 for the sums of floats. ``cpu`` registers variants (``sweep``), so that ``sssp``, ``distances`` and
 ``all_pairs`` take a prepared graph as any other; ``stored`` and ``file`` keep it on disk.
 """
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, TypeGuard
+
+if TYPE_CHECKING:
+    from nearfar.prepared.prepared import Prepared
+
+__all__ = ["is_prepared"]
+
+
+def is_prepared(graph: object) -> TypeGuard[Prepared]:
+    """Whether it is a prepared graph; a search on another one need not import what makes one."""
+    module = sys.modules.get("nearfar.prepared.prepared")
+    return module is not None and isinstance(graph, module.Prepared)

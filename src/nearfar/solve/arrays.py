@@ -128,4 +128,4 @@ def reach(rows: Any, threads: int = 1) -> tuple[list[int], list[Any]]:
         counts, places = _cpu.row_summaries(np.ascontiguousarray(rows), threads)
         return counts.tolist(), rows[np.arange(len(rows)), places].tolist()
     many, _, _, most = row_figures(rows)
-    return to_host(many).tolist(), to_host(most).tolist()
+    return many.tolist(), most.tolist()

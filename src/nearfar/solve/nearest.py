@@ -12,6 +12,8 @@ import numpy as np
 
 from nearfar.errors import NegativeCycleError, OptionError
 from nearfar.graph.graph import Graph
+from nearfar.graph.slots import Slot
+from nearfar.registry import CHOICES, Variant
 from nearfar.solve.arrays import cleared, module_of, named
 from nearfar.solve.k_nearest import Nearest, k_nearest
 from nearfar.solve.one import solve_one
@@ -19,7 +21,7 @@ from nearfar.solve.request import as_graph, vertex_indices
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
     from numpy.typing import NDArray
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from nearfar.solve.request import GraphLike
 
 __all__ = ["Nearest", "join_sources", "nearest", "nearest_indices"]
+
+_CHOICES_OF_JOINED: Slot[dict[Hashable, tuple[Variant, str]]] = Slot("choices with joined sources")
 
 
 def nearest(
@@ -121,7 +125,10 @@ def nearest(
 def nearest_indices(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Nearest:
     """The same with vertex indices, from at least one checked source, and predecessors always."""
     n = graph.n_vertices
-    paths = solve_one(join_sources(graph, rows), n, once=True, predecessors=True, **given)
+    joined = join_sources(graph, rows)
+    # A few edges more or less choose no other method, and to rank takes longer than many a search.
+    CHOICES.share(joined, _CHOICES_OF_JOINED.of(graph, dict))
+    paths = solve_one(joined, n, once=True, predecessors=True, **given)
     distances = paths.distances[:n]
     before = cleared(paths.predecessors.copy(), paths.distances)
     own = before[:n].copy()

@@ -12,7 +12,7 @@ from nearfar.errors import OptionError, UnreachableError, VertexError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
-from nearfar.prepared.prepared import Prepared
+from nearfar.prepared import is_prepared
 from nearfar.solve.arrays import on_device
 from nearfar.solve.request import as_graph, check_stats, check_targets, make_request, vertex_indices
 from nearfar.solve.run import Run
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from nearfar.options import Device, SearchOptions
+    from nearfar.prepared.prepared import Prepared
     from nearfar.solve.request import GraphLike
 
 __all__ = ["WALKED", "shortest_path", "solve_one", "sssp"]
@@ -256,9 +257,9 @@ def shortest_path(
     whatever the method. A prepared graph answers by :meth:`nearfar.Prepared.path` in microseconds:
     the length is the same, the path may be another of them. Name a method to have a search's.
     """
-    if isinstance(graph, Prepared):
+    if is_prepared(graph):
         graph = as_graph(graph, weight)
-    if isinstance(graph, Prepared) and method == "auto" and device != "cuda" and not options:
+    if is_prepared(graph) and method == "auto" and device != "cuda" and not options:
         return _walked(graph, source, target, limit, stats)
     paths = sssp(
         graph,

@@ -28,7 +28,7 @@ from nearfar.errors import (
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import widest
 from nearfar.options import build_options
-from nearfar.prepared.prepared import Prepared
+from nearfar.prepared import is_prepared
 from nearfar.registry import Declined, Figures, Request, Variant, Workspace, find
 from nearfar.solve.arrays import (
     cleared,
@@ -178,7 +178,7 @@ class Run:
         OSError
             If the folder has no room.
         """
-        if self.variant.device != "cpu" or isinstance(self.graph, Prepared):
+        if self.variant.device != "cpu" or is_prepared(self.graph):
             return
         if self._method == "auto" and self.scratch_bytes() > memory // 2:
             for choice in ranking.rank(self.graph, self.request):

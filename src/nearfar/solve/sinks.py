@@ -313,7 +313,7 @@ class ReducingSink(_InMemory):
     ) -> None:
         self.threads = threads
         self.reduction, self.rows, self.columns, self.graph = reduction, rows, columns, graph
-        self.on_device, self.stay = True, stay
+        self.on_device = True
         self._by_vertex = None if columns is None else np.argsort(columns, kind="stable")
         self.home = runtime.device().ordinal if stay else None
         self.blocks: dict[int, list[Any]] = {}
@@ -348,9 +348,13 @@ class ReducingSink(_InMemory):
 
     def _reduced(self, first: int, rows: Any) -> Any:
         xp, none = module_of(rows), unreached_value(np.dtype(rows.dtype))
-        if self.columns is None:  # the source does not count
-            rows[xp.arange(len(rows)), xp.asarray(self.rows[first : first + len(rows)])] = none
         kind = self.reduction.kind
+        alone = kind in ("nearest", "histogram", "harmonic")
+        # The source does not count. Where no weight is negative it adds nothing to sum and maximum.
+        one_less = self.columns is None
+        if one_less and (alone or self.graph.n_negative):
+            rows[xp.arange(len(rows)), xp.asarray(self.rows[first : first + len(rows)])] = none
+            one_less = False
         if kind == "nearest":
             return self._nearest(xp, rows, none)
         if kind == "histogram":
@@ -360,7 +364,7 @@ class ReducingSink(_InMemory):
             with np.errstate(divide="ignore", over="ignore"):
                 inverse = xp.where(reached & (rows != 0), 1 / rows.astype(np.float64), 0.0)
             return _sums_by_halves(xp, inverse, reached)
-        return self._of_columns(xp, *self._figures(xp, rows))
+        return self._of_columns(np, *self._figures(rows, int(one_less)))
 
     def of_figures(self, figures: Figures) -> Any:
         """What is kept of a block from a method that made no rows."""
@@ -392,8 +396,12 @@ class ReducingSink(_InMemory):
         with runtime.on_device(self.home):
             return several.here(part)
 
-    def _figures(self, xp: Any, rows: Any) -> tuple[Any, Any, Any]:
-        """How many entries of each row are reached, their sum, and the greatest of them or -1."""
+    def _figures(self, rows: Any, less: int) -> tuple[Any, Any, Any]:
+        """How many entries of each row are reached, their sum, and the greatest of them or -1.
+
+        On the host, wherever the rows are; ``less`` entries, of distance 0, do not count.
+        """
+        xp = module_of(rows)
         total: Any
         if xp is np:
             count, total = np.empty(len(rows), np.int64), np.empty(len(rows), np.float64)
@@ -402,16 +410,18 @@ class ReducingSink(_InMemory):
             _cpu.row_figures(whole, count, least, most, total, self.threads)
         else:
             count, total, least, most = row_figures(rows)
+        count -= less
         some = count > 0
         if rows.dtype.kind == "i":
             farthest = 0
-            if bool(some.any()):
+            if some.any():
                 farthest = max(int(most[some].max()), -int(least[some].min()))
             fits = farthest * rows.shape[1] < 2**63
             total = total.astype(np.float64) if fits else None
-        if total is None:
-            total = _sums_by_halves(xp, rows, rows != unreached_value(np.dtype(rows.dtype)))
-        return count, total, xp.where(some, most, rows.dtype.type(-1))
+        if total is None and self.reduction.kind not in ("count", "max"):
+            reached = rows != unreached_value(np.dtype(rows.dtype))
+            total = to_host(_sums_by_halves(xp, rows, reached))
+        return count, total, np.where(some, most, rows.dtype.type(-1))
 
     def _histogram(self, xp: Any, rows: Any, none: Any) -> Any:
         """Differences of how many entries are below each edge."""
@@ -463,15 +473,18 @@ class ReducingSink(_InMemory):
 
     def _home(self, found: Any) -> Any:
         """On the device when the graph came from there, else on the host."""
-        return found if self.stay else to_host(found)
+        if self.home is None or found.dtype == object:  # names
+            return to_host(found)
+        with runtime.on_device(self.home):
+            return runtime.upload(found)
 
 
 def _joined(parts: list[Any]) -> Any:
-    """The rows of all parts, on the host if they come from several devices.
+    """The rows of all parts, on the host if some are or if they come from several devices.
 
     There they are copied part by part, so that a signal is seen between.
     """
-    if len({int(part.device.id) for part in parts if on_device(part)}) > 1:
+    if len({int(part.device.id) if on_device(part) else -1 for part in parts}) > 1:
         parts = [to_host(part) for part in parts]
     xp = module_of(parts[0])
     if xp is not np:

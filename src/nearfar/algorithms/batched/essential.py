@@ -72,7 +72,7 @@ def stages(
     degrees, m = graph.degrees, max(graph.n_edges, 1)
     known = float(degrees[decided].sum()) / m
     fresh = np.where(decided[sources], 0, degrees[sources])
-    order = np.argsort(-fresh, kind="stable")
+    order = np.argsort(-fresh)
     # Sources that come twice count twice: the bounds are then merely later.
     share = known + np.cumsum(fresh[order]) / m
     if share[-1] - known < _WORTH:

@@ -20,18 +20,23 @@ if TYPE_CHECKING:
 
 __all__ = ["HOW", "cupy", "cupy_nvrtc", "import_and_open", "import_cupy", "load"]
 
+_cupy: Any = None  # once it is imported
 HOW = "pip install 'nearfar[cuda13]' (driver 580 or newer) or 'nearfar[cuda12]'"
 
 
 def import_cupy() -> Any:
     """CuPy, or None when it is not installed or cannot be imported."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # CuPy warns on import where there is no driver
-        try:
-            import cupy
-        except ImportError:
-            return None
-    return cupy
+    global _cupy
+    # A solve asks some thirty times, and to catch warnings takes microseconds.
+    if _cupy is None or sys.modules.get("cupy") is not _cupy:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # CuPy warns on import where there is no driver
+            try:
+                import cupy
+            except ImportError:
+                return None
+        _cupy = cupy
+    return _cupy
 
 
 def import_and_open() -> None:

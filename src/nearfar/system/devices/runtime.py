@@ -12,6 +12,8 @@ import functools
 import threading
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+import numpy as np
+
 from nearfar.errors import MissingDependencyError, OutOfMemoryError, VariantUnavailable
 from nearfar.system.devices.cupy_module import (
     HOW,
@@ -26,7 +28,6 @@ from nearfar.system.devices.launching import Kernel, Launch, Program
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -89,6 +90,9 @@ def available() -> Literal[True] | str:
     except MissingDependencyError as error:
         return f"kernels cannot be compiled: {error}"
     return True
+
+
+_LARGE = 1 << 20  # bytes that are brought to a device from where they lie
 
 
 class Device(NamedTuple):
@@ -201,15 +205,16 @@ def is_device_array(array: Any) -> bool:
 def upload(array: Any) -> Any:
     """Contiguous CuPy array with the data; no copy when it is on the device already.
 
-    In a thread beside the main one other devices may be at work. CuPy brings host memory there by
-    way of page-locked memory, and to allocate that waits for the kernels of all of them; so there
-    the driver copies from where the data is.
+    CuPy brings host memory there by way of page-locked memory. To allocate that for a graph takes
+    several times as long as the copy, and in a thread beside the main one it waits for the kernels
+    of all devices; so in both cases the driver copies from where the data is.
     """
     module = cupy()
     beside = threading.current_thread() is not threading.main_thread()
-    if beside and not is_device_array(array):
-        made = module.empty(array.shape, array.dtype)
-        made.set(array)
+    if not is_device_array(array) and (beside or getattr(array, "nbytes", 0) >= _LARGE):
+        here = np.asarray(array)
+        made = module.empty(here.shape, here.dtype)
+        made.set(here)
         return made
     if not isinstance(array, module.ndarray) and is_device_array(array):
         array = module.from_dlpack(array)
@@ -344,6 +349,4 @@ class Timer:
 
 def scalar(value: Any, dtype: np.dtype[Any] | type) -> Any:
     """A NumPy scalar of exactly that dtype, for kernel arguments."""
-    import numpy
-
-    return numpy.dtype(dtype).type(value)
+    return np.dtype(dtype).type(value)

@@ -169,6 +169,8 @@ def filled(kind: np.dtype[Any], **values: Any) -> NDArray[Any]:
 def _plain(value: Any) -> Any:
     if value is None:
         return 0
+    if isinstance(value, (int, float, np.generic)):  # to ask an array takes long
+        return value
     return int(value.data.ptr) if hasattr(value, "__cuda_array_interface__") else value
 
 
