@@ -292,6 +292,23 @@ def test_rows_that_stay_on_a_device(method, reach, launched, monkeypatch):
 
 
 @pytest.mark.usefixtures("three")
+@pytest.mark.parametrize("reduce", [None, "count"])
+def test_devices_begin_with_the_edges_that_another_has_left(reduce, monkeypatch):
+    """Rows of all vertices decided every edge there, so that no later run would drop one."""
+    monkeypatch.setattr(essential, "_FEWEST", 8)
+    graph = plain(np.int32, m=900)
+    method = "block_per_source@cuda"
+    distances(graph, range(20), device="cuda", devices=[2], method=method)
+    some = essential._KEPT.held(graph)[2].count
+    all_pairs(graph, method=method)
+    left = essential._KEPT.held(graph)[0].count
+    assert left < some < graph.n_edges
+    found = all_pairs(graph, method=method, devices="all", reduce=reduce, block=9)
+    np.testing.assert_array_equal(found, all_pairs(graph, device="cpu", reduce=reduce))
+    assert {one.count for one in essential._KEPT.held(graph).values()} == {left}
+
+
+@pytest.mark.usefixtures("three")
 @pytest.mark.parametrize("reduce", [None, "max"])
 def test_rows_that_need_64_bits_over_devices(reduce):
     n = 40

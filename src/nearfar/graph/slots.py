@@ -78,6 +78,10 @@ class Slot(Generic[T]):
         held: dict[Hashable, T] = graph._kept.get(self, {})
         return held.get(key)
 
+    def held(self, graph: Graph) -> dict[Hashable, T]:
+        """The graph's values of all keys, as they are now."""
+        return dict(graph._kept.get(self, {}))
+
     def put(self, graph: Graph, value: T, key: Hashable = None) -> None:
         """Keep a value that was made elsewhere."""
         graph._kept.setdefault(self, {})[key] = value

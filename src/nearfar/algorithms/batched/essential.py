@@ -11,18 +11,18 @@ packed anew without those found out. Dropping them all at once is safe because e
 shortest path is one itself. Integers only: rounded sums are not associative.
 
 What is left of the edges stays with the graph, so that the next block of rows, or the next call,
-begins where the last one ended.
+begins where the last one ended, on whichever device.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar.graph.slots import Slot
-from nearfar.system.devices import runtime
+from nearfar.system.devices import runtime, several
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -147,20 +147,32 @@ class Essential:
 
 
 def essential(graph: Graph, device: DeviceGraph) -> Essential:
-    """What is left of the graph's edges on the current device; at first all of them."""
+    """What is left of the graph's edges, on the current device; at first all of them.
 
-    def make() -> Essential:
-        cp = runtime.cupy()
-        program, grid = _program(device)
-        ways, n = cp.empty(device.n, dtype=np.int32), np.int64(device.n)
-        # A copy, since records are read whole later, and what fills one up is in no field of it.
-        edges = device.edges.copy()
-        program.kernel("only_ways")(grid, _THREADS, (device.offsets, device.edges, n, ways))
-        given = (device.offsets, device.edges, n, ways, edges)
-        program.kernel("mark_dead_ends")(grid, _THREADS, given)
-        return Essential(device.offsets, edges, device.m, np.zeros(device.n, dtype=np.bool_))
+    Where another device has fewer left they are copied from there.
+    """
+    at = runtime.device().ordinal
+    kept = _KEPT.held(graph)
+    least = min(kept.values(), key=lambda one: one.count, default=None)
+    if least is None:
+        return _KEPT.of(graph, lambda: _marked(device), at)
+    if at not in kept or kept[at].count > least.count:
+        here = replace(least, offsets=several.here(least.offsets), edges=several.here(least.edges))
+        _KEPT.put(graph, here, at)
+        return here
+    return kept[at]
 
-    return _KEPT.of(graph, make, runtime.device().ordinal)
+
+def _marked(device: DeviceGraph) -> Essential:
+    """All edges, with those that lead to dead ends marked."""
+    cp = runtime.cupy()
+    program, grid = _program(device)
+    ways, n = cp.empty(device.n, dtype=np.int32), np.int64(device.n)
+    # A copy, since records are read whole later, and what fills one up is in no field of it.
+    edges = device.edges.copy()
+    program.kernel("only_ways")(grid, _THREADS, (device.offsets, device.edges, n, ways))
+    program.kernel("mark_dead_ends")(grid, _THREADS, (device.offsets, device.edges, n, ways, edges))
+    return Essential(device.offsets, edges, device.m, np.zeros(device.n, dtype=np.bool_))
 
 
 def _program(device: DeviceGraph) -> tuple[runtime.Program, int]:
