@@ -9,7 +9,8 @@ with the graph on the devices, from the call to the last row in its place; numbe
 turns within a round, and all samples are kept. Every number of devices has to give the same bits:
 a checksum of every row is compared, and sampled rows with single searches on the CPU. Betweenness,
 whose sums devices share, is compared to 12 digits, and with the CPU's.
-``--blocks`` also tries other numbers of blocks per device.
+``--blocks`` also tries other numbers of blocks per device. The file is written after every case;
+the other cases of it stay, each with its environment.
 """
 
 from __future__ import annotations
@@ -27,11 +28,10 @@ import numpy as np
 import nearfar
 from all_pairs import snap
 from nearfar.graph.graph import Graph
-from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
 from nearfar.lab.bench.suite import load
 from nearfar.measures import betweenness
 from nearfar.system.devices import runtime
+from row_by_row import Rows
 
 SOURCES, MANY, SHARED = 8192, 65_536, 4096
 CHECKED = 4  # rows that are compared with searches on the CPU
@@ -209,7 +209,8 @@ def measure(case: Case, counts: list[int], each: list[int], rounds: int) -> dict
         middle = statistics.median(seconds)
         print(f"   {key:>28} devices {middle * 1e3:9.2f} ms  x{one / middle:.2f}", flush=True)
     speedups = {key: one / statistics.median(seconds) for key, seconds in samples.items()}
-    return {"sources": case.count, "samples": samples, "speedups": speedups, "wrong": wrong}
+    found = {"sources": case.count, "rounds": rounds, "samples": samples}
+    return found | {"speedups": speedups, "wrong": wrong}
 
 
 def main() -> None:
@@ -220,22 +221,16 @@ def main() -> None:
     parser.add_argument("--blocks", nargs="+", type=int, default=[0], metavar="N")
     arguments = parser.parse_args()
     counts = list(range(1, runtime.device_count() + 1))
-    results: dict[str, Any] = {}
+    rows, wrong = Rows(arguments.output, [], by="what"), 0
     for part in arguments.cases:
         cases = CASES[part]()
         for case in cases:
-            results[case.name] = measure(case, counts, arguments.blocks, arguments.rounds)
-            if arguments.output is not None:
-                document = {
-                    "environment": environment(),
-                    "devices": len(counts),
-                    "rounds": arguments.rounds,
-                    "results": results,
-                }
-                write_json(arguments.output, document)
+            found = measure(case, counts, arguments.blocks, arguments.rounds)
+            rows.add({"what": case.name, **found})
+            wrong += found["wrong"]
         del cases, case
         runtime.cupy().get_default_memory_pool().free_all_blocks()
-    if any(found["wrong"] for found in results.values()):
+    if wrong:
         sys.exit("a number of devices gave other rows")
 
 

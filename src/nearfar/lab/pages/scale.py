@@ -31,12 +31,12 @@ def _speedups(name: str) -> str:
     document = results(f"{name}.json")
     if document is None:
         return _MISSING.format("scale_gpus")
-    counts = [str(count) for count in range(1, document["devices"] + 1)]
+    counts = [str(count) for count in range(1, _most(document) + 1)]
     lines, wrong = [], 0
-    for case, found in document["results"].items():
+    for found in document["results"]:
         middle = {count: statistics.median(found["samples"][count]) for count in counts}
         ratios = [f"{middle['1'] / middle[count]:.2f}" for count in counts[1:]]
-        lines.append([case, f"{found['sources']:,}", number(middle["1"] * 1e3), *ratios])
+        lines.append([found["what"], f"{found['sources']:,}", number(middle["1"] * 1e3), *ratios])
         wrong += found["wrong"]
     head = ["rows", "sources", "one GPU, ms", *(f"{count} GPUs" for count in counts[1:])]
     said = "SOME ROWS WERE WRONG" if wrong else "Every number of GPUs gave the same bits"
@@ -44,10 +44,17 @@ def _speedups(name: str) -> str:
     return f"{table(head, lines)}\n\nMedians of whole calls. {said}. {where}"
 
 
+def _most(document: dict[str, Any]) -> int:
+    """The most GPUs that a row of the document was measured on."""
+    return max(
+        int(count) for row in document["results"] for count in row["samples"] if count.isdecimal()
+    )
+
+
 def chart() -> str:
     """Speedup over GPUs of both machines as a picture; that of four is dashed. SVG."""
     runs = [(results("scale_gpus.json"), ""), (results("scale_gpus_four.json"), "4 3")]
-    most = max((document["devices"] for document, _ in runs if document), default=2)
+    most = max((_most(document) for document, _ in runs if document), default=2)
     wide = _PAD + _WIDE + _KEY
 
     def x(count: float) -> float:
@@ -70,18 +77,23 @@ def chart() -> str:
             f'<text x="{x(count):.0f}" y="{_TALL - 12}" text-anchor="middle">{count}</text>'
             f'<text x="{_PAD - 8}" y="{y(count) + 4:.0f}" text-anchor="end">{count}</text>'
         )
-    named = dict.fromkeys(case for document, _ in runs if document for case in document["results"])
+    drawn = [
+        ({row["what"]: row for row in document["results"]}, dashes)
+        for document, dashes in runs
+        if document
+    ]
+    named = dict.fromkeys(case for rows, _ in drawn for case in rows)
     for place, (case, colour) in enumerate(zip(named, _COLOURS, strict=False)):
         at = 24 + 18 * place
         parts.append(
             f'<rect x="{_PAD + _WIDE}" y="{at}" width="14" height="4" fill="{colour}"/>'
             f'<text x="{_PAD + _WIDE + 20}" y="{at + 6}" fill="#333">{html.escape(case)}</text>'
         )
-        for document, dashes in runs:
-            found = (document or {"results": {}})["results"].get(case)
-            if found is None:
+        for rows, dashes in drawn:
+            if case not in rows:
                 continue
-            points = sorted((int(k), s) for k, s in found["speedups"].items() if k.isdecimal())
+            speedups = rows[case]["speedups"].items()
+            points = sorted((int(k), s) for k, s in speedups if k.isdecimal())
             path = " ".join(f"{x(count):.1f},{y(speedup):.1f}" for count, speedup in points)
             parts.append(
                 f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2" '
