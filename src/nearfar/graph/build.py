@@ -71,7 +71,7 @@ def as_numpy(values: Any, what: str) -> NDArray[Any]:
 
         return download(upload(values))
     if isinstance(values, np.ma.MaskedArray):
-        masked = int(np.ma.count_masked(values))
+        masked = int(np.count_nonzero(np.ma.getmaskarray(values)))
         if masked:
             raise GraphError(f"{what} has {masked} masked entries: leave those edges out")
         return np.ma.getdata(values)
@@ -311,7 +311,7 @@ def checked_weights(
         refuse_weight(at, weights[at], scan["n_nonfinite"])
     if scan["negative_zero"]:
         weights = frozen(weights + weights.dtype.type(0))  # -0.0 + 0.0 is 0.0
-        scan |= {"min": scan["min"] + 0.0, "max": scan["max"] + 0.0}
+        scan["min"], scan["max"] = scan["min"] + 0, scan["max"] + 0
     return weights, scan
 
 

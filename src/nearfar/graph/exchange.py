@@ -29,7 +29,7 @@ _DOORS = {
     "polars": "Graph.from_dataframe",
     "pyarrow": "Graph.from_dataframe",
     "geopandas": "Graph.from_geodataframe",
-    "numpy": "Graph.from_dense(matrix, missing=0) for a matrix, Graph.from_edges for lists of edges",
+    "numpy": "Graph.from_dense(matrix, missing=0), or Graph.from_edges for lists of edges",
     "networkit": "Graph.from_networkx(networkit.nxadapter.nk2nx(graph))",
     "torch": "Graph.from_edge_index",
     "torch_geometric": "Graph.from_edge_index(data.edge_index, data.edge_weight)",
