@@ -55,6 +55,8 @@ __all__ = ["all_pairs", "distances", "pair_distances"]
 
 _ALWAYS_FREE = 1 << 24  # bytes
 _REDUCED = 1 << 18  # rows of a block that are never made
+#: What makes a matrix that does not fit smaller, also in a shell.
+_LESS = "use out='name.npy' (or .zarr, .parquet), reduce=..., or fewer sources or targets"
 
 
 class _Call(MethodOptions, total=False):
@@ -585,7 +587,7 @@ def _sink(
     if stay and whole:
         runtime.require_memory(
             k * width * (item + (run.graph.index_dtype.itemsize if predecessors else 0)),
-            "use out='name.npy' (or .zarr, .parquet), reduce=..., or fewer sources or targets",
+            _LESS,
         )
     held = k * width * (item + (8 if predecessors else 0)) if whole and not stay else 0
     kept, less = 0, ""
@@ -613,8 +615,7 @@ def _sink(
         raise OutOfMemoryError(
             needed,
             free,
-            f"the matrix alone takes {size_text(k * width * item)}: use out='name.npy' (or .zarr, "
-            ".parquet), reduce=..., limit= with out='csr', fewer sources or targets",
+            f"the matrix alone takes {size_text(k * width * item)}: {_LESS}",
         )
     if block is not None and block < 1:
         raise OptionError(f"block is {block}: give at least 1 row")
