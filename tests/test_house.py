@@ -125,6 +125,15 @@ def test_a_room_imports_only_lower_rooms() -> None:
     assert wrong == []
 
 
+def test_the_page_for_contributors_lists_all_rooms_from_the_top() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = [line[4:].partition("   ")[0] for line in page.splitlines() if line.startswith("    ")]
+    rooms = [word.strip("/").removesuffix(".py") for row in rows for word in row.split()]
+    rooms = [room for room in rooms if room in FLOOR]
+    assert sorted(rooms) == sorted(set(FLOOR) - {"_cpu", "lab.pages"})
+    assert [FLOOR[room] for room in rooms] == sorted((FLOOR[room] for room in rooms), reverse=True)
+
+
 def test_nothing_new_stands_at_the_top() -> None:
     top = {path.name for path in PACKAGE.glob("*.py")}
     assert top == {"__init__.py", "errors.py", "options.py", "registry.py"}

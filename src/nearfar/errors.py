@@ -30,6 +30,7 @@ __all__ = [
     "did_you_mean",
     "listed",
     "quoted",
+    "size_text",
 ]
 
 _QUOTED = 80
@@ -78,6 +79,21 @@ def listed(names: Iterable[object], most: int = 20) -> str:
     texts = [text if (text := str(name)).isprintable() else repr(text) for name in names]
     shown = ", ".join(t if len(t) <= _QUOTED else t[:_QUOTED] + "..." for t in texts[:most])
     return shown + (f" and {len(texts) - most} more" if len(texts) > most else "")
+
+
+def size_text(size: int) -> str:
+    """Bytes as a message gives them.
+
+    Parameters
+    ----------
+    size : int
+
+    Returns
+    -------
+    str
+        ``"1.46 GiB"``; below a hundredth of that ``"9.9 MiB"``.
+    """
+    return f"{size / 2**30:,.2f} GiB" if size >= 2**30 // 100 else f"{size / 2**20:.1f} MiB"
 
 
 def did_you_mean(given: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> str:
@@ -235,7 +251,7 @@ class OutOfMemoryError(NearfarError, MemoryError):
 
     def __init__(self, needed: int, free: int, advice: str = "") -> None:
         self.needed, self.free, self.advice = int(needed), int(free), advice
-        text = f"{needed / 2**30:.2f} GiB needed, {free / 2**30:.2f} GiB free"
+        text = f"{size_text(self.needed)} needed, {size_text(self.free)} free"
         super().__init__(text + (f": {advice}" if advice else ""))
 
 

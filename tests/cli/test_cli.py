@@ -107,6 +107,19 @@ def test_an_unknown_word_is_answered_with_the_nearest_known(
     assert f"did you mean {meant}?" in done.stderr
 
 
+def test_a_flag_of_several_values_adds_when_it_is_given_again(graph_file: Path) -> None:
+    """The first --source was dropped without a word."""
+    twice = succeed("distances", graph_file, "--source", "0", "--source", "1", "--target", "2", "3")
+    assert twice == succeed("distances", graph_file, "--source", "0", "1", "--target", "2", "3")
+    assert len(twice.splitlines()) == 2
+    again = succeed("measure", "skims", graph_file, "--source", 0, "--source", 1, "--target", 2)
+    assert [line.split("\t")[0] for line in again.splitlines()] == ["0", "1"]
+    parser = build_parser("bench")
+    assert parser.parse_args(["bench", "peers", "--threads", "4"]).threads == [4]
+    args = parser.parse_args(["bench", "peers", "--threads", "4", "--threads", "1", "2"])
+    assert args.threads == [4, 1, 2]
+
+
 def test_an_unknown_word_that_is_near_to_none_is_named(graph_file: Path) -> None:
     done = run("sssp", graph_file, "0", "--zzz")
     assert done.returncode == Exit.USAGE

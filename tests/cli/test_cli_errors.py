@@ -248,6 +248,8 @@ def test_duration(seconds: float, text: str) -> None:
         (["bench", "peers", "--graphs", "small", "nope"], "no benchmark graph 'nope'"),
         (["bench", "peers", "--graphs", "small", "-o", "GRAPH"], "is a file: give a folder"),
         (["sweep", "GRAPH", "0", "-o", "no/x.json"], "does not exist"),
+        (["convert", "GRAPH", "-", "--to", "edges"], "not written to standard output"),
+        (["generate", "star", "-o", "-"], "not written to standard output"),
         (["sssp", "GRAPH", "0", "--profile", "no/x.json"], "does not exist"),
         (["plot", "GRAPH", "-o", "no/x.png"], "does not exist"),
         (["report", ".", "-o", "no/x.html"], "does not exist"),

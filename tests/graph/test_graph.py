@@ -213,6 +213,23 @@ def test_weights_of_anything_that_is_accepted() -> None:
 def test_a_gap_in_a_table_is_named() -> None:
     with pytest.raises(GraphError, match="column 'target' is empty in row 1"):
         Graph.from_dataframe(pd.DataFrame({"source": ["a", "b"], "target": ["b", None]}))
+    with pytest.raises(GraphError, match="expected a table of pandas, polars or Arrow, got dict"):
+        Graph.from_dataframe({"source": [0], "target": [1]})
+
+
+def test_a_lazy_frame_is_told_to_collect() -> None:
+    polars = pytest.importorskip("polars")
+    with pytest.raises(GraphError, match=r"got LazyFrame: call its collect\(\) first"):
+        Graph.from_dataframe(polars.LazyFrame({"source": [0], "target": [1]}))
+
+
+def test_masked_entries_are_refused() -> None:
+    masked = np.ma.masked_array([5, 7], [True, False])
+    with pytest.raises(GraphError, match="weights has 1 masked entries: leave those edges out"):
+        Graph.from_edges([0, 0], [1, 2], masked)
+    with pytest.raises(GraphError, match="targets has 1 masked entries"):
+        Graph.from_edges([0, 0], np.ma.masked_array([1, 2], [False, True]))
+    assert Graph.from_edges([0, 0], [1, 2], masked[1:].repeat(2)).weights.tolist() == [7, 7]
 
 
 def test_dense_zero_is_an_edge_and_missing_is_not() -> None:
@@ -222,6 +239,19 @@ def test_dense_zero_is_an_edge_and_missing_is_not() -> None:
     assert (g.n_edges, g.indices.tolist()) == (1, [0])
     masked = np.ma.masked_equal([[0, 5], [9, 0]], 5)
     assert Graph.from_dense(masked).n_edges == 1
+    with pytest.warns(PendingDeprecationWarning):
+        matrix = np.matrix([[0, 5], [9, 0]])
+    assert Graph.from_dense(matrix).weights.tolist() == [5, 9]
+
+
+def test_zeros_of_a_dense_matrix_that_could_mean_either() -> None:
+    """An adjacency matrix of NetworkX became a graph in which all distances are 0."""
+    matrix = np.array([[0.0, 3, 0], [0, 0, 1], [2, 0, 0]])
+    with pytest.raises(GraphError, match=r"3 entries besides the diagonal are 0.*missing=0 takes"):
+        Graph.from_dense(matrix)
+    assert Graph.from_dense(matrix, missing=0).weights.tolist() == [3, 1, 2]
+    assert Graph.from_dense(matrix, missing=np.nan).n_edges == 6
+    assert Graph.from_dense(matrix.astype(int), missing=np.nan).n_edges == 6
 
 
 def test_dlpack_tensor() -> None:

@@ -251,6 +251,18 @@ def places():
                 yield pytest.param(form, place, id=f"{form[1:]}, {place}")
 
 
+def test_a_full_disk_names_the_array(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    zarr = pytest.importorskip("zarr")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(zarr.Array, "__setitem__", full)
+    with pytest.raises(OSError, match="No space left") as refused:
+        all_pairs(graph_of(), out=tmp_path / "rows.zarr")
+    assert refused.value.filename == str(tmp_path / "rows.zarr")
+
+
 @pytest.mark.parametrize(("path", "place"), list(places()), indirect=["path"])
 def test_resume_after_a_kill_at_the_worst_places(path, place):
     """No kill blocks the next run, and that leaves nothing but the data and its manifest."""

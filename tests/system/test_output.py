@@ -88,7 +88,8 @@ def test_long_names_and_two_writers(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [name]
 
 
-def test_errors_name_the_file_that_was_asked_for(tmp_path: Path) -> None:
+@pytest.mark.parametrize("named", [True, False])
+def test_errors_name_the_file_that_was_asked_for(named: bool, tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError, match=tmp_path.name), replacing(tmp_path):
         pass
     missing = tmp_path / "no" / "x.csv"
@@ -100,7 +101,7 @@ def test_errors_name_the_file_that_was_asked_for(tmp_path: Path) -> None:
     def half_way() -> None:
         with replacing(full) as place:
             place.write_text("half")
-            raise OSError(errno.ENOSPC, "no space left", str(place))
+            raise OSError(errno.ENOSPC, "no space left", *[str(place)] * named)
 
     with pytest.raises(OSError, match="space") as refused:
         half_way()

@@ -84,7 +84,9 @@ def check_output(path: str | None) -> None:
 
 
 def check_folder(path: str) -> None:
-    """Refuse a path whose folder does not exist, or that is a folder itself."""
+    """Refuse a path whose folder does not exist, that is a folder itself, or that is ``-``."""
+    if path == "-":
+        raise OptionError("output '-': this is not written to standard output: name a file")
     folder = Path(path).resolve().parent
     if not folder.is_dir():
         raise OptionError(f"output {path!r}: the folder {folder} does not exist")

@@ -27,12 +27,25 @@ _SUBJECT = re.compile(r"^([a-z]\w*)( is .*)$")
 _CALLED = {"out": "output", "format": "from", "sources": "source", "targets": "target"}
 
 
+class _Store(argparse._StoreAction):
+    """Keeps a value; a flag of several values that is given again adds to them."""
+
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None
+    ) -> None:
+        before = getattr(namespace, self.dest, None)
+        if self.nargs in ("+", "*") and before is not None and before is not self.default:
+            values = [*before, *values]
+        setattr(namespace, self.dest, values)
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser that offers what was probably meant."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._negative_number_matcher = _NEGATIVE
+        self.register("action", None, _Store)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:

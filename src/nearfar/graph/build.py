@@ -70,6 +70,11 @@ def as_numpy(values: Any, what: str) -> NDArray[Any]:
         from nearfar.system.devices.runtime import download, upload
 
         return download(upload(values))
+    if isinstance(values, np.ma.MaskedArray):
+        masked = int(np.count_nonzero(np.ma.getmaskarray(values)))
+        if masked:
+            raise GraphError(f"{what} has {masked} masked entries: leave those edges out")
+        return np.ma.getdata(values)
     if isinstance(values, np.ndarray):
         return values
     if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
@@ -306,6 +311,7 @@ def checked_weights(
         refuse_weight(at, weights[at], scan["n_nonfinite"])
     if scan["negative_zero"]:
         weights = frozen(weights + weights.dtype.type(0))  # -0.0 + 0.0 is 0.0
+        scan["min"], scan["max"] = scan["min"] + 0, scan["max"] + 0
     return weights, scan
 
 

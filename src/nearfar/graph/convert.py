@@ -179,7 +179,14 @@ def from_dataframe(
 ) -> tuple[HostArrays, dict[str, Any]]:
     """See :meth:`nearfar.Graph.from_dataframe`."""
     check_weight(weight)
-    columns = list(getattr(table, "column_names", None) or table.columns)
+    lazy = hasattr(table, "collect")  # polars: asking for its columns would warn
+    found = None if lazy else getattr(table, "column_names", getattr(table, "columns", None))
+    if found is None:
+        raise GraphError(
+            f"expected a table of pandas, polars or Arrow, got {type(table).__name__}: "
+            + ("call its collect() first" if lazy else "make a data frame of it first")
+        )
+    columns = list(found)
 
     def column(name: str) -> NDArray[Any]:
         if name not in columns:
@@ -226,6 +233,8 @@ def from_dense(
 ) -> HostArrays:
     """See :meth:`nearfar.Graph.from_dense`."""
     mask = np.ma.getmaskarray(matrix) if isinstance(matrix, np.ma.MaskedArray) else None
+    if isinstance(matrix, np.matrix):  # its rows stay two-dimensional
+        matrix = np.asarray(matrix)
     if mask is None and (array := as_numpy(matrix, "matrix")).dtype == object:
         none = [item is None for item in array.flat]
         mask = np.array(none, dtype=bool).reshape(array.shape)
@@ -238,6 +247,13 @@ def from_dense(
         edge &= ~mask
     if missing is not None:
         edge &= dense != missing
+    elif edge.all() and (
+        zeros := np.count_nonzero(dense == 0) - np.count_nonzero(dense.diagonal() == 0)
+    ):
+        raise GraphError(
+            f"{zeros} entries besides the diagonal are 0, and no entry stands for a missing edge: "
+            "missing=0 takes them for missing edges, missing=np.nan for edges of weight 0"
+        )
     diagonal = np.arange(len(dense))
     edge[diagonal, diagonal] &= dense[diagonal, diagonal] != 0
     rows, columns = np.nonzero(edge)

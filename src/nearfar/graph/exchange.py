@@ -29,7 +29,7 @@ _DOORS = {
     "polars": "Graph.from_dataframe",
     "pyarrow": "Graph.from_dataframe",
     "geopandas": "Graph.from_geodataframe",
-    "numpy": "Graph.from_dense for a matrix, Graph.from_edges for lists of edges",
+    "numpy": "Graph.from_dense(matrix, missing=0), or Graph.from_edges for lists of edges",
     "networkit": "Graph.from_networkx(networkit.nxadapter.nk2nx(graph))",
     "torch": "Graph.from_edge_index",
     "torch_geometric": "Graph.from_edge_index(data.edge_index, data.edge_weight)",
@@ -47,11 +47,7 @@ def not_a_graph(given: Any) -> str:
             "expected a graph, got a TurnGraph, which sssp, shortest_path, distances, edge_loads "
             "and skims take: use its .original, without turns, or its .graph, by other numbers"
         )
-    name = (
-        type(given).__qualname__ if library == "builtins" else f"{library}.{type(given).__name__}"
-    )
-    if type(given).__module__ == "builtins":
-        name = type(given).__name__
+    name = type(given).__name__ if library == "builtins" else f"{library}.{type(given).__name__}"
     door = _DOORS.get(library, "nearfar.read or one of the Graph.from_* functions")
     return f"cannot convert {name} to a graph: use {door}"
 
@@ -217,7 +213,9 @@ class Exchange:
             weight 0, except on the diagonal, where it would be a self-loop that changes nothing
             and is left out.
         missing : number or None
-            A further value that stands for no edge, for integer matrices.
+            A further value that stands for no edge: 0 for an adjacency matrix of SciPy or NetworkX.
+            A matrix with zeros besides the diagonal in which nothing stands for a missing edge
+            could mean either, and needs it; NaN says that all its zeros are edges.
         directed : bool
             False adds the reverse of every entry.
 
@@ -228,7 +226,7 @@ class Exchange:
         Raises
         ------
         GraphError
-            If the matrix is not square.
+            If the matrix is not square, or its zeros could be edges or none.
         """
         arrays = convert.from_dense(matrix, missing=missing, directed=directed)
         return cls.from_checked(arrays, directed=directed)

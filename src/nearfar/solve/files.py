@@ -34,7 +34,7 @@ from nearfar.errors import (
     did_you_mean,
     quoted,
 )
-from nearfar.system.output import only_writer, replacing
+from nearfar.system.output import naming, only_writer, replacing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -224,7 +224,8 @@ class ZarrRows:
 
     def write(self, number: int, first: int, rows: NDArray[Any]) -> None:
         """Write a block; a chunk appears whole or not at all."""
-        self.array[first : first + len(rows)] = rows
+        with naming(self.path):
+            self.array[first : first + len(rows)] = rows
 
     def read(self, number: int, first: int, count: int) -> NDArray[Any]:
         """The rows of a block."""

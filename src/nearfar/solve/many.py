@@ -19,7 +19,13 @@ from nearfar.answer.frames import (
     labelled_pairs,
     labelling_library,
 )
-from nearfar.errors import DistanceOverflowError, OptionError, OutOfMemoryError, quoted
+from nearfar.errors import (
+    DistanceOverflowError,
+    OptionError,
+    OutOfMemoryError,
+    quoted,
+    size_text,
+)
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
@@ -49,6 +55,8 @@ __all__ = ["all_pairs", "distances", "pair_distances"]
 
 _ALWAYS_FREE = 1 << 24  # bytes
 _REDUCED = 1 << 18  # rows of a block that are never made
+#: What makes a matrix that does not fit smaller, also in a shell.
+_LESS = "use out='name.npy' (or .zarr, .parquet), reduce=..., or fewer sources or targets"
 
 
 class _Call(MethodOptions, total=False):
@@ -579,13 +587,13 @@ def _sink(
     if stay and whole:
         runtime.require_memory(
             k * width * (item + (run.graph.index_dtype.itemsize if predecessors else 0)),
-            "use out='name.npy' (or .zarr, .parquet), reduce=..., or fewer sources or targets",
+            _LESS,
         )
     held = k * width * (item + (8 if predecessors else 0)) if whole and not stay else 0
     kept, less = 0, ""
     if reduction is not None:
         kept = 2 * result_bytes(reduction, k)  # of the blocks, and joined
-        less = f"what reduce keeps takes {kept / 2**30:.2f} GiB: use fewer sources"
+        less = f"what reduce keeps takes {size_text(kept)}: use fewer sources"
         if reduction.kind == "nearest":
             most = f"nearest:{width} (a row has no more columns)"
             less += f", or {most if reduction.k > width > 0 else 'a smaller k'}"
@@ -600,11 +608,15 @@ def _sink(
     if needed > free:
         if kept > scratch and not stay:
             raise OutOfMemoryError(needed, free, less)
-        advice = [f"the matrix alone takes {k * width * item / 2**30:.2f} GiB: use"]
-        if out is None and reduction is None:
-            advice.append("out='name.npy' (or .zarr, .parquet), reduce=..., limit= with out='csr',")
-        advice.append("fewer sources or targets")
-        raise OutOfMemoryError(needed, free, " ".join(advice))
+        if not held:
+            more = "fewer threads" if memory is None else "fewer threads, or a greater memory="
+            less = f"{run.variant.id} takes {size_text(scratch)} besides its rows: use {more}"
+            raise OutOfMemoryError(needed, free, less)
+        raise OutOfMemoryError(
+            needed,
+            free,
+            f"the matrix alone takes {size_text(k * width * item)}: {_LESS}",
+        )
     if block is not None and block < 1:
         raise OptionError(f"block is {block}: give at least 1 row")
     # Whether one block is made of all rows: by one device, or by a variant that shares it itself.

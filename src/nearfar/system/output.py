@@ -21,7 +21,7 @@ from nearfar.errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["only_writer", "replacing"]
+__all__ = ["naming", "only_writer", "replacing"]
 
 _serial = itertools.count()
 
@@ -31,6 +31,20 @@ _KEPT = 40
 
 #: What a file system without locks says.
 _NO_LOCKS = (errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+
+
+@contextlib.contextmanager
+def naming(path: str | os.PathLike[str], other: str | None = None) -> Iterator[None]:
+    """Give errors of the operating system the name of the file that is written.
+
+    A write that fails, on a full disk say, names none, and the user does not know ``other``.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.filename in (None, other):
+            error.filename = os.fspath(path)
+        raise
 
 
 @contextlib.contextmanager
@@ -66,21 +80,19 @@ def replacing(path: str | os.PathLike[str], *, sole: bool = False) -> Iterator[P
     if there is not None and stat.S_ISDIR(there.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if there is not None and not stat.S_ISREG(there.st_mode):
-        yield final
+        with naming(path):
+            yield final
         return
     name = f".{os.getpid()}-{next(_serial)}.tmp.{final.name[-_KEPT:]}"
     if sole:
         name = f".tmp.{final.name}"
     temporary = final.with_name(name)
     try:
-        yield temporary
-        if there is not None:
-            temporary.chmod(stat.S_IMODE(there.st_mode))
-        temporary.replace(final)
-    except OSError as error:
-        if error.filename == str(temporary):
-            error.filename = os.fspath(path)  # the name that the user knows
-        raise
+        with naming(path, str(temporary)):
+            yield temporary
+            if there is not None:
+                temporary.chmod(stat.S_IMODE(there.st_mode))
+            temporary.replace(final)
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
