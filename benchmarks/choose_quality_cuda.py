@@ -201,8 +201,8 @@ def compile_all(jobs: int) -> None:
         )
         for i in range(jobs)
     ]
-    for process in running:
-        process.wait()
+    if any([process.wait() for process in running]):
+        raise SystemExit("a process that compiles kernels ended with an error; see above")
 
 
 def compile_share(which: int, of: int) -> None:
@@ -223,7 +223,7 @@ def main() -> int:
     parser.add_argument("--graphs", nargs="+", metavar="NAME", default=NAMES, choices=NAMES)
     parser.add_argument("--folder", type=Path, help="where the big graphs are kept")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--limit", type=float, default=0.5, help="seconds a try (default: 0.5)")
+    parser.add_argument("--limit", type=float, default=0.5, help="seconds per try (default: 0.5)")
     parser.add_argument("--budget", type=float, default=math.inf, help="start no graph after this")
     parser.add_argument("--jobs", type=int, default=min(12, os.cpu_count() or 1))
     args = parser.parse_args()
