@@ -201,8 +201,8 @@ def compile_all(jobs: int) -> None:
         )
         for i in range(jobs)
     ]
-    for process in running:
-        process.wait()
+    if any([process.wait() for process in running]):
+        raise SystemExit("a process that compiles kernels ended with an error; see above")
 
 
 def compile_share(which: int, of: int) -> None:
@@ -223,7 +223,7 @@ def main() -> int:
     parser.add_argument("--graphs", nargs="+", metavar="NAME", default=NAMES, choices=NAMES)
     parser.add_argument("--folder", type=Path, help="where the big graphs are kept")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--limit", type=float, default=0.5, help="seconds a try (default: 0.5)")
+    parser.add_argument("--limit", type=float, default=0.5, help="seconds per try (default: 0.5)")
     parser.add_argument("--budget", type=float, default=math.inf, help="start no graph after this")
     parser.add_argument("--jobs", type=int, default=min(12, os.cpu_count() or 1))
     args = parser.parse_args()
@@ -248,19 +248,9 @@ def main() -> int:
             file=sys.stderr,
             flush=True,
         )
-        rest = [row for row in rows.rows if row["graph"] != name]
-        mean, worst = _summary([*rest, found])
-        summary = {"geometric_mean": mean, "worst": worst["auto_over_best"]}
-        summary |= {"schema": "nearfar-choose-quality-cuda/1", "worst_graph": worst["graph"]}
-        rows.add(found, **summary)
+        rows.add(found)
     print("\n".join(_lines(judged)))
     return int(any(found["wrong"] for found in judged))
-
-
-def _summary(judged: list[dict[str, Any]]) -> tuple[float, dict[str, Any]]:
-    ratios = [found["auto_over_best"] for found in judged]
-    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    return mean, max(judged, key=lambda found: found["auto_over_best"])
 
 
 def _lines(judged: list[dict[str, Any]]) -> list[str]:
@@ -273,7 +263,8 @@ def _lines(judged: list[dict[str, Any]]) -> list[str]:
         ]
         for f in judged
     ]
-    mean, worst = _summary(judged)
+    mean = math.exp(sum(math.log(f["auto_over_best"]) for f in judged) / len(judged))
+    worst = max(judged, key=lambda found: found["auto_over_best"])
     last = f"Geometric mean {mean:.3f}, worst {worst['auto_over_best']:.3f} ({worst['graph']})."
     return [*table(["graph", "auto, ms", "best, ms", "auto / best"], rows), "", last]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,8 @@ def test_every_benchmark_and_result_is_in_the_table_of_benchmarks() -> None:
     text = (folder / "README.md").read_text(encoding="utf-8")
     scripts = {file.name for file in folder.glob("*.py")}
     assert {name for name in scripts if f"`{name}" not in text} == set()
+    # Beside its neighbours on the path, one would hide the module of that name from Python itself.
+    assert {Path(name).stem for name in scripts} & sys.stdlib_module_names == set()
     from nearfar.lab.experiments import experiments
 
     kept = {f"{name}-{device}.json" for name in experiments() for device in ("cpu", "cuda")}

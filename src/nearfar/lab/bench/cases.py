@@ -60,7 +60,7 @@ def proven(graph: Graph, sources: Iterable[int]) -> dict[int, NDArray[Any]]:
     """Distances of the CPU engine for each source, each proven by its certificate.
 
     One worker per source, sources in parallel: none waits for another, however busy the cores are.
-    O(n + m) a proof.
+    O(n + m) per proof.
 
     Raises
     ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from nearfar.lab.checkout import results
@@ -26,10 +27,11 @@ def _choice(kept: str, script: str) -> str:
         ]
         for found in document["graphs"]
     ]
-    mean, worst = document["geometric_mean"], document["worst"]
+    ratios = [found["auto_over_best"] for found in document["graphs"]]
+    mean, worst = math.exp(sum(map(math.log, ratios)) / len(ratios)), max(ratios)
     measured = document["environment"]
     place = (
-        device({"device": measured["gpu"], "environment": measured})
+        device({"device": measured["gpu"], "environment": measured, "results": document["graphs"]})
         if measured["gpu"]
         else f"{measured['cpu']}, {measured['cores']} cores, {measured['date'][:10]}, "
         f"commit {measured['commit'][:12]}"
@@ -39,7 +41,7 @@ def _choice(kept: str, script: str) -> str:
         f"{table(['graph', 'auto takes', 'ms', 'fastest', 'ms', 'auto / fastest'], lines)}\n\n"
         f"Medians of {rounds} samples, {len(lines)} cases; {place}; "
         f"`benchmarks/results/{kept}`.\nGeometric mean {mean:.3f}, worst {worst:.3f} on "
-        f"{document['worst_graph']}."
+        f"{document['graphs'][ratios.index(worst)]['graph']}."
     )
 
 

@@ -1,4 +1,4 @@
-"""Distances of a batch of small graphs in one tensor: ``python benchmarks/encodings.py``.
+"""Distances of a batch of small graphs in one tensor: ``python benchmarks/small_graphs.py``.
 
 256 molecule-like graphs (chains with branches and rings) of 10 to 50 and of 100 to 200 vertices.
 Compared on the same device: the usual batched Floyd-Warshall of whole-array operations (one minimum
