@@ -252,7 +252,7 @@ def road_entry() -> dict[str, Any]:
     return {"methods": methods}
 
 
-def on_gpu(file: Path, names: list[str], count: int) -> None:
+def on_gpu(file: Path | None, names: list[str], count: int) -> None:
     """Every graph that is asked for, beside those that were measured before on this GPU."""
     from nearfar.system.devices import runtime
 
@@ -263,11 +263,12 @@ def on_gpu(file: Path, names: list[str], count: int) -> None:
         rows.add({"graph": name, **found}, device=runtime.device()._asdict(), rounds=count)
 
 
-def on_cpu(file: Path, count: int) -> None:
+def on_cpu(file: Path | None, count: int) -> None:
     """Every task, and how many times faster than SciPy each contender is."""
     where = environment()
     results = cpu_results(count)
-    write_json(file, {"environment": where, "rounds": count, "results": results})
+    if file:
+        write_json(file, {"environment": where, "rounds": count, "results": results})
     for task, lines in results.items():
         print(task)
         for name, value in lines.items():
@@ -281,11 +282,11 @@ def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", choices=["cpu", "cuda"])
-    parser.add_argument("-o", "--out", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", nargs="+", choices=[*SNAP, ROADS], default=[*SNAP, ROADS])
     given = parser.parse_args()
-    file = given.out / f"all_pairs_{given.part}.json"
+    file = given.output and given.output / f"all_pairs_{given.part}.json"
     if given.part == "cpu":
         on_cpu(file, given.rounds)
     else:

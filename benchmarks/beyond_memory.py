@@ -135,7 +135,7 @@ def run(graph: Path, out: Path, limit: int | None, words: list[str]) -> dict[str
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("-o", "--out", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
     parser.add_argument("--limit", type=byte_count, default=byte_count("256M"))
     parser.add_argument("--times", type=float, default=10)
     parser.add_argument("--sources", type=int, default=8)
@@ -177,7 +177,8 @@ def main() -> None:
         "threads": arguments.threads,
         "results": results,
     }
-    write_json(arguments.out / "beyond_memory.json", document)
+    if arguments.output:
+        write_json(arguments.output / "beyond_memory.json", document)
 
 
 if __name__ == "__main__":

@@ -116,15 +116,16 @@ def check(solves: dict[str, Callable[[], Any]]) -> None:
 def main() -> None:
     """Run the suite and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("-o", "--output", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
     parser.add_argument("--graphs", default=",".join(SUITE))
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--no-slow", action="store_true", help="leave out the linked heaps")
     parser.add_argument("--no-deltas", action="store_true")
     given = parser.parse_args()
-    path = given.output / "cpu_variants.json"
+    path = given.output and given.output / "cpu_variants.json"
     # Graphs measured by an earlier call stay, each with the environment it was measured in.
-    results: dict[str, Any] = json.loads(path.read_text())["graphs"] if path.is_file() else {}
+    kept = json.loads(path.read_text()) if path and path.is_file() else {"graphs": {}}
+    results: dict[str, Any] = kept["graphs"]
     for name in given.graphs.split(","):
         graph = load(name)
         source = draw_sources(graph, 1, SUITE[name].source)[0]
@@ -152,8 +153,8 @@ def main() -> None:
                     f"{base['min_ms'] / row['min_ms']:.2f}",
                     flush=True,
                 )
-        given.output.mkdir(parents=True, exist_ok=True)
-        write_json(path, {"graphs": results})
+        if path:
+            write_json(path, {"graphs": results})
 
 
 if __name__ == "__main__":

@@ -106,10 +106,11 @@ def measure(dtype: Any, n: int, rounds: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-o", "--out", default="benchmarks/results")
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    where, file = environment(), Path(arguments.out) / "floyd_warshall_cuda.json"
+    where = environment()
+    file = arguments.output and arguments.output / "floyd_warshall_cuda.json"
     results: dict[str, Any] = {}
     for dtype in (np.int32, np.float32, np.int64, np.float64):
         n = 16_384 if np.dtype(dtype).itemsize == 4 else 4096
@@ -120,7 +121,8 @@ def main() -> None:
             f"predecessors {min(entry['predecessor_samples']):.4f} s more",
             flush=True,
         )
-        write_json(file, {"environment": where, "results": results})
+        if file:
+            write_json(file, {"environment": where, "results": results})
 
 
 if __name__ == "__main__":

@@ -324,14 +324,15 @@ def version(package: str) -> str | None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
     parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS))
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--graphs", nargs="+", default=[""], help="parts of their names")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2, default_threads()])
     options = parser.parse_args()
     peers = {name: version(name) for name in ("igraph", "networkit", "networkx", "aequilibrae")}
-    rows = Rows(options.output / "measures.json", [], by="what", under="rows")
+    file = options.output and options.output / "measures.json"
+    rows = Rows(file, [], by="what", under="rows")
     for part in options.only:
         for row in PARTS[part](options.rounds, options):
             rows.add({**row, "peers": peers})

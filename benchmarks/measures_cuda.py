@@ -75,11 +75,12 @@ def rows_of(name: str, kind: str, graph: Graph, rounds: int, edges: bool) -> lis
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--only", nargs="+", choices=[name for name, _, _ in GRAPHS])
     options = parser.parse_args()
-    kept = Rows(options.output / "measures_cuda.json", [], by="what", under="rows")
+    file = options.output and options.output / "measures_cuda.json"
+    kept = Rows(file, [], by="what", under="rows")
     for name, make, _ in GRAPHS:
         if options.only and name not in options.only:
             continue

@@ -78,7 +78,6 @@ class Rows:
         places = {name: place for place, name in reversed([*enumerate(self._order)])}
         self.rows = sorted(rows, key=lambda one: places.get(one[self.by], len(places)))
         if self.file is not None:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
             write_json(self.file, {"environment": self._now, **more, self.under: self.rows})
 
 

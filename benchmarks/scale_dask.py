@@ -105,7 +105,7 @@ def main() -> None:
     from distributed import Client, LocalCluster
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("-o", "--out", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--folder", type=Path, help="for the rows; default: a temporary one")
@@ -128,7 +128,8 @@ def main() -> None:
                 "rounds": arguments.rounds,
                 "results": results,
             }
-            write_json(arguments.out / "scale_dask.json", document)
+            if arguments.output:
+                write_json(arguments.output / "scale_dask.json", document)
 
 
 if __name__ == "__main__":

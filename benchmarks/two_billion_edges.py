@@ -17,7 +17,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import cupy
 import numpy as np
 
 import nearfar
@@ -34,7 +33,7 @@ GIB = 2**30
 
 def draw(vertices: int, degree: int) -> tuple[Any, Any, Any]:
     """Row bounds (int64), indices (int32) and weights (int32) on the device."""
-    m = vertices * degree
+    cupy, m = runtime.cupy(), vertices * degree
     cupy.random.seed(1)
     indices, weights = cupy.empty(m, dtype=cupy.int32), cupy.empty(m, dtype=cupy.int32)
     step = CHUNK_VERTICES * degree
@@ -48,7 +47,7 @@ def draw(vertices: int, degree: int) -> tuple[Any, Any, Any]:
 
 def prove(distances: Any, source: int, degree: int, indices: Any, weights: Any | None) -> bool:
     """Whether these are the distances, by the drawn arrays; in chunks on the device."""
-    n = len(distances)
+    cupy, n = runtime.cupy(), len(distances)
     never = np.iinfo(np.int32).max
     tight = cupy.zeros(n, dtype=cupy.bool_)
     slack = True
@@ -69,7 +68,7 @@ def prove(distances: Any, source: int, degree: int, indices: Any, weights: Any |
 
 def refused(graph: Graph, needed: int) -> dict[str, Any]:
     """That a pool of half the size is refused with its numbers, and nothing is allocated for it."""
-    pool = cupy.get_default_memory_pool()
+    pool = runtime.cupy().get_default_memory_pool()
     pool.free_all_blocks()
     used = pool.used_bytes()
     pool.set_limit(size=used + needed // 2)
@@ -91,7 +90,7 @@ def solve(
     graph: Graph, method: str, degree: int, indices: Any, weights: Any | None, rounds: int
 ) -> dict[str, Any]:
     """State, solve, prove."""
-    pool = cupy.get_default_memory_pool()
+    pool = runtime.cupy().get_default_memory_pool()
     pool.free_all_blocks()
     before = pool.used_bytes()
     stated = upload_bytes(graph)

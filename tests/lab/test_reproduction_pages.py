@@ -274,16 +274,3 @@ def test_wrong_answers_are_counted_of_safe_methods_alone(results: Path) -> None:
     assert "promise right ones: 0." in page_of("martin-2009", results, document)
     cases["F-GPU"]["wrong_runs"] = 3
     assert "promise right ones: 3." in page_of("martin-2009", results, document)
-
-
-def test_martins_graphs_come_from_elsewhere_until_they_are_measured(results: Path) -> None:
-    file = "frontier_crauser.json"
-    (results / file).write_bytes((ROOT / "benchmarks" / "results" / file).read_bytes())
-    document = copy.deepcopy(kept("ortega-arranz-2015", "cuda"))
-    rest = [task for task in document["tasks"] if task["what"]["kind"] != "martin"]
-    words = "90% of the threads are idle"
-    row = row_of(page_of("ortega-arranz-2015", results, {**document, "tasks": rest}), words)
-    assert file in row
-    assert "**direction differs**" in row
-    text = page_of("ortega-arranz-2015", results, whole({**document, "tasks": rest}))
-    assert file not in row_of(text, words)

@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from nearfar.lab.pages import front_doors
-from tests.loading import load_program
+from tests.loading import ROOT, load_program
+
+
+def test_every_benchmark_finds_what_it_imports() -> None:
+    names = {file.stem for file in (ROOT / "benchmarks").glob("*.py")}
+    assert len(names) > 40
+    for name in sorted(names):
+        assert load_program("benchmarks", name).__doc__, name
 
 
 def test_contenders_take_turns_and_answers_are_compared() -> None:

@@ -43,7 +43,11 @@ def document(
 
 
 def write_json(path: Path, data: dict[str, Any]) -> None:
-    """Write readable JSON; lists of numbers, such as a sample, take one line each."""
+    """Write readable JSON; lists of numbers, such as a sample, take one line each.
+
+    The folder is made where it is missing.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(data, indent=1, allow_nan=False)
     numbers = re.compile(r"\[\s+([-+.\deE,\s]+?)\s+\]")
     with replacing(path) as place:

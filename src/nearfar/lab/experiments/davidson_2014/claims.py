@@ -209,7 +209,7 @@ def _delta(done: Sequence[Done]) -> list[Claim]:
             "delta",
             "VI, Figure 7",
             "a small delta lacks parallelism, a large one adds work",
-            f"from the smallest delta to the largest {spread(less)} times the vertices an "
+            f"from the smallest delta to the largest {spread(less)} times the vertices per "
             f"iteration and {spread(more)} times the work",
             [a > 1 and b > 1 for a, b in zip(less, more, strict=True)],
         )

@@ -5,11 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
-from nearfar.lab import checkout
 from nearfar.lab.checkout import NOTICE
-from nearfar.lab.experiments.claims import Claim, Why, beside, spread
+from nearfar.lab.experiments.claims import Why, beside, spread
 from nearfar.lab.experiments.experiment import Done
 from nearfar.lab.experiments.kept import Counts, Kept, KernelRows, share
 from nearfar.lab.experiments.ortega_arranz_2015 import counts as counted
@@ -166,44 +164,6 @@ def _ahead(real: Sequence[Done]) -> str:
     return f"the GPU is ahead on {', '.join(told)}" if told else "the GPU is ahead nowhere"
 
 
-_FRONTIERS = f"{checkout.RESULTS}/frontier_crauser.json"
-
-
-def _elsewhere() -> Done | None:
-    """A Martin graph of the comparison of all frontier methods, as a result of this experiment."""
-    document = checkout.results("frontier_crauser.json")
-    if document is None:
-        return None
-    found = next((r for r in document["results"] if r["graph"].startswith("martin")), None)
-    if found is None:
-        return None
-    cases = {}
-    for idea, method in (("frontier", "Martin"), ("crauser", "Crauser")):
-        for form in ("successors", "predecessors"):
-            row = found["rows"].get(f"{idea}_{form}@cuda")
-            if row and "counters" in row:
-                seconds = row["median_s"]
-                cases[f"GPU {method} {form[:4]}."] = {
-                    "samples": [[0, 0, seconds]],
-                    "median_seconds": seconds,
-                    "mean_seconds": seconds,
-                    "counters": row["counters"],
-                }
-    what = {"kind": "martin", "vertices": found["n"]}
-    return Done("elsewhere", what, {"n": found["n"], "m": found["m"], "cases": cases})
-
-
-def _claims(kept: Kept) -> tuple[list[Claim], list[Done]]:
-    """Claims, and the results behind them: Martin's graphs from elsewhere where there are none."""
-    claims = claims_of(kept.done)
-    other = _elsewhere()
-    if of_kind(kept.done, "martin") or other is None:
-        return claims, kept.done
-    told = f" ({other.what['vertices']:,} vertices, `{_FRONTIERS}`)"
-    instead = {c.key: replace(c, here=c.here + told) for c in claims_of([other]) if c.of}
-    return [instead.get(c.key, c) if not c.of else c for c in claims], [*kept.done, other]
-
-
 def _steps(real: Sequence[Done]) -> str:
     wide = [one for one in real if one.what["family"] in ("social", "kronecker")]
     return spread([c for one in wide if (c := counter_of(one, _GPU, "iterations"))])
@@ -248,8 +208,7 @@ def page() -> str:
     if cuda.there:
         lines += [" ".join(filter(None, (_sources(cuda), cuda.missing()))), ""]
         lines += ["### What the paper states, and here", ""]
-        claims, behind = _claims(cuda)
-        lines += [*beside(claims, _reasons(behind)), ""]
+        lines += [*beside(claims_of(cuda.done), _reasons(cuda.done)), ""]
         lines += [f"Wrong answers: {cuda.wrong()}.", ""]
         counts = Counts()
         for number in range(2, 12):
