@@ -257,7 +257,9 @@ def read_file(
     options = reader_options(args)
     if file.endswith(".nfp") and form is None:
         if options:
-            raise OptionError("--read-option is for formats of graphs: a prepared graph has none")
+            raise OptionError(
+                f"--weight and --read-option are for graph files: {file} is a prepared graph"
+            )
         with Progress(f"reading {file}", enabled=not args.quiet):
             prepared = load(file)
             graph = prepared if dtype is None else prepared.astype(dtype)
