@@ -248,6 +248,8 @@ def test_duration(seconds: float, text: str) -> None:
         (["bench", "peers", "--graphs", "small", "nope"], "no benchmark graph 'nope'"),
         (["bench", "peers", "--graphs", "small", "-o", "GRAPH"], "is a file: give a folder"),
         (["sweep", "GRAPH", "0", "-o", "no/x.json"], "does not exist"),
+        (["path", "GRAPH", "0", "99", "-o", "r.txt"], "end it in .geojson or .gpkg"),
+        (["path", "GRAPH", "0", "99", "-o", "no/r.geojson"], "does not exist"),
         (["distances", "GRAPH", "--pair", "0", "1", "--explain"], "--pair goes without --explain"),
         (["distances", "GRAPH", "--pair", "0", "1", "--memory", "1G"], "without --memory"),
         (["prepare", "GRAPH", "--dry-run", "-o", "x.nfp"], "--dry-run writes nothing"),
