@@ -286,6 +286,8 @@ def test_convert_round_trip(graph_file: Path, tmp_path: Path) -> None:
     succeed("convert", graph_file, native)
     data = json.loads(succeed("convert", native, back, "--json"))
     assert (data["n_vertices"], data["n_edges"]) == (6, 6)
+    assert data["output_format"] == "dimacs"
+    assert "weights, coordinates" in data["output_keeps"]
     first, second = nearfar.read(graph_file), nearfar.read(back)
     for name in ("indptr", "indices", "weights"):
         assert np.array_equal(getattr(first, name), getattr(second, name))

@@ -197,6 +197,8 @@ def test_places_name_the_nearest_vertex(town: Path) -> None:
     found = json.loads(done.stdout)
     assert (found["source"], found["target"], found["length"]) == (11, 13, 11)
     assert "60.1701,24.9401 is nearest to vertex 11, 12.42 m away" in done.stderr
+    swapped = run("path", town, "60.17,24.94", "120.5,24.96")
+    assert "120.5,24.96 is not a place on the Earth: write LAT,LON in degrees" in swapped.stderr
     south = json.loads(succeed("sssp", town, "-33.9,18.4", "--json", "-q"))
     assert south["source"] == 14
     told = json.loads(succeed("distances", town, "--source=60.17,24.94", "--json"))

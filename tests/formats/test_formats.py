@@ -179,6 +179,19 @@ def test_weights_are_never_dropped_silently(tmp_path: Path, suffix: str, ends: s
         read(path, weight="note")
 
 
+@pytest.mark.parametrize("suffix", [".gr", ".nfg", ".npz", ".mtx", ".csv", ".txt", ".graphml"])
+def test_edges_of_any_format_can_be_counted(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"g{suffix}"
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 0], [7, 8, 9], attributes={"unit": "s"})
+    write(graph, path)
+    counted = read(path, weight=None)
+    assert not counted.is_weighted
+    assert "unit" not in counted.attributes  # of the weights
+    if suffix in (".gr", ".nfg", ".npz", ".mtx"):
+        with pytest.raises(OptionError, match="have one weight per edge, not 'length': leave"):
+            read(path, weight="length")
+
+
 def test_weights_of_lines_without_a_header(tmp_path: Path) -> None:
     path = tmp_path / "g.txt"
     path.write_text("0 1 7 1999\n1 2 8 2001\n")

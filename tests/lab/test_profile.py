@@ -71,7 +71,13 @@ def test_profile_needs_a_recorded_run() -> None:
         profile(graph, paths)
 
 
-@pytest.mark.parametrize("text", ["", "[1, 2]", '{"format": "other"}', "\udcff"])
+HEAD = '{"format": "nearfar profile 1", "engine": "x", '
+DAMAGED = ['"rows": [{"delta": 1}], "heuristic": 2}', '"n_vertices": 3, "work": 1, "series": {}}']
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[1, 2]", '{"format": "other"}', "\udcff", *(HEAD + rest for rest in DAMAGED)]
+)
 def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "run.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))

@@ -257,7 +257,9 @@ def read_file(
     options = reader_options(args)
     if file.endswith(".nfp") and form is None:
         if options:
-            raise OptionError("--read-option is for formats of graphs: a prepared graph has none")
+            raise OptionError(
+                f"--weight and --read-option are for graph files: {file} is a prepared graph"
+            )
         with Progress(f"reading {file}", enabled=not args.quiet):
             prepared = load(file)
             graph = prepared if dtype is None else prepared.astype(dtype)
@@ -294,6 +296,8 @@ def _nearest_to_place(
         raise VertexError(f"{text} is a place, and this graph has no coordinates: name a vertex")
     first, second = float(place[1]), float(place[2])
     geographic = on_earth(graph)
+    if geographic and not (abs(first) <= 90 and abs(second) <= 180):
+        raise VertexError(f"{text} is not a place on the Earth: write LAT,LON in degrees")
     x, y = (second, first) if geographic else (first, second)
     found, away = nearest_vertices(graph, x, y)
     name = graph.name_of(int(found[0]))

@@ -57,13 +57,18 @@ def run(args: argparse.Namespace) -> int:
         return _list(args)
     if args.input is None or args.output is None:
         raise OptionError("convert needs IN and OUT, or --list")
+    from nearfar.formats import written_as
+
     check_folder(args.output)
     graph, read_seconds = read_file(args, args.input, args.from_format, args.dtype)
     write_seconds = write_graph(args, graph, args.to_format)
+    written = written_as(args.output, args.to_format)
     facts = {
         "input": args.input,
         "input_format": graph.attributes.get("format"),
         "output": args.output,
+        "output_format": written.name,
+        "output_keeps": written.keeps,
         "n_vertices": graph.n_vertices,
         "n_edges": graph.n_edges,
         "weights": graph.weight_dtype.name if graph.is_weighted else None,
@@ -76,7 +81,8 @@ def run(args: argparse.Namespace) -> int:
         [
             ("graph", graph),
             ("read", f"{args.input} in {duration(read_seconds)} ({facts['input_format']})"),
-            ("written", f"{args.output} in {duration(write_seconds)}"),
+            ("written", f"{args.output} in {duration(write_seconds)} ({written.name})"),
+            ("keeps", written.keeps),
         ]
     )
     emit(args, facts, lines, summary=True)

@@ -47,6 +47,15 @@ nearfar distances graph.gr --limit 900 --reduce count
 nearfar distances graph.gr --reduce mean --explain
 nearfar distances graph.nfg --cluster tcp://10.0.0.1:8786 -o rows.zarr"""
 
+#: Flags, and others that mean nothing beside them.
+_ALONE = {
+    "pair": (
+        *("source", "target", "reduce", "output", "predecessors_output", "explain", "memory"),
+        *("devices", "cluster"),
+    ),
+    "cluster": ("predecessors_output", "explain", "memory"),
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
@@ -123,6 +132,10 @@ def _with_predecessors(
 
 def _check_files(args: argparse.Namespace) -> None:
     """Refuse what cannot be written before the work is done."""
+    for flag, others in _ALONE.items():
+        found = [name for name in others if getattr(args, name)] if getattr(args, flag) else []
+        if found:
+            raise OptionError(f"--{flag} goes without --{found[0].replace('_', '-')}")
     if args.output and args.reduce:
         raise OptionError("--reduce prints its numbers: leave out -o, or redirect the output")
     for path in (args.output, args.predecessors_output):
@@ -134,10 +147,10 @@ def _check_files(args: argparse.Namespace) -> None:
             raise OptionError(f"{path}: with --predecessors-output both files end in .npy")
         if args.predecessors_output is not None and Path(path).is_dir():
             raise OptionError(f"output {path!r} is a folder: name a file")
-    given = [
+    files = [
         Path(path).resolve() for path in (args.output, args.predecessors_output) if path is not None
     ]
-    if len(set(given)) < len(given):
+    if len(set(files)) < len(files):
         raise OptionError(f"-o and --predecessors-output are both {args.output}: give two files")
 
 
@@ -209,11 +222,6 @@ def _on_cluster(args: argparse.Namespace, graph: Graph, call: dict[str, Any]) ->
     """Distances by the workers of a cluster, which open a file of nearfar's own themselves."""
     from nearfar.scale import distances
 
-    given = {"--predecessors-output": args.predecessors_output, "--explain": args.explain}
-    given["--memory"] = args.memory
-    for flag, value in {"--pair": args.pair, **given}.items():
-        if value:
-            raise OptionError(f"--cluster goes without {flag}")
     own = args.graph.endswith((".nfg", ".nfp")) and args.format is None and not args.read_option
     file: Any = args.graph if own else graph
     return distances(args.cluster, file, **call)
@@ -228,12 +236,7 @@ def run(args: argparse.Namespace) -> int:
     options = solver_options(args)
     if options.pop("allow_unsafe", False):
         raise OptionError("--allow-unsafe runs one source only: nearfar sssp")
-    if args.pair and args.cluster is None:
-        if args.source or args.target or args.reduce or args.output or args.predecessors_output:
-            raise OptionError(
-                "--pair goes without --source, --target, --reduce, --output and "
-                "--predecessors-output"
-            )
+    if args.pair:
         pairs = [(read_vertex(args, graph, s), read_vertex(args, graph, t)) for s, t in args.pair]
         found = distances(graph, pairs=pairs, limit=args.limit, **options)
         (values,) = plain_values(found, graph)
@@ -242,15 +245,15 @@ def run(args: argparse.Namespace) -> int:
         return Exit.OK
     sources = vertex_list(args, graph, args.source, "source")
     targets = vertex_list(args, graph, args.target)
-    if args.explain and args.cluster is None:
+    if args.explain:
         return _explain(args, graph, sources, targets)
     stats: dict[str, Any] = {}
     call: dict[str, Any] = {"limit": args.limit, "stats": stats, **options}
     if args.devices is not None:
         call["devices"] = args.devices
-    if args.memory is not None and args.cluster is None:
+    if args.memory is not None:
         call["memory"] = args.memory
-    if args.predecessors_output and args.cluster is None:
+    if args.predecessors_output:
         found = _with_predecessors(args, graph, sources, call)
     else:
         reduce = _reduction(args.reduce)

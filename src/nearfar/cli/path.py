@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import (
     add_graph,
     add_solver,
@@ -64,6 +65,10 @@ def run(args: argparse.Namespace) -> int:
     from nearfar.prepared.prepared import Prepared
     from nearfar.solve.one import WALKED
 
+    if args.output is not None:
+        if not args.output.lower().endswith((".geojson", ".json", ".gpkg")):
+            raise OptionError(f"output {args.output!r}: end it in .geojson or .gpkg")
+        check_folder(args.output)
     graph, _ = read_graph(args)
     source = read_vertex(args, graph, args.source, "source")
     target = read_vertex(args, graph, args.target, "target")

@@ -65,6 +65,8 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.dry_run and args.output is None:
         raise OptionError("prepare needs -o FILE.nfp, or --dry-run")
+    if args.dry_run and args.output is not None:
+        raise OptionError("--dry-run writes nothing: leave out -o")
     if args.output is not None:
         if not args.output.endswith(".nfp"):
             raise OptionError(f"-o {args.output}: the name of a prepared graph's file ends in .nfp")

@@ -68,7 +68,8 @@ def read(
     progress : callable or None
         ``progress(stage, done, total)`` with stages ``"decompress"`` and ``"parse"``, in bytes.
     **options
-        What the format accepts, such as ``directed``; see the reference of formats.
+        What the format accepts, such as ``directed``; see the reference of formats. Every format
+        takes ``weight=None``, which counts edges.
 
     Returns
     -------
@@ -95,9 +96,15 @@ def read(
     spec = wanted or _detect(source)
     if spec.read is None:
         raise OptionError(f"{spec.name} files can be written, but not read")
+    counted = options.get("weight", "") is None
+    if counted and not spec.counts_edges():
+        del options["weight"]
     spec.check_options(options, writing=False)
     with finish(source.path):
         graph = spec.read(source, **options)
+        if counted:
+            graph = graph.without_weights()
+            graph.attributes.pop("unit", None)
         graph.attributes.setdefault("source_file", os.path.basename(source.path))
         graph.attributes["format"] = spec.name  # a container keeps what it was made of
         return graph if dtype is None else graph.astype(dtype)
@@ -135,13 +142,23 @@ def write(
         For an unknown format, suffix or option.
     """
     name = os.fspath(path)
-    candidates = with_suffix(split_suffix(name)[0]) if format is None else [_named(format)]
-    for spec in candidates:
+    spec = written_as(name, format)
+    spec.check_options(options, writing=True)
+    with replacing(name, progress) as sink, finish(name):
+        spec.write(graph, sink, **options)  # type: ignore[misc]  # it has a writer
+
+
+def written_as(name: str, format: str | None) -> Format:
+    """The format in which a file is written, with a writer.
+
+    Raises
+    ------
+    OptionError
+        For a suffix or a format that cannot be written.
+    """
+    for spec in with_suffix(split_suffix(name)[0]) if format is None else [_named(format)]:
         if spec.write is not None:
-            spec.check_options(options, writing=True)
-            with replacing(name, progress) as sink, finish(name):
-                spec.write(graph, sink, **options)
-            return
+            return spec
     what = f"files named {os.path.basename(name)!r}" if format is None else f"{format} files"
     writable = [spec.name for spec in formats().values() if spec.write is not None]
     raise OptionError(

@@ -64,6 +64,11 @@ class Format:
         """Keyword options of the reader with their defaults."""
         return _options(self.read)
 
+    def counts_edges(self) -> bool:
+        """Whether the reader itself takes ``weight=None``."""
+        weight = _parameters(self.read).get("weight")
+        return weight is not None and "None" in str(weight.annotation)
+
     def write_options(self) -> dict[str, Any]:
         """Keyword options of the writer with their defaults."""
         return _options(self.write)
@@ -79,6 +84,11 @@ class Format:
         known = self.write_options() if writing else self.read_options()
         verb = "writing" if writing else "reading"
         for name, value in given.items():
+            if name == "weight" and name not in known and not writing:
+                raise OptionError(
+                    f"{self.name} files have one weight per edge, not {quoted(value)}: leave "
+                    "weight= out, or give weight=None to count edges"
+                )
             if name not in known:
                 has = f"it has: {', '.join(known)}" if known else "it has none"
                 raise OptionError(f"{verb} {self.name} files has no option {quoted(name)}; {has}")

@@ -645,11 +645,13 @@ class Graph(Exchange):
         Returns
         -------
         Graph
-            Itself if it has no weights.
+            Itself if it has no weights. ``attributes["unit"]``, that of the weights, goes too.
         """
         if not self.is_weighted:
             return self
-        return Graph.from_checked(self._arrays.without_weights(), **self._besides())
+        kept = self._besides()
+        kept["attributes"] = {k: v for k, v in self.attributes.items() if k != "unit"}
+        return Graph.from_checked(self._arrays.without_weights(), **kept)
 
     def digest(self) -> str:
         """SHA-256 of the arrays, cached: names a graph in caches and manifests; O(n + m).

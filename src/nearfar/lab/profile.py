@@ -150,7 +150,25 @@ def read_profile(path: Path) -> dict[str, Any]:
         raise GraphFormatError(f"not a profile ({error}): {_GIVE}", path) from None
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise GraphFormatError(f'not a profile ("format" is not {_FORMAT!r}): {_GIVE}', path)
+    if not _is_whole(document):
+        raise GraphFormatError(f"not a profile (numbers are missing): {_GIVE}", path)
     return document
+
+
+def _is_whole(document: dict[str, Any]) -> bool:
+    """Whether a profile, or a sweep, has all the numbers that are drawn."""
+    try:
+        if "rows" in document:
+            drawn = [document["heuristic"]]
+            for row in document["rows"]:
+                drawn += [row["delta"], row["work"], row["average_parallelism"]]
+        else:
+            drawn = [document["n_vertices"], document["n_edges"], document["work"]]
+            for values in document["series"].values():
+                drawn += values
+        return "engine" in document and all(isinstance(one, (int, float)) for one in drawn)
+    except (AttributeError, KeyError, TypeError):
+        return False
 
 
 def delta_sweep(
