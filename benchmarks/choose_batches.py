@@ -69,11 +69,12 @@ def judge(graph: Graph, dtype: str, rounds: int) -> dict[str, Any]:
     out = np.empty((SOURCES, graph.n_vertices), graph.weight_dtype)
     samples: dict[str, list[float]] = {who: [] for who in contenders}
     seen, stats, wrong = None, {}, []
-    for _ in range(rounds):
-        for who, times in samples.items():
+    for turn in range(rounds):
+        shift = turn % len(contenders)
+        for who in contenders[shift:] + contenders[:shift]:
             began = time.process_time()
             distances(graph, sources, method=who, device="cpu", threads=1, out=out, stats=stats)
-            times.append(time.process_time() - began)
+            samples[who].append(time.process_time() - began)
             if who == "auto":
                 chosen = stats["engine"]
             seen = out.sum(axis=1, dtype=np.float64) if seen is None else seen
