@@ -189,12 +189,16 @@ def first_calls(rounds: int, keep: Callable[[list[dict[str, Any]]], None]) -> No
 
 
 def _process(program: str, folder: str, graph: str, caches: str) -> float:
-    """Seconds that a fresh process says it took; kernels of CuPy are cached beside ours."""
+    """Seconds that a fresh process says it took; kernels of CuPy are cached beside ours.
+
+    So is what the driver keeps: NVRTC looks there first, from CUDA 12.9 on.
+    """
     own, theirs = (f"{caches}/{kind}" for kind in KERNELS)
     variables = {
         **os.environ,
         "NEARFAR_CACHE": str(Path(own).parent),
         "CUPY_CACHE_DIR": theirs,
+        "CUDA_CACHE_PATH": f"{caches}/driver",
         "PYTHONPYCACHEPREFIX": f"{folder}/bytecode",
     }
     variables.pop("PYTHONDONTWRITEBYTECODE", None)  # whoever installs packages has it

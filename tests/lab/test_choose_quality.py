@@ -1,13 +1,16 @@
-"""The benchmark of the automatic choice on a GPU, run on an emulated one."""
+"""Benchmarks of the automatic choice: on a GPU, run on an emulated one, and for many sources."""
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from nearfar.generators import generate
+from nearfar.lab.pages import choosing
 from tests.loading import load_program
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
@@ -33,3 +36,24 @@ def test_every_cuda_variant_is_tried_and_auto_is_judged(script: ModuleType) -> N
 def test_the_negative_graph_is_one(script: ModuleType) -> None:
     graph = script.make("negative", None)
     assert 0.05 < graph.n_negative / graph.n_edges < 0.5
+
+
+def test_batches_are_judged_and_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = load_program("benchmarks", "choose_batches")
+    tiny = {
+        "mesh": lambda: generate("delaunay", vertices=400),
+        "social": lambda: generate("kronecker", scale=8),
+    }
+    monkeypatch.setattr(script, "GRAPHS", tiny)
+    file = tmp_path / "choose_batches.json"
+    monkeypatch.setattr(sys, "argv", ["benchmark", "--rounds", "1", "-o", str(file)])
+    assert script.main() == 0
+    found = json.loads(file.read_text())
+    assert [row["graph"] for row in found["results"]] == list(tiny)
+    monkeypatch.setattr(choosing, "results", lambda _: found)
+    text = choosing.choice_of_batches()
+    assert "| social: 256 vertices," in text
+    ratios = [one["auto_over_best"] for row in found["results"] for one in row["dtypes"].values()]
+    assert f"worst {max(ratios):.3f}." in text
+    monkeypatch.setattr(choosing, "results", lambda _: None)
+    assert choosing.choice_of_batches().startswith("Not measured yet")

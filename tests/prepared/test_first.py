@@ -12,7 +12,7 @@ from nearfar import Graph, VariantUnavailable
 from nearfar.choose.ranking import explain
 from nearfar.graph.facts import Facts
 from nearfar.prepared import first
-from nearfar.prepared.guess import Guess, guess
+from nearfar.prepared.guess import Guess, guess, undirected_degree
 from nearfar.prepared.prepare import foreseen
 from tests.prepared.test_queries import mesh
 
@@ -23,6 +23,20 @@ def chosen(graph: Graph, **given: Any) -> tuple[np.ndarray, dict[str, Any]]:
     stats: dict[str, Any] = {}
     rows = nearfar.distances(graph, device="cpu", threads=1, stats=stats, **given)
     return rows, stats
+
+
+@pytest.mark.parametrize(("n", "m"), [(0, 0), (5, 0), (40, 90), (900, 4000), (3000, 2500)])
+def test_the_degree_in_both_directions_is_that_of_a_sample(n: int, m: int) -> None:
+    """Of 64 vertices or more the first eight edges, and whether an edge leads back."""
+    rng = np.random.default_rng(m)
+    tails, heads = rng.integers(0, max(n, 1), (2, m))
+    half = m // 2
+    tails, heads = np.append(tails, heads[:half]), np.append(heads, tails[:half])
+    graph = Graph.from_edges(tails, heads, n_vertices=n)
+    row = [graph.indices[graph.indptr[v] : graph.indptr[v + 1]].tolist() for v in range(n)]
+    edges = [(u, v) for u in range(0, n, max(1, n // 64)) for v in row[u][:8]]
+    back = sum(u in row[v][:64] for u, v in edges) / max(len(edges), 1)
+    assert undirected_degree(graph) == pytest.approx(graph.mean_degree * (2 - back))
 
 
 def test_many_sources_of_a_mesh_are_prepared_once() -> None:

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
 
-__all__ = ["POLISH", "Guess", "guess", "row_seconds"]
+__all__ = ["POLISH", "Guess", "guess", "row_seconds", "undirected_degree"]
 
 _ARC = 3.3e-10  # seconds per arc and source, in vector lanes
 _WRITTEN = 1.5e-9  # seconds per distance that is written
 #: Seconds per vertex for the left-to-right sums of a row of floats.
 POLISH = 3.5e-8
 _MOST_DEGREE = 8  # a triangulation has 6
-_SAMPLE = 64  # vertices whose edges are looked up in the other direction
-_ROW = 64  # edges of each that are looked at
+# Vertices of which so many edges are looked up in the other direction, among so many of the other.
+_SAMPLE, _EDGES, _ROW = 64, 8, 64
 _DEGREE: Slot[float] = Slot("undirected degree")
 
 
@@ -65,12 +65,12 @@ def guess(facts: Facts) -> Guess | str:
     Guess or str
     """
     n, hops = facts.n, facts.hops
-    degree = _undirected_degree(facts.graph)
-    if degree > _MOST_DEGREE:
-        return f"no small separators: {degree:.0f} edges per vertex"
     few = max(16.0, 0.12 * math.sqrt(n))
     if hops < few and n > 256:
         return f"no small separators: about {hops:.0f} hops lead everywhere"
+    degree = undirected_degree(facts.graph)
+    if degree > _MOST_DEGREE:
+        return f"no small separators: {degree:.0f} edges per vertex"
     beyond = max(degree - 2, 0.0)  # what a path has is taken away before the order
     metis = has_metis()
     arcs = n * (1.5 + 0.5 * min(beyond, 2) ** 1.4 * math.log2(n + 2)) * (1 if metis else 1.3)
@@ -102,18 +102,21 @@ def row_seconds(facts: Facts, n_arcs: float, width: int | None = None) -> float:
     return _ARC * n_arcs + _WRITTEN * (facts.n if width is None else width) + exact
 
 
-def _undirected_degree(graph: Graph) -> float:
+def undirected_degree(graph: Graph) -> float:
     """Neighbours per vertex whatever the direction, from a sample; cached."""
 
     def make() -> float:
-        if not graph.directed:
+        if not (graph.directed and graph.n_vertices):
             return graph.mean_degree
-        step = max(1, graph.n_vertices // _SAMPLE)
-        back = looked = 0
-        for u in range(0, graph.n_vertices, step):
-            for v in graph.rows_of(np.array([u]), _ROW)[:8].tolist():
-                looked += 1
-                back += int((graph.rows_of(np.array([v]), _ROW) == u).any())
-        return graph.mean_degree * (2 - back / max(looked, 1))
+        tails = np.arange(0, graph.n_vertices, max(1, graph.n_vertices // _SAMPLE))
+        heads = graph.rows_of(tails, _EDGES)
+        if not len(heads):
+            return 2 * graph.mean_degree
+        tails = np.repeat(tails, np.minimum(graph.degrees[tails], _EDGES))
+        beyond = graph.rows_of(heads, _ROW)
+        edge = np.repeat(np.arange(len(heads)), np.minimum(graph.degrees[heads], _ROW))
+        back = np.zeros(len(heads), dtype=np.bool_)  # edges that the row of their head has too
+        back[edge[beyond == tails[edge]]] = True
+        return graph.mean_degree * (2 - float(back.mean()))
 
     return _DEGREE.of(graph, make)

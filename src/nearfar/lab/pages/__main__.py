@@ -91,6 +91,7 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/explanation/choosing.md": {
         "choice-on-cpu": choosing.choice_on_cpu,
         "choice-on-gpu": choosing.choice_on_gpu,
+        "choice-of-batches": choosing.choice_of_batches,
     },
     "docs/how-to/coming-from-scipy.md": {
         "scipy-interface": front_doors.scipy,

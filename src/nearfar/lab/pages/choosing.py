@@ -8,7 +8,7 @@ from typing import Any
 from nearfar.lab.checkout import results
 from nearfar.lab.pages.table import device, milliseconds, table
 
-__all__ = ["choice_on_cpu", "choice_on_gpu"]
+__all__ = ["choice_of_batches", "choice_on_cpu", "choice_on_gpu"]
 
 
 def _choice(kept: str, script: str) -> str:
@@ -60,3 +60,31 @@ def choice_on_gpu() -> str:
 def choice_on_cpu() -> str:
     """``auto`` beside the best of all CPU variants, with one thread and with two."""
     return _choice("choose_quality.json", "choose_quality.py")
+
+
+def choice_of_batches() -> str:
+    """``auto`` beside the best for many sources on one core, by graph and dtype of the weights."""
+    document = results("choose_batches.json")
+    if document is None:
+        return "Not measured yet: `benchmarks/choose_batches.py`."
+    rows = document["results"]
+    dtypes = list(rows[0]["dtypes"])
+    lines, ratios = [], []
+    for row in rows:
+        cells = [f"{row['graph']}: {row['n']:,} vertices, {row['m']:,} edges"]
+        for dtype in dtypes:
+            found = row["dtypes"][dtype]
+            ratios.append(found["auto_over_best"])
+            cells += [found["chosen"].removesuffix("@cpu"), f"{found['auto_over_best']:.2f}"]
+        lines.append(cells)
+    head = ["graph"]
+    for dtype in dtypes:
+        head += [f"auto takes for {dtype}", "auto / fastest"]
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    settings, measured = document["settings"], document["environment"]
+    return (
+        f"{table(head, lines)}\n\n{settings['sources']} sources, one core; the least processor "
+        f"time of {settings['rounds']} turns; {measured['cpu']}, {measured['date'][:10]}, commit "
+        f"{measured['commit'][:12]}; `benchmarks/results/choose_batches.json`.\n"
+        f"Geometric mean {mean:.3f}, worst {max(ratios):.3f}."
+    )
