@@ -179,6 +179,12 @@ def test_weights_are_never_dropped_silently(tmp_path: Path, suffix: str, ends: s
         read(path, weight="note")
 
 
+def test_a_prepared_graph_has_a_reader_of_its_own(tmp_path: Path) -> None:
+    nearfar.prepare(nearfar.generate("grid", rows=5, columns=5)).save(tmp_path / "g.nfp")
+    with pytest.raises(GraphFormatError, match=r"it is a prepared graph: nearfar\.load opens it"):
+        read(tmp_path / "g.nfp")
+
+
 @pytest.mark.parametrize("suffix", [".gr", ".nfg", ".npz", ".mtx", ".csv", ".txt", ".graphml"])
 def test_edges_of_any_format_can_be_counted(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"g{suffix}"

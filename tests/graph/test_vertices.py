@@ -82,6 +82,7 @@ def test_a_number_of_vertices_that_is_none(n) -> None:
         ({"memory": float("nan")}, "memory is nan"),
         ({"method": None}, "method is None"),
         ({"stats": []}, "stats is"),
+        ({"progress": True}, "progress is True: give a function, or None"),
         ({"pairs": [0, 1]}, "pair"),
         ({"reduce": ("histogram", 5)}, "ascending edges"),
         ({"reduce": ("histogram", ["a", "b"])}, "ascending edges"),

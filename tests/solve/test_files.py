@@ -380,6 +380,15 @@ def test_another_matrix_in_the_place_of_the_data(tmp_path):
         np.testing.assert_array_equal(found, all_pairs(graph))
 
 
+def test_another_array_in_the_place_of_the_chunks(tmp_path):
+    """Rows were cut to the width that the damaged description of the array gave."""
+    zarr = pytest.importorskip("zarr")
+    graph, path = graph_of(), tmp_path / "rows.zarr"
+    want = np.asarray(all_pairs(graph, out=path)[:])
+    zarr.open(str(path), mode="r+").resize((len(want), 7))
+    np.testing.assert_array_equal(all_pairs(graph, out=path)[:], want)
+
+
 @pytest.mark.parametrize(
     "text",
     ["[]", "null", "{}", '{"a":', '{"block": 0, "blocks": {}}', '{"block": 3, "blocks": []}'],

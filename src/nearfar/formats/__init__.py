@@ -210,6 +210,8 @@ def _detect(source: Source) -> Format:
 
     if looks_like_edges(source.head):
         return formats()["edges"]
+    if source.suffix == ".nfp":
+        raise source.fail("it is a prepared graph: nearfar.load opens it")
     if source.suffix in _GEOGRAPHIC:
         raise source.fail(
             "geographic tables are read by GeoPandas: in Python, "

@@ -144,7 +144,7 @@ def distances(
         raise OptionError(f"block is {block}: give at least 1 row")
     if not seconds > 0:
         raise OptionError(f"seconds is {seconds}: give a number greater than 0")
-    check_stats(stats)
+    check_stats(stats, progress)
     reduction = None if reduce is None else Reduction.parse(reduce)
     path = os.path.abspath(graph) if isinstance(graph, (str, os.PathLike)) else None
     opened = open_graph(path) if path is not None else as_graph(graph)  # type: ignore[arg-type]

@@ -216,6 +216,8 @@ class ZarrRows:
     def join(self) -> None:
         """Open the array that is there; others may write other blocks."""
         self.array = self.zarr.open(str(self.path), mode="r+")
+        if self.array.shape != self.shape or self.array.dtype != self.dtype:
+            raise ValueError("another matrix")
 
     def tidy(self) -> None:
         """Remove what a writer left of the chunks that it was at when it was killed."""

@@ -253,7 +253,7 @@ def distances(
         })  # fmt: skip
     for name, value, kind in (("memory", memory, "float | None"), ("block", block, "int | None")):
         check_kind("distances", name, value, kind)
-    check_stats(stats)
+    check_stats(stats, progress)
     if pairs is not None:
         if sources is not None or targets is not None or reduce or out is not None or predecessors:
             raise OptionError("pairs goes without sources, targets, out, reduce and predecessors")

@@ -84,10 +84,12 @@ def _fresh(matrix: Any) -> Graph | None:
     return fresh_matrix(csr_arrays(matrix), Graph.from_csr)
 
 
-def check_stats(stats: Any) -> None:
-    """Refuse what cannot be filled."""
+def check_stats(stats: Any, progress: Any = None) -> None:
+    """Refuse what cannot be filled, and what cannot be told how far a run is."""
     if stats is not None and not isinstance(stats, dict):
         raise OptionError(f"stats is {quoted(stats)}: give a dict to fill, or None")
+    if progress is not None and not callable(progress):
+        raise OptionError(f"progress is {quoted(progress)}: give a function, or None")
 
 
 def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int64] | None:
