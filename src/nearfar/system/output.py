@@ -42,7 +42,7 @@ def naming(path: str | os.PathLike[str], other: str | None = None) -> Iterator[N
     try:
         yield
     except OSError as error:
-        if error.filename in (None, other):
+        if error.errno is not None and error.filename in (None, other):  # else it has its own words
             error.filename = os.fspath(path)
         raise
 
