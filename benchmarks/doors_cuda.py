@@ -11,8 +11,8 @@ compared with single searches by a binary heap, means with those of the host.
 
 ``first-calls``: fresh processes, one after the other, with the kernel cache empty and full, from
 the first line of the program to the distances on the host; beside them what Python, NumPy, CuPy and
-the driver take alone. Writes doors_cuda.json after each part; a part that is not run keeps its
-earlier results.
+the driver take alone. With -o, doors_cuda.json is written after each part; a part that is not run
+keeps its earlier results.
 """
 
 from __future__ import annotations
@@ -228,15 +228,14 @@ def _device() -> dict[str, Any]:
 def main() -> int:
     """Run the chosen parts and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
     parts = ("all-pairs", "first-calls")
     parser.add_argument("--only", nargs="+", choices=parts, default=parts)
     parser.add_argument("--graphs", nargs="+", choices=GRAPHS, default=GRAPHS)
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
-    args.output.mkdir(parents=True, exist_ok=True)
-    path = args.output / "doors_cuda.json"
-    document = json.loads(path.read_text()) if path.exists() else {}
+    path = args.output and args.output / "doors_cuda.json"
+    document = json.loads(path.read_text()) if path and path.exists() else {}
     device = _device()
 
     def keep(part: str, results: Any) -> None:
@@ -246,7 +245,8 @@ def main() -> int:
             "settings": {"rounds": args.rounds},
             "results": results,
         }
-        write_json(path, document)
+        if path:
+            write_json(path, document)
 
     if "first-calls" in args.only:
         first_calls(args.rounds, lambda results: keep("first-calls", results))

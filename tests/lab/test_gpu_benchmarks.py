@@ -108,7 +108,7 @@ def test_compound_frontiers_stand_over_the_heap(
 
 
 def test_what_types_and_predecessors_cost(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    script = program("flagship_costs", monkeypatch)
+    script = load_program("benchmarks", "flagship_costs")
     made = {name: lambda of=of: generate(of[0], **of[1]) for name, of in TINY.items()}
     monkeypatch.setattr(script, "GRAPHS", made)
     monkeypatch.setattr(script, "SETTLING", 1)
@@ -122,6 +122,25 @@ def test_what_types_and_predecessors_cost(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert set(second["call_ms"]) == {"distances", "and predecessors"}
     monkeypatch.setattr(gpu_engine, "results", lambda _: found)
     assert gpu_engine.flagship_costs().count("x |") == 2 * 5
+
+
+def test_all_pairs_through_every_door(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = load_program("benchmarks", "doors_cuda")
+    tiny = generate("uniform_random", vertices=80, degree=3)
+    monkeypatch.setattr(script, "snap", lambda _: tiny)
+    monkeypatch.setattr(script, "_device", lambda: {"name": "emulated"})
+    monkeypatch.setattr(
+        sys, "argv", ["doors", "--only", "all-pairs", "--graphs", "loc-brightkite", "--rounds", "1"]
+    )
+    assert script.main() == 0
+    assert not list(tmp_path.iterdir()), "nothing is written without -o"
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "-o", str(tmp_path)])
+    assert script.main() == 0
+    part = json.loads((tmp_path / "doors_cuda.json").read_text())["all-pairs"]
+    (row,) = part["results"]
+    assert row["vertices"] == 80
+    assert len(row["samples"]) == 5
+    assert all(set(kinds) == {"fresh", "again"} for kinds in row["samples"].values())
 
 
 def test_proofs_are_kept_and_read_again(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
