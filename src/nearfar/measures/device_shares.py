@@ -247,7 +247,7 @@ class _Run:
         reverse = _rows_into(graph)
         self.symmetric = reverse is None
         self.reverse = self.device if reverse is None else device_graph(reverse)
-        self.ends = None if asked.ends is None else cp.asarray(np.ascontiguousarray(asked.ends))
+        self.ends = None if asked.ends is None else runtime.upload(asked.ends)
         other = asked.rows_of
         fits = other is not None and other.weight_dtype == graph.weight_dtype
         self.rows_of: Graph = other if other is not None and fits else graph
@@ -401,7 +401,7 @@ class _Launch:
         run, k = self.run, len(sources)
         status = cp.zeros(k, dtype=np.uint8)
         reached = cp.zeros(k, dtype=np.int32)
-        stand_for = None if weights is None else cp.asarray(weights)  # lives until the launch ends
+        stand_for = None if weights is None else runtime.upload(weights)  # lives until the launch ends
         sums = filled(
             self.arguments,
             ends=run.ends,
@@ -419,7 +419,7 @@ class _Launch:
             forward_only=int(run.asked.forward_only),
         )
         graph, reverse = run.device, run.reverse
-        listed = cp.asarray(sources.astype(np.int32))
+        listed = runtime.upload(sources.astype(np.int32))
         rows: Any = (graph.offsets, graph.edges, reverse.offsets, reverse.edges, listed)
         if run.weighted:
             found = cp.empty((k, run.n), dtype=run.graph.weight_dtype)
