@@ -237,7 +237,6 @@ class _Run:
                 f"device='cuda' takes up to {LARGEST_ON_DEVICE} vertices and edges, and this graph "
                 f"has {max(n, m)}: use device='cpu'"
             )
-        cp = runtime.cupy()
         self.graph, self.n, self.m = graph, n, m
         self.weighted = graph.is_weighted
         self.asked = asked
@@ -401,7 +400,9 @@ class _Launch:
         run, k = self.run, len(sources)
         status = cp.zeros(k, dtype=np.uint8)
         reached = cp.zeros(k, dtype=np.int32)
-        stand_for = None if weights is None else runtime.upload(weights)  # lives until the launch ends
+        # Both live until the launch ends.
+        stand_for = None if weights is None else runtime.upload(weights)
+        listed = runtime.upload(sources.astype(np.int32))
         sums = filled(
             self.arguments,
             ends=run.ends,
@@ -419,7 +420,6 @@ class _Launch:
             forward_only=int(run.asked.forward_only),
         )
         graph, reverse = run.device, run.reverse
-        listed = runtime.upload(sources.astype(np.int32))
         rows: Any = (graph.offsets, graph.edges, reverse.offsets, reverse.edges, listed)
         if run.weighted:
             found = cp.empty((k, run.n), dtype=run.graph.weight_dtype)
