@@ -54,8 +54,10 @@ def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], wh
     count = "weight=None counts edges"
     if weight != "weight":
         near = did_you_mean(str(weight), [str(name) for name in named])
-        held = f"; numbers are in {shown}" if numeric and not near else ""
-        return f"no {what} {quoted(weight)}{near or held}; {count}"
+        if near:
+            return f"no {what} {quoted(weight)}{near} {count}"
+        held = f"; numbers are in {shown}" if numeric else ""
+        return f"no {what} {quoted(weight)}{held}; {count}"
     if not numeric:
         return ""
     choice = f"weight={quoted(str(numeric[0]))}"

@@ -806,11 +806,17 @@ class Graph(Exchange):
         if numbers is None:
             key = vertex.item() if isinstance(vertex, np.generic) else vertex
             try:
-                return self._index_by_name[key]
+                index = self._index_by_name[key]
             except (KeyError, TypeError):
                 raise VertexError(
                     f"{what} {quoted(vertex)} is not a vertex name of this graph"
                 ) from None
+            if index < 0:
+                raise VertexError(
+                    f"{what} {quoted(vertex)} is the name of several vertices: give each its own, "
+                    "or take graph.without_names()"
+                )
+            return index
         if isinstance(vertex, (bool, np.bool_)) or not isinstance(vertex, (int, np.integer)):
             valid = f"give {numbers.start} to {numbers.stop - 1}"
             if isinstance(vertex, _SEVERAL):
@@ -824,8 +830,14 @@ class Graph(Exchange):
 
     @cached_property
     def _index_by_name(self) -> dict[Any, int]:
-        names: Any = self.vertex_names
-        return {name: i for i, name in enumerate(names.tolist())}
+        """Indices of names; -1 for what several vertices are called."""
+        names: list[Any] = self.vertex_names.tolist()  # type: ignore[union-attr]
+        found = {name: i for i, name in enumerate(names)}
+        if len(found) < len(names):
+            for i, name in enumerate(names):
+                if found[name] != i:
+                    found[name] = -1
+        return found
 
     def indices_of(self, vertices: Iterable[Any], what: str = "vertex") -> NDArray[np.int64]:
         """Indices of several vertices.
