@@ -95,7 +95,7 @@ def test_a_device_that_fails_late_leaves_its_block_to_one_that_waits():
 
 @pytest.mark.usefixtures("three")
 @pytest.mark.parametrize("failing", [{1}, {0, 1, 2}])
-@pytest.mark.parametrize("owner, name", [("cuda", "Event"), ("runtime", "on_device")])
+@pytest.mark.parametrize(("owner", "name"), [("cuda", "Event"), ("runtime", "on_device")])
 def test_a_device_that_fails_outside_its_work(owner, name, failing, monkeypatch):
     """A block that was taken and not yet noted kept the other devices waiting for ever."""
     place = runtime.cupy().cuda if owner == "cuda" else runtime
