@@ -66,7 +66,7 @@ class Graph(Exchange):
         External names; answers come back in them. A range, such as ``range(1, n + 1)`` for a file
         that counts from 1, takes no memory.
     coordinates : float64 array, shape (n, 2), or None
-        x (longitude) and y (latitude) of the vertices.
+        x (longitude) and y (latitude) of the vertices; finite.
     attributes : mapping
         What is known of the origin: ``source``, ``unit``, ``attribution``, ...
     copy : bool
@@ -134,9 +134,15 @@ class Graph(Exchange):
         self.coordinates: NDArray[np.float64] | None = None
         if coordinates is not None:
             given = np.asarray(coordinates)
+            if given.dtype.kind not in "iuf":
+                raise GraphError(f"coordinates have dtype {given.dtype}: give numbers")
             xy = build.kept(np.ascontiguousarray(given, dtype=np.float64), given, copy)
             if xy.shape != (self.n_vertices, 2):
                 raise GraphError(f"coordinates have shape {xy.shape}: give ({self.n_vertices}, 2)")
+            if not np.isfinite(xy).all():
+                wrong = int(np.argmin(np.isfinite(xy).all(axis=1)))
+                x, y = xy[wrong]
+                raise GraphError(f"coordinates of vertex {wrong} are {x}, {y}: give finite numbers")
             self.coordinates = xy
 
     def _name(self, names: ArrayLike | range, copy: bool) -> None:
