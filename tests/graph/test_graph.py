@@ -368,7 +368,7 @@ def test_names_and_coordinates_have_the_right_length() -> None:
         Graph.from_edges([0], [1], vertex_names=["s"])
     with pytest.raises(GraphError, match="coordinates have shape"):
         Graph.from_edges([0], [1], coordinates=[[0.0, 0.0]])
-    with pytest.raises(GraphError, match="coordinates of vertex 1 are nan, 2.0: give finite"):
+    with pytest.raises(GraphError, match=r"coordinates of vertex 1 are nan, 2\.0: give finite"):
         Graph.from_edges([0], [1], coordinates=[[0.0, 0.0], [np.nan, 2.0]])
     with pytest.raises(GraphError, match="coordinates have dtype <U3: give numbers"):
         Graph.from_edges([0], [1], coordinates=[["0.0", "0.0"], ["1.0", "2.0"]])

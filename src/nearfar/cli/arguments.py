@@ -261,8 +261,8 @@ def read_file(
                 f"--weight and --read-option are for graph files: {file} is a prepared graph"
             )
         with Progress(f"reading {file}", enabled=not args.quiet):
-            prepared = load(file)
-            graph = prepared if dtype is None else prepared.astype(dtype)
+            graph: Graph = load(file)
+            graph = graph if dtype is None else graph.astype(dtype)
     else:
         with Progress(f"reading {file}", enabled=not args.quiet) as progress:
             name = STDIN if file == "-" else file

@@ -96,7 +96,7 @@ def from_networkx(
 
 
 def coordinates_of(pairs: Iterable[tuple[Any, Any]]) -> NDArray[np.float64] | None:
-    """x and y of the vertices, where every vertex has both as finite numbers."""
+    """Places of the vertices, where every vertex has x and y as finite numbers."""
     found = []
     for x, y in pairs:
         if not (is_number(x) and is_number(y) and math.isfinite(x) and math.isfinite(y)):
