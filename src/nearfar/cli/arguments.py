@@ -177,10 +177,10 @@ def byte_count(text: str) -> int:
     shift = {"K": 10, "M": 20, "G": 30, "T": 40}.get(unit, 0)
     if shift:
         digits = text[:-1]
-    size = int(float(digits) * (1 << shift))
-    if size < 1:
+    size = float(digits) * (1 << shift)
+    if not 1 <= size < math.inf:
         raise ValueError(text)
-    return size
+    return int(size)
 
 
 byte_count.__name__ = "number of bytes"  # what argparse calls it
