@@ -257,6 +257,7 @@ def test_duration(seconds: float, text: str) -> None:
         (["generate", "star", "-o", "-"], "not written to standard output"),
         (["sssp", "GRAPH", "0", "--profile", "no/x.json"], "does not exist"),
         (["plot", "GRAPH", "-o", "no/x.png"], "does not exist"),
+        (["plot", "."], ". is a folder: give a profile"),
         (["report", ".", "-o", "no/x.html"], "does not exist"),
         (["sssp", "GRAPH", "0", "--explain", "-o", "x.csv"], "leave out --output"),
         (["sssp", "GRAPH", "0", "--explain", "--method", "near_far"], "leave out --method"),

@@ -77,7 +77,7 @@ def pictures(folder: Path) -> None:
 def test_road_map_on_a_generated_network(tmp_path: Path) -> None:
     done = run(ROOT / "docs" / "tutorials" / "road-map-to-parallelism.ipynb", tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "vertices an iteration" in done.stdout
+    assert "vertices per iteration" in done.stdout
     pictures(tmp_path)
 
 

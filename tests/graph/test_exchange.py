@@ -361,3 +361,18 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "igraph", None)
     with pytest.raises(MissingDependencyError, match="to_igraph needs igraph: pip install igraph"):
         Graph.from_edges([0], [1]).to_igraph()
+
+
+@pytest.mark.parametrize("x", [None, float("nan"), "1"])
+def test_vertices_without_a_place_leave_the_coordinates_out(x: object) -> None:
+    """igraph's None was a TypeError, and NaN a failure when the map was drawn."""
+    nx, igraph = pytest.importorskip("networkx"), pytest.importorskip("igraph")
+    places = {"x": [0.5, x], "y": [1.0, 2.0]}
+    made = igraph.Graph([(0, 1)], vertex_attrs=places)
+    assert Graph.from_igraph(made).coordinates is None
+    other = nx.Graph([(0, 1)])
+    for name, values in places.items():
+        nx.set_node_attributes(other, dict(enumerate(values)), name)
+    assert Graph.from_networkx(other).coordinates is None
+    other.nodes[1]["x"] = 7
+    assert Graph.from_networkx(other).coordinates.tolist() == [[0.5, 1.0], [7.0, 2.0]]

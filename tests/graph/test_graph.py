@@ -352,11 +352,26 @@ def test_vertex_lookup() -> None:
         plain.index_of([0, 1], "source")
 
 
+def test_a_name_of_several_vertices_is_not_guessed() -> None:
+    """The last of them was taken, and a dict of distances held one of them."""
+    g = Graph.from_edges([0, 1], [1, 2], vertex_names=["s", "t", "t"])
+    paths = nearfar.sssp(g, "s")
+    with pytest.raises(VertexError, match="'t' is the name of several vertices: give each its own"):
+        g.index_of("t")
+    with pytest.raises(GraphError, match="3 vertices have 2 names"):
+        paths.to_dict()
+    assert paths.distances.tolist() == [0, 1, 2]
+
+
 def test_names_and_coordinates_have_the_right_length() -> None:
     with pytest.raises(GraphError, match="vertex_names has shape"):
         Graph.from_edges([0], [1], vertex_names=["s"])
     with pytest.raises(GraphError, match="coordinates have shape"):
         Graph.from_edges([0], [1], coordinates=[[0.0, 0.0]])
+    with pytest.raises(GraphError, match=r"coordinates of vertex 1 are nan, 2\.0: give finite"):
+        Graph.from_edges([0], [1], coordinates=[[0.0, 0.0], [np.nan, 2.0]])
+    with pytest.raises(GraphError, match="coordinates have dtype <U3: give numbers"):
+        Graph.from_edges([0], [1], coordinates=[["0.0", "0.0"], ["1.0", "2.0"]])
 
 
 def test_repr_and_digest() -> None:

@@ -202,3 +202,5 @@ def test_refusal_names_the_figures() -> None:
         check_worth(figures, max_bytes=1000, force=True)
     with pytest.raises(OptionError, match="max_bytes"):
         check_worth(figures, max_bytes=-1)
+    with pytest.raises(OptionError, match="max_bytes is inf"):
+        check_worth(figures, max_bytes=float("inf"))

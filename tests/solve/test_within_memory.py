@@ -95,7 +95,7 @@ def test_bytes_from_a_shell(tmp_path: Path) -> None:
     wanted = succeed(*words)
     for text in ("100000000", "100M", "0.1g"):
         assert succeed(*words, "--memory", text) == wanted
-    for wrong in ("0", "lots", "-3M"):
+    for wrong in ("0", "lots", "-3M", "inf", "nan"):
         done = run(*words, f"--memory={wrong}")
         assert done.returncode == Exit.USAGE
         assert f"{wrong!r} is not a number of bytes" in done.stderr

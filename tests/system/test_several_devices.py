@@ -93,6 +93,31 @@ def test_a_device_that_fails_late_leaves_its_block_to_one_that_waits():
     assert len(failed) == 1
 
 
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize("failing", [{1}, {0, 1, 2}])
+@pytest.mark.parametrize(("owner", "name"), [("cuda", "Event"), ("runtime", "on_device")])
+def test_a_device_that_fails_outside_its_work(owner, name, failing, monkeypatch):
+    """A block that was taken and not yet noted kept the other devices waiting for ever."""
+    place = runtime.cupy().cuda if owner == "cuda" else runtime
+    original = getattr(place, name)
+    done: list[int] = []
+
+    def fails(*given, **named):
+        device = given[0] if owner == "runtime" else runtime.device().ordinal
+        if device in failing:
+            raise RuntimeError(f"device {device} fell off the bus")
+        return original(*given, **named)
+
+    monkeypatch.setattr(place, name, fails)
+    if len(failing) == 3:
+        with pytest.raises(RuntimeError, match="fell off the bus"):
+            each_block([0, 1, 2], range(9), lambda: done.append)
+    else:
+        failed = each_block([0, 1, 2], range(9), lambda: done.append)
+        assert set(done) == set(range(9))
+        assert set(failed) <= failing
+
+
 def test_a_device_at_work_leaves_a_block_to_each_that_has_none():
     """Else two blocks for two devices both went to the one whose thread was there first."""
     queue = several._Blocks("abcd", devices=2)

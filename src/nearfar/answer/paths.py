@@ -12,7 +12,7 @@ import numpy as np
 from nearfar.answer.frames import paths_frame, with_unreached
 from nearfar.cpu.predecessors import tight_predecessors
 from nearfar.cuda.device_graph import DEVICE_GRAPH
-from nearfar.errors import OutOfMemoryError, UnreachableError, quoted
+from nearfar.errors import GraphError, OutOfMemoryError, UnreachableError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.system.devices.runtime import download, is_device_array, upload
 from nearfar.system.html import facts_table
@@ -324,10 +324,20 @@ class Paths:
         -------
         dict
             External names and Python numbers, in the graph's order of vertices.
+
+        Raises
+        ------
+        GraphError
+            If several vertices have one name.
         """
         places = np.flatnonzero(self._host_reached)
         names = np.asarray(self.graph.name_of(places)).tolist()
-        return dict(zip(names, self._host_distances[places].tolist(), strict=True))
+        found = dict(zip(names, self._host_distances[places].tolist(), strict=True))
+        if len(found) < len(names):
+            raise GraphError(
+                f"{len(names)} vertices have {len(found)} names: to_frame() keeps a row for each"
+            )
+        return found
 
     def to_frame(self, library: str | None = None, *, reached_only: bool = False) -> Any:
         """The answer as a table with a row per vertex.

@@ -177,10 +177,10 @@ def byte_count(text: str) -> int:
     shift = {"K": 10, "M": 20, "G": 30, "T": 40}.get(unit, 0)
     if shift:
         digits = text[:-1]
-    size = int(float(digits) * (1 << shift))
-    if size < 1:
+    size = float(digits) * (1 << shift)
+    if not 1 <= size < math.inf:
         raise ValueError(text)
-    return size
+    return int(size)
 
 
 byte_count.__name__ = "number of bytes"  # what argparse calls it
@@ -261,8 +261,8 @@ def read_file(
                 f"--weight and --read-option are for graph files: {file} is a prepared graph"
             )
         with Progress(f"reading {file}", enabled=not args.quiet):
-            prepared = load(file)
-            graph = prepared if dtype is None else prepared.astype(dtype)
+            graph: Graph = load(file)
+            graph = graph if dtype is None else graph.astype(dtype)
     else:
         with Progress(f"reading {file}", enabled=not args.quiet) as progress:
             name = STDIN if file == "-" else file

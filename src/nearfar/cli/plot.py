@@ -44,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
     """Read, draw, say where."""
     from nearfar.lab.profile import plot_profile, read_profile
 
+    if args.file.is_dir():
+        raise OptionError(f"{args.file} is a folder: give a profile or a sweep")
     image = args.output or args.file.with_suffix(".png")
     if image.suffix.lower() not in _ENDINGS:
         raise OptionError(f"cannot draw {image}: use an ending out of {', '.join(_ENDINGS)}")

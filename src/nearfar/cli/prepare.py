@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import add_graph, device_name, read_graph
+from nearfar.cli.arguments import add_graph, byte_count, device_name, read_graph
 from nearfar.cli.console import Exit, duration, emit, rows
 from nearfar.errors import OptionError
 
@@ -46,7 +46,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force", action="store_true", help="prepare even where searches will be faster"
     )
-    parser.add_argument("--max-bytes", type=float, metavar="N", help="memory that it may take")
+    parser.add_argument(
+        "--max-bytes",
+        type=byte_count,
+        metavar="N",
+        help="memory that it may take, such as 500M or 4G",
+    )
     parser.add_argument("--threads", type=int, metavar="N", help="CPU workers (default: all cores)")
     parser.add_argument(
         "--device",
@@ -83,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
             seed=args.seed,
             perfect=not args.keep_all,
             force=args.force,
-            max_bytes=None if args.max_bytes is None else int(args.max_bytes),
+            max_bytes=args.max_bytes,
             threads=args.threads,
             device=args.device,
         )

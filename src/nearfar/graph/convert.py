@@ -8,6 +8,7 @@ libraries.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from nearfar.graph.build import HostArrays, as_numpy, as_weights, from_edges
 from nearfar.graph.names import numbered, object_array
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -54,8 +55,10 @@ def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], wh
     count = "weight=None counts edges"
     if weight != "weight":
         near = did_you_mean(str(weight), [str(name) for name in named])
-        held = f"; numbers are in {shown}" if numeric and not near else ""
-        return f"no {what} {quoted(weight)}{near or held}; {count}"
+        if near:
+            return f"no {what} {quoted(weight)}{near} {count}"
+        held = f"; numbers are in {shown}" if numeric else ""
+        return f"no {what} {quoted(weight)}{held}; {count}"
     if not numeric:
         return ""
     choice = f"weight={quoted(str(numeric[0]))}"
@@ -83,7 +86,7 @@ def from_networkx(
     return arrays, {
         "directed": directed,
         "vertex_names": None if as_is else object_array(names),
-        "coordinates": _coordinates(graph),
+        "coordinates": coordinates_of((d.get("x"), d.get("y")) for d in graph.nodes.values()),
         "attributes": {
             key: value
             for key, value in graph.graph.items()
@@ -92,12 +95,11 @@ def from_networkx(
     }
 
 
-def _coordinates(graph: Any) -> NDArray[np.float64] | None:
-    """Attributes x and y of the vertices, where every vertex has both as numbers."""
+def coordinates_of(pairs: Iterable[tuple[Any, Any]]) -> NDArray[np.float64] | None:
+    """Places of the vertices, where every vertex has x and y as finite numbers."""
     found = []
-    for data in graph.nodes.values():
-        x, y = data.get("x"), data.get("y")
-        if not is_number(x) or not is_number(y):
+    for x, y in pairs:
+        if not (is_number(x) and is_number(y) and math.isfinite(x) and math.isfinite(y)):
             return None
         found.append((x, y))
     return np.array(found, dtype=np.float64) if found else None

@@ -66,7 +66,7 @@ class Graph(Exchange):
         External names; answers come back in them. A range, such as ``range(1, n + 1)`` for a file
         that counts from 1, takes no memory.
     coordinates : float64 array, shape (n, 2), or None
-        x (longitude) and y (latitude) of the vertices.
+        x (longitude) and y (latitude) of the vertices; finite.
     attributes : mapping
         What is known of the origin: ``source``, ``unit``, ``attribution``, ...
     copy : bool
@@ -134,9 +134,15 @@ class Graph(Exchange):
         self.coordinates: NDArray[np.float64] | None = None
         if coordinates is not None:
             given = np.asarray(coordinates)
+            if given.dtype.kind not in "iuf":
+                raise GraphError(f"coordinates have dtype {given.dtype}: give numbers")
             xy = build.kept(np.ascontiguousarray(given, dtype=np.float64), given, copy)
             if xy.shape != (self.n_vertices, 2):
                 raise GraphError(f"coordinates have shape {xy.shape}: give ({self.n_vertices}, 2)")
+            if not np.isfinite(xy).all():
+                wrong = int(np.argmin(np.isfinite(xy).all(axis=1)))
+                x, y = xy[wrong]
+                raise GraphError(f"coordinates of vertex {wrong} are {x}, {y}: give finite numbers")
             self.coordinates = xy
 
     def _name(self, names: ArrayLike | range, copy: bool) -> None:
@@ -806,11 +812,17 @@ class Graph(Exchange):
         if numbers is None:
             key = vertex.item() if isinstance(vertex, np.generic) else vertex
             try:
-                return self._index_by_name[key]
+                index = self._index_by_name[key]
             except (KeyError, TypeError):
                 raise VertexError(
                     f"{what} {quoted(vertex)} is not a vertex name of this graph"
                 ) from None
+            if index < 0:
+                raise VertexError(
+                    f"{what} {quoted(vertex)} is the name of several vertices: give each its own, "
+                    "or take graph.without_names()"
+                )
+            return index
         if isinstance(vertex, (bool, np.bool_)) or not isinstance(vertex, (int, np.integer)):
             valid = f"give {numbers.start} to {numbers.stop - 1}"
             if isinstance(vertex, _SEVERAL):
@@ -824,8 +836,14 @@ class Graph(Exchange):
 
     @cached_property
     def _index_by_name(self) -> dict[Any, int]:
-        names: Any = self.vertex_names
-        return {name: i for i, name in enumerate(names.tolist())}
+        """Indices of names; -1 for what several vertices are called."""
+        names: list[Any] = self.vertex_names.tolist()  # type: ignore[union-attr]
+        found = {name: i for i, name in enumerate(names)}
+        if len(found) < len(names):
+            for i, name in enumerate(names):
+                if found[name] != i:
+                    found[name] = -1
+        return found
 
     def indices_of(self, vertices: Iterable[Any], what: str = "vertex") -> NDArray[np.int64]:
         """Indices of several vertices.

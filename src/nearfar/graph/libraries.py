@@ -14,7 +14,7 @@ import numpy as np
 from nearfar.errors import GraphError, MissingDependencyError, quoted
 from nearfar.graph import build, on_device
 from nearfar.graph.build import as_indices, as_numpy, from_edges
-from nearfar.graph.convert import as_numbers, is_number, weight_problem
+from nearfar.graph.convert import as_numbers, coordinates_of, is_number, weight_problem
 from nearfar.graph.names import as_names
 from nearfar.system.devices import runtime
 
@@ -75,9 +75,7 @@ def from_igraph(graph: Any, weight: str | None) -> tuple[HostArrays, dict[str, A
     if "name" in of_vertices:
         kept["vertex_names"] = as_names(graph.vs["name"])
     if {"x", "y"} <= set(of_vertices):
-        xy = [graph.vs["x"], graph.vs["y"]]
-        kept["coordinates"] = as_numbers([float(v) for row in zip(*xy, strict=True) for v in row],
-                                         "a coordinate").reshape(-1, 2)  # fmt: skip
+        kept["coordinates"] = coordinates_of(zip(graph.vs["x"], graph.vs["y"], strict=True))
     made = from_edges(ends[:, 0], ends[:, 1], weights, n_vertices=n, directed=directed)
     return made, kept
 

@@ -10,6 +10,7 @@ from nearfar import _cpu
 from nearfar.errors import DistanceOverflowError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.prepared.exact import exact_pairs, path_in_row
+from nearfar.system.devices import runtime
 from nearfar.system.threads import on_threads
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def pair_indices(graph: Graph, pairs: Iterable[Any]) -> tuple[NDArray[np.int64],
     Parameters
     ----------
     graph : Graph
-    pairs : list of (source, target), or array of shape (k, 2)
+    pairs : list of (source, target), or array of shape (k, 2), also on a device
 
     Returns
     -------
@@ -67,6 +68,8 @@ def pair_indices(graph: Graph, pairs: Iterable[Any]) -> tuple[NDArray[np.int64],
     VertexError
         If one of them is not a vertex.
     """
+    if runtime.is_device_array(pairs):
+        pairs = runtime.download(runtime.upload(pairs))
     if isinstance(pairs, np.ndarray) and pairs.dtype.kind in "iu":
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise OptionError(f"pairs has shape {pairs.shape}: give (source, target) per row")

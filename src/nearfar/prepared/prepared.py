@@ -343,7 +343,7 @@ class Prepared(Graph):
         _refuse_negative_cycle(made)
         return made
 
-    def astype(self, dtype: Any) -> Graph:
+    def astype(self, dtype: Any) -> Prepared:
         """The prepared graph with weights of another dtype, cached per dtype.
 
         Parameters
@@ -558,8 +558,6 @@ class Prepared(Graph):
             return device_pair_distances(self, pairs, check_threads(threads), exact, devices)
         if devices is not None:
             raise OptionError("devices goes with device='cuda', not with 'cpu'")
-        if runtime.is_device_array(pairs):
-            pairs = runtime.download(runtime.upload(pairs))
         starts, ends = pair_indices(self, pairs)
         return pair_distances(self, starts, ends, check_threads(threads), exact)
 
@@ -618,8 +616,6 @@ class Prepared(Graph):
         if there and fitting is not None:
             found = PairPaths(*device_paths(fitting, *there_indices(self, pairs)))
             return found if stay else PairPaths(*(runtime.download(part) for part in found))
-        if runtime.is_device_array(pairs):
-            pairs = runtime.download(runtime.upload(pairs))
         starts, ends = pair_indices(self, pairs)
         found = pair_paths(self, starts, ends, check_threads(threads))
         return PairPaths(*(runtime.upload(part) for part in found)) if stay else found
@@ -688,9 +684,7 @@ class Prepared(Graph):
         """The same in 64 bits, for 32-bit integers whose sums may be too large."""
         if self.weight_dtype != np.int32 or not self._may_saturate:
             return None
-        made = self.astype(np.int64)
-        assert isinstance(made, Prepared)
-        return made
+        return self.astype(np.int64)
 
     def fitting(self) -> Prepared | None:
         """The same in a dtype that every sum of its weights fits, or None where there is none.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -261,7 +262,7 @@ def check_worth(figures: Figures, max_bytes: int | None = None, force: bool = Fa
     if max_bytes is not None and (
         isinstance(max_bytes, bool)
         or not isinstance(max_bytes, (int, float, np.integer))
-        or max_bytes < 0
+        or not 0 <= max_bytes < math.inf
     ):
         raise OptionError(f"max_bytes is {quoted(max_bytes)}: give a number of bytes, or None")
     if figures.n_arcs >= 2**31:

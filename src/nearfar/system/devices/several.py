@@ -168,30 +168,32 @@ def each_block(
     fatal: list[Exception] = []
 
     def run(device: int) -> None:
-        under_way: deque[tuple[B, Any]] = deque()  # two, so that the device never waits for us
-        with runtime.on_device(device):
-            work = None
-            try:
+        under_way: deque[B] = deque()  # two, so that the device never waits for us
+        launched: deque[Any] = deque()  # events after them
+        try:
+            with runtime.on_device(device):
+                work = None
                 while True:
                     block = queue.take(first=not under_way)
                     if block is not None:
-                        under_way.append((block, runtime.cupy().cuda.Event(disable_timing=True)))
+                        under_way.append(block)
                         work = work or begin()
                         work(block)
-                        under_way[-1][1].record()
+                        launched.append(runtime.cupy().cuda.Event(disable_timing=True))
+                        launched[-1].record()
                     elif not under_way:
                         return
                     if block is None or len(under_way) > 1:
-                        under_way[0][1].synchronize()  # a device may fail after its launches
+                        launched.popleft().synchronize()  # a device may fail after its launches
                         under_way.popleft()
                         queue.done(last=not under_way)
-            except Exception as error:
-                failed[device] = error
-                for block, _ in under_way:
-                    queue.give_back(block)
-                if _ends_all(error):
-                    fatal.append(error)
-                    queue.stop()
+        except Exception as error:
+            failed[device] = error
+            for block in under_way:
+                queue.give_back(block)
+            if _ends_all(error):
+                fatal.append(error)
+                queue.stop()
 
     threads = [threading.Thread(target=run, args=(device,), daemon=True) for device in devices]
     for thread in threads:
