@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar import Graph
+from nearfar import Graph, _cpu
 from nearfar.choose import machine as choose_machine
 from nearfar.choose import ranking as choose
 from nearfar.choose.calibrate import calibrate
@@ -218,6 +218,42 @@ def test_a_worker_is_priced_by_the_queue_that_it_takes(
 
 
 # --- the statistics -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize(
+    ("family", "size"),
+    [
+        ("grid", {"rows": 90, "columns": 80}),
+        ("path", {"vertices": 200}),
+        ("path", {"vertices": 30}),
+        ("kronecker", {"scale": 12}),
+        ("star", {"vertices": 9000}),
+        ("uniform_random", {"vertices": 3000, "degree": 2}),
+    ],
+)
+def test_balls_of_host_and_device_are_the_same(
+    family: str, size: dict[str, int], index: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Levels, their last vertex, and whether they are all there are; also with smaller limits."""
+    graph = generate(family, **size)
+    arrays = graph.indptr.astype(index), graph.indices.astype(index)
+    for row, levels in ((4096, 64), (5, 64), (4096, 3)):
+        monkeypatch.setattr(facts, "_ROW", row)
+        monkeypatch.setattr(facts, "_LEVELS", levels)
+        for start in (0, graph.n_vertices - 1, graph.widest_vertex):
+            limits = facts._BALL, facts._EDGES, levels, row
+            found = _cpu.ball(*arrays, start, *limits)
+            assert found == facts._ball_there(graph, start)
+
+
+def test_a_ball_is_around_a_vertex() -> None:
+    graph = generate("path", vertices=5)
+    for start in (-1, 5):
+        with pytest.raises(IndexError, match="start is no vertex"):
+            _cpu.ball(graph.indptr, graph.indices, start, 9, 9, 9, 9)
+    with pytest.raises(TypeError, match="indptr and indices differ"):
+        _cpu.ball(graph.indptr.astype(np.int64), graph.indices, 0, 9, 9, 9, 9)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar import _cpu
 from nearfar.graph.slots import Slot
 
 if TYPE_CHECKING:
@@ -142,7 +143,25 @@ def estimated_hops(graph: Graph) -> float:
 def _ball(graph: Graph, start: int) -> tuple[float, int]:
     """Hops to the end of the graph, extrapolated from a ball, and a vertex of the ball's rim."""
     n = graph.n_vertices
-    seen = np.zeros(n, dtype=np.bool_)
+    if graph.device_arrays is None:
+        arrays = graph.indptr, graph.indices
+        sizes, last, ended = _cpu.ball(*arrays, start, _BALL, _EDGES, _LEVELS, _ROW)
+    else:
+        sizes, last, ended = _ball_there(graph, start)
+    hops, ball = len(sizes) - 1, sizes[-1]
+    if ended:  # the whole reach was seen
+        return float(hops), last
+    half = max(hops // 2, 1)
+    if hops < 2:  # one hop saw it all: a hub; its neighbours see the rest
+        return hops + math.log(max(n / ball, 1.0)) / math.log(max(graph.mean_degree, 2.0)), last
+    # Growth between half the radius and the whole: 2^d on a d-dimensional graph.
+    dimension = max(math.log(ball / sizes[half]) / math.log(hops / half), 1.0)
+    return hops * max(n / ball, 1.0) ** (1.0 / dimension), last
+
+
+def _ball_there(graph: Graph, start: int) -> tuple[list[int], int, bool]:
+    """What ``cpu/ball.cpp`` does, for a graph on a device: rows are fetched level by level."""
+    seen = np.zeros(graph.n_vertices, dtype=np.bool_)
     seen[start] = True
     frontier = np.array([start], dtype=np.int64)
     sizes = [1]
@@ -151,18 +170,11 @@ def _ball(graph: Graph, start: int) -> tuple[float, int]:
         near = graph.rows_of(frontier, _ROW)
         scanned += len(near)
         new = np.sort(near[~seen[near]]).astype(np.int64)
-        if not len(new):  # the whole reach was seen
-            return float(len(sizes) - 1), int(frontier[-1])
+        if not len(new):
+            return sizes, int(frontier[-1]), True
         # Each once. NumPy's own function imports much, 10 ms, and takes 40 bytes per vertex.
         new = new[np.flatnonzero(np.diff(new, prepend=-1))]
         seen[new] = True
         frontier = new
         sizes.append(sizes[-1] + len(new))
-    last = int(frontier[-1])
-    hops, ball = len(sizes) - 1, sizes[-1]
-    half = max(hops // 2, 1)
-    if hops < 2:  # one hop saw it all: a hub; its neighbours see the rest
-        return hops + math.log(max(n / ball, 1.0)) / math.log(max(graph.mean_degree, 2.0)), last
-    # Growth between half the radius and the whole: 2^d on a d-dimensional graph.
-    dimension = max(math.log(ball / sizes[half]) / math.log(hops / half), 1.0)
-    return hops * max(n / ball, 1.0) ** (1.0 / dimension), last
+    return sizes, int(frontier[-1]), False
