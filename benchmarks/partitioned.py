@@ -7,7 +7,8 @@ launch of a solve to the counters that say that nothing waits, distances left wi
 Every source's distances are proven on the devices; ``--repeats`` solves again and compares bits.
 GTEPS are counted as Graph500 does: undirected edges, self-loops and repetitions included, of the
 source's component, over the time of the solve. ``--profile`` adds one solve in which every kernel
-is timed: by phase, on every device. The file is written after each number of devices.
+is timed: by phase, on every device. The file is written after each number of devices; the other
+rows of it stay, each with its environment.
 """
 
 from __future__ import annotations
@@ -25,13 +26,12 @@ import numpy as np
 import nearfar
 from nearfar.algorithms.near_far import partitioned
 from nearfar.algorithms.near_far.partitioned import Partitioned
-from nearfar.cuda.device_graph import Rows
+from nearfar.cuda.device_graph import Rows as GraphRows
 from nearfar.cuda.kronecker_rows import kronecker_rows
 from nearfar.errors import OutOfMemoryError
-from nearfar.lab.bench.environment import environment
-from nearfar.lab.bench.report import write_json
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import launching, runtime
+from row_by_row import Rows
 
 SETTLING = 6  # solves after which near_far@cuda has chosen the graph's form
 MEAN_WEIGHT, MEAN_DEGREE, RANGE_SCALE = 128.0, 32.0, 0.125
@@ -51,7 +51,7 @@ def free() -> None:
             runtime.cupy().get_default_memory_pool().free_all_blocks()
 
 
-def drawn(rows: list[Rows], count: int, seed: int) -> list[int]:
+def drawn(rows: list[GraphRows], count: int, seed: int) -> list[int]:
     """Vertices with edges."""
     rng = np.random.default_rng(seed)
     found: list[int] = []
@@ -94,7 +94,7 @@ def differ(parts: Partitioned, before: list[Any]) -> int:
     return count
 
 
-def with_one(rows: list[Rows], sources: list[int], rounds: int) -> list[float]:
+def with_one(rows: list[GraphRows], sources: list[int], rounds: int) -> list[float]:
     """Seconds of `near_far@cuda` on the same rows, of one device."""
     (variant,) = find("near_far@cuda")
     (only,) = rows
@@ -223,19 +223,19 @@ def main() -> int:
     partitioned.KNOBS.update({name: int(value) for name, value in args.knob})
     most = runtime.device_count()
     counts = args.devices or [1 << k for k in range(most.bit_length()) if 1 << k <= most]
-    results, refused = [], []
+    rows, wrong = Rows(args.output, [], by="what"), False
     for scale in args.scales:
         for count in counts:
+            what = f"scale {scale}, {count} devices"
             try:
-                results.append(measure(scale, count, args))
+                found = measure(scale, count, args)
+                wrong |= bool(found["wrong"])
             except OutOfMemoryError as error:
-                refused.append({"scale": scale, "devices": count, "why": str(error)})
-                print(f"scale {scale}, {count} devices: {error}", flush=True)
+                found = {"scale": scale, "devices": count, "why": str(error)}
+                print(f"{what}: {error}", flush=True)
             free()
-            if args.output:
-                facts = {"environment": environment(), "results": results, "refused": refused}
-                write_json(args.output, facts)
-    return int(any(found["wrong"] for found in results))
+            rows.add({"what": what, **found})
+    return int(wrong)
 
 
 if __name__ == "__main__":

@@ -97,6 +97,8 @@ def joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
         if isinstance(value, list) and value and isinstance(value[0], dict)
     )
     (by,) = {name for name in NAMES if name in last[under][0]}
+    if len({row[by] for row in last[under]}) < len(last[under]):
+        raise SystemExit(f"several rows have the same {by}: this benchmark is measured as a whole")
     machine = _machine(last[under][-1].get("environment", last.get("environment", {})))
     rows: dict[str, dict[str, Any]] = {}
     for document in documents:

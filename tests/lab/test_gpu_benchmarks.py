@@ -194,3 +194,6 @@ def test_parts_measured_apart_are_joined() -> None:
     joined = load_program("benchmarks", "row_by_row").joined
     first, later = {"parts": {"a": 1, "b": 2}}, {"parts": {"b": 3}}
     assert joined([first, later]) == {"parts": {"a": 1, "b": 3}}
+    twice = {"results": [{"graph": "a", "form": 1}, {"graph": "a", "form": 2}]}
+    with pytest.raises(SystemExit, match="several rows have the same graph"):
+        joined([twice, twice])

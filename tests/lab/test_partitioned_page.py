@@ -8,7 +8,11 @@ import pytest
 
 from nearfar.lab.pages import partitioned
 
-AROUND = {"gpu": {"name": "GPU"}, "date": "2026-11-22T12:00:00", "commit": "0123456789abcdef"}
+AROUND = {
+    "gpu": {"name": "GPU", "driver": "13.0", "cupy": "14"},
+    "date": "2026-11-22T12:00:00",
+    "commit": "0123456789abcdef",
+}
 
 
 def row(devices: int, wrong: int = 0) -> dict[str, Any]:
@@ -25,8 +29,7 @@ def row(devices: int, wrong: int = 0) -> dict[str, Any]:
 def test_the_table_of_partitioned_solves(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = row(1) | {"near_far_s": [0.026]}
     refused = [{"scale": 29, "devices": 1, "why": "memory"}]
-    document: dict[str, Any] = {"environment": AROUND, "refused": refused}
-    document["results"] = [alone, row(2)]
+    document: dict[str, Any] = {"environment": AROUND, "results": [alone, row(2), *refused]}
     monkeypatch.setattr(partitioned, "results", lambda name: document)
     lines = partitioned.partitioned().splitlines()
     first = "| 24: 16,777,216 vertices, 100 edges |"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nearfar.formats import formats
 from nearfar.lab.checkout import NOTICE, results
-from nearfar.lab.pages.table import milliseconds, number, table
+from nearfar.lab.pages.table import measured_on, milliseconds, number, table
 
 __all__ = ["page", "parse_speed"]
 
@@ -52,15 +52,11 @@ def parse_speed() -> str:
         cells = [f"`{row['file']}`", row["graph"], f"{row['megabytes']:.0f}"]
         cells += [f"{speed:,.0f}" for speed in speeds]
         rows.append([*cells, number(row["read_million_edges_per_second"])])
-    around = document.get("environment") or document["machine"]
-    load = around.get("load_average", around.get("load_before"))
-    when = f", {around['date'][:10]}, commit {around['commit'][:12]}" if "date" in around else ""
     lines = [
         table(["file", "graph", "MB", "read MB/s", "write MB/s", "read, million edges/s"], rows),
         "",
         f"{document['vertices']:,} vertices and {document['edges']:,} edges; medians of "
-        f"{document['rounds']} reads; {around.get('cpu', around.get('processor'))}, "
-        f"{around['cores']} cores, load average {load:.1f} at the start{when};",
+        f"{document['rounds']} reads; {measured_on([document])};",
         "`benchmarks/results/parse_speed.json`.",
     ]
     for row in extra:

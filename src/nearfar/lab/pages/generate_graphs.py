@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import number, table
+from nearfar.lab.pages.table import measured_on, number, table
 
 __all__ = ["generate_speed"]
 
@@ -25,11 +25,8 @@ def generate_speed() -> str:
         for one in document["results"]
     ]
     head = ["family", "million edges", "s", "million edges/s", "graph, GiB", "peak, GiB"]
-    loads = [one["load_before"] for one in document["results"]]
-    around = document.get("environment")
-    where = f"{around['cpu']}, {around['date'][:10]}, " if around else ""
     return (
         f"{table(head, rows)}\n\n{document['threads']} threads, one run per family in a process "
-        f"of its own; {where}load average {min(loads):.1f} to {max(loads):.1f};\n"
+        f"of its own; {measured_on(document['results'])};\n"
         "`benchmarks/results/generate_speed.json`."
     )

@@ -6,7 +6,7 @@ import statistics
 from typing import Any
 
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import number, table
+from nearfar.lab.pages.table import device, number, table
 
 __all__ = ["partitioned"]
 
@@ -17,7 +17,7 @@ def partitioned() -> str:
     if document is None:
         return "Measure with `python benchmarks/partitioned.py` on a machine with several GPUs."
     lines = []
-    for row in sorted([*document["results"], *document["refused"]], key=_place):
+    for row in sorted(document["results"], key=_place):
         if "why" in row:
             lines.append([f"{row['scale']}", str(row["devices"]), "does not fit", *["-"] * 4])
             continue
@@ -36,8 +36,7 @@ def partitioned() -> str:
                 *(alone or ["-"]),
             ]
         )
-    around = document["environment"]
-    wrong = sum(row["wrong"] for row in document["results"])
+    wrong = sum(row.get("wrong", 0) for row in document["results"])
     proof = "every distance proven" if not wrong else f"{wrong} wrong"
     head = ["scale", "GPUs", "ms", "GTEPS", "edges relaxed / edges", "on the link"]
     head.append("`near_far@cuda`, ms")
@@ -45,8 +44,8 @@ def partitioned() -> str:
         [
             table(head, lines),
             "",
-            f"{around['gpu']['name']}, {around['date'][:10]}, commit {around['commit'][:12]}; "
-            f"medians over sources; {proof}. GTEPS as Graph500 counts",
+            f"{device({**document, 'device': document['environment']['gpu']})}; medians over "
+            f"sources; {proof}. GTEPS as Graph500 counts",
             "them: undirected edges of the source's component over the time of the solve. On the "
             "link: share of the kernels' time",
             "in which GPUs read from each other. The last column is one GPU's own engine, settled "
