@@ -107,16 +107,10 @@ TRICKS = (
     Trick(
         "prefetch",
         "no stage",
-        (_no_fetch("row"), _no_fetch("edges"), _no_fetch("targets")),
+        (_no_fetch("row"), _no_fetch("edges")),
     ),
-    Trick("prefetch: rows", "the other two stages", (_no_fetch("row"),)),
-    Trick("prefetch: edges", "the other two stages", (_no_fetch("edges"),)),
-    Trick("prefetch: targets", "the other two stages", (_no_fetch("targets"),)),
-    Trick(
-        "prefetch: spare targets",
-        "as many targets as the row has",
-        (("for (; e < row + C::kSpare; ++e) fetch(e);", "{}"),),
-    ),
+    Trick("prefetch: rows", "the other stage", (_no_fetch("row"),)),
+    Trick("prefetch: edges", "the other stage", (_no_fetch("edges"),)),
     Trick(
         "short rows without branches",
         "a branch for each edge",

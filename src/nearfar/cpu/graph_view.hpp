@@ -38,8 +38,7 @@ struct Csr {
   using Weight = WeightT;
   using EdgeType = Edge<IndexT, WeightT>;
   using Stored = PackedEdge<IndexT, WeightT>;
-  static constexpr bool packed = true;      // how edge() reads
-  static constexpr std::size_t kSpare = 4;  // packed edges behind the last that may be read
+  static constexpr bool packed = true;  // how edge() reads
 
   Index n = 0;
   Index m = 0;
