@@ -116,6 +116,17 @@ using AnyCsr = std::variant<Csr<int32_t, int32_t>, Csr<int32_t, int64_t>, Csr<in
                             Csr<int32_t, double>, Csr<int64_t, int32_t>, Csr<int64_t, int64_t>,
                             Csr<int64_t, float>, Csr<int64_t, double>>;
 
+// Calls X(Index, Weight) for each of them: what the algorithms are instantiated for.
+#define NEARFAR_FOR_EACH_CSR(X) \
+  X(int32_t, int32_t)           \
+  X(int32_t, int64_t)           \
+  X(int32_t, float)             \
+  X(int32_t, double)            \
+  X(int64_t, int32_t)           \
+  X(int64_t, int64_t)           \
+  X(int64_t, float)             \
+  X(int64_t, double)
+
 class GraphView {
  public:
   explicit GraphView(AnyCsr csr) : csr_(csr) {}

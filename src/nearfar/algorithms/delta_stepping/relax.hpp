@@ -18,12 +18,10 @@
 // there are enough of them for their memory to have arrived.
 //
 // The Update policy says how a distance is read and lowered: plainly, or among workers.
-//
-// Included by *.simd.cpp only; lives in the namespace of the instruction set.
 #pragma once
 
 #if defined(__SSE2__)
-#include <immintrin.h>
+#include <emmintrin.h>
 #endif
 
 #include <cstdint>
@@ -32,7 +30,7 @@
 #include "cpu/bucket_ring.hpp"
 #include "cpu/search.hpp"
 
-namespace nearfar::NEARFAR_ISA {
+namespace nearfar::delta_stepping {
 
 constexpr std::size_t kRowAhead = 10;
 constexpr std::size_t kEdgeAhead = 6;
@@ -107,11 +105,7 @@ NEARFAR_INLINE T* choose(uintptr_t first, T* one, T* other) {
 
 // Bit i: weights[i] <= most, for 32 weights in a row.
 NEARFAR_INLINE uint32_t at_most(const uint8_t* weights, uint8_t most) {
-#if defined(__AVX2__)
-  const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights));
-  const __m256i least = _mm256_min_epu8(w, _mm256_set1_epi8(static_cast<char>(most)));
-  return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(least, w)));
-#elif defined(__SSE2__)
+#if defined(__SSE2__)
   const __m128i top = _mm_set1_epi8(static_cast<char>(most));
   uint32_t bits = 0;
   for (int i = 0; i < 2; ++i) {
@@ -439,4 +433,4 @@ class Relaxer {
   Sifted sifted_[2 * kHold];  // edges whose sum was below the bound, not relaxed yet
 };
 
-}  // namespace nearfar::NEARFAR_ISA
+}  // namespace nearfar::delta_stepping
