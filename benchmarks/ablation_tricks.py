@@ -107,16 +107,10 @@ TRICKS = (
     Trick(
         "prefetch",
         "no stage",
-        (_no_fetch("row"), _no_fetch("edges"), _no_fetch("targets")),
+        (_no_fetch("row"), _no_fetch("edges")),
     ),
-    Trick("prefetch: rows", "the other two stages", (_no_fetch("row"),)),
-    Trick("prefetch: edges", "the other two stages", (_no_fetch("edges"),)),
-    Trick("prefetch: targets", "the other two stages", (_no_fetch("targets"),)),
-    Trick(
-        "prefetch: spare targets",
-        "as many targets as the row has",
-        (("for (; e < row + C::kSpare; ++e) fetch(e);", "{}"),),
-    ),
+    Trick("prefetch: rows", "the other stage", (_no_fetch("row"),)),
+    Trick("prefetch: edges", "the other stage", (_no_fetch("edges"),)),
     Trick(
         "short rows without branches",
         "a branch for each edge",
@@ -161,11 +155,6 @@ TRICKS = (
         ),
     ),
     Trick(
-        "instruction sets",
-        "x86-64-v2 everywhere",
-        environment={"NEARFAR_CPU_LEVEL": "v2"},
-    ),
-    Trick(
         "stealing by priority",
         "only a worker with nothing to do takes from others",
         (("if (!alone(me) && steal_nearer(me, i, begin)) return true;", ""),),
@@ -197,12 +186,6 @@ TRICKS = (
         "thin buckets widen",
         "buckets widen only while hardly anything is repeated",
         (("constexpr uint64_t kThin = 96; ", "constexpr uint64_t kThin = 0; "),),
-        several=True,
-    ),
-    Trick(
-        "wider buckets for several",
-        "as wide as one worker needs them",
-        (("constexpr uint64_t kToShare = 256;", "constexpr uint64_t kToShare = kWanted;"),),
         several=True,
     ),
     ATTENDANCE,

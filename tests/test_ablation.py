@@ -67,13 +67,13 @@ def test_text_in_no_place_or_in_two_is_refused(tmp_path: Path) -> None:
 def test_what_an_edit_compiles_anew() -> None:
     family = builds.FAMILY
     depends = {
-        f"{family}sequential.simd.cpp": {f"{family}relax.hpp", "cpu/view.hpp"},
+        f"{family}sequential.cpp": {f"{family}relax.hpp", "cpu/view.hpp"},
         f"{family}cpu.cpp": {"cpu/view.hpp"},
         "cpu/view.cpp": {"cpu/view.hpp"},
         "cpu/proof.cpp": {"cpu/view.hpp"},
     }
     assert builds.to_compile({"cpu/proof.cpp"}, depends) == ["cpu/proof.cpp"]
-    assert builds.to_compile({f"{family}relax.hpp"}, depends) == [f"{family}sequential.simd.cpp"]
+    assert builds.to_compile({f"{family}relax.hpp"}, depends) == [f"{family}sequential.cpp"]
     everything = builds.to_compile({"cpu/view.hpp"}, depends)
     assert everything == sorted(set(depends) - {"cpu/proof.cpp"})
     assert builds.to_compile({"memory.py"}, depends) == []

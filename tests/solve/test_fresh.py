@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -234,3 +237,26 @@ def test_a_matrix_that_was_searched_is_a_graph_like_others() -> None:
     assert twin.digest() == graph.digest()
     with pytest.raises(AttributeError, match="'MatrixGraph' object has no attribute 'colour'"):
         _ = graph.colour
+
+
+@pytest.mark.parametrize("level", ["v2", "v3"])
+def test_every_instruction_set_checks_and_narrows_alike(level: str) -> None:
+    code = (
+        "import numpy as np, scipy.sparse as sp, scipy.sparse.csgraph as theirs\n"
+        "import nearfar.csgraph as ours\n"
+        "rng = np.random.default_rng(0)\n"
+        "for most in (200, 60_000, 0):\n"
+        "    weights = rng.integers(1, most, 9999) if most else rng.random(9999)\n"
+        "    ends = rng.integers(0, 400, (2, 9999))\n"
+        "    matrix = sp.csr_array((weights.astype(float), ends), shape=(400, 400))\n"
+        "    found = ours.dijkstra(matrix, indices=0)\n"
+        "    assert np.allclose(found, theirs.dijkstra(matrix, indices=0), rtol=1e-12)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "NEARFAR_CPU_LEVEL": level},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr

@@ -32,7 +32,7 @@
 #undef NEARFAR_FOR_EACH_BARE
 #define NEARFAR_FOR_EACH_CSR(X) X(int32_t, int32_t) X(int32_t, double)
 #define NEARFAR_FOR_EACH_BARE(X)
-#include "algorithms/delta_stepping/parallel.simd.cpp"
+#include "algorithms/delta_stepping/parallel.cpp"
 
 namespace {
 
@@ -201,7 +201,7 @@ void solve_graphs(unsigned seed, int rounds, Totals& totals) {
       if (turn % 2 != 0) stop.targets = &target, stop.n_targets = 1;
       ++totals.solves;
       try {
-        const SearchStats stats = NEARFAR_ISA::delta_parallel<Csr<int32_t, W>>(
+        const SearchStats stats = delta_stepping::parallel(
             csr, 0, found.data(), stop, plan, WorkerPool::shared(), threads, interrupt);
         const W far =
             stop.n_targets == 0 ? unreached<W>() : wanted[static_cast<std::size_t>(target)];
@@ -230,9 +230,9 @@ bool let_one_go(Totals& totals) {
   looks_left = -1;
   for (int turn = 0; turn < 1000; ++turn) {
     Interrupt interrupt;
-    const SearchStats stats = NEARFAR_ISA::delta_parallel<Csr<int32_t, int32_t>>(
-        csr, 0, found.data(), StopRule<int32_t>{}, plan_for(csr, std::nullopt),
-        WorkerPool::shared(), 3, interrupt);
+    const SearchStats stats =
+        delta_stepping::parallel(csr, 0, found.data(), StopRule<int32_t>{},
+                                 plan_for(csr, std::nullopt), WorkerPool::shared(), 3, interrupt);
     totals.wrong += found != wanted;
     totals.let_go += stats.let_go;
     totals.raised += stats.raised;

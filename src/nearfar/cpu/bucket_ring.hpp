@@ -9,13 +9,11 @@
 // monotone, which is all that is needed, because a stale entry is recognised by its distance and
 // not by its bucket. Buffers go back to a stack of spares when their bucket has been worked off,
 // and the next bucket takes the one that is still warm in cache.
-//
-// Included by *.simd.cpp only; everything lives in the namespace of the instruction set.
 #pragma once
 
 #include "cpu/buffer.hpp"
 
-namespace nearfar::NEARFAR_ISA {
+namespace nearfar {
 
 template <class C>
 class BucketRing {
@@ -259,4 +257,4 @@ class BucketRing {
   double far_first_ = 0;  // least bucket number in the far pile, where there is one
 };
 
-}  // namespace nearfar::NEARFAR_ISA
+}  // namespace nearfar

@@ -3,26 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <thread>
 #include <vector>
 
 #include "cpu/dtypes.hpp"
 #include "cpu/interrupt.hpp"
+#include "cpu/ranges.hpp"
 
 namespace nearfar {
 namespace {
-
-// Splits [0, size) over at most `threads` workers; small arrays stay on the caller's thread.
-template <class F>
-void split(std::size_t size, int threads, F&& part) {
-  const std::size_t workers =
-      size < (1u << 17) ? 1 : static_cast<std::size_t>(std::max(1, threads));
-  std::vector<std::thread> pool;
-  for (std::size_t t = 1; t < workers; ++t)
-    pool.emplace_back([&, t] { part(t, size * t / workers, size * (t + 1) / workers); });
-  part(0, 0, size / workers);
-  for (auto& thread : pool) thread.join();
-}
 
 // Calls part(from, to) over [0, size) on the caller's thread, with a look for Ctrl-C in between.
 template <class F>
@@ -81,12 +69,12 @@ int64_t first_bad_index(ConstArray indices, int64_t n, int threads, std::optiona
     const I* p = static_cast<const I*>(indices.data());
     const std::size_t size = indices.size();
     std::vector<U> largest(std::max(1, threads), 0);
-    split(size, threads, [&](std::size_t t, std::size_t from, std::size_t to) {
+    in_ranges(size, threads, [&](std::size_t range, std::size_t from, std::size_t to) {
       U top = 0;  // a negative index is huge as unsigned, so one maximum checks both ends
       in_blocks(p, copy, from, to, [&](std::size_t begin, std::size_t end, const I* values) {
         for (std::size_t i = begin; i < end; ++i) top = std::max(top, static_cast<U>(values[i]));
       });
-      largest[t] = top;
+      largest[range] = top;
     });
     if (copy != nullptr) p = copy;
     if (size == 0 || *std::max_element(largest.begin(), largest.end()) < static_cast<U>(n))
@@ -169,8 +157,8 @@ Fields weight_scan(ConstArray weights, int threads, std::optional<Array> out) {
     {
       nb::gil_scoped_release release;
       std::vector<WeightScan<W>> parts(std::max(1, threads));
-      split(size, threads, [&](std::size_t t, std::size_t from, std::size_t to) {
-        parts[t] = scan_weights(w, room, from, to);
+      in_ranges(size, threads, [&](std::size_t range, std::size_t from, std::size_t to) {
+        parts[range] = scan_weights(w, room, from, to);
       });
       if (room != nullptr) w = room;
       for (const auto& part : parts) {

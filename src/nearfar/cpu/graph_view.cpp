@@ -8,11 +8,10 @@
 #include <limits>
 #include <memory>
 #include <new>
-#include <thread>
-#include <vector>
 
 #include "cpu/bindings.hpp"
 #include "cpu/blocks_in_file.hpp"
+#include "cpu/ranges.hpp"
 
 namespace nearfar {
 
@@ -84,28 +83,26 @@ void GraphView::pack(int threads) {
           using Index = typename C::Index;
           using Stored = typename C::Stored;
           const auto m = static_cast<std::size_t>(csr.m);
-          packed_ = HugeBlock((m + C::kSpare) * sizeof(Stored));
+          packed_ = HugeBlock(m * sizeof(Stored));
           Stored* out = reinterpret_cast<Stored*>(packed_.data());
           std::unique_ptr<Index[]> ways;
           if (many_dead_ends(csr)) {
             ways.reset(new Index[static_cast<std::size_t>(csr.n)]);
-            for (Index v = 0; v < csr.n; ++v) ways[v] = only_way(csr, v);
+            in_ranges(static_cast<std::size_t>(csr.n), threads,
+                      [&](std::size_t, std::size_t from, std::size_t to) {
+                        for (std::size_t v = from; v < to; ++v)
+                          ways[v] = only_way(csr, static_cast<Index>(v));
+                      });
           }
-          const Index workers = m < (1u << 18) ? 1 : static_cast<Index>(std::max(1, threads));
-          // The rows that begin in the worker's share of the edges.
-          const auto first_of = [&](Index worker) {
-            const auto edge = static_cast<Index>(m * static_cast<std::size_t>(worker) /
-                                                 static_cast<std::size_t>(workers));
-            const Index* row = std::lower_bound(csr.indptr, csr.indptr + csr.n, edge);
-            return worker == workers ? csr.n : static_cast<Index>(row - csr.indptr);
+          // The rows that begin in a range of the edges.
+          const auto first_from = [&](std::size_t edge) {
+            const Index* row =
+                std::lower_bound(csr.indptr, csr.indptr + csr.n, static_cast<Index>(edge));
+            return edge == m ? csr.n : static_cast<Index>(row - csr.indptr);
           };
-          std::vector<std::thread> pool;
-          for (Index t = 1; t < workers; ++t)
-            pool.emplace_back(
-                [&, t] { pack_rows(csr, ways.get(), first_of(t), first_of(t + 1), out); });
-          pack_rows(csr, ways.get(), Index{0}, first_of(1), out);
-          for (auto& thread : pool) thread.join();
-          std::fill_n(out + m, C::kSpare, Stored{});
+          in_ranges(m, threads, [&](std::size_t, std::size_t from, std::size_t to) {
+            pack_rows(csr, ways.get(), first_from(from), first_from(to), out);
+          });
           csr.edges = out;
           csr.has_dead_ends = ways != nullptr;
         },

@@ -38,8 +38,7 @@ struct Csr {
   using Weight = WeightT;
   using EdgeType = Edge<IndexT, WeightT>;
   using Stored = PackedEdge<IndexT, WeightT>;
-  static constexpr bool packed = true;      // how edge() reads
-  static constexpr std::size_t kSpare = 4;  // packed edges behind the last that may be read
+  static constexpr bool packed = true;  // how edge() reads
 
   Index n = 0;
   Index m = 0;
@@ -116,6 +115,17 @@ inline Weight saturating_add(Weight d, Weight w) {
 using AnyCsr = std::variant<Csr<int32_t, int32_t>, Csr<int32_t, int64_t>, Csr<int32_t, float>,
                             Csr<int32_t, double>, Csr<int64_t, int32_t>, Csr<int64_t, int64_t>,
                             Csr<int64_t, float>, Csr<int64_t, double>>;
+
+// Calls X(Index, Weight) for each of them: what the algorithms are instantiated for.
+#define NEARFAR_FOR_EACH_CSR(X) \
+  X(int32_t, int32_t)           \
+  X(int32_t, int64_t)           \
+  X(int32_t, float)             \
+  X(int32_t, double)            \
+  X(int64_t, int32_t)           \
+  X(int64_t, int64_t)           \
+  X(int64_t, float)             \
+  X(int64_t, double)
 
 class GraphView {
  public:

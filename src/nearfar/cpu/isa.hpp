@@ -14,14 +14,12 @@
 
 #if defined(__x86_64__)
 #define NEARFAR_FOR_EACH_ISA(X) X(v2) X(v3) X(v4)
-#define NEARFAR_LOWEST_ISA v2
 #define NEARFAR_PICK_ISA(...)                                 \
   (::nearfar::isa() == ::nearfar::Isa::v4   ? v4::__VA_ARGS__ \
    : ::nearfar::isa() == ::nearfar::Isa::v3 ? v3::__VA_ARGS__ \
                                             : v2::__VA_ARGS__)
 #else
 #define NEARFAR_FOR_EACH_ISA(X) X(baseline)
-#define NEARFAR_LOWEST_ISA baseline
 #define NEARFAR_PICK_ISA(...) (baseline::__VA_ARGS__)
 #endif
 

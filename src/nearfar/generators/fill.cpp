@@ -1,5 +1,6 @@
 // Fills arrays with hashed random numbers (generators/random.py) and draws distinct endpoints.
 #include "cpu/bindings.hpp"
+#include "cpu/ranges.hpp"
 #include "generators/hash.hpp"
 
 namespace nearfar::generators {
@@ -10,9 +11,8 @@ using Out = nb::ndarray<nb::c_contig, nb::device::cpu>;
 template <class T, class Make>
 void fill(const Out& out, int threads, Make make) {
   T* data = static_cast<T*>(out.data());
-  const auto n = static_cast<int64_t>(out.size());
   nb::gil_scoped_release free;
-  parallel_ranges(n, threads, [=](int64_t from, int64_t to) {
+  in_ranges(out.size(), threads, [=](std::size_t, int64_t from, int64_t to) {
     for (int64_t i = from; i < to; ++i) data[i] = static_cast<T>(make(static_cast<uint64_t>(i)));
   });
 }
@@ -47,7 +47,7 @@ void fill_unit(Out out, uint64_t key, uint64_t start, int threads) {
 template <class T>
 void distinct_others(T* out, int64_t rows, int64_t k, int64_t n, uint64_t key, int threads) {
   constexpr int64_t scan_limit = 48;  // up to here comparing with all earlier picks beats a table
-  parallel_ranges(rows, threads, [=](int64_t from, int64_t to) {
+  in_ranges(static_cast<std::size_t>(rows), threads, [=](std::size_t, int64_t from, int64_t to) {
     std::vector<int64_t> stamp(k > scan_limit ? static_cast<std::size_t>(n) : 0, -1);
     for (int64_t v = from; v < to; ++v) {
       T* row = out + v * k;

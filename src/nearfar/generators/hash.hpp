@@ -7,10 +7,7 @@
 // and on any number of threads.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <thread>
-#include <vector>
 
 namespace nearfar::generators {
 
@@ -29,17 +26,6 @@ inline uint64_t random(uint64_t key, uint64_t counter) {
 // Uniform in 0 .. range-1 by the high half of a product; its bias is below range / 2^64.
 inline uint64_t below(uint64_t bits, uint64_t range) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(bits) * range) >> 64);
-}
-
-// body(from, to) over 0 .. n-1, split among threads where that is worth a thread.
-template <class Body>
-void parallel_ranges(int64_t n, int threads, Body body) {
-  const int64_t workers = n < (int64_t{1} << 16) ? 1 : std::max(1, threads);
-  std::vector<std::thread> pool;
-  for (int64_t t = 1; t < workers; ++t)
-    pool.emplace_back(body, n * t / workers, n * (t + 1) / workers);
-  body(0, n / workers);
-  for (auto& thread : pool) thread.join();
 }
 
 }  // namespace nearfar::generators

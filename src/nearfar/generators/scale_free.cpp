@@ -1,6 +1,7 @@
 // Edge lists of the two skewed families, where a value takes several dependent draws: Kronecker
 // (generators/kronecker.py) and preferential attachment (generators/preferential_attachment.py).
 #include "cpu/bindings.hpp"
+#include "cpu/ranges.hpp"
 #include "generators/hash.hpp"
 
 namespace nearfar::generators {
@@ -38,24 +39,25 @@ void kronecker(T* sources, T* targets, int64_t m, int scale, uint64_t key, uint6
                const uint64_t (&limits)[3], bool scrambled, int threads) {
   const Scramble scramble(scramble_key, scale);
   const uint64_t hashes = static_cast<uint64_t>(scale + 1) / 2;
-  parallel_ranges(m, threads, [=, &limits](int64_t from, int64_t to) {
-    for (int64_t e = from; e < to; ++e) {
-      uint64_t s = 0, t = 0;
-      for (uint64_t h = 0; h < hashes; ++h) {
-        const uint64_t bits = random(key, static_cast<uint64_t>(e) * hashes + h);
-        const int levels = (h + 1 == hashes && (scale & 1)) ? 1 : 2;
-        for (int half = 0; half < levels; ++half) {
-          const uint64_t draw = half ? bits >> 32 : bits & 0xffffffffu;
-          const uint64_t past_a = draw >= limits[0], past_b = draw >= limits[1];
-          const uint64_t past_c = draw >= limits[2];
-          s = (s << 1) | past_b;
-          t = (t << 1) | ((past_a ^ past_b) | past_c);
-        }
-      }
-      sources[e] = static_cast<T>(scrambled ? scramble(s) : s);
-      targets[e] = static_cast<T>(scrambled ? scramble(t) : t);
-    }
-  });
+  in_ranges(static_cast<std::size_t>(m), threads,
+            [=, &limits](std::size_t, int64_t from, int64_t to) {
+              for (int64_t e = from; e < to; ++e) {
+                uint64_t s = 0, t = 0;
+                for (uint64_t h = 0; h < hashes; ++h) {
+                  const uint64_t bits = random(key, static_cast<uint64_t>(e) * hashes + h);
+                  const int levels = (h + 1 == hashes && (scale & 1)) ? 1 : 2;
+                  for (int half = 0; half < levels; ++half) {
+                    const uint64_t draw = half ? bits >> 32 : bits & 0xffffffffu;
+                    const uint64_t past_a = draw >= limits[0], past_b = draw >= limits[1];
+                    const uint64_t past_c = draw >= limits[2];
+                    s = (s << 1) | past_b;
+                    t = (t << 1) | ((past_a ^ past_b) | past_c);
+                  }
+                }
+                sources[e] = static_cast<T>(scrambled ? scramble(s) : s);
+                targets[e] = static_cast<T>(scrambled ? scramble(t) : t);
+              }
+            });
 }
 
 void kronecker_edges(Out sources, Out targets, int scale, uint64_t key, uint64_t scramble_key,
@@ -79,7 +81,7 @@ void kronecker_edges(Out sources, Out targets, int scale, uint64_t key, uint64_t
 template <class T>
 void preferential(T* targets, int64_t m, int64_t k, uint64_t key, int threads) {
   const auto width = static_cast<uint64_t>(k);
-  parallel_ranges(m, threads, [=](int64_t from, int64_t to) {
+  in_ranges(static_cast<std::size_t>(m), threads, [=](std::size_t, int64_t from, int64_t to) {
     for (int64_t e = from; e < to; ++e) {
       auto edge = static_cast<uint64_t>(e);
       uint64_t found = 0;

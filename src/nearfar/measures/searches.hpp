@@ -81,7 +81,7 @@ class WeightedSearches {
     stop.targets = targets;
     stop.n_targets = count;
     const DeltaFeed<C> feed{&next, this, limited() ? &touched_ : nullptr};
-    NEARFAR_PICK_FOR(C, delta_feed<C>)(csr_, feed, stop, plan, interrupt_);
+    delta_stepping::sequential(csr_, feed, stop, plan, interrupt_);
   }
 
  private:

@@ -3,7 +3,6 @@
 // 16 edges at once, or at 8 where weights take 64 bits.
 #include "measures/tight_edges.hpp"
 
-#include "algorithms/delta_stepping/delta_stepping.hpp"
 #include "cpu/arithmetic.hpp"
 #include "cpu/registers.hpp"
 
@@ -11,55 +10,48 @@ namespace nearfar::NEARFAR_ISA {
 namespace {
 
 #if defined(__AVX512VL__) && defined(__AVX512DQ__)
-NEARFAR_INLINE __m512i load(const int32_t* from) {
-  return _mm512_loadu_si512(from);
-}
-NEARFAR_INLINE __m256i load_half(const int32_t* from) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-}
+// A register of weights, by their bytes, beside as many targets of 32 bits.
+template <std::size_t kBytes>
+struct Lanes;
+
+template <>
+struct Lanes<4> {
+  static NEARFAR_INLINE __m512i load(const int32_t* from) { return _mm512_loadu_si512(from); }
+  static NEARFAR_INLINE __m512i gather(const void* from, const int32_t* at) {
+    return _mm512_i32gather_epi32(load(at), from, 4);
+  }
+  static NEARFAR_INLINE __mmask16 mask(__m512i lanes) { return _mm512_movepi32_mask(lanes); }
+  // Writes what is in the mask to the front, and something behind it.
+  static NEARFAR_INLINE void write(__mmask16 mask, const int32_t* from, int32_t* to) {
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(mask, load(from)));
+  }
+};
+
+template <>
+struct Lanes<8> {
+  static NEARFAR_INLINE __m256i load(const int32_t* from) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  }
+  static NEARFAR_INLINE __m512i gather(const void* from, const int32_t* at) {
+    return _mm512_i32gather_epi64(load(at), from, 8);
+  }
+  static NEARFAR_INLINE __mmask8 mask(__m512i lanes) { return _mm512_movepi64_mask(lanes); }
+  static NEARFAR_INLINE void write(__mmask8 mask, const int32_t* from, int32_t* to) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                        _mm256_maskz_compress_epi32(mask, load(from)));
+  }
+};
 
 // Which of the next edges are tight.
-NEARFAR_INLINE __mmask16 tight(const int32_t* tails, const int32_t* heads, const int32_t* w,
-                               const int32_t* d) {
-  const __m512i here = _mm512_i32gather_epi32(load(tails), d, 4);
-  const __m512i there = _mm512_i32gather_epi32(load(heads), d, 4);
-  const __mmask16 reached = _mm512_cmpneq_epi32_mask(here, _mm512_set1_epi32(unreached<int32_t>()));
-  return _mm512_mask_cmpeq_epi32_mask(reached, _mm512_add_epi32(here, load(w)), there);
-}
-NEARFAR_INLINE __mmask16 tight(const int32_t* tails, const int32_t* heads, const float* w,
-                               const float* d) {
-  const __m512 here = _mm512_i32gather_ps(load(tails), d, 4);
-  const __m512 there = _mm512_i32gather_ps(load(heads), d, 4);
-  const __mmask16 reached =
-      _mm512_cmp_ps_mask(here, _mm512_set1_ps(unreached<float>()), _CMP_NEQ_OQ);
-  const __m512 sum = _mm512_add_ps(here, _mm512_loadu_ps(w));
-  return _mm512_mask_cmp_ps_mask(reached, sum, there, _CMP_EQ_OQ);
-}
-NEARFAR_INLINE __mmask8 tight(const int32_t* tails, const int32_t* heads, const int64_t* w,
-                              const int64_t* d) {
-  const __m512i here = _mm512_i32gather_epi64(load_half(tails), d, 8);
-  const __m512i there = _mm512_i32gather_epi64(load_half(heads), d, 8);
-  const __mmask8 reached = _mm512_cmpneq_epi64_mask(here, _mm512_set1_epi64(unreached<int64_t>()));
-  const __m512i sum = _mm512_add_epi64(here, _mm512_loadu_si512(w));
-  return _mm512_mask_cmpeq_epi64_mask(reached, sum, there);
-}
-NEARFAR_INLINE __mmask8 tight(const int32_t* tails, const int32_t* heads, const double* w,
-                              const double* d) {
-  const __m512d here = _mm512_i32gather_pd(load_half(tails), d, 8);
-  const __m512d there = _mm512_i32gather_pd(load_half(heads), d, 8);
-  const __mmask8 reached =
-      _mm512_cmp_pd_mask(here, _mm512_set1_pd(unreached<double>()), _CMP_NEQ_OQ);
-  const __m512d sum = _mm512_add_pd(here, _mm512_loadu_pd(w));
-  return _mm512_mask_cmp_pd_mask(reached, sum, there, _CMP_EQ_OQ);
-}
-
-// Writes what is in the mask to the front, and something behind it.
-NEARFAR_INLINE void write(__mmask16 mask, const int32_t* from, int32_t* to) {
-  _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(mask, load(from)));
-}
-NEARFAR_INLINE void write(__mmask8 mask, const int32_t* from, int32_t* to) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
-                      _mm256_maskz_compress_epi32(mask, load_half(from)));
+template <class Weight>
+NEARFAR_INLINE auto tight(const int32_t* tails, const int32_t* heads, const Weight* weights,
+                          const Weight* distance) {
+  using L = Lanes<sizeof(Weight)>;
+  typedef SumOf<Weight> Sums __attribute__((vector_size(64)));
+  const Sums here = (Sums)L::gather(distance, tails), there = (Sums)L::gather(distance, heads);
+  const Sums sum = here + (Sums)_mm512_loadu_si512(weights);
+  return L::mask(
+      (__m512i)((here != static_cast<SumOf<Weight>>(unreached<Weight>())) & (sum == there)));
 }
 #endif
 
@@ -74,8 +66,8 @@ std::size_t tight_edges(const measures::EdgeColumns<Index, Weight>& edges, const
   if constexpr (sizeof(Index) == 4) {
     for (std::size_t e = 0; e < n; e += 64 / sizeof(Weight)) {
       const auto mask = tight(tails + e, heads + e, weights + e, distance);
-      write(mask, tails + e, from + count);
-      write(mask, heads + e, to + count);
+      Lanes<sizeof(Weight)>::write(mask, tails + e, from + count);
+      Lanes<sizeof(Weight)>::write(mask, heads + e, to + count);
       count += static_cast<std::size_t>(__builtin_popcount(mask));
     }
     return count;

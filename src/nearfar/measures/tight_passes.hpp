@@ -145,7 +145,7 @@ class TightPasses {
   void find_tight(const Weight* distance) {
     Index *const from = from_.get(), *const to = to_.get();
     const std::size_t count =
-        NEARFAR_PICK_FOR(C, tight_edges<Index, Weight>)(edges_, distance, from, to);
+        NEARFAR_PICK_ISA(tight_edges<Index, Weight>)(edges_, distance, from, to);
     from[count] = kNone;
     n_tight_ = count;
     Vertex* const vertex = vertex_.get();

@@ -25,12 +25,10 @@ template <class C>
 SearchStats solve(const C& csr, int32_t source, typename C::Weight* distances,
                   StopRule<typename C::Weight> stop, int threads, Interrupt& interrupt) {
   const DeltaPlan plan = plan_for(csr, std::nullopt);
-  if (threads == 1) {
-    return NEARFAR_PICK_FOR(C, delta_sequential<C>)(csr, source, distances, stop, plan, interrupt,
-                                                    nullptr);
-  }
-  return NEARFAR_PICK_FOR(C, delta_parallel<C>)(csr, source, distances, stop, plan,
-                                                WorkerPool::shared(), threads, interrupt);
+  if (threads == 1)
+    return delta_stepping::sequential(csr, source, distances, stop, plan, interrupt, nullptr);
+  return delta_stepping::parallel(csr, source, distances, stop, plan, WorkerPool::shared(), threads,
+                                  interrupt);
 }
 
 // The search in weights of a byte or two, where all are whole and fit; else nothing.

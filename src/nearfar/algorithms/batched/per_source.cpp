@@ -140,7 +140,7 @@ class BucketWorker {
     stop.targets = rows_.columns.vertices;
     stop.n_targets = rows_.columns.count;
     const DeltaFeed<C> feed{&next, this, own_ ? &touched_ : nullptr};
-    return NEARFAR_PICK_FOR(C, delta_feed<C>)(csr_, feed, stop, plan, interrupt);
+    return delta_stepping::sequential(csr_, feed, stop, plan, interrupt);
   }
 
  private:

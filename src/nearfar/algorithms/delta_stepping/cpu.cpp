@@ -1,5 +1,4 @@
-// Bindings of delta_stepping@cpu and delta_stepping_parallel@cpu: choice of delta and of the
-// instruction set.
+// Bindings of delta_stepping@cpu and delta_stepping_parallel@cpu: choice of delta.
 #include <nanobind/stl/unique_ptr.h>
 
 #include "algorithms/delta_stepping/delta_stepping.hpp"
@@ -19,10 +18,8 @@ Fields sequential(View& view, int64_t source, const Array& distances, std::optio
   nb::dict stats =
       call_search(view, true, source, distances, limit, targets, 1,
                   [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
-                    using C = std::decay_t<decltype(csr)>;
-                    const DeltaPlan plan = plan_for(csr, delta);
-                    return NEARFAR_PICK_FOR(C, delta_sequential<C>)(csr, from, out, stop, plan,
-                                                                    poll, full ? &log : nullptr);
+                    return delta_stepping::sequential(csr, from, out, stop, plan_for(csr, delta),
+                                                      poll, full ? &log : nullptr);
                   });
   if (full) std::move(log).write_to(stats);
   return stats;
@@ -34,10 +31,8 @@ Fields parallel(View& view, int64_t source, const Array& distances, int threads,
   if (threads < 1) throw nb::value_error("threads must be at least 1");
   return call_search(view, true, source, distances, limit, targets, threads,
                      [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
-                       using C = std::decay_t<decltype(csr)>;
-                       const DeltaPlan plan = plan_for(csr, delta);
-                       return NEARFAR_PICK_FOR(C, delta_parallel<C>)(
-                           csr, from, out, stop, plan, WorkerPool::shared(), threads, poll);
+                       return delta_stepping::parallel(csr, from, out, stop, plan_for(csr, delta),
+                                                       WorkerPool::shared(), threads, poll);
                      });
 }
 

@@ -1,11 +1,8 @@
-// Declarations of delta-stepping, one per build for an instruction set (cpu/isa.hpp).
-//
-// sequential.simd.cpp defines the first two, parallel.simd.cpp the third.
+// Delta-stepping on one core (sequential.cpp) and on several (parallel.cpp).
 #pragma once
 
 #include "cpu/buffer.hpp"
 #include "cpu/interrupt.hpp"
-#include "cpu/isa.hpp"
 #include "cpu/search.hpp"
 
 namespace nearfar {
@@ -34,43 +31,27 @@ struct DeltaFeed {
   Buffer<typename C::Index>* touched = nullptr;
 };
 
-#define NEARFAR_DECLARE_DELTA(level)                                                               \
-  namespace level {                                                                                \
-  template <class C> /* The log may be null. */                                                    \
-  SearchStats delta_sequential(const C& csr, typename C::Index source,                             \
-                               typename C::Weight* distances, StopRule<typename C::Weight> stop,   \
-                               DeltaPlan plan, Interrupt& interrupt, IterationLog* log);           \
-  template <class C> /* The sum of the counters. */                                                \
-  SearchStats delta_feed(const C& csr, const DeltaFeed<C>& feed,                                   \
-                         StopRule<typename C::Weight> stop, DeltaPlan plan, Interrupt& interrupt); \
-  template <class C>                                                                               \
-  SearchStats delta_parallel(const C& csr, typename C::Index source,                               \
-                             typename C::Weight* distances, StopRule<typename C::Weight> stop,     \
-                             DeltaPlan plan, WorkerPool& pool, int threads, Interrupt& interrupt); \
-  }
-NEARFAR_FOR_EACH_ISA(NEARFAR_DECLARE_DELTA)
-#undef NEARFAR_DECLARE_DELTA
+namespace delta_stepping {
 
-// What the definitions are instantiated for. Graphs with 64-bit indices take gigabytes, and what a
-// search of them waits for is memory: they are built for the lowest instruction set only, which
-// spares a third of the time that this family takes to compile.
-#define NEARFAR_FOR_EACH_NARROW_INDEX(X) \
-  X(int32_t, int32_t) X(int32_t, int64_t) X(int32_t, float) X(int32_t, double)
-#if defined(__AVX2__)
-#define NEARFAR_FOR_EACH_CSR(X) NEARFAR_FOR_EACH_NARROW_INDEX(X)
-#else
-#define NEARFAR_FOR_EACH_CSR(X)    \
-  NEARFAR_FOR_EACH_NARROW_INDEX(X) \
-  X(int64_t, int32_t) X(int64_t, int64_t) X(int64_t, float) X(int64_t, double)
-#endif
-// The build that runs here, of a function over rows of type C.
-#define NEARFAR_PICK_FOR(C, ...)                          \
-  [] {                                                    \
-    if constexpr (sizeof(typename C::Index) == 8)         \
-      return &::nearfar::NEARFAR_LOWEST_ISA::__VA_ARGS__; \
-    else                                                  \
-      return +NEARFAR_PICK_ISA(__VA_ARGS__);              \
-  }()
+// One source; the log may be null.
+template <class C>
+SearchStats sequential(const C& csr, typename C::Index source, typename C::Weight* distances,
+                       StopRule<typename C::Weight> stop, DeltaPlan plan, Interrupt& interrupt,
+                       IterationLog* log);
+
+// Every source of a feed; the sum of the counters.
+template <class C>
+SearchStats sequential(const C& csr, const DeltaFeed<C>& feed, StopRule<typename C::Weight> stop,
+                       DeltaPlan plan, Interrupt& interrupt);
+
+template <class C>
+SearchStats parallel(const C& csr, typename C::Index source, typename C::Weight* distances,
+                     StopRule<typename C::Weight> stop, DeltaPlan plan, WorkerPool& pool,
+                     int threads, Interrupt& interrupt);
+
+}  // namespace delta_stepping
+
+// Beside NEARFAR_FOR_EACH_CSR, what these are instantiated for.
 #define NEARFAR_FOR_EACH_BARE(X) X(BareCsr) X(ByteCsr) X(ShortCsr)
 
 }  // namespace nearfar

@@ -7,14 +7,12 @@
 // first, and by a third only after everybody has noted the second, which was later. Epochs of
 // memory reclamation do the same (Fraser, "Practical lock-freedom", 2004); here nothing is freed,
 // but distances are looked at again.
-//
-// Included by parallel.simd.cpp only; lives in the namespace of the instruction set.
 #pragma once
 
 #include "cpu/arithmetic.hpp"
 #include "cpu/waiting.hpp"
 
-namespace nearfar::NEARFAR_ISA {
+namespace nearfar::delta_stepping {
 
 class Era {
  public:
@@ -57,4 +55,4 @@ class Era {
   uint64_t now_ = 0;
 };
 
-}  // namespace nearfar::NEARFAR_ISA
+}  // namespace nearfar::delta_stepping

@@ -1,15 +1,13 @@
 // Full buckets of graphs with long rows, put into the order of memory before they are worked off,
 // without their stale and repeated entries: long rows are then read at nearly the speed of a
 // stream.
-//
-// Included by *.simd.cpp only; lives in the namespace of the instruction set.
 #pragma once
 
 #include <algorithm>
 
 #include "cpu/buffer.hpp"
 
-namespace nearfar::NEARFAR_ISA {
+namespace nearfar::delta_stepping {
 
 constexpr std::size_t kLongRows = 16;  // edges per vertex from which full buckets are ordered
 
@@ -67,4 +65,4 @@ class FullBuckets {
   Buffer<uint64_t> marks_;
 };
 
-}  // namespace nearfar::NEARFAR_ISA
+}  // namespace nearfar::delta_stepping

@@ -1,6 +1,4 @@
 // How wide the buckets of a search are at first.
-//
-// Not for *.simd.cpp: the standard algorithms here may be emitted out of line.
 #pragma once
 
 #include <algorithm>

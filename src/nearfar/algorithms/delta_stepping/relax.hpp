@@ -1,9 +1,10 @@
-// The relax step of delta-stepping: the edges of a bucket's entries, with three prefetch stages in
+// The relax step of delta-stepping: the edges of a bucket's entries, with two prefetch stages in
 // front.
 //
 // Prefetch. While an entry is relaxed, the row bounds and the distance of the entry kRowAhead later
-// are fetched, the edges of the one kEdgeAhead later, and the distances of the neighbours of the
-// one kTargetAhead later. On graphs that do not fit the caches this hides most of the latency.
+// are fetched, and the edges of the one kEdgeAhead later. On graphs that do not fit the caches this
+// hides most of the latency. The neighbours' distances need no stage: short rows have no branch
+// that waits for one, so the processor runs ahead to those of the next rows by itself.
 //
 // Short rows, in relax_rows(). Whether an edge improves its target is not a branch, which would be
 // mispredicted half of the time: the improvement is noted in any case, and counted if it is one.
@@ -17,12 +18,10 @@
 // there are enough of them for their memory to have arrived.
 //
 // The Update policy says how a distance is read and lowered: plainly, or among workers.
-//
-// Included by *.simd.cpp only; lives in the namespace of the instruction set.
 #pragma once
 
 #if defined(__SSE2__)
-#include <immintrin.h>
+#include <emmintrin.h>
 #endif
 
 #include <cstdint>
@@ -31,16 +30,14 @@
 #include "cpu/bucket_ring.hpp"
 #include "cpu/search.hpp"
 
-namespace nearfar::NEARFAR_ISA {
+namespace nearfar::delta_stepping {
 
 constexpr std::size_t kRowAhead = 10;
 constexpr std::size_t kEdgeAhead = 6;
-constexpr std::size_t kTargetAhead = 3;
-constexpr std::size_t kTargets = 16;  // neighbours of a row that are fetched ahead
-constexpr std::size_t kLines = 32;    // cache lines of a row that are fetched ahead
-constexpr std::size_t kShort = 16;    // edges of a row that is relaxed without branches
-constexpr std::size_t kHold = 128;    // improvements that are pushed together
-constexpr std::size_t kDense = 32;    // edges per vertex from which there is a bound
+constexpr std::size_t kLines = 32;  // cache lines of a row that are fetched ahead
+constexpr std::size_t kShort = 16;  // edges of a row that is relaxed without branches
+constexpr std::size_t kHold = 128;  // improvements that are pushed together
+constexpr std::size_t kDense = 32;  // edges per vertex from which there is a bound
 
 // How a distance is read and lowered. Relaxed atomics: where nobody else writes they cost nothing,
 // and the compiler makes no branch of a store that depends on what was read.
@@ -108,11 +105,7 @@ NEARFAR_INLINE T* choose(uintptr_t first, T* one, T* other) {
 
 // Bit i: weights[i] <= most, for 32 weights in a row.
 NEARFAR_INLINE uint32_t at_most(const uint8_t* weights, uint8_t most) {
-#if defined(__AVX2__)
-  const __m256i w = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights));
-  const __m256i least = _mm256_min_epu8(w, _mm256_set1_epi8(static_cast<char>(most)));
-  return static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(least, w)));
-#elif defined(__SSE2__)
+#if defined(__SSE2__)
   const __m128i top = _mm_set1_epi8(static_cast<char>(most));
   uint32_t bits = 0;
   for (int i = 0; i < 2; ++i) {
@@ -240,27 +233,11 @@ class Relaxer {
       for (std::size_t at = 128; at < most; at += 64) prefetch(line + at);
     }
   }
-  template <class How, bool kMarked>
-  NEARFAR_INLINE void fetch_targets(const Entry& entry) const {
-    if (How::load(distances_ + entry.vertex) < entry.distance) return;
-    const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
-    const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
-    if (row_end - row > kTargets) return;  // a long row fetches its own
-    const auto fetch = [&](std::size_t e) {
-      prefetch(distances_ + csr_.template edge<kMarked>(e).target);
-    };
-    std::size_t e = row;
-    if constexpr (C::packed)  // behind a shorter row for nothing, but without a branch
-      for (; e < row + C::kSpare; ++e) fetch(e);
-    for (; e < row_end; ++e) fetch(e);
-  }
 
   template <class How, bool kMarked>
   void relax_rows(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
     for (std::size_t i = begin; i < begin + kRowAhead && i < end; ++i) fetch_row(from.data[i]);
     for (std::size_t i = begin; i < begin + kEdgeAhead && i < end; ++i) fetch_edges(from.data[i]);
-    for (std::size_t i = begin; i < begin + kTargetAhead && i < end; ++i)
-      fetch_targets<How, kMarked>(from.data[i]);
     const C csr = csr_;  // copies of its own, which no store can change
     Weight* const distances = distances_;
     Entry improved[kHold + kShort];
@@ -271,14 +248,8 @@ class Relaxer {
     const bool all = touched_ != nullptr;  // dead ends have to be noted, too
     uint64_t edges = 0, rows = 0, near = 0, pushes = 0, again = 0;
     for (std::size_t i = begin; i < end; ++i) {
-      if (i + kRowAhead < end) {
-        fetch_row(from.data[i + kRowAhead]);
-        fetch_edges(from.data[i + kEdgeAhead]);
-        fetch_targets<How, kMarked>(from.data[i + kTargetAhead]);
-      } else {
-        if (i + kEdgeAhead < end) fetch_edges(from.data[i + kEdgeAhead]);
-        if (i + kTargetAhead < end) fetch_targets<How, kMarked>(from.data[i + kTargetAhead]);
-      }
+      if (i + kRowAhead < end) fetch_row(from.data[i + kRowAhead]);
+      if (i + kEdgeAhead < end) fetch_edges(from.data[i + kEdgeAhead]);
       const Entry entry = from.data[i];
       const Weight d = entry.distance;
       const Weight seen = How::load(distances + entry.vertex);
@@ -341,33 +312,11 @@ class Relaxer {
   __attribute__((noinline)) void relax_long(Weight d, std::size_t row, std::size_t row_end,
                                             Weight high, Bucket& fresh, uint64_t& again,
                                             uint64_t& pushes) {
-    const C csr = csr_;
-    Weight* const distances = distances_;
-    const bool all = touched_ != nullptr;
-    Entry improved[kHold];
-    uint64_t near = 0;
     for (std::size_t first = row; first < row_end; first += kHold) {
-      const std::size_t stop = row_end - first < kHold ? row_end : first + kHold;
-      for (std::size_t e = first; e < stop; ++e)
-        prefetch(distances + csr.template edge<kMarked>(e).target);
-      std::size_t n = 0;
-      for (std::size_t e = first; e < stop; ++e) {
-        const auto edge = csr.template edge<kMarked>(e);
-        const auto sum = candidate(d, edge.weight);
-        Weight old;
-        if (!How::lower(distances + edge.target, sum, old)) continue;
-        const Entry entry{edge.target, static_cast<Weight>(sum)};
-        if (edge.dead_end && !all) {
-          if constexpr (How::shared) log->push(entry);
-          continue;
-        }
-        near += old < high;
-        improved[n++] = entry;
-      }
-      enqueue(improved, n, fresh);
-      pushes += n;
+      const std::size_t count = row_end - first < kHold ? row_end - first : kHold;
+      relax_block<How, kMarked>(
+          count, [&](std::size_t i) { return Sifted{first + i, d}; }, high, fresh, again, pushes);
     }
-    again += near;
   }
 
   // A row of many edges once there is a bound: only edges whose sum is below it are kept, and these
@@ -416,19 +365,29 @@ class Relaxer {
   template <class How, bool kMarked>
   __attribute__((noinline)) void relax_sifted(Weight high, Bucket& fresh, uint64_t& again,
                                               uint64_t& pushes) {
+    const std::size_t count = n_sifted_;
+    n_sifted_ = 0;
+    relax_block<How, kMarked>(
+        count, [this](std::size_t i) { return sifted_[i]; }, high, fresh, again, pushes);
+  }
+
+  // Relaxes the edges one(0) to one(count - 1), at most 2 * kHold, after their targets' distances
+  // were fetched.
+  template <class How, bool kMarked, class One>
+  NEARFAR_INLINE void relax_block(std::size_t count, const One& one, Weight high, Bucket& fresh,
+                                  uint64_t& again, uint64_t& pushes) {
     const C csr = csr_;
     Weight* const distances = distances_;
     const bool all = touched_ != nullptr;
-    const std::size_t k = n_sifted_;
-    n_sifted_ = 0;
     Entry improved[2 * kHold];
     std::size_t n = 0;
     uint64_t near = 0;
-    for (std::size_t i = 0; i < k; ++i)
-      prefetch(distances + csr.template edge<kMarked>(sifted_[i].edge).target);
-    for (std::size_t i = 0; i < k; ++i) {
-      const auto edge = csr.template edge<kMarked>(sifted_[i].edge);
-      const auto sum = candidate(sifted_[i].distance, edge.weight);
+    for (std::size_t i = 0; i < count; ++i)
+      prefetch(distances + csr.template edge<kMarked>(one(i).edge).target);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto [at, d] = one(i);
+      const auto edge = csr.template edge<kMarked>(at);
+      const auto sum = candidate(d, edge.weight);
       Weight old;
       if (!How::lower(distances + edge.target, sum, old)) continue;
       const Entry entry{edge.target, static_cast<Weight>(sum)};
@@ -474,4 +433,4 @@ class Relaxer {
   Sifted sifted_[2 * kHold];  // edges whose sum was below the bound, not relaxed yet
 };
 
-}  // namespace nearfar::NEARFAR_ISA
+}  // namespace nearfar::delta_stepping

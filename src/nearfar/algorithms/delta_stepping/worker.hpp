@@ -1,7 +1,5 @@
 // One worker of delta-stepping on many cores, and what others may take from it: see
-// parallel.simd.cpp.
-//
-// Included by it only; lives in the namespace of the instruction set.
+// parallel.cpp.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +11,9 @@
 #include "algorithms/delta_stepping/relax.hpp"
 #include "cpu/waiting.hpp"
 
-namespace nearfar::NEARFAR_ISA {
+namespace nearfar::delta_stepping {
 
 constexpr std::size_t kFullShare = 512;  // a bucket is full with one vertex in so many
-constexpr uint64_t kToShare = 256;       // vertices per bucket of a worker, half for others
 constexpr uint64_t kSoon = 64;           // buckets that a worker calls too narrow after: it has few
 constexpr uint64_t kThin = 96;           // vertices that take as long as a bucket by itself
 constexpr std::size_t kEra = 512;        // entries that a worker asks for the next era after
@@ -224,4 +221,4 @@ struct alignas(128) Worker {
   int64_t seen_at = 0;
 };
 
-}  // namespace nearfar::NEARFAR_ISA
+}  // namespace nearfar::delta_stepping

@@ -47,6 +47,27 @@ NEARFAR_INLINE Vector minimum(Vector a, Vector b) {
   return a < b ? a : b;
 }
 
+// kRows rows by kWide registers of a product of tiles.
+template <class Value>
+struct Block {
+  using Vector = typename Register<Value>::Type;
+  static constexpr int kParts = kTile / Register<Value>::kLanes;
+  Vector best[kRows][kWide];
+
+  // Takes in the sums over every stop: rows of the first tile from a on, registers of the second
+  // from b on.
+  NEARFAR_INLINE void lower(const Value* a, const Vector* b) {
+    for (int k = 0; k < kTile; ++k) {
+      Vector through[kWide];
+      for (int w = 0; w < kWide; ++w) through[w] = b[k * kParts + w];
+      for (int r = 0; r < kRows; ++r) {
+        const Value first = a[r * kTile + k];
+        for (int w = 0; w < kWide; ++w) best[r][w] = minimum<Value>(through[w] + first, best[r][w]);
+      }
+    }
+  }
+};
+
 }  // namespace
 
 template <class Value>
@@ -70,26 +91,17 @@ void close_tile(Value* tile) {
 template <class Value>
 void update_tile(Value* c, const Value* a, const Value* b) {
   using Vector = typename Register<Value>::Type;
-  constexpr int kParts = kTile / Register<Value>::kLanes;
+  constexpr int kParts = Block<Value>::kParts;
   auto* c_rows = reinterpret_cast<Vector*>(c);
   const auto* b_rows = reinterpret_cast<const Vector*>(b);
   for (int j = 0; j < kParts; j += kWide) {
     for (int i = 0; i < kTile; i += kRows) {
-      Vector best[kRows][kWide];
+      Block<Value> block;
       for (int r = 0; r < kRows; ++r)
-        for (int w = 0; w < kWide; ++w) best[r][w] = c_rows[(i + r) * kParts + j + w];
-      const Value* column = a + i * kTile;
-      for (int k = 0; k < kTile; ++k) {
-        Vector through[kWide];
-        for (int w = 0; w < kWide; ++w) through[w] = b_rows[k * kParts + j + w];
-        for (int r = 0; r < kRows; ++r) {
-          const Value first = column[r * kTile + k];
-          for (int w = 0; w < kWide; ++w)
-            best[r][w] = minimum<Value>(through[w] + first, best[r][w]);
-        }
-      }
+        for (int w = 0; w < kWide; ++w) block.best[r][w] = c_rows[(i + r) * kParts + j + w];
+      block.lower(a + i * kTile, b_rows + j);
       for (int r = 0; r < kRows; ++r)
-        for (int w = 0; w < kWide; ++w) c_rows[(i + r) * kParts + j + w] = best[r][w];
+        for (int w = 0; w < kWide; ++w) c_rows[(i + r) * kParts + j + w] = block.best[r][w];
     }
   }
 }
@@ -100,27 +112,19 @@ void update_tile(Value* c, const Value* a, const Value* b) {
 template <class Value>
 void tight_tile(int32_t* before, const Value* c, const Value* a, const Value* b, int32_t first) {
   using Vector = typename Register<Value>::Type;
-  constexpr int kLanes = Register<Value>::kLanes, kParts = kTile / kLanes;
+  constexpr int kLanes = Register<Value>::kLanes, kParts = Block<Value>::kParts;
   const auto* b_rows = reinterpret_cast<const Vector*>(b);
   for (int j = 0; j < kParts; j += kWide) {
     for (int i = 0; i < kTile; i += kRows) {
-      Vector best[kRows][kWide];
+      Block<Value> block;
       for (int r = 0; r < kRows; ++r)
-        for (int w = 0; w < kWide; ++w) best[r][w] = Vector{} + far_value<Value>();
+        for (int w = 0; w < kWide; ++w) block.best[r][w] = Vector{} + far_value<Value>();
       const Value* column = a + i * kTile;
-      for (int k = 0; k < kTile; ++k) {
-        Vector through[kWide];
-        for (int w = 0; w < kWide; ++w) through[w] = b_rows[k * kParts + j + w];
-        for (int r = 0; r < kRows; ++r) {
-          const Value from = column[r * kTile + k];
-          for (int w = 0; w < kWide; ++w)
-            best[r][w] = minimum<Value>(through[w] + from, best[r][w]);
-        }
-      }
+      block.lower(column, b_rows + j);
       for (int r = 0; r < kRows; ++r) {
         for (int x = j * kLanes; x < (j + kWide) * kLanes; ++x) {
           const Value wanted = c[(i + r) * kTile + x];
-          if (best[r][x / kLanes - j][x % kLanes] != wanted) continue;
+          if (block.best[r][x / kLanes - j][x % kLanes] != wanted) continue;
           for (int k = 0; k < kTile; ++k) {
             const Value from = column[r * kTile + k];
             if (from + b[k * kTile + x] != wanted || !(from < wanted)) continue;

@@ -64,7 +64,7 @@
 #include "algorithms/delta_stepping/worker.hpp"
 #include "cpu/worker_pool.hpp"
 
-namespace nearfar::NEARFAR_ISA {
+namespace nearfar::delta_stepping {
 namespace {
 
 constexpr std::size_t kFill = std::size_t{1} << 14;    // distances set at a time
@@ -342,8 +342,8 @@ class Team {
     ++stats.iterations;
     const bool lonely = plain && __atomic_load_n(&inside, __ATOMIC_RELAXED) == 0;
     const double factor = me.own->adapter.after_bucket(
-        stats.vertices_processed - rows, work.repeated, plain ? kWanted : kToShare,
-        plain ? 0 : kThin, work.ring.delta(), lonely ? kBuckets : kSoon);
+        stats.vertices_processed - rows, work.repeated, plain ? 0 : kThin, work.ring.delta(),
+        lonely ? kBuckets : kSoon);
     if (factor != 1) work.ring.widen(work.ring.lower_end(), work.ring.delta() * factor);
     for (std::size_t k = done; k < now.size; ++k) work.ring.push(now.data[k]);
     now.size = 0;
@@ -599,9 +599,9 @@ class Team {
 }  // namespace
 
 template <class C>
-SearchStats delta_parallel(const C& csr, typename C::Index source, typename C::Weight* distances,
-                           StopRule<typename C::Weight> stop, DeltaPlan plan, WorkerPool& pool,
-                           int threads, Interrupt& interrupt) {
+SearchStats parallel(const C& csr, typename C::Index source, typename C::Weight* distances,
+                     StopRule<typename C::Weight> stop, DeltaPlan plan, WorkerPool& pool,
+                     int threads, Interrupt& interrupt) {
   using One = Worker<C>;
   struct Workers {
     One* data;
@@ -638,14 +638,14 @@ SearchStats delta_parallel(const C& csr, typename C::Index source, typename C::W
   return stats;
 }
 
-#define NEARFAR_INSTANTIATE(I, W)                                                                 \
-  template SearchStats delta_parallel<Csr<I, W>>(const Csr<I, W>&, I, W*, StopRule<W>, DeltaPlan, \
-                                                 WorkerPool&, int, Interrupt&);
+#define NEARFAR_INSTANTIATE(I, W)                                                                  \
+  template SearchStats parallel(const Csr<I, W>&, I, W*, StopRule<W>, DeltaPlan, WorkerPool&, int, \
+                                Interrupt&);
 NEARFAR_FOR_EACH_CSR(NEARFAR_INSTANTIATE)
 
-#define NEARFAR_INSTANTIATE_BARE(C)                                                          \
-  template SearchStats delta_parallel<C>(const C&, int32_t, C::Weight*, StopRule<C::Weight>, \
-                                         DeltaPlan, WorkerPool&, int, Interrupt&);
+#define NEARFAR_INSTANTIATE_BARE(C)                                                            \
+  template SearchStats parallel(const C&, int32_t, C::Weight*, StopRule<C::Weight>, DeltaPlan, \
+                                WorkerPool&, int, Interrupt&);
 NEARFAR_FOR_EACH_BARE(NEARFAR_INSTANTIATE_BARE)
 
-}  // namespace nearfar::NEARFAR_ISA
+}  // namespace nearfar::delta_stepping

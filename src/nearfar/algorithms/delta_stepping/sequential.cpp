@@ -28,7 +28,7 @@
 // edges of a vertex that is relaxed repeatedly, which are few at a good delta, and takes a
 // partition of every row. A bucket is not emptied in phases with a set of requests between them;
 // what falls into it is appended to it. Later codes do the same [2]; [3] adds the parallel form's
-// bucket fusion (parallel.simd.cpp).
+// bucket fusion (parallel.cpp).
 //
 // [1] Ulrich Meyer and Peter Sanders. "Delta-stepping: a parallelizable shortest path algorithm."
 //     Journal of Algorithms, 49(1):114-152, 2003.
@@ -44,8 +44,7 @@
 #include "algorithms/delta_stepping/relax.hpp"
 #include "cpu/buffer.hpp"
 
-namespace nearfar::NEARFAR_ISA {
-
+namespace nearfar::delta_stepping {
 namespace {
 
 constexpr std::size_t kPart = 1 << 14;  // entries of a bucket between two looks for Ctrl-C, at most
@@ -103,8 +102,8 @@ void search(Memory<C>& memory, const C& csr, typename C::Index source,
     }
     work.renew_bound();
     ++stats.iterations;
-    const double factor = adapter.after_bucket(stats.vertices_processed - rows, work.repeated,
-                                               kWanted, 0, ring.delta());
+    const double factor =
+        adapter.after_bucket(stats.vertices_processed - rows, work.repeated, 0, ring.delta());
     if (factor != 1) ring.widen(ring.lower_end(), ring.delta() * factor);
     for (std::size_t i = done; i < now.size; ++i) ring.push(now.data[i]);
     now.size = 0;
@@ -119,9 +118,9 @@ void search(Memory<C>& memory, const C& csr, typename C::Index source,
 }  // namespace
 
 template <class C>
-SearchStats delta_sequential(const C& csr, typename C::Index source, typename C::Weight* distances,
-                             StopRule<typename C::Weight> stop, DeltaPlan plan,
-                             Interrupt& interrupt, IterationLog* log) {
+SearchStats sequential(const C& csr, typename C::Index source, typename C::Weight* distances,
+                       StopRule<typename C::Weight> stop, DeltaPlan plan, Interrupt& interrupt,
+                       IterationLog* log) {
   Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {csr, kFullShare}};
   std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<typename C::Weight>());
   search(memory, csr, source, distances, stop, plan.adapt, interrupt, log);
@@ -129,7 +128,7 @@ SearchStats delta_sequential(const C& csr, typename C::Index source, typename C:
 }
 
 template <class C>
-SearchStats delta_feed(const C& csr, const DeltaFeed<C>& feed, StopRule<typename C::Weight> stop,
+SearchStats sequential(const C& csr, const DeltaFeed<C>& feed, StopRule<typename C::Weight> stop,
                        DeltaPlan plan, Interrupt& interrupt) {
   using Weight = typename C::Weight;
   typename C::Index source = 0;
@@ -146,16 +145,16 @@ SearchStats delta_feed(const C& csr, const DeltaFeed<C>& feed, StopRule<typename
   return memory.work.stats;
 }
 
-#define NEARFAR_INSTANTIATE(I, W)                                                           \
-  template SearchStats delta_sequential<Csr<I, W>>(const Csr<I, W>&, I, W*, StopRule<W>,    \
-                                                   DeltaPlan, Interrupt&, IterationLog*);   \
-  template SearchStats delta_feed<Csr<I, W>>(const Csr<I, W>&, const DeltaFeed<Csr<I, W>>&, \
-                                             StopRule<W>, DeltaPlan, Interrupt&);
+#define NEARFAR_INSTANTIATE(I, W)                                                              \
+  template SearchStats sequential(const Csr<I, W>&, I, W*, StopRule<W>, DeltaPlan, Interrupt&, \
+                                  IterationLog*);                                              \
+  template SearchStats sequential(const Csr<I, W>&, const DeltaFeed<Csr<I, W>>&, StopRule<W>,  \
+                                  DeltaPlan, Interrupt&);
 NEARFAR_FOR_EACH_CSR(NEARFAR_INSTANTIATE)
 
-#define NEARFAR_INSTANTIATE_BARE(C)                                                            \
-  template SearchStats delta_sequential<C>(const C&, int32_t, C::Weight*, StopRule<C::Weight>, \
-                                           DeltaPlan, Interrupt&, IterationLog*);
+#define NEARFAR_INSTANTIATE_BARE(C)                                                              \
+  template SearchStats sequential(const C&, int32_t, C::Weight*, StopRule<C::Weight>, DeltaPlan, \
+                                  Interrupt&, IterationLog*);
 NEARFAR_FOR_EACH_BARE(NEARFAR_INSTANTIATE_BARE)
 
-}  // namespace nearfar::NEARFAR_ISA
+}  // namespace nearfar::delta_stepping
