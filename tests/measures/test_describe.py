@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from nearfar import Graph
-from nearfar.errors import OptionError, VertexError
+from nearfar.errors import GraphError, OptionError, VertexError
 from nearfar.generators import generate
 from nearfar.measures import describe
 from tests.strategies import graphs
@@ -42,6 +42,13 @@ def test_counts_by_hand() -> None:
     assert (reach.source, reach.reached, reach.hops, reach.distance) == (0, 4, 3, 7)
     # The sweep back starts at vertex 3 by edges and at 2 by weight, and comes less far.
     assert (reach.diameter_hops, reach.diameter_distance) == (3, 8)
+
+
+def test_a_matrix_is_described_as_other_measures_take_it() -> None:
+    graph = generate("grid", rows=4, columns=4)
+    assert describe(graph.to_scipy()).degree == describe(graph).degree
+    with pytest.raises(GraphError, match="cannot convert list to a graph"):
+        describe([[0, 1]])
 
 
 def test_a_source_is_drawn_from_the_largest_strong_part() -> None:

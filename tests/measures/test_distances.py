@@ -152,6 +152,13 @@ def test_small_graphs(n: int) -> None:
         assert measures.center(graph) == measures.periphery(graph) == [0]
 
 
+def test_figures_that_cannot_be_kept() -> None:
+    graph = Graph.from_edges([0], [1], directed=False)
+    for function in (measures.diameter, measures.periphery, measures.radius, measures.center):
+        with pytest.raises(OptionError, match=r"stats is \[\]: give a dict"):
+            function(graph, stats=[])
+
+
 def test_summary_and_harmonic_reductions() -> None:
     graph = ZOO["disconnected"]()
     count, total, most = nearfar.distances(graph, reduce="summary")

@@ -21,7 +21,7 @@ from nearfar.graph.build import as_numpy
 from nearfar.graph.dtypes import unreached_value
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
-from nearfar.solve.request import as_graph, vertex_indices
+from nearfar.solve.request import as_graph, check_stats, vertex_indices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -297,6 +297,7 @@ class _Bounds:
 
     def greatest(self, stats: Any, *, every: bool = False) -> tuple[Any, list[Any]]:
         """The diameter and, with ``every``, all vertices that have it."""
+        check_stats(stats)
         most: Any = self.dtype.type(0)
         high = True
         while True:
@@ -309,6 +310,7 @@ class _Bounds:
 
     def least(self, stats: Any, *, every: bool = False) -> tuple[Any, list[Any]]:
         """The radius and, with ``every``, all vertices that have it."""
+        check_stats(stats)
         high = False
         while True:
             known = self.lower[self.exact]

@@ -16,16 +16,18 @@ import numpy as np
 
 from nearfar.errors import OptionError, quoted
 from nearfar.measures.describe_report import GraphStatistics, Reach
+from nearfar.solve.request import as_graph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
+    from nearfar.solve.request import GraphLike
 
 __all__ = ["GraphStatistics", "Reach", "describe"]
 
 
-def describe(graph: Graph, source: Any = None, *, seed: int = 1) -> GraphStatistics:
+def describe(graph: GraphLike, source: Any = None, *, seed: int = 1) -> GraphStatistics:
     """Measure a graph: degrees, weights, components, and how far it reaches.
 
     ``shape`` is ``"dense"`` from a mean out-degree of 100; else ``"long"`` if the diameter bound
@@ -34,7 +36,7 @@ def describe(graph: Graph, source: Any = None, *, seed: int = 1) -> GraphStatist
 
     Parameters
     ----------
-    graph : Graph
+    graph : Graph, SciPy sparse matrix or NetworkX graph
     source : int, vertex name or None
         Where the first sweep starts. None takes the graph's ``attributes["source_vertex"]``, an
         index, if there is one, else draws from the largest strongly connected part, or takes the
@@ -52,6 +54,8 @@ def describe(graph: Graph, source: Any = None, *, seed: int = 1) -> GraphStatist
         If the seed is not an integer.
     VertexError
         If the source is not a vertex of the graph.
+    GraphError
+        If it is not a graph.
 
     Notes
     -----
@@ -70,6 +74,7 @@ def describe(graph: Graph, source: Any = None, *, seed: int = 1) -> GraphStatist
 
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
         raise OptionError(f"seed is {quoted(seed)}: give an integer")
+    graph = as_graph(graph)
     n, m = graph.n_vertices, graph.n_edges
     nbytes = graph.nbytes  # before the sweeps pack edges
     degrees = graph.degrees
