@@ -179,6 +179,28 @@ def test_weights_are_never_dropped_silently(tmp_path: Path, suffix: str, ends: s
         read(path, weight="note")
 
 
+@pytest.mark.parametrize("text", ["from,to,weight\na,b,2\n", "from\tto\tweight\na\tb\t2\n"])
+def test_text_without_a_suffix_is_a_table_where_that_is_said(tmp_path: Path, text: str) -> None:
+    """What comes through a pipe has no name: it was neither Parquet nor an Arrow file."""
+    path = tmp_path / "stdin"
+    path.write_text(text)
+    graph = read(path, format="table")
+    assert (graph.vertex_names.tolist(), graph.weights.tolist()) == (["a", "b"], [2])
+    path.write_bytes(b"PAR\0")
+    with pytest.raises(GraphFormatError, match="neither Parquet nor an Arrow file"):
+        read(path, format="table")
+
+
+def test_a_vertex_without_a_name_is_no_text(tmp_path: Path) -> None:
+    graph = Graph.from_edges(["", "a"], ["a", "b"], [1, 2])
+    with pytest.raises(GraphFormatError, match=r"no vertex without a name: write \.parquet"):
+        write(graph, tmp_path / "g.csv")
+    write(graph, tmp_path / "g.parquet")
+    assert read(tmp_path / "g.parquet").vertex_names.tolist() == ["", "a", "b"]
+    with pytest.raises(GraphFormatError, match="a table file cannot hold this: Unsupported"):
+        write(Graph.from_edges([(0, 0)], [(0, 1)]), tmp_path / "g.csv")
+
+
 def test_a_prepared_graph_has_a_reader_of_its_own(tmp_path: Path) -> None:
     nearfar.prepare(nearfar.generate("grid", rows=5, columns=5)).save(tmp_path / "g.nfp")
     with pytest.raises(GraphFormatError, match=r"it is a prepared graph: nearfar\.load opens it"):

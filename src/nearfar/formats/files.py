@@ -349,7 +349,7 @@ def array_of_names(texts: Sequence[str]) -> NDArray[np.str_]:
 
 
 @contextlib.contextmanager
-def library_errors(path: str, what: str) -> Iterator[None]:
+def library_errors(path: str, what: str, *, writing: bool = False) -> Iterator[None]:
     """Turn whatever a parser library raises into :class:`GraphFormatError`, with its line.
 
     Our own errors, a full memory and Ctrl-C pass through.
@@ -362,7 +362,8 @@ def library_errors(path: str, what: str) -> Iterator[None]:
         text = " ".join(str(error).split()) or type(error).__name__
         match = re.search(r"[Ll]ine (\d+)", text)
         line = int(match.group(1)) if match else None
-        raise GraphFormatError(f"not a valid {what} file: {text[:300]}", path, line) from None
+        wrong = f"a {what} file cannot hold this" if writing else f"not a valid {what} file"
+        raise GraphFormatError(f"{wrong}: {text[:300]}", path, line) from None
 
 
 @contextlib.contextmanager

@@ -50,6 +50,7 @@ _TARGETS = (
 #: Where a file notes the number of the first vertex, for numbers that do not start at 0.
 _FIRST = b"nearfar.first_vertex"
 _ARROW = {".arrow", ".feather", ".ipc"}
+_PARQUET = {".parquet", ".pq"}
 _TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _PIECE = 1 << 20  # bytes looked at in one go
 
@@ -57,6 +58,12 @@ _PIECE = 1 << 20  # bytes looked at in one go
 def sniff(head: bytes) -> bool:
     """Whether it is Parquet or an Arrow file."""
     return head.startswith((b"PAR1", b"ARROW1\0\0"))
+
+
+def _is_text(source: Source) -> bool:
+    """Whether it is CSV or TSV: by its name or, as in a pipe, for want of one."""
+    unnamed = source.suffix not in _ARROW | _PARQUET and b"\0" not in source.head
+    return (source.suffix in _TEXT or unnamed) and not sniff(source.head)
 
 
 def read(
@@ -89,7 +96,7 @@ def read(
     base, renumber
         As for edge lists.
     """
-    if source.suffix in _TEXT and columns is None and _no_header(source.head):
+    if _is_text(source) and columns is None and _no_header(source.head):
         from nearfar.formats.edges import read as read_edges
 
         third = None if weight is None else "weight"
@@ -113,7 +120,7 @@ def read(
         elif len(chosen) == 2:
             chosen += _weight_column(source, table, weight, [*chosen, *(where or {})])
         texts = None
-        if source.suffix in _TEXT and names is not False and (names or _has_zeros(source.data)):
+        if _is_text(source) and names is not False and (names or _has_zeros(source.data)):
             texts = _load(source, chosen[:2])
         ends = [_ends(source, table, name, names, texts) for name in chosen[:2]]
         weights = _numbers(source, table, chosen[2]) if len(chosen) == 3 else None
@@ -167,7 +174,7 @@ def _load(source: Source, text: Sequence[str] = ()) -> Any:
     if source.head.startswith(b"ARROW1"):
         with pyarrow.ipc.open_file(pyarrow.BufferReader(buffer)) as reader:
             return reader.read_all()
-    if source.suffix not in _TEXT:
+    if not _is_text(source):
         raise source.fail("neither Parquet nor an Arrow file: the magic at its start is missing")
     return _parse(source, buffer, text)
 
@@ -180,7 +187,8 @@ def _parse(source: Source, buffer: Any, text: Sequence[str]) -> Any:
     skipped = _comments(source)
     first = source.head.split(b"\n")[skipped]
     separator = next(
-        (one for one in ";\t" if one.encode() in first and b"," not in first), _TEXT[source.suffix]
+        (one for one in ";\t" if one.encode() in first and b"," not in first),
+        _TEXT.get(source.suffix, ","),
     )
     parse = csv.ParseOptions(delimiter=separator)
     convert = csv.ConvertOptions(
@@ -279,7 +287,7 @@ def _weight_column(source: Source, table: Any, weight: str, used: list[str]) -> 
     ]
     problem = weight_problem(weight, spare, numeric, "column")
     if problem:
-        raise source.fail(problem, 1 if source.suffix in _TEXT else None)
+        raise source.fail(problem, 1 if _is_text(source) else None)
     return []
 
 
@@ -346,7 +354,7 @@ def _numbers(source: Source, table: Any, name: str) -> NDArray[Any]:
         line = _line_of_row(source, row)
         where = f" in row {row}" if line is None else ""
         raise source.fail(f"weight {values[row]}{where} is not a finite number", line)
-    return narrowed(values) if source.suffix in _TEXT else values
+    return narrowed(values) if _is_text(source) else values
 
 
 def _refuse_empty(source: Source, column: Any, name: str) -> None:
@@ -360,7 +368,7 @@ def _refuse_empty(source: Source, column: Any, name: str) -> None:
 
 def _line_of_row(source: Source, row: int) -> int | None:
     """Line of a row of text, where no line breaks within quotes come before."""
-    if source.suffix not in _TEXT:
+    if not _is_text(source):
         return None
     left = row + 2
     for number, line in enumerate(bytes(source.data).split(b"\n")[_comments(source) :], start=1):
@@ -396,8 +404,10 @@ def write(graph: Graph, sink: Sink) -> None:
 
     suffix = split_suffix(sink.path)[0]
     kind = suffix if suffix in _TEXT or suffix in _ARROW else ".parquet"
+    if kind in _TEXT and graph.vertex_names is not None and "" in graph.vertex_names:
+        raise sink.fail("text holds no vertex without a name: write .parquet")
     import_extra("pyarrow", "tables", "writing tables")
-    with library_errors(sink.path, "table"):
+    with library_errors(sink.path, "table", writing=True):
         parts = _pieces(graph)
         first = next(parts)
         writer = _writer(kind, sink, first.schema)
@@ -449,7 +459,7 @@ register(
     Format(
         name="table",
         title="CSV, TSV, Parquet, Arrow and Feather tables of edges",
-        suffixes=(".csv", ".tsv", ".tab", ".parquet", ".pq", *sorted(_ARROW)),
+        suffixes=(*_TEXT, *sorted(_PARQUET), *sorted(_ARROW)),
         read=read,
         write=write,
         sniff=sniff,
