@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.prepared.device_pairs import device_walks
-from nearfar.prepared.device_shapes import padded
+from nearfar.prepared.device_shapes import climb_batch, padded
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import copy_to
 
@@ -151,9 +151,8 @@ class DeviceTable:
 
     def _climb(self, side: Any, vertices: Any, labels: Any, space: Any) -> Any:
         tree = self._walks.tree
-        kernel = runtime.program("prepared/climb.cuh", {**tree.macros, "WARPS": _WARPS}).kernel(
-            "climb"
-        )
+        macros = {**tree.macros, "WARPS": _WARPS, "BATCH": climb_batch(tree.height)}
+        kernel = runtime.program("prepared/climb.cuh", macros).kernel("climb")
         shared = _WARPS * tree.height * space.dtype.itemsize
         kernel.allow_shared(shared)
         node, head_depth, weight = side
