@@ -173,7 +173,7 @@ class DeviceReduction:
         self.values = cp.empty((kept_rows, self.pitch), dtype=self.dtype)
         self.listed, self.names = None, self.tree.vertex
         if columns is not None:
-            there = cp.asarray(columns)
+            there = runtime.upload(columns)
             self.listed, self.names = self.tree.label[there], there.astype(np.int32)
         self.in_order = self.tree.label if columns is None else self.listed
         self._make_figures()
@@ -232,7 +232,7 @@ class DeviceReduction:
         shared = _shared_bytes(self.reduction, self.prepared)
         kernel = self._kernel("histogram", SPAN=len(searched))
         kernel.allow_shared(shared)
-        arguments = (*self._listed(self.width), cp.asarray(searched), np.int32(bins), self.bins)
+        arguments = (*self._listed(self.width), runtime.upload(searched), np.int32(bins), self.bins)
         grid = (self.pitch // _ACROSS, self._slices(self.width))
         self.plan.launches.append(runtime.Launch(kernel, grid, _ACROSS, arguments, shared))
 

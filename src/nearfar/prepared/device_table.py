@@ -121,7 +121,7 @@ class DeviceTable:
         runtime.require_memory(climbs + tables, advice)
         columns = 16 // dtype.itemsize
         self._program = runtime.program("prepared/table.cuh", {**tree.macros, "COLUMNS": columns})
-        there = cp.asarray(targets)
+        there = runtime.upload(targets)
         order = cp.argsort(tree.label[there])
         self.place = cp.empty(width, dtype=np.int32)
         self.place[order] = cp.arange(width, dtype=np.int32)
@@ -195,10 +195,10 @@ class DeviceTable:
         count = len(sources)
         if count <= _FEW and isinstance(sources, np.ndarray):  # many small steps there take longer
             order = np.argsort(self._label[sources], kind="stable")
-            both = cp.asarray(np.stack([sources[order], np.argsort(order)]))
+            both = runtime.upload(np.stack([sources[order], np.argsort(order)]))
             self.sources[:count], self.back = both[0], both[1]
         else:
-            given = cp.asarray(sources)
+            given = runtime.upload(sources)
             order = cp.argsort(self._walks.tree.label[given])
             self.sources[:count], self.back = given[order], cp.argsort(order)
         self._first.set(6, np.int32(count))
