@@ -320,7 +320,7 @@ def new_weights(bench: Bench, rounds: int) -> dict[str, list[float]]:
 
 def shapes_to_try(tall: bool, few: bool) -> list[str]:
     """The usual shapes, and others that differ in the top or in the cells."""
-    leaves = ["64:8", "128:12", "256:16", "256:24", "512:32"]
+    leaves = ["64:8", "64:12", "128:12", "256:16", "512:16"]
     if few:
         tops, cells = (512, 256), ["64:48:64:2", "64:32:128:4", "32:32:64:2", "128:48:32:1"]
     elif tall:

@@ -25,7 +25,8 @@ from tests.emulator import fake_cupy
 HERE = Path(__file__).resolve().parent
 REPLACED = re.compile(r'#line 1 "cuda/(?:memory|copy_async)\.cuh"\n.*?(?=#line 1 "|\Z)', re.DOTALL)
 ACQUIRE = re.compile(r"__device__ __forceinline__ uint32 load_acquire\(.*?\n}\n", re.DOTALL)
-ENTRY = re.compile(r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(')
+LIMITS = r"(?:(?:__launch_bounds__|ONE_CLUSTER)\([^)]*\)\s*)*"
+ENTRY = re.compile(rf'extern "C" __global__ void\s+{LIMITS}(\w+)\s*\(')
 DYNAMIC = re.compile(
     r"extern __shared__ (?:__align__\(\d+\) |alignas\(\d+\) )?([\w ]+?) (\w+)\[\];"
 )

@@ -60,15 +60,20 @@ def test_the_weights_of_the_cpu(dtype, kind, perfect):
 
 
 @pytest.mark.parametrize("crowded", [0, 3, 10**9])
-def test_without_memory_for_third_sides(crowded, monkeypatch):
-    """They are found each time; and an arc is for some lanes of a warp, or for all."""
+@pytest.mark.parametrize("rest", [0, 2, 5, 10**9])
+def test_without_memory_for_third_sides(crowded, rest, monkeypatch):
+    """They are found each time; an arc is for some lanes or all, a level for some blocks or all."""
     monkeypatch.setattr(device_metric, "_ROOM", 2**40)
-    monkeypatch.setattr(device_metric, "_crowded", lambda sizes: min(crowded, len(sizes)))
+
+    def cuts(sizes, metrics):
+        assert metrics == 1
+        return min(crowded, len(sizes)), min(rest, len(sizes))
+
+    monkeypatch.setattr(device_metric, "_cuts", cuts)
     prepared = grid()
     weights = np.random.default_rng(6).integers(1, 9, prepared.n_edges).astype(np.int32)
     found = prepared.reweight(there(weights))
     assert found.metric.structure.third is None
-    assert (found.metric.structure.crowded > 0) == (crowded > 0)
     same_metric(found, prepared.reweight(weights))
 
 

@@ -148,11 +148,12 @@ def prepared_cases(kind: str) -> Iterator[Case]:
     columns = 2 if out in ("long long", "double") else 4
     for value in (values, "long long")[: 2 if "int" in kind else 1]:
         base = {"VALUE_T": value, "OUT_T": out, "SIGNED_VALUES": int(value == "long long")}
-        yield "prepared/climb.cuh", {**base, "WARPS": 4}
+        for batch in (2, 4):
+            yield "prepared/climb.cuh", {**base, "WARPS": 4, "BATCH": batch}
         yield "prepared/rows.cuh", base
         weigh = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHT_T": out, "WEIGHTED": 1}
         for sides in (1, 2):
-            form = {**base, **weigh, "THREADS": 640, "SIDES": sides}
+            form = {**base, **weigh, "THREADS": 640, "CLUSTER": 8, "SIDES": sides}
             yield "prepared/customize.cuh", form
         yield "prepared/pairs.cuh", {**base, "PRUNES": int(value == values)}
         if "int" in kind:
@@ -164,7 +165,10 @@ def prepared_cases(kind: str) -> Iterator[Case]:
         wide_values = value in ("unsigned long long", "long long", "double")
         leaves = {**base, "COLUMNS": 2 if wide_values else 4}
         for margin in (0, 8):
-            yield "prepared/tiles.cuh", {**leaves, "MARGIN": margin}
+            yield (
+                "prepared/tiles.cuh",
+                {**leaves, "MARGIN": margin, "TILE": 128 if wide_values else 192},
+            )
         yield "prepared/leaf_closures.cuh", leaves
         yield "prepared/own_leaf.cuh", leaves
         for lanes, each, row_kind, last in (

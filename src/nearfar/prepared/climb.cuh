@@ -19,7 +19,7 @@
 // requires: prepared/column_order.cuh
 
 constexpr int kAhead = 16, kNodes = 8, kArcs = 4;
-constexpr int kBatch = 4;  // arcs per lane that are fetched together
+constexpr int kBatch = BATCH;  // arcs per lane that are fetched together
 
 struct Ways {
   int to[kBatch];
@@ -60,25 +60,29 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
     }
   };
   auto relax = [&](const Ways& found, value_t d) {
+    value_t known[kBatch];  // all of them before the first is lowered: no two arcs have one head
+#pragma unroll
+    for (int u = 0; u < kBatch; ++u) known[u] = found.to[u] >= 0 ? mine[found.to[u]] : value_t(0);
 #pragma unroll
     for (int u = 0; u < kBatch; ++u)
-      if (found.to[u] >= 0) mine[found.to[u]] = add_min(d, found.weight[u], mine[found.to[u]]);
+      if (found.to[u] >= 0) mine[found.to[u]] = add_min(d, found.weight[u], known[u]);
   };
 #pragma unroll
   for (int i = 0; i < kArcs; ++i) fetch(nodes[i], 0, ways[i]);
   const int top = node[from].w;
   for (int i = lane; i <= top; i += 32) mine[i] = i == top ? value_t(0) : far_value();
   __syncwarp();
-  for (int level = 0; level < top - until; level += kAhead) {
+  // The steps of a round are not left early: where they end what is under way would have to be moved, and thus waited for.
+  const int levels = top - until;
+  for (int level = 0; level < levels; level += kAhead) {
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
-      if (level + i >= top - until) break;
       const int2 now = nodes[i % kNodes];
       const Ways first = ways[i % kArcs];
       fetch(nodes[(i + kArcs) % kNodes], 0, ways[i % kArcs]);
       nodes[i % kNodes] = look(path[(i + kNodes) % kAhead]);
       path[i] = path[i] >= 0 ? jump[path[i]] : -1;
-      const value_t d = mine[top - level - i];
+      const value_t d = level + i < levels ? mine[top - level - i] : far_value();
       if (d < far_value()) {
         relax(first, d);
         for (int j = 32 * kBatch; j < now.y; j += 32 * kBatch) {

@@ -14,18 +14,20 @@
 //
 // Levels are heights of labels: the arcs of a level have all of their triangles from below. One cooperative launch
 // takes them with a barrier over the grid between two of them. The `crowded` ones at the bottom have more arcs than the
-// device has warps, with few triangles each: there 8 lanes take an arc; above a whole warp does.
+// device has warps, with few triangles each: there 8 lanes take an arc; above a whole warp does. Levels near the root have
+// few arcs, and the barrier takes longer than they do: a cluster of blocks goes through those, with its own barrier.
 //
 // Macros: those of values.cuh and types.cuh; SIDES values per arc, up and down, or one for both; THREADS per block.
 // Arrays: arcs[..] {first arc of the label x, this arc, first arc of its head y, arcs of y}, by level, without those that have no
 // arc before them at their label; third_first[..], alike: where the third sides of an arc's triangles begin in third[triangles],
-// or null; level_first[levels + 1]; depth[n_arcs] of heads; weights[metrics][n_arcs][SIDES]; detours
+// or null; level_first[..] of which the levels from `level` to `end` are taken; depth[n_arcs] of heads; weights[metrics][n_arcs][SIDES]; detours
 // alike, "no path" at the start; edge[entries] and place[entries], twice the arc plus 1 where it leads
 // down; of_edges[metrics][m]; flags[metrics][n_arcs] of customize.hpp.
 // Races: atomics of a level lower arcs of later levels, which nobody reads before a barrier.
 // requires: prepared/values.cuh
 // requires: cuda/memory.cuh
 // requires: cuda/split_barrier.cuh
+// requires: cuda/cluster_barrier.cuh
 
 constexpr int kFewLanes = 8, kManyLanes = 32;  // per arc
 constexpr int kBatch = sizeof(value_t) == 4 ? 4 : 2;  // triangles per lane
@@ -128,9 +130,9 @@ __device__ __forceinline__ Batch triangles(const Structure& s, const Item& item,
 // Levels one after the other, from `level` on `steps` of them up or down, Lanes lanes per arc. Of each arc x - y:
 // f.begin(metric, arc x - y), f.take(batch) for its triangles, and f.end<Lanes>(), by all of its lanes. The arcs of a level
 // are fetched a level ahead.
-template <int Lanes, class F>
+template <int Lanes, class Barrier, class F>
 __device__ __forceinline__ void for_levels(const Structure& s, const int* level_first, int level, int steps, int by,
-                                           int metrics, SplitBarrier& barrier, F& f) {
+                                           int metrics, Barrier& barrier, F& f) {
   const int member = threadIdx.x % Lanes;
   const long long group = (static_cast<long long>(blockIdx.x) * THREADS + threadIdx.x) / Lanes;
   const long long groups = static_cast<long long>(gridDim.x) * THREADS / Lanes;
@@ -272,26 +274,52 @@ struct UpperTriangles {
   }
 };
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    lower_triangles(const int4* arcs, const int* third_first, const int* third, const int* level_first, int levels,
-                    int crowded, const int* depth, value_t* all_weights, long long n_arcs, int metrics,
-                    uint32* arrivals) {
-  const Structure s{arcs, third_first, third, depth};
-  LowerTriangles work{all_weights, n_arcs};
-  SplitBarrier barrier(arrivals);
-  for_levels<kFewLanes>(s, level_first, 0, crowded, 1, metrics, barrier, work);
-  for_levels<kManyLanes>(s, level_first, crowded, levels - crowded, 1, metrics, barrier, work);
+// The levels from `level` to `end`, upwards and downwards.
+template <class Barrier>
+__device__ __forceinline__ void lower_levels(const Structure& s, const int* level_first, int level, int end, int crowded,
+                                             int metrics, uint32* arrivals, LowerTriangles work) {
+  Barrier barrier(arrivals);
+  crowded = min(max(crowded, level), end);
+  for_levels<kFewLanes>(s, level_first, level, crowded - level, 1, metrics, barrier, work);
+  for_levels<kManyLanes>(s, level_first, crowded, end - crowded, 1, metrics, barrier, work);
+}
+template <class Barrier>
+__device__ __forceinline__ void upper_levels(const Structure& s, const int* level_first, int level, int end, int crowded,
+                                             int metrics, uint32* arrivals, UpperTriangles work) {
+  Barrier barrier(arrivals);
+  crowded = min(max(crowded, level), end);
+  for_levels<kManyLanes>(s, level_first, end - 1, end - crowded, -1, metrics, barrier, work);
+  for_levels<kFewLanes>(s, level_first, crowded - 1, crowded - level, -1, metrics, barrier, work);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    upper_triangles(const int4* arcs, const int* third_first, const int* third, const int* level_first, int levels,
-                    int crowded, const int* depth, const value_t* all_weights, value_t* all_detours, long long n_arcs,
+    lower_triangles(const int4* arcs, const int* third_first, const int* third, const int* level_first, int level,
+                    int end, int crowded, const int* depth, value_t* weights, long long n_arcs, int metrics,
+                    uint32* arrivals) {
+  lower_levels<SplitBarrier>(Structure{arcs, third_first, third, depth}, level_first, level, end, crowded, metrics,
+                             arrivals, LowerTriangles{weights, n_arcs});
+}
+extern "C" __global__ void ONE_CLUSTER(CLUSTER) __launch_bounds__(THREADS)
+    lower_triangles_near_root(const int4* arcs, const int* third_first, const int* third, const int* level_first,
+                              int level, int end, int crowded, const int* depth, value_t* weights, long long n_arcs,
+                              int metrics, uint32* arrivals) {
+  lower_levels<ClusterBarrier>(Structure{arcs, third_first, third, depth}, level_first, level, end, crowded, metrics,
+                               arrivals, LowerTriangles{weights, n_arcs});
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    upper_triangles(const int4* arcs, const int* third_first, const int* third, const int* level_first, int level,
+                    int end, int crowded, const int* depth, const value_t* weights, value_t* detours, long long n_arcs,
                     int metrics, uint32* arrivals) {
-  const Structure s{arcs, third_first, third, depth};
-  UpperTriangles work{all_weights, all_detours, n_arcs};
-  SplitBarrier barrier(arrivals);
-  for_levels<kManyLanes>(s, level_first, levels - 1, levels - crowded, -1, metrics, barrier, work);
-  for_levels<kFewLanes>(s, level_first, crowded - 1, crowded, -1, metrics, barrier, work);
+  upper_levels<SplitBarrier>(Structure{arcs, third_first, third, depth}, level_first, level, end, crowded, metrics,
+                             arrivals, UpperTriangles{weights, detours, n_arcs});
+}
+extern "C" __global__ void ONE_CLUSTER(CLUSTER) __launch_bounds__(THREADS)
+    upper_triangles_near_root(const int4* arcs, const int* third_first, const int* third, const int* level_first,
+                              int level, int end, int crowded, const int* depth, const value_t* weights,
+                              value_t* detours, long long n_arcs, int metrics, uint32* arrivals) {
+  upper_levels<ClusterBarrier>(Structure{arcs, third_first, third, depth}, level_first, level, end, crowded, metrics,
+                               arrivals, UpperTriangles{weights, detours, n_arcs});
 }
 
 __device__ __forceinline__ bool is_far(value_t x) {

@@ -99,12 +99,16 @@ class DeviceAbove:
     stop : int32 array, shape (n,), or None
         Of each label the depth of the first ancestor in the top, itself included; -1 if there is
         none.
+    members : list
+        What products for the rows of ``place`` read of the members and boundaries, once they were
+        asked for.
     """
 
     labels: NDArray[np.int32]
     place: Any
     pieces: DevicePieces
     stop: Any
+    members: list[tuple[Any, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

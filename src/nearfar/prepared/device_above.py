@@ -9,7 +9,7 @@ import numpy as np
 from nearfar.graph.slots import Slot
 from nearfar.prepared.device import DeviceAbove, DeviceTree, device_tree
 from nearfar.prepared.device_pieces import closures
-from nearfar.prepared.device_shapes import padded
+from nearfar.prepared.device_shapes import climb_batch, padded
 from nearfar.prepared.pieces import DEEP
 from nearfar.system.devices import runtime
 
@@ -69,22 +69,12 @@ class Above:
         -------
         SweepPlan
         """
-        cp = runtime.cupy()
         plan = SweepPlan(self, values.shape[1], unit)
         pieces = self.above.pieces
         if not len(pieces.host.pieces):
             return plan
         columns = 16 // self.dtype.itemsize
-        label = pieces.members
-        real = label >= 0
-        row = label if rows is None else rows[cp.maximum(label, 0)]
-        member = cp.zeros((len(label), 4), dtype=np.int32)
-        member[:, 0] = label
-        member[:, 1] = cp.where(real, self.tree.low[cp.maximum(label, 0)], 0)
-        member[:, 2] = cp.where(real, self.tree.depth[cp.maximum(label, 0)], 0)
-        member[:, 3] = cp.where(real, row, -1)
-        boundary = pieces.boundary if rows is None else rows[pieces.boundary]
-        arrays = (member, boundary, self.matrices, plan.space, plan.labels, values)
+        arrays = (*self._members(rows), self.matrices, plan.space, plan.labels, values)
         levels = pieces.host.n_levels
         # The first levels have few products, which all others wait for: shared out among warps.
         tiles = np.diff(pieces.host.level_first) * (plan.pitch // (8 * columns))
@@ -94,6 +84,25 @@ class Above:
         if first < levels:
             self._launch(plan, _MANY, (first, levels), arrays)
         return plan
+
+    def _members(self, rows: Any) -> tuple[Any, Any]:
+        """Members and boundaries of the pieces for such rows; kept for those that come again."""
+        again = rows is self.above.place
+        if again and self.above.members:
+            return self.above.members[0]
+        cp, pieces = runtime.cupy(), self.above.pieces
+        label = pieces.members
+        real = label >= 0
+        row = label if rows is None else rows[cp.maximum(label, 0)]
+        member = cp.zeros((len(label), 4), dtype=np.int32)
+        member[:, 0] = label
+        member[:, 1] = cp.where(real, self.tree.low[cp.maximum(label, 0)], 0)
+        member[:, 2] = cp.where(real, self.tree.depth[cp.maximum(label, 0)], 0)
+        member[:, 3] = cp.where(real, row, -1)
+        arrays = member, pieces.boundary if rows is None else rows[pieces.boundary]
+        if again:
+            self.above.members.append(arrays)
+        return arrays
 
     def _launch(
         self,
@@ -168,9 +177,8 @@ class SweepPlan:
         warps = _CLIMB_WARPS
         while warps > 1 and warps * tree.height * size > runtime.device().shared_per_block:
             warps //= 2  # a tall tree
-        kernel = runtime.program("prepared/climb.cuh", {**tree.macros, "WARPS": warps}).kernel(
-            "climb"
-        )
+        macros = {**tree.macros, "WARPS": warps, "BATCH": climb_batch(tree.height)}
+        kernel = runtime.program("prepared/climb.cuh", macros).kernel("climb")
         shared = warps * tree.height * size
         kernel.allow_shared(shared)
         arguments = (
@@ -198,7 +206,7 @@ class SweepPlan:
             Vertices; on the host or on the device.
         """
         count = len(sources)
-        self.sources[:count] = runtime.cupy().asarray(sources)
+        self.sources[:count] = runtime.upload(sources)
         self._climb.set(6, np.int32(count))
         self._climb()
         for launch in self.launches:

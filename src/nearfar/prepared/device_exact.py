@@ -72,7 +72,7 @@ class Restoration:
         """
         count, n = rows.shape
         arguments = (
-            *(np.int32(n), self.graph.offsets, self.graph.edges, runtime.cupy().asarray(sources)),
+            *(np.int32(n), self.graph.offsets, self.graph.edges, runtime.upload(sources)),
             *(rows, np.int32(count), self.spaces, self.queues, self.slack),
         )
         self.kernel(min(self.blocks, count), _THREADS, arguments)

@@ -29,6 +29,8 @@ _ARCS: Slot[DeviceArcs] = Slot("arcs on the device")
 _C_WEIGHTS = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
 _FILE = "prepared/customize.cuh"
 _NEEDED = 4  # kNeeded of customize.hpp
+_CLUSTER = 8  # blocks: as many as any device with clusters allows
+_FEW = 128  # arcs of all metrics in a level that is left to one cluster
 _ROOM = 8  # share of the free memory that third sides may take
 _ADVICE = "give weights on the host, or use a GPU with more memory"
 
@@ -44,13 +46,15 @@ class DeviceArcs:
         Of the graph.
     arcs, third_first, third, level_first, depth, edge, place : int32 arrays
         As ``customize.cuh`` has them; the third sides are None where there is no memory for them.
-    crowded : int
-        Levels at the bottom with more arcs than the device has warps.
+    sizes : int64 array
+        Of the levels, on the host.
     cells : dict
         By shapes: cells whose streams hold the weights of some metric, the arcs that they have, and
         where their weights belong.
     layouts : dict
         What else sweeps keep of the arcs without their weights.
+    sides_before : list of int
+        One: of the arcs' weights of the metric before, 2 where the directions differed.
     """
 
     preparation: Preparation
@@ -63,9 +67,10 @@ class DeviceArcs:
     depth: Any
     edge: Any
     place: Any
-    crowded: int
+    sizes: NDArray[np.int64]
     cells: dict[Any, tuple[DeviceCells, Any, Any]] = field(default_factory=dict)
     layouts: dict[Any, Any] = field(default_factory=dict)
+    sides_before: list[int] = field(default_factory=lambda: [1])
 
     @property
     def n_arcs(self) -> int:
@@ -270,10 +275,18 @@ def customized_there(
     weights = cp.full(count * n_arcs * 2, far, dtype=values)
     call = _Calls(structure, values, graphs[0].weight_dtype, count)
     call.weigh(flat, m, weights)
-    sides = 2
-    if not bool((weights[0::2] != weights[1::2]).any()):
-        weights, sides = cp.ascontiguousarray(weights[0::2]), 1
-    call.levels("lower_triangles", sides, weights)
+    differ = runtime.Pinned(1)
+    differ.copy_from((weights[0::2] != weights[1::2]).any())
+    # Mostly directions differ as they did before, and the device need not wait until we know.
+    begun = structure.sides_before[0] == 2
+    if begun:
+        call.levels("lower_triangles", 2, weights)
+    sides = 1 + any(differ.wait())
+    structure.sides_before[0] = sides
+    if sides == 1:
+        weights = cp.ascontiguousarray(weights[0::2])
+    if not begun:
+        call.levels("lower_triangles", sides, weights)
     flags = None
     if perfect:
         detours = cp.full(len(weights), far, dtype=values)
@@ -310,6 +323,7 @@ def _macros(values: np.dtype[Any], weight: np.dtype[Any], sides: int) -> dict[st
         "WEIGHT_T": _C_WEIGHTS[weight.name],
         "WEIGHTED": 1,
         "THREADS": _threads(),
+        "CLUSTER": _CLUSTER,
         "SIDES": sides,
     }
 
@@ -344,19 +358,24 @@ class _Calls:
             self._kernel("weigh_edges", 2)(grid, 256, (*arguments, np.int64(s.n_arcs)))
 
     def levels(self, name: str, sides: int, *arrays: Any) -> None:
-        """A pass over all levels in one launch."""
+        """A pass over all levels: near the root by a cluster of blocks, else by all there are."""
         s = self.structure
-        n_levels = len(s.level_first) - 1
         if not len(s.arcs):
             return
-        arrivals = runtime.cupy().zeros(1, dtype=np.uint32)
-        arguments = (
-            *(s.arcs, s.third_first, s.third, s.level_first, np.int32(n_levels)),
-            *(np.int32(s.crowded), s.depth, *arrays),
-            *(np.int64(s.n_arcs), np.int32(self.metrics), arrivals),
-        )
-        blocks = runtime.device().multiprocessors
-        self._kernel(name, sides)(blocks, _threads(), arguments, cooperative=True)
+        crowded, rest = _cuts(s.sizes, self.metrics)
+        parts = [(name, 0, rest), (f"{name}_near_root", rest, len(s.sizes))]
+        if name == "upper_triangles":
+            parts.reverse()
+        arrivals = runtime.cupy().zeros(2, dtype=np.uint32)
+        for number, (kernel, level, end) in enumerate(parts):
+            arguments = (
+                *(s.arcs, s.third_first, s.third, s.level_first, np.int32(level), np.int32(end)),
+                *(np.int32(crowded), s.depth, *arrays),
+                *(np.int64(s.n_arcs), np.int32(self.metrics), arrivals[number:]),
+            )
+            blocks = runtime.device().multiprocessors if kernel == name else _CLUSTER
+            if end > level:
+                self._kernel(kernel, sides)(blocks, _threads(), arguments, cooperative=True)
 
     def mark(self, sides: int, weights: Any, detours: Any, ties: bool, flags: Any) -> None:
         """What queries need."""
@@ -407,13 +426,31 @@ def _made(graph: Graph, preparation: Preparation) -> DeviceArcs:
         there_depth,
         runtime.upload(plain(arcs.edge)),
         runtime.upload(place),
-        _crowded(sizes),
+        sizes,
     )
 
 
-def _crowded(sizes: NDArray[np.int64]) -> int:
-    """Levels up to the last one with more arcs than the device has warps."""
-    large = np.flatnonzero(sizes > runtime.device().multiprocessors * _threads() // 32)
+def _cuts(sizes: NDArray[np.int64], metrics: int) -> tuple[int, int]:
+    """Levels with more arcs than the device has warps, and levels that are not left to a cluster.
+
+    Parameters
+    ----------
+    sizes : int64 array
+        Arcs of the levels.
+    metrics : int
+
+    Returns
+    -------
+    tuple of int
+        Up to the last such level.
+    """
+    warps = runtime.device().multiprocessors * _threads() // 32
+    return _up_to(sizes, warps), _up_to(sizes, _FEW // metrics)
+
+
+def _up_to(sizes: NDArray[np.int64], most: int) -> int:
+    """Levels up to the last one with more arcs than that."""
+    large = np.flatnonzero(sizes > most)
     return int(large[-1]) + 1 if len(large) else 0
 
 

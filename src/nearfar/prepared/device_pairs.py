@@ -242,13 +242,12 @@ def there_indices(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
     OptionError
         If ``pairs`` has another shape.
     """
-    cp = runtime.cupy()
     if runtime.is_device_array(pairs):
         if prepared.vertex_numbers is not None:
             return _indices_there(prepared, runtime.upload(pairs))
         pairs = runtime.download(runtime.upload(pairs))  # names are looked up on the host
     starts, ends = pair_indices(prepared, pairs)
-    return cp.asarray(starts), cp.asarray(ends)
+    return runtime.upload(starts), runtime.upload(ends)
 
 
 def _answer(prepared: Prepared, pairs: Any, threads: int, exact: bool, ask: Any) -> Any:

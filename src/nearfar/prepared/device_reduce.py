@@ -16,6 +16,8 @@ from nearfar.registry import Figures
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from nearfar.prepared.prepared import Prepared
@@ -171,7 +173,7 @@ class DeviceReduction:
         self.values = cp.empty((kept_rows, self.pitch), dtype=self.dtype)
         self.listed, self.names = None, self.tree.vertex
         if columns is not None:
-            there = cp.asarray(columns)
+            there = runtime.upload(columns)
             self.listed, self.names = self.tree.label[there], there.astype(np.int32)
         self.in_order = self.tree.label if columns is None else self.listed
         self._make_figures()
@@ -230,7 +232,7 @@ class DeviceReduction:
         shared = _shared_bytes(self.reduction, self.prepared)
         kernel = self._kernel("histogram", SPAN=len(searched))
         kernel.allow_shared(shared)
-        arguments = (*self._listed(self.width), cp.asarray(searched), np.int32(bins), self.bins)
+        arguments = (*self._listed(self.width), runtime.upload(searched), np.int32(bins), self.bins)
         grid = (self.pitch // _ACROSS, self._slices(self.width))
         self.plan.launches.append(runtime.Launch(kernel, grid, _ACROSS, arguments, shared))
 
@@ -290,10 +292,10 @@ class DeviceReduction:
             On the device; None where a sum may not fit, so that rows are needed.
         """
         cp = runtime.cupy()
-        given = cp.asarray(sources)
+        given = runtime.upload(np.asarray(sources))
         # In the order of the tree: what is near a source is then near those beside it, too.
         order = cp.argsort(self.tree.label[given])
-        given, back = given[order], cp.argsort(order)
+        given = given[order]
         parts = []
         timer = runtime.Timer().start()
         for low in range(0, len(given), self.pitch):
@@ -303,7 +305,7 @@ class DeviceReduction:
             self.plan(part)
             parts.append(self._figures(len(part)))
         counts, sums, most, bins, vertices, distances = (
-            None if column[0] is None else cp.concatenate(column)[back]
+            None if column[0] is None else _in_places(column, order)
             for column in zip(*parts, strict=True)
         )
         found = Figures(counts, sums, most, bins, vertices, distances)
@@ -354,6 +356,15 @@ class DeviceReduction:
             top = FARTHEST[self.prepared.weight_dtype] - self.prepared.max_weight
             short &= np.maximum(most, 0) > top
         return bool(short.any())
+
+
+def _in_places(parts: Sequence[Any], places: Any) -> Any:
+    """Rows of all parts, each in its place."""
+    cp = runtime.cupy()
+    rows = cp.concatenate(parts)
+    found = cp.empty_like(rows)
+    found[places] = rows
+    return found
 
 
 def _bound(dtype: np.dtype[Any], limit: Any) -> Any:

@@ -74,7 +74,7 @@ class DeviceRows:
         sweep = row_sweep(prepared, each) if self.whole else Sweep(prepared, None, each)
         self.sweep = sweep
         labels = sweep.tree.label
-        self.place = labels if self.whole else labels[cp.asarray(form.columns)]
+        self.place = labels if self.whole else labels[runtime.upload(form.columns)]
         held = each * len(self.place) * dtype.itemsize * (1 + self.cut)
         if form.home == runtime.device().ordinal and not self.cut and not self.on_host:
             held = 0
@@ -105,7 +105,7 @@ class DeviceRows:
         if self.restore is not None:
             self.restore(sources, rows)
             if self.cut:
-                rows = cp.ascontiguousarray(rows[:, cp.asarray(self.form.columns)])
+                rows = cp.ascontiguousarray(rows[:, runtime.upload(self.form.columns)])
         if self.on_host:
             found = runtime.download(rows)
             polish(self.prepared, sources, found, self.form.threads)
@@ -113,7 +113,7 @@ class DeviceRows:
             if home is None:
                 out[...] = found
                 return
-            rows = cp.asarray(found)
+            rows = runtime.upload(found)
         if home is None:
             out[...] = runtime.download(rows)
         elif not in_place:

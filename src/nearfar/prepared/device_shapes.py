@@ -20,6 +20,7 @@ __all__ = [
     "FEW",
     "STAGES",
     "UNIT",
+    "climb_batch",
     "default_leaf",
     "default_shape",
     "padded",
@@ -87,6 +88,20 @@ def ring_bytes(row: int, size: int) -> int:
     int
     """
     return 8 * row * (size + 4)  # kAhead of arc_ring.cuh
+
+
+def climb_batch(height: int) -> int:
+    """Arcs per lane that a climb fetches together: taller trees have labels with more arcs.
+
+    Parameters
+    ----------
+    height : int
+
+    Returns
+    -------
+    int
+    """
+    return 4 if height > _TALL else 2
 
 
 def default_leaf(height: int, sources: int) -> LeafShape:

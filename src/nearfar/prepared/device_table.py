@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.prepared.device_pairs import device_walks
-from nearfar.prepared.device_shapes import padded
+from nearfar.prepared.device_shapes import climb_batch, padded
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import copy_to
 
@@ -121,7 +121,7 @@ class DeviceTable:
         runtime.require_memory(climbs + tables, advice)
         columns = 16 // dtype.itemsize
         self._program = runtime.program("prepared/table.cuh", {**tree.macros, "COLUMNS": columns})
-        there = cp.asarray(targets)
+        there = runtime.upload(targets)
         order = cp.argsort(tree.label[there])
         self.place = cp.empty(width, dtype=np.int32)
         self.place[order] = cp.arange(width, dtype=np.int32)
@@ -151,9 +151,8 @@ class DeviceTable:
 
     def _climb(self, side: Any, vertices: Any, labels: Any, space: Any) -> Any:
         tree = self._walks.tree
-        kernel = runtime.program("prepared/climb.cuh", {**tree.macros, "WARPS": _WARPS}).kernel(
-            "climb"
-        )
+        macros = {**tree.macros, "WARPS": _WARPS, "BATCH": climb_batch(tree.height)}
+        kernel = runtime.program("prepared/climb.cuh", macros).kernel("climb")
         shared = _WARPS * tree.height * space.dtype.itemsize
         kernel.allow_shared(shared)
         node, head_depth, weight = side
@@ -196,10 +195,10 @@ class DeviceTable:
         count = len(sources)
         if count <= _FEW and isinstance(sources, np.ndarray):  # many small steps there take longer
             order = np.argsort(self._label[sources], kind="stable")
-            both = cp.asarray(np.stack([sources[order], np.argsort(order)]))
+            both = runtime.upload(np.stack([sources[order], np.argsort(order)]))
             self.sources[:count], self.back = both[0], both[1]
         else:
-            given = cp.asarray(sources)
+            given = runtime.upload(sources)
             order = cp.argsort(self._walks.tree.label[given])
             self.sources[:count], self.back = given[order], cp.argsort(order)
         self._first.set(6, np.int32(count))

@@ -19,7 +19,7 @@ from nearfar.prepared.device import (
 from nearfar.prepared.device_above import Above, SweepPlan
 from nearfar.prepared.device_shapes import UNIT, default_leaf, padded, ring_bytes, top_size
 from nearfar.prepared.device_sweep import Sweep
-from nearfar.prepared.tiles import TILE, LeafShape, Tiles, cut_tiles
+from nearfar.prepared.tiles import MOST_BOUND, LeafShape, Tiles, cut_tiles
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -33,17 +33,18 @@ _WEIGHTS: Slot[Any] = Slot("weights of tiles on the device")
 _ADVICE = "use device='cpu', or a GPU with more memory"
 _WARPS = 8  # kWarps of leaves.cuh
 _SECTOR = 32  # bytes that memory is written in
-_PAYS = 40  # additions per vertex that take less than a transposition
+_WIDTHS = {4: 192, 8: 128}  # vertices of a tile by the bytes of a value: two blocks have room
+_PAYS = 6  # rows read per vertex that take less than a transposition
 
 
 @dataclass(frozen=True)
 class DeviceTiles:
-    """Leaves and quads on the device, without weights.
+    """Leaves and bundles on the device, without weights.
 
     Attributes
     ----------
     host : Tiles
-    quads, tile_first, boundary_row, leaf, where : int32 arrays
+    bundles, places, tile_first, boundary_row, leaf, where : int32 arrays
         ``boundary_row`` numbers the labels of the boundary among those that are in no leaf.
     jobs : int32 array, shape (n_jobs, 4)
         For :func:`_closed`: root, first row, first of the boundary and its size.
@@ -55,7 +56,8 @@ class DeviceTiles:
     """
 
     host: Tiles
-    quads: Any
+    bundles: Any
+    places: Any
     tile_first: Any
     boundary_row: Any
     leaf: Any
@@ -66,9 +68,10 @@ class DeviceTiles:
     above: DeviceAbove
 
 
-def _made(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> DeviceTiles:
+def _made(prepared: Prepared, shape: LeafShape, top: int, width: int, margin: int) -> DeviceTiles:
     tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
-    host = cut_tiles(prepared.preparation.view, shape, margin, top_flags(prepared, top))
+    flags = top_flags(prepared, top)
+    host = cut_tiles(prepared.preparation.view, shape, width, margin, flags)
     runtime.require_memory(2 * host.nbytes, _ADVICE)
     above = device_above(prepared, host.upper, top)
     sizes = (arcs.first[host.roots + 1] - arcs.first[host.roots]).astype(np.int32)
@@ -83,7 +86,8 @@ def _made(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> Device
     boundary = runtime.upload(host.boundary)
     return DeviceTiles(
         host,
-        runtime.upload(host.quads),
+        runtime.upload(host.bundles),
+        runtime.upload(host.places),
         runtime.upload(host.tile_first),
         above.place[boundary],
         runtime.upload(host.leaf),
@@ -102,12 +106,10 @@ def _margin(prepared: Prepared) -> int:
 
 
 def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> Any:
-    """Weights of the quads."""
+    """Weights of the bundles."""
     cp = runtime.cupy()
     runtime.require_memory(tiles.host.n_values * dtype.itemsize, _ADVICE)
     weights = cp.full(tiles.host.n_values, far_value(dtype), dtype=dtype)
-    if len(tiles.host.zero_at):
-        weights[cp.asarray(tiles.host.zero_at)] = 0
     if len(tiles.jobs):
         kernel = _kernel(tree, dtype, "leaf_closures")
         shared = 32 * tiles.levels * dtype.itemsize
@@ -150,11 +152,13 @@ class TileSweep:
         self.margin = _margin(prepared)
         shape = shape or default_leaf(prepared.preparation.figures.height, sources)
         size = top_size(prepared, top)
-        key = (runtime.device().ordinal, shape, size, self.margin)
+        self.width = _WIDTHS[self.dtype.itemsize]
+        form = (shape, size, self.width, self.margin)
+        key = (runtime.device().ordinal, *form)
         self.tree = device_tree(prepared)
         self.tiles = _TILES.of(
             prepared,
-            lambda: prepared.metric.layout(key, lambda: _made(prepared, shape, size, self.margin)),
+            lambda: prepared.metric.layout(key, lambda: _made(prepared, *form)),
             key,
         )
         self.above = Above(prepared, self.tiles.above, key)
@@ -172,7 +176,7 @@ class TileSweep:
 
     @property
     def most_sources(self) -> int:
-        """Sources of a block at most, whatever the memory: quads name bytes by 32 bits."""
+        """Sources of a block at most, whatever the memory: bundles name bytes by 32 bits."""
         return (2**32 - 1) // (max(self.n_kept, 1) * self.dtype.itemsize) // UNIT * UNIT
 
     @property
@@ -181,7 +185,7 @@ class TileSweep:
         return len(self.tiles.host.upper)
 
     def _begins(self, pitch: int) -> Any:
-        """Where the rows begin that quads look at, in bytes."""
+        """Where the rows begin that bundles look at, in bytes."""
         if pitch > self.most_sources:
             raise OptionError(
                 f"{pitch:,} sources at a time are too many for {self.n_kept:,} labels above the "
@@ -207,12 +211,12 @@ class TileSweep:
         plan = self.above.plan(values, tiles.above.place, 16 // size)
         count, n, pitch = np.int32(len(out)), np.int32(self.n), np.int64(plan.pitch)
         n_tiles = len(tiles.host.tile_first) - 1
-        kernel = _kernel(tree, self.dtype, "tiles", MARGIN=self.margin)
-        shared = TILE * 32 * 16
+        kernel = _kernel(tree, self.dtype, "tiles", MARGIN=self.margin, TILE=self.width)
+        shared = self.width * (32 * 16 + MOST_BOUND * size)
         kernel.allow_shared(shared)
         arguments = (
-            *(tiles.quads, tiles.tile_first, np.int32(n_tiles), self._begins(plan.pitch)),
-            *(self.weights, values, n, count, out),
+            *(tiles.bundles, tiles.tile_first, np.int32(n_tiles), self._begins(plan.pitch)),
+            *(self.weights, tiles.places, values, n, count, out),
         )
         groups = -(-len(out) // (32 * (16 // size)))
         plan.launches.append(
@@ -237,7 +241,7 @@ def row_sweep(prepared: Prepared, sources: int) -> Sweep | TileSweep:
     """What writes whole rows best.
 
     Tiles pay where vertices that are next to each other in the tree have numbers next to each
-    other; where they do not, a quad has one vertex, and a transposition is cheaper.
+    other; where they do not, a bundle has one vertex, and a transposition is cheaper.
 
     Parameters
     ----------
@@ -250,6 +254,6 @@ def row_sweep(prepared: Prepared, sources: int) -> Sweep | TileSweep:
     Sweep or TileSweep
     """
     tiles = TileSweep(prepared, None, sources)
-    if tiles.tiles.host.n_values <= _PAYS * prepared.n_vertices:
+    if tiles.tiles.host.reads <= _PAYS * prepared.n_vertices:
         return tiles
     return Sweep(prepared, None, sources)

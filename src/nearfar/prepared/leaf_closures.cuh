@@ -1,4 +1,4 @@
-// Weights of quads (leaves.cuh): distances from the boundary of each leaf to its vertices over ways that stay there.
+// Weights of bundles (leaves.cuh): distances from the boundary of each leaf to its vertices over ways that stay there.
 //
 // A lane takes a row of the boundary, and the warp goes through the labels of the leaf from its root down: that is a
 // depth-first walk, so that the distances to all ancestors lie in an array by depth.
@@ -34,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(32)
     }
     here[(depth[v] - top) * 32] = a;
     const int2 to = where[v];
-    if (mine) weights[to.x + kEach * row] = a;
-    if (mine && to.y >= 0) weights[to.y + kEach * row] = a;
+    if (mine) weights[to.x + row] = a;
+    if (mine && to.y >= 0) weights[to.y + row] = a;
   }
 }

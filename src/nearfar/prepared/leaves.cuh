@@ -1,58 +1,93 @@
 // Leaves: subtrees at the bottom of the elimination tree with few vertices and a small boundary (tiles.cpp).
 //
 // With the distances from the boundary of a leaf to all of its vertices at hand (leaf_closures), a distance from a source
-// is a minimum over a few labels, whatever other vertices are wanted beside it. A quad is kEach vertices of one leaf,
-// which share what is read of the boundary: distances that upper.cuh has found. A warp takes a quad, a lane COLUMNS
-// sources. Ways that begin in a leaf and stay there are not among these: own_leaf.cuh takes them, since each source has
-// one leaf.
+// is a minimum over a few labels, whatever other vertices are wanted beside it. A bundle is some vertices of one leaf,
+// which share what is read of the boundary: distances that upper.cuh has found. A warp takes a bundle, a lane COLUMNS
+// sources, whose distances to the whole boundary it keeps in registers: they come once from the cache, which is what tiles
+// wait for, and a vertex takes nothing but its weights. Ways that begin in a leaf and stay there are not among these:
+// own_leaf.cuh takes them, since each source has one leaf.
 //
 // Macros: those of values.cuh; COLUMNS sources of 16 bytes together.
 // requires: prepared/values.cuh
 // requires: prepared/columns.cuh
 #pragma once
 
-constexpr int kEach = 4, kRows = 4;  // of tiles.cpp
-constexpr int kWarps = 8;            // per block
-constexpr int kPerUnit = 16 / sizeof(value_t), kUnits = kEach / kPerUnit;
-static_assert(sizeof(Columns) == 16 && kEach % kPerUnit == 0, "weights and distances come in units of 16 bytes");
+constexpr int kRows = 4, kSteps = 4;  // rows of a step; steps of the largest boundary: of tiles.cpp
+constexpr int kCopies = 15;           // in place of steps: vertices that are in no leaf
+constexpr int kNobody = 255;          // in place of a vertex of the tile
+constexpr int kWarps = 8;             // per block
+constexpr int kPerUnit = 16 / sizeof(value_t), kUnits = kRows / kPerUnit;
+static_assert(sizeof(Columns) == 16 && kRows % kPerUnit == 0, "weights and distances come in units of 16 bytes");
 
 union Ways {
   int4 unit[kUnits];
-  value_t way[kEach];
+  value_t way[kRows];
   __device__ Ways() {}
 };
 
-struct Least {
-  Columns x[kEach];
+// Of a lane: where rows begin for it.
+struct Boundary {
+  const int* row;  // where rows of `values` begin, in bytes, 32 bits, so that an address is one addition
+  const char* mine;  // the columns of this lane in the first row
+
+  __device__ __forceinline__ void fetch(int step, Columns* there) const {
+    const int4 at = reinterpret_cast<const int4*>(row)[step];
+    const int from[kRows] = {at.x, at.y, at.z, at.w};
+#pragma unroll
+    for (int k = 0; k < kRows; ++k) there[k] = get(reinterpret_cast<const Columns*>(mine + static_cast<uint32>(from[k])));
+  }
 };
 
-// quad: {first of boundary_row, rows, weights in units of kRows rows, ..}; boundary_row: where rows of `values` begin, in
-// bytes, 32 bits, so that an address is one addition; mine: the columns of this lane in the first row.
-__device__ __forceinline__ Least least_of_quad(const int4& quad, const int* boundary_row, const int4* weights,
-                                               const Columns* mine) {
-  const int4* const row = reinterpret_cast<const int4*>(boundary_row + quad.x);
-  const int4* const way = weights + static_cast<long long>(quad.z) * (kRows * kUnits);
-  Least best;
+// The distances of a bundle, each handed to take(place, distances).
+template <int Steps, class F>
+__device__ __forceinline__ void over_boundary(const Boundary& boundary, const int4* weights, const unsigned char* places,
+                                              int vertices, F take) {
+  Columns there[Steps * kRows + 1];
 #pragma unroll
-  for (int t = 0; t < kEach; ++t) best.x[t] = all_far();
-  const char* const first_row = reinterpret_cast<const char*>(mine);
-  const int steps = quad.y / kRows;
-#pragma unroll 2
-  for (int x = 0; x < steps; ++x) {
-    const int4 at = row[x];
-    const int from[kRows] = {at.x, at.y, at.z, at.w};
-    Columns there[kRows];
+  for (int s = 0; s < Steps; ++s) boundary.fetch(s, there + s * kRows);
+  Ways next[Steps + 1];
+  int place = 0;
+  auto look = [&](int v) {  // a vertex ahead
+    place = places[v];
 #pragma unroll
-    for (int k = 0; k < kRows; ++k) there[k] = get(reinterpret_cast<const Columns*>(first_row + static_cast<uint32>(from[k])));
+    for (int i = 0; i < Steps * kUnits; ++i) next[i / kUnits].unit[i % kUnits] = weights[v * (Steps * kUnits) + i];
+  };
+  look(0);
+  for (int v = 0; v < vertices; ++v) {
+    Ways ways[Steps + 1];
 #pragma unroll
-    for (int k = 0; k < kRows; ++k) {
-      Ways ways;
+    for (int i = 0; i < Steps * kUnits; ++i) ways[i / kUnits].unit[i % kUnits] = next[i / kUnits].unit[i % kUnits];
+    const int now = place;
+    look(min(v + 1, vertices - 1));
+    Columns best = all_far();
 #pragma unroll
-      for (int u = 0; u < kUnits; ++u) ways.unit[u] = way[(x * kRows + k) * kUnits + u];
+    for (int s = 0; s < Steps; ++s)
 #pragma unroll
-      for (int t = 0; t < kEach; ++t) best.x[t] = over(there[k], ways.way[t], best.x[t]);
-    }
+      for (int k = 0; k < kRows; ++k) best = over(there[s * kRows + k], ways[s].way[k], best);
+    take(now, best);
   }
-  return best;
 }
 
+// bundle: {first of boundary_row; steps or kCopies, and 16 times the vertices; ..; first word of places}; ways: its weights,
+// in shared memory.
+template <class F>
+__device__ __forceinline__ void distances_of_bundle(const int4& bundle, const int* boundary_row, const int4* ways,
+                                                    const int* places, const Columns* mine, F take) {
+  const Boundary boundary{boundary_row + bundle.x, reinterpret_cast<const char*>(mine)};
+  const unsigned char* const place = reinterpret_cast<const unsigned char*>(places + bundle.w);
+  const int vertices = bundle.y >> 4;
+  switch (bundle.y & 15) {
+    case 0: return over_boundary<0>(boundary, ways, place, vertices, take);
+    case 1: return over_boundary<1>(boundary, ways, place, vertices, take);
+    case 2: return over_boundary<2>(boundary, ways, place, vertices, take);
+    case 3: return over_boundary<3>(boundary, ways, place, vertices, take);
+    case kSteps: return over_boundary<kSteps>(boundary, ways, place, vertices, take);
+  }
+  for (int v = 0; v < vertices; v += kRows) {
+    Columns there[kRows];
+    boundary.fetch(v / kRows, there);
+#pragma unroll
+    for (int k = 0; k < kRows; ++k)
+      if (v + k < vertices) take(place[v + k], there[k]);
+  }
+}

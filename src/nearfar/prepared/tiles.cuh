@@ -2,73 +2,104 @@
 //
 // Answers are wanted as [source][vertex], while arcs are followed for many sources at once. Rows that are transposed
 // afterwards move three times the bytes, and rows written cell by cell move parts of sectors. Here the tile comes first:
-// tiles.cpp has cut it into quads (leaves.cuh). What a warp finds goes to shared memory, from which the block writes runs
-// of kTile distances. Vertices that are in no leaf are quads that look at themselves.
+// tiles.cpp has cut it into bundles (leaves.cuh), which warps take one after the other, the longest first. What a warp finds
+// goes to shared memory, from which the block writes runs of kTile distances, 16 bytes per lane.
 //
 // Rows begin anywhere, memory is written in sectors: each row of a tile begins at the first whole sector, MARGIN
 // vertices of the tile before being at hand. The columns of `values` are in an order in which the rows of a unit begin alike
 // (column_order.cuh).
 //
-// Macros: MARGIN, kSector or 0. Where that is 0 rows are written as they come.
-// Arrays: quads[..] {first of boundary_row, rows, weights in units of kRows rows, places in the tile};
-// tile_first[tiles + 1]; boundary_row, where rows of `values` begin, in bytes; weights; values[..][pitch]; out[count][n]. pitch is a
-// multiple of 32 * COLUMNS. Dynamic shared memory: kTile * 32 units of 16 bytes.
+// Macros: TILE, vertices of a tile; MARGIN, kSector or 0. Where that is 0 rows are written as they come.
+// Arrays: bundles[..], four words each, and one behind the last; tile_first[tiles + 1]; boundary_row; weights; places, bytes; values[..][pitch];
+// out[count][n]. pitch is a multiple of 32 * COLUMNS. Dynamic shared memory: kTile * 32 units of 16 bytes, then the
+// weights of a tile, kTile * kRows * kSteps at most.
 // Launch: 32 * kWarps threads, tiles * groups blocks, those of a group next to each other. Races: none.
 // requires: prepared/leaves.cuh
 // requires: prepared/column_order.cuh
+// requires: cuda/copy_async.cuh
 
-constexpr int kTile = 128, kNobody = 255;  // vertices of a tile; in place of one
+constexpr int kTile = TILE;
 constexpr int kStep = kTile - MARGIN;
 constexpr int kSector = 32 / sizeof(out_t);
+constexpr int kWide = 16 / sizeof(out_t);  // vertices that a lane writes at a time
 static_assert(MARGIN == 0 || (MARGIN >= kSector && kStep % kSector == 0), "tiles of a row follow each other");
 
-// Rows of the sources of a unit, kStep vertices of each: Whole, all of them are there.
-template <bool Whole>
-__device__ __forceinline__ void write_unit(const Columns* from, out_t* to, long long apart, int vertex, int n, int rows) {
-  const int lane = threadIdx.x & 31;
+// Where a tile has a unit of sources of a vertex: neither lanes with neighbouring units nor lanes whose vertices are kWide
+// apart meet in a bank.
+__device__ __forceinline__ int at(int place, int unit) { return place * 32 + (unit ^ (place / kWide & 31)); }
+
+// Rows of the sources of a unit, kStep vertices of each from a place on.
+__device__ __forceinline__ void write_whole(const Columns* found, int place, int unit, out_t* to, long long apart) {
 #pragma unroll
-  for (int c = 0; c < kStep; c += 32) {
-    if (c + 32 > kStep && c + lane >= kStep) continue;
-    if (!Whole && (vertex + c < 0 || vertex + c >= n)) continue;
-    const Columns x = get(from + c * 32);
+  for (int c = 0; c < kStep; c += 32 * kWide) {
+    const int mine = c + (threadIdx.x & 31) * kWide;
+    if (mine >= kStep) continue;
+    union {
+      int4 word[COLUMNS];
+      out_t x[COLUMNS][kWide];
+    } some;
+#pragma unroll
+    for (int j = 0; j < kWide; ++j) {
+      const Columns from = get(found + at(place + mine + j, unit));
+#pragma unroll
+      for (int i = 0; i < COLUMNS; ++i) some.x[i][j] = as_distance<out_t>(from.x[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < COLUMNS; ++i) __stcs(reinterpret_cast<int4*>(to + i * apart + mine), some.word[i]);
+  }
+}
+// The same where not all of these vertices and sources are there, or rows begin within 16 bytes.
+__device__ __forceinline__ void write_some(const Columns* found, int place, int unit, out_t* to, long long apart,
+                                           int vertex, int n, int rows) {
+  for (int c = threadIdx.x & 31; c < kStep; c += 32) {
+    if (vertex + c < 0 || vertex + c >= n) continue;
+    const Columns from = get(found + at(place + c, unit));
 #pragma unroll
     for (int i = 0; i < COLUMNS; ++i)
-      if (Whole || i < rows) __stcs(to + i * apart + c, as_distance<out_t>(x.x[i]));
+      if (i < rows) to[i * apart + c] = as_distance<out_t>(from.x[i]);
   }
 }
 
-extern "C" __global__ void __launch_bounds__(32 * kWarps, 3)
-    tiles(const int4* quads, const int* tile_first, int n_tiles, const int* boundary_row,
-                  const int4* weights, const value_t* values, int n, int count, out_t* out) {
+extern "C" __global__ void __launch_bounds__(32 * kWarps, 2)
+    tiles(const int4* bundles, const int* tile_first, int n_tiles, const int* boundary_row, const int4* weights,
+          const int* places, const value_t* values, int n, int count, out_t* out) {
   extern __shared__ __align__(16) int4 memory[];
+  __shared__ int taken;
   Columns* const found = reinterpret_cast<Columns*>(memory);
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   const int tile = blockIdx.x % n_tiles;
   const long long group = blockIdx.x / n_tiles;
   const Columns* const mine = reinterpret_cast<const Columns*>(values) + group * 32 + lane;
-  const int end = tile_first[tile + 1];
-  for (int q = tile_first[tile] + warp; q < end; q += kWarps) {
-    const int4 quad = quads[q];
-    const Least best = least_of_quad(quad, boundary_row, weights, mine);
-    // Where a column of the tile is read, neighbouring vertices lie in different banks.
-#pragma unroll
-    for (int t = 0; t < kEach; ++t) {
-      const int place = static_cast<int>(static_cast<uint32>(quad.w) >> (8 * t) & 255u);
-      if (place != kNobody) put(found + place * 32 + (lane ^ (place & 31)), best.x[t]);
-    }
+  const int begin = tile_first[tile], end = tile_first[tile + 1];
+  if (threadIdx.x == 0) taken = kWarps;
+  int4* const ways = memory + kTile * 32;
+  const int first_way = bundles[begin].z, units = (bundles[end].z - first_way) * kUnits;
+  for (int i = threadIdx.x; i < units; i += 32 * kWarps)
+    copy_async_16(ways + i, weights + static_cast<long long>(first_way) * kUnits + i);
+  int next = begin + warp;
+  int4 coming = bundles[min(next, end)];
+  copy_async_wait();
+  __syncthreads();
+  for (bool more = next < end; more;) {
+    const int4 bundle = coming;
+    if (lane == 0) next = begin + atomicAdd(&taken, 1);
+    next = __shfl_sync(0xffffffffu, next, 0);
+    more = next < end;
+    coming = bundles[min(next, end)];
+    distances_of_bundle(bundle, boundary_row, ways + (bundle.z - first_way) * kUnits, places, mine,
+                        [&](int place, const Columns& best) { put(found + at(place, lane), best); });
   }
   __syncthreads();
   for (int u = warp; u < 32; u += kWarps) {
     const long long source = source_of_column((group * 32 + u) * COLUMNS, COLUMNS);
     const int rows = static_cast<int>(min(static_cast<long long>(COLUMNS), (count - source + kApart - 1) / kApart));
     out_t* const row = out + source * n + tile * kStep;
-    int before = 0;
-    if (MARGIN) before = static_cast<int>(reinterpret_cast<uint64>(row) / sizeof(out_t) % kSector);
-    const int first = tile * kStep - before, place = lane + MARGIN - before;
-    const Columns* const from = found + place * 32 + (u ^ (place & 31));
-    if (rows == COLUMNS && first >= 0 && first + kStep <= n)
-      write_unit<true>(from, row - before + lane, static_cast<long long>(kApart) * n, first + lane, n, rows);
+    const int ahead = static_cast<int>(reinterpret_cast<uint64>(row) / sizeof(out_t) % kSector);
+    const int before = MARGIN ? ahead : 0, first = tile * kStep - before, place = MARGIN - before;
+    const long long apart = static_cast<long long>(kApart) * n;
+    if (rows == COLUMNS && first >= 0 && first + kStep <= n && (MARGIN || ahead % kWide == 0))
+      write_whole(found, place, u, row - before, apart);
     else
-      write_unit<false>(from, row - before + lane, static_cast<long long>(kApart) * n, first + lane, n, rows);
+      write_some(found, place, u, row - before, apart, first, n, rows);
   }
 }

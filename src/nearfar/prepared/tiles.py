@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["TILE", "LeafShape", "Tiles", "cut_tiles"]
+__all__ = ["MOST_BOUND", "LeafShape", "Tiles", "cut_tiles"]
 
-TILE = 128  # kTile of tiles.cuh
-EACH, ROWS = 4, 4  # kEach and kRows of tiles.cpp
+MOST = 12  # vertices of a bundle: more would leave warps without work
+ROWS, MOST_BOUND = 4, 16  # kRows of tiles.cpp, and kRows * kSteps
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class LeafShape:
     members : int
         Vertices, at most.
     bound : int
-        Labels of the boundary, at most.
+        Labels of the boundary, at most; no more than ``MOST_BOUND``.
     """
 
     members: int
@@ -46,46 +46,50 @@ class Tiles:
     roots : int32 array
         Of the leaves, falling.
     boundary : int32 array
-        Labels that quads look at; first those of the leaves.
-    quads : int32 array
-        First of the boundary, its size, where the weights begin in units of ``ROWS`` rows, places
-        of the vertices in the tile as bytes.
+        Labels that bundles look at; first those of the leaves.
+    bundles : int32 array
+        First of the boundary; steps of ``ROWS`` rows, 15 for vertices that are in no leaf, and
+        16 times the vertices; where the weights begin in units of ``ROWS`` rows; first word of
+        places.
+    places : int32 array
+        Of the vertices of bundles in their tiles, a byte each.
     tile_first : int32 array, shape (n_tiles + 1,)
-        First quad of each tile.
+        First bundle of each tile.
     where : int32 array, shape (2 * n,)
         Of each label its weights from the first of its boundary, counted in values, in up to two
         tiles; otherwise -1.
-    zero_at : int32 array
-        Weights that are 0 whatever the metric.
     units : int
         How many weights there are, in units of ``ROWS`` rows.
+    reads : int
+        Rows of the scratch memory that tiles read.
     """
 
     leaf: NDArray[np.int32]
     upper: NDArray[np.int32]
     roots: NDArray[np.int32]
     boundary: NDArray[np.int32]
-    quads: NDArray[np.int32]
+    bundles: NDArray[np.int32]
+    places: NDArray[np.int32]
     tile_first: NDArray[np.int32]
     where: NDArray[np.int32]
-    zero_at: NDArray[np.int32]
     units: int
+    reads: int
 
     @property
     def n_values(self) -> int:
         """Weights: additions per source, too."""
-        return self.units * ROWS * EACH
+        return self.units * ROWS
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        arrays = (self.leaf, self.upper, self.roots, self.boundary, self.quads)
-        more = (self.tile_first, self.where, self.zero_at)
+        arrays = (self.leaf, self.upper, self.roots, self.boundary, self.bundles)
+        more = (self.places, self.tile_first, self.where)
         return sum(array.nbytes for array in (*arrays, *more))
 
 
 def cut_tiles(
-    view: Any, shape: LeafShape, margin: int = 0, known: NDArray[np.uint8] | None = None
+    view: Any, shape: LeafShape, width: int, margin: int, known: NDArray[np.uint8] | None = None
 ) -> Tiles:
     """Cut the bottom of a tree into leaves, and rows into tiles.
 
@@ -93,6 +97,8 @@ def cut_tiles(
     ----------
     view : nearfar._cpu.PreparedArcs
     shape : LeafShape
+    width : int
+        Vertices of a tile.
     margin : int
         Vertices that a tile has beyond those it writes, for rows that begin anywhere.
     known : uint8 array, shape (n,), or None
@@ -106,4 +112,6 @@ def cut_tiles(
     -----
     O(n log(tile) + boundaries of leaves).
     """
-    return Tiles(**_cpu.prepared_tiles(view, shape.members, shape.bound, TILE, margin, known))
+    return Tiles(
+        **_cpu.prepared_tiles(view, shape.members, shape.bound, width, MOST, margin, known)
+    )

@@ -95,7 +95,7 @@ def _parameter(kernel: str, place: int, arg: Any) -> Any:
     """Bytes of one kernel parameter: an array's address, or a NumPy value as it is."""
     if arg is None:
         raw = bytes(8)
-    elif hasattr(arg, "__cuda_array_interface__"):
+    elif hasattr(type(arg), "__cuda_array_interface__"):  # of the array it would be made first
         raw = int(arg.data.ptr).to_bytes(8, "little")
     elif hasattr(arg, "tobytes") and hasattr(arg, "dtype"):
         raw = arg.tobytes()

@@ -186,6 +186,8 @@ def require_memory(needed: int, advice: str = "") -> None:
     OutOfMemoryError
         With the bytes needed, the bytes free and the advice.
     """
+    if needed <= cupy().get_default_memory_pool().free_bytes():
+        return  # the driver need not be asked
     free, _ = memory()
     if needed > free:
         cupy().get_default_memory_pool().free_all_blocks()  # may have been fragments
