@@ -7,7 +7,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.algorithms.breadth_first import cuda
+from nearfar.algorithms.breadth_first import balls, cuda
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import OptionError, SolverError
 from nearfar.generators import generate
@@ -48,7 +48,7 @@ def test_zoo(name: str, form: str) -> None:
             if form == "pull" and not made.directed and made.degrees[source]:
                 assert paths.stats["pulls"] > 0
             if form == "push":
-                assert paths.stats["pulls"] == 0 == paths.stats["thin_levels"]
+                assert paths.stats["pulls"] == 0 == paths.stats["ahead_steps"]
 
 
 @pytest.mark.parametrize("name", ["skewed", "random"])
@@ -123,14 +123,6 @@ def test_hub_with_many_edges(form: str) -> None:
     check(graph, 0, **FORMS[form])
 
 
-def test_thin_steps_over_several_blocks() -> None:
-    """A wave of a few hundred vertices: both blocks meet at their own barrier, level by level."""
-    graph = generate("grid", rows=150, columns=150).without_weights()
-    paths = check(graph, 75 * 150 + 75, thin_limit=4096, ahead_rounds=0)
-    assert paths.stats["thin_levels"] > 50
-    assert paths.stats["steps"] < paths.stats["iterations"]
-
-
 SPARSE = {
     "grid": lambda: generate("grid", rows=60, columns=60).without_weights(),
     "path": lambda: both_ways(as_dtype(ZOO["path"](), "unweighted")),
@@ -156,7 +148,7 @@ def tangled(hub: int, n: int, seed: int) -> Graph:
 @pytest.mark.parametrize("name", SPARSE)
 def test_running_ahead(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of every length, rounds of any number, all queues, each proven."""
-    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
     graph = SPARSE[name]()
     assert graph.mean_degree <= 5
     for rounds in (1, 7, 128):
@@ -176,7 +168,7 @@ def test_running_ahead(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_running_ahead_with_small_queues(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a queue has no room for is found again by relaxing all reached vertices."""
-    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
     monkeypatch.setattr(cuda, "_SPARE", 6)
     monkeypatch.setattr(cuda, "QUEUE_SHARE", 10**9)
     graph = SPARSE["grid"]()
@@ -186,23 +178,33 @@ def test_running_ahead_with_small_queues(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_running_ahead_over_the_whole_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """A frontier too large for the blocks' lists takes steps of all warps."""
-    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
     monkeypatch.setattr(cuda, "_AHEAD_SHARE", 4)
     graph = SPARSE["grid"]()
     paths = check(graph, 60 * 30 + 30, ahead_rounds=5, trace=True)
-    assert {"thin", "ahead", "relax"} <= set(paths.stats["kind"])
+    assert {"ahead", "relax"} <= set(paths.stats["kind"])
 
 
-def test_running_ahead_with_64_bit_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
-    monkeypatch.setattr(cuda, "device_graph", lambda graph: device_graph(graph, wide=True))
-    for name in ("grid", "medium rows"):
-        assert check(SPARSE[name](), 0).stats["ahead_steps"] > 0
+def test_wide_vertices_have_no_balls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words name vertices of up to 27 bits: others are searched by levels."""
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
+    assert check(SPARSE["grid"](), 0).stats["ahead_steps"] > 0
+    monkeypatch.setattr(balls, "_MOST_VERTICES", 3599)
+    assert check(SPARSE["grid"](), 0).stats["ahead_steps"] == 0
+
+
+def test_balls_that_the_memory_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
+    graph = SPARSE["grid"]()
+    with monkeypatch.context() as full:
+        full.setattr(balls, "BALL_WIDTH", 1 << 50)
+        assert check(graph, 0).stats["ahead_steps"] == 0
+    assert check(graph, 0).stats["ahead_steps"] == 0  # not tried again
 
 
 def test_the_watchdog_ends_running_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = SPARSE["path"]()
-    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
     monkeypatch.setattr(cuda, "STEPS_BEYOND", 5 - 2 * graph.n_vertices)
     with pytest.raises(SolverError, match="gave up after 6 steps"):
         nearfar.sssp(graph, 0, method=METHOD, ahead_rounds=1)

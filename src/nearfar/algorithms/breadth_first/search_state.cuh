@@ -23,11 +23,8 @@ constexpr int kMiddle = 64;   // rows above it have a warp for themselves
 constexpr int kHeavy = 2048;  // rows above it are cut into chunks for all warps
 constexpr int kChunk = 1024;
 constexpr int kAlone = 32;          // edges that a lane pulls by itself
-constexpr int kThinDegree = 256;    // a thin step ends at a longer row
-constexpr uint32 kThinLeave = 511;  // and at a block's list longer than this
-constexpr uint32 kThinShare = 128;  // entries that a thin step begins with, a block
-constexpr uint32 kMostThinBlocks = 120;
-constexpr uint32 kStuck = 1;
+constexpr int kThinDegree = 256;    // longer rows make no thin frontier
+constexpr uint32 kStuck = 1, kWantsBalls = 2;  // why a search stopped early
 
 typedef CountOf<(sizeof(vertex_t) > 4)>::type count_t;
 
@@ -49,16 +46,12 @@ struct Control {
   alignas(128) uint32 arrivals;
   alignas(128) long long status;
   uint64 edges;
-  long long steps, levels, pushes, pulls, thin_levels, ahead_steps, rescans, deepest, sweeps;
+  long long steps, levels, pushes, pulls, ahead_steps, rescans, deepest, sweeps;
   alignas(128) long long hopeless;  // vertices that nothing can reach
   alignas(128) count_t found[4];
   alignas(128) uint64 ahead[4];  // edges of what was found
   uint32 long_rows[4];           // 1 when one of it has more than kThinDegree
   alignas(128) uint32 chunks[4];
-  alignas(128) uint32 meetings[4];  // barriers of a thin step's blocks, see thin.cuh
-  alignas(128) int thin_level[4];
-  uint32 thin_round[4];
-  uint64 thin_reached[4];
   alignas(128) count_t entries[4];  // of the queue when running ahead, see ahead.cuh
   uint32 ahead_long[4], heavy[4];
   int least[4];
@@ -78,13 +71,12 @@ struct Search {
   Chunk* chunks;
   Control* control;
   long long chunk_capacity;
-  long long thin_capacity;
-  long long row_lanes;
   long long undirected;
-  const vertex_t* rows;  // [n][ROW_WIDTH] of ahead.cuh; null where the search does not run ahead
+  const uint32* balls;  // of balls.cuh; null where there are none yet
+  long long ball_hops;  // that most of them reach
   AheadEntry* ahead_queue[2];
   AheadEntry* heavy;  // [m / kHeavy + 1]
-  long long ahead_capacity, ahead_room, ahead_limit, ahead_rounds;
+  long long ahead_capacity, ahead_limit, ahead_rounds;
   uint32* before;       // bits of sweep.cuh; null where the search does not sweep
   long long counts_edges;  // whether someone asks how many edges a frontier has
 };
@@ -93,7 +85,7 @@ struct Search {
 struct Record {
   uint64 kind, frontier, edges, nanoseconds;
 };
-enum StepKind : uint32 { kPush, kPull, kThin, kAhead, kRelax, kRescan, kSweep };
+enum StepKind : uint32 { kPush, kPull, kAhead, kRelax, kRescan, kSweep };
 
 // Where a step's vertices go.
 struct Found {

@@ -1,0 +1,88 @@
+"""What lies around each vertex, for searches on a GPU that run ahead; see balls.cuh."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.errors import OutOfMemoryError
+from nearfar.graph.slots import Slot
+from nearfar.system.devices import runtime
+
+if TYPE_CHECKING:
+    from nearfar.cuda.device_graph import DeviceGraph
+    from nearfar.graph.graph import Graph
+
+__all__ = ["BALL_WIDTH", "Balls", "balls", "balls_at_hand", "fits_balls"]
+
+BALL_WIDTH = 64  # words per vertex: measured, see the page on breadth-first search
+_MOST_VERTICES = 1 << 27  # kVertexBits of balls.cuh
+_THREADS = 64  # kFillThreads of fill_balls.cuh
+_BLOCKS_EACH = 13  # by shared memory
+_MOST_HOPS = 14  # kMostHops of balls.cuh
+_FALL_SHORT = 0.03  # of the vertices may have smaller balls
+_BALLS: Slot[Balls | None] = Slot("balls")
+
+
+@dataclass(frozen=True)
+class Balls:
+    """The balls of a graph.
+
+    Attributes
+    ----------
+    words : cupy array of uint32, shape (n * BALL_WIDTH,)
+    hops : int
+        That nearly all of them reach.
+    seconds : float
+        Device time that making them took.
+    """
+
+    words: Any
+    hops: int
+    seconds: float
+
+
+def fits_balls(device: DeviceGraph) -> bool:
+    """Whether a ball's words can name the vertices of a graph."""
+    return device.vertex_dtype.itemsize == 4 and device.n <= _MOST_VERTICES
+
+
+def balls_at_hand(graph: Graph, device: DeviceGraph) -> Balls | None:
+    """The balls of a graph if they have been made."""
+    return _BALLS.get(graph, _key(device))
+
+
+def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
+    """The balls of a graph, made on first use and kept with it.
+
+    Returns
+    -------
+    Balls or None
+        None, then and later, where the device's memory has no room for them.
+    """
+
+    def make() -> Balls | None:
+        try:
+            runtime.require_memory(device.n * BALL_WIDTH * 4)
+        except OutOfMemoryError:
+            return None
+        words = runtime.cupy().empty(device.n * BALL_WIDTH, dtype=np.uint32)
+        radii = runtime.cupy().zeros(_MOST_HOPS + 1, dtype=np.uint32)
+        macros = {**device.macros, "BALL_WIDTH": BALL_WIDTH}
+        program = runtime.program("algorithms/breadth_first/fill_balls.cuh", macros)
+        blocks = min(runtime.device().multiprocessors * _BLOCKS_EACH, -(-device.n // _THREADS))
+        timer = runtime.Timer().start()
+        given = (device.offsets, device.edges, np.int64(device.n), words, radii)
+        program.kernel("fill_balls")(blocks, _THREADS, given)
+        seconds = timer.stop().seconds
+        short = np.cumsum(radii.get())  # vertices of radius h or less
+        hops = int(np.searchsorted(short, _FALL_SHORT * device.n, side="right"))
+        return Balls(words, max(min(hops, _MOST_HOPS), 1), seconds)
+
+    return _BALLS.of(graph, make, _key(device))
+
+
+def _key(device: DeviceGraph) -> tuple[Any, ...]:
+    return runtime.device().ordinal, device.vertex_dtype, device.offset_dtype
