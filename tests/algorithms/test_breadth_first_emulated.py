@@ -7,7 +7,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.algorithms.breadth_first import balls, cuda
+from nearfar.algorithms.breadth_first import balls, cuda, reverse
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import OptionError, SolverError
 from nearfar.generators import generate
@@ -60,8 +60,8 @@ def test_a_directed_graph_is_swept(name: str) -> None:
         graph = as_dtype(ZOO[name](), "unweighted")
     sweeps = 0
     for source in (0, graph.n_vertices // 2):
-        swept = check(graph, source, thin_limit=0, sweep=True, trace=True)
-        plain = check(graph, source, thin_limit=0, sweep=False)
+        swept = check(graph, source, thin_limit=0, transpose=False, sweep=True, trace=True)
+        plain = check(graph, source, thin_limit=0, transpose=False, sweep=False)
         assert plain.stats["sweeps"] == 0
         assert swept.stats["sweeps"] == swept.stats["kind"].count("sweep")
         assert swept.stats["iterations"] == plain.stats["iterations"]
@@ -71,11 +71,11 @@ def test_a_directed_graph_is_swept(name: str) -> None:
 
 def test_large_sparse_graphs_are_swept_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = generate("uniform_random", vertices=700, degree=3).without_weights()
-    assert check(graph, 0, thin_limit=0).stats["sweeps"] == 0
+    assert check(graph, 0, thin_limit=0, transpose=False).stats["sweeps"] == 0
     monkeypatch.setattr(cuda, "_SWEPT_FROM", 700)
-    assert check(graph, 0, thin_limit=0).stats["sweeps"] > 0
+    assert check(graph, 0, thin_limit=0, transpose=False).stats["sweeps"] > 0
     monkeypatch.setattr(cuda, "_SWEPT_DEGREE", 2.0)
-    assert check(graph, 0, thin_limit=0).stats["sweeps"] == 0
+    assert check(graph, 0, thin_limit=0, transpose=False).stats["sweeps"] == 0
 
 
 def test_sweeping_long_rows() -> None:
@@ -88,20 +88,62 @@ def test_sweeping_long_rows() -> None:
     )
     targets = np.concatenate([first, rng.integers(0, n, 6000), rng.integers(0, n, 9000)])
     graph = Graph.from_edges(sources, targets, n_vertices=n)
-    assert check(graph, 0, thin_limit=0, sweep=True).stats["sweeps"] > 1
+    assert check(graph, 0, thin_limit=0, transpose=False, sweep=True).stats["sweeps"] > 1
     full = oracle.dijkstra(graph, 0)
     near = np.where(full <= 2, full, np.iinfo(np.int32).max)
     for stop in ({"limit": 2}, {"targets": [int(np.argmax(full == 2))]}):
-        paths = nearfar.sssp(graph, 0, method=METHOD, thin_limit=0, sweep=True, **stop)
+        paths = nearfar.sssp(
+            graph, 0, method=METHOD, thin_limit=0, transpose=False, sweep=True, **stop
+        )
         np.testing.assert_array_equal(paths.distances, near)
 
 
 def test_a_directed_graph_pulls_over_its_transpose() -> None:
     graph = as_dtype(ZOO["skewed"](), "unweighted")
-    assert check(graph, 0, **FORMS["pull"]).stats["pulls"] == 0
+    assert check(graph, 0, **FORMS["pull"], transpose=False).stats["pulls"] == 0
     paths = check(graph, 0, **FORMS["pull"], transpose=True)
     assert paths.stats["pulls"] > 0
-    assert graph.has_transpose
+    assert check(graph, 0, **FORMS["pull"]).stats["pulls"] > 0  # it is at hand now
+    assert check(graph, 0, **FORMS["pull"], transpose=False).stats["pulls"] == 0
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_the_edges_by_target(wide: bool) -> None:
+    """Rows of every length, also beyond what a warp takes alone, and vertices without edges."""
+    rng = np.random.default_rng(6)
+    n = 5000
+    sources = np.concatenate([np.full(3000, 9), rng.integers(0, n // 2, 9000), [n - 1]])
+    targets = np.concatenate([rng.integers(0, n // 3, 12000), [9]])
+    graph = Graph.from_edges(sources, targets, n_vertices=n)
+    device = device_graph(graph, wide=wide)
+    made = reverse.reverse_of(graph, device, make=True)
+    assert made is not None
+    offsets = made.device.offsets.get()
+    found = made.device.edges.get().view(device.vertex_dtype)
+    back = graph.transpose()
+    np.testing.assert_array_equal(offsets, back.indptr)
+    for v in range(n):
+        row = slice(offsets[v], offsets[v + 1])
+        np.testing.assert_array_equal(np.sort(found[row]), np.sort(back.indices[row]))
+
+
+def test_the_transpose_is_made_when_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = generate("uniform_random", vertices=700, degree=8).without_weights()
+    monkeypatch.setattr(reverse, "_SECONDS", 1e9)
+    assert check(graph, 0, thin_limit=0).stats["pulls"] == 0
+    monkeypatch.setattr(reverse, "_SECONDS", 1e-15)
+    assert check(graph, 0, thin_limit=0).stats["pulls"] > 0
+    path = as_dtype(ZOO["path"](), "unweighted")  # nothing to pull
+    for _ in range(2):
+        assert check(path, 0, thin_limit=0).stats["pulls"] == 0
+    assert reverse.reverse_of(path, device_graph(path), make=False) is None
+
+
+def test_a_transpose_that_the_memory_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = generate("uniform_random", vertices=700, degree=8).without_weights()
+    with monkeypatch.context() as full:
+        full.setattr(reverse, "_HEAVY", 1e-6)  # a list of more entries than there is memory
+        assert check(graph, 0, thin_limit=0, transpose=True).stats["pulls"] == 0
 
 
 @pytest.mark.parametrize("form", FORMS)

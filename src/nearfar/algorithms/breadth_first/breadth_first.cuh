@@ -74,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
 
   const long long reachable = s.n - load_relaxed(&control->hopeless);
   uint64 unexplored = static_cast<uint64>(s.m), edges_seen = 0;
-  long long end = 0, reached = 0, steps = 0, pushes = 0, pulls = 0, sweeps = 0, calm = 0;
+  long long end = 0, reached = 0, steps = 0, pushes = 0, pulls = 0, sweeps = 0, calm = 0, missed = 0;
   int level = 1;
   uint32 k = 0, now = 0;
   bool pulling = false, swept = false;
@@ -105,9 +105,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     unexplored -= unexplored < ahead ? unexplored : ahead;
     const bool is_thin = size <= thin_limit && ahead <= uint64(thin_limit) * 8 &&
                          !load_relaxed(&control->long_rows[k & 3]);
-    pulling = !is_thin && s.in_offsets != nullptr &&
-              (pulling ? double(size) * beta >= double(reachable)
-                       : double(ahead) * alpha > double(unexplored));
+    const bool would_pull = !is_thin && (pulling ? double(size) * beta >= double(reachable)
+                                                 : double(ahead) * alpha > double(unexplored));
+    pulling = would_pull && s.in_offsets;
+    missed += would_pull && !pulling && double(ahead) * alpha > double(s.m);  // worth a transpose
 #if RUNS_AHEAD
     calm = is_thin ? calm + 1 : 0;
     if (calm > patience) {
@@ -172,6 +173,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     control->pushes = pushes;
     control->pulls = pulls;
     control->sweeps = sweeps;
+    control->missed = missed;
     control->ahead_steps = ahead_of.steps;
     control->rescans = ahead_of.rescans;
   }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.algorithms.breadth_first.balls import BALL_WIDTH, balls, balls_at_hand, fits_balls
+from nearfar.algorithms.breadth_first.reverse import reverse_of, reversing_pays
 from nearfar.cuda.costs import one_launch
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.whole_solve import WholeSolve
@@ -55,9 +56,10 @@ class BreadthFirstOptions:
         Pull once the frontier's edges times alpha exceed the unexplored ones; 0 never pulls.
     beta : float
         Push again once the frontier's vertices times beta are fewer than all vertices.
-    transpose : bool
-        Make the transpose of a directed graph, which pulling needs, when there is none yet. It is
-        kept with the graph: worth it for many searches, not for one.
+    transpose : bool or None
+        Pull over the transpose of a directed graph, which is made on the device and kept with the
+        graph. None makes it when the searches that it would have helped have together taken as long
+        as that will; True at once, False never.
     thin_limit : int or None
         Frontiers of up to so many vertices are thin: after 16 levels of them the search runs ahead,
         and so do later searches of the graph from their start. None means 64 per multiprocessor on
@@ -73,7 +75,7 @@ class BreadthFirstOptions:
 
     alpha: float = 14.0
     beta: float = 24.0
-    transpose: bool = False
+    transpose: bool | None = None
     thin_limit: int | None = None
     ahead_rounds: int = 16
     sweep: bool | None = None
@@ -176,7 +178,7 @@ class _Searcher:
             ahead_limit=_AHEAD_SHARE * self.blocks,
             ahead_rounds=options.ahead_rounds,
             before=self.bits[2] if sweeps and len(self.bits) > 2 else None,
-            counts_edges=reverse is not None or thin > 0,
+            counts_edges=thin > 0 or (options.alpha > 0 and options.transpose is not False),
         )
 
 
@@ -226,12 +228,12 @@ def breadth_first(
     """
     cp = runtime.cupy()
     device = device_graph(graph)
-    if not graph.directed:
-        reverse: DeviceGraph | None = device
-    elif options.transpose or graph.has_transpose:
-        reverse = device_graph(graph.transpose())
-    else:
-        reverse = None
+    reverse: DeviceGraph | None = device
+    kept = None
+    if graph.directed:
+        make = options.transpose or (options.transpose is None and reversing_pays(graph, device))
+        kept = reverse_of(graph, device, make=make)
+        reverse = None if kept is None or options.transpose is False else kept.device
     thin_limit = options.thin_limit
     if thin_limit is None:
         road_like = graph.mean_degree <= _ROAD_LIKE
@@ -269,11 +271,14 @@ def breadth_first(
             f"breadth_first@cuda gave up after {steps} steps: check the device with "
             "`nearfar doctor`"
         )
+    if control["missed"]:
+        reversing_pays(graph, device, seconds)
     stats: dict[str, Any] = {
         "iterations": int(control["deepest"] + 1 if control["ahead_steps"] else control["levels"]),
         "edges_relaxed": int(control["edges"]),
         **{name: int(control[name]) for name in _REPORTED},
         "device_seconds": seconds,
+        "transpose_seconds": 0.0 if kept is None else kept.seconds,
         "ball_hops": 0 if around is None else around.hops,
         "ball_seconds": 0.0 if around is None else around.seconds,
     }

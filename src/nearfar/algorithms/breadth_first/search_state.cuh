@@ -46,7 +46,7 @@ struct Control {
   alignas(128) uint32 arrivals;
   alignas(128) long long status;
   uint64 edges;
-  long long steps, levels, pushes, pulls, ahead_steps, rescans, deepest, sweeps;
+  long long steps, levels, pushes, pulls, ahead_steps, rescans, deepest, sweeps, missed;
   alignas(128) long long hopeless;  // vertices that nothing can reach
   alignas(128) count_t found[4];
   alignas(128) uint64 ahead[4];  // edges of what was found
