@@ -29,6 +29,10 @@
 #define PREFETCH 0
 #endif
 constexpr uint32 kAheadLeave = 1024;  // entries of a block's list
+#ifndef AHEAD_ALONE
+#define AHEAD_ALONE 64
+#endif
+constexpr uint32 kAheadAlone = AHEAD_ALONE;  // the same while there are blocks without a share
 constexpr uint32 kAheadRoom = 4096;   // and room for those of the round that outgrows it
 constexpr int kBallWords = BALL_WIDTH / 32;  // per lane
 
@@ -178,8 +182,9 @@ __device__ __noinline__ void ahead_step(const Search& s, const AheadOut& out,
     entries[i] = AheadEntry{__ldcg(&queue[start + i].vertex), __ldcg(&queue[start + i].distance)};
   if (threadIdx.x < 3) filled[threadIdx.x] = 0;
   __syncthreads();
+  const uint32 leave = size < gridDim.x ? kAheadAlone : kAheadLeave;
   int round = 0;
-  for (; round < rounds && count && (round == 0 || count <= kAheadLeave); ++round) {
+  for (; round < rounds && count && (round == 0 || count <= leave); ++round) {
     if (threadIdx.x == 0) filled[(round + 2) % 3] = 0;
     const AheadList next{entries + ((round + 1) & 1) * kAheadRoom, &filled[(round + 1) % 3]};
     expand(s, out, next, entries + (round & 1) * kAheadRoom, count, limit, counts);
