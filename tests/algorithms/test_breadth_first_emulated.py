@@ -25,6 +25,12 @@ FORMS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight warps per block: the emulated device takes threads one after the other."""
+    monkeypatch.setattr(cuda, "KNOBS", {"BLOCK_THREADS": 256})
+
+
 def both_ways(graph: Graph) -> Graph:
     """Every edge in both directions, without weights."""
     sources = graph.tails(np.int64)
@@ -194,7 +200,7 @@ def test_running_ahead(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = SPARSE[name]()
     assert graph.mean_degree <= 5
     for rounds in (1, 7, 128):
-        paths = check(graph, 0, ahead_rounds=rounds)
+        paths = check(SPARSE[name](), 0, ahead_rounds=rounds)
         assert paths.stats["ahead_steps"] > 0
         assert paths.stats["iterations"] > paths.distances[paths.reachable].max()
     assert check(graph, 0, ahead_rounds=0).stats["ahead_steps"] == 0
@@ -225,6 +231,20 @@ def test_running_ahead_over_the_whole_device(monkeypatch: pytest.MonkeyPatch) ->
     graph = SPARSE["grid"]()
     paths = check(graph, 60 * 30 + 30, ahead_rounds=5, trace=True)
     assert {"ahead", "relax"} <= set(paths.stats["kind"])
+
+
+def test_a_graph_whose_frontiers_grow_is_not_run_ahead_on_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A long path that ends in a random graph."""
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
+    monkeypatch.setattr(cuda, "_AHEAD_SHARE", 4)
+    rng = np.random.default_rng(1)
+    sources = np.concatenate([np.arange(40), rng.integers(40, 900, 2500)])
+    targets = np.concatenate([np.arange(1, 41), rng.integers(40, 900, 2500)])
+    graph = Graph.from_edges(sources, targets, directed=False)
+    assert check(graph, 0).stats["ahead_steps"] > 0
+    assert check(graph, 0).stats["ahead_steps"] == 0
 
 
 def test_wide_vertices_have_no_balls(monkeypatch: pytest.MonkeyPatch) -> None:

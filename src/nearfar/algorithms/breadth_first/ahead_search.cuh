@@ -73,7 +73,7 @@ __device__ __noinline__ void heavy_step(const Search& s, const AheadOut& out, ui
 constexpr int kTargetRounds = 4;
 
 struct Ahead {
-  long long steps, rescans;
+  long long steps, rescans, wide;
 };
 
 // From a frontier of vertices at distance level - 1 to the end. Every thread of the grid calls it.
@@ -97,7 +97,7 @@ __device__ __noinline__ Ahead ahead_search(const Search& s, const vertex_t* fron
   }
   grid_barrier(&control->arrivals);
   const count_t capacity = static_cast<count_t>(s.ahead_capacity);
-  Ahead done{0, 0};
+  Ahead done{0, 0, 0};
   AheadCounts counts{0, level - 1};
   bool lost = false;
   for (uint32 k = 0;; ++k) {
@@ -140,6 +140,7 @@ __device__ __noinline__ Ahead ahead_search(const Search& s, const vertex_t* fron
     } else {
       relax_step(s, out, lost ? nullptr : queue, lost ? s.n : size, limit, &counts);
       done.rescans += lost;
+      done.wide += size > s.n / kDense;
     }
     grid_barrier(&control->arrivals);
     const uint32 heavy = load_relaxed(&control->heavy[k & 3]);

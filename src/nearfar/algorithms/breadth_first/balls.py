@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph.graph import Graph
 
-__all__ = ["BALL_WIDTH", "Balls", "balls", "balls_at_hand", "fits_balls"]
+__all__ = ["BALL_WIDTH", "Balls", "balls", "balls_at_hand", "give_up", "may_have_balls"]
 
 BALL_WIDTH = 64  # words per vertex: measured, see the page on breadth-first search
 _MOST_VERTICES = 1 << 27  # kVertexBits of balls.cuh
@@ -44,9 +44,10 @@ class Balls:
     seconds: float
 
 
-def fits_balls(device: DeviceGraph) -> bool:
-    """Whether a ball's words can name the vertices of a graph."""
-    return device.vertex_dtype.itemsize == 4 and device.n <= _MOST_VERTICES
+def may_have_balls(graph: Graph, device: DeviceGraph) -> bool:
+    """Whether words can name the graph's vertices, and balls were not refused or given up."""
+    given_up = _BALLS.filled(graph, _key(device)) and balls_at_hand(graph, device) is None
+    return device.vertex_dtype.itemsize == 4 and device.n <= _MOST_VERTICES and not given_up
 
 
 def balls_at_hand(graph: Graph, device: DeviceGraph) -> Balls | None:
@@ -82,6 +83,11 @@ def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
         return Balls(words, max(min(hops, _MOST_HOPS), 1), seconds)
 
     return _BALLS.of(graph, make, _key(device))
+
+
+def give_up(graph: Graph, device: DeviceGraph) -> None:
+    """Drop the balls of a graph for good: its frontiers grow beyond what running ahead is for."""
+    _BALLS.put(graph, None, _key(device))
 
 
 def _key(device: DeviceGraph) -> tuple[Any, ...]:

@@ -78,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   int level = 1;
   uint32 k = 0, now = 0;
   bool pulling = false, swept = false;
-  Ahead ahead_of{0, 0};
+  Ahead ahead_of{0, 0, 0};
   for (; true; ++k) {
     const count_t size = load_relaxed(&control->found[k & 3]);
     const uint64 ahead = load_relaxed(&control->ahead[k & 3]);
@@ -176,5 +176,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     control->missed = missed;
     control->ahead_steps = ahead_of.steps;
     control->rescans = ahead_of.rescans;
+    control->wide = ahead_of.wide;
   }
 }

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.algorithms.breadth_first.balls import BALL_WIDTH, balls, balls_at_hand, fits_balls
+from nearfar.algorithms.breadth_first.balls import (
+    BALL_WIDTH,
+    balls,
+    balls_at_hand,
+    give_up,
+    may_have_balls,
+)
 from nearfar.algorithms.breadth_first.reverse import reverse_of, reversing_pays
 from nearfar.cuda.costs import one_launch
 from nearfar.cuda.device_graph import device_graph
@@ -62,7 +68,8 @@ class BreadthFirstOptions:
         as that will; True at once, False never.
     thin_limit : int or None
         Frontiers of up to so many vertices are thin: after 16 levels of them the search runs ahead,
-        and so do later searches of the graph from their start. None means 64 per multiprocessor on
+        and so do later searches of the graph from their start, unless a frontier grew to a
+        sixteenth of the vertices in one. None means 64 per multiprocessor on
         graphs of mean degree 8 or less, else 0: never.
     ahead_rounds : int
         So many rounds, of several hops each, that blocks run ahead of each other before the
@@ -238,7 +245,7 @@ def breadth_first(
     if thin_limit is None:
         road_like = graph.mean_degree <= _ROAD_LIKE
         thin_limit = 64 * runtime.device().multiprocessors * road_like
-    runs_ahead = options.ahead_rounds > 0 and thin_limit > 0 and fits_balls(device)
+    runs_ahead = options.ahead_rounds > 0 and thin_limit > 0 and may_have_balls(graph, device)
     searcher = _searcher(graph, device, reverse, runs_ahead)
     distance = cp.empty(device.n, dtype=np.int32)
     limit = device.n if workspace.limit is None else min(workspace.limit, device.n)
@@ -271,6 +278,8 @@ def breadth_first(
             f"breadth_first@cuda gave up after {steps} steps: check the device with "
             "`nearfar doctor`"
         )
+    if control["wide"]:
+        give_up(graph, device)
     if control["missed"]:
         reversing_pays(graph, device, seconds)
     stats: dict[str, Any] = {

@@ -23,6 +23,7 @@ constexpr int kMiddle = 64;   // rows above it have a warp for themselves
 constexpr int kHeavy = 2048;  // rows above it are cut into chunks for all warps
 constexpr int kChunk = 1024;
 constexpr int kAlone = 32;          // edges that a lane pulls by itself
+constexpr int kDense = 16;  // a frontier of more than one vertex in so many is dense
 constexpr int kThinDegree = 256;    // longer rows make no thin frontier
 constexpr uint32 kStuck = 1, kWantsBalls = 2;  // why a search stopped early
 
@@ -46,7 +47,7 @@ struct Control {
   alignas(128) uint32 arrivals;
   alignas(128) long long status;
   uint64 edges;
-  long long steps, levels, pushes, pulls, ahead_steps, rescans, deepest, sweeps, missed;
+  long long steps, levels, pushes, pulls, ahead_steps, rescans, deepest, sweeps, missed, wide;
   alignas(128) long long hopeless;  // vertices that nothing can reach
   alignas(128) count_t found[4];
   alignas(128) uint64 ahead[4];  // edges of what was found
