@@ -1,9 +1,9 @@
 // breadth_first@cpu: direction-optimising breadth-first search on one core.
 //
 // Beamer, Asanovic and Patterson 2012, with their two thresholds: go over to pulling when the
-// frontier's edges exceed the unexplored ones / kAlpha, and back when the frontier is smaller than
-// n / kBeta. Departs in that the distances tell the frontier (a vertex is in it when its distance
-// is the last level), so there is no bitmap to fill and empty.
+// frontier's edges exceed the unexplored ones / kAlpha (and n / kBeta), and back when the frontier
+// is smaller than n / kBeta. Departs in that the distances tell the frontier (a vertex is in it
+// when its distance is the last level), so there is no bitmap to fill and empty.
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
@@ -39,7 +39,9 @@ class BreadthFirst {
     for (int32_t level = 1; begin < end && level <= stop.limit; ++level) {
       if (stop.reached_all(distances_, level)) break;
       const std::size_t size = end - begin;
-      pulling = in_ != nullptr && (pulling ? size >= n / kBeta : ahead > unexplored / kAlpha);
+      // A pull goes over all vertices, which the last levels of a road are too small for.
+      const bool dense = ahead > n / kBeta && ahead > unexplored / kAlpha;
+      pulling = in_ != nullptr && (pulling ? size >= n / kBeta : dense);
       unexplored -= std::min(unexplored, ahead);
       const std::size_t fresh = pulling ? pull(level, end) : push(level, begin, end);
       ahead = 0;
