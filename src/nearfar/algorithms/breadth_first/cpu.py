@@ -1,4 +1,4 @@
-"""Breadth-first search on one core, for graphs without weights."""
+"""Breadth-first search on CPU cores, for graphs without weights."""
 
 from __future__ import annotations
 
@@ -16,21 +16,29 @@ if TYPE_CHECKING:
     from nearfar.registry import Request, Workspace
 
 
-def _cost(facts: Facts, request: Request) -> Estimate:
-    return Estimate(1e-6 + facts.n * 8e-9 + facts.m * 1.5e-9, "no weights: level by level")
+#: Seconds until helpers have come, and what a level costs those who share it.
+_START, _LEVEL = 5e-5, 3e-6
 
 
-@variant(
-    "breadth_first",
-    device="cpu",
-    summary="breadth-first search that pushes or pulls, whichever looks at fewer edges",
-    weights="unweighted",
-    paper="beamer-2012",
-    section="direction-optimizing BFS",
-    complexity="O(n + m) pushing; pulling levels O(n + m) each at worst",
-    cost=_cost,
-)
-def breadth_first(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
+def _seconds(facts: Facts) -> float:
+    return 1e-6 + facts.n * 8e-9 + facts.m * 1.5e-9
+
+
+def _alone(facts: Facts, request: Request) -> Estimate:
+    return Estimate(_seconds(facts), "no weights: level by level")
+
+
+def _together(facts: Facts, request: Request) -> Estimate:
+    if request.threads == 1:
+        words = "made for several workers, and there is one"
+        return Estimate(1.1 * _seconds(facts) + 1e-5, words)
+    return Estimate(
+        _START + _seconds(facts) * (1.2 / request.threads + 0.05) + facts.hops * _LEVEL,
+        f"no weights: {request.threads} workers share the levels that are worth it",
+    )
+
+
+def _search(graph: Graph, source: int, workspace: Workspace, threads: int) -> Answer:
     """Level by level; pulls only where the edges into a vertex are at hand without work."""
     distances = np.empty(graph.n_vertices, dtype=np.int32)
     reverse = graph.transpose() if graph.has_transpose else None
@@ -41,5 +49,39 @@ def breadth_first(graph: Graph, source: int, options: NoOptions, workspace: Work
         distances,
         workspace.limit,
         workspace.targets,
+        threads,
     )
     return Answer(distances, stats)
+
+
+@variant(
+    "breadth_first",
+    device="cpu",
+    summary="breadth-first search that pushes or pulls, whichever looks at fewer edges",
+    weights="unweighted",
+    paper="beamer-2012",
+    section="direction-optimizing BFS",
+    complexity="O(n + m) pushing; pulling levels O(n + m) each at worst",
+    cost=_alone,
+)
+def breadth_first(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
+    """On one core."""
+    return _search(graph, source, workspace, 1)
+
+
+@variant(
+    "breadth_first_parallel",
+    device="cpu",
+    summary="the same on several cores, which share every level that is worth it",
+    weights="unweighted",
+    paper="beamer-2012",
+    section="direction-optimizing BFS",
+    complexity="O(n + m) work pushing; pulling levels O(n + m) each at worst",
+    cost=_together,
+    parallel=True,
+)
+def breadth_first_parallel(
+    graph: Graph, source: int, options: NoOptions, workspace: Workspace
+) -> Answer:
+    """Workers take pieces of a level's frontier, or of the vertices, until none is left."""
+    return _search(graph, source, workspace, workspace.threads)
