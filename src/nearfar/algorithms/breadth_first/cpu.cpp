@@ -71,7 +71,7 @@ class BreadthFirst {
       ++stats_.iterations;
     }
     stats_.pushes = end;
-    if (threads_ > 1) stats_.workers = std::max<uint64_t>(stats_.workers, 1);
+    stats_.workers = std::max<uint64_t>(stats_.workers, 1);
     return stats_;
   }
 
