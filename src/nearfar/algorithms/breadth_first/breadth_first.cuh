@@ -46,6 +46,13 @@ __device__ __forceinline__ uint32 start(const Search& s, long long source) {
   return hopeless;
 }
 
+// Edges that a pull is expected to look at. An unvisited vertex stops at its first visited
+// predecessor; so many of its edges come from those as of all edges.
+__device__ __forceinline__ double looks_of_a_pull(long long m, uint64 unexplored, long long left) {
+  const double all = double(unexplored), tries = double(m) / (double(m) - all);
+  return double(left) * tries < all ? double(left) * tries : all;
+}
+
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     breadth_first(Search given, long long source, long long limit, double alpha, double beta,
                   const vertex_t* targets, long long n_targets, long long thin_limit,
@@ -105,10 +112,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     unexplored -= unexplored < ahead ? unexplored : ahead;
     const bool is_thin = size <= thin_limit && ahead <= uint64(thin_limit) * 8 &&
                          !load_relaxed(&control->long_rows[k & 3]);
-    const bool would_pull = !is_thin && (pulling ? double(size) * beta >= double(reachable)
-                                                 : double(ahead) * alpha > double(unexplored));
+    const bool would_pull =
+        !is_thin && (pulling ? double(size) * beta >= double(reachable)
+                             : double(ahead) * alpha > looks_of_a_pull(s.m, unexplored, reachable - reached));
     pulling = would_pull && s.in_offsets;
-    missed += would_pull && !pulling && double(ahead) * alpha > double(s.m);  // worth a transpose
+    missed += would_pull && !pulling && ahead > uint64(s.m) / kDense;  // worth a transpose
 #if RUNS_AHEAD
     calm = is_thin ? calm + 1 : 0;
     if (calm > patience) {

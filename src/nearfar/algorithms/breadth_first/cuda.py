@@ -59,7 +59,8 @@ class BreadthFirstOptions:
     Parameters
     ----------
     alpha : float
-        Pull once the frontier's edges times alpha exceed the unexplored ones; 0 never pulls.
+        Pull once the frontier's edges times alpha exceed those that a pull is expected to look at;
+        0 never pulls.
     beta : float
         Push again once the frontier's vertices times beta are fewer than all vertices.
     transpose : bool or None
@@ -80,7 +81,7 @@ class BreadthFirstOptions:
         32: smaller graphs give the warps too few words of 32 vertices to share.
     """
 
-    alpha: float = 14.0
+    alpha: float = 3.0
     beta: float = 24.0
     transpose: bool | None = None
     thin_limit: int | None = None
