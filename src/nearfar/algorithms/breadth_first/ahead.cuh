@@ -26,7 +26,10 @@
 #pragma once
 
 #ifndef PREFETCH
-#define PREFETCH 0
+#define PREFETCH 1
+#endif
+#ifndef FILTER
+#define FILTER 1
 #endif
 constexpr uint32 kAheadLeave = 1024;  // entries of a block's list
 #ifndef AHEAD_ALONE
@@ -40,7 +43,7 @@ constexpr int kBallWords = BALL_WIDTH / 32;  // per lane
 struct AheadOut {
   AheadEntry* queue;
   count_t* counter;
-  int* least;          // distance in the queue
+  int* least;          // distance in the queue, or null where nobody asks
   uint32* long_rows;   // 1 when a vertex of it does not fit the lists
   AheadEntry* heavy;   // vertices beyond kHeavy edges, of the present step
   uint32* heavy_counter;
@@ -56,7 +59,7 @@ __device__ __forceinline__ void enqueue(const AheadOut& out, bool take, vertex_t
   base = __shfl_sync(kAllLanes, base, 0) + __popc(takers & ((1u << lane_id()) - 1));
   if (!take) return;
   if (base < out.capacity) out.queue[base] = AheadEntry{v, d};
-  if (d < load_relaxed(out.least)) atomicMin(out.least, d);
+  if (out.least && d < load_relaxed(out.least)) atomicMin(out.least, d);
 }
 
 struct AheadList {
@@ -70,18 +73,30 @@ struct AheadCounts {
   int deepest;
 };
 
-// The lanes that take put (v, d) into the block's list; what it has no room for goes to the queue. The whole
-// warp calls it.
-__device__ __forceinline__ void put(const AheadOut& out, const AheadList& list, bool take,
-                                    vertex_t v, int d) {
-  const uint32 takers = __ballot_sync(kAllLanes, take);
-  if (takers == 0) return;
+// The lanes that take[u] put (v[u], d[u]) into the block's list; what it has no room for goes to the queue.
+// The whole warp calls it.
+template <int N>
+__device__ __forceinline__ void put(const AheadOut& out, const AheadList& list,
+                                    const bool (&take)[N], const vertex_t (&v)[N],
+                                    const int (&d)[N]) {
+  uint32 takers[N], all = 0;
+#pragma unroll
+  for (int u = 0; u < N; ++u) {
+    takers[u] = __ballot_sync(kAllLanes, take[u]);
+    all += __popc(takers[u]);
+  }
+  if (all == 0) return;
   uint32 base = 0;
-  if (lane_id() == 0) base = atomicAdd(list.filled, static_cast<uint32>(__popc(takers)));
+  if (lane_id() == 0) base = atomicAdd(list.filled, all);
   base = __shfl_sync(kAllLanes, base, 0);
-  const uint32 at = base + __popc(takers & ((1u << lane_id()) - 1));
-  if (take && at < kAheadRoom) list.entries[at] = AheadEntry{v, d};
-  if (base + 32 > kAheadRoom) enqueue(out, take && at >= kAheadRoom, v, d);
+  const bool over = base + all > kAheadRoom;
+#pragma unroll
+  for (int u = 0; u < N; ++u) {
+    const uint32 at = base + __popc(takers[u] & ((1u << lane_id()) - 1));
+    if (take[u] && at < kAheadRoom) list.entries[at] = AheadEntry{v[u], d[u]};
+    if (over) enqueue(out, take[u] && at >= kAheadRoom, v[u], d[u]);
+    base += __popc(takers[u]);
+  }
 }
 
 // One hop of a vertex whose row does not fit a ball.
@@ -98,15 +113,15 @@ __device__ __noinline__ AheadCounts expand_row(const Search& s, const AheadOut& 
   const int d = entry.distance + 1;
   for (offset_t first = begin; first < end; first += 32) {
     const offset_t j = first + lane_id();
-    vertex_t t = 0;
-    bool improved = false;
+    vertex_t t[1] = {0};
+    bool improved[1] = {false};
     if (j < end) {
-      t = load_edge(s.edges, j).target;
-      improved = d < atomicMin(s.distance + t, d);
+      t[0] = load_edge(s.edges, j).target;
+      improved[0] = d < atomicMin(s.distance + t[0], d);
       ++counts.seen;
     }
-    if (improved) counts.deepest = d;
-    put(out, next, improved, t, d);
+    if (improved[0]) counts.deepest = d;
+    put(out, next, improved, t, {d});
   }
   return counts;
 }
@@ -137,33 +152,42 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
       if (more.deepest > counts.deepest) counts.deepest = more.deepest;
       continue;
     }
-#if PREFETCH == 1
+    vertex_t target[kBallWords];
+    int d[kBallWords];
+    bool nearer[kBallWords], takes_on[kBallWords];
+#pragma unroll
+    for (int u = 0; u < kBallWords; ++u) {
+      const int hops = hops_of(word[u]);
+      target[u] = static_cast<vertex_t>(word[u] & kVertexMask);
+      d[u] = entry.distance + hops;
+      nearer[u] = hops <= reach && d[u] <= limit;
+      takes_on[u] = hops == reach || word[u] & kFarthest;
+      counts.seen += nearer[u];
+    }
+#if FILTER
+    // Most targets lie behind the wave. Reading is cheaper than an atomic that wins nothing.
 #pragma unroll
     for (int u = 0; u < kBallWords; ++u)
-      if (hops_of(word[u]) == reach)
-        prefetch_line(balls + static_cast<long long>(word[u] & kVertexMask) * BALL_WIDTH, BALL_WIDTH * 4);
+      before[u] = nearer[u] ? load_relaxed(distance + target[u]) : 0;
+#pragma unroll
+    for (int u = 0; u < kBallWords; ++u) nearer[u] = d[u] < before[u];
+#endif
+#if PREFETCH
+#pragma unroll
+    for (int u = 0; u < kBallWords; ++u)
+      if (nearer[u] && takes_on[u])
+        prefetch_line(balls + static_cast<long long>(target[u]) * BALL_WIDTH, BALL_WIDTH * 4);
 #endif
 #pragma unroll
-    for (int u = 0; u < kBallWords; ++u) {
-      const int hops = hops_of(word[u]), d = entry.distance + hops;
-      before[u] = 0;
-      if (hops <= reach && d <= limit) {
-        before[u] = atomicMin(distance + (word[u] & kVertexMask), d);
-        ++counts.seen;
-      }
-    }
+    for (int u = 0; u < kBallWords; ++u)
+      before[u] = nearer[u] ? atomicMin(distance + target[u], d[u]) : 0;
 #pragma unroll
     for (int u = 0; u < kBallWords; ++u) {
-      const int hops = hops_of(word[u]), d = entry.distance + hops;
-      const bool improved = d < before[u];
-      if (improved && d > counts.deepest) counts.deepest = d;
-#if PREFETCH == 2
-      if (improved && (hops == reach || word[u] & kFarthest))
-        prefetch_line(balls + static_cast<long long>(word[u] & kVertexMask) * BALL_WIDTH, BALL_WIDTH * 4);
-#endif
-      put(out, next, improved && (hops == reach || word[u] & kFarthest),
-          static_cast<vertex_t>(word[u] & kVertexMask), d);
+      nearer[u] = d[u] < before[u];
+      if (nearer[u] && d[u] > counts.deepest) counts.deepest = d[u];
+      takes_on[u] = takes_on[u] && nearer[u];
     }
+    put(out, next, takes_on, target, d);
   }
 }
 

@@ -123,7 +123,8 @@ __device__ __noinline__ Ahead ahead_search(const Search& s, const vertex_t* fron
     }
     if (threadIdx.x == 0)
       out = AheadOut{s.ahead_queue[(k + 1) & 1],   &control->entries[(k + 1) & 3],
-                     &control->least[(k + 1) & 3], &control->ahead_long[(k + 1) & 3],
+                     n_targets ? &control->least[(k + 1) & 3] : nullptr,
+                     &control->ahead_long[(k + 1) & 3],
                      s.heavy, &control->heavy[k & 3], capacity};
     __syncthreads();
     lost = size > capacity;

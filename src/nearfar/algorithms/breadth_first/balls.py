@@ -19,8 +19,8 @@ __all__ = ["BALL_WIDTH", "Balls", "balls", "balls_at_hand", "give_up", "may_have
 
 BALL_WIDTH = 64  # words per vertex: measured, see the page on breadth-first search
 _MOST_VERTICES = 1 << 27  # kVertexBits of balls.cuh
-_THREADS = 64  # kFillThreads of fill_balls.cuh
-_BLOCKS_EACH = 13  # by shared memory
+_THREADS = 32  # kFillThreads of fill_balls.cuh
+_BLOCKS_EACH = 18  # by shared memory
 _MOST_HOPS = 14  # kMostHops of balls.cuh
 _FALL_SHORT = 0.03  # of the vertices may have smaller balls
 _BALLS: Slot[Balls | None] = Slot("balls")

@@ -46,13 +46,6 @@ __device__ __forceinline__ uint32 start(const Search& s, long long source) {
   return hopeless;
 }
 
-// Edges that a pull is expected to look at. An unvisited vertex stops at its first visited
-// predecessor; so many of its edges come from those as of all edges.
-__device__ __forceinline__ double looks_of_a_pull(long long m, uint64 unexplored, long long left) {
-  const double all = double(unexplored), tries = double(m) / (double(m) - all);
-  return double(left) * tries < all ? double(left) * tries : all;
-}
-
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     breadth_first(Search given, long long source, long long limit, double alpha, double beta,
                   const vertex_t* targets, long long n_targets, long long thin_limit,
@@ -112,9 +105,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     unexplored -= unexplored < ahead ? unexplored : ahead;
     const bool is_thin = size <= thin_limit && ahead <= uint64(thin_limit) * 8 &&
                          !load_relaxed(&control->long_rows[k & 3]);
-    const bool would_pull =
-        !is_thin && (pulling ? double(size) * beta >= double(reachable)
-                             : double(ahead) * alpha > looks_of_a_pull(s.m, unexplored, reachable - reached));
+    const bool would_pull = !is_thin && (pulling ? double(size) * beta >= double(reachable)
+                                                 : double(ahead) * alpha > double(unexplored));
     pulling = would_pull && s.in_offsets;
     missed += would_pull && !pulling && ahead > uint64(s.m) / kDense;  // worth a transpose
 #if RUNS_AHEAD

@@ -39,8 +39,8 @@ _STAGE, _HEAVY, _CHUNK = 128, 2048, 1024  # of that file
 # Counters of struct Control that a solve reports.
 _REPORTED = ("steps", "pushes", "pulls", "ahead_steps", "rescans", "sweeps")
 _SPARE = 4096  # entries
-_ROAD_LIKE = 8.0  # mean degree
-PATIENCE = 16  # thin levels before a search runs ahead on a graph that none did before
+_ROAD_LIKE, _SPARSE = 8.0, 5.0  # mean degrees
+PATIENCE = 16  # thin levels before a search runs ahead on a graph that none did before, at most
 _WANTS_BALLS = 2  # kWantsBalls of search_state.cuh
 _SWEPT_FROM, _SWEPT_DEGREE = 1 << 20, 32.0  # vertices, mean degree
 _AHEAD_SHARE = 256  # entries of the queue per block, at most
@@ -59,8 +59,7 @@ class BreadthFirstOptions:
     Parameters
     ----------
     alpha : float
-        Pull once the frontier's edges times alpha exceed those that a pull is expected to look at;
-        0 never pulls.
+        Pull once the frontier's edges times alpha exceed the unexplored ones; 0 never pulls.
     beta : float
         Push again once the frontier's vertices times beta are fewer than all vertices.
     transpose : bool or None
@@ -68,9 +67,9 @@ class BreadthFirstOptions:
         graph. None makes it when the searches that it would have helped have together taken as long
         as that will; True at once, False never.
     thin_limit : int or None
-        Frontiers of up to so many vertices are thin: after 16 levels of them the search runs ahead,
-        and so do later searches of the graph from their start, unless a frontier grew to a
-        sixteenth of the vertices in one. None means 64 per multiprocessor on
+        Frontiers of up to so many vertices are thin: after some levels of them (16, on small graphs
+        fewer) the search runs ahead, and so do later searches of the graph from their start, unless
+        a frontier grew to a sixteenth of the vertices in one. None means 64 per multiprocessor on
         graphs of mean degree 8 or less, else 0: never.
     ahead_rounds : int
         So many rounds, of several hops each, that blocks run ahead of each other before the
@@ -81,7 +80,7 @@ class BreadthFirstOptions:
         32: smaller graphs give the warps too few words of 32 vertices to share.
     """
 
-    alpha: float = 3.0
+    alpha: float = 14.0
     beta: float = 24.0
     transpose: bool | None = None
     thin_limit: int | None = None
@@ -197,6 +196,13 @@ def _sweeps(graph: Graph, options: BreadthFirstOptions) -> bool:
     return graph.n_vertices >= _SWEPT_FROM and graph.mean_degree <= _SWEPT_DEGREE
 
 
+def _patience(graph: Graph) -> int:
+    """Thin levels after which a first search runs ahead: they take as long as making balls."""
+    if graph.mean_degree > _SPARSE:
+        return PATIENCE
+    return min(PATIENCE, max(4, graph.n_vertices // 10_000))
+
+
 def _searcher(
     graph: Graph, device: DeviceGraph, reverse: DeviceGraph | None, ahead: bool
 ) -> _Searcher:
@@ -263,7 +269,7 @@ def breadth_first(
             np.float64(options.alpha),
             np.float64(options.beta),
         )
-        own = [np.int64(thin), np.int64(PATIENCE if around is None else 0)]
+        own = [np.int64(thin), np.int64(_patience(graph) if around is None else 0)]
         found = searcher.solve.run(first, own, most_steps, workspace, device.vertex_dtype)
         seconds += searcher.solve.seconds
         return found

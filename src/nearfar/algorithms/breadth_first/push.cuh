@@ -10,6 +10,13 @@
 // requires: cuda/walk_rows.cuh
 #pragma once
 
+#ifndef LOOK_TWICE
+#define LOOK_TWICE 1
+#endif
+#ifndef SPLIT_ROWS
+#define SPLIT_ROWS 1
+#endif
+
 // The edges' targets, and whether their bits are not set as far as this multiprocessor knows.
 template <int N>
 __device__ __forceinline__ void look_up(const Search& s, const uint32* visited,
@@ -24,6 +31,11 @@ __device__ __forceinline__ void look_up(const Search& s, const uint32* visited,
     const int* const word = reinterpret_cast<const int*>(visited + (target[u] >> 5));
     fresh[u] = valid[u] && !(static_cast<uint32>(load_stale(word)) & bit_of(target[u]));
   }
+#if LOOK_TWICE
+#pragma unroll
+  for (int u = 0; u < N; ++u)
+    fresh[u] = fresh[u] && !(load_relaxed(visited + (target[u] >> 5)) & bit_of(target[u]));
+#endif
 }
 
 // No value comes with a row: all of a level have the same distance.
@@ -44,14 +56,15 @@ struct Claim {
                                              const Nothing (&)[N]) const {
     vertex_t target[N];
     bool fresh[N];
+    uint32 before[N];
     look_up(s, visited, valid, at, target, fresh);
 #pragma unroll
+    for (int u = 0; u < N; ++u)
+      before[u] = fresh[u] ? atomicOr(visited + (target[u] >> 5), bit_of(target[u])) : ~0u;
+#pragma unroll
     for (int u = 0; u < N; ++u) {
-      if (fresh[u]) {
-        const uint32 bit = bit_of(target[u]);
-        fresh[u] = !(atomicOr(visited + (target[u] >> 5), bit) & bit);
-        if (fresh[u]) s.distance[target[u]] = level;
-      }
+      fresh[u] = !(before[u] & bit_of(target[u]));
+      if (fresh[u]) s.distance[target[u]] = level;
       push(s, stage, out, fresh[u], target[u]);
     }
   }
@@ -94,12 +107,39 @@ __device__ __forceinline__ void walk_chunks(const Search& s, const Take& take, u
     walk_long<kInFlight>(take, __ldcg(&s.chunks[c].begin), __ldcg(&s.chunks[c].size), Nothing{});
 }
 
+// A frontier of fewer vertices than there are warps: each row is split among as many as it has edges for.
+__device__ __forceinline__ void push_split(const Search& s, const Claim& claim,
+                                           const vertex_t* frontier, count_t size, count_t warps,
+                                           count_t warp, uint64* edges_seen) {
+  const count_t parts = warps / size;
+  const count_t i = warp / parts;
+  if (i >= size) return;
+  const vertex_t v = __ldcg(frontier + i);
+  const offset_t begin = __ldg(s.offsets + v), degree = __ldg(s.offsets + v + 1) - begin;
+  const offset_t even = (degree + static_cast<offset_t>(parts) - 1) / static_cast<offset_t>(parts);
+  const offset_t share = (even + 31) & ~offset_t(31);
+  const offset_t first = share * static_cast<offset_t>(warp % parts);
+  const offset_t last = first + share < degree ? first + share : degree;
+  for (offset_t j = first; j < last; j += kChunk) {
+    const int piece = static_cast<int>(last - j < kChunk ? last - j : kChunk);
+    walk_long<kInFlight>(claim, begin + j, piece, Nothing{});
+    if (lane_id() == 0) *edges_seen += static_cast<uint64>(piece);
+  }
+}
+
 __device__ __noinline__ void push_step(const Search& s, const Found& out, vertex_t* slots,
                                        uint32* visited, int level, const vertex_t* frontier,
                                        count_t size, uint32* chunk_counter, uint64* edges_seen) {
   Stage stage{slots, 0};
   const Claim claim{s, out, stage, visited, level};
   const count_t warps = grid_warps<count_t>(), warp = grid_warp<count_t>();
+#if SPLIT_ROWS
+  if (size <= warps / 2) {
+    push_split(s, claim, frontier, size, warps, warp, edges_seen);
+    flush(s, stage, out);
+    return;
+  }
+#endif
   const count_t share = warp_share(size, warps);
   for (count_t base = warp * share; base < size; base += warps * share) {
     const count_t i = base + lane_id();

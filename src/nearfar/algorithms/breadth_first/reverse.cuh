@@ -15,7 +15,7 @@
 // requires: cuda/walk_rows.cuh
 
 constexpr int kReverseInFlight = 4, kReverseMiddle = 64;
-constexpr int kReverseHeavy = 2048;  // longer rows are taken by all warps together
+constexpr int kReverseHeavy = 512;  // longer rows have a block for themselves
 
 typedef CountOf<(sizeof(offset_t) > 4)>::type place_t;
 
@@ -116,11 +116,11 @@ extern "C" __global__ void __launch_bounds__(1024)
   grid_barrier(&control->arrivals);
   const uint32 count = load_relaxed(&control->heavy);
   constexpr int kPiece = 32 * kReverseInFlight;
-  for (uint32 h = 0; h < count; ++h) {
+  for (uint32 h = blockIdx.x; h < count; h += gridDim.x) {
     const vertex_t v = __ldcg(heavy + h);
     const offset_t begin = __ldg(offsets + v), degree = __ldg(offsets + v + 1) - begin;
-    for (offset_t first = kPiece * grid_warp<offset_t>(); first < degree;
-         first += kPiece * grid_warps<offset_t>()) {
+    const offset_t warps = blockDim.x >> 5;
+    for (offset_t first = kPiece * (threadIdx.x >> 5); first < degree; first += kPiece * warps) {
       const offset_t left = degree - first;
       walk_long<kReverseInFlight>(scatter, begin + first,
                                   left < kPiece ? static_cast<int>(left) : kPiece, v);

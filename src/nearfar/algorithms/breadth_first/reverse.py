@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Reverse", "reverse_of", "reversing_pays"]
 
 _FILE = "algorithms/breadth_first/reverse.cuh"
-_HEAVY = 2048  # kReverseHeavy of that file
+_HEAVY = 512  # kReverseHeavy of that file
 _THREADS = 1024
 _SECONDS = 1e-10  # per edge, measured on an H200
 _REVERSE: Slot[Reverse | None] = Slot("edges by target")

@@ -110,18 +110,18 @@ __device__ __noinline__ void write_out(const Search& s, const vertex_t* slots, i
   __syncwarp();
   count_t base = 0;
   if (lane_id() == 0) base = atomicAdd(out.counter, static_cast<count_t>(filled));
-  base = __shfl_sync(kAllLanes, base, 0);
   uint64 ahead = 0;
-  for (int i = lane_id(); i < filled; i += 32) {
-    const vertex_t v = slots[i];
-    out.queue[base + i] = v;
-    if (!s.counts_edges) continue;
-    const uint64 degree = degree_of(s, v);
-    ahead += degree;
-    if (degree > kThinDegree) *out.long_rows = 1;
+  if (s.counts_edges) {  // while the atomic is under way
+    for (int i = lane_id(); i < filled; i += 32) {
+      const uint64 degree = degree_of(s, slots[i]);
+      ahead += degree;
+      if (degree > kThinDegree) *out.long_rows = 1;
+    }
+    ahead = warp_sum(ahead);
+    if (lane_id() == 0 && ahead) atomicAdd(out.ahead, ahead);
   }
-  ahead = warp_sum(ahead);
-  if (lane_id() == 0 && ahead) atomicAdd(out.ahead, ahead);
+  base = __shfl_sync(kAllLanes, base, 0);
+  for (int i = lane_id(); i < filled; i += 32) out.queue[base + i] = slots[i];
   __syncwarp();
 }
 
