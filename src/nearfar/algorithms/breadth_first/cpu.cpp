@@ -41,7 +41,7 @@ class BreadthFirst {
   SearchStats run(Index source, StopRule<int32_t> stop) {
     const auto n = static_cast<std::size_t>(out_.n);
     std::fill_n(distances_, n, unreached<int32_t>());
-    queue_.reset(new Index[n]);
+    queue_.reset(new Index[n + 1]);
     queue_[0] = source;
     distances_[source] = 0;
     std::size_t begin = 0, end = 1;  // the frontier is queue_[begin..end)
@@ -91,10 +91,12 @@ class BreadthFirst {
       const auto row_end = static_cast<std::size_t>(out_.indptr[v + 1]);
       edges += row_end - row;
       for (std::size_t e = row; e < row_end; ++e) {
+        // Whether a target is new cannot be foreseen: no branch asks.
         const Index t = out_.indices[e];
-        if (distances_[t] != unreached<int32_t>()) continue;
-        distances_[t] = level;
-        queue_[fresh++] = t;
+        const int32_t present = distances_[t];
+        queue_[fresh] = t;
+        fresh += present == unreached<int32_t>();
+        distances_[t] = std::min(present, level);
       }
       interrupt_.poll(row_end - row + 8);
     }
