@@ -25,10 +25,13 @@ FORMS = {
 }
 
 
+SMALL = {"BLOCK_THREADS": 256}  # the emulated device takes threads one after the other
+
+
 @pytest.fixture(autouse=True)
-def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eight warps per block: the emulated device takes threads one after the other."""
-    monkeypatch.setattr(cuda, "KNOBS", {"BLOCK_THREADS": 256})
+def _every_level_over_the_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Graphs of tests are so small that one block would take most levels by itself."""
+    monkeypatch.setattr(cuda, "KNOBS", {**SMALL, "ALONE_EDGES": 0})
 
 
 def both_ways(graph: Graph) -> Graph:
@@ -169,6 +172,42 @@ def test_hub_with_many_edges(form: str) -> None:
     targets = np.concatenate([rng.integers(0, n, 7000), rng.integers(0, n, 4000), [17]])
     graph = Graph.from_edges(sources, targets, n_vertices=n, directed=False)
     check(graph, 0, **FORMS[form])
+
+
+@pytest.mark.parametrize("name", [*NAMES, "skewed both ways", "hubs"])
+def test_levels_of_one_block(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small frontiers, before and after those that are too large for it."""
+    if name == "hubs":
+        graph = tangled(700, 3000, 3)
+    elif name == "skewed both ways":
+        graph = both_ways(as_dtype(ZOO["skewed"](), "unweighted"))
+    else:
+        graph = as_dtype(ZOO[name](), "unweighted")
+    for edges in (30, 2048):
+        monkeypatch.setattr(cuda, "KNOBS", {**SMALL, "ALONE_EDGES": edges})
+        for options in (
+            {"thin_limit": 0},
+            {"thin_limit": 0, "sweep": True, "transpose": False},
+            {},
+        ):
+            paths = check(graph, 0, **options)
+            if edges > 30 and graph.degrees[0] and "thin_limit" in options:
+                assert 0 < paths.stats["alone_steps"] <= paths.stats["steps"]
+        full = oracle.dijkstra(graph, 0)
+        near = nearfar.sssp(graph, 0, method=METHOD, thin_limit=0, limit=2).distances
+        np.testing.assert_array_equal(near, np.where(full <= 2, full, np.iinfo(np.int32).max))
+
+
+def test_the_watchdog_ends_levels_of_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda, "KNOBS", SMALL)
+    graph = as_dtype(ZOO["path"](), "unweighted")
+    with monkeypatch.context() as low:
+        low.setattr(cuda, "STEPS_BEYOND", 3 - graph.n_vertices)
+        with pytest.raises(SolverError, match="gave up"):
+            nearfar.sssp(graph, 0, method=METHOD, thin_limit=0)
+    paths = check(graph, 0, thin_limit=0)
+    assert paths.stats["steps"] == paths.stats["alone_steps"] == 1
+    assert paths.stats["iterations"] == paths.distances[paths.reachable].max()
 
 
 SPARSE = {

@@ -37,7 +37,7 @@ __all__ = ["BreadthFirstOptions", "breadth_first"]
 _STATE = "algorithms/breadth_first/search_state.cuh"
 _STAGE, _HEAVY, _CHUNK = 128, 2048, 1024  # of that file
 # Counters of struct Control that a solve reports.
-_REPORTED = ("steps", "pushes", "pulls", "ahead_steps", "rescans", "sweeps")
+_REPORTED = ("steps", "pushes", "pulls", "alone_steps", "ahead_steps", "rescans", "sweeps")
 _SPARE = 4096  # entries
 _ROAD_LIKE, _SPARSE = 8.0, 5.0  # mean degrees
 PATIENCE = 16  # thin levels before a search runs ahead on a graph that none did before, at most
@@ -185,7 +185,6 @@ class _Searcher:
             ahead_limit=_AHEAD_SHARE * self.blocks,
             ahead_rounds=options.ahead_rounds,
             before=self.bits[2] if sweeps and len(self.bits) > 2 else None,
-            counts_edges=thin > 0 or (options.alpha > 0 and options.transpose is not False),
         )
 
 

@@ -127,18 +127,12 @@ __device__ __forceinline__ void push_split(const Search& s, const Claim& claim,
   }
 }
 
-__device__ __noinline__ void push_step(const Search& s, const Found& out, vertex_t* slots,
-                                       uint32* visited, int level, const vertex_t* frontier,
-                                       count_t size, uint32* chunk_counter, uint64* edges_seen) {
-  Stage stage{slots, 0};
-  const Claim claim{s, out, stage, visited, level};
-  const count_t warps = grid_warps<count_t>(), warp = grid_warp<count_t>();
+// The frontier's rows, taken by so many warps; the caller is one of them.
+__device__ __forceinline__ void push_rows(const Search& s, const Claim& claim,
+                                          const vertex_t* frontier, count_t size, count_t warps,
+                                          count_t warp, uint32* chunk_counter, uint64* edges_seen) {
 #if SPLIT_ROWS
-  if (size <= warps / 2) {
-    push_split(s, claim, frontier, size, warps, warp, edges_seen);
-    flush(s, stage, out);
-    return;
-  }
+  if (size <= warps / 2) return push_split(s, claim, frontier, size, warps, warp, edges_seen);
 #endif
   const count_t share = warp_share(size, warps);
   for (count_t base = warp * share; base < size; base += warps * share) {
@@ -152,6 +146,14 @@ __device__ __noinline__ void push_step(const Search& s, const Found& out, vertex
     *edges_seen += static_cast<uint64>(degree);
     walk(s, claim, chunk_counter, begin, degree);
   }
+}
+
+__device__ __noinline__ void push_step(const Search& s, const Found& out, vertex_t* slots,
+                                       uint32* visited, int level, const vertex_t* frontier,
+                                       count_t size, uint32* chunk_counter, uint64* edges_seen) {
+  Stage stage{slots, 0};
+  push_rows(s, Claim{s, out, stage, visited, level}, frontier, size, grid_warps<count_t>(),
+            grid_warp<count_t>(), chunk_counter, edges_seen);
   flush(s, stage, out);
 }
 

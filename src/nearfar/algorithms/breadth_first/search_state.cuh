@@ -22,7 +22,7 @@ constexpr int kInFlight = 4;  // edges a lane has in flight
 constexpr int kMiddle = 64;   // rows above it have a warp for themselves
 constexpr int kHeavy = 2048;  // rows above it are cut into chunks for all warps
 constexpr int kChunk = 1024;
-constexpr int kAlone = 32;          // edges that a lane pulls by itself
+constexpr int kPullAlone = 32;      // edges that a lane pulls by itself
 constexpr int kDense = 16;  // a frontier of more than one vertex in so many is dense
 constexpr int kThinDegree = 256;    // longer rows make no thin frontier
 constexpr uint32 kStuck = 1, kWantsBalls = 2;  // why a search stopped early
@@ -40,6 +40,13 @@ struct alignas(2 * sizeof(vertex_t)) AheadEntry {
   int distance;
 };
 
+// Where one block left a search that it took some levels of; see alone.cuh.
+struct Alone {
+  long long end;
+  long long level;
+  uint64 unexplored;
+};
+
 // Zeroed by the host, which reads status and the counters after it. What different warps hammer at
 // the same time lies in different cache lines; of what rotates, one is written, one read and one
 // reset.
@@ -47,12 +54,13 @@ struct Control {
   alignas(128) uint32 arrivals;
   alignas(128) long long status;
   uint64 edges;
-  long long steps, levels, pushes, pulls, ahead_steps, rescans, deepest, sweeps, missed, wide;
+  long long steps, levels, pushes, pulls, alone_steps, ahead_steps, rescans, deepest, sweeps, missed, wide;
   alignas(128) long long hopeless;  // vertices that nothing can reach
   alignas(128) count_t found[4];
   alignas(128) uint64 ahead[4];  // edges of what was found
   uint32 long_rows[4];           // 1 when one of it has more than kThinDegree
   alignas(128) uint32 chunks[4];
+  alignas(128) Alone alone[4];
   alignas(128) count_t entries[4];  // of the queue when running ahead, see ahead.cuh
   uint32 ahead_long[4], heavy[4];
   int least[4];
@@ -79,14 +87,13 @@ struct Search {
   AheadEntry* heavy;  // [m / kHeavy + 1]
   long long ahead_capacity, ahead_limit, ahead_rounds;
   uint32* before;       // bits of sweep.cuh; null where the search does not sweep
-  long long counts_edges;  // whether someone asks how many edges a frontier has
 };
 
 // What a step found, for the host's record of a run.
 struct Record {
   uint64 kind, frontier, edges, nanoseconds;
 };
-enum StepKind : uint32 { kPush, kPull, kAhead, kRelax, kRescan, kSweep };
+enum StepKind : uint32 { kPush, kPull, kAlone, kAhead, kRelax, kRescan, kSweep };
 
 // Where a step's vertices go.
 struct Found {
@@ -110,16 +117,14 @@ __device__ __noinline__ void write_out(const Search& s, const vertex_t* slots, i
   __syncwarp();
   count_t base = 0;
   if (lane_id() == 0) base = atomicAdd(out.counter, static_cast<count_t>(filled));
-  uint64 ahead = 0;
-  if (s.counts_edges) {  // while the atomic is under way
-    for (int i = lane_id(); i < filled; i += 32) {
-      const uint64 degree = degree_of(s, slots[i]);
-      ahead += degree;
-      if (degree > kThinDegree) *out.long_rows = 1;
-    }
-    ahead = warp_sum(ahead);
-    if (lane_id() == 0 && ahead) atomicAdd(out.ahead, ahead);
+  uint64 ahead = 0;  // counted while the atomic is under way
+  for (int i = lane_id(); i < filled; i += 32) {
+    const uint64 degree = degree_of(s, slots[i]);
+    ahead += degree;
+    if (degree > kThinDegree) *out.long_rows = 1;
   }
+  ahead = warp_sum(ahead);
+  if (lane_id() == 0 && ahead) atomicAdd(out.ahead, ahead);
   base = __shfl_sync(kAllLanes, base, 0);
   for (int i = lane_id(); i < filled; i += 32) out.queue[base + i] = slots[i];
   __syncwarp();
