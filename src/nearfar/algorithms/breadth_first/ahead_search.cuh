@@ -72,12 +72,9 @@ __device__ __noinline__ void heavy_step(const Search& s, const AheadOut& out, ui
 
 constexpr int kTargetRounds = 4;
 
-struct Ahead {
-  long long steps, rescans, wide;
-};
-
-// From a frontier of vertices at distance level - 1 to the end. Every thread of the grid calls it.
-__device__ __noinline__ Ahead ahead_search(const Search& s, const vertex_t* frontier, count_t size,
+// From a frontier of vertices at distance level - 1 to the end. Returns the steps taken, those before
+// included. Every thread of the grid calls it.
+__device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* frontier, count_t size,
                                            int level, int limit, const vertex_t* targets,
                                            long long n_targets, long long steps,
                                            long long max_steps, Record* records,
@@ -97,14 +94,13 @@ __device__ __noinline__ Ahead ahead_search(const Search& s, const vertex_t* fron
   }
   grid_barrier(&control->arrivals);
   const count_t capacity = static_cast<count_t>(s.ahead_capacity);
-  Ahead done{0, 0, 0};
+  const long long before = steps;
   AheadCounts counts{0, level - 1};
   bool lost = false;
   for (uint32 k = 0;; ++k) {
     size = load_relaxed(&control->entries[k & 3]);
     const int least = load_relaxed(&control->least[k & 3]);
     if (size == 0) break;
-    ++done.steps;
     if (++steps > max_steps) {
       if (first_thread) control->status = kStuck;
       break;
@@ -140,8 +136,10 @@ __device__ __noinline__ Ahead ahead_search(const Search& s, const vertex_t* fron
       ahead_step(s, out, queue, size, limit, rounds, shared, &counts);
     } else {
       relax_step(s, out, lost ? nullptr : queue, lost ? s.n : size, limit, &counts);
-      done.rescans += lost;
-      done.wide += size > s.n / kDense;
+      if (first_thread) {
+        control->rescans += lost;
+        control->wide += size > s.n / kDense;
+      }
     }
     grid_barrier(&control->arrivals);
     const uint32 heavy = load_relaxed(&control->heavy[k & 3]);
@@ -153,5 +151,6 @@ __device__ __noinline__ Ahead ahead_search(const Search& s, const vertex_t* fron
   *edges_seen += counts.seen;
   const int deepest = -warp_min(-counts.deepest);
   if (lane_id() == 0) atomicMax(&control->deepest, static_cast<long long>(deepest));
-  return done;
+  if (first_thread) control->ahead_steps = steps - before;
+  return steps;
 }

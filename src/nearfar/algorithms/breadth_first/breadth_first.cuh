@@ -57,7 +57,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   // every thread's stack.
   __shared__ Search s;
   __shared__ Found out;
-  if (threadIdx.x == 0) s = given;
+  __shared__ Tally tally;
+  if (threadIdx.x == 0) {
+    s = given;
+    tally = Tally{};
+  }
   __syncthreads();
   vertex_t* const slots = reinterpret_cast<vertex_t*>(shared) + (threadIdx.x >> 5) * kStage;
   Control* const control = s.control;
@@ -76,12 +80,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
 
   const long long reachable = s.n - load_relaxed(&control->hopeless);
   uint64 unexplored = static_cast<uint64>(s.m), edges_seen = 0;
-  long long end = 0, reached = 0, steps = 0, pushes = 0, pulls = 0, sweeps = 0, calm = 0, missed = 0,
-            alone_steps = 0, within = 0;  // levels within steps of one block
+  long long end = 0, reached = 0, steps = 0, calm = 0;
+  long long within = 0;  // levels within steps of one block
   int level = 1;
   uint32 k = 0, now = 0;
   bool pulling = false, swept = false;
-  Ahead ahead_of{0, 0, 0};
   for (; true; ++k) {
     const count_t size = load_relaxed(&control->found[k & 3]);
     const uint64 ahead = load_relaxed(&control->ahead[k & 3]);
@@ -111,7 +114,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     const bool would_pull = !is_thin && (pulling ? double(size) * beta >= double(reachable)
                                                  : double(ahead) * alpha > double(unexplored));
     pulling = would_pull && s.in_offsets;
-    missed += would_pull && !pulling && ahead > uint64(s.m) / kDense;  // worth a transpose
+    if (threadIdx.x == 0)  // worth a transpose?
+      tally.missed += would_pull && !pulling && ahead > uint64(s.m) / kDense;
 #if RUNS_AHEAD
     calm = is_thin ? calm + 1 : 0;
     if (calm > patience) {
@@ -120,9 +124,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
         break;
       }
       const int most = limit < 0x7fffffff ? static_cast<int>(limit) : 0x7fffffff;
-      ahead_of = ahead_search(s, frontier, size, level, most, targets, n_targets, steps - 1,
-                              max_steps, records, most_records, shared, &edges_seen);
-      steps += ahead_of.steps - 1;
+      steps = ahead_search(s, frontier, size, level, most, targets, n_targets, steps - 1, max_steps,
+                           records, most_records, shared, &edges_seen);
       break;
     }
 #endif
@@ -154,7 +157,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       unexplored = load_relaxed(&after->unexplored);
       within += level - before - 1;
       calm += is_thin ? level - before - 1 : 0;
-      ++alone_steps;
+      if (threadIdx.x == 0) ++tally.alone_steps;
       swept = false;
       continue;
     }
@@ -171,17 +174,17 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
         grid_barrier(&control->arrivals);
       }
       collect_step(s, out, slots, level);
-      ++sweeps;
+      if (threadIdx.x == 0) ++tally.sweeps;
       grid_barrier(&control->arrivals);
     } else if (pulling) {
       pull_step(s, out, slots, s.visited[now], s.visited[now ^ 1], level, &edges_seen);
       now ^= 1;
-      ++pulls;
+      if (threadIdx.x == 0) ++tally.pulls;
       grid_barrier(&control->arrivals);
     } else {
       push_step(s, out, slots, s.visited[now], level, frontier, size, &control->chunks[k & 3],
                 &edges_seen);
-      ++pushes;
+      if (threadIdx.x == 0) ++tally.pushes;
       grid_barrier(&control->arrivals);
       const uint32 chunks = load_relaxed(&control->chunks[k & 3]);
       if (chunks) {
@@ -197,13 +200,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   if (first_thread) {
     control->steps = steps;
     control->levels = level - 1;
-    control->pushes = pushes;
-    control->pulls = pulls;
-    control->sweeps = sweeps;
-    control->alone_steps = alone_steps;
-    control->missed = missed;
-    control->ahead_steps = ahead_of.steps;
-    control->rescans = ahead_of.rescans;
-    control->wide = ahead_of.wide;
+    control->tally = tally;
   }
 }

@@ -36,8 +36,9 @@ __all__ = ["BreadthFirstOptions", "breadth_first"]
 
 _STATE = "algorithms/breadth_first/search_state.cuh"
 _STAGE, _HEAVY, _CHUNK = 128, 2048, 1024  # of that file
-# Counters of struct Control that a solve reports.
-_REPORTED = ("steps", "pushes", "pulls", "alone_steps", "ahead_steps", "rescans", "sweeps")
+# Counters of struct Control, and of struct Tally, that a solve reports.
+_REPORTED = ("steps", "ahead_steps", "rescans")
+_TALLY = ("pushes", "pulls", "sweeps", "alone_steps")
 _SPARE = 4096  # entries
 _ROAD_LIKE, _SPARSE = 8.0, 5.0  # mean degrees
 PATIENCE = 16  # thin levels before a search runs ahead on a graph that none did before, at most
@@ -286,12 +287,14 @@ def breadth_first(
         )
     if control["wide"]:
         give_up(graph, device)
-    if control["missed"]:
+    tally = control["tally"]
+    if tally["missed"]:
         reversing_pays(graph, device, seconds)
     stats: dict[str, Any] = {
         "iterations": int(control["deepest"] + 1 if control["ahead_steps"] else control["levels"]),
         "edges_relaxed": int(control["edges"]),
         **{name: int(control[name]) for name in _REPORTED},
+        **{name: int(tally[name]) for name in _TALLY},
         "device_seconds": seconds,
         "transpose_seconds": 0.0 if kept is None else kept.seconds,
         "ball_hops": 0 if around is None else around.hops,

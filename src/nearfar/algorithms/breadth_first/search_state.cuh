@@ -47,6 +47,11 @@ struct Alone {
   uint64 unexplored;
 };
 
+// Steps of each kind, and levels that would have pulled, counted by one thread.
+struct Tally {
+  long long pushes, pulls, sweeps, alone_steps, missed;
+};
+
 // Zeroed by the host, which reads status and the counters after it. What different warps hammer at
 // the same time lies in different cache lines; of what rotates, one is written, one read and one
 // reset.
@@ -54,7 +59,8 @@ struct Control {
   alignas(128) uint32 arrivals;
   alignas(128) long long status;
   uint64 edges;
-  long long steps, levels, pushes, pulls, alone_steps, ahead_steps, rescans, deepest, sweeps, missed, wide;
+  long long steps, levels, ahead_steps, rescans, deepest, wide;
+  Tally tally;
   alignas(128) long long hopeless;  // vertices that nothing can reach
   alignas(128) count_t found[4];
   alignas(128) uint64 ahead[4];  // edges of what was found
