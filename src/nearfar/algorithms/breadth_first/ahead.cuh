@@ -22,7 +22,6 @@
 //
 // requires: algorithms/breadth_first/balls.cuh
 // requires: algorithms/breadth_first/search_state.cuh
-// requires: cuda/grid_barrier.cuh
 #pragma once
 
 #ifndef PREFETCH

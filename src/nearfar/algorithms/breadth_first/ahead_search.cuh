@@ -79,7 +79,7 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
                                            long long n_targets, long long steps,
                                            long long max_steps, Record* records,
                                            long long most_records, void* shared,
-                                           uint64* edges_seen) {
+                                           SplitBarrier barrier, uint64* edges_seen) {
   __shared__ AheadOut out;
   Control* const control = s.control;
   const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
@@ -92,7 +92,7 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
     control->least[0] = level - 1;
     control->least[1] = 0x7fffffff;
   }
-  grid_barrier(&control->arrivals);
+  meet(barrier);
   const count_t capacity = static_cast<count_t>(s.ahead_capacity);
   const long long before = steps;
   AheadCounts counts{0, level - 1};
@@ -141,11 +141,11 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
         control->wide += size > s.n / kDense;
       }
     }
-    grid_barrier(&control->arrivals);
+    meet(barrier);
     const uint32 heavy = load_relaxed(&control->heavy[k & 3]);
     if (heavy) {
       heavy_step(s, out, heavy, &counts);
-      grid_barrier(&control->arrivals);
+      meet(barrier);
     }
   }
   *edges_seen += counts.seen;

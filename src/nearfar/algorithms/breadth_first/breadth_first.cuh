@@ -16,7 +16,7 @@
 // harmless: a vertex's bit is read before the atomic that claims it and may be old; then the atomic
 // answers. Decisions are taken from counters that nobody writes in the step that reads them.
 //
-// requires: cuda/grid_barrier.cuh
+// requires: cuda/split_barrier.cuh
 // requires: algorithms/breadth_first/push.cuh
 // requires: algorithms/breadth_first/pull.cuh
 // requires: algorithms/breadth_first/sweep.cuh
@@ -66,6 +66,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   vertex_t* const slots = reinterpret_cast<vertex_t*>(shared) + (threadIdx.x >> 5) * kStage;
   Control* const control = s.control;
   const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
+  SplitBarrier barrier(&control->arrivals);
   const uint32 hopeless = warp_sum(start(s, source));
   if (lane_id() == 0 && hopeless)
     atomicAdd(reinterpret_cast<uint64*>(&control->hopeless), uint64(hopeless));
@@ -76,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     control->ahead[0] = degree;
     control->long_rows[0] = degree > kThinDegree;
   }
-  grid_barrier(&control->arrivals);
+  meet(barrier);
 
   const long long reachable = s.n - load_relaxed(&control->hopeless);
   uint64 unexplored = static_cast<uint64>(s.m), edges_seen = 0;
@@ -125,7 +126,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       }
       const int most = limit < 0x7fffffff ? static_cast<int>(limit) : 0x7fffffff;
       steps = ahead_search(s, frontier, size, level, most, targets, n_targets, steps - 1, max_steps,
-                           records, most_records, shared, &edges_seen);
+                           records, most_records, shared, barrier, &edges_seen);
       break;
     }
 #endif
@@ -148,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       if (blockIdx.x == 0)
         alone_step(s, slots, s.visited[now], Standing{end, size, level, ahead, unexplored},
                    reachable, last, max_steps - steps - within, out, &control->alone[k & 3], &edges_seen);
-      grid_barrier(&control->arrivals);
+      meet(barrier);
       if (load_relaxed(&control->status)) break;
       const Alone* const after = &control->alone[k & 3];
       const int before = level;
@@ -164,32 +165,32 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     if (sweeping) {
       if (!swept) {
         mark_frontier(s, level);
-        grid_barrier(&control->arrivals);
+        meet(barrier);
       }
       sweep_step(s, &control->chunks[k & 3], &edges_seen);
-      grid_barrier(&control->arrivals);
+      meet(barrier);
       const uint32 chunks = load_relaxed(&control->chunks[k & 3]);
       if (chunks) {
         sweep_chunks(s, chunks);
-        grid_barrier(&control->arrivals);
+        meet(barrier);
       }
       collect_step(s, out, slots, level);
       if (threadIdx.x == 0) ++tally.sweeps;
-      grid_barrier(&control->arrivals);
+      meet(barrier);
     } else if (pulling) {
       pull_step(s, out, slots, s.visited[now], s.visited[now ^ 1], level, &edges_seen);
       now ^= 1;
       if (threadIdx.x == 0) ++tally.pulls;
-      grid_barrier(&control->arrivals);
+      meet(barrier);
     } else {
       push_step(s, out, slots, s.visited[now], level, frontier, size, &control->chunks[k & 3],
                 &edges_seen);
       if (threadIdx.x == 0) ++tally.pushes;
-      grid_barrier(&control->arrivals);
+      meet(barrier);
       const uint32 chunks = load_relaxed(&control->chunks[k & 3]);
       if (chunks) {
         chunk_step(s, out, slots, s.visited[now], level, chunks);
-        grid_barrier(&control->arrivals);
+        meet(barrier);
       }
     }
     swept = sweeping;

@@ -7,6 +7,7 @@
 //
 // requires: cuda/edges.cuh
 // requires: cuda/memory.cuh
+// requires: cuda/split_barrier.cuh
 // requires: cuda/warp.cuh
 #pragma once
 
@@ -100,6 +101,12 @@ struct Record {
   uint64 kind, frontier, edges, nanoseconds;
 };
 enum StepKind : uint32 { kPush, kPull, kAlone, kAhead, kRelax, kRescan, kSweep };
+
+// Every thread of the grid calls it. Nobody waits for the atomic that counts arrivals.
+__device__ __forceinline__ void meet(SplitBarrier& barrier) {
+  barrier.arrive();
+  barrier.wait();
+}
 
 // Where a step's vertices go.
 struct Found {
