@@ -25,13 +25,10 @@ FORMS = {
 }
 
 
-SMALL = {"BLOCK_THREADS": 256}  # the emulated device takes threads one after the other
-
-
 @pytest.fixture(autouse=True)
-def _every_level_over_the_grid(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Graphs of tests are so small that one block would take most levels by itself."""
-    monkeypatch.setattr(cuda, "KNOBS", {**SMALL, "ALONE_EDGES": 0})
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight warps per block: the emulated device takes threads one after the other."""
+    monkeypatch.setattr(cuda, "KNOBS", {"BLOCK_THREADS": 256})
 
 
 def both_ways(graph: Graph) -> Graph:
@@ -174,42 +171,6 @@ def test_hub_with_many_edges(form: str) -> None:
     check(graph, 0, **FORMS[form])
 
 
-@pytest.mark.parametrize("name", [*NAMES, "skewed both ways", "hubs"])
-def test_levels_of_one_block(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small frontiers, before and after those that are too large for it."""
-    for edges in (30, 2048):
-        monkeypatch.setattr(cuda, "KNOBS", {**SMALL, "ALONE_EDGES": edges})
-        if name == "hubs":
-            graph = tangled(700, 3000, 3)
-        elif name == "skewed both ways":
-            graph = both_ways(as_dtype(ZOO["skewed"](), "unweighted"))
-        else:
-            graph = as_dtype(ZOO[name](), "unweighted")
-        for options in (
-            {"thin_limit": 0},
-            {"thin_limit": 0, "sweep": True, "transpose": False},
-            {},
-        ):
-            paths = check(graph, 0, **options)
-            if 0 < graph.degrees[0] <= edges and "thin_limit" in options:
-                assert 0 < paths.stats["alone_steps"] <= paths.stats["steps"]
-        full = oracle.dijkstra(graph, 0)
-        near = nearfar.sssp(graph, 0, method=METHOD, thin_limit=0, limit=2).distances
-        np.testing.assert_array_equal(near, np.where(full <= 2, full, np.iinfo(np.int32).max))
-
-
-def test_the_watchdog_ends_levels_of_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda, "KNOBS", SMALL)
-    graph = as_dtype(ZOO["path"](), "unweighted")
-    with monkeypatch.context() as low:
-        low.setattr(cuda, "STEPS_BEYOND", 3 - graph.n_vertices)
-        with pytest.raises(SolverError, match="gave up"):
-            nearfar.sssp(graph, 0, method=METHOD, thin_limit=0)
-    paths = check(graph, 0, thin_limit=0)
-    assert paths.stats["steps"] == paths.stats["alone_steps"] == 1
-    assert paths.stats["iterations"] == paths.distances[paths.reachable].max()
-
-
 SPARSE = {
     "grid": lambda: generate("grid", rows=60, columns=60).without_weights(),
     "path": lambda: both_ways(as_dtype(ZOO["path"](), "unweighted")),
@@ -236,6 +197,7 @@ def tangled(hub: int, n: int, seed: int) -> Graph:
 def test_running_ahead(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of every length, rounds of any number, all queues, each proven."""
     monkeypatch.setattr(cuda, "PATIENCE", 2)
+    monkeypatch.setattr(balls, "_FEWEST_HOPS", 1)
     graph = SPARSE[name]()
     assert graph.mean_degree <= 5
     for rounds in (1, 7, 128):
@@ -277,6 +239,7 @@ def test_a_graph_whose_frontiers_grow_is_not_run_ahead_on_again(
 ) -> None:
     """A long path that ends in a random graph."""
     monkeypatch.setattr(cuda, "PATIENCE", 2)
+    monkeypatch.setattr(balls, "_FEWEST_HOPS", 1)
     monkeypatch.setattr(cuda, "_AHEAD_SHARE", 4)
     rng = np.random.default_rng(1)
     sources = np.concatenate([np.arange(40), rng.integers(40, 900, 2500)])
@@ -284,6 +247,41 @@ def test_a_graph_whose_frontiers_grow_is_not_run_ahead_on_again(
     graph = Graph.from_edges(sources, targets, directed=False)
     assert check(graph, 0).stats["ahead_steps"] > 0
     assert check(graph, 0).stats["ahead_steps"] == 0
+
+
+def test_balls_of_one_hop_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
+    graph = SPARSE["long rows"]()
+    for _ in range(2):
+        assert check(graph, 0).stats["ahead_steps"] == 0
+
+
+@pytest.mark.parametrize("width", [32, 64, 128])
+def test_what_a_ball_holds(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many whole hops as fit, the farthest marked; rows that do not fit."""
+    monkeypatch.setattr(balls, "BALL_WIDTH", width)
+    for graph in (SPARSE["lattice"](), as_dtype(ZOO["skewed"](), "unweighted")):
+        device = device_graph(graph)
+        made = balls.balls(graph, device)
+        if made is None:
+            continue
+        words = made.words.get().reshape(-1, width)
+        for v in range(0, graph.n_vertices, 7):
+            hops = oracle.dijkstra(graph, v)
+            found = {
+                int(w) & 0x7FFFFFF: int(w) >> 27 for w in words[v] if w < 0x78000000 or w >> 31
+            }
+            radius = max((h & 15 for h in found.values()), default=0)
+            if words[v][0] == 0x7FFFFFFE:
+                assert len(set(graph.neighbors(v)) - {v}) > width or graph.degrees[v] > 4 * width
+                continue
+            inside = {int(t): int(hops[t]) for t in np.flatnonzero((hops <= radius) & (hops > 0))}
+            beyond = np.count_nonzero(hops <= radius + 1) - 1
+            closed = len(inside) == np.count_nonzero(hops < np.iinfo(np.int32).max) - 1
+            assert {t: h & 15 for t, h in found.items()} == inside
+            assert closed or radius == 14 or beyond > width
+            if not closed:
+                assert all((h >> 4) == (h & 15 == radius) for h in found.values())
 
 
 def test_wide_vertices_have_no_balls(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,17 +24,8 @@
 // requires: algorithms/breadth_first/search_state.cuh
 #pragma once
 
-#ifndef PREFETCH
-#define PREFETCH 1
-#endif
-#ifndef FILTER
-#define FILTER 1
-#endif
 constexpr uint32 kAheadLeave = 1024;  // entries of a block's list
-#ifndef AHEAD_ALONE
-#define AHEAD_ALONE 64
-#endif
-constexpr uint32 kAheadAlone = AHEAD_ALONE;  // the same while there are blocks without a share
+constexpr uint32 kAheadAlone = 64;  // the same while there are blocks without a share
 constexpr uint32 kAheadRoom = 4096;   // and room for those of the round that outgrows it
 constexpr int kBallWords = BALL_WIDTH / 32;  // per lane
 
@@ -163,20 +154,16 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
       takes_on[u] = hops == reach || word[u] & kFarthest;
       counts.seen += nearer[u];
     }
-#if FILTER
     // Most targets lie behind the wave. Reading is cheaper than an atomic that wins nothing.
 #pragma unroll
     for (int u = 0; u < kBallWords; ++u)
       before[u] = nearer[u] ? load_relaxed(distance + target[u]) : 0;
 #pragma unroll
     for (int u = 0; u < kBallWords; ++u) nearer[u] = d[u] < before[u];
-#endif
-#if PREFETCH
 #pragma unroll
     for (int u = 0; u < kBallWords; ++u)
       if (nearer[u] && takes_on[u])
         prefetch_line(balls + static_cast<long long>(target[u]) * BALL_WIDTH, BALL_WIDTH * 4);
-#endif
 #pragma unroll
     for (int u = 0; u < kBallWords; ++u)
       before[u] = nearer[u] ? atomicMin(distance + target[u], d[u]) : 0;

@@ -22,6 +22,7 @@ _MOST_VERTICES = 1 << 27  # kVertexBits of balls.cuh
 _THREADS = 32  # kFillThreads of fill_balls.cuh
 _BLOCKS_EACH = 18  # by shared memory
 _MOST_HOPS = 14  # kMostHops of balls.cuh
+_FEWEST_HOPS = 2  # of balls that are worth having
 _FALL_SHORT = 0.03  # of the vertices may have smaller balls
 _BALLS: Slot[Balls | None] = Slot("balls")
 
@@ -35,12 +36,15 @@ class Balls:
     words : cupy array of uint32, shape (n * BALL_WIDTH,)
     hops : int
         That nearly all of them reach.
+    regular : bool
+        Whether most of them reach no farther, as on a grid.
     seconds : float
         Device time that making them took.
     """
 
     words: Any
     hops: int
+    regular: bool
     seconds: float
 
 
@@ -61,7 +65,8 @@ def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
     Returns
     -------
     Balls or None
-        None, then and later, where the device's memory has no room for them.
+        None, then and later, where the device's memory has no room for them, or where a hop is all
+        that they reach.
     """
 
     def make() -> Balls | None:
@@ -78,9 +83,13 @@ def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
         given = (device.offsets, device.edges, np.int64(device.n), words, radii)
         program.kernel("fill_balls")(blocks, _THREADS, given)
         seconds = timer.stop().seconds
-        short = np.cumsum(radii.get())  # vertices of radius h or less
+        having = radii.get()
+        short = np.cumsum(having)  # vertices of radius h or less
         hops = int(np.searchsorted(short, _FALL_SHORT * device.n, side="right"))
-        return Balls(words, max(min(hops, _MOST_HOPS), 1), seconds)
+        hops = min(hops, _MOST_HOPS)
+        if hops < _FEWEST_HOPS:
+            return None
+        return Balls(words, hops, 2 * int(having[hops]) > device.n, seconds)
 
     return _BALLS.of(graph, make, _key(device))
 

@@ -2,8 +2,7 @@
 //
 // Beamer, Asanovic and Patterson 2012: a level pushes along the frontier's edges, or, when those
 // are many, every unvisited vertex pulls. Departures: the whole search is one launch with a barrier
-// over the grid between levels; small frontiers are left to one block, which needs no barrier over
-// the grid (alone.cuh); where frontiers stay small the blocks run ahead of each other to
+// over the grid between levels; where frontiers stay small the blocks run ahead of each other to
 // the end (ahead.cuh); dense frontiers of directed graphs without a transpose are swept in the
 // vertices' order (sweep.cuh); pulling reads the bits of visited vertices and no bitmap of the
 // frontier (pull.cuh); in an undirected graph vertices without edges count as visited from the
@@ -20,7 +19,6 @@
 // requires: algorithms/breadth_first/push.cuh
 // requires: algorithms/breadth_first/pull.cuh
 // requires: algorithms/breadth_first/sweep.cuh
-// requires: algorithms/breadth_first/alone.cuh
 // requires: algorithms/breadth_first/ahead_search.cuh
 
 #ifndef RUNS_AHEAD
@@ -82,7 +80,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   const long long reachable = s.n - load_relaxed(&control->hopeless);
   uint64 unexplored = static_cast<uint64>(s.m), edges_seen = 0;
   long long end = 0, reached = 0, steps = 0, calm = 0;
-  long long within = 0;  // levels within steps of one block
   int level = 1;
   uint32 k = 0, now = 0;
   bool pulling = false, swept = false;
@@ -93,7 +90,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     end += size;
     reached += size;
     if (size == 0 || reached >= reachable || level > limit) break;
-    if (++steps + within > max_steps) {
+    if (++steps > max_steps) {
       if (first_thread) control->status = kStuck;
       break;
     }
@@ -130,38 +127,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       break;
     }
 #endif
-    const bool alone = size <= kAloneVertices && ahead <= kAloneEdges && !n_targets;
-    pulling = pulling && !alone;
-    const bool sweeping = s.before && !is_thin && !alone && size > s.n / kDense;
+    const bool sweeping = s.before && !is_thin && size > s.n / kDense;
     if (records && first_thread && steps <= most_records)
-      records[steps - 1] = {alone      ? kAlone
-                            : sweeping ? kSweep
-                            : pulling  ? kPull
-                                       : kPush,
-                            size, ahead, clock_nanoseconds()};
+      records[steps - 1] = {sweeping ? kSweep : pulling ? kPull : kPush, size, ahead,
+                            clock_nanoseconds()};
     if (threadIdx.x == 0)
       out = Found{s.queue + end, &control->found[(k + 1) & 3], &control->ahead[(k + 1) & 3],
                   &control->long_rows[(k + 1) & 3]};
     __syncthreads();
-    if (alone) {
-      long long last = limit;
-      if (is_thin && level + patience - calm < last) last = level + patience - calm;
-      if (blockIdx.x == 0)
-        alone_step(s, slots, s.visited[now], Standing{end, size, level, ahead, unexplored},
-                   reachable, last, max_steps - steps - within, out, &control->alone[k & 3], &edges_seen);
-      meet(barrier);
-      if (load_relaxed(&control->status)) break;
-      const Alone* const after = &control->alone[k & 3];
-      const int before = level;
-      end = reached = load_relaxed(&after->end);
-      level = static_cast<int>(load_relaxed(&after->level));
-      unexplored = load_relaxed(&after->unexplored);
-      within += level - before - 1;
-      calm += is_thin ? level - before - 1 : 0;
-      if (threadIdx.x == 0) ++tally.alone_steps;
-      swept = false;
-      continue;
-    }
     if (sweeping) {
       if (!swept) {
         mark_frontier(s, level);

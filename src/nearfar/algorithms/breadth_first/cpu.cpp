@@ -23,6 +23,7 @@ namespace {
 
 constexpr uint64_t kAlpha = 14;
 constexpr uint64_t kBeta = 24;
+constexpr uint64_t kSparse = 5;  // mean degree
 constexpr std::size_t kRowAhead = 8;
 constexpr std::size_t kTargetAhead = 3;
 constexpr uint64_t kSpreadFrom = uint64_t{1} << 15;  // edges of a frontier, or vertices
@@ -48,6 +49,7 @@ class BreadthFirst {
     uint64_t unexplored = static_cast<uint64_t>(out_.m);
     uint64_t ahead = degree(source);
     bool pulling = false;
+    const bool sparse = static_cast<uint64_t>(out_.m) <= kSparse * n;
     for (int32_t level = 1; begin < end && level <= stop.limit; ++level) {
       if (stop.reached_all(distances_, level)) break;
       const std::size_t size = end - begin;
@@ -62,7 +64,9 @@ class BreadthFirst {
         fresh =
             pulling ? pull_together(level, end, ahead) : push_together(level, begin, end, ahead);
       } else {
-        fresh = pulling ? pull(level, end) : push(level, begin, end);
+        fresh = pulling  ? pull(level, end)
+                : sparse ? push<true>(level, begin, end)
+                         : push<false>(level, begin, end);
         if (in_ != nullptr || threads_ > 1)
           for (std::size_t i = end; i < fresh; ++i) ahead += degree(queue_[i]);
       }
@@ -80,6 +84,9 @@ class BreadthFirst {
     return static_cast<uint64_t>(out_.indptr[v + 1] - out_.indptr[v]);
   }
 
+  // Sparse: whether a target of a road is new cannot be foreseen, so no branch asks. Where most
+  // targets are known already, the stores that this takes cost more.
+  template <bool Sparse>
   std::size_t push(int32_t level, std::size_t begin, std::size_t end) {
     std::size_t fresh = end;
     uint64_t edges = 0;
@@ -91,9 +98,9 @@ class BreadthFirst {
       const auto row_end = static_cast<std::size_t>(out_.indptr[v + 1]);
       edges += row_end - row;
       for (std::size_t e = row; e < row_end; ++e) {
-        // Whether a target is new cannot be foreseen: no branch asks.
         const Index t = out_.indices[e];
         const int32_t present = distances_[t];
+        if (!Sparse && present != unreached<int32_t>()) continue;
         queue_[fresh] = t;
         fresh += present == unreached<int32_t>();
         distances_[t] = std::min(present, level);

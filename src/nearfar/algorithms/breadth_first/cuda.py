@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 __all__ = ["BreadthFirstOptions", "breadth_first"]
 
 _STATE = "algorithms/breadth_first/search_state.cuh"
-_STAGE, _HEAVY, _CHUNK = 128, 2048, 1024  # of that file
+_STAGE, _LONG, _CHUNK, _HEAVY = 128, 256, 256, 2048  # of that file
 # Counters of struct Control, and of struct Tally, that a solve reports.
 _REPORTED = ("steps", "ahead_steps", "rescans")
-_TALLY = ("pushes", "pulls", "sweeps", "alone_steps")
+_TALLY = ("pushes", "pulls", "sweeps")
 _SPARE = 4096  # entries
-_ROAD_LIKE, _SPARSE = 8.0, 5.0  # mean degrees
-PATIENCE = 16  # thin levels before a search runs ahead on a graph that none did before, at most
+_ROAD_LIKE = 8.0  # mean degree
+PATIENCE = 16  # thin levels before a search runs ahead on a graph that none did before
 _WANTS_BALLS = 2  # kWantsBalls of search_state.cuh
 _SWEPT_FROM, _SWEPT_DEGREE = 1 << 20, 32.0  # vertices, mean degree
 _AHEAD_SHARE = 256  # entries of the queue per block, at most
@@ -68,13 +68,14 @@ class BreadthFirstOptions:
         graph. None makes it when the searches that it would have helped have together taken as long
         as that will; True at once, False never.
     thin_limit : int or None
-        Frontiers of up to so many vertices are thin: after some levels of them (16, on small graphs
-        fewer) the search runs ahead, and so do later searches of the graph from their start, unless
-        a frontier grew to a sixteenth of the vertices in one. None means 64 per multiprocessor on
+        Frontiers of up to so many vertices are thin: after 16 levels of them the search runs ahead,
+        and so do later searches of the graph from their start, unless a frontier grew to a
+        sixteenth of the vertices in one. None means 64 per multiprocessor on
         graphs of mean degree 8 or less, else 0: never.
-    ahead_rounds : int
+    ahead_rounds : int or None
         So many rounds, of several hops each, that blocks run ahead of each other before the
-        frontier is dealt anew; 0 never runs ahead.
+        frontier is dealt anew; 0 never runs ahead. None means 16 where most vertices have equally
+        many hops of targets at hand, as on grids, and 6 elsewhere: blocks drift apart there.
     sweep : bool or None
         On directed graphs without a transpose: take a frontier of more than a sixteenth of the
         vertices in their order. None means from a million vertices on and up to a mean degree of
@@ -85,7 +86,7 @@ class BreadthFirstOptions:
     beta: float = 24.0
     transpose: bool | None = None
     thin_limit: int | None = None
-    ahead_rounds: int = 16
+    ahead_rounds: int | None = None
     sweep: bool | None = None
 
     def __post_init__(self) -> None:
@@ -105,7 +106,7 @@ class _Searcher:
         n, m = device.n, device.m
         vertex = device.vertex_dtype.itemsize
         words = (n + 31) // 32
-        self.chunk_capacity = m // _CHUNK + m // _HEAVY + 1
+        self.chunk_capacity = m // _CHUNK + m // _LONG + 1
         chunk = struct_dtype(_STATE, "Chunk", device.macros).itemsize
         control = struct_dtype(_STATE, "Control", device.macros)
         self._kind = struct_dtype(_STATE, "Search", device.macros)
@@ -184,7 +185,7 @@ class _Searcher:
             heavy=self.heavy,
             ahead_capacity=self.ahead_capacity,
             ahead_limit=_AHEAD_SHARE * self.blocks,
-            ahead_rounds=options.ahead_rounds,
+            ahead_rounds=_rounds(options, around),
             before=self.bits[2] if sweeps and len(self.bits) > 2 else None,
         )
 
@@ -196,11 +197,10 @@ def _sweeps(graph: Graph, options: BreadthFirstOptions) -> bool:
     return graph.n_vertices >= _SWEPT_FROM and graph.mean_degree <= _SWEPT_DEGREE
 
 
-def _patience(graph: Graph) -> int:
-    """Thin levels after which a first search runs ahead: they take as long as making balls."""
-    if graph.mean_degree > _SPARSE:
-        return PATIENCE
-    return min(PATIENCE, max(4, graph.n_vertices // 10_000))
+def _rounds(options: BreadthFirstOptions, around: Balls | None) -> int:
+    if options.ahead_rounds is not None:
+        return options.ahead_rounds
+    return 16 if around is not None and around.regular else 6
 
 
 def _searcher(
@@ -252,7 +252,7 @@ def breadth_first(
     if thin_limit is None:
         road_like = graph.mean_degree <= _ROAD_LIKE
         thin_limit = 64 * runtime.device().multiprocessors * road_like
-    runs_ahead = options.ahead_rounds > 0 and thin_limit > 0 and may_have_balls(graph, device)
+    runs_ahead = options.ahead_rounds != 0 and thin_limit > 0 and may_have_balls(graph, device)
     searcher = _searcher(graph, device, reverse, runs_ahead)
     distance = cp.empty(device.n, dtype=np.int32)
     limit = device.n if workspace.limit is None else min(workspace.limit, device.n)
@@ -269,7 +269,7 @@ def breadth_first(
             np.float64(options.alpha),
             np.float64(options.beta),
         )
-        own = [np.int64(thin), np.int64(_patience(graph) if around is None else 0)]
+        own = [np.int64(thin), np.int64(PATIENCE if around is None else 0)]
         found = searcher.solve.run(first, own, most_steps, workspace, device.vertex_dtype)
         seconds += searcher.solve.seconds
         return found

@@ -5,7 +5,7 @@
 // found earlier: so the bits of the levels before are all that is read, and no bitmap of the
 // frontier is needed. Bits found now go to the other bitmap, which the next step reads. A warp
 // takes up to 32 words of bits and deals their unvisited vertices to its lanes; a lane looks at
-// kPullAlone edges, and leaves longer rows to the warp.
+// kAlone edges, and leaves longer rows to the warp.
 // Races: none. A word is written by the warp that took it; the bits that are read stand still.
 //
 // requires: algorithms/breadth_first/search_state.cuh
@@ -85,7 +85,7 @@ __device__ __noinline__ void pull_step(const Search& s, const Found& out, vertex
         end = __ldg(s.in_offsets + v + 1);
       }
       bool hit = false;
-      const offset_t alone = end - at > kPullAlone ? at + kPullAlone : end;
+      const offset_t alone = end - at > kAlone ? at + kAlone : end;
       while (!hit && at < alone) hit = any_visited(s, seen, &at, end, 1, &looked);
       __syncwarp();
       uint32 rest = __ballot_sync(kAllLanes, !hit && at < end);

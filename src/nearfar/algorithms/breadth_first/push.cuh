@@ -1,7 +1,7 @@
 // The pushing step of the breadth-first search: all warps take the frontier's rows.
 //
 // Three degree classes, as rows differ by orders of magnitude: up to kMiddle edges they share a
-// warp's lanes by a scan of their degrees, longer ones have a warp, and beyond kHeavy they are cut
+// warp's lanes by a scan of their degrees, longer ones have a warp, and beyond kLong they are cut
 // into chunks that all warps take after a barrier. A vertex is claimed by setting its bit; the bit
 // is read first, and may be read old from L1: then the atomic answers.
 //
@@ -9,13 +9,6 @@
 // requires: cuda/deal.cuh
 // requires: cuda/walk_rows.cuh
 #pragma once
-
-#ifndef LOOK_TWICE
-#define LOOK_TWICE 1
-#endif
-#ifndef SPLIT_ROWS
-#define SPLIT_ROWS 1
-#endif
 
 // The edges' targets, and whether their bits are not set as far as this multiprocessor knows.
 template <int N>
@@ -31,11 +24,6 @@ __device__ __forceinline__ void look_up(const Search& s, const uint32* visited,
     const int* const word = reinterpret_cast<const int*>(visited + (target[u] >> 5));
     fresh[u] = valid[u] && !(static_cast<uint32>(load_stale(word)) & bit_of(target[u]));
   }
-#if LOOK_TWICE
-#pragma unroll
-  for (int u = 0; u < N; ++u)
-    fresh[u] = fresh[u] && !(load_relaxed(visited + (target[u] >> 5)) & bit_of(target[u]));
-#endif
 }
 
 // No value comes with a row: all of a level have the same distance.
@@ -70,10 +58,10 @@ struct Claim {
   }
 };
 
-// Cuts the lanes' rows beyond kHeavy into chunks. Returns the row size left to the caller.
+// Cuts the lanes' rows beyond kLong into chunks. Returns the row size left to the caller.
 __device__ __forceinline__ offset_t set_chunks_aside(const Search& s, uint32* counter,
                                                      offset_t begin, offset_t size) {
-  uint32 heavy = __ballot_sync(kAllLanes, size > kHeavy);
+  uint32 heavy = __ballot_sync(kAllLanes, size > kLong);
   while (heavy) {
     const int lane = __ffs(heavy) - 1;
     heavy &= heavy - 1;
@@ -131,9 +119,7 @@ __device__ __forceinline__ void push_split(const Search& s, const Claim& claim,
 __device__ __forceinline__ void push_rows(const Search& s, const Claim& claim,
                                           const vertex_t* frontier, count_t size, count_t warps,
                                           count_t warp, uint32* chunk_counter, uint64* edges_seen) {
-#if SPLIT_ROWS
   if (size <= warps / 2) return push_split(s, claim, frontier, size, warps, warp, edges_seen);
-#endif
   const count_t share = warp_share(size, warps);
   for (count_t base = warp * share; base < size; base += warps * share) {
     const count_t i = base + lane_id();

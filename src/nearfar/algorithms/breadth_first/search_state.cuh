@@ -21,9 +21,10 @@
 constexpr int kStage = 128;   // vertices that a warp collects
 constexpr int kInFlight = 4;  // edges a lane has in flight
 constexpr int kMiddle = 64;   // rows above it have a warp for themselves
-constexpr int kHeavy = 2048;  // rows above it are cut into chunks for all warps
-constexpr int kChunk = 1024;
-constexpr int kPullAlone = 32;      // edges that a lane pulls by itself
+constexpr int kLong = 256;    // rows above it are cut into chunks for all warps
+constexpr int kChunk = 256;
+constexpr int kHeavy = 2048;  // rows above it are taken by all warps together, running ahead
+constexpr int kAlone = 32;          // edges that a lane pulls by itself
 constexpr int kDense = 16;  // a frontier of more than one vertex in so many is dense
 constexpr int kThinDegree = 256;    // longer rows make no thin frontier
 constexpr uint32 kStuck = 1, kWantsBalls = 2;  // why a search stopped early
@@ -41,16 +42,9 @@ struct alignas(2 * sizeof(vertex_t)) AheadEntry {
   int distance;
 };
 
-// Where one block left a search that it took some levels of; see alone.cuh.
-struct Alone {
-  long long end;
-  long long level;
-  uint64 unexplored;
-};
-
 // Steps of each kind, and levels that would have pulled, counted by one thread.
 struct Tally {
-  long long pushes, pulls, sweeps, alone_steps, missed;
+  long long pushes, pulls, sweeps, missed;
 };
 
 // Zeroed by the host, which reads status and the counters after it. What different warps hammer at
@@ -67,7 +61,6 @@ struct Control {
   alignas(128) uint64 ahead[4];  // edges of what was found
   uint32 long_rows[4];           // 1 when one of it has more than kThinDegree
   alignas(128) uint32 chunks[4];
-  alignas(128) Alone alone[4];
   alignas(128) count_t entries[4];  // of the queue when running ahead, see ahead.cuh
   uint32 ahead_long[4], heavy[4];
   int least[4];
@@ -100,7 +93,7 @@ struct Search {
 struct Record {
   uint64 kind, frontier, edges, nanoseconds;
 };
-enum StepKind : uint32 { kPush, kPull, kAlone, kAhead, kRelax, kRescan, kSweep };
+enum StepKind : uint32 { kPush, kPull, kAhead, kRelax, kRescan, kSweep };
 
 // Every thread of the grid calls it. Nobody waits for the atomic that counts arrivals.
 __device__ __forceinline__ void meet(SplitBarrier& barrier) {
