@@ -15,9 +15,18 @@ if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph.graph import Graph
 
-__all__ = ["BALL_WIDTH", "Balls", "balls", "balls_at_hand", "give_up", "may_have_balls"]
+__all__ = [
+    "BALL_SECONDS",
+    "BALL_WIDTH",
+    "Balls",
+    "balls",
+    "balls_at_hand",
+    "give_up",
+    "may_have_balls",
+]
 
 BALL_WIDTH = 64  # words per vertex: measured, see the page on breadth-first search
+BALL_SECONDS = 3e-9  # to make one, on an H200
 _MOST_VERTICES = 1 << 27  # kVertexBits of balls.cuh
 _THREADS = 32  # kFillThreads of fill_balls.cuh
 _BLOCKS_EACH = 18  # by shared memory

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.algorithms.breadth_first.balls import (
+    BALL_SECONDS,
     BALL_WIDTH,
     balls,
     balls_at_hand,
@@ -214,9 +215,10 @@ def _searcher(
 
 
 def _cost(facts: Facts, request: Request) -> Estimate:
-    # Running ahead on roads gains less than pulling and sweeping do elsewhere.
-    share = 0.75 if facts.degree <= _ROAD_LIKE else 0.5
-    return Estimate(share * one_launch(facts), "no weights: level by level")
+    seconds = 0.55 * one_launch(facts)
+    if request.once and facts.degree <= _ROAD_LIKE and facts.hops > PATIENCE:
+        seconds += facts.n * BALL_SECONDS  # which no later search repays
+    return Estimate(seconds, "no weights: level by level")
 
 
 @variant(
