@@ -156,7 +156,6 @@ template <class T>
 T load_early(const T* p) {
   return *p;
 }
-inline void prefetch_line(const void*, int) {}
 inline unsigned long long clock_nanoseconds() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

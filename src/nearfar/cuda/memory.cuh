@@ -97,13 +97,6 @@ __device__ __forceinline__ long long load_once(const long long* p) {
   return value;
 }
 
-// Brings memory into L2 before it is read; a hint, for devices that take one.
-__device__ __forceinline__ void prefetch_line(const void* p, int bytes) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" : : "l"(p), "r"(bytes) : "memory");
-#endif
-}
-
 // Nanoseconds of a clock that all blocks share.
 __device__ __forceinline__ unsigned long long clock_nanoseconds() {
   unsigned long long now;

@@ -163,7 +163,7 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
 #pragma unroll
     for (int u = 0; u < kBallWords; ++u)
       if (nearer[u] && takes_on[u])
-        prefetch_line(balls + static_cast<long long>(target[u]) * BALL_WIDTH, BALL_WIDTH * 4);
+        expect_ball(balls, target[u]);
 #pragma unroll
     for (int u = 0; u < kBallWords; ++u)
       before[u] = nearer[u] ? atomicMin(distance + target[u], d[u]) : 0;

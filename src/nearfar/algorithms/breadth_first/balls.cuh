@@ -19,3 +19,13 @@ constexpr uint32 kNone = 0x7fffffffu, kLonger = 0x7ffffffeu;  // 15 hops: of no 
 __device__ __forceinline__ int hops_of(uint32 word) {
   return static_cast<int>(word >> kVertexBits & 15u);
 }
+
+// Brings the ball of a vertex into L2 before it is read; a hint, for devices that take one.
+__device__ __forceinline__ void expect_ball(const uint32* balls, vertex_t v) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;"
+               :
+               : "l"(balls + static_cast<long long>(v) * BALL_WIDTH), "r"(BALL_WIDTH * 4)
+               : "memory");
+#endif
+}
