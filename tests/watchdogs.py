@@ -39,6 +39,7 @@ class Case:
     value: Any
     options: dict[str, Any]
     kind: str = "weights"  # or "none", "zeros", "batch"
+    also: tuple[tuple[str, Any], ...] = ()  # names of the same module, and what to set them to
 
 
 def few(n: int) -> int:
@@ -64,7 +65,13 @@ CASES = {
         "breadth_first@cuda", breadth_first, "STEPS_BEYOND", 5 - N, {"thin_limit": 0}, "none"
     ),
     "breadth_first, running ahead": Case(
-        "breadth_first@cuda", breadth_first, "STEPS_BEYOND", 4 - 2 * N, {"ahead_rounds": 1}, "none"
+        "breadth_first@cuda",
+        breadth_first,
+        "STEPS_BEYOND",
+        4 - 2 * N,
+        {"ahead_rounds": 1},
+        "none",
+        (("PATIENCE", 0),),
     ),
     "predecessors": Case("near_far@cuda", predecessors, "ROUNDS_BEYOND", 5 - N, {}, "zeros"),
     "block_per_source": Case(
@@ -92,7 +99,8 @@ def check(case: Case, patch: pytest.MonkeyPatch) -> None:
         return nearfar.sssp(graph, 0, method=case.method, **asked).distances
 
     with patch.context() as lowered:
-        lowered.setattr(case.where, case.name, case.value)
+        for name, value in ((case.name, case.value), *case.also):
+            lowered.setattr(case.where, name, value)
         with pytest.raises(SolverError):
             solve()
     for _ in range(2):

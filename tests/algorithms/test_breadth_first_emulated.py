@@ -7,7 +7,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.algorithms.breadth_first import cuda
+from nearfar.algorithms.breadth_first import balls, cuda, reverse
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import OptionError, SolverError
 from nearfar.generators import generate
@@ -23,6 +23,12 @@ FORMS = {
     "pull": {"thin_limit": 0, "alpha": 1e9, "beta": 1e9},
     "switch": {"thin_limit": 0},
 }
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight warps per block: the emulated device takes threads one after the other."""
+    monkeypatch.setattr(cuda, "KNOBS", {"BLOCK_THREADS": 256})
 
 
 def both_ways(graph: Graph) -> Graph:
@@ -48,7 +54,7 @@ def test_zoo(name: str, form: str) -> None:
             if form == "pull" and not made.directed and made.degrees[source]:
                 assert paths.stats["pulls"] > 0
             if form == "push":
-                assert paths.stats["pulls"] == 0 == paths.stats["thin_levels"]
+                assert paths.stats["pulls"] == 0 == paths.stats["ahead_steps"]
 
 
 @pytest.mark.parametrize("name", ["skewed", "random"])
@@ -60,8 +66,8 @@ def test_a_directed_graph_is_swept(name: str) -> None:
         graph = as_dtype(ZOO[name](), "unweighted")
     sweeps = 0
     for source in (0, graph.n_vertices // 2):
-        swept = check(graph, source, thin_limit=0, sweep=True, trace=True)
-        plain = check(graph, source, thin_limit=0, sweep=False)
+        swept = check(graph, source, thin_limit=0, transpose=False, sweep=True, trace=True)
+        plain = check(graph, source, thin_limit=0, transpose=False, sweep=False)
         assert plain.stats["sweeps"] == 0
         assert swept.stats["sweeps"] == swept.stats["kind"].count("sweep")
         assert swept.stats["iterations"] == plain.stats["iterations"]
@@ -71,11 +77,11 @@ def test_a_directed_graph_is_swept(name: str) -> None:
 
 def test_large_sparse_graphs_are_swept_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = generate("uniform_random", vertices=700, degree=3).without_weights()
-    assert check(graph, 0, thin_limit=0).stats["sweeps"] == 0
+    assert check(graph, 0, thin_limit=0, transpose=False).stats["sweeps"] == 0
     monkeypatch.setattr(cuda, "_SWEPT_FROM", 700)
-    assert check(graph, 0, thin_limit=0).stats["sweeps"] > 0
+    assert check(graph, 0, thin_limit=0, transpose=False).stats["sweeps"] > 0
     monkeypatch.setattr(cuda, "_SWEPT_DEGREE", 2.0)
-    assert check(graph, 0, thin_limit=0).stats["sweeps"] == 0
+    assert check(graph, 0, thin_limit=0, transpose=False).stats["sweeps"] == 0
 
 
 def test_sweeping_long_rows() -> None:
@@ -88,20 +94,62 @@ def test_sweeping_long_rows() -> None:
     )
     targets = np.concatenate([first, rng.integers(0, n, 6000), rng.integers(0, n, 9000)])
     graph = Graph.from_edges(sources, targets, n_vertices=n)
-    assert check(graph, 0, thin_limit=0, sweep=True).stats["sweeps"] > 1
+    assert check(graph, 0, thin_limit=0, transpose=False, sweep=True).stats["sweeps"] > 1
     full = oracle.dijkstra(graph, 0)
     near = np.where(full <= 2, full, np.iinfo(np.int32).max)
     for stop in ({"limit": 2}, {"targets": [int(np.argmax(full == 2))]}):
-        paths = nearfar.sssp(graph, 0, method=METHOD, thin_limit=0, sweep=True, **stop)
+        paths = nearfar.sssp(
+            graph, 0, method=METHOD, thin_limit=0, transpose=False, sweep=True, **stop
+        )
         np.testing.assert_array_equal(paths.distances, near)
 
 
 def test_a_directed_graph_pulls_over_its_transpose() -> None:
     graph = as_dtype(ZOO["skewed"](), "unweighted")
-    assert check(graph, 0, **FORMS["pull"]).stats["pulls"] == 0
+    assert check(graph, 0, **FORMS["pull"], transpose=False).stats["pulls"] == 0
     paths = check(graph, 0, **FORMS["pull"], transpose=True)
     assert paths.stats["pulls"] > 0
-    assert graph.has_transpose
+    assert check(graph, 0, **FORMS["pull"]).stats["pulls"] > 0  # it is at hand now
+    assert check(graph, 0, **FORMS["pull"], transpose=False).stats["pulls"] == 0
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_the_edges_by_target(wide: bool) -> None:
+    """Rows of every length, also beyond what a warp takes alone, and vertices without edges."""
+    rng = np.random.default_rng(6)
+    n = 5000
+    sources = np.concatenate([np.full(3000, 9), rng.integers(0, n // 2, 9000), [n - 1]])
+    targets = np.concatenate([rng.integers(0, n // 3, 12000), [9]])
+    graph = Graph.from_edges(sources, targets, n_vertices=n)
+    device = device_graph(graph, wide=wide)
+    made = reverse.reverse_of(graph, device, make=True)
+    assert made is not None
+    offsets = made.device.offsets.get()
+    found = made.device.edges.get().view(device.vertex_dtype)
+    back = graph.transpose()
+    np.testing.assert_array_equal(offsets, back.indptr)
+    for v in range(n):
+        row = slice(offsets[v], offsets[v + 1])
+        np.testing.assert_array_equal(np.sort(found[row]), np.sort(back.indices[row]))
+
+
+def test_the_transpose_is_made_when_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = generate("uniform_random", vertices=700, degree=8).without_weights()
+    monkeypatch.setattr(reverse, "_SECONDS", 1e9)
+    assert check(graph, 0, thin_limit=0).stats["pulls"] == 0
+    monkeypatch.setattr(reverse, "_SECONDS", 1e-15)
+    assert check(graph, 0, thin_limit=0).stats["pulls"] > 0
+    path = as_dtype(ZOO["path"](), "unweighted")  # nothing to pull
+    for _ in range(2):
+        assert check(path, 0, thin_limit=0).stats["pulls"] == 0
+    assert reverse.reverse_of(path, device_graph(path), make=False) is None
+
+
+def test_a_transpose_that_the_memory_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = generate("uniform_random", vertices=700, degree=8).without_weights()
+    with monkeypatch.context() as full:
+        full.setattr(reverse, "_HEAVY", 1e-6)  # a list of more entries than there is memory
+        assert check(graph, 0, thin_limit=0, transpose=True).stats["pulls"] == 0
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -121,14 +169,6 @@ def test_hub_with_many_edges(form: str) -> None:
     targets = np.concatenate([rng.integers(0, n, 7000), rng.integers(0, n, 4000), [17]])
     graph = Graph.from_edges(sources, targets, n_vertices=n, directed=False)
     check(graph, 0, **FORMS[form])
-
-
-def test_thin_steps_over_several_blocks() -> None:
-    """A wave of a few hundred vertices: both blocks meet at their own barrier, level by level."""
-    graph = generate("grid", rows=150, columns=150).without_weights()
-    paths = check(graph, 75 * 150 + 75, thin_limit=4096, ahead_rounds=0)
-    assert paths.stats["thin_levels"] > 50
-    assert paths.stats["steps"] < paths.stats["iterations"]
 
 
 SPARSE = {
@@ -156,11 +196,12 @@ def tangled(hub: int, n: int, seed: int) -> Graph:
 @pytest.mark.parametrize("name", SPARSE)
 def test_running_ahead(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of every length, rounds of any number, all queues, each proven."""
-    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
+    monkeypatch.setattr(balls, "_FEWEST_HOPS", 1)
     graph = SPARSE[name]()
     assert graph.mean_degree <= 5
     for rounds in (1, 7, 128):
-        paths = check(graph, 0, ahead_rounds=rounds)
+        paths = check(SPARSE[name](), 0, ahead_rounds=rounds)
         assert paths.stats["ahead_steps"] > 0
         assert paths.stats["iterations"] > paths.distances[paths.reachable].max()
     assert check(graph, 0, ahead_rounds=0).stats["ahead_steps"] == 0
@@ -176,7 +217,7 @@ def test_running_ahead(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_running_ahead_with_small_queues(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a queue has no room for is found again by relaxing all reached vertices."""
-    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
     monkeypatch.setattr(cuda, "_SPARE", 6)
     monkeypatch.setattr(cuda, "QUEUE_SHARE", 10**9)
     graph = SPARSE["grid"]()
@@ -186,23 +227,83 @@ def test_running_ahead_with_small_queues(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_running_ahead_over_the_whole_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """A frontier too large for the blocks' lists takes steps of all warps."""
-    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
     monkeypatch.setattr(cuda, "_AHEAD_SHARE", 4)
     graph = SPARSE["grid"]()
     paths = check(graph, 60 * 30 + 30, ahead_rounds=5, trace=True)
-    assert {"thin", "ahead", "relax"} <= set(paths.stats["kind"])
+    assert {"ahead", "relax"} <= set(paths.stats["kind"])
 
 
-def test_running_ahead_with_64_bit_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
-    monkeypatch.setattr(cuda, "device_graph", lambda graph: device_graph(graph, wide=True))
-    for name in ("grid", "medium rows"):
-        assert check(SPARSE[name](), 0).stats["ahead_steps"] > 0
+def test_a_graph_whose_frontiers_grow_is_not_run_ahead_on_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A long path that ends in a random graph."""
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
+    monkeypatch.setattr(balls, "_FEWEST_HOPS", 1)
+    monkeypatch.setattr(cuda, "_AHEAD_SHARE", 4)
+    rng = np.random.default_rng(1)
+    sources = np.concatenate([np.arange(40), rng.integers(40, 900, 2500)])
+    targets = np.concatenate([np.arange(1, 41), rng.integers(40, 900, 2500)])
+    graph = Graph.from_edges(sources, targets, directed=False)
+    assert check(graph, 0).stats["ahead_steps"] > 0
+    assert check(graph, 0).stats["ahead_steps"] == 0
+
+
+def test_balls_of_one_hop_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
+    graph = SPARSE["long rows"]()
+    for _ in range(2):
+        assert check(graph, 0).stats["ahead_steps"] == 0
+
+
+@pytest.mark.parametrize("width", [32, 64, 128])
+def test_what_a_ball_holds(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many whole hops as fit, the farthest marked; rows that do not fit."""
+    monkeypatch.setattr(balls, "BALL_WIDTH", width)
+    for graph in (SPARSE["lattice"](), as_dtype(ZOO["skewed"](), "unweighted")):
+        device = device_graph(graph)
+        made = balls.balls(graph, device)
+        if made is None:
+            continue
+        words = made.words.get().reshape(-1, width)
+        for v in range(0, graph.n_vertices, 7):
+            hops = oracle.dijkstra(graph, v)
+            found = {
+                int(w) & 0x7FFFFFF: int(w) >> 27 for w in words[v] if w < 0x78000000 or w >> 31
+            }
+            radius = max((h & 15 for h in found.values()), default=0)
+            if words[v][0] == 0x7FFFFFFE:
+                assert len(set(graph.neighbors(v)) - {v}) > width or graph.degrees[v] > 4 * width
+                continue
+            inside = {int(t): int(hops[t]) for t in np.flatnonzero((hops <= radius) & (hops > 0))}
+            beyond = np.count_nonzero(hops <= radius + 1) - 1
+            closed = len(inside) == np.count_nonzero(hops < np.iinfo(np.int32).max) - 1
+            assert {t: h & 15 for t, h in found.items()} == inside
+            assert closed or radius == 14 or beyond > width
+            if not closed:
+                assert all((h >> 4) == (h & 15 == radius) for h in found.values())
+
+
+def test_wide_vertices_have_no_balls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words name vertices of up to 27 bits: others are searched by levels."""
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
+    assert check(SPARSE["grid"](), 0).stats["ahead_steps"] > 0
+    monkeypatch.setattr(balls, "_MOST_VERTICES", 3599)
+    assert check(SPARSE["grid"](), 0).stats["ahead_steps"] == 0
+
+
+def test_balls_that_the_memory_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
+    graph = SPARSE["grid"]()
+    with monkeypatch.context() as full:
+        full.setattr(balls, "BALL_WIDTH", 1 << 50)
+        assert check(graph, 0).stats["ahead_steps"] == 0
+    assert check(graph, 0).stats["ahead_steps"] == 0  # not tried again
 
 
 def test_the_watchdog_ends_running_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = SPARSE["path"]()
-    monkeypatch.setattr(cuda, "KNOBS", {"PATIENCE": 2})
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
     monkeypatch.setattr(cuda, "STEPS_BEYOND", 5 - 2 * graph.n_vertices)
     with pytest.raises(SolverError, match="gave up after 6 steps"):
         nearfar.sssp(graph, 0, method=METHOD, ahead_rounds=1)

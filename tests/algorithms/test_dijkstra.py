@@ -241,21 +241,3 @@ def test_bad_calls_are_refused_not_run() -> None:
         _cpu.dijkstra_binary_heap(graph.view, 0, np.empty(3, graph.weight_dtype))
     with pytest.raises(IndexError, match="target"):
         _cpu.dijkstra_binary_heap(graph.view, 0, good, None, np.array([-1]))
-
-
-def test_breadth_first_agrees_in_both_directions() -> None:
-    rng = np.random.default_rng(5)
-    n, m = 5000, 60_000
-    s, t = rng.integers(0, n, m), rng.integers(0, n, m)
-    directed = Graph.from_edges(s, t, n_vertices=n)
-    both = Graph.from_edges(s, t, n_vertices=n, directed=False)
-    for graph in (directed, both):
-        expected = slow_distances(graph, 3)
-        first = nearfar.sssp(graph, 3, method="breadth_first")
-        assert np.array_equal(first.distances, expected)
-        graph.transpose()  # now it may pull
-        again = nearfar.sssp(graph, 3, method="breadth_first")
-        assert np.array_equal(again.distances, expected)
-        assert again.stats["edges_relaxed"] < graph.n_edges
-        near = nearfar.sssp(graph, 3, method="breadth_first", limit=2).distances
-        assert np.array_equal(near, np.where(expected <= 2, expected, np.iinfo(np.int32).max))

@@ -10,7 +10,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph, OutOfMemoryError
-from nearfar.algorithms.breadth_first import cuda
+from nearfar.algorithms.breadth_first import balls, cuda, reverse
 from nearfar.cuda.device_graph import device_graph
 from nearfar.generators import generate
 from nearfar.system.devices import runtime
@@ -51,12 +51,51 @@ def test_200_times(name: str, form: str) -> None:
     source = 3 if name == "star" else int(np.argmax(graph.degrees))
     want = nearfar.sssp(graph, source, method="breadth_first@cpu")
     nearfar.verify(graph, want)
-    options = {**FORMS[form], "transpose": name == "directed" and form == "pull"}
+    options = {**FORMS[form]}
+    if form == "pull":
+        options["transpose"] = True
     wrong = 0
     for _ in range(200 if name != "path" else 20):
         found = nearfar.sssp(graph, source, method=METHOD, **options)
         wrong += not np.array_equal(found.distances, want.distances)
     assert wrong == 0
+
+
+@pytest.mark.parametrize("width", [32, 64, 128])
+def test_running_ahead_by_balls_of_any_width(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A grid, and a tangle of short and long rows, 100 times each."""
+    monkeypatch.setattr(cuda, "BALL_WIDTH", width)
+    monkeypatch.setattr(balls, "BALL_WIDTH", width)
+    rng = np.random.default_rng(5)
+    n = 50_000
+    near = rng.integers(0, n - 40, 3 * n // 2)
+    tangle = Graph.from_edges(
+        np.concatenate([np.arange(n - 1), near, np.full(1000, n // 2)]),
+        np.concatenate(
+            [np.arange(1, n), near + rng.integers(2, 40, near.size), n + np.arange(1000)]
+        ),
+        directed=False,
+    )
+    for graph in (GRAPHS["grid"](), tangle):
+        want = nearfar.sssp(graph, 11, method="breadth_first@cpu").distances
+        for _ in range(100):
+            found = nearfar.sssp(graph, 11, method=METHOD)
+            np.testing.assert_array_equal(found.distances, want)
+            assert found.stats["ahead_steps"] > 0
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_edges_by_target_20_times(wide: bool) -> None:
+    graph = Graph.from_csr(hubs().indptr, hubs().indices)
+    pairs = np.sort(graph.indices.astype(np.int64) * graph.n_vertices + graph.tails(np.int64))
+    for _ in range(20):
+        made = reverse.reverse_of(graph, device_graph(graph, wide=wide), make=True)
+        assert made is not None
+        offsets = made.device.offsets.get()
+        rows = made.device.edges.get().view(made.device.vertex_dtype)
+        targets = np.repeat(np.arange(graph.n_vertices), np.diff(offsets))
+        np.testing.assert_array_equal(np.sort(targets * graph.n_vertices + rows), pairs)
+        reverse._REVERSE.drop(graph)
 
 
 @pytest.mark.parametrize("form", FORMS)

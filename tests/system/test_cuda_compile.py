@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from nearfar.algorithms.breadth_first.balls import BALL_WIDTH
 from nearfar.errors import MissingDependencyError
 from nearfar.system.devices import compiler, cupy_module, nvrtc
 
@@ -232,8 +233,8 @@ def cases(kind: str) -> Iterator[Case]:
     plain = {**types(kind), "WEIGHT_T": "int", "WEIGHTED": 0}
     wide = plain["INDEX_T"] == "long long"
     whole = {"BLOCK_THREADS": 512 if wide else 1024, "BLOCKS_EACH": 1, "RUNS_AHEAD": 0}
-    roads = {"BLOCK_THREADS": 512, "BLOCKS_EACH": 1, "RUNS_AHEAD": 1, "ROW_WIDTH": 8}
-    listed += [(search, {**plain, **whole}), (search, {**plain, **roads})]
+    roads = {"RUNS_AHEAD": 1, "BALL_WIDTH": BALL_WIDTH}
+    listed += [(search, {**plain, **whole}), (search, {**plain, **whole, **roads})]
     known = {file for file, _ in listed}
     known |= {file for other in TYPES for file, _ in batch_cases(other)}
     known |= {file for other in TYPES for file, _ in prepared_cases(other)}

@@ -18,8 +18,7 @@ TIGHT = {"PULL": 0, "SORTED": 0, "SIGNED": 0, "NARROW": 0, "COUNTED": 1, "SEGMEN
 SHARED = [
     (STATE, ("Control", "Frame", "Record"), POLICY, {}),
     (ROWS, ("Control", "Solve", "Record", "Entry", "Chunk"), {}, {"Distances": "u8"}),
-    (SEARCH, ("Control", "Search", "Record", "Chunk", "AheadEntry"), {"ROW_WIDTH": 4}, {}),
-    ("algorithms/breadth_first/thin.cuh", ("ThinEntry",), {"ROW_WIDTH": 4}, {}),
+    (SEARCH, ("Control", "Search", "Record", "Chunk", "AheadEntry", "Tally"), {}, {}),
     ("cuda/scan_graph.cuh", ("GraphPart",), {}, {}),
     ("cuda/tight_edges.cuh", ("Tally", "LevelControl"), TIGHT, {}),
     ("cuda/settle.cuh", ("SettleCounts",), {}, {}),

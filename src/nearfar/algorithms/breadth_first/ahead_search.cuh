@@ -10,8 +10,7 @@
 struct RelaxAhead {
   const Search& s;
   const AheadOut& out;
-  uint32& seen;
-  int* deepest;
+  AheadCounts& counts;
 
   __device__ __forceinline__ void operator()(const bool (&valid)[1], const offset_t (&at)[1],
                                              const int (&reach)[1]) const {
@@ -21,9 +20,9 @@ struct RelaxAhead {
     if (valid[0]) {
       t = load_edge(s.edges, at[0]).target;
       improved = d < load_relaxed(s.distance + t) && d < atomicMin(s.distance + t, d);
-      ++seen;
+      ++counts.seen;
     }
-    if (improved && d > *deepest) *deepest = d;
+    if (improved && d > counts.deepest) counts.deepest = d;
     enqueue(out, improved, t, d);
   }
 };
@@ -32,9 +31,8 @@ struct RelaxAhead {
 // heavy_step.
 __device__ __noinline__ void relax_step(const Search& s, const AheadOut& out,
                                         const AheadEntry* queue, long long size, int limit,
-                                        uint64* edges_seen, int* deepest) {
-  uint32 seen = 0;
-  const RelaxAhead relax{s, out, seen, deepest};
+                                        AheadCounts* counts) {
+  const RelaxAhead relax{s, out, *counts};
   const long long warps = grid_warps<long long>(), warp = grid_warp<long long>();
   const long long share = warp_share(size, warps);
   for (long long base = warp * share; base < size; base += warps * share) {
@@ -55,13 +53,11 @@ __device__ __noinline__ void relax_step(const Search& s, const AheadOut& out,
     }
     walk_by_length<kMiddle, 1, 1>(relax, begin, degree, entry.distance + 1);
   }
-  *edges_seen += seen;
 }
 
 __device__ __noinline__ void heavy_step(const Search& s, const AheadOut& out, uint32 count,
-                                        uint64* edges_seen, int* deepest) {
-  uint32 seen = 0;
-  const RelaxAhead relax{s, out, seen, deepest};
+                                        AheadCounts* counts) {
+  const RelaxAhead relax{s, out, *counts};
   for (uint32 h = 0; h < count; ++h) {
     const vertex_t v = __ldcg(&s.heavy[h].vertex);
     const int d = __ldcg(&s.heavy[h].distance) + 1;
@@ -72,20 +68,19 @@ __device__ __noinline__ void heavy_step(const Search& s, const AheadOut& out, ui
       walk_long<1>(relax, begin + first, left < 32 ? static_cast<int>(left) : 32, d);
     }
   }
-  *edges_seen += seen;
 }
 
-struct Ahead {
-  long long steps, rescans;
-};
+constexpr int kTargetRounds = 4;
 
-// From a frontier of vertices at distance level - 1 to the end. Every thread of the grid calls it.
-__device__ __noinline__ Ahead ahead_search(const Search& s, const vertex_t* frontier, count_t size,
+// From a frontier of vertices at distance level - 1 to the end. Returns the steps taken, those before
+// included. Every thread of the grid calls it.
+__device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* frontier, count_t size,
                                            int level, int limit, const vertex_t* targets,
                                            long long n_targets, long long steps,
                                            long long max_steps, Record* records,
                                            long long most_records, void* shared,
-                                           uint64* edges_seen) {
+                                           SplitBarrier barrier, uint64* edges_seen) {
+  __shared__ AheadOut out;
   Control* const control = s.control;
   const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
@@ -97,16 +92,15 @@ __device__ __noinline__ Ahead ahead_search(const Search& s, const vertex_t* fron
     control->least[0] = level - 1;
     control->least[1] = 0x7fffffff;
   }
-  grid_barrier(&control->arrivals);
+  meet(barrier);
   const count_t capacity = static_cast<count_t>(s.ahead_capacity);
-  Ahead done{0, 0};
-  int deepest = level - 1;
+  const long long before = steps;
+  AheadCounts counts{0, level - 1};
   bool lost = false;
   for (uint32 k = 0;; ++k) {
     size = load_relaxed(&control->entries[k & 3]);
     const int least = load_relaxed(&control->least[k & 3]);
     if (size == 0) break;
-    ++done.steps;
     if (++steps > max_steps) {
       if (first_thread) control->status = kStuck;
       break;
@@ -123,9 +117,12 @@ __device__ __noinline__ Ahead ahead_search(const Search& s, const vertex_t* fron
       control->heavy[(k + 2) & 3] = 0;
       control->least[(k + 2) & 3] = 0x7fffffff;
     }
-    const AheadOut out{s.ahead_queue[(k + 1) & 1],       &control->entries[(k + 1) & 3],
-                       &control->least[(k + 1) & 3],     &control->ahead_long[(k + 1) & 3],
-                       s.heavy, &control->heavy[k & 3], capacity};
+    if (threadIdx.x == 0)
+      out = AheadOut{s.ahead_queue[(k + 1) & 1],   &control->entries[(k + 1) & 3],
+                     n_targets ? &control->least[(k + 1) & 3] : nullptr,
+                     &control->ahead_long[(k + 1) & 3],
+                     s.heavy, &control->heavy[k & 3], capacity};
+    __syncthreads();
     lost = size > capacity;
     const bool local = !lost && size <= static_cast<count_t>(s.ahead_limit) &&
                        !load_relaxed(&control->ahead_long[k & 3]);
@@ -133,38 +130,27 @@ __device__ __noinline__ Ahead ahead_search(const Search& s, const vertex_t* fron
       records[steps - 1] = {lost ? kRescan : local ? kAhead : kRelax, size, 0, clock_nanoseconds()};
     const AheadEntry* const queue = s.ahead_queue[k & 1];
     if (local) {
-      const int rounds = n_targets && s.ahead_rounds > 63 ? 63 : static_cast<int>(s.ahead_rounds);
-      ahead_step(s, out, queue, size, limit, rounds, shared, edges_seen, &deepest);
+      // Blocks that run on past the targets do so in vain.
+      const int most = n_targets ? kTargetRounds : 1 << 30;
+      const int rounds = s.ahead_rounds < most ? static_cast<int>(s.ahead_rounds) : most;
+      ahead_step(s, out, queue, size, limit, rounds, shared, &counts);
     } else {
-      relax_step(s, out, lost ? nullptr : queue, lost ? s.n : size, limit, edges_seen, &deepest);
-      done.rescans += lost;
+      relax_step(s, out, lost ? nullptr : queue, lost ? s.n : size, limit, &counts);
+      if (first_thread) {
+        control->rescans += lost;
+        control->wide += size > s.n / kDense;
+      }
     }
-    grid_barrier(&control->arrivals);
+    meet(barrier);
     const uint32 heavy = load_relaxed(&control->heavy[k & 3]);
     if (heavy) {
-      heavy_step(s, out, heavy, edges_seen, &deepest);
-      grid_barrier(&control->arrivals);
+      heavy_step(s, out, heavy, &counts);
+      meet(barrier);
     }
   }
-  deepest = -warp_min(-deepest);
+  *edges_seen += counts.seen;
+  const int deepest = -warp_min(-counts.deepest);
   if (lane_id() == 0) atomicMax(&control->deepest, static_cast<long long>(deepest));
-  return done;
-}
-
-// rows[n][ROW_WIDTH] of a graph. Launch: any. Races: none.
-extern "C" __global__ void fill_rows(const offset_t* offsets, const Edge* edges, long long n,
-                                     vertex_t* rows) {
-  const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
-  for (long long slot = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-       slot < n * ROW_WIDTH; slot += stride) {
-    const long long v = slot / ROW_WIDTH;
-    const offset_t i = static_cast<offset_t>(slot % ROW_WIDTH);
-    const offset_t begin = __ldg(offsets + v), degree = __ldg(offsets + v + 1) - begin;
-    vertex_t target = kNoTarget;
-    if (degree > ROW_WIDTH && i == ROW_WIDTH - 1)
-      target = kLonger;
-    else if (i < degree)
-      target = load_edge(edges, begin + i).target;
-    rows[slot] = target;
-  }
+  if (first_thread) control->ahead_steps = steps - before;
+  return steps;
 }

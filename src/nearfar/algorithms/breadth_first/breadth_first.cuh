@@ -2,25 +2,23 @@
 //
 // Beamer, Asanovic and Patterson 2012: a level pushes along the frontier's edges, or, when those
 // are many, every unvisited vertex pulls. Departures: the whole search is one launch with a barrier
-// over the grid between levels; small frontiers advance many levels within a few blocks (thin.cuh),
-// and where they stay small the blocks run ahead of each other to the end (ahead.cuh); dense
-// frontiers of directed graphs without a transpose are swept in the vertices' order (sweep.cuh);
-// pulling reads the bits of visited vertices and no bitmap of the frontier (pull.cuh); in an
-// undirected graph vertices without edges count as visited from the start, and the search ends as
-// soon as no vertex is left.
+// over the grid between levels; where frontiers stay small the blocks run ahead of each other to
+// the end (ahead.cuh); dense frontiers of directed graphs without a transpose are swept in the
+// vertices' order (sweep.cuh); pulling reads the bits of visited vertices and no bitmap of the
+// frontier (pull.cuh); in an undirected graph vertices without edges count as visited from the
+// start, and the search ends as soon as no vertex is left.
 //
 // Arrays: offsets[n + 1], edges[m], in_offsets[n + 1], in_edges[m] (null without, equal for
 // undirected graphs), distance[n] (int), queue[n], visited[2][(n + 31) / 32], chunks[m / kChunk + m
 // / kHeavy + 1], control (zeroed), records[most_records] or null. Launch: cooperative, whole warps,
-// dynamic shared memory for a stage per warp and for two lists of thin_capacity entries. Races,
+// dynamic shared memory for a stage per warp and for the two lists of a block that runs ahead. Races,
 // harmless: a vertex's bit is read before the atomic that claims it and may be old; then the atomic
 // answers. Decisions are taken from counters that nobody writes in the step that reads them.
 //
-// requires: cuda/grid_barrier.cuh
+// requires: cuda/split_barrier.cuh
 // requires: algorithms/breadth_first/push.cuh
 // requires: algorithms/breadth_first/pull.cuh
 // requires: algorithms/breadth_first/sweep.cuh
-// requires: algorithms/breadth_first/thin.cuh
 // requires: algorithms/breadth_first/ahead_search.cuh
 
 #ifndef RUNS_AHEAD
@@ -49,13 +47,24 @@ __device__ __forceinline__ uint32 start(const Search& s, long long source) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
-    breadth_first(Search s, long long source, long long limit, double alpha, double beta,
+    breadth_first(Search given, long long source, long long limit, double alpha, double beta,
                   const vertex_t* targets, long long n_targets, long long thin_limit,
-                  long long max_steps, Record* records, long long most_records) {
+                  long long patience, long long max_steps, Record* records, long long most_records) {
   extern __shared__ __align__(16) unsigned char shared[];
+  // One copy per block of what all threads read: parameters passed on by reference would lie on
+  // every thread's stack.
+  __shared__ Search s;
+  __shared__ Found out;
+  __shared__ Tally tally;
+  if (threadIdx.x == 0) {
+    s = given;
+    tally = Tally{};
+  }
+  __syncthreads();
   vertex_t* const slots = reinterpret_cast<vertex_t*>(shared) + (threadIdx.x >> 5) * kStage;
   Control* const control = s.control;
   const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
+  SplitBarrier barrier(&control->arrivals);
   const uint32 hopeless = warp_sum(start(s, source));
   if (lane_id() == 0 && hopeless)
     atomicAdd(reinterpret_cast<uint64*>(&control->hopeless), uint64(hopeless));
@@ -66,16 +75,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     control->ahead[0] = degree;
     control->long_rows[0] = degree > kThinDegree;
   }
-  grid_barrier(&control->arrivals);
+  meet(barrier);
 
   const long long reachable = s.n - load_relaxed(&control->hopeless);
   uint64 unexplored = static_cast<uint64>(s.m), edges_seen = 0;
-  long long end = 0, reached = 0, steps = 0, pushes = 0, pulls = 0, thin_levels = 0, sweeps = 0;
-  ThinState thin{1, 0, 0};
-  int& level = thin.level;
+  long long end = 0, reached = 0, steps = 0, calm = 0;
+  int level = 1;
   uint32 k = 0, now = 0;
   bool pulling = false, swept = false;
-  Ahead ahead_of{0, 0};
   for (; true; ++k) {
     const count_t size = load_relaxed(&control->found[k & 3]);
     const uint64 ahead = load_relaxed(&control->ahead[k & 3]);
@@ -102,71 +109,61 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     unexplored -= unexplored < ahead ? unexplored : ahead;
     const bool is_thin = size <= thin_limit && ahead <= uint64(thin_limit) * 8 &&
                          !load_relaxed(&control->long_rows[k & 3]);
-    pulling = !is_thin && s.in_offsets != nullptr &&
-              (pulling ? double(size) * beta >= double(reachable)
-                       : double(ahead) * alpha > double(unexplored));
+    const bool would_pull = !is_thin && (pulling ? double(size) * beta >= double(reachable)
+                                                 : double(ahead) * alpha > double(unexplored));
+    pulling = would_pull && s.in_offsets;
+    if (threadIdx.x == 0)  // worth a transpose?
+      tally.missed += would_pull && !pulling && ahead > uint64(s.m) / kDense;
 #if RUNS_AHEAD
-    if (is_thin && s.rows && level > kPatience) {
+    calm = is_thin ? calm + 1 : 0;
+    if (calm > patience) {
+      if (!s.balls) {
+        if (first_thread) control->status = kWantsBalls;
+        break;
+      }
       const int most = limit < 0x7fffffff ? static_cast<int>(limit) : 0x7fffffff;
-      ahead_of = ahead_search(s, frontier, size, level, most, targets, n_targets, steps - 1,
-                              max_steps, records, most_records, shared, &edges_seen);
-      steps += ahead_of.steps - 1;
+      steps = ahead_search(s, frontier, size, level, most, targets, n_targets, steps - 1, max_steps,
+                           records, most_records, shared, barrier, &edges_seen);
       break;
     }
 #endif
     const bool sweeping = s.before && !is_thin && size > s.n / kDense;
     if (records && first_thread && steps <= most_records)
-      records[steps - 1] = {is_thin    ? kThin
-                            : sweeping ? kSweep
-                            : pulling  ? kPull
-                                      : kPush,
-                            size, ahead, clock_nanoseconds()};
-    const Found out{s.queue + end, &control->found[(k + 1) & 3], &control->ahead[(k + 1) & 3],
-                    &control->long_rows[(k + 1) & 3]};
-    if (is_thin) {
-      long long last = limit < s.n ? limit : s.n;
-      if (n_targets && level + 63 < last) last = level + 63;
-      if (s.rows && kPatience < last) last = kPatience;
-      const int before = level;
-      thin.reached = 0;
-      thin_step(s, out, s.visited[now], frontier, static_cast<uint32>(size), thin, k & 3, last,
-                shared, &edges_seen);
-      grid_barrier(&control->arrivals);
-      level = load_relaxed(&control->thin_level[k & 3]);
-      thin.round = load_relaxed(&control->thin_round[k & 3]);
-      reached += static_cast<long long>(load_relaxed(&control->thin_reached[k & 3]));
-      thin_levels += level - before;
-      continue;
-    }
+      records[steps - 1] = {sweeping ? kSweep : pulling ? kPull : kPush, size, ahead,
+                            clock_nanoseconds()};
+    if (threadIdx.x == 0)
+      out = Found{s.queue + end, &control->found[(k + 1) & 3], &control->ahead[(k + 1) & 3],
+                  &control->long_rows[(k + 1) & 3]};
+    __syncthreads();
     if (sweeping) {
       if (!swept) {
         mark_frontier(s, level);
-        grid_barrier(&control->arrivals);
+        meet(barrier);
       }
       sweep_step(s, &control->chunks[k & 3], &edges_seen);
-      grid_barrier(&control->arrivals);
+      meet(barrier);
       const uint32 chunks = load_relaxed(&control->chunks[k & 3]);
       if (chunks) {
         sweep_chunks(s, chunks);
-        grid_barrier(&control->arrivals);
+        meet(barrier);
       }
       collect_step(s, out, slots, level);
-      ++sweeps;
-      grid_barrier(&control->arrivals);
+      if (threadIdx.x == 0) ++tally.sweeps;
+      meet(barrier);
     } else if (pulling) {
       pull_step(s, out, slots, s.visited[now], s.visited[now ^ 1], level, &edges_seen);
       now ^= 1;
-      ++pulls;
-      grid_barrier(&control->arrivals);
+      if (threadIdx.x == 0) ++tally.pulls;
+      meet(barrier);
     } else {
       push_step(s, out, slots, s.visited[now], level, frontier, size, &control->chunks[k & 3],
                 &edges_seen);
-      ++pushes;
-      grid_barrier(&control->arrivals);
+      if (threadIdx.x == 0) ++tally.pushes;
+      meet(barrier);
       const uint32 chunks = load_relaxed(&control->chunks[k & 3]);
       if (chunks) {
         chunk_step(s, out, slots, s.visited[now], level, chunks);
-        grid_barrier(&control->arrivals);
+        meet(barrier);
       }
     }
     swept = sweeping;
@@ -177,11 +174,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   if (first_thread) {
     control->steps = steps;
     control->levels = level - 1;
-    control->pushes = pushes;
-    control->pulls = pulls;
-    control->thin_levels = thin_levels;
-    control->sweeps = sweeps;
-    control->ahead_steps = ahead_of.steps;
-    control->rescans = ahead_of.rescans;
+    control->tally = tally;
   }
 }

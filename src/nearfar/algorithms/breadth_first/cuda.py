@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.algorithms.breadth_first.balls import (
+    BALL_SECONDS,
+    BALL_WIDTH,
+    balls,
+    balls_at_hand,
+    give_up,
+    may_have_balls,
+)
+from nearfar.algorithms.breadth_first.reverse import reverse_of, reversing_pays
 from nearfar.cuda.costs import one_launch
 from nearfar.cuda.device_graph import device_graph
-from nearfar.cuda.whole_solve import WholeSolve, row_lanes
+from nearfar.cuda.whole_solve import WholeSolve
 from nearfar.errors import OptionError, SolverError
 from nearfar.graph.slots import Slot
 from nearfar.registry import Answer, Estimate, variant
@@ -18,6 +27,7 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import enum_names, filled, struct_dtype
 
 if TYPE_CHECKING:
+    from nearfar.algorithms.breadth_first.balls import Balls
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
@@ -26,17 +36,17 @@ if TYPE_CHECKING:
 __all__ = ["BreadthFirstOptions", "breadth_first"]
 
 _STATE = "algorithms/breadth_first/search_state.cuh"
-_STAGE, _HEAVY, _CHUNK = 128, 2048, 1024  # of that file
-_THIN = "algorithms/breadth_first/thin.cuh"
-# Counters of struct Control that a solve reports.
-_REPORTED = ("steps", "pushes", "pulls", "thin_levels", "ahead_steps", "rescans", "sweeps")
-_THIN_CAPACITY = 2048  # entries of a thin step's list, per block
-_MOST_SHARED = 200 << 10  # bytes per block
+_STAGE, _LONG, _CHUNK, _HEAVY = 128, 256, 256, 2048  # of that file
+# Counters of struct Control, and of struct Tally, that a solve reports.
+_REPORTED = ("steps", "ahead_steps", "rescans")
+_TALLY = ("pushes", "pulls", "sweeps")
 _SPARE = 4096  # entries
-_ROAD_LIKE = 5.0  # mean degree
+_ROAD_LIKE = 8.0  # mean degree
+PATIENCE = 16  # thin levels before a search runs ahead on a graph that none did before
+_WANTS_BALLS = 2  # kWantsBalls of search_state.cuh
 _SWEPT_FROM, _SWEPT_DEGREE = 1 << 20, 32.0  # vertices, mean degree
 _AHEAD_SHARE = 256  # entries of the queue per block, at most
-_AHEAD_LEAVE = 1024  # kAheadLeave of ahead.cuh
+_AHEAD_ROOM = 4096  # kAheadRoom of ahead.cuh
 STEPS_BEYOND = 2  # the watchdog: a step finds at least one vertex
 QUEUE_SHARE = 2  # vertices over the entries of a queue when running ahead
 # Compile-time constants to override, for measuring.
@@ -54,15 +64,19 @@ class BreadthFirstOptions:
         Pull once the frontier's edges times alpha exceed the unexplored ones; 0 never pulls.
     beta : float
         Push again once the frontier's vertices times beta are fewer than all vertices.
-    transpose : bool
-        Make the transpose of a directed graph, which pulling needs, when there is none yet. It is
-        kept with the graph: worth it for many searches, not for one.
+    transpose : bool or None
+        Pull over the transpose of a directed graph, which is made on the device and kept with the
+        graph. None makes it when the searches that it would have helped have together taken as long
+        as that will; True at once, False never.
     thin_limit : int or None
-        Frontiers of up to so many vertices are advanced by a few blocks, many levels at a time.
-        None means 64 per multiprocessor on graphs of mean degree 5 or less, else 0: never.
-    ahead_rounds : int
-        On graphs of mean degree 5 or less, once 16 levels were thin: so many levels that blocks run
-        ahead of each other before the frontier is dealt anew; 0 never runs ahead.
+        Frontiers of up to so many vertices are thin: after 16 levels of them the search runs ahead,
+        and so do later searches of the graph from their start, unless a frontier grew to a
+        sixteenth of the vertices in one. None means 64 per multiprocessor on
+        graphs of mean degree 8 or less, else 0: never.
+    ahead_rounds : int or None
+        So many rounds, of several hops each, that blocks run ahead of each other before the
+        frontier is dealt anew; 0 never runs ahead. None means 16 where most vertices have equally
+        many hops of targets at hand, as on grids, and 6 elsewhere: blocks drift apart there.
     sweep : bool or None
         On directed graphs without a transpose: take a frontier of more than a sixteenth of the
         vertices in their order. None means from a million vertices on and up to a mean degree of
@@ -71,9 +85,9 @@ class BreadthFirstOptions:
 
     alpha: float = 14.0
     beta: float = 24.0
-    transpose: bool = False
+    transpose: bool | None = None
     thin_limit: int | None = None
-    ahead_rounds: int = 64
+    ahead_rounds: int | None = None
     sweep: bool | None = None
 
     def __post_init__(self) -> None:
@@ -87,13 +101,13 @@ class _Searcher:
     """Arrays and the prepared launch that a graph's searches share; kept with the graph."""
 
     def __init__(
-        self, device: DeviceGraph, reverse: DeviceGraph | None, directed: bool, row_width: int
+        self, device: DeviceGraph, reverse: DeviceGraph | None, directed: bool, ahead: bool
     ) -> None:
         cp = runtime.cupy()
         n, m = device.n, device.m
         vertex = device.vertex_dtype.itemsize
         words = (n + 31) // 32
-        self.chunk_capacity = m // _CHUNK + m // _HEAVY + 1
+        self.chunk_capacity = m // _CHUNK + m // _LONG + 1
         chunk = struct_dtype(_STATE, "Chunk", device.macros).itemsize
         control = struct_dtype(_STATE, "Control", device.macros)
         self._kind = struct_dtype(_STATE, "Search", device.macros)
@@ -103,8 +117,7 @@ class _Searcher:
             + 12 * words
             + self.chunk_capacity * chunk
             + control.itemsize
-            + row_width * n * vertex
-            + (2 * (n // QUEUE_SHARE + _SPARE) + m // _HEAVY + 1) * pair * bool(row_width),
+            + (2 * (n // QUEUE_SHARE + _SPARE) + m // _HEAVY + 1) * pair * ahead,
             "use a CPU method (device='cpu') or a GPU with more memory",
         )
         self.device, self.reverse, self.directed = device, reverse, directed
@@ -113,11 +126,11 @@ class _Searcher:
         self.bits = cp.empty((2 if reverse is not None else 3, words), dtype=np.uint32)
         self.chunks = cp.empty(self.chunk_capacity * chunk, dtype=np.uint8)
         macros = {
-            # Running ahead, and 64-bit vertices, want more registers than 1024 threads leave.
-            "BLOCK_THREADS": 512 if row_width or vertex > 4 else 1024,
+            # 64-bit vertices want more registers than 1024 threads leave.
+            "BLOCK_THREADS": 512 if vertex > 4 else 1024,
             "BLOCKS_EACH": 1,
-            "RUNS_AHEAD": int(row_width > 0),
-            "ROW_WIDTH": row_width or 4,
+            "RUNS_AHEAD": int(ahead),
+            "BALL_WIDTH": BALL_WIDTH,
             **device.macros,
             **KNOBS,
         }
@@ -125,35 +138,33 @@ class _Searcher:
         program = runtime.program("algorithms/breadth_first/breadth_first.cuh", macros)
         kernel = program.kernel("breadth_first")
         self.blocks = runtime.device().multiprocessors * int(macros["BLOCKS_EACH"])
-        entry = struct_dtype(_THIN, "ThinEntry", device.macros).itemsize
-        shared = max(block // 32 * _STAGE * vertex, 2 * _THIN_CAPACITY * entry)
-        self.rows = self.heavy = None
+        shared = block // 32 * _STAGE * vertex
+        self.heavy = None
         self.ahead_queues: list[Any] = []
-        self.ahead_room = self.ahead_capacity = 0
-        if row_width:
-            self.ahead_room = min(_AHEAD_LEAVE * row_width, _MOST_SHARED // (2 * pair))
+        self.ahead_capacity = 0
+        if ahead:
             self.ahead_capacity = n // QUEUE_SHARE + _SPARE
-            shared = max(shared, 2 * self.ahead_room * pair)
+            shared = max(shared, 2 * _AHEAD_ROOM * pair)
             self.ahead_queues = [
                 cp.empty(self.ahead_capacity * pair, dtype=np.uint8) for _ in range(2)
             ]
             self.heavy = cp.empty((m // _HEAVY + 1) * pair, dtype=np.uint8)
-            self.rows = cp.empty(n * row_width, dtype=device.vertex_dtype)
-            program.kernel("fill_rows")(
-                self.blocks * 4, 256, (device.offsets, device.edges, np.int64(n), self.rows)
-            )
         zero, real = np.int64(0), np.float64(0)
         first = (np.zeros((), dtype=self._kind), zero, zero, real, real)
         kinds = control, struct_dtype(_STATE, "Record")
-        self.solve = WholeSolve(kernel, self.blocks, block, first, [zero], shared, *kinds)
+        self.solve = WholeSolve(kernel, self.blocks, block, first, [zero, zero], shared, *kinds)
 
     def frame(
-        self, distance: Any, options: BreadthFirstOptions, thin: int, road: bool, sweeps: bool
+        self,
+        distance: Any,
+        options: BreadthFirstOptions,
+        thin: int,
+        around: Balls | None,
+        sweeps: bool,
     ) -> Any:
         """``struct Search`` of search_state.cuh."""
         device = self.device
         reverse = self.reverse if options.alpha > 0 else None
-        ahead_rounds = options.ahead_rounds if road else 0
         return filled(
             self._kind,
             n=device.n,
@@ -168,18 +179,15 @@ class _Searcher:
             chunks=self.chunks,
             control=self.solve.control,
             chunk_capacity=self.chunk_capacity,
-            thin_capacity=_THIN_CAPACITY,
-            row_lanes=row_lanes(device),
             undirected=not self.directed,
-            rows=self.rows if ahead_rounds else None,
+            balls=None if around is None else around.words,
+            ball_hops=0 if around is None else around.hops,
             ahead_queue=self.ahead_queues or [None, None],
             heavy=self.heavy,
             ahead_capacity=self.ahead_capacity,
-            ahead_room=self.ahead_room,
             ahead_limit=_AHEAD_SHARE * self.blocks,
-            ahead_rounds=ahead_rounds,
+            ahead_rounds=_rounds(options, around),
             before=self.bits[2] if sweeps and len(self.bits) > 2 else None,
-            counts_edges=reverse is not None or thin > 0,
         )
 
 
@@ -190,21 +198,27 @@ def _sweeps(graph: Graph, options: BreadthFirstOptions) -> bool:
     return graph.n_vertices >= _SWEPT_FROM and graph.mean_degree <= _SWEPT_DEGREE
 
 
+def _rounds(options: BreadthFirstOptions, around: Balls | None) -> int:
+    if options.ahead_rounds is not None:
+        return options.ahead_rounds
+    return 16 if around is not None and around.regular else 6
+
+
 def _searcher(
     graph: Graph, device: DeviceGraph, reverse: DeviceGraph | None, ahead: bool
 ) -> _Searcher:
     def make() -> _Searcher:
-        width = (4 if graph.max_degree <= 4 else 8) if ahead else 0
-        return _Searcher(device, reverse, graph.directed, width)
+        return _Searcher(device, reverse, graph.directed, ahead)
 
     where = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype)
     return _SEARCHER.of(graph, make, (*where, reverse is None, ahead), alone=True)
 
 
 def _cost(facts: Facts, request: Request) -> Estimate:
-    # Running ahead on roads gains less than pulling and sweeping do elsewhere.
-    share = 0.75 if facts.degree <= _ROAD_LIKE else 0.5
-    return Estimate(share * one_launch(facts), "no weights: level by level")
+    seconds = 0.55 * one_launch(facts)
+    if request.once and facts.degree <= _ROAD_LIKE and facts.hops > PATIENCE:
+        seconds += facts.n * BALL_SECONDS  # which no later search repays
+    return Estimate(seconds, "no weights: level by level")
 
 
 @variant(
@@ -230,40 +244,63 @@ def breadth_first(
     """
     cp = runtime.cupy()
     device = device_graph(graph)
-    if not graph.directed:
-        reverse: DeviceGraph | None = device
-    elif options.transpose or graph.has_transpose:
-        reverse = device_graph(graph.transpose())
-    else:
-        reverse = None
-    road = graph.mean_degree <= _ROAD_LIKE and options.ahead_rounds > 0 and options.thin_limit != 0
-    searcher = _searcher(graph, device, reverse, road)
+    reverse: DeviceGraph | None = device
+    kept = None
+    if graph.directed:
+        make = options.transpose or (options.transpose is None and reversing_pays(graph, device))
+        kept = reverse_of(graph, device, make=make)
+        reverse = None if kept is None or options.transpose is False else kept.device
+    thin_limit = options.thin_limit
+    if thin_limit is None:
+        road_like = graph.mean_degree <= _ROAD_LIKE
+        thin_limit = 64 * runtime.device().multiprocessors * road_like
+    runs_ahead = options.ahead_rounds != 0 and thin_limit > 0 and may_have_balls(graph, device)
+    searcher = _searcher(graph, device, reverse, runs_ahead)
     distance = cp.empty(device.n, dtype=np.int32)
     limit = device.n if workspace.limit is None else min(workspace.limit, device.n)
-    thin = options.thin_limit
-    if thin is None:
-        thin = 64 * searcher.blocks if graph.mean_degree <= _ROAD_LIKE else 0
-    first = (
-        searcher.frame(distance, options, thin, road, _sweeps(graph, options)),
-        np.int64(sources),
-        np.int64(max(math.floor(limit), 0)),
-        np.float64(options.alpha),
-        np.float64(options.beta),
-    )
-    own = [np.int64(min(thin, searcher.blocks * _THIN_CAPACITY // 4))]
-    most_steps = (2 if road else 1) * device.n + STEPS_BEYOND
-    control, records = searcher.solve.run(first, own, most_steps, workspace, device.vertex_dtype)
+    most_steps = (2 if runs_ahead else 1) * device.n + STEPS_BEYOND
+    seconds = 0.0
+
+    def search(around: Balls | None, runs_ahead: bool) -> tuple[np.void, Any]:
+        nonlocal seconds
+        thin = thin_limit if runs_ahead else 0
+        first = (
+            searcher.frame(distance, options, thin, around, _sweeps(graph, options)),
+            np.int64(sources),
+            np.int64(max(math.floor(limit), 0)),
+            np.float64(options.alpha),
+            np.float64(options.beta),
+        )
+        own = [np.int64(thin), np.int64(PATIENCE if around is None else 0)]
+        found = searcher.solve.run(first, own, most_steps, workspace, device.vertex_dtype)
+        seconds += searcher.solve.seconds
+        return found
+
+    around = balls_at_hand(graph, device) if runs_ahead else None
+    control, records = search(around, runs_ahead)
+    if control["status"] == _WANTS_BALLS:
+        around = balls(graph, device)
+        control, records = search(around, around is not None)
     steps = int(control["steps"])
     if control["status"]:
         raise SolverError(
             f"breadth_first@cuda gave up after {steps} steps: check the device with "
             "`nearfar doctor`"
         )
+    if control["wide"]:
+        give_up(graph, device)
+    tally = control["tally"]
+    if tally["missed"]:
+        reversing_pays(graph, device, seconds)
     stats: dict[str, Any] = {
         "iterations": int(control["deepest"] + 1 if control["ahead_steps"] else control["levels"]),
         "edges_relaxed": int(control["edges"]),
         **{name: int(control[name]) for name in _REPORTED},
-        "device_seconds": searcher.solve.seconds,
+        **{name: int(tally[name]) for name in _TALLY},
+        "device_seconds": seconds,
+        "transpose_seconds": 0.0 if kept is None else kept.seconds,
+        "ball_hops": 0 if around is None else around.hops,
+        "ball_seconds": 0.0 if around is None else around.seconds,
     }
     if records is not None:
         found, kinds = searcher.solve.records(records, steps), enum_names(_STATE, "StepKind")

@@ -1,7 +1,7 @@
 // The pushing step of the breadth-first search: all warps take the frontier's rows.
 //
 // Three degree classes, as rows differ by orders of magnitude: up to kMiddle edges they share a
-// warp's lanes by a scan of their degrees, longer ones have a warp, and beyond kHeavy they are cut
+// warp's lanes by a scan of their degrees, longer ones have a warp, and beyond kLong they are cut
 // into chunks that all warps take after a barrier. A vertex is claimed by setting its bit; the bit
 // is read first, and may be read old from L1: then the atomic answers.
 //
@@ -44,23 +44,24 @@ struct Claim {
                                              const Nothing (&)[N]) const {
     vertex_t target[N];
     bool fresh[N];
+    uint32 before[N];
     look_up(s, visited, valid, at, target, fresh);
 #pragma unroll
+    for (int u = 0; u < N; ++u)
+      before[u] = fresh[u] ? atomicOr(visited + (target[u] >> 5), bit_of(target[u])) : ~0u;
+#pragma unroll
     for (int u = 0; u < N; ++u) {
-      if (fresh[u]) {
-        const uint32 bit = bit_of(target[u]);
-        fresh[u] = !(atomicOr(visited + (target[u] >> 5), bit) & bit);
-        if (fresh[u]) s.distance[target[u]] = level;
-      }
+      fresh[u] = !(before[u] & bit_of(target[u]));
+      if (fresh[u]) s.distance[target[u]] = level;
       push(s, stage, out, fresh[u], target[u]);
     }
   }
 };
 
-// Cuts the lanes' rows beyond kHeavy into chunks. Returns the row size left to the caller.
+// Cuts the lanes' rows beyond kLong into chunks. Returns the row size left to the caller.
 __device__ __forceinline__ offset_t set_chunks_aside(const Search& s, uint32* counter,
                                                      offset_t begin, offset_t size) {
-  uint32 heavy = __ballot_sync(kAllLanes, size > kHeavy);
+  uint32 heavy = __ballot_sync(kAllLanes, size > kLong);
   while (heavy) {
     const int lane = __ffs(heavy) - 1;
     heavy &= heavy - 1;
@@ -94,12 +95,31 @@ __device__ __forceinline__ void walk_chunks(const Search& s, const Take& take, u
     walk_long<kInFlight>(take, __ldcg(&s.chunks[c].begin), __ldcg(&s.chunks[c].size), Nothing{});
 }
 
-__device__ __noinline__ void push_step(const Search& s, const Found& out, vertex_t* slots,
-                                       uint32* visited, int level, const vertex_t* frontier,
-                                       count_t size, uint32* chunk_counter, uint64* edges_seen) {
-  Stage stage{slots, 0};
-  const Claim claim{s, out, stage, visited, level};
-  const count_t warps = grid_warps<count_t>(), warp = grid_warp<count_t>();
+// A frontier of fewer vertices than there are warps: each row is split among as many as it has edges for.
+__device__ __forceinline__ void push_split(const Search& s, const Claim& claim,
+                                           const vertex_t* frontier, count_t size, count_t warps,
+                                           count_t warp, uint64* edges_seen) {
+  const count_t parts = warps / size;
+  const count_t i = warp / parts;
+  if (i >= size) return;
+  const vertex_t v = __ldcg(frontier + i);
+  const offset_t begin = __ldg(s.offsets + v), degree = __ldg(s.offsets + v + 1) - begin;
+  const offset_t even = (degree + static_cast<offset_t>(parts) - 1) / static_cast<offset_t>(parts);
+  const offset_t share = (even + 31) & ~offset_t(31);
+  const offset_t first = share * static_cast<offset_t>(warp % parts);
+  const offset_t last = first + share < degree ? first + share : degree;
+  for (offset_t j = first; j < last; j += kChunk) {
+    const int piece = static_cast<int>(last - j < kChunk ? last - j : kChunk);
+    walk_long<kInFlight>(claim, begin + j, piece, Nothing{});
+    if (lane_id() == 0) *edges_seen += static_cast<uint64>(piece);
+  }
+}
+
+// The frontier's rows, taken by so many warps; the caller is one of them.
+__device__ __forceinline__ void push_rows(const Search& s, const Claim& claim,
+                                          const vertex_t* frontier, count_t size, count_t warps,
+                                          count_t warp, uint32* chunk_counter, uint64* edges_seen) {
+  if (size <= warps / 2) return push_split(s, claim, frontier, size, warps, warp, edges_seen);
   const count_t share = warp_share(size, warps);
   for (count_t base = warp * share; base < size; base += warps * share) {
     const count_t i = base + lane_id();
@@ -112,6 +132,14 @@ __device__ __noinline__ void push_step(const Search& s, const Found& out, vertex
     *edges_seen += static_cast<uint64>(degree);
     walk(s, claim, chunk_counter, begin, degree);
   }
+}
+
+__device__ __noinline__ void push_step(const Search& s, const Found& out, vertex_t* slots,
+                                       uint32* visited, int level, const vertex_t* frontier,
+                                       count_t size, uint32* chunk_counter, uint64* edges_seen) {
+  Stage stage{slots, 0};
+  push_rows(s, Claim{s, out, stage, visited, level}, frontier, size, grid_warps<count_t>(),
+            grid_warp<count_t>(), chunk_counter, edges_seen);
   flush(s, stage, out);
 }
 

@@ -7,6 +7,7 @@
 //
 // requires: cuda/edges.cuh
 // requires: cuda/memory.cuh
+// requires: cuda/split_barrier.cuh
 // requires: cuda/warp.cuh
 #pragma once
 
@@ -20,14 +21,13 @@
 constexpr int kStage = 128;   // vertices that a warp collects
 constexpr int kInFlight = 4;  // edges a lane has in flight
 constexpr int kMiddle = 64;   // rows above it have a warp for themselves
-constexpr int kHeavy = 2048;  // rows above it are cut into chunks for all warps
-constexpr int kChunk = 1024;
+constexpr int kLong = 256;    // rows above it are cut into chunks for all warps
+constexpr int kChunk = 256;
+constexpr int kHeavy = 2048;  // rows above it are taken by all warps together, running ahead
 constexpr int kAlone = 32;          // edges that a lane pulls by itself
-constexpr int kThinDegree = 256;    // a thin step ends at a longer row
-constexpr uint32 kThinLeave = 511;  // and at a block's list longer than this
-constexpr uint32 kThinShare = 128;  // entries that a thin step begins with, a block
-constexpr uint32 kMostThinBlocks = 120;
-constexpr uint32 kStuck = 1;
+constexpr int kDense = 16;  // a frontier of more than one vertex in so many is dense
+constexpr int kThinDegree = 256;    // longer rows make no thin frontier
+constexpr uint32 kStuck = 1, kWantsBalls = 2;  // why a search stopped early
 
 typedef CountOf<(sizeof(vertex_t) > 4)>::type count_t;
 
@@ -42,6 +42,11 @@ struct alignas(2 * sizeof(vertex_t)) AheadEntry {
   int distance;
 };
 
+// Steps of each kind, and levels that would have pulled, counted by one thread.
+struct Tally {
+  long long pushes, pulls, sweeps, missed;
+};
+
 // Zeroed by the host, which reads status and the counters after it. What different warps hammer at
 // the same time lies in different cache lines; of what rotates, one is written, one read and one
 // reset.
@@ -49,16 +54,13 @@ struct Control {
   alignas(128) uint32 arrivals;
   alignas(128) long long status;
   uint64 edges;
-  long long steps, levels, pushes, pulls, thin_levels, ahead_steps, rescans, deepest, sweeps;
+  long long steps, levels, ahead_steps, rescans, deepest, wide;
+  Tally tally;
   alignas(128) long long hopeless;  // vertices that nothing can reach
   alignas(128) count_t found[4];
   alignas(128) uint64 ahead[4];  // edges of what was found
   uint32 long_rows[4];           // 1 when one of it has more than kThinDegree
   alignas(128) uint32 chunks[4];
-  alignas(128) uint32 meetings[4];  // barriers of a thin step's blocks, see thin.cuh
-  alignas(128) int thin_level[4];
-  uint32 thin_round[4];
-  uint64 thin_reached[4];
   alignas(128) count_t entries[4];  // of the queue when running ahead, see ahead.cuh
   uint32 ahead_long[4], heavy[4];
   int least[4];
@@ -78,22 +80,26 @@ struct Search {
   Chunk* chunks;
   Control* control;
   long long chunk_capacity;
-  long long thin_capacity;
-  long long row_lanes;
   long long undirected;
-  const vertex_t* rows;  // [n][ROW_WIDTH] of ahead.cuh; null where the search does not run ahead
+  const uint32* balls;  // of balls.cuh; null where there are none yet
+  long long ball_hops;  // that most of them reach
   AheadEntry* ahead_queue[2];
   AheadEntry* heavy;  // [m / kHeavy + 1]
-  long long ahead_capacity, ahead_room, ahead_limit, ahead_rounds;
+  long long ahead_capacity, ahead_limit, ahead_rounds;
   uint32* before;       // bits of sweep.cuh; null where the search does not sweep
-  long long counts_edges;  // whether someone asks how many edges a frontier has
 };
 
 // What a step found, for the host's record of a run.
 struct Record {
   uint64 kind, frontier, edges, nanoseconds;
 };
-enum StepKind : uint32 { kPush, kPull, kThin, kAhead, kRelax, kRescan, kSweep };
+enum StepKind : uint32 { kPush, kPull, kAhead, kRelax, kRescan, kSweep };
+
+// Every thread of the grid calls it. Nobody waits for the atomic that counts arrivals.
+__device__ __forceinline__ void meet(SplitBarrier& barrier) {
+  barrier.arrive();
+  barrier.wait();
+}
 
 // Where a step's vertices go.
 struct Found {
@@ -117,18 +123,16 @@ __device__ __noinline__ void write_out(const Search& s, const vertex_t* slots, i
   __syncwarp();
   count_t base = 0;
   if (lane_id() == 0) base = atomicAdd(out.counter, static_cast<count_t>(filled));
-  base = __shfl_sync(kAllLanes, base, 0);
-  uint64 ahead = 0;
+  uint64 ahead = 0;  // counted while the atomic is under way
   for (int i = lane_id(); i < filled; i += 32) {
-    const vertex_t v = slots[i];
-    out.queue[base + i] = v;
-    if (!s.counts_edges) continue;
-    const uint64 degree = degree_of(s, v);
+    const uint64 degree = degree_of(s, slots[i]);
     ahead += degree;
     if (degree > kThinDegree) *out.long_rows = 1;
   }
   ahead = warp_sum(ahead);
   if (lane_id() == 0 && ahead) atomicAdd(out.ahead, ahead);
+  base = __shfl_sync(kAllLanes, base, 0);
+  for (int i = lane_id(); i < filled; i += 32) out.queue[base + i] = slots[i];
   __syncwarp();
 }
 

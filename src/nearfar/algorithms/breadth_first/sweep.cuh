@@ -12,8 +12,6 @@
 // requires: algorithms/breadth_first/push.cuh
 #pragma once
 
-constexpr int kDense = 16;  // sweep when the frontier has more than one vertex in so many
-
 // The bitmap of a frontier that is in the queue: the vertices of distance level - 1.
 __device__ __noinline__ void mark_frontier(const Search& s, int level) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;

@@ -1,0 +1,119 @@
+"""The edges of a directed graph by their targets, made on the device; see reverse.cuh."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nearfar.errors import OutOfMemoryError
+from nearfar.graph.slots import Slot
+from nearfar.system.devices import runtime
+from nearfar.system.devices.structs import struct_dtype
+
+if TYPE_CHECKING:
+    from nearfar.cuda.device_graph import DeviceGraph
+    from nearfar.graph.graph import Graph
+
+__all__ = ["Reverse", "reverse_of", "reversing_pays"]
+
+_FILE = "algorithms/breadth_first/reverse.cuh"
+_HEAVY = 512  # kReverseHeavy of that file
+_THREADS = 1024
+_SECONDS = 1e-10  # per edge, measured on an H200
+_REVERSE: Slot[Reverse | None] = Slot("edges by target")
+_SPENT: Slot[list[float]] = Slot("searches that would have pulled")
+
+
+@dataclass(frozen=True)
+class Reverse:
+    """The transpose of a graph on a device, without weights.
+
+    Attributes
+    ----------
+    device : DeviceGraph
+    seconds : float
+        Device time that making it took.
+    """
+
+    device: DeviceGraph
+    seconds: float
+
+
+def reverse_of(graph: Graph, device: DeviceGraph, *, make: bool) -> Reverse | None:
+    """The edges of a graph by their targets, kept with it.
+
+    Parameters
+    ----------
+    graph : Graph
+    device : DeviceGraph
+        The graph, without weights.
+    make : bool
+        Whether to make them where they are not at hand.
+
+    Returns
+    -------
+    Reverse or None
+        None where they are not at hand, or, then and later, where the memory has no room for them.
+    """
+    if not make:
+        return _REVERSE.get(graph, _key(device))
+    return _REVERSE.of(graph, lambda: _reverse(device), _key(device))
+
+
+def reversing_pays(graph: Graph, device: DeviceGraph, seconds: float = 0.0) -> bool:
+    """Whether searches that would have pulled took as long as it takes to make pulling possible.
+
+    Parameters
+    ----------
+    graph : Graph
+    device : DeviceGraph
+    seconds : float
+        Of one more such search.
+    """
+    spent = _SPENT.of(graph, lambda: [0.0], _key(device))
+    spent[0] += seconds
+    return spent[0] >= _SECONDS * device.m
+
+
+def _reverse(device: DeviceGraph) -> Reverse | None:
+    cp = runtime.cupy()
+    n, m = device.n, device.m
+    offset, vertex = device.offset_dtype, device.vertex_dtype
+    blocks = runtime.device().multiprocessors
+    most_heavy = m // _HEAVY + 1
+    control = struct_dtype(_FILE, "ReverseControl", device.macros)
+    try:
+        runtime.require_memory(
+            (2 * n + 1 + blocks) * offset.itemsize
+            + (m + most_heavy) * vertex.itemsize
+            + control.itemsize
+        )
+    except OutOfMemoryError:
+        return None
+    offsets = cp.empty(n + 1, dtype=offset)
+    edges = cp.empty(max(m, 1) * vertex.itemsize, dtype=np.uint8)
+    kernel = runtime.program(_FILE, device.macros).kernel("reverse")
+    given = (
+        device.offsets,
+        device.edges,
+        np.int64(n),
+        np.int64(m),
+        offsets,
+        edges,
+        cp.empty(n, dtype=offset),
+        cp.empty(blocks, dtype=offset),
+        cp.empty(most_heavy, dtype=vertex),
+        cp.zeros(control.itemsize, dtype=np.uint8),
+    )
+    launch = runtime.Launch(kernel, blocks, _THREADS, given, cooperative=True)
+    timer = runtime.Timer().start()
+    launch()
+    seconds = timer.stop().seconds
+    return Reverse(dataclasses.replace(device, offsets=offsets, edges=edges), seconds)
+
+
+def _key(device: DeviceGraph) -> tuple[object, ...]:
+    return runtime.device().ordinal, device.vertex_dtype, device.offset_dtype
