@@ -24,7 +24,9 @@ from tests.emulator import fake_cupy
 
 HERE = Path(__file__).resolve().parent
 REPLACED = re.compile(r'#line 1 "cuda/(?:memory|copy_async)\.cuh"\n.*?(?=#line 1 "|\Z)', re.DOTALL)
-ACQUIRE = re.compile(r"__device__ __forceinline__ uint32 load_acquire\(.*?\n}\n", re.DOTALL)
+BARRIERS = re.compile(
+    r"__device__ __forceinline__ \w+ (?:load_acquire|add_released)\(.*?\n}\n", re.DOTALL
+)
 LIMITS = r"(?:(?:__launch_bounds__|ONE_CLUSTER)\([^)]*\)\s*)*"
 ENTRY = re.compile(rf'extern "C" __global__ void\s+{LIMITS}(\w+)\s*\(')
 DYNAMIC = re.compile(
@@ -35,7 +37,7 @@ CACHE = Path(tempfile.gettempdir()) / "nearfar-emulated-kernels"
 
 def translate(source: str) -> str:
     """C++ for the host from an assembled kernel source."""
-    source = ACQUIRE.sub("", REPLACED.sub("", source))
+    source = BARRIERS.sub("", REPLACED.sub("", source))
     source = DYNAMIC.sub(r"\1* const \2 = static_cast<\1*>(emulation::dynamic_shared());", source)
     launches = "".join(
         f'extern "C" void emulation_launch_{name}(const unsigned* shape, unsigned shared, '

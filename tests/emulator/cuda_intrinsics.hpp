@@ -101,6 +101,7 @@ T __reduce_max_sync(unsigned mask, T value) {
   return emulation_reduce(mask, value, [](T a, T b) { return a < b ? b : a; });
 }
 
+#define __builtin_assume(claim) static_cast<void>(0)
 template <class T>
 T __ldg(const T* p) { return *p; }
 template <class T>
@@ -144,6 +145,7 @@ T load_acquire(const T* p) {
   emulation::spin();
   return value;
 }
+inline void add_released(unsigned* p, unsigned by) { __atomic_fetch_add(p, by, __ATOMIC_RELEASE); }
 template <class T>
 T load_stale(const T* p) {
   return load_relaxed(p);

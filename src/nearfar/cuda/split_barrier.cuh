@@ -7,6 +7,11 @@
 // requires: cuda/grid_barrier.cuh
 #pragma once
 
+// Adds, and whoever reads the sum sees what this thread has written and seen so far.
+__device__ __forceinline__ void add_released(uint32* p, uint32 by) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], %1;" : : "l"(p), "r"(by) : "memory");
+}
+
 struct SplitBarrier {
   uint32* arrivals;
   uint32 goal;
@@ -16,15 +21,19 @@ struct SplitBarrier {
   __device__ __forceinline__ void arrive() {
     __syncthreads();
     goal += gridDim.x;
-    if (threadIdx.x == 0) {
-      __threadfence();
-      atomicAdd(arrivals, 1u);
+    if (threadIdx.x == 0) add_released(arrivals, 1u);
+  }
+  // By the first thread; the others know it by the next __syncthreads().
+  __device__ __forceinline__ void wait_alone() const {
+    while (load_acquire(arrivals) < goal) {
     }
   }
   __device__ __forceinline__ void wait() const {
-    if (threadIdx.x == 0)
-      while (load_acquire(arrivals) < goal) {
-      }
+    if (threadIdx.x == 0) wait_alone();
     __syncthreads();
+  }
+  __device__ __forceinline__ void meet() {
+    arrive();
+    wait();
   }
 };

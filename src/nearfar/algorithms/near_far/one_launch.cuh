@@ -27,7 +27,7 @@
 // local lists and the local far list of local_capacity entries each, and for two stages per warp.
 // Races, all harmless: distances fall by atomic minimum in any order and are read with relaxed loads; a
 // reader that misses a fall does work that the later reader of the queued entry repeats.
-// requires: cuda/grid_barrier.cuh
+// requires: cuda/split_barrier.cuh
 // requires: algorithms/near_far/one_launch_rows.cuh
 // requires: algorithms/near_far/one_launch_local.cuh
 
@@ -41,7 +41,7 @@ __device__ __forceinline__ count_t first_of_warp(int each) {
 }
 
 // Divides the entries of the far pile by out.threshold.
-__device__ __noinline__ void split_pile(const Solve& solve, const Targets& out, const Entry* pile,
+__device__ __forceinline__ void split_pile(const Solve& solve, const Targets& out, const Entry* pile,
                                         count_t size, Entry* shared) {
   WarpStages stages(shared);
   const count_t lanes = static_cast<count_t>(gridDim.x) * blockDim.x;
@@ -56,7 +56,7 @@ __device__ __noinline__ void split_pile(const Solve& solve, const Targets& out, 
 }
 
 // Divides all vertices that are pending: those whose distance is not below `from`.
-__device__ __noinline__ void split_vertices(const Solve& solve, const Targets& out, weight_t from,
+__device__ __forceinline__ void split_vertices(const Solve& solve, const Targets& out, weight_t from,
                                             Entry* shared) {
   constexpr int kTogether = SCAN_TOGETHER;  // loads that a lane has in flight
   WarpStages stages(shared);
@@ -85,6 +85,104 @@ __device__ __noinline__ void split_vertices(const Solve& solve, const Targets& o
   stages.finish(out);
 }
 
+// What a block does next. Its first thread finds it after a barrier, from counters that then stand still,
+// so all blocks come to the same. It lies in shared memory: every register that lives through the steps would
+// be one less for their loops.
+struct Plan {
+  StepKind kind;
+  bool over, divided;     // divided: the step before was a split
+  bool whole;             // a split looks at all vertices
+  uint32 pile;            // counts piles: a split makes a new one
+  count_t size;           // of the near set
+  count_t far_size;       // of the pile that a split divides
+  count_t chunks;         // of long rows, in the second half of a step; else 0
+  weight_t from, threshold;
+  double delta;
+  long long steps, splits, local_steps, rescans;
+};
+
+struct Limits {
+  double base_delta, largest_delta;
+  weight_t limit;
+  long long local_limit, target_near, max_steps;
+};
+
+// What the first thread of a block reads after a barrier, all at the same time.
+struct Counts {
+  count_t near, far, chunks;
+  weight_t least;  // distance in the far pile
+  long long status;
+};
+
+__device__ __forceinline__ Counts read_counts(const Control* control, const Plan& plan) {
+  return Counts{load_relaxed(&control->near_count[(plan.steps + 1) & 3]),
+                load_relaxed(&control->far_count[plan.pile & 3]),
+                load_relaxed(&control->heavy_count[plan.steps & 3]),
+                load_relaxed(&control->far_min[plan.pile & 3]), load_relaxed(&control->status)};
+}
+
+__device__ __forceinline__ void plan_next(const Solve& solve, const Limits& limits, Plan& plan) {
+  const Counts found = read_counts(solve.control, plan);
+  const bool first_half = plan.chunks == 0;  // of a step, in which long rows are cut up
+  plan.chunks = !first_half                          ? 0
+                : found.chunks < solve.heavy_capacity ? found.chunks
+                                                      : static_cast<count_t>(solve.heavy_capacity);
+  if (plan.chunks) return;
+  const count_t capacity = static_cast<count_t>(solve.capacity);
+  ++plan.steps;
+  plan.size = found.near;
+  plan.kind = found.near > capacity             ? kRescan
+              : found.near == 0                 ? kSplit
+              : found.near > limits.local_limit ? kGrid
+                                                : kLocal;
+  const bool divides = plan.kind == kRescan || plan.kind == kSplit;
+  if (divides) {
+    // A packed distance did not fit: the host starts over. (Nothing is relaxed when a split is planned, so
+    // all blocks read the same.) Nor was anything pushed to the far pile since the last barrier.
+    plan.over = DISTANCE_BITS && found.status;
+    plan.far_size = found.far;
+    plan.whole = plan.kind == kRescan || found.far > (FAR_BY_SCAN ? 0 : capacity);
+    plan.rescans += plan.kind == kRescan || (plan.whole && !FAR_BY_SCAN);
+    ++plan.pile;
+  } else if (plan.divided) {
+    // Follow the near set's size: a thin one leaves the GPU waiting, a fat one repeats work.
+    if (plan.size < limits.target_near / 2)
+      plan.delta = plan.delta * 2 < limits.largest_delta ? plan.delta * 2 : limits.largest_delta;
+    else if (plan.size > 2 * limits.target_near)
+      plan.delta = plan.delta * 0.75 > limits.base_delta ? plan.delta * 0.75 : limits.base_delta;
+  }
+  if (plan.kind == kSplit) {
+    plan.over |= found.far == 0 || found.least > limits.limit;
+    if (plan.over) return;
+    plan.from = plan.threshold;
+    plan.threshold =
+        threshold_above(found.least < plan.threshold ? plan.threshold : found.least, plan.delta);
+    ++plan.splits;
+  }
+  plan.divided = divides;
+  plan.local_steps += plan.kind == kLocal;
+}
+
+__device__ __forceinline__ Targets next_queues(const Solve& solve, const Plan& plan) {
+  Control* const control = solve.control;
+  const count_t capacity = static_cast<count_t>(solve.capacity);
+  const Sink near{solve.near_queue[(plan.steps + 1) & 1], &control->near_count[(plan.steps + 1) & 3],
+                  nullptr, capacity};
+  const Sink far{solve.far_pile[plan.pile & 1], &control->far_count[plan.pile & 3],
+                 &control->far_min[plan.pile & 3], FAR_BY_SCAN ? 0 : capacity};
+  return Targets{near, far, &control->heavy_count[plan.steps & 3], plan.threshold};
+}
+
+// What a later step counts in, for the step that was planned.
+__device__ __forceinline__ void reset_counters(Control* control, const Plan& plan) {
+  control->near_count[(plan.steps + 2) & 3] = 0;
+  control->heavy_count[(plan.steps + 2) & 3] = 0;
+  if (plan.divided) {
+    control->far_count[(plan.pile + 1) & 3] = 0;
+    control->far_min[(plan.pile + 1) & 3] = unreached();
+  }
+}
+
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     near_far_one_launch(Solve given, long long source, double base_delta, double largest_delta,
                         weight_t limit, const vertex_t* targets, long long n_targets,
@@ -95,122 +193,76 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   // every thread's stack, which together do not fit L1.
   __shared__ Solve solve;
   __shared__ Targets out;
-  if (threadIdx.x == 0) solve = given;
-  __syncthreads();
+  __shared__ Plan plan;
   Entry* const shared = reinterpret_cast<Entry*>(shared_bytes);
-  Control* const control = solve.control;
-  const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
-  const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
-  const long long thread = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-  for (long long i = thread; i < Distances::count(solve.n); i += stride)
-    solve.distance.slots[i] = Distances::first(i, source);
-  if (first_thread) {
-    for (int i = 0; i < 4; ++i) control->far_min[i] = unreached();
-    control->near_count[0] = 1;
-    store_entry(solve.near_queue[0], static_cast<vertex_t>(source), weight_t(0));
+  Control* const control = given.control;
+  const bool first_block = blockIdx.x == 0;
+  if (threadIdx.x == 0) {
+    solve = given;
+    plan = Plan{};
+    plan.delta = base_delta;
+    plan.threshold = threshold_above(weight_t(0), base_delta);
+    if (first_block) {
+      for (int i = 0; i < 4; ++i) control->far_min[i] = unreached();
+      control->near_count[1] = 1;
+      store_entry(solve.near_queue[1], static_cast<vertex_t>(source), weight_t(0));
+    }
   }
-  grid_barrier(&control->arrivals);
+  __syncthreads();
+  for (long long i = thread_of_grid(); i < Distances::count(solve.n); i += grid_threads())
+    solve.distance.slots[i] = Distances::first(i, source);
 
-  const count_t capacity = static_cast<count_t>(solve.capacity);
-  const count_t far_capacity = FAR_BY_SCAN ? 0 : capacity;
-  uint32 k = 0, f = 0;
-  long long steps = 0, splits = 0, local_steps = 0, rescans = 0;
-  double delta = base_delta;
-  weight_t from = weight_t(0), threshold = threshold_above(weight_t(0), delta);
-  bool divided = false;
+  SplitBarrier barrier(&control->arrivals);
   uint64 edges_seen = 0;
   while (true) {
-    const count_t size = load_relaxed(&control->near_count[k & 3]);
-    if (++steps > max_steps) {
-      if (first_thread) control->status = kStuck;
-      break;
-    }
-    if (first_thread) {
-      control->near_count[(k + 2) & 3] = 0;
-      control->heavy_count[(k + 2) & 3] = 0;
-    }
-    const Sink near_sink{solve.near_queue[(k + 1) & 1], &control->near_count[(k + 1) & 3], nullptr,
-                         capacity};
-    const bool lost_near = size > capacity;
-    if (records && first_thread && steps <= most_records) {
-      const uint32 kind = lost_near ? kRescan : size == 0 ? kSplit : size <= local_limit ? kLocal : kGrid;
-      records[steps - 1] = {kind, size, load_relaxed(&control->far_count[f & 3]), clock_nanoseconds()};
-    }
-    if (size == 0 || lost_near) {
-#if DISTANCE_BITS
-      // Nothing is relaxed in this step, so every block reads the same: the host starts over.
-      if (load_relaxed(&control->status)) break;
-#endif
-      // The near set is empty (or was cut off): nothing pushes to the far pile in this step, so its
-      // counter and minimum stand still and every block reads the same.
-      const count_t far_size = load_relaxed(&control->far_count[f & 3]);
-      const bool lost_far = far_size > far_capacity;
-      if (size == 0) {
-        const weight_t least = load_relaxed(&control->far_min[f & 3]);
-        if (far_size == 0 || least > limit) break;
-        if (n_targets) {
-          bool settled = true;
-          for (long long t = threadIdx.x; t < n_targets; t += blockDim.x)
-            settled &= solve.distance.at(targets[t]) < threshold;
-          if (__syncthreads_and(settled)) break;
-        }
-        from = threshold;
-        threshold = threshold_above(least < threshold ? threshold : least, delta);
-        ++splits;
-      }
-      if (first_thread) {
-        control->far_count[(f + 2) & 3] = 0;
-        control->far_min[(f + 2) & 3] = unreached();
-      }
-      if (threadIdx.x == 0) {
-        const Sink far_sink{solve.far_pile[(f + 1) & 1], &control->far_count[(f + 1) & 3],
-                            &control->far_min[(f + 1) & 3], far_capacity};
-        out = Targets{near_sink, far_sink, nullptr, threshold};
-      }
-      __syncthreads();
-      if (lost_near || lost_far) {
-        split_vertices(solve, out, from, shared);
-        rescans += lost_near || !FAR_BY_SCAN;
-      } else {
-        split_pile(solve, out, solve.far_pile[f & 1], far_size, shared);
-      }
-      ++f;
-      ++k;
-      divided = true;
-      grid_barrier(&control->arrivals);
-      continue;
-    }
-    if (divided) {
-      // Follow the near set's size: a thin one leaves the GPU waiting, a fat one repeats work.
-      if (size < target_near / 2)
-        delta = delta * 2 < largest_delta ? delta * 2 : largest_delta;
-      else if (size > 2 * target_near)
-        delta = delta * 0.75 > base_delta ? delta * 0.75 : base_delta;
-      divided = false;
-    }
+    barrier.arrive();
     if (threadIdx.x == 0) {
-      const Sink far_sink{solve.far_pile[f & 1], &control->far_count[f & 3],
-                          &control->far_min[f & 3], far_capacity};
-      out = Targets{near_sink, far_sink, &control->heavy_count[k & 3], threshold};
+      barrier.wait_alone();
+      plan_next(solve, Limits{base_delta, largest_delta, limit, local_limit, target_near, max_steps},
+                plan);
+      if (plan.steps > max_steps) {
+        plan.over = true;
+        control->status = kStuck;
+      } else if (plan.chunks == 0) {
+        out = next_queues(solve, plan);
+        if (first_block) {
+          reset_counters(control, plan);
+          if (records && plan.steps <= most_records)
+            records[plan.steps - 1] = {plan.kind, plan.size, plan.far_size, clock_nanoseconds()};
+        }
+      }
     }
     __syncthreads();
-    if (size <= local_limit) {
-      local_step(solve, out, solve.near_queue[k & 1], size, shared, &edges_seen);
-      ++local_steps;
-    } else {
-      grid_step(solve, out, solve.near_queue[k & 1], size, shared, &edges_seen);
+    if (plan.over) break;
+    if (n_targets && plan.kind == kSplit) {
+      bool settled = true;
+      for (long long t = threadIdx.x; t < n_targets; t += blockDim.x)
+        settled &= solve.distance.at(targets[t]) < plan.from;
+      if (__syncthreads_and(settled)) break;
     }
-    grid_barrier(&control->arrivals);
-    const count_t chunks = load_relaxed(&control->heavy_count[k & 3]);
-    if (chunks) {
-      heavy_step(solve, out, chunks < solve.heavy_capacity ? chunks : solve.heavy_capacity, shared);
-      grid_barrier(&control->arrivals);
-    }
-    ++k;
+    if (plan.chunks)
+      heavy_step(solve, out, plan.chunks, shared);
+    else if (plan.kind == kLocal)
+      local_step(solve, out, solve.near_queue[plan.steps & 1], plan.size, shared, &edges_seen);
+    else if (plan.kind == kGrid)
+      grid_step(solve, out, solve.near_queue[plan.steps & 1], plan.size, shared, &edges_seen);
+    else if (plan.whole)
+      split_vertices(solve, out, plan.from, shared);
+    else
+      split_pile(solve, out, solve.far_pile[(plan.pile + 1) & 1], plan.far_size, shared);
   }
 #if DISTANCE_BITS
-  for (long long v = thread; v < solve.n; v += stride)
+  for (long long v = thread_of_grid(); v < solve.n; v += grid_threads())
     solve.answer[v] = solve.distance.at(static_cast<vertex_t>(v));
 #endif
-  report(control, edges_seen, steps, splits, local_steps, rescans, delta, threshold);
+  edges_seen = warp_sum(edges_seen);
+  if (lane_id() == 0) atomicAdd(&control->edges, edges_seen);
+  if (first_block && threadIdx.x == 0) {
+    control->steps = plan.steps;
+    control->splits = plan.splits;
+    control->local_steps = plan.local_steps;
+    control->rescans = plan.rescans;
+    control->last_delta = plan.delta;
+    control->last_threshold = static_cast<double>(plan.threshold);
+  }
 }

@@ -20,6 +20,7 @@ from nearfar.algorithms.near_far.one_launch_forms import (
 from nearfar.algorithms.near_far.one_launch_host import (
     PLAIN_ENGINE,
     STAGE,
+    STATIC,
     Engine,
     Shape,
     TooNarrow,
@@ -45,7 +46,6 @@ __all__ = ["KNOBS", "OneLaunchOptions", "first_delta", "range_delta", "solve_in_
 _CHUNK, _HEAVY = 512, 1024  # kChunk and kHeavy of one_launch_rows.cuh
 _LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
 _HEADED = 1024  # entries of a local list whose rows travel along, where there is room
-_STATIC = 4096  # bytes of shared memory that the kernel itself has at most
 _ROOMY = 1 << 22  # entries
 _HEAD = 4  # edges of a row that travel with its vertex
 # Compile-time constants of one_launch_rows.cuh to override, for measuring; see its head.
@@ -63,7 +63,7 @@ class OneLaunchOptions(DeltaOptions):
         weight / mean degree, times 1/4 (sparse), 1/2 (dense) or 4 (skewed degrees).
     delta_growth : float or None
         While the near set is thin, delta grows up to so many times the first step, at least 1. None
-        means 16 on road-like graphs (mean degree at most 5) and 1 on others.
+        means 12 on road-like graphs (mean degree at most 5) and 1 on others.
     target_near : int or None
         Entries of the near set towards which delta adapts; None means 32 per multiprocessor.
     local_limit : int or None
@@ -186,9 +186,12 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
         # Stale entries wait in the far pile too; a small dense graph can afford room for them.
         capacity = max(math.ceil(n * factor), room)
         heavy = device.m // _CHUNK + device.m // _HEAVY + 1
-        heads, local = _heads(graph, device) if alone else None, _LOCAL
+        heads = _heads(graph, device) if alone else None
+        local = _LOCAL // 2 if form.bits else _LOCAL  # for two blocks per multiprocessor
+        # Two rows of wide edges at once take more registers than 512 threads leave.
+        wide_rows = heads is not None and entry_bytes(device) > 8
         if heads is not None:
-            most = runtime.device().shared_per_block - _STATIC
+            most = runtime.device().shared_per_block - STATIC
             local = min(_HEADED * _local_bytes(device, _HEAD), most) // entry_bytes(device)
         return Engine(
             device,
@@ -197,8 +200,8 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
             Shape(2 if form.scan else 4, capacity, heavy, form.bits),
             {
                 "FAR_BY_SCAN": int(form.scan),
-                "ROWS_IN_FLIGHT": 8 if form.scan else 4,
-                "LONG_IN_FLIGHT": 8 if form.scan and not form.bits else 4,
+                "BLOCK_THREADS": 384 if form.bits or wide_rows else 512,
+                "BLOCKS_EACH": 2 if form.bits else 1,
                 **KNOBS,
             },
             (2 * STAGE, local),
@@ -243,22 +246,22 @@ def _plain(
     graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace, form: Form
 ) -> Answer:
     engine = _engine(graph, options, form)
-    device, blocks = engine.device, engine.blocks
+    device, processors = engine.device, runtime.device().multiprocessors
     delta = first_delta(graph, options)
-    growth = options.delta_growth or (16.0 if graph.mean_degree <= ROAD_LIKE else 1.0)
+    growth = options.delta_growth or (12.0 if graph.mean_degree <= ROAD_LIKE else 1.0)
     local_limit = options.local_limit
     if local_limit is None:
-        local_limit = 256 * blocks if graph.mean_degree <= 8 else 0
+        local_limit = 256 * processors if graph.mean_degree <= 8 else 0
     head = 0 if engine.heads is None else engine.heads.width
     room = engine.shared // _local_bytes(device, head)
-    target_near = 32 * blocks if options.target_near is None else options.target_near
+    target_near = 32 * processors if options.target_near is None else options.target_near
     return Answer(
         *engine.solve(
             source,
             delta,
             delta * growth,
             workspace,
-            (np.int64(min(local_limit, blocks * room // 2)), np.int64(target_near)),
+            (np.int64(min(local_limit, engine.blocks * room // 2)), np.int64(target_near)),
             (room, options.local_rounds, options.local_leave, row_lanes(device)),
         )
     )

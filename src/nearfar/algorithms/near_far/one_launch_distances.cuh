@@ -35,6 +35,14 @@ struct Seen {
 struct Distances {
   slot_t* slots;
 
+  // The pointer comes from shared memory: only this tells the compiler where it leads, and an atomic
+  // on an address that might be in shared memory takes longer.
+  __device__ __forceinline__ slot_t* slot_of(vertex_t v) const {
+    slot_t* const slot = slots + v / kInSlot;
+    __builtin_assume(__isGlobal(slot));
+    return slot;
+  }
+
 #if DISTANCE_BITS
   __device__ __forceinline__ static int shift(vertex_t v) {
     return static_cast<int>(v & (kInSlot - 1)) * DISTANCE_BITS;
@@ -70,7 +78,7 @@ struct Distances {
   }
   // The first try to lower a distance, of which several may be under way...
   __device__ __forceinline__ slot_t try_lower(vertex_t v, const Seen& seen, weight_t d) const {
-    return atomicCAS(slots + v / kInSlot, seen.slot, with(seen.slot, v, d));
+    return atomicCAS(slot_of(v), seen.slot, with(seen.slot, v, d));
   }
   // ... and its end: the distance before it, which is not greater than d where d came too late.
   __device__ __forceinline__ weight_t lowered(vertex_t v, const Seen& seen, slot_t found,
@@ -78,7 +86,7 @@ struct Distances {
     slot_t expected = seen.slot;
     while (found != expected && d < value(found, v)) {
       expected = found;
-      found = atomicCAS(slots + v / kInSlot, expected, with(expected, v, d));
+      found = atomicCAS(slot_of(v), expected, with(expected, v, d));
     }
     return value(found, v);
   }
@@ -101,14 +109,14 @@ struct Distances {
 #endif
   }
   __device__ __forceinline__ slot_t try_lower(vertex_t v, const Seen&, weight_t d) const {
-    return atomic_minimum(slots + v, d);
+    return atomic_minimum(slot_of(v), d);
   }
   __device__ __forceinline__ weight_t lowered(vertex_t, const Seen&, slot_t found,
                                               weight_t) const {
     return found;
   }
   __device__ __forceinline__ weight_t lower(vertex_t v, weight_t d) const {
-    return atomic_minimum(slots + v, d);
+    return atomic_minimum(slot_of(v), d);
   }
 #endif
 

@@ -191,7 +191,7 @@ __device__ __forceinline__ void take_rows(const Solve& solve, const Targets& out
 }
 
 template <class Elsewhere>
-__device__ __noinline__ void near_step(const Solve& solve, const Targets& out, Range range,
+__device__ __forceinline__ void near_step(const Solve& solve, const Targets& out, Range range,
                                        const Entry* queue, count_t size, Stage near, Found& found,
                                        Elsewhere elsewhere) {
   const TakeDue<Elsewhere> take(solve, {out, near, found, range, elsewhere});
@@ -205,7 +205,7 @@ __device__ __noinline__ void near_step(const Solve& solve, const Targets& out, R
 
 // All settled vertices of the span, in their order, so that rows are read nearly in sequence.
 template <class Elsewhere>
-__device__ __noinline__ void advance_step(const Solve& solve, const Targets& out, Span span,
+__device__ __forceinline__ void advance_step(const Solve& solve, const Targets& out, Span span,
                                           Range range, Stage near, Found& found,
                                           Elsewhere elsewhere) {
   const TakeDue<Elsewhere> take(solve, {out, near, found, range, elsewhere});
@@ -226,7 +226,7 @@ __device__ __noinline__ void advance_step(const Solve& solve, const Targets& out
 }
 
 template <class Elsewhere>
-__device__ __noinline__ void pieces_step(const Solve& solve, const Targets& out, Range range,
+__device__ __forceinline__ void pieces_step(const Solve& solve, const Targets& out, Range range,
                                          count_t chunks, Stage near, Found& found,
                                          Elsewhere elsewhere) {
   const TakeDue<Elsewhere> take(solve, {out, near, found, range, elsewhere});

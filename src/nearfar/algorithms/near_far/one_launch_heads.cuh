@@ -130,19 +130,16 @@ __device__ __forceinline__ uint32 relax_rows(const Chain& chain, const Solve& so
 #pragma unroll
     for (int u = 0; u < N; ++u) {
       const uint32 slot = base + u * stride + lane_id() / ROW_HEAD;
-      edges.valid[u] = longer[u] = false;
-      edges.target[u] = edges.from[u] = 0;
-      edges.sum[u] = edges.distance[u] = weight_t(0);
-      if (slot < count) {
-        const LocalEntry* const entry = list + slot;
-        const Edge edge = reinterpret_cast<const Edge*>(entry->row.piece)[lane_id() % ROW_HEAD];
-        longer[u] = edge.target == kLongRow;
-        edges.valid[u] = edge.target >= 0 && edge.target != entry->from;
-        edges.target[u] = edge.target;
-        edges.sum[u] = add_saturating(entry->distance, edge_weight(edge));
-        edges.from[u] = entry->vertex;
-        edges.distance[u] = entry->distance;
-      }
+      const bool there = slot < count;
+      const LocalEntry* const entry = list + (there ? slot : 0);
+      const vertex_t from = entry->from;
+      const Edge edge = reinterpret_cast<const Edge*>(entry->row.piece)[lane_id() % ROW_HEAD];
+      edges.from[u] = entry->vertex;
+      edges.distance[u] = entry->distance;
+      longer[u] = there & (edge.target == kLongRow);
+      edges.valid[u] = there & (edge.target >= 0) & (edge.target != from);
+      edges.target[u] = edge.target;
+      edges.sum[u] = add_saturating(edges.distance[u], edge_weight(edge));
     }
     looked += relax_edges<N>(chain, solve, out, lists, edges);
 #pragma unroll
@@ -154,10 +151,9 @@ __device__ __forceinline__ uint32 relax_rows(const Chain& chain, const Solve& so
 }
 
 // One round over `count` entries; the lists receive what improves.
-__device__ __forceinline__ uint32 relax_local(const Solve& solve, const Targets& out,
-                                              const LocalLists& lists, const LocalEntry* list,
-                                              uint32 count) {
-  const Chain chain(solve, out);
+__device__ __forceinline__ uint32 relax_local(const Chain& chain, const Solve& solve,
+                                              const Targets& out, const LocalLists& lists,
+                                              const LocalEntry* list, uint32 count) {
   return count > blockDim.x / ROW_HEAD
              ? relax_rows<kAtOnce>(chain, solve, out, lists, list, count)
              : relax_rows<1>(chain, solve, out, lists, list, count);

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.registry import Workspace
 
-__all__ = ["PLAIN_ENGINE", "STAGE", "Engine", "Shape", "TooNarrow", "most_steps"]
+__all__ = ["PLAIN_ENGINE", "STAGE", "STATIC", "Engine", "Shape", "TooNarrow", "most_steps"]
 
 STAGE = 128  # kStage of one_launch_rows.cuh
+STATIC = 6144  # bytes of shared memory that a kernel itself has at most
+_RESERVED = 1024  # bytes of it that the device keeps per block
 _ROWS = "algorithms/near_far/one_launch_rows.cuh"
 _FITS_L1 = 1 << 19  # bytes
 _TOO_NARROW = 2  # kTooNarrow
@@ -75,7 +77,8 @@ class Engine:
         Kernel file, relative to the package, and its entry point.
     shape : Shape
     macros : mapping
-        Beside those of the graph; ``BLOCK_THREADS`` and ``BLOCKS_EACH`` give the launch shape.
+        Beside those of the graph; ``BLOCK_THREADS`` and ``BLOCKS_EACH`` give the launch shape: so
+        many blocks per multiprocessor, or fewer where shared memory has no room for them.
     shared_entries : int
         Entries of dynamic shared memory per warp; or all in all, where that is more.
     own : sequence
@@ -118,7 +121,7 @@ class Engine:
         self._slots = cp.empty(packed, dtype=np.uint8)
         # A distance array that fits L1 is worth reading there; a large one only evicts other data.
         small = (packed or n * weight.itemsize) <= _FITS_L1
-        defines = {
+        defines: dict[str, str | int] = {
             "SEEN_FROM_L1": int(small),
             "BLOCK_THREADS": 512,
             "BLOCKS_EACH": 1,
@@ -128,8 +131,12 @@ class Engine:
             **macros,
         }
         block = int(defines["BLOCK_THREADS"])
-        self.blocks = runtime.device().multiprocessors * int(defines["BLOCKS_EACH"])
         self.shared = max(block // 32 * shared_entries[0], shared_entries[1]) * record
+        room = runtime.device().shared_per_block + _RESERVED
+        fitting = room // (self.shared + STATIC + _RESERVED)
+        each = max(min(int(defines["BLOCKS_EACH"]), fitting), 1)
+        defines["BLOCKS_EACH"] = each
+        self.blocks = runtime.device().multiprocessors * each
         kernel = runtime.program(file, defines).kernel(entry)
         whole, real = np.int64(0), np.float64(0)
         never = weight.type(unreached_value(weight))

@@ -31,12 +31,16 @@ struct alignas(16) LocalEntry {
 };
 #endif
 
+// Entries that a round adds to `next`, and to `far` behind the first far_base.
+struct alignas(8) Filled {
+  uint32 near, far;
+};
+
 struct LocalLists {
   LocalEntry* next;
   Entry* far;
-  uint32* next_filled;
-  uint32* far_filled;
-  uint32 room, far_room;
+  Filled* filled;
+  uint32 room, far_base;
 };
 
 // What does not fit the block's lists goes to the global ones.
@@ -54,19 +58,19 @@ __device__ __forceinline__ void push_local(const Targets& out, const LocalLists&
   if ((near_takers | far_takers) == 0) return;
   uint32 base = 0;
   const uint32 count = __popc(lane_id() == 0 ? near_takers : far_takers);
-  if (lane_id() < 2 && count)
-    base = atomicAdd(lane_id() == 0 ? lists.next_filled : lists.far_filled, count);
+  if (lane_id() < 2) base = atomicAdd(&lists.filled->near + lane_id(), count);
   const uint32 below = (1u << lane_id()) - 1;
   const uint32 near_at = __shfl_sync(kAllLanes, base, 0) + __popc(near_takers & below);
-  const uint32 far_at = __shfl_sync(kAllLanes, base, 1) + __popc(far_takers & below);
+  const uint32 far_at =
+      lists.far_base + __shfl_sync(kAllLanes, base, 1) + __popc(far_takers & below);
   if (near) {
-    if (near_at < lists.room)
+    if (__builtin_expect(near_at < lists.room, 1))
       lists.next[near_at] = entry;
     else
       spill(out.near, entry.vertex, entry.distance);
   }
   if (far) {
-    if (far_at < lists.far_room)
+    if (__builtin_expect(far_at < lists.room, 1))
       store_entry(lists.far + far_at, entry.vertex, entry.distance);
     else
       spill(out.far, entry.vertex, entry.distance);

@@ -15,19 +15,11 @@
 // requires: algorithms/near_far/one_launch_heads.cuh
 #pragma once
 
-__device__ __noinline__ void local_step(const Solve& given, const Targets& targets,
-                                        const Entry* queue, count_t size, Entry* shared,
-                                        uint64* edges_seen) {
-  __shared__ uint32 filled[3];
-  __shared__ uint32 far_filled;
+__device__ __forceinline__ void local_step(const Solve& solve, const Targets& out,
+                                           const Entry* queue, count_t size, Entry* shared,
+                                           uint64* edges_seen) {
+  __shared__ Filled filled[3];  // of this round, the next one, and the one after
   __shared__ count_t flush_base;
-#if ROW_HEAD
-  const Solve& solve = given;
-  const Targets& out = targets;
-#else
-  const Solve solve = given;  // copies, so that nothing is read again in the chain of a round
-  const Targets out = targets;
-#endif
   const uint32 room = static_cast<uint32>(solve.local_capacity);
   LocalEntry* const list = reinterpret_cast<LocalEntry*>(shared);
   Entry* const far = reinterpret_cast<Entry*>(list + 2 * room);
@@ -40,37 +32,41 @@ __device__ __noinline__ void local_step(const Solve& given, const Targets& targe
   for (uint32 i = threadIdx.x; i < mine; i += blockDim.x) {
     list[i] = open_entry(solve, load_entry(queue + start + i));
   }
-  if (threadIdx.x == 0) {
-    filled[0] = mine;
-    filled[1] = filled[2] = 0;
-    far_filled = 0;
-  }
+  if (threadIdx.x == 0) filled[0] = Filled{0, 0};
   __syncthreads();
-  uint32 count = mine;
-  uint32 edges = 0;
-  uint32 round = 0;
-  for (; round < solve.local_rounds && count && (round == 0 || count <= solve.local_leave);
-       ++round) {
-    const LocalLists lists{list + ((round + 1) & 1) * room, far,  &filled[(round + 1) % 3],
-                           &far_filled,                     room, room};
-    if (threadIdx.x == 0) filled[(round + 2) % 3] = 0;
-    edges += relax_local(solve, out, lists, list + (round & 1) * room, count);
-    const bool far_is_full =
-        __syncthreads_or(*reinterpret_cast<volatile uint32*>(&far_filled) > room / 2);
-    count = *reinterpret_cast<volatile uint32*>(&filled[(round + 1) % 3]);
-    count = count < room ? count : room;
-    if (far_is_full) {
-      const uint32 full = *reinterpret_cast<volatile uint32*>(&far_filled);
-      flush_block(far, full < room ? full : room, out.far, &flush_base);
-      __syncthreads();
-      if (threadIdx.x == 0) far_filled = 0;
+  // What a round needs is in registers; what it finds is counted in shared memory, and read once after
+  // its barrier.
+  const Chain chain(solve, out);
+  const uint32 rounds = static_cast<uint32>(solve.local_rounds);
+  const uint32 leave = static_cast<uint32>(solve.local_leave);
+  LocalEntry* now = list;
+  LocalLists lists{list + room, far, &filled[0], room, 0};
+  Filled *next_filled = &filled[1], *later_filled = &filled[2];
+  uint32 count = mine, most = mine, edges = 0;
+  for (uint32 round = 0; round < rounds && count && count <= most; ++round) {
+    if (threadIdx.x == 0) *next_filled = Filled{0, 0};
+    edges += relax_local(chain, solve, out, lists, now, count);
+    __syncthreads();
+    const Filled found = *lists.filled;
+    count = found.near < room ? found.near : room;
+    most = leave;
+    lists.far_base += found.far;
+    LocalEntry* const emptied = now;
+    now = lists.next;
+    lists.next = emptied;
+    Filled* const used = lists.filled;
+    lists.filled = next_filled;
+    next_filled = later_filled;
+    later_filled = used;
+    if (lists.far_base > room / 2) {
+      flush_block(far, lists.far_base < room ? lists.far_base : room, out.far, &flush_base);
+      lists.far_base = 0;
       __syncthreads();
     }
   }
-  flush_block(list + (round & 1) * room, count, out.near, &flush_base);
+  flush_block(now, count, out.near, &flush_base);
   __syncthreads();
-  const uint32 left = far_filled;
-  flush_block(far, left < room ? left : room, out.far, &flush_base);
+  flush_block(far, lists.far_base < room ? lists.far_base : room, out.far, &flush_base);
   __syncthreads();
   *edges_seen += edges;
 }

@@ -9,6 +9,7 @@
 struct alignas(128) Tally {
   uint64 reached;    // vertices reached for the first time
   uint64 degrees;    // of the vertices taken
+  uint64 edges;      // looked at
   weight_t pending;  // least sum (or tentative distance) that waits beyond the threshold
 };
 
@@ -29,32 +30,61 @@ struct Found {
   __device__ __forceinline__ void waits(weight_t d) { pending = d < pending ? d : pending; }
 };
 
-__device__ __forceinline__ void hand_in(Found& found, Tally* tally) {
+// Every thread of a block calls it at the end of a step.
+__device__ __forceinline__ void hand_in(const Found& found, Tally* tally) {
   __shared__ Tally sum;
-  if (threadIdx.x == 0) sum = Tally{0, 0, unreached()};
+  if (threadIdx.x == 0) sum = Tally{0, 0, 0, unreached()};
   __syncthreads();
   const uint64 reached = warp_sum(static_cast<uint64>(found.reached));
-  const uint64 degrees = warp_sum(found.degrees);
+  const uint64 degrees = warp_sum(found.degrees), edges = warp_sum(found.edges);
   const weight_t pending = warp_min(found.pending);
   if (lane_id() == 0) {
     if (reached) atomicAdd(&sum.reached, reached);
     if (degrees) atomicAdd(&sum.degrees, degrees);
+    if (edges) atomicAdd(&sum.edges, edges);
     if (pending < unreached()) atomic_minimum(&sum.pending, pending);
   }
   __syncthreads();
   if (threadIdx.x == 0) {
     if (sum.reached) atomicAdd(&tally->reached, sum.reached);
     if (sum.degrees) atomicAdd(&tally->degrees, sum.degrees);
+    if (sum.edges) atomicAdd(&tally->edges, sum.edges);
     if (sum.pending < unreached()) atomic_minimum(&tally->pending, sum.pending);
   }
-  found.reached = 0;
-  found.degrees = 0;
-  found.pending = unreached();
 }
 
-// Open vertices look for their best neighbour. Rows beyond 32 edges have the warp for themselves.
-__device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, Span span,
-                                       weight_t low, Stage near, Found& found) {
+// Edges of open vertices, handed out with the lane whose vertex they belong to.
+struct LookBack {
+  const Solve& solve;
+  weight_t* best;  // of the warp's 32 vertices, in shared memory
+  Found& found;
+  template <int N>
+  __device__ __forceinline__ void operator()(const bool (&valid)[N], const offset_t (&at)[N],
+                                             const int (&owner)[N]) const {
+    Edge edge[N];
+    weight_t there[N];
+#pragma unroll
+    for (int u = 0; u < N; ++u)
+      if (valid[u]) edge[u] = load_streamed(solve.edges, at[u]);
+#pragma unroll
+    for (int u = 0; u < N; ++u)
+      there[u] = valid[u] ? solve.distance.at(edge[u].target) : unreached();
+#pragma unroll
+    for (int u = 0; u < N; ++u) {
+      found.edges += valid[u];
+      if (!(there[u] < unreached())) continue;
+      const weight_t sum = add_saturating(there[u], edge_weight(edge[u]));
+      if (sum < *const_cast<volatile weight_t*>(best + owner[u]))
+        atomic_minimum(best + owner[u], sum);
+    }
+  }
+};
+
+// Open vertices look for their best neighbour; their edges are spread over the lanes as in a near step.
+__device__ __forceinline__ void pull_step(const Solve& solve, const Targets& out, Span span,
+                                          weight_t low, Stage near, Found& found) {
+  __shared__ weight_t least[BLOCK_THREADS];
+  weight_t* const best = least + (threadIdx.x & ~31u);
   const long long lanes = grid_threads();
   for (long long base = span.first + first_thread_of_warp(); base < span.last; base += lanes) {
     const long long v = base + lane_id();
@@ -65,60 +95,27 @@ __device__ __noinline__ void pull_step(const Solve& solve, const Targets& out, S
       begin = __ldg(solve.offsets + v);
       degree = __ldg(solve.offsets + v + 1) - begin;
     }
-    weight_t best = unreached();
-    uint32 longer = __ballot_sync(kAllLanes, degree > 32);
-    while (longer) {
-      const int lane = __ffs(longer) - 1;
-      longer &= longer - 1;
-      const offset_t row = __shfl_sync(kAllLanes, begin, lane);
-      const offset_t size = __shfl_sync(kAllLanes, degree, lane);
-      weight_t mine = unreached();
-      for (offset_t j = lane_id(); j < size; j += 32) {
-        const Edge edge = load_edge(solve.edges, row + j);
-        const weight_t sum =
-            add_saturating(solve.distance.at(edge.target), edge_weight(edge));
-        mine = sum < mine ? sum : mine;
-        ++found.edges;
-      }
-      mine = __shfl_sync(kAllLanes, warp_min(mine), 0);
-      if (lane_id() == lane) {
-        best = mine;
-        degree = 0;
-      }
-    }
-    for (offset_t first = 0; first < degree; first += kRowsInFlight) {
-      Edge edge[kRowsInFlight];
-#pragma unroll
-      for (int u = 0; u < kRowsInFlight; ++u)
-        if (first + u < degree) edge[u] = load_edge(solve.edges, begin + first + u);
-      weight_t near_by[kRowsInFlight];
-#pragma unroll
-      for (int u = 0; u < kRowsInFlight; ++u)
-        near_by[u] =
-            first + u < degree ? solve.distance.at(edge[u].target) : unreached();
-#pragma unroll
-      for (int u = 0; u < kRowsInFlight; ++u) {
-        if (!(near_by[u] < unreached())) continue;
-        const weight_t sum = add_saturating(near_by[u], edge_weight(edge[u]));
-        best = sum < best ? sum : best;
-      }
-      found.edges += degree - first < kRowsInFlight ? degree - first : kRowsInFlight;
-    }
-    bool improved = open && best < d;
+    best[lane_id()] = d;
+    __syncwarp();
+    walk_by_length<kMiddle, kLongInFlight, kRowsInFlight>(LookBack{solve, best, found}, begin,
+                                                          degree, lane_id());
+    __syncwarp();
+    const weight_t sum = best[lane_id()];
+    bool improved = open && sum < d;
     if (improved) {
-      const weight_t before = solve.distance.lower(static_cast<vertex_t>(v), best);
-      improved = best < before;
+      const weight_t before = solve.distance.lower(static_cast<vertex_t>(v), sum);
+      improved = sum < before;
       found.reached += !(before < unreached());
-      if (!(best < out.threshold)) found.waits(best);
+      if (!(sum < out.threshold)) found.waits(sum);
     }
-    push(near, out.near, improved && best < out.threshold, static_cast<vertex_t>(v), best);
+    push(near, out.near, improved && sum < out.threshold, static_cast<vertex_t>(v), sum);
   }
   flush(near, out.near);
 }
 
 // Vertices with distances in the range become near; the least beyond it is what waits.
-__device__ __noinline__ void scan_step(const Solve& solve, const Targets& out, Span span,
-                                       Range range, Stage near, Found& found) {
+__device__ __forceinline__ void scan_step(const Solve& solve, const Targets& out, Span span,
+                                          Range range, Stage near, Found& found) {
   const long long lanes = grid_threads();
   for (long long base = span.first + first_thread_of_warp(); base < span.last; base += lanes) {
     const long long v = base + lane_id();

@@ -21,8 +21,47 @@
 // Launch: cooperative, whole warps, dynamic shared memory for a stage per warp.
 // Races, all harmless: distances fall by atomic minimum in any order and are read with relaxed
 // loads.
-// requires: cuda/grid_barrier.cuh
+// requires: cuda/split_barrier.cuh
 // requires: algorithms/near_far/one_launch_due.cuh
+// requires: algorithms/near_far/one_launch_phases.cuh
+
+// What a block does next. Its first thread finds it after a barrier, from counters that then stand still,
+// so all blocks come to the same. It lies in shared memory: every register that lives through the steps would
+// be one less for their loops.
+struct Plan {
+  Progress now;
+  count_t size;    // of the near set
+  count_t chunks;  // of long rows, in the second half of a step; else 0
+  bool lost;       // the near queue overflowed
+  long long rescans;
+};
+
+// By the first thread of a block. All counters are read at the same time, whichever will be needed.
+__device__ __forceinline__ void plan_next(const Solve& solve, const Tally* tallies, Plan& plan) {
+  Progress& now = plan.now;
+  const uint32 k = (now.steps + 1) & 3;
+  const count_t chunks = load_relaxed(&solve.control->heavy_count[now.steps & 3]);
+  const count_t size = load_relaxed(&solve.control->near_count[k]);
+  const Tally found{load_relaxed(&tallies[k].reached), load_relaxed(&tallies[k].degrees),
+                    load_relaxed(&tallies[k].edges), load_relaxed(&tallies[k].pending)};
+  const bool first_half = plan.chunks == 0;  // of a step, in which long rows are cut up
+  plan.chunks = !first_half ? 0 : chunks < solve.heavy_capacity ? chunks : solve.heavy_capacity;
+  if (plan.chunks) return;
+  plan.size = size;
+  plan.lost = size > solve.capacity;
+  plan.rescans += plan.lost;
+  now = after(now, size, found, kPullOpen);
+}
+
+// With the one that finds that the search has ended.
+__device__ __forceinline__ long long steps_of(const Progress& now) {
+  return now.steps + (now.phase == kEnd);
+}
+
+__device__ __forceinline__ StepKind kind_of(const Plan& plan) {
+  if (plan.lost) return kRescan;
+  return plan.now.phase == kTake ? kGrid : plan.now.phase == kPullOpen ? kPull : kSplit;
+}
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     near_far_ranges(Solve given, long long source, double delta, double eager_growth,
@@ -32,105 +71,88 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   __shared__ Solve solve;  // see one_launch.cuh
   __shared__ Targets out;
-  if (threadIdx.x == 0) solve = given;
-  __syncthreads();
-  Stage near{reinterpret_cast<Entry*>(shared_bytes) + (threadIdx.x >> 5) * kStage, 0};
-  Control* const control = solve.control;
-  const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
-  const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
-  for (long long v = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; v < solve.n;
-       v += stride)
-    solve.distance.slots[v] = Distances::first(v, source);
-  if (first_thread) {
-    for (int i = 0; i < 4; ++i) tallies[i] = Tally{0, 0, unreached()};
-    control->near_count[0] = 1;
-    store_entry(solve.near_queue[0], static_cast<vertex_t>(source), weight_t(0));
+  __shared__ Plan plan;
+  Control* const control = given.control;
+  const bool first_block = blockIdx.x == 0;
+  if (threadIdx.x == 0) {
+    solve = given;
+    plan = Plan{};
+    Progress& now = plan.now;
+    now.high = threshold_above(weight_t(0), delta);
+    now.pending = unreached();
+    now.limit = limit;
+    now.delta = delta;
+    now.eager_growth = eager_growth;
+    now.edges = static_cast<uint64>(m);
+    now.reachable = entered ? static_cast<uint64>(n_entered) + !entered[source] : ~uint64(0);
+    now.reached = 1;
+    now.pull_share = pull_share;
+    now.phase = kTake;
+    if (first_block) {
+      for (int i = 0; i < 4; ++i) tallies[i] = Tally{0, 0, 0, unreached()};
+      control->near_count[1] = 1;
+      store_entry(solve.near_queue[1], static_cast<vertex_t>(source), weight_t(0));
+    }
   }
-  grid_barrier(&control->arrivals);
+  __syncthreads();
+  for (long long v = thread_of_grid(); v < solve.n; v += grid_threads())
+    solve.distance.slots[v] = Distances::first(v, source);
 
-  const count_t capacity = static_cast<count_t>(solve.capacity);
-  const uint64 reachable =
-      entered ? static_cast<uint64>(n_entered) + !entered[source] : ~uint64(0);
-  uint64 reached = 1, degrees = 0;
-  uint32 k = 0;
-  long long steps = 0, splits = 0, rescans = 0, pulls = 0;
-  weight_t low = weight_t(0), high = threshold_above(weight_t(0), delta), pending = unreached();
-  bool eager = false;
-  Found found;
-  const Span all{0, solve.n};
+  SplitBarrier barrier(&control->arrivals);
+  const Span all{0, given.n};
   while (true) {
-    const count_t size = load_relaxed(&control->near_count[k & 3]);
-    Tally* const tally = tallies + ((k + 1) & 3);
-    reached += load_relaxed(&tallies[k & 3].reached);
-    degrees += load_relaxed(&tallies[k & 3].degrees);
-    const weight_t waiting = load_relaxed(&tallies[k & 3].pending);
-    pending = waiting < pending ? waiting : pending;
-    if (++steps > max_steps) {
-      if (first_thread) control->status = kStuck;
-      break;
-    }
-    if (first_thread) {
-      control->near_count[(k + 2) & 3] = 0;
-      control->heavy_count[(k + 2) & 3] = 0;
-      tallies[(k + 2) & 3] = Tally{0, 0, unreached()};
-    }
-    const bool lost = size > capacity;
-    const bool recorded = records && first_thread && steps <= most_records;
-    if (recorded) {
-      const uint32 kind = lost ? kRescan : size == 0 ? kSplit : kGrid;
-      records[steps - 1] = {kind, size, 0, clock_nanoseconds()};
-    }
-    bool pull = false;
-    if (size == 0) {
-      if (!(pending < unreached()) || pending > limit || (!eager && reached >= reachable)) break;
-      if (n_targets) {
-        bool settled = true;
-        for (long long t = threadIdx.x; t < n_targets; t += blockDim.x)
-          settled &= solve.distance.at(targets[t]) < high;
-        if (__syncthreads_and(settled)) break;
-      }
-      const uint64 open = degrees < static_cast<uint64>(m) ? m - degrees : 0;
-      pull =
-          !eager && pull_share && open * static_cast<uint64>(pull_share) < static_cast<uint64>(m);
-      if (pull) delta *= eager_growth;
-      low = high;
-      high = threshold_above(pending < high ? high : pending, delta);
-      pending = unreached();
-      degrees = 0;
-      ++splits;
-    }
-    if (pull && recorded) records[steps - 1].kind = kPull;
+    barrier.arrive();
     if (threadIdx.x == 0) {
-      const Sink sink{solve.near_queue[(k + 1) & 1], &control->near_count[(k + 1) & 3], nullptr,
-                      capacity};
-      out = Targets{sink, sink, &control->heavy_count[k & 3], high};
+      barrier.wait_alone();
+      plan_next(solve, tallies, plan);
+      Progress& now = plan.now;
+      if (now.steps > max_steps) {
+        now.phase = kEnd;
+        control->status = kStuck;
+      } else if (plan.chunks == 0) {
+        const long long step = steps_of(now);
+        out = next_queue(solve, step, now.high);
+        if (first_block) {
+          control->near_count[(step + 2) & 3] = 0;
+          control->heavy_count[(step + 2) & 3] = 0;
+          tallies[(step + 2) & 3] = Tally{0, 0, 0, unreached()};
+          if (records && step <= most_records)
+            records[step - 1] = {kind_of(plan), plan.size, 0, clock_nanoseconds()};
+        }
+      }
     }
     __syncthreads();
-    const Range due{size == 0 && !eager ? low : weight_t(0), eager ? unreached() : high};
-    if (lost) {
-      scan_step(solve, out, all, Range{low, high}, near, found);
-      ++rescans;
-    } else if (size) {
-      near_step(solve, out, due, solve.near_queue[k & 1], size, near, found, AllHere{});
-    } else if (eager) {
-      scan_step(solve, out, all, Range{low, high}, near, found);
-    } else if (pull) {
-      pull_step(solve, out, all, low, near, found);
-      eager = true;
-      ++pulls;
-    } else {
-      advance_step(solve, out, all, due, near, found, AllHere{});
+    const Progress& now = plan.now;
+    if (now.phase == kEnd) break;
+    if (n_targets && plan.size == 0 && plan.chunks == 0) {
+      bool settled = true;
+      for (long long t = threadIdx.x; t < n_targets; t += blockDim.x)
+        settled &= solve.distance.at(targets[t]) < now.low;
+      if (__syncthreads_and(settled)) break;
     }
-    hand_in(found, tally);
-    grid_barrier(&control->arrivals);
-    const count_t chunks = load_relaxed(&control->heavy_count[k & 3]);
-    if (chunks) {
-      pieces_step(solve, out, due, chunks < solve.heavy_capacity ? chunks : solve.heavy_capacity,
-                  near, found, AllHere{});
-      hand_in(found, tally);
-      grid_barrier(&control->arrivals);
-    }
-    ++k;
+    Stage near{reinterpret_cast<Entry*>(shared_bytes) + (threadIdx.x >> 5) * kStage, 0};
+    Found found;
+    if (plan.chunks)
+      pieces_step(solve, out, due_in(now), plan.chunks, near, found, AllHere{});
+    else if (now.phase == kFindAgain || plan.lost)
+      scan_step(solve, out, all, Range{now.low, now.high}, near, found);
+    else if (now.phase == kPullOpen)
+      pull_step(solve, out, all, now.low, near, found);
+    else if (now.phase == kAdvance)
+      advance_step(solve, out, all, due_in(now), near, found, AllHere{});
+    else
+      near_step(solve, out, due_in(now), solve.near_queue[now.steps & 1], plan.size, near, found,
+                AllHere{});
+    hand_in(found, tallies + ((now.steps + 1) & 3));
   }
-  report(control, found.edges, steps, splits, pulls, rescans, delta, high);
+  if (first_block && threadIdx.x == 0) {
+    const Progress& now = plan.now;
+    control->edges = now.looked_at;
+    control->steps = steps_of(now);
+    control->splits = now.splits;
+    control->local_steps = now.pulls;
+    control->rescans = plan.rescans;
+    control->last_delta = now.delta;
+    control->last_threshold = static_cast<double>(now.high);
+  }
 }

@@ -29,6 +29,14 @@ _RANGES: Slot[_Ranges] = Slot("near-far by ranges")
 KNOBS: dict[str, int] = {}
 
 
+def _launch_shape(device: DeviceGraph, *, sort: bool) -> dict[str, int]:
+    """Registers for what a step has in flight, against threads that wait at the same time."""
+    wide = device.weight_dtype.itemsize > 4
+    if device.vertex_dtype.itemsize > 4 or (wide and not sort):
+        return {"BLOCK_THREADS": 512, "BLOCKS_EACH": 1}
+    return {"BLOCK_THREADS": 448 if sort and not wide else 384, "BLOCKS_EACH": 2}
+
+
 class _Ranges:
     """An engine over sorted rows, or over rows as they are; kept with the graph."""
 
@@ -43,6 +51,7 @@ class _Ranges:
             Shape(2, math.ceil(max(device.n, 1) * factor), 2 * (device.m // SEGMENT) + 1),
             {
                 "SORTED_ROWS": int(rows is not None),
+                **_launch_shape(device, sort=rows is not None),
                 "HEAVY_DEGREE": SEGMENT,
                 "LONG_IN_FLIGHT": 4,
                 **KNOBS,

@@ -3,7 +3,7 @@
 // A warp collects what it pushes in shared memory and reserves queue space for 64 entries at a time: one
 // atomic on a shared counter for every 32 edges would serialise the whole device.
 // Three degree classes: rows up to kMiddle edges share the warp's lanes, longer ones are taken by the
-// whole warp with eight edges in flight per lane, and beyond kHeavy they are cut into chunks for
+// whole warp with as many edges in flight per lane, and beyond kHeavy they are cut into chunks for
 // all warps.
 // requires: cuda/edges.cuh
 // requires: cuda/memory.cuh
@@ -17,7 +17,7 @@
 #define ROWS_IN_FLIGHT 4
 #endif
 #ifndef LONG_IN_FLIGHT
-#define LONG_IN_FLIGHT 8
+#define LONG_IN_FLIGHT 4
 #endif
 #ifndef MIDDLE_DEGREE
 #define MIDDLE_DEGREE 64
@@ -114,6 +114,10 @@ struct Targets {
   count_t* heavy;
   weight_t threshold;
 };
+
+__device__ __forceinline__ long long thread_of_grid() {
+  return static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
 
 // An edge that will not be read again soon.
 __device__ __forceinline__ Edge load_streamed(const Edge* edges, offset_t at) {
@@ -335,7 +339,7 @@ __device__ __forceinline__ void take_queue(const Solve& solve, const Entry* queu
   }
 }
 
-__device__ __noinline__ void grid_step(const Solve& solve, const Targets& out, const Entry* queue,
+__device__ __forceinline__ void grid_step(const Solve& solve, const Targets& out, const Entry* queue,
                                           count_t size, Entry* shared, uint64* edges_seen) {
   WarpStages stages(shared);
   const Relax<AllDue> relax{solve, {out, stages}};
@@ -347,7 +351,7 @@ __device__ __noinline__ void grid_step(const Solve& solve, const Targets& out, c
   stages.finish(out);
 }
 
-__device__ __noinline__ void heavy_step(const Solve& solve, const Targets& out, count_t chunks,
+__device__ __forceinline__ void heavy_step(const Solve& solve, const Targets& out, count_t chunks,
                                            Entry* shared) {
   WarpStages stages(shared);
   const Relax<AllDue> relax{solve, {out, stages}};
@@ -365,20 +369,4 @@ __device__ __forceinline__ weight_t threshold_above(weight_t least, double delta
   const weight_t wanted = add_saturating(least, step);
   const weight_t above = next_above(least);
   return wanted < above ? above : wanted;
-}
-
-// The counters of a solve, for the host; every thread of the grid calls it at its end.
-__device__ __forceinline__ void report(Control* control, uint64 edges, long long steps, long long splits,
-                                       long long local_steps, long long rescans, double delta,
-                                       weight_t threshold) {
-  edges = warp_sum(edges);
-  if (lane_id() == 0) atomicAdd(&control->edges, edges);
-  if (blockIdx.x == 0 && threadIdx.x == 0) {
-    control->steps = steps;
-    control->splits = splits;
-    control->local_steps = local_steps;
-    control->rescans = rescans;
-    control->last_delta = delta;
-    control->last_threshold = static_cast<double>(threshold);
-  }
 }

@@ -20,7 +20,7 @@
 //
 // Arrays per device, n vertices in the graph, [first, last) its own, first a multiple of 32: those
 // of struct Solve with distance[n] and `offsets` less `first` records, so that own vertices are
-// found under their own numbers; dirty[2][ceil(n / 32)] bytes, tallies[4], progress[2], totals[3].
+// found under their own numbers; dirty[2][ceil(n / 32)] bytes, tallies[4], progress[2], totals[2].
 // Launch: whole warps, any grid; step, pieces and fetch with a stage per warp in dynamic shared
 // memory. Host loop in partitioned.py.
 // Races, harmless: a line that is fetched may hold, for the reader's vertices, what the reader told
@@ -29,21 +29,7 @@
 // anywhere.
 //
 // requires: algorithms/near_far/one_launch_due.cuh
-
-enum Phase : uint32 { kTake, kAdvance, kLearn, kPullOpen, kFindAgain, kEnd };
-
-// How far a search has come; every device computes the same.
-struct Progress {
-  weight_t low, high;  // what settled vertices relaxed before the last split, and the threshold
-  weight_t pending;    // the least sum that waits
-  weight_t limit;
-  double delta, eager_growth;
-  uint64 edges, reachable;  // of the whole graph
-  uint64 reached, degrees;
-  long long pull_share;  // 0: never
-  long long steps, splits, pulls;
-  uint32 phase, eager;
-};
+// requires: algorithms/near_far/one_launch_phases.cuh
 
 struct Part {
   Solve solve;
@@ -51,7 +37,7 @@ struct Part {
   unsigned char* dirty;
   Tally* tallies;
   Progress* progress;
-  uint64* totals;  // edges looked at, lines fetched, queues that overflowed
+  uint64* totals;  // lines fetched, queues that overflowed
 };
 
 // Memory of all devices, this one's among them.
@@ -76,10 +62,6 @@ struct Outside {
 
 __device__ __forceinline__ long long lines_of(long long n) { return (n + 31) / 32; }
 
-__device__ __forceinline__ long long thread_of_grid() {
-  return static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
-}
-
 __device__ __forceinline__ unsigned char* marks(const Part& part, long long step) {
   return part.dirty + (step & 1) * lines_of(part.solve.n);
 }
@@ -88,79 +70,30 @@ __device__ __forceinline__ Stage own_stage(unsigned char* shared) {
   return Stage{reinterpret_cast<Entry*>(shared) + (threadIdx.x >> 5) * kStage, 0};
 }
 
-// Where vertices go that the next step takes.
-__device__ __forceinline__ Targets next_queue(const Part& part, long long step, weight_t high) {
-  const Solve& solve = part.solve;
-  const Sink sink{solve.near_queue[(step + 1) & 1], &solve.control->near_count[(step + 1) & 3],
-                  nullptr, static_cast<count_t>(solve.capacity)};
-  return Targets{sink, sink, &solve.control->heavy_count[step & 3], high};
-}
-
-// Which sums are due in a step.
-__device__ __forceinline__ Range due_in(const Progress& now) {
-  return Range{now.phase == kAdvance ? now.low : weight_t(0), now.eager ? unreached() : now.high};
-}
-
-__device__ __forceinline__ void tell(Found& found, const Part& part, long long step) {
-  hand_in(found, part.tallies + ((step + 1) & 3));
-  __shared__ uint64 edges;
-  if (threadIdx.x == 0) edges = 0;
-  __syncthreads();
-  const uint64 looked_at = warp_sum(found.edges);
-  if (lane_id() == 0 && looked_at != 0) atomicAdd(&edges, looked_at);
-  __syncthreads();
-  if (threadIdx.x == 0 && edges != 0) atomicAdd(part.totals, edges);
-}
-
-// The phase after `now`, when so many vertices are near and `found` was added up over all devices.
-__device__ __forceinline__ Progress after(Progress now, uint64 near, const Tally& found) {
-  now.reached += found.reached;
-  now.degrees += found.degrees;
-  now.pending = found.pending < now.pending ? found.pending : now.pending;
-  if (now.phase == kEnd) return now;
-  ++now.steps;
-  if (near != 0) {
-    now.phase = kTake;
-  } else if (now.phase == kLearn) {
-    now.phase = kPullOpen;
-    now.eager = 1;
-    ++now.pulls;
-  } else if (!(now.pending < unreached()) || now.pending > now.limit ||
-             (!now.eager && now.reached >= now.reachable)) {
-    now.phase = kEnd;
-    --now.steps;
-  } else {
-    const uint64 open = now.degrees < now.edges ? now.edges - now.degrees : 0;
-    const bool pull = !now.eager && now.pull_share != 0 &&
-                      open * static_cast<uint64>(now.pull_share) < now.edges;
-    if (pull) now.delta *= now.eager_growth;
-    now.low = now.high;
-    now.high = threshold_above(now.pending < now.high ? now.high : now.pending, now.delta);
-    now.pending = unreached();
-    now.degrees = 0;
-    now.phase = now.eager ? kFindAgain : pull ? kLearn : kAdvance;
-    ++now.splits;
-  }
-  return now;
+// Where what a step found is added up.
+__device__ __forceinline__ Tally* next_tally(const Part& part, long long step) {
+  return part.tallies + ((step + 1) & 3);
 }
 
 // By the first warp of a block.
 __device__ __forceinline__ Progress next_of(const Part& part, const Others& others, int devices,
                                             long long step) {
-  Tally found{0, 0, unreached()};
+  Tally found{0, 0, 0, unreached()};
   uint64 near = 0;
   if (lane_id() < devices) {
     const Tally* const tally = others.tallies[lane_id()] + (step & 3);
     near = load_relaxed(&others.control[lane_id()]->near_count[step & 3]);
     found.reached = load_relaxed(&tally->reached);
     found.degrees = load_relaxed(&tally->degrees);
+    found.edges = load_relaxed(&tally->edges);
     found.pending = load_relaxed(&tally->pending);
   }
   near = warp_sum(near);
   found.reached = warp_sum(found.reached);
   found.degrees = warp_sum(found.degrees);
+  found.edges = warp_sum(found.edges);
   found.pending = warp_min(found.pending);
-  return after(part.progress[(step + 1) & 1], near, found);
+  return after(part.progress[(step + 1) & 1], near, found, kLearn);
 }
 
 // The distances of the others' vertices.
@@ -195,9 +128,9 @@ extern "C" __global__ void partitioned_begin(Part part, long long source, Progre
         v == source && v >= part.first && v < part.last ? weight_t(0) : unreached();
   for (long long i = thread; i < 2 * lines_of(solve.n); i += stride) part.dirty[i] = 0;
   if (thread != 0) return;
-  part.totals[0] = part.totals[1] = part.totals[2] = 0;
+  part.totals[0] = part.totals[1] = 0;
   for (int i = 0; i < 4; ++i) {
-    part.tallies[i] = Tally{0, 0, unreached()};
+    part.tallies[i] = Tally{0, 0, 0, unreached()};
     solve.control->near_count[i] = solve.control->heavy_count[i] = 0;
   }
   part.progress[1] = progress;  // that of the step before the first
@@ -217,7 +150,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     const Progress next = next_of(given, others, devices, step);
     if (threadIdx.x == 0) {
       now = next;
-      out = next_queue(given, step, next.high);
+      out = next_queue(given.solve, step, next.high);
     }
   }
   __syncthreads();
@@ -226,7 +159,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   if (thread_of_grid() == 0) {
     control->near_count[(step + 2) & 3] = 0;
     control->heavy_count[(step + 2) & 3] = 0;
-    part.tallies[(step + 2) & 3] = Tally{0, 0, unreached()};
+    part.tallies[(step + 2) & 3] = Tally{0, 0, 0, unreached()};
     part.progress[step & 1] = now;
   }
   if (now.phase == kEnd) return;
@@ -242,12 +175,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   } else if (now.phase == kAdvance) {
     advance_step(solve, out, span, due_in(now), near, found, outside);
   } else if (now.phase == kFindAgain || size > solve.capacity) {
-    if (now.phase == kTake && thread_of_grid() == 0) ++part.totals[2];
+    if (now.phase == kTake && thread_of_grid() == 0) ++part.totals[1];
     scan_step(solve, out, span, Range{now.low, now.high}, near, found);
   } else {
     near_step(solve, out, due_in(now), solve.near_queue[step & 1], size, near, found, outside);
   }
-  tell(found, part, step);
+  hand_in(found, next_tally(part, step));
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
@@ -261,7 +194,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   if (threadIdx.x == 0) {
     part = given;
     now = given.progress[step & 1];
-    out = next_queue(given, step, now.high);
+    out = next_queue(given.solve, step, now.high);
   }
   __syncthreads();
   const Solve& solve = part.solve;
@@ -270,7 +203,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   Found found;
   pieces_step(solve, out, due_in(now), chunks < solve.heavy_capacity ? chunks : solve.heavy_capacity,
               near, found, outside);
-  tell(found, part, step);
+  hand_in(found, next_tally(part, step));
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
@@ -278,7 +211,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   __shared__ Targets out;
   if (part.progress[step & 1].phase == kEnd) return;
-  if (threadIdx.x == 0) out = next_queue(part, step, part.progress[step & 1].high);
+  if (threadIdx.x == 0) out = next_queue(part.solve, step, part.progress[step & 1].high);
   __syncthreads();
   const weight_t high = out.threshold;
   unsigned char* const next_marks = marks(part, step + 1);
@@ -312,9 +245,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     }
   }
   flush(near, out.near);
-  tell(found, part, step);
+  hand_in(found, next_tally(part, step));
   lines = warp_sum(lines);
-  if (lane_id() == 0 && lines != 0) atomicAdd(part.totals + 1, lines);
+  if (lane_id() == 0 && lines != 0) atomicAdd(part.totals, lines);
 }
 
 // Whether distances are shortest, where weights are positive: no edge lowers one, and every reached

@@ -145,7 +145,7 @@ class Partitioned:
         self._macros: dict[str, str | int] = {
             **rows[0].graph.macros,
             "BLOCK_THREADS": _THREADS,
-            "BLOCKS_EACH": 2,
+            "BLOCKS_EACH": 2 if self.dtype.itemsize <= 4 else 1,  # registers for wide values
             "HEAVY_DEGREE": SEGMENT,
             "LONG_IN_FLIGHT": 2,
             "SEEN_FROM_L1": 0,
@@ -204,7 +204,7 @@ class Partitioned:
             cp = runtime.cupy()
             needed = n * size + marks + 2 * capacity * entry + heavy * sizes["Chunk"]
             runtime.require_memory(needed, _MORE_DEVICES)
-            told = cp.zeros(progress + 3 * 8, dtype=np.uint8)  # what the host reads
+            told = cp.zeros(progress + 2 * 8, dtype=np.uint8)  # what the host reads
             return {
                 "told": told,
                 "progress": told[:progress],
@@ -346,9 +346,9 @@ class Partitioned:
             "iterations": int(now["steps"]),
             "splits": int(now["splits"]),
             "pulls": int(now["pulls"]),
-            "edges_relaxed": int(totals[0]),
-            "lines_fetched": int(totals[1]),
-            "rescans": int(totals[2]),
+            "edges_relaxed": int(now["looked_at"]),
+            "lines_fetched": int(totals[0]),
+            "rescans": int(totals[1]),
             "delta": float(start["delta"]),
             **traced,
         }
@@ -440,6 +440,7 @@ class Partitioned:
             reachable=reachable,
             reached=1,
             degrees=0,
+            looked_at=0,
             pull_share=pull_share if self.symmetric else 0,
             steps=0,
             splits=0,
