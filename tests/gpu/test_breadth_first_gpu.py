@@ -66,6 +66,7 @@ def test_running_ahead_by_balls_of_any_width(width: int, monkeypatch: pytest.Mon
     """A grid, and a tangle of short and long rows, 100 times each."""
     monkeypatch.setattr(cuda, "BALL_WIDTH", width)
     monkeypatch.setattr(balls, "BALL_WIDTH", width)
+    monkeypatch.setattr(balls, "_FEWEST_HOPS", 1)
     rng = np.random.default_rng(5)
     n = 50_000
     near = rng.integers(0, n - 40, 3 * n // 2)
