@@ -161,6 +161,12 @@ TRICKS = (
         several=True,
     ),
     Trick(
+        "alone",
+        "a worker that is the only one with entries works as one of several",
+        (("bool plain = alone(me);", "bool plain = threads == 1;"),),
+        several=True,
+    ),
+    Trick(
         "sharing on demand",
         "whatever is more than a handful lies on the shelf",
         (
@@ -201,17 +207,6 @@ PREPARED_TRICKS = (
         (("constexpr int64_t kFew = 12;", "constexpr int64_t kFew = 0;"),),
     ),
     Trick(
-        "customization: edges fetched ahead",
-        "an edge's weight is fetched when it is read",
-        (
-            (
-                "__builtin_prefetch(edge_weights + arcs.edge[lesser(i + kAhead, "
-                "arcs.n_edges - 1)]);",
-                "",
-            ),
-        ),
-    ),
-    Trick(
         "walk: registers along separators",
         "arc by arc",
         (("if (depths[j + kRun - 1] - depths[j] == kRun - 1) {", "if (false) {"),),
@@ -233,11 +228,6 @@ PREPARED_TRICKS = (
         "labels fetched ahead",
         "rows are fetched when they are read",
         (("      prefetch(up + d);\n      prefetch(down + d);\n", ""),),
-    ),
-    Trick(
-        "tree: four arcs without branches",
-        "a loop over as many arcs as there are",
-        (("while (j + 4 <= all) {", "while (false) {"),),
     ),
     Trick(
         "rows past the caches",

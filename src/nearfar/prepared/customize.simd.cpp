@@ -72,8 +72,6 @@ namespace {
 
 // Up to so many arcs, a label's triangles are gone through one by one.
 constexpr int64_t kFew = 12;
-// Weights of edges are fetched so many edges before they are read: they lie in the graph's order.
-constexpr int64_t kAhead = 32;
 
 // The registers of a path row in which arcs with these depths lie, by rising depth.
 template <class Value, int kSides>
@@ -105,7 +103,6 @@ void lower_pass(const Arcs& arcs, const Weight* edge_weights, Value* weights, in
     Value* mine = weights + kSides * begin;
     Value* row = rows.value + rows.start[arcs.depth[x]];
     for (int64_t i = arcs.edge_first[x]; i < arcs.edge_first[x + 1]; ++i) {
-      __builtin_prefetch(edge_weights + arcs.edge[lesser(i + kAhead, arcs.n_edges - 1)]);
       Value& slot = row[kSides == 2 ? arcs.edge_place[i] : arcs.edge_place[i] >> 1];
       slot = lesser(slot, static_cast<Value>(edge_weights[arcs.edge[i]]));
     }

@@ -26,21 +26,9 @@ void sweep_one(const Metric<Value>& metric, int32_t source, Value* path, Value* 
   const int64_t* first = metric.down.first;
   const int32_t* head_depth = metric.down.head_depth;
   const Value* weight = metric.down.weight;
-  const int64_t all = first[arcs.n];
   auto settle = [&](int32_t v, Value x) __attribute__((always_inline)) {
-    const int64_t begin = first[v], end = first[v + 1];
-    int64_t j = begin;
-    // Most labels have at most four arcs. Four are read whatever their number, and what belongs to
-    // the next label is not taken: a loop over so few would be mispredicted at nearly every label.
-    while (j + 4 <= all) {
-      for (int i = 0; i < 4; ++i) {
-        const Value way = path[head_depth[j + i]] + weight[j + i];
-        x = lesser<Value>(x, j + i < end ? way : far<Value>());
-      }
-      j += 4;
-      if (j >= end) break;
-    }
-    for (; j < end; ++j) x = lesser<Value>(x, path[head_depth[j]] + weight[j]);
+    for (int64_t j = first[v]; j < first[v + 1]; ++j)
+      x = lesser<Value>(x, path[head_depth[j]] + weight[j]);
     path[arcs.depth[v]] = x;
     out[arcs.vertex[v]] = distance_of<Out>(x);
   };
