@@ -384,6 +384,13 @@ class TestEdgeLists:
         numbers = read(path, names=False, renumber=True)
         assert numbers.vertex_names.tolist() == [7, 10]
 
+    def test_names_of_chosen_rows(self, tmp_path: Path) -> None:
+        path = tmp_path / "zips.csv"
+        path.write_text("source,target,weight,kind\n1,2,2,a\n007,7,3,b\n7,10,1,b\n")
+        graph = read(path, names=True, where={"kind": "b"})
+        assert graph.vertex_names.tolist() == ["007", "7", "10"]
+        assert graph.weights.tolist() == [3, 1]
+
     @pytest.mark.parametrize("header", ["u,v,weight\n", "source,target,1\n"])
     def test_header_is_seen(self, tmp_path: Path, header: str) -> None:
         name = header.strip().split(",")[2]

@@ -177,3 +177,8 @@ def test_the_real_networks(
     if name == "ChicagoSketch":
         time += 0.04 * town.links["length"] + 0.02 * town.links["toll"]
     assert np.allclose(time, costs, rtol=1e-4)
+
+
+def test_trips_are_no_network(files: dict[str, Path]) -> None:
+    with pytest.raises(GraphFormatError, match=r"no <NUMBER OF NODES>; it is a table of trips"):
+        read(files["trips"])

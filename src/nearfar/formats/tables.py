@@ -112,16 +112,17 @@ def read(
             raise OptionError(
                 f"where is {quoted(where)}: give a dict of columns and values, in Python"
             )
-        for name, value in (where or {}).items():
-            table = _rows_where(source, table, name, value)
         chosen = _choose(source, table.column_names, columns)
+        texts = None
+        if _is_text(source) and names is not False and (names or _has_zeros(source.data)):
+            texts = _load(source, chosen[:2])
+        for name, value in (where or {}).items():
+            kept = _rows_where(source, table, name, value)
+            table, texts = table.filter(kept), texts and texts.filter(kept)
         if weight is None:
             chosen = chosen[:2]
         elif len(chosen) == 2:
             chosen += _weight_column(source, table, weight, [*chosen, *(where or {})])
-        texts = None
-        if _is_text(source) and names is not False and (names or _has_zeros(source.data)):
-            texts = _load(source, chosen[:2])
         ends = [_ends(source, table, name, names, texts) for name in chosen[:2]]
         weights = _numbers(source, table, chosen[2]) if len(chosen) == 3 else None
     if all(end.dtype == np.int64 for end in ends):
@@ -236,11 +237,12 @@ def _has_zeros(data: NDArray[np.uint8]) -> bool:
 
 
 def _rows_where(source: Source, table: Any, name: str, value: Any) -> Any:
+    """Which rows have a value in a column."""
     from pyarrow import compute
 
     if name not in table.column_names:
         raise source.fail(f"no column {quoted(name)}; it has {listed(table.column_names)}")
-    return table.filter(compute.equal(table[name], value))
+    return compute.equal(table[name], value)
 
 
 def _choose(source: Source, present: list[str], wanted: Sequence[str] | str | None) -> list[str]:

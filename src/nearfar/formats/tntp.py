@@ -339,7 +339,9 @@ def _whole(
 ) -> int:
     if key not in heading:
         if default is None:
-            raise source.fail(f"the heading has no <{key}>")
+            trips = "TOTAL OD FLOW" in heading and key != "NUMBER OF ZONES"
+            what = "; it is a table of trips, not a network" if trips else ""
+            raise source.fail(f"the heading has no <{key}>{what}")
         return default
     text, number = heading[key]
     if not re.fullmatch(r"\d{1,18}", text):
