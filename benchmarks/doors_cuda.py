@@ -11,8 +11,8 @@ compared with single searches by a binary heap, means with those of the host.
 
 ``first-calls``: fresh processes, one after the other, with the kernel cache empty and full, from
 the first line of the program to the distances on the host; beside them what Python, NumPy, CuPy and
-the driver take alone. With -o, doors_cuda.json is written after each part; a part that is not run
-keeps its earlier results.
+the driver take alone. With -o, doors_cuda.json is written after each graph and call; a part or a
+graph that is not run keeps its earlier results.
 """
 
 from __future__ import annotations
@@ -251,9 +251,12 @@ def main() -> int:
     if "first-calls" in args.only:
         first_calls(args.rounds, lambda results: keep("first-calls", results))
     if "all-pairs" in args.only:
-        results = []
+        before = document.get("all-pairs", {"device": device, "results": []})
+        kept = {row["graph"]: row for row in before["results"] if before["device"] == device}
         for name in args.graphs:
-            results.append(through_doors(name, args.rounds))
+            measured = through_doors(name, args.rounds)
+            kept[name] = {**measured, "environment": environment()}
+            results = [kept[graph] for graph in GRAPHS if graph in kept]
             keep("all-pairs", results)
         rows = [
             [one["graph"], door, milliseconds(_median(kinds["fresh"], "wall"))]

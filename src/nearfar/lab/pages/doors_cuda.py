@@ -40,8 +40,11 @@ def all_pairs() -> str:
                 samples = one["samples"][door][when]
                 cells += [_median(samples, what) for what in ("wall", "device")]
         rows.append(cells)
+    counts = [len(kinds["fresh"]) for one in graphs for kinds in one["samples"].values()]
+    least, most = min(counts), max(counts)
+    rounds = str(least) if least == most else f"{least} to {most}"
     return (
-        f"{table(head, rows)}\n\nMedians of {part['settings']['rounds']} rounds in turns, "
+        f"{table(head, rows)}\n\nMedians of {rounds} rounds in turns, "
         f"{device(part)}; from `benchmarks/results/doors_cuda.json`."
     )
 
@@ -62,9 +65,11 @@ def first_calls() -> str:
         cells += [number(statistics.median(s)) if (s := seconds[k]) else "" for k in _STATES]
         cells += [str(files[kind]) if any(files.values()) else "" for kind in ("kernels", "cupy")]
         rows.append(cells)
+    many = part["settings"]["rounds"]
+    count = "One process each" if many == 1 else f"Medians of {many} processes each"
     head = ["what a process does", "kernels at hand, s", "none at hand, s"]
     head += ["kernel files", "of CuPy"]
     return (
-        f"{table(head, rows)}\n\nMedians of {part['settings']['rounds']} processes each, "
+        f"{table(head, rows)}\n\n{count}, "
         f"{device(part)}; from `benchmarks/results/doors_cuda.json`."
     )
