@@ -411,3 +411,29 @@ def test_auto_takes_lanes_for_small_worlds_and_single_searches_for_roads():
     assert stats["engine"] == "breadth_first@cpu"
     assert stats["reason"].startswith("source by source: ")
     np.testing.assert_array_equal(found[:2], singles(hops, [0, 77]))
+
+
+def test_a_worker_begins_every_search_with_the_first_width():
+    """Thin ends of searches widened the buckets, from one source to the next without an end."""
+    graph = nearfar.generate("grid", rows=200, columns=200, seed=1)
+    counts = []
+    for repeats in (1, 12):
+        out = np.empty((repeats, graph.n_vertices), graph.weight_dtype)
+        sources = np.zeros(repeats, np.int64)
+        counts.append(_cpu.per_source(graph.view, sources, out, buckets=True)["vertices_processed"])
+    assert counts[1] == 12 * counts[0]
+
+
+@pytest.mark.parametrize("limit", [None, 500.0])
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("count", [5, 40])
+def test_rows_are_the_same_whether_a_worker_searches_in_them_or_copies_them(count, threads, limit):
+    """From four sources per worker on, it has distances of its own."""
+    graph = nearfar.generate("grid", rows=30, columns=30, seed=2)
+    sources = np.arange(0, 900, 900 // count)[:count]
+    found = distances(
+        graph, sources, method="worker_per_source", queue="buckets", threads=threads, limit=limit
+    )
+    want = distances(graph, sources, method="dijkstra_binary_heap", limit=limit)
+    np.testing.assert_array_equal(found, want)
+    assert limit is None or (found == unreached_value(graph.weight_dtype)).any()

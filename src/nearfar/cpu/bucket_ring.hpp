@@ -165,14 +165,16 @@ class BucketRing {
   }
   uint64_t changes() const { return changes_; }
 
-  // Drops what is pending and starts over from distance 0, in the memory that is there.
-  void clear() {
+  // Drops what is pending and starts over from distance 0 with another width, in the memory that is
+  // there.
+  void restart(double delta) {
     for (uint64_t word = 0; word < kWords; ++word) {
       for (uint64_t bits = used_[word]; bits != 0; bits &= bits - 1)
         recycle(slots_[word * 64 + static_cast<uint64_t>(__builtin_ctzll(bits))]);
       used_[word] = 0;
     }
     far_.size = 0;
+    set_width(delta);
     rebase(0);
   }
 
@@ -202,8 +204,7 @@ class BucketRing {
 
   void renumber(Weight low, double delta) {
     gather();
-    delta_ = delta < kLeast ? kLeast : delta;
-    inverse_ = 1 / delta_;
+    set_width(delta);
     rebase(low);
     deal_out();
   }
@@ -218,6 +219,11 @@ class BucketRing {
       }
       used_[word] = 0;
     }
+  }
+
+  void set_width(double delta) {
+    delta_ = delta < kLeast ? kLeast : delta;
+    inverse_ = 1 / delta_;
   }
 
   void rebase(Weight low) {

@@ -127,9 +127,11 @@ class BucketWorker {
   using Index = typename C::Index;
   using Weight = typename C::Weight;
 
-  BucketWorker(const C& csr, const Rows<C>& rows, BatchCounter& counter)
-      : csr_(csr), rows_(rows), counter_(counter) {
-    if (rows.columns.vertices == nullptr) return;
+  // `several`: it will search that many sources that distances of its own, which stay in the
+  // caches, are worth copying to the rows.
+  BucketWorker(const C& csr, const Rows<C>& rows, BatchCounter& counter, bool several)
+      : csr_(csr), rows_(rows), counter_(counter), picks_(rows.columns.vertices != nullptr) {
+    if (!picks_ && !several) return;
     own_.reset(new Weight[static_cast<std::size_t>(csr.n)]);
     std::fill_n(own_.get(), static_cast<std::size_t>(csr.n), unreached<Weight>());
   }
@@ -139,7 +141,7 @@ class BucketWorker {
     stop.limit = rows_.limit;
     stop.targets = rows_.columns.vertices;
     stop.n_targets = rows_.columns.count;
-    const DeltaFeed<C> feed{&next, this, own_ ? &touched_ : nullptr};
+    const DeltaFeed<C> feed{&next, this, picks_ ? &touched_ : nullptr};
     return delta_stepping::sequential(csr_, feed, stop, plan, interrupt);
   }
 
@@ -158,7 +160,8 @@ class BucketWorker {
   void finish() {
     if (now_ < 0) return;
     Weight* row = rows_.row(now_);
-    if (own_) {
+    if (own_ && !picks_) std::copy_n(own_.get(), rows_.width, row);
+    if (picks_) {
       for (std::size_t c = 0; c < rows_.width; ++c) row[c] = own_[rows_.columns.vertices[c]];
       for (std::size_t i = 0; i < touched_.size; ++i) own_[touched_.data[i]] = unreached<Weight>();
       touched_.size = 0;
@@ -171,6 +174,7 @@ class BucketWorker {
   const C& csr_;
   const Rows<C>& rows_;
   BatchCounter& counter_;
+  const bool picks_;  // columns
   int64_t now_ = -1;  // source whose search is under way
   std::unique_ptr<Weight[]> own_;
   Buffer<Index> touched_;
@@ -201,7 +205,8 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
     spread(static_cast<int64_t>(k), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
       SearchStats sum;
       if (buckets) {
-        sum = BucketWorker<C>(csr, rows, counter).run(plan, interrupt);
+        const bool several = k >= 4 * static_cast<std::size_t>(threads);
+        sum = BucketWorker<C>(csr, rows, counter, several).run(plan, interrupt);
       } else {
         HeapWorker<C> worker(csr, rows.limit, wanted);
         for (int64_t i; (i = counter.take()) >= 0;) {

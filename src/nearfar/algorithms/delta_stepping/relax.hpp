@@ -143,10 +143,11 @@ class Relaxer {
         between_(csr.m / kDense >= csr.n ? static_cast<uint64_t>(csr.n) : ~uint64_t{0}),
         look_(between_) {}
 
-  // Another search in the same memory, from the width that the last one came to. `touched`: null,
-  // or where to note every vertex that is lowered.
-  void start(Weight* distances, Buffer<Index>* touched) {
-    ring.clear();
+  // Another search in the same memory. It begins with the first width again: thin ends of searches
+  // widen buckets, and from one to the next they would become ever wider. `touched`: null, or where
+  // to note every vertex that is lowered.
+  void start(Weight* distances, Buffer<Index>* touched, double delta) {
+    ring.restart(delta);
     distances_ = distances;
     touched_ = touched;
     bound = unreached<Weight>();

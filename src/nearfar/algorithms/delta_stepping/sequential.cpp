@@ -135,7 +135,7 @@ SearchStats sequential(const C& csr, const DeltaFeed<C>& feed, StopRule<typename
   Weight* distances = nullptr;
   Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {csr, kFullShare}};
   while (feed.next(feed.self, source, distances)) {
-    memory.work.start(distances, feed.touched);
+    memory.work.start(distances, feed.touched, plan.delta);
     if (feed.touched == nullptr)
       std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<Weight>());
     else
