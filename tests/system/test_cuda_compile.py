@@ -275,7 +275,7 @@ def compile_case(arch: str, file: str, macros: Mapping[str, str | int]) -> None:
         spilled = used.spill_stores + used.spill_loads
         most = REGISTERS_OF.get(entry, REGISTERS)
         assert used.registers <= most, f"{file} {entry} {arch}: {used}"
-        allowed = SPILLS_OF.get(entry, SPILLS) * (3 if arch == NEWEST else 1)
+        allowed = SPILLS_OF.get(entry, SPILLS) * (5 if arch == NEWEST else 1)
         assert spilled <= allowed, f"{file} {entry} {arch}: {used}"
 
 
