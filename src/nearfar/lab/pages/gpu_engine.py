@@ -57,17 +57,6 @@ def _forms(document: dict[str, Any]) -> str:
     return f"{most} forms" + (f" ({', '.join(fewer)}, the best ones elsewhere)" if fewer else "")
 
 
-def _earlier(document: dict[str, Any]) -> str:
-    """When peers were tried that are kept from an earlier run."""
-    dates = {
-        peer["measured"][:10]
-        for result in document["results"]
-        for peer in result["peers"]
-        if "measured" in peer
-    }
-    return f" (tried in an earlier run, {', '.join(sorted(dates))})" if dates else ""
-
-
 def _peer(row: dict[str, Any]) -> str:
     """A peer's milliseconds, or why there are none."""
     if row["ms"] is None:
@@ -95,8 +84,8 @@ def flagship() -> str:
         + ". The peers ran in the same run, with the same sources, and their",
         "distances were compared with the same ones: [ADDS](../how-to/build-the-peers.md#on-a-gpu) "
         f"and the fastest of doubleGraph's {_forms(document)},",
-        "without predecessors. ADDS does not end within 10 s on graphs with "
-        f"hubs{_earlier(document)}. From `benchmarks/results/flagship.json`.",
+        "without predecessors. ADDS does not end within 10 s on graphs with hubs; a dash says that "
+        "a program was not tried. From `benchmarks/results/flagship.json`.",
     ]
     return "\n".join(lines)
 
