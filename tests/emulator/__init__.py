@@ -48,7 +48,10 @@ def translate(source: str) -> str:
     return f'{source}\n#line 1 "launches"\n{launches}'
 
 
-FLAGS = ("-std=c++20", "-O1", "-fPIC", "-pthread", "-w", "-fno-strict-aliasing")
+# Programs of one kernel with other macros are loaded side by side: none may take another's shared
+# memory, which is static in functions of the same name.
+OWN_STATICS = "-fno-gnu-unique"
+FLAGS = ("-std=c++20", "-O1", "-fPIC", "-pthread", "-w", "-fno-strict-aliasing", OWN_STATICS)
 
 
 def _build(command: list[str], made: Path, what: str) -> None:

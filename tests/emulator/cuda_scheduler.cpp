@@ -73,7 +73,7 @@ struct Block {
 };
 
 __thread Block* running = nullptr;  // by this thread
-constexpr size_t kStack = 256 * 1024;
+constexpr size_t kStack = 64 * 1024;
 
 [[noreturn]] void fail(const char* what) {
   std::fprintf(stderr, "CUDA emulation: %s\n", what);
