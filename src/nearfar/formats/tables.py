@@ -53,6 +53,7 @@ _ARROW = {".arrow", ".feather", ".ipc"}
 _PARQUET = {".parquet", ".pq"}
 _TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _PIECE = 1 << 20  # bytes looked at in one go
+_WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*$")
 
 
 def sniff(head: bytes) -> bool:
@@ -356,7 +357,22 @@ def _numbers(source: Source, table: Any, name: str) -> NDArray[Any]:
         line = _line_of_row(source, row)
         where = f" in row {row}" if line is None else ""
         raise source.fail(f"weight {values[row]}{where} is not a finite number", line)
-    return narrowed(values) if _is_text(source) else values
+    if not _is_text(source):
+        return values
+    if values.dtype.kind == "f" and (np.abs(values) >= 2.0**63).any():
+        _refuse_beyond_64_bits(source, name)
+    return narrowed(values)
+
+
+def _refuse_beyond_64_bits(source: Source, name: str) -> None:
+    """Whole numbers that Arrow has rounded to floats because they fit no integer."""
+    for row, text in enumerate(_load(source, [name])[name].to_pylist()):
+        if text is not None and _WHOLE.match(text) and not -(2**63) <= int(text) < 2**63:
+            raise source.fail(
+                f"weight {quoted(text)} does not fit 64 bits: write it with a decimal point to "
+                "have it rounded",
+                _line_of_row(source, row),
+            )
 
 
 def _refuse_empty(source: Source, column: Any, name: str) -> None:
