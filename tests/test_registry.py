@@ -112,7 +112,7 @@ def test_methods_of_the_other_device_are_not_imported(asked: str, missing: str) 
 
 def test_prepared_graphs_are_imported_by_who_makes_one() -> None:
     """A third of all modules; a search on another graph does without, and a prepared one finds its
-    methods, whatever was asked before."""
+    methods, in whichever order the two come."""
     program = """if True:
         import sys
         import nearfar

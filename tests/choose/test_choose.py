@@ -250,7 +250,7 @@ def test_balls_of_host_and_device_are_the_same(
 def test_a_ball_is_around_a_vertex() -> None:
     graph = generate("path", vertices=5)
     for start in (-1, 5):
-        with pytest.raises(IndexError, match="start is no vertex"):
+        with pytest.raises(IndexError, match="start is not a vertex"):
             _cpu.ball(graph.indptr, graph.indices, start, 9, 9, 9, 9)
     with pytest.raises(TypeError, match="indptr and indices differ"):
         _cpu.ball(graph.indptr.astype(np.int64), graph.indices, 0, 9, 9, 9, 9)

@@ -30,7 +30,7 @@ std::tuple<std::vector<int64_t>, int64_t, bool> ball(ConstArray indptr, ConstArr
     using I = decltype(tag);
     if (indices.dtype() != indptr.dtype()) throw nb::type_error("indptr and indices differ");
     if (start < 0 || start + 1 >= static_cast<int64_t>(indptr.size()))
-      throw nb::index_error("start is no vertex");
+      throw nb::index_error("start is not a vertex");
     const I* const offsets = static_cast<const I*>(indptr.data());
     const I* const targets = static_cast<const I*>(indices.data());
     // Zeroed memory that the system has not touched yet: a graph may be far larger than a ball.

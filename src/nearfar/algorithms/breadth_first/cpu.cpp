@@ -84,11 +84,9 @@ class BreadthFirst {
     return static_cast<uint64_t>(out_.indptr[v + 1] - out_.indptr[v]);
   }
 
-  // Sparse: whether a target of a road is new cannot be foreseen, so no branch asks. Where most
-  // targets are known already, the stores that this takes cost more.
-  template <bool Sparse>
-  std::size_t push(int32_t level, std::size_t begin, std::size_t end) {
-    std::size_t fresh = end;
+  // Calls take(target) for each edge of queue_[begin..end). Returns how many there were.
+  template <class Take>
+  uint64_t each_target(std::size_t begin, std::size_t end, Interrupt& interrupt, Take&& take) {
     uint64_t edges = 0;
     for (std::size_t i = begin; i < end; ++i) {
       if (i + kRowAhead < end) prefetch(out_.indptr + queue_[i + kRowAhead]);
@@ -97,16 +95,24 @@ class BreadthFirst {
       const auto row = static_cast<std::size_t>(out_.indptr[v]);
       const auto row_end = static_cast<std::size_t>(out_.indptr[v + 1]);
       edges += row_end - row;
-      for (std::size_t e = row; e < row_end; ++e) {
-        const Index t = out_.indices[e];
-        const int32_t present = distances_[t];
-        if (!Sparse && present != unreached<int32_t>()) continue;
-        queue_[fresh] = t;
-        fresh += present == unreached<int32_t>();
-        distances_[t] = std::min(present, level);
-      }
-      interrupt_.poll(row_end - row + 8);
+      for (std::size_t e = row; e < row_end; ++e) take(out_.indices[e]);
+      interrupt.poll(row_end - row + 8);
     }
+    return edges;
+  }
+
+  // Sparse: whether a target of a road is new cannot be foreseen, so no branch asks. Where most
+  // targets are known already, the stores that this takes cost more.
+  template <bool Sparse>
+  std::size_t push(int32_t level, std::size_t begin, std::size_t end) {
+    std::size_t fresh = end;
+    const uint64_t edges = each_target(begin, end, interrupt_, [&](Index t) {
+      const int32_t present = distances_[t];
+      if (!Sparse && present != unreached<int32_t>()) return;
+      queue_[fresh] = t;
+      fresh += present == unreached<int32_t>();
+      distances_[t] = std::min(present, level);
+    });
     stats_.edges_relaxed += edges;
     stats_.vertices_processed += end - begin;
     return fresh;
@@ -178,22 +184,13 @@ class BreadthFirst {
     return together(pieces, end, ahead, [&](std::size_t piece, Found& found, Interrupt& interrupt) {
       const std::size_t first = begin + piece * kFrontierPiece;
       const std::size_t last = std::min(end, first + kFrontierPiece);
-      for (std::size_t i = first; i < last; ++i) {
-        if (i + kRowAhead < last) prefetch(out_.indptr + queue_[i + kRowAhead]);
-        if (i + kTargetAhead < last) prefetch(out_.indices + out_.indptr[queue_[i + kTargetAhead]]);
-        const Index v = queue_[i];
-        const auto row = static_cast<std::size_t>(out_.indptr[v]);
-        const auto row_end = static_cast<std::size_t>(out_.indptr[v + 1]);
-        for (std::size_t e = row; e < row_end; ++e) {
-          const std::atomic_ref<int32_t> distance(distances_[out_.indices[e]]);
-          int32_t present = distance.load(std::memory_order_relaxed);
-          if (present == unreached<int32_t>() &&
-              distance.compare_exchange_strong(present, level, std::memory_order_relaxed))
-            put(found, out_.indices[e]);
-        }
-        found.edges += row_end - row;
-        interrupt.poll(row_end - row + 8);
-      }
+      found.edges += each_target(first, last, interrupt, [&](Index t) {
+        const std::atomic_ref<int32_t> distance(distances_[t]);
+        int32_t present = distance.load(std::memory_order_relaxed);
+        if (present == unreached<int32_t>() &&
+            distance.compare_exchange_strong(present, level, std::memory_order_relaxed))
+          put(found, t);
+      });
       found.vertices += last - first;
     });
   }
