@@ -144,6 +144,48 @@ def test_table_columns_and_rows_are_chosen(tmp_path: Path) -> None:
         read(path)
 
 
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("2,3,,y", "line 4: column 'weight' is empty in 1 row"),
+        ("2,3,inf,y", "line 4: weight inf is not a finite number"),
+        ("02,3,7,y", "line 4: '02' in column 'from' begins with zeros"),
+        (f"2,3,{10**20},y", f"line 4: weight '{10**20}' does not fit 64 bits"),
+    ],
+)
+def test_lines_of_chosen_rows_are_those_of_the_file(
+    tmp_path: Path, rows: str, message: str
+) -> None:
+    """A row left out before a bad one moved the line that the error named."""
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.csv"
+    path.write_text(f"from,to,weight,kind\n1,2,3,x\n1,3,4,y\n{rows}\n")
+    with pytest.raises(GraphFormatError, match=message):
+        read(path, where={"kind": "y"})
+    with pytest.raises(GraphFormatError, match="no row has 'z' in column 'kind'"):
+        read(path, where={"kind": "z"})
+    with pytest.raises(GraphFormatError, match="column 'kind' holds string: no row equals 3"):
+        read(path, where={"kind": 3})
+
+
+def test_rows_left_out_are_not_refused(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.csv"
+    path.write_text(f"from,to,weight,kind\n1,2,{10**20},x\n1,3,1e30,y\n")
+    assert read(path, where={"kind": "y"}).max_weight == 1e30
+
+
+def test_rows_of_a_file_without_lines_are_counted_in_the_file(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    kind, weight = ["x", "y", "y"], [1.0, 2.0, None]
+    table = {"source": [0, 1, 2], "target": [1, 2, 3], "weight": weight, "kind": kind}
+    parquet.write_table(arrow.table(table), tmp_path / "t.parquet")
+    with pytest.raises(GraphFormatError, match="first in row 2"):
+        read(tmp_path / "t.parquet", where={"kind": "y"})
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".txt"])
 @pytest.mark.parametrize("ends", ["names", "numbers"])
 def test_weights_are_never_dropped_silently(tmp_path: Path, suffix: str, ends: str) -> None:

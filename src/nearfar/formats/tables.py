@@ -25,6 +25,7 @@ from nearfar.formats.files import (
     narrowed,
 )
 from nearfar.formats.specs import Format, register
+from nearfar.formats.table_rows import ARROW, PARQUET, TEXT, Rows, has_zeros, is_text, sniff
 from nearfar.graph.convert import weight_problem
 
 if TYPE_CHECKING:
@@ -49,22 +50,7 @@ _TARGETS = (
 )
 #: Where a file notes the number of the first vertex, for numbers that do not start at 0.
 _FIRST = b"nearfar.first_vertex"
-_ARROW = {".arrow", ".feather", ".ipc"}
-_PARQUET = {".parquet", ".pq"}
-_TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-_PIECE = 1 << 20  # bytes looked at in one go
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*$")
-
-
-def sniff(head: bytes) -> bool:
-    """Whether it is Parquet or an Arrow file."""
-    return head.startswith((b"PAR1", b"ARROW1\0\0"))
-
-
-def _is_text(source: Source) -> bool:
-    """Whether it is CSV or TSV: by its name or, as in a pipe, for want of one."""
-    unnamed = source.suffix not in _ARROW | _PARQUET and b"\0" not in source.head
-    return (source.suffix in _TEXT or unnamed) and not sniff(source.head)
 
 
 def read(
@@ -97,7 +83,7 @@ def read(
     base, renumber
         As for edge lists.
     """
-    if _is_text(source) and columns is None and _no_header(source.head):
+    if is_text(source) and columns is None and _no_header(source.head):
         from nearfar.formats.edges import read as read_edges
 
         third = None if weight is None else "weight"
@@ -108,28 +94,27 @@ def read(
 
     import_extra("pyarrow", "tables", "reading tables")
     with library_errors(source.path, "table"):
-        table = _load(source)
+        rows = Rows(source)
         if not isinstance(where or {}, dict):
             raise OptionError(
                 f"where is {quoted(where)}: give a dict of columns and values, in Python"
             )
-        chosen = _choose(source, table.column_names, columns)
-        texts = None
-        if _is_text(source) and names is not False and (names or _has_zeros(source.data)):
-            texts = _load(source, chosen[:2])
+        chosen = _choose(source, rows.table.column_names, columns)
         for name, value in (where or {}).items():
-            kept = _rows_where(source, table, name, value)
-            table, texts = table.filter(kept), texts and texts.filter(kept)
+            rows.keep(name, value)
         if weight is None:
             chosen = chosen[:2]
         elif len(chosen) == 2:
-            chosen += _weight_column(source, table, weight, [*chosen, *(where or {})])
-        ends = [_ends(source, table, name, names, texts) for name in chosen[:2]]
-        weights = _numbers(source, table, chosen[2]) if len(chosen) == 3 else None
+            chosen += _weight_column(source, rows.table, weight, [*chosen, *(where or {})])
+        texts = None
+        if is_text(source) and names is not False and (names or has_zeros(source.data)):
+            texts = rows.text(*chosen[:2])
+        ends = [_ends(rows, name, names, texts) for name in chosen[:2]]
+        weights = _numbers(rows, chosen[2]) if len(chosen) == 3 else None
     if all(end.dtype == np.int64 for end in ends):
         from nearfar.formats.edges import settle_ids
 
-        noted = (table.schema.metadata or {}).get(_FIRST, b"") if base is None else b""
+        noted = (rows.table.schema.metadata or {}).get(_FIRST, b"") if base is None else b""
         first = int(noted) if noted.isdigit() else None
         labels: NDArray[Any] | range | None
         (sources, targets), n, labels = settle_ids(
@@ -163,87 +148,6 @@ def _no_header(head: bytes) -> bool:
         if line.strip() and not line.startswith((b"#", b"%")):
             return re.match(rb"^\s*-?\d+\s*[,;\t ]\s*-?\d+", line) is not None
     return False
-
-
-def _load(source: Source, text: Sequence[str] = ()) -> Any:
-    import pyarrow
-
-    buffer = pyarrow.py_buffer(source.data)
-    if source.head.startswith(b"PAR1"):
-        from pyarrow import parquet
-
-        return parquet.read_table(pyarrow.BufferReader(buffer))
-    if source.head.startswith(b"ARROW1"):
-        with pyarrow.ipc.open_file(pyarrow.BufferReader(buffer)) as reader:
-            return reader.read_all()
-    if not _is_text(source):
-        raise source.fail("neither Parquet nor an Arrow file: the magic at its start is missing")
-    return _parse(source, buffer, text)
-
-
-def _parse(source: Source, buffer: Any, text: Sequence[str]) -> Any:
-    """The table of a text file, or of the columns in ``text`` alone, as text."""
-    import pyarrow
-    from pyarrow import csv
-
-    skipped = _comments(source)
-    first = source.head.split(b"\n")[skipped]
-    separator = next(
-        (one for one in ";\t" if one.encode() in first and b"," not in first),
-        _TEXT.get(source.suffix, ","),
-    )
-    parse = csv.ParseOptions(delimiter=separator)
-    convert = csv.ConvertOptions(
-        column_types=dict.fromkeys(text, pyarrow.string()),
-        include_columns=list(text),
-        null_values=[""],  # NA may be a name, and nan is a number that has a message of its own
-        strings_can_be_null=True,
-    )
-
-    def table(use_threads: bool) -> Any:
-        read = csv.ReadOptions(skip_rows=skipped, use_threads=use_threads)
-        return csv.read_csv(pyarrow.BufferReader(buffer), read, parse, convert)
-
-    try:
-        return table(use_threads=True)
-    except pyarrow.ArrowInvalid:
-        try:
-            return table(use_threads=False)  # which numbers the rows in its errors
-        except pyarrow.ArrowInvalid as error:
-            wrong = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
-            if wrong is None:
-                raise
-            row, expected, got = map(int, wrong.groups())
-            raise source.fail(
-                f"expected {expected} fields as in the header, got {got}",
-                _line_of_row(source, row - skipped - 2),
-            ) from None
-
-
-def _comments(source: Source) -> int:
-    """How many lines before the header are comments."""
-    lines = source.head.split(b"\n")
-    return next((i for i, line in enumerate(lines) if not line.startswith(b"#")), 0)
-
-
-def _has_zeros(data: NDArray[np.uint8]) -> bool:
-    """Whether a field anywhere begins with a zero and a digit after it."""
-    for start in range(0, len(data), _PIECE):
-        piece = data[max(start - 1, 0) : start + _PIECE + 1]
-        before, zero, after = piece[:-2], piece[1:-1], piece[2:]
-        at = np.flatnonzero((zero == ord("0")) & (after >= ord("0")) & (after <= ord("9")))
-        if np.isin(before[at], np.frombuffer(b',;\t \n"', np.uint8)).any():
-            return True
-    return False
-
-
-def _rows_where(source: Source, table: Any, name: str, value: Any) -> Any:
-    """Which rows have a value in a column."""
-    from pyarrow import compute
-
-    if name not in table.column_names:
-        raise source.fail(f"no column {quoted(name)}; it has {listed(table.column_names)}")
-    return compute.equal(table[name], value)
 
 
 def _choose(source: Source, present: list[str], wanted: Sequence[str] | str | None) -> list[str]:
@@ -290,110 +194,97 @@ def _weight_column(source: Source, table: Any, weight: str, used: list[str]) -> 
     ]
     problem = weight_problem(weight, spare, numeric, "column")
     if problem:
-        raise source.fail(problem, 1 if _is_text(source) else None)
+        raise source.fail(problem, 1 if is_text(source) else None)
     return []
 
 
-def _ends(
-    source: Source, table: Any, name: str, names: bool | None, texts: Any | None
-) -> NDArray[Any]:
+def _ends(rows: Rows, name: str, names: bool | None, texts: Any | None) -> NDArray[Any]:
     """Vertices of a column, as int64 or as text; ``texts`` has the ends of a text file as text."""
     import pyarrow
 
-    column = table[name]
-    _refuse_empty(source, column, name)
+    column = rows.table[name]
+    _refuse_empty(rows, column, name)
     kind = column.type
     if pyarrow.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
     if names:
         column = (column if texts is None else texts[name]).cast(pyarrow.string())
-    elif pyarrow.types.is_integer(kind) or len(table) == 0:  # text of no rows has no type
+    elif pyarrow.types.is_integer(kind) or len(column) == 0:  # text of no rows has no type
         if texts is not None:
-            _refuse_zeros(source, texts[name], name)
+            _refuse_zeros(rows, texts[name], name)
         return np.ascontiguousarray(column.cast(pyarrow.int64()).to_numpy())
     elif not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
         value = column[0].as_py()
-        raise source.fail(
+        raise rows.source.fail(
             f"column {quoted(name)} holds {kind}, first {value}: ends are integers or text; "
             "names=True takes them as text"
         )
     elif names is False:
-        raise source.fail(f"column {quoted(name)} holds text, such as {quoted(column[0].as_py())}")
+        raise rows.source.fail(
+            f"column {quoted(name)} holds text, such as {quoted(column[0].as_py())}"
+        )
     result: NDArray[Any] = np.asarray(column.combine_chunks())
     return result
 
 
-def _refuse_zeros(source: Source, column: Any, name: str) -> None:
+def _refuse_zeros(rows: Rows, column: Any, name: str) -> None:
     from pyarrow import compute
 
     padded = np.asarray(compute.match_substring_regex(column, "^-?0[0-9]").combine_chunks())
     if padded.any():
         row = int(np.argmax(padded))
-        raise source.fail(
+        raise rows.fail(
             f"{quoted(column[row].as_py())} in column {quoted(name)} begins with zeros: "
             "names=True keeps them as text, names=False reads numbers",
-            _line_of_row(source, row),
+            row,
         )
 
 
-def _numbers(source: Source, table: Any, name: str) -> NDArray[Any]:
+def _numbers(rows: Rows, name: str) -> NDArray[Any]:
     import pyarrow
 
-    column = table[name]
-    _refuse_empty(source, column, name)
-    if len(table) == 0:
+    column = rows.table[name]
+    _refuse_empty(rows, column, name)
+    if len(column) == 0:
         return np.zeros(0, dtype=np.int32)
     if not (pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)):
         for row, value in enumerate(column.to_pylist()):
             if not _is_number(value):
-                line = _line_of_row(source, row)
-                raise source.fail(
-                    f"weight {quoted(value)} in column {quoted(name)} is not a number", line
+                raise rows.fail(
+                    f"weight {quoted(value)} in column {quoted(name)} is not a number", row
                 )
-        raise source.fail(f"weight column {quoted(name)} holds {column.type}, not numbers")
+        raise rows.source.fail(f"weight column {quoted(name)} holds {column.type}, not numbers")
     values: NDArray[Any] = column.to_numpy()
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
-        line = _line_of_row(source, row)
-        where = f" in row {row}" if line is None else ""
-        raise source.fail(f"weight {values[row]}{where} is not a finite number", line)
-    if not _is_text(source):
+        number, line = rows.place(row)
+        where = f" in row {number}" if line is None else ""
+        raise rows.fail(f"weight {values[row]}{where} is not a finite number", row)
+    if not is_text(rows.source):
         return values
     if values.dtype.kind == "f" and (np.abs(values) >= 2.0**63).any():
-        _refuse_beyond_64_bits(source, name)
+        _refuse_beyond_64_bits(rows, name)
     return narrowed(values)
 
 
-def _refuse_beyond_64_bits(source: Source, name: str) -> None:
+def _refuse_beyond_64_bits(rows: Rows, name: str) -> None:
     """Whole numbers that Arrow has rounded to floats because they fit no integer."""
-    for row, text in enumerate(_load(source, [name])[name].to_pylist()):
+    for row, text in enumerate(rows.text(name)[name].to_pylist()):
         if text is not None and _WHOLE.match(text) and not -(2**63) <= int(text) < 2**63:
-            raise source.fail(
+            raise rows.fail(
                 f"weight {quoted(text)} does not fit 64 bits: write it with a decimal point to "
                 "have it rounded",
-                _line_of_row(source, row),
+                row,
             )
 
 
-def _refuse_empty(source: Source, column: Any, name: str) -> None:
+def _refuse_empty(rows: Rows, column: Any, name: str) -> None:
     if column.null_count:
         row = int(np.argmax(np.asarray(column.is_null().combine_chunks())))
-        line = _line_of_row(source, row)
-        where = f", first in row {row}" if line is None else ""
-        rows = f"{column.null_count} row{'s' * (column.null_count > 1)}"
-        raise source.fail(f"column {quoted(name)} is empty in {rows}{where}", line)
-
-
-def _line_of_row(source: Source, row: int) -> int | None:
-    """Line of a row of text, where no line breaks within quotes come before."""
-    if not _is_text(source):
-        return None
-    left = row + 2
-    for number, line in enumerate(bytes(source.data).split(b"\n")[_comments(source) :], start=1):
-        left -= line not in (b"", b"\r")
-        if left == 0:
-            return _comments(source) + number
-    return None
+        number, line = rows.place(row)
+        where = f", first in row {number}" if line is None else ""
+        count = f"{column.null_count} row{'s' * (column.null_count > 1)}"
+        raise rows.fail(f"column {quoted(name)} is empty in {count}{where}", row)
 
 
 def _is_number(value: Any) -> bool:
@@ -421,8 +312,8 @@ def write(graph: Graph, sink: Sink) -> None:
     from nearfar.formats.compression import split_suffix
 
     suffix = split_suffix(sink.path)[0]
-    kind = suffix if suffix in _TEXT or suffix in _ARROW else ".parquet"
-    if kind in _TEXT and graph.vertex_names is not None and "" in graph.vertex_names:
+    kind = suffix if suffix in TEXT or suffix in ARROW else ".parquet"
+    if kind in TEXT and graph.vertex_names is not None and "" in graph.vertex_names:
         raise sink.fail("text holds no vertex without a name: write .parquet")
     import_extra("pyarrow", "tables", "writing tables")
     with library_errors(sink.path, "table", writing=True):
@@ -439,12 +330,12 @@ def write(graph: Graph, sink: Sink) -> None:
 def _writer(kind: str, sink: Sink, schema: Any) -> Any:
     import pyarrow
 
-    if kind in _TEXT:
+    if kind in TEXT:
         from pyarrow import csv
 
-        options = csv.WriteOptions(delimiter=_TEXT[kind], quoting_style="needed")
+        options = csv.WriteOptions(delimiter=TEXT[kind], quoting_style="needed")
         return csv.CSVWriter(sink.file, schema, write_options=options)
-    if kind in _ARROW:
+    if kind in ARROW:
         return pyarrow.ipc.new_file(sink.file, schema)
     from pyarrow import parquet
 
@@ -477,7 +368,7 @@ register(
     Format(
         name="table",
         title="CSV, TSV, Parquet, Arrow and Feather tables of edges",
-        suffixes=(*_TEXT, *sorted(_PARQUET), *sorted(_ARROW)),
+        suffixes=(*TEXT, *PARQUET, *ARROW),
         read=read,
         write=write,
         sniff=sniff,
