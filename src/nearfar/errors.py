@@ -91,8 +91,10 @@ def size_text(size: int) -> str:
     Returns
     -------
     str
-        ``"1.46 GiB"``; below a hundredth of that ``"9.9 MiB"``.
+        ``"1.46 GiB"``; below a hundredth of that ``"9.9 MiB"``, below 0.1 MiB ``"800 bytes"``.
     """
+    if size < 2**20 // 10:
+        return f"{size:,} bytes"
     return f"{size / 2**30:,.2f} GiB" if size >= 2**30 // 100 else f"{size / 2**20:.1f} MiB"
 
 

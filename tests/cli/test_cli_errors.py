@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -312,3 +313,49 @@ def test_no_gpu_is_one_reason(graph_file: Path) -> None:
         pytest.skip("a GPU is here")
     said = fail(Exit.UNAVAILABLE, "sssp", graph_file, 0, "--device", "cuda")
     assert said.count("no CUDA device") == 1
+
+
+def test_an_option_given_twice(graph_file: Path) -> None:
+    """The last one counted, without a word."""
+    words = ("--option", "delta=5", "--option", "delta=6")
+    said = fail(Exit.USAGE, "sssp", graph_file, 0, "--method", "delta_stepping", *words)
+    assert "--option gives delta twice" in said
+
+
+@pytest.mark.parametrize("edges", ["", "a,b", "5", "5,1"])
+def test_edges_of_a_histogram(graph_file: Path, edges: str) -> None:
+    said = fail(Exit.USAGE, "distances", graph_file, "--reduce", f"histogram:{edges}")
+    assert "give rising edges, as in histogram:0,10,20" in said
+
+
+def test_little_memory_is_given_in_bytes(graph_file: Path, tmp_path: Path) -> None:
+    """It read "0.0 MiB needed, 0.0 MiB free"."""
+    words = ("-o", tmp_path / "x.npy", "--memory", "1")
+    assert " bytes needed, 1 bytes free" in fail(
+        Exit.OUT_OF_MEMORY, "distances", graph_file, *words
+    )
+
+
+def test_a_table_that_is_not_utf8(tmp_path: Path) -> None:
+    """The advice was names=true, which fails too."""
+    pytest.importorskip("pyarrow")
+    file = tmp_path / "towns.csv"
+    file.write_bytes("from,to,weight\nZürich,Bern,3\n".encode("latin-1"))
+    assert "column 'from' is not UTF-8" in fail(Exit.BAD_INPUT, "info", file)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow", ".npz", ".nfg"])
+def test_a_disk_without_room(tmp_path: Path, suffix: str) -> None:
+    """Tables said "a table file cannot hold this"."""
+    pytest.importorskip("pyarrow")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    succeed("generate", "path", "--vertices", 5000, "-o", tmp_path / "g.nfg")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        out = tmp_path / f"x{suffix}"
+        said = fail(Exit.BAD_INPUT, "convert", tmp_path / "g.nfg", out, "-q")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "it cannot be written: " in said
+    assert "File too large" in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["g.nfg"]

@@ -182,6 +182,7 @@ def test_negative_edge_under_a_nonnegative_method() -> None:
     with pytest.raises(NegativeWeightError, match="1 negative weight, the first on edge 1") as e:
         nearfar.sssp(g, 0, method="dijkstra_binary_heap")
     assert "bellman_ford@cpu" in e.value.accepted_by
+    assert all(solve(g, method=name).reachable.all() for name in e.value.accepted_by)
     assert solve(g).distances.tolist() == [0, 3, 2]
 
 

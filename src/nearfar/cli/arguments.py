@@ -55,7 +55,7 @@ def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         "graph",
         metavar="GRAPH",
         nargs="?" if optional else None,
-        help="graph file, plain or .gz, .xz, .zst; or .nfp, as `nearfar prepare` writes it; "
+        help="graph file, plain or .gz, .xz, .zst, .bz2; or .nfp, as `nearfar prepare` writes it; "
         "- for standard input",
     )
     form = parser.add_argument(
@@ -203,14 +203,17 @@ def key_values(given: list[str], flag: str) -> dict[str, Any]:
     Raises
     ------
     OptionError
-        Where one has no ``=``.
+        Where one has no ``=``, or a key comes twice.
     """
-    found = {}
+    found: dict[str, Any] = {}
     for item in given:
         key, equals, value = item.partition("=")
         if not equals or not key.strip():
             raise OptionError(f"{flag} {quoted(item)} is not of the form KEY=VALUE")
-        found[key.strip().replace("-", "_")] = value_of(value.strip())
+        name = key.strip().replace("-", "_")
+        if name in found:
+            raise OptionError(f"{flag} gives {name} twice: give it once")
+        found[name] = value_of(value.strip())
     return found
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,9 +109,12 @@ def _reduction(text: str | None) -> Any:
     if kind != "histogram":
         return text
     try:
-        return kind, [float(edge) for edge in rest.split(",")]
+        edges = [float(edge) for edge in rest.split(",")]
     except ValueError:
-        raise OptionError(f"--reduce {text}: give edges as in histogram:0,10,20") from None
+        edges = []
+    if len(edges) < 2 or not all(a < b for a, b in pairwise(edges)):
+        raise OptionError(f"--reduce {text}: give rising edges, as in histogram:0,10,20")
+    return kind, edges
 
 
 def _with_predecessors(

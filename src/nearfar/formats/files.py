@@ -352,13 +352,15 @@ def array_of_names(texts: Sequence[str]) -> NDArray[np.str_]:
 def library_errors(path: str, what: str, *, writing: bool = False) -> Iterator[None]:
     """Turn whatever a parser library raises into :class:`GraphFormatError`, with its line.
 
-    Our own errors, a full memory and Ctrl-C pass through.
+    Our own errors, a full memory, a full disk and Ctrl-C pass through.
     """
     try:
         yield
     except (GraphFormatError, MissingDependencyError, OptionError, MemoryError):
         raise
     except Exception as error:
+        if writing and isinstance(error, OSError):
+            raise
         text = " ".join(str(error).split()) or type(error).__name__
         match = re.search(r"[Ll]ine (\d+)", text)
         line = int(match.group(1)) if match else None

@@ -215,6 +215,10 @@ def _ends(rows: Rows, name: str, names: bool | None, texts: Any | None) -> NDArr
         return np.ascontiguousarray(column.cast(pyarrow.int64()).to_numpy())
     elif not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
         value = column[0].as_py()
+        if is_text(rows.source) and isinstance(value, bytes):
+            raise rows.source.fail(
+                f"column {quoted(name)} is not UTF-8, first {value!r}: save the file as UTF-8"
+            )
         raise rows.source.fail(
             f"column {quoted(name)} holds {kind}, first {value}: ends are integers or text; "
             "names=True takes them as text"

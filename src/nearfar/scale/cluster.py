@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import nearfar
-from nearfar.errors import ClusterError, MissingDependencyError, listed
+from nearfar.errors import ClusterError, MissingDependencyError, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +55,7 @@ def connect(address: str, timeout: float = _WAIT) -> Any:
     Raises
     ------
     ClusterError
-        If no scheduler answers there.
+        If it is not an address, or no scheduler answers there.
     MissingDependencyError
         Without Dask.
     """
@@ -62,6 +63,11 @@ def connect(address: str, timeout: float = _WAIT) -> Any:
         from distributed import Client
     except ImportError:
         raise MissingDependencyError("a cluster needs Dask: pip install 'nearfar[dask]'") from None
+    if not re.search(r"://.|.:\d+$", address):  # Dask would wait for it, and stumble at the end
+        raise ClusterError(
+            f"{quoted(address)} is not the address of a cluster: give it as the scheduler prints "
+            "it, such as tcp://10.0.0.1:8786"
+        )
     try:
         return Client(address, timeout=timeout, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:

@@ -46,7 +46,7 @@ def select(
             accepting = [
                 v.id
                 for v in variants(problem=request.problem)
-                if v.weights == "any" and v.available() is True
+                if v.weights == "any" and v.can_run(graph, request) is True
             ]
             raise NegativeWeightError(graph.first_negative, graph.n_negative, accepting)
         named = answer.startswith(candidate.id)
