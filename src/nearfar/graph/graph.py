@@ -8,20 +8,21 @@ weights, no negative zero. The arrays lie in one object, on the host
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import GraphError, VertexError, quoted
+from nearfar.errors import GraphError, quoted
 from nearfar.graph import build, on_device
 from nearfar.graph.dtypes import WEIGHT_DTYPES
 from nearfar.graph.exchange import Exchange
 from nearfar.graph.names import are_names, as_names, numbered
 from nearfar.graph.slots import Slot
+from nearfar.graph.vertices import Vertices
 from nearfar.system.html import facts_table
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -41,10 +42,8 @@ NARROW_VIEW: Slot[NarrowView | None] = Slot("narrow view")
 #: The edges into each vertex; they depend on the rows alone.
 ENTERING: Slot[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = Slot("entering")
 
-_SEVERAL = (list, tuple, set, frozenset, range, np.ndarray)
 
-
-class Graph(Exchange):
+class Graph(Vertices, Exchange):
     """A weighted directed graph in compressed sparse rows.
 
     Use :func:`nearfar.read` or one of the ``from_*`` constructors. Arrays are read-only, and nobody
@@ -125,12 +124,7 @@ class Graph(Exchange):
         self.directed = bool(directed)
         self.attributes: dict[str, Any] = dict(attributes or {})
         self._kept: Kept = {}  # read and written by slots alone
-        self.vertex_names: NDArray[Any] | range | None = None
-        #: What the vertices are called where that is consecutive numbers: their indices, or a range
-        #: of names. None for a table of names.
-        self.vertex_numbers: range | None = range(self.n_vertices)
-        if vertex_names is not None:
-            self._name(vertex_names, copy)
+        self._name(vertex_names, copy)
         self.coordinates: NDArray[np.float64] | None = None
         if coordinates is not None:
             given = np.asarray(coordinates)
@@ -144,19 +138,6 @@ class Graph(Exchange):
                 x, y = xy[wrong]
                 raise GraphError(f"coordinates of vertex {wrong} are {x}, {y}: give finite numbers")
             self.coordinates = xy
-
-    def _name(self, names: ArrayLike | range, copy: bool) -> None:
-        """Take names; consecutive numbers stay a range."""
-        n = self.n_vertices
-        if isinstance(names, range) and names.step == 1:
-            if len(names) != n:
-                raise GraphError(f"vertex_names has length {len(names)}: give {n} names")
-            self.vertex_names = self.vertex_numbers = names
-            return
-        table = as_names(names)
-        if table.shape != (n,):
-            raise GraphError(f"vertex_names has shape {table.shape}: give ({n},)")
-        self.vertex_names, self.vertex_numbers = build.kept(table, table, copy), None
 
     @classmethod
     def from_checked(cls, arrays: build.HostArrays | on_device.DeviceArrays, **kept: Any) -> Graph:
@@ -765,151 +746,6 @@ class Graph(Exchange):
         if self.forbidden_turns:
             kept["forbidden_turns"] = [t for t in self.forbidden_turns if names.issuperset(t)]
         return kept
-
-    @overload
-    def index_of(self, vertex: Any, what: str) -> int: ...
-
-    @overload
-    def index_of(  # type: ignore[overload-overlap]  # ranges and frozensets can be hashed
-        self, vertex: list[Any] | range | set[Any] | frozenset[Any] | NDArray[Any]
-    ) -> NDArray[np.int64]: ...
-
-    @overload
-    def index_of(self, vertex: Hashable) -> int: ...
-
-    def index_of(self, vertex: Any, what: str | None = None) -> Any:
-        """Index of a vertex given by external name, or by index when the graph has no names.
-
-        Parameters
-        ----------
-        vertex : int or name, or a list, tuple, set, range or array of them
-            A tuple that is a name is one vertex.
-        what : str or None
-            The role of the one vertex that is meant, for the message; None takes several too.
-
-        Returns
-        -------
-        int, or int64 array
-            An array for several. O(1) each where names are consecutive numbers, or there are none;
-            else a table of names is made on first use.
-
-        Raises
-        ------
-        VertexError
-            If there is no such vertex; names the first that is none.
-        """
-        if what is None and isinstance(vertex, _SEVERAL):
-            if not isinstance(vertex, tuple) or self.vertex_numbers is not None:
-                return self.indices_of(vertex)
-            try:
-                return self._index_of(vertex, "vertex")
-            except VertexError:
-                return self.indices_of(vertex)
-        return self._index_of(vertex, what or "vertex")
-
-    def _index_of(self, vertex: Any, what: str) -> int:
-        numbers = self.vertex_numbers
-        if numbers is None:
-            key = vertex.item() if isinstance(vertex, np.generic) else vertex
-            try:
-                index = self._index_by_name[key]
-            except (KeyError, TypeError):
-                raise VertexError(
-                    f"{what} {quoted(vertex)} is not a vertex name of this graph"
-                ) from None
-            if index < 0:
-                raise VertexError(
-                    f"{what} {quoted(vertex)} is the name of several vertices: give each its own, "
-                    "or take graph.without_names()"
-                )
-            return index
-        if isinstance(vertex, (bool, np.bool_)) or not isinstance(vertex, (int, np.integer)):
-            valid = f"give {numbers.start} to {numbers.stop - 1}"
-            if isinstance(vertex, _SEVERAL):
-                raise VertexError(f"{what} is several vertices, {quoted(vertex)}: give one")
-            raise VertexError(f"{what} {quoted(vertex)} is not an integer: {valid}")
-        if not numbers.start <= vertex < numbers.stop:
-            valid = f"give {numbers.start} to {numbers.stop - 1}"
-            valid = valid if numbers else "the graph is empty"
-            raise VertexError(f"{what} {quoted(vertex)} is outside the graph: {valid}")
-        return int(vertex) - numbers.start
-
-    @cached_property
-    def _index_by_name(self) -> dict[Any, int]:
-        """Indices of names; -1 for what several vertices are called."""
-        names: list[Any] = self.vertex_names.tolist()  # type: ignore[union-attr]
-        found = {name: i for i, name in enumerate(names)}
-        if len(found) < len(names):
-            for i, name in enumerate(names):
-                if found[name] != i:
-                    found[name] = -1
-        return found
-
-    def indices_of(self, vertices: Iterable[Any], what: str = "vertex") -> NDArray[np.int64]:
-        """Indices of several vertices.
-
-        Parameters
-        ----------
-        vertices : iterable or one-dimensional array of int or names
-        what : str
-            Their role, for the message.
-
-        Returns
-        -------
-        int64 array
-            In the order given. One vectorised pass for numbers.
-
-        Raises
-        ------
-        VertexError
-            For the first that is not a vertex.
-        """
-        given: Any = vertices
-        if not isinstance(given, np.ndarray):
-            # As objects: an array of 1 and "a" would hold two strings.
-            given = given if isinstance(given, range) else list(given)
-            if isinstance(given, range) or all(type(v) is int for v in given):
-                given = np.array(given)  # of objects still, where one does not fit 64 bits
-        if isinstance(given, np.ndarray):
-            if given.ndim != 1:
-                raise VertexError(f"{what} has {given.ndim} dimensions: give one vertex or a list")
-            numbers = self.vertex_numbers
-            if numbers is not None and (given.dtype.kind in "iu" or not given.size):
-                places = given.astype(np.int64) - numbers.start
-                wrong = places.view(np.uint64) >= len(numbers)  # negative ones are huge there
-                if wrong.any():
-                    self._index_of(int(given[wrong][0]), what)
-                return places
-            given = given.tolist()
-        return np.array([self._index_of(v, what) for v in given], dtype=np.int64)
-
-    @overload
-    def name_of(self, index: int) -> Any: ...
-
-    @overload
-    def name_of(self, index: Sequence[int] | NDArray[Any]) -> NDArray[Any]: ...
-
-    def name_of(self, index: Any) -> Any:
-        """External name of a vertex.
-
-        Parameters
-        ----------
-        index : int, or a sequence or array of int
-
-        Returns
-        -------
-        object, or array
-            The index itself when there are no names; an array for several.
-        """
-        if isinstance(index, (int, np.integer)):
-            if self.vertex_numbers is not None:
-                return int(index) + self.vertex_numbers.start
-            name: Any = self.vertex_names[index]  # type: ignore[index]
-            return name.item() if isinstance(name, np.generic) else name
-        places = np.asarray(index)
-        if self.vertex_numbers is not None:
-            return places.astype(np.int64) + self.vertex_numbers.start
-        return self.vertex_names[places]  # type: ignore[index]
 
     def without_names(self) -> Graph:
         """The same graph, whose vertices are their indices; cached.

@@ -175,6 +175,10 @@ ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises")
 PROSE = ("Notes", "Examples", "References", "See Also")
 
 
+#: Bases of Graph that hold a part of it each.
+_PARTS = ("Vertices", "Exchange")
+
+
 def public(name: str) -> Any:
     """The object that a name below ``nearfar.`` stands for."""
     module, _, attribute = name.rpartition(".")
@@ -186,7 +190,7 @@ def members(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
 
     Those of a base without a place of its own in the reference are the class's.
     """
-    parts = [base for base in cls.__bases__ if base.__name__ == "Exchange"]
+    parts = [base for base in cls.__bases__ if base.__name__ in _PARTS]
     for name, value in (pair for part in (cls, *parts) for pair in vars(part).items()):
         plain = value.__func__ if isinstance(value, classmethod | staticmethod) else value
         if not name.startswith("_") and inspect.isfunction(plain):
