@@ -1,6 +1,6 @@
 """What each trick of the CPU engine brings: solves with all of them, and without one at a time.
 
-    NEARFAR_DATA=... python benchmarks/ablation.py -o benchmarks/results [--quick]
+    NEARFAR_DATA=... python benchmarks/ablation.py -o benchmarks/results/ablation.json [--quick]
 
 For each trick a copy of the package without it is built (ablation_tricks.py), and runs in a process
 of its own; the processes take turns, in another order each round, and only one works at a time. A
@@ -37,6 +37,7 @@ from nearfar import _cpu
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import table, write_json
 from nearfar.lab.bench.suite import SUITE, draw_sources, load
+from result_file import add_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -360,13 +361,13 @@ def run_part(
     show: Callable[[list[dict[str, Any]]], None],
     part: str,
 ) -> int:
-    """The command line of an ablation of one part: measure, print, write ``ablation_PART.json``."""
+    """The command line of an ablation of one part: measure, print, write."""
     parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--graphs", nargs="+", default=list(names), choices=names)
     parser.add_argument("--rounds", type=int, default=rounds)
     parser.add_argument("--quick", action="store_true", help=f"{quick[0]} alone, {quick[1]} rounds")
     parser.add_argument("--folder", type=Path, default=None, help="where to build, kept")
-    parser.add_argument("-o", "--output", type=Path, default=None)
+    add_output(parser)
     given = parser.parse_args()
     graphs, turns = ([quick[0]], quick[1]) if given.quick else (given.graphs, given.rounds)
     with tempfile.TemporaryDirectory() as temporary:
@@ -374,13 +375,13 @@ def run_part(
     show(results)
     if given.output:
         whole = {"schema": f"nearfar-ablation-{part}/1", "environment": environment()}
-        write_json(given.output / f"ablation_{part}.json", {**whole, "results": results})
+        write_json(given.output, {**whole, "results": results})
     return 0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    add_output(parser)
     parser.add_argument("--graphs", nargs="+", default=list(SUITE), choices=SUITE)
     parser.add_argument("--tricks", nargs="+", help="beginnings of their names")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
@@ -426,11 +427,10 @@ def main() -> int:
     return 0
 
 
-def keep(data: dict[str, Any], folder: Path | None) -> None:
+def keep(data: dict[str, Any], file: Path | None) -> None:
     """What there is so far, so that a run that is cut keeps it."""
-    if folder:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / "ablation.json", data)
+    if file:
+        write_json(file, data)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What each trick of betweenness brings: with all of them, and without one at a time.
 
-    NEARFAR_DATA=... python benchmarks/ablation_measures.py -o benchmarks/results [--quick]
+    NEARFAR_DATA=... python benchmarks/ablation_measures.py -o FILE [--quick]
 
 As ablation.py does it: for each trick of MEASURE_TRICKS a copy of the package without it is built
 and runs in a process of its own, the processes take turns, and the sums of all answers must agree.

@@ -1,6 +1,6 @@
 """What each trick of prepared graphs brings: queries with all of them, and without one at a time.
 
-    NEARFAR_DATA=... python benchmarks/ablation_prepared.py -o benchmarks/results [--quick]
+    NEARFAR_DATA=... python benchmarks/ablation_prepared.py -o FILE [--quick]
 
 As ablation.py does it: for each trick of PREPARED_TRICKS a copy of the package without it is built
 and runs in a process of its own, the processes take turns, and the answers of all must be the same.

@@ -1,14 +1,14 @@
 """All pairs, many sources and Floyd-Warshall, beside SciPy and beside one heap search per source.
 
-``python benchmarks/all_pairs.py cpu -o benchmarks/results`` measures the CPU variants on
-p2p-Gnutella08 (all pairs, weights 1..100) and New York's roads (2,048 sources), and Floyd-Warshall
-on a dense graph of 2,000 vertices. ``cuda`` measures the graphs of the Johnson paper and the roads
-on a GPU, into device memory, with transfers left out (``device_seconds``); dense matrices there are
-measured by ``floyd_warshall.py``. Contenders take turns within a round; all samples are kept;
-sampled rows of each answer are compared bit for bit with single searches by a binary heap outside
-the timed part. The heap on one core and the Johnson paper's three forms, which run source after
-source, solve sampled sources, scaled to all. The file of ``cuda`` is written after every graph; the
-other graphs of it stay, each with its environment.
+``python benchmarks/all_pairs.py cpu -o benchmarks/results/all_pairs_cpu.json`` measures the CPU
+variants on p2p-Gnutella08 (all pairs, weights 1..100) and New York's roads (2,048 sources), and
+Floyd-Warshall on a dense graph of 2,000 vertices. ``cuda`` measures the graphs of the Johnson paper
+and the roads on a GPU, into device memory, with transfers left out (``device_seconds``); dense
+matrices there are measured by ``floyd_warshall.py``. Contenders take turns within a round; all
+samples are kept; sampled rows of each answer are compared bit for bit with single searches by a
+binary heap outside the timed part. The heap on one core and the Johnson paper's three forms, which
+run source after source, solve sampled sources, scaled to all. The file of ``cuda`` is written after
+every graph; the other graphs of it stay, each with its environment.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.lab.bench.suite import data_file, load
 from nearfar.solve.many import all_pairs, distances
+from result_file import add_output
 from row_by_row import Rows
 
 SNAP = ["p2p-Gnutella08", "p2p-Gnutella30", "p2p-Gnutella31"]
@@ -282,11 +283,11 @@ def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", choices=["cpu", "cuda"])
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    add_output(parser)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", nargs="+", choices=[*SNAP, ROADS], default=[*SNAP, ROADS])
     given = parser.parse_args()
-    file = given.output and given.output / f"all_pairs_{given.part}.json"
+    file = given.output
     if given.part == "cpu":
         on_cpu(file, given.rounds)
     else:

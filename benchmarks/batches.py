@@ -1,6 +1,6 @@
 """Many sources on 1, 2, 4, 8 and 16 threads, and what cores and memory allow of that.
 
-    NEARFAR_DATA=... python benchmarks/batches.py -o benchmarks/results
+    NEARFAR_DATA=... python benchmarks/batches.py -o benchmarks/results/batches.json
 
 Writes batches.json anew after each case; without ``-o`` it only prints. A case is a graph, a method
 and a number of sources per thread (or all pairs, whatever the threads), so that what one thread
@@ -26,7 +26,6 @@ import statistics
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -37,6 +36,7 @@ from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import table, write_json
 from nearfar.lab.bench.suite import data_folder, load
+from result_file import add_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -218,7 +218,7 @@ def ratios(one: dict[str, Any], row: dict[str, Any]) -> tuple[float, float, floa
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    add_output(parser)
     parser.add_argument("--only", nargs="+", help="cases that contain one of these words")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4, 8, 16])
@@ -256,8 +256,7 @@ def main() -> int:
             )
         print("\n".join(table(head, [[name, *cells, "ms per source"]])), flush=True)
         if args.output:
-            args.output.mkdir(parents=True, exist_ok=True)
-            write_json(args.output / "batches.json", data)
+            write_json(args.output, data)
     return 0
 
 

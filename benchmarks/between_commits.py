@@ -1,6 +1,6 @@
 """Two builds of this library side by side, so that a commit can be compared with one before it.
 
-    python benchmarks/between_commits.py --before DIR COMMIT --after DIR COMMIT -o FOLDER
+    python benchmarks/between_commits.py --before DIR COMMIT --after DIR COMMIT -o FILE
 
 A DIR is the ``src`` folder of a checkout with its C++ module built in place. Writes
 between_commits.json. Each build runs in a process of its own that holds the benchmark graphs; the
@@ -27,6 +27,7 @@ import numpy as np
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import table, write_json
 from nearfar.lab.bench.suite import SUITE, draw_sources, load, named
+from result_file import add_output
 
 _STRETCH = 0.05  # seconds of solves in a row that a sample is the mean of
 
@@ -157,7 +158,7 @@ def main() -> None:
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--shrink", type=int, default=1)
-    parser.add_argument("-o", "--output", type=Path)
+    add_output(parser)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         rows = measure(given, Path(folder))
@@ -176,7 +177,7 @@ def main() -> None:
             "after": given.after[1],
             "rows": rows,
         }
-        write_json(given.output / "between_commits.json", result)
+        write_json(given.output, result)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """Rows of a graph that is many times the memory that the run may use.
 
-``python benchmarks/beyond_memory.py -o benchmarks/results`` writes a native container of
-``--times`` times ``--limit`` (a random graph, 400 edges per vertex, whole weights 1..100), drops it
-from the system's cache, and has ``nearfar distances --memory LIMIT -o rows.npy`` solve some sources
-in a control group whose memory ends at the limit, page cache included. It needs the right to make
-such a group; without, the run is measured but nothing holds it. The same command without a limit is
-the other sample. Peaks are those of the group and of the process's own memory (``RssAnon``, looked
-at every 20 ms); bytes read are the process's. Rows of both runs are compared.
+``python benchmarks/beyond_memory.py -o benchmarks/results/beyond_memory.json`` writes a native
+container of ``--times`` times ``--limit`` (a random graph, 400 edges per vertex, whole weights
+1..100), drops it from the system's cache, and has ``nearfar distances --memory LIMIT -o rows.npy``
+solve some sources in a control group whose memory ends at the limit, page cache included. It needs
+the right to make such a group; without, the run is measured but nothing holds it. The same command
+without a limit is the other sample. Peaks are those of the group and of the process's own memory
+(``RssAnon``, looked at every 20 ms); bytes read are the process's. Rows of both runs are compared.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from nearfar.cli.arguments import byte_count
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
+from result_file import add_output
 
 DEGREE = 400
 #: Where control groups are made, what limits one, and where its peak stands: versions 1 and 2.
@@ -135,7 +136,7 @@ def run(graph: Path, out: Path, limit: int | None, words: list[str]) -> dict[str
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    add_output(parser)
     parser.add_argument("--limit", type=byte_count, default=byte_count("256M"))
     parser.add_argument("--times", type=float, default=10)
     parser.add_argument("--sources", type=int, default=8)
@@ -178,7 +179,7 @@ def main() -> None:
         "results": results,
     }
     if arguments.output:
-        write_json(arguments.output / "beyond_memory.json", document)
+        write_json(arguments.output, document)
 
 
 if __name__ == "__main__":

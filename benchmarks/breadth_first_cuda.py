@@ -28,6 +28,7 @@ from nearfar.graph.graph import Graph
 from nearfar.lab.bench.suite import data_folder
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
+from result_file import add_output
 from row_by_row import Rows
 
 # name: (both directions of every edge are taken to be there, source or None for the largest degree)
@@ -142,7 +143,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=None, help="of graphs_on_disk.py")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--options", type=json.loads, nargs="*", default=[], help="more forms")
-    parser.add_argument("-o", "--output", type=Path, default=None)
+    add_output(parser)
     given = parser.parse_args()
     results = []
     kept = Rows(given.output, list(GRAPHS))

@@ -1,6 +1,6 @@
 """What a solve on several cores takes while other programs keep the cores busy.
 
-    NEARFAR_DATA=... python benchmarks/busy_cores.py -o benchmarks/results
+    NEARFAR_DATA=... python benchmarks/busy_cores.py -o benchmarks/results/busy_cores.json
 
 Writes busy_cores.json anew after each graph. Delta-stepping with one thread and with one per core
 take turns: beside nothing, beside one busy loop, and beside as many as there are cores; the loops
@@ -17,7 +17,6 @@ import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from nearfar.graph.build import default_threads
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import table, write_json
 from nearfar.lab.bench.suite import data_folder, load
+from result_file import add_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,7 +120,7 @@ def measure(name: str, graph: Graph, threads: int, rounds: int, seconds: float) 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    add_output(parser)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.5, help="of a stretch of solves")
     parser.add_argument("--threads", type=int, default=default_threads())
@@ -128,8 +128,6 @@ def main() -> int:
     args = parser.parse_args()
     if args.threads < 2:
         raise SystemExit("one thread has nobody to wait for: give --threads 2 or more")
-    if args.output:
-        args.output.mkdir(parents=True, exist_ok=True)
     around = environment()
     found = []
     for name, graph in graphs(args.graphs):
@@ -146,7 +144,7 @@ def main() -> int:
         print("\n".join(table(["", "mean ms", "worst ms", "let go"], lines)), flush=True)
         if args.output:
             data = {"schema": "nearfar-busy-cores/1", "environment": around, "graphs": found}
-            write_json(args.output / "busy_cores.json", data)
+            write_json(args.output, data)
     return 0
 
 

@@ -16,7 +16,6 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from nearfar.lab.bench.report import milliseconds, table
 from nearfar.lab.bench.suite import load
 from nearfar.registry import Request
 from nearfar.solve.many import distances
+from result_file import add_output
 from row_by_row import Rows
 
 DTYPES = ("int32", "float32", "float64")
@@ -96,7 +96,7 @@ def judge(graph: Graph, dtype: str, rounds: int) -> dict[str, Any]:
 def main() -> int:
     """Judge the chosen graphs, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path)
+    add_output(parser)
     parser.add_argument("--graphs", nargs="+", choices=GRAPHS, default=list(GRAPHS))
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()

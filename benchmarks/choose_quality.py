@@ -1,6 +1,6 @@
 """How good the automatic choice is: ``auto`` against the best of all CPU variants on every graph.
 
-    python benchmarks/choose_quality.py -o benchmarks/results
+    python benchmarks/choose_quality.py -o benchmarks/results/choose_quality.json
 
 For each graph of the suite and each number of threads, every variant that can serve it gets one
 try with a time limit; the fastest eight and ``auto`` then take turns for several rounds. Reported
@@ -15,7 +15,6 @@ import math
 import signal
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearfar.choose.ranking import best
@@ -26,6 +25,7 @@ from nearfar.lab.bench.peers import Nearfar
 from nearfar.lab.bench.report import milliseconds, table, write_json
 from nearfar.lab.bench.suite import SUITE, draw_sources, load
 from nearfar.registry import Request, variants
+from result_file import add_output
 
 if TYPE_CHECKING:
     from nearfar.answer.paths import Paths
@@ -112,7 +112,7 @@ def judge(name: str, graph: Graph, threads: int, rounds: int, limit: float) -> d
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    add_output(parser)
     parser.add_argument("--graphs", nargs="+", metavar="NAME")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--rounds", type=int, default=7)
@@ -145,7 +145,6 @@ def main() -> int:
     print("\n".join(table(["graph", "auto, ms", "best, ms", "auto / best"], shown)))
     print(f"\nGeometric mean {mean:.3f}, worst {max(ratios):.3f} ({worst['graph']}).")
     if args.output:
-        args.output.mkdir(parents=True, exist_ok=True)
         data = {
             "schema": "nearfar-choose-quality/1",
             "environment": surroundings,
@@ -155,7 +154,7 @@ def main() -> int:
             "worst_graph": worst["graph"],
             "graphs": judged,
         }
-        write_json(args.output / "choose_quality.json", data)
+        write_json(args.output, data)
     return 0
 
 

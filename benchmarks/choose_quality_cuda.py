@@ -1,6 +1,6 @@
 """How good the automatic choice is on a GPU: ``auto`` against the best of all CUDA variants.
 
-    python benchmarks/choose_quality_cuda.py -o benchmarks/results
+    python benchmarks/choose_quality_cuda.py -o benchmarks/results/choose_quality_cuda.json
 
 The graph is on the device. Every CUDA variant that can serve it gets one solve that compiles, in
 processes of their own and on a tiny graph, and then two tries under a time limit; the fastest six
@@ -39,6 +39,7 @@ from nearfar.lab.bench.suite import load as load_suite
 from nearfar.options import build_options
 from nearfar.registry import Request, Variant, Workspace, registered, variants
 from nearfar.system.devices import runtime
+from result_file import add_output
 from row_by_row import Rows
 
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ def compile_share(which: int, of: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    add_output(parser)
     parser.add_argument("--graphs", nargs="+", metavar="NAME", default=NAMES, choices=NAMES)
     parser.add_argument("--folder", type=Path, help="where the big graphs are kept")
     parser.add_argument("--rounds", type=int, default=7)
@@ -231,7 +232,7 @@ def main() -> int:
     compile_all(args.jobs)
     print(f"kernels compiled after {time.perf_counter() - began:.1f} s", file=sys.stderr)
     judged: list[dict[str, Any]] = []
-    rows = Rows(args.output and args.output / "choose_quality_cuda.json", NAMES, under="graphs")
+    rows = Rows(args.output, NAMES, under="graphs")
     for name in args.graphs:
         if time.perf_counter() - began > args.budget:
             print(f"{name}: no time left", file=sys.stderr)

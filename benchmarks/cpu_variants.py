@@ -1,6 +1,6 @@
 """The CPU engine's variants against each other and against SciPy, and how much delta matters.
 
-    python benchmarks/cpu_variants.py -o benchmarks/results [--graphs grid,mesh] [--rounds 7]
+    python benchmarks/cpu_variants.py -o FILE [--graphs grid,mesh] [--rounds 7]
 
 All contenders take turns within a round, and all samples are kept: wall time, and processor time of
 the whole process, which is what counts when other programs share the machine. Answers are compared
@@ -14,7 +14,6 @@ import argparse
 import json
 import statistics
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from nearfar import sssp
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.lab.bench.suite import SUITE, draw_sources, load
+from result_file import add_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,13 +116,13 @@ def check(solves: dict[str, Callable[[], Any]]) -> None:
 def main() -> None:
     """Run the suite and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    add_output(parser)
     parser.add_argument("--graphs", default=",".join(SUITE))
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--no-slow", action="store_true", help="leave out the linked heaps")
     parser.add_argument("--no-deltas", action="store_true")
     given = parser.parse_args()
-    path = given.output and given.output / "cpu_variants.json"
+    path = given.output
     # Graphs measured by an earlier call stay, each with the environment it was measured in.
     kept = json.loads(path.read_text()) if path and path.is_file() else {"graphs": {}}
     results: dict[str, Any] = kept["graphs"]

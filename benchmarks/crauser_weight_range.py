@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import nearfar
 from nearfar.generators import generate
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
+from result_file import add_output
 
 IDEAS = ("frontier_successors", "crauser_successors", "crauser_in", "crauser_in_out")
 PAPER = {2: (21.62, 24.66), 20: (11.04, 12.11), 200: (2.39, 2.50)}  # 24k vertices, three boards
@@ -47,7 +47,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--degrees", nargs="+", type=int, default=sorted(PAPER), choices=PAPER)
     parser.add_argument("--high", nargs="+", type=int, default=[10, 100, 1000, 10_000, 100_000])
-    parser.add_argument("-o", "--output", type=Path, default=None)
+    add_output(parser)
     args = parser.parse_args()
     rows = []
     for degree in args.degrees:

@@ -1,6 +1,6 @@
 """The same work on a GPU through every door: all pairs six ways, and first calls of a process.
 
-    python benchmarks/doors_cuda.py -o benchmarks/results [--only all-pairs first-calls]
+    python benchmarks/doors_cuda.py -o FILE [--only all-pairs first-calls]
 
 ``all-pairs``: two graphs of the Johnson paper, made of host arrays and of device arrays, rows into
 a device array, into a new one, and reduced to a mean each. A round makes the graph anew and brings
@@ -38,6 +38,7 @@ from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import milliseconds, table, write_json
 from nearfar.solve.many import all_pairs, distances
 from nearfar.system.devices import runtime
+from result_file import add_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -228,13 +229,13 @@ def _device() -> dict[str, Any]:
 def main() -> int:
     """Run the chosen parts and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    add_output(parser)
     parts = ("all-pairs", "first-calls")
     parser.add_argument("--only", nargs="+", choices=parts, default=parts)
     parser.add_argument("--graphs", nargs="+", choices=GRAPHS, default=GRAPHS)
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
-    path = args.output and args.output / "doors_cuda.json"
+    path = args.output
     document = json.loads(path.read_text()) if path and path.exists() else {}
     device = _device()
 

@@ -35,6 +35,7 @@ from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.peers import GPU_PEERS
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
+from result_file import add_output
 from row_by_row import Rows
 
 GRAPHS = (
@@ -251,7 +252,7 @@ def main() -> int:
     parser.add_argument("--sweep", action="store_true")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--most", type=int, default=6)
-    parser.add_argument("-o", "--output", type=Path, default=None)
+    add_output(parser)
     parser.add_argument("--repeats", type=int, default=0)
     parser.add_argument("--set", nargs="*", default=[], metavar="OPTION=JSON", dest="chosen")
     parser.add_argument("--peers", nargs="*", default=[], choices=list(GPU_PEERS))

@@ -14,7 +14,6 @@ import argparse
 import statistics
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
+from result_file import add_output
 from row_by_row import Rows
 
 GRAPHS: dict[str, Any] = {
@@ -101,7 +101,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--graphs", nargs="+", choices=GRAPHS, default=list(GRAPHS))
-    parser.add_argument("-o", "--output", type=Path, default=None)
+    add_output(parser)
     args = parser.parse_args()
     began = time.perf_counter()
     rows = Rows(args.output, list(GRAPHS), under="types")

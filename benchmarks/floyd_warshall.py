@@ -1,17 +1,16 @@
 """Floyd-Warshall on a GPU against the add-min ceiling measured in the same run.
 
-``python benchmarks/floyd_warshall.py -o benchmarks/results`` closes a dense matrix of 16,384
-vertices with int32 and float32 weights in device memory (4,096 with 64 bits) and writes
-``floyd_warshall_cuda.json``. The ceiling is ``add_min_ceiling``: additions with minimum per second
-with nothing else to do. Sampled rows are proven to be the fixed point that plain rounds reach. The
-product that finds the predecessors from the closed matrix is timed by itself; sampled rows of it
-are compared with the smallest tight edge.
+``python benchmarks/floyd_warshall.py -o benchmarks/results/floyd_warshall_cuda.json`` closes a
+dense matrix of 16,384 vertices with int32 and float32 weights in device memory (4,096 with 64
+bits). The ceiling is ``add_min_ceiling``: additions with minimum
+per second with nothing else to do. Sampled rows are proven to be the fixed point that plain rounds
+reach. The product that finds the predecessors from the closed matrix is timed by itself; sampled
+rows of it are compared with the smallest tight edge.
 """
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from nearfar.algorithms.floyd_warshall.cuda import (
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.system.devices import runtime
+from result_file import add_output
 
 
 def plain_row(matrix: Any, source: int) -> Any:
@@ -106,11 +106,11 @@ def measure(dtype: Any, n: int, rounds: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    add_output(parser)
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     where = environment()
-    file = arguments.output and arguments.output / "floyd_warshall_cuda.json"
+    file = arguments.output
     results: dict[str, Any] = {}
     for dtype in (np.int32, np.float32, np.int64, np.float64):
         n = 16_384 if np.dtype(dtype).itemsize == 4 else 4096

@@ -17,7 +17,6 @@ import argparse
 import statistics
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from nearfar.graph.graph import Graph
 from nearfar.lab.bench.cases import Case, case, counters, proven, time_once
 from nearfar.registry import Answer, Request, variants
 from nearfar.system.devices import runtime
+from result_file import add_output
 from row_by_row import Rows
 
 M = 2**20
@@ -236,7 +236,7 @@ def main() -> int:
         "--budget", type=float, default=float("inf"), help="start no graph after this"
     )
     parser.add_argument("--resume", action="store_true", help="skip graphs that the output holds")
-    parser.add_argument("-o", "--output", type=Path, default=None)
+    add_output(parser)
     args = parser.parse_args()
     here = runtime.available()
     if "cuda" in args.devices and here is not True:

@@ -15,9 +15,9 @@ import multiprocessing
 import os
 import resource
 import time
-from pathlib import Path
 from typing import Any
 
+from result_file import add_output
 from row_by_row import Rows
 
 # Sizes for 100 million stored edges; Qhull bounds the mesh, which is therefore smaller.
@@ -66,7 +66,7 @@ def main() -> None:
     names = [name for name, _ in FAMILIES]
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="FAMILY")
-    parser.add_argument("-o", "--output", type=Path, default=None)
+    add_output(parser)
     given = parser.parse_args()
     rows = Rows(given.output, names, by="generator")
     context = multiprocessing.get_context("spawn")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
+from result_file import add_output
 
 Rows = Iterator[dict[str, Any]]
 
@@ -31,7 +31,7 @@ def answer(
         Called with the part's name and each row as it comes.
     """
     parser = argparse.ArgumentParser(description=about)
-    parser.add_argument("-o", "--output", type=Path)
+    add_output(parser)
     parser.add_argument("--parts", nargs="+", default=list(parts), choices=list(parts))
     parser.add_argument("--scale", default="paper", choices=["paper", "tiny"])
     given = parser.parse_args()

@@ -1,6 +1,6 @@
 """One source on 1, 2, 4, 8 and 16 threads, beside GAP, Wasp and PASGAL.
 
-    NEARFAR_DATA=... python benchmarks/many_cores.py -o benchmarks/results
+    NEARFAR_DATA=... python benchmarks/many_cores.py -o benchmarks/results/many_cores.json
 
 Writes many_cores.json anew after this library's rows of a graph and after each peer's, so that a
 run that is cut keeps what it has; without ``-o`` it only prints. With ``--only`` the other graphs
@@ -40,6 +40,7 @@ from nearfar.lab.bench.peers import PEERS
 from nearfar.lab.bench.peers.gap import Gap, WrongAnswer
 from nearfar.lab.bench.report import table, write_json
 from nearfar.lab.bench.suite import data_folder, draw_sources, load
+from result_file import add_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,7 +197,7 @@ def show(found: dict[str, Any], threads: list[int]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    add_output(parser)
     parser.add_argument("--only", nargs="+", choices=list(GRAPHS), help="graphs")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--sources", type=int, default=3)
@@ -209,8 +210,7 @@ def main() -> int:
     names = args.only or list(GRAPHS)
     found: list[dict[str, Any]] = []
     if args.output:
-        args.output.mkdir(parents=True, exist_ok=True)
-        found = kept(args.output / "many_cores.json", around, names)
+        found = kept(args.output, around, names)
     for name in names:
         if name in ("newyork", "small") and data_folder() is None:
             print(f"{name}: the file is not here: set NEARFAR_DATA")
@@ -242,7 +242,7 @@ def main() -> int:
             one["seconds"] = round(time.perf_counter() - began, 1)
             if args.output:
                 data = {"schema": "nearfar-many-cores/2", "graphs": found}
-                write_json(args.output / "many_cores.json", data)
+                write_json(args.output, data)
         show(one, args.threads)
     return 0
 

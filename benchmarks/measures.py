@@ -1,6 +1,6 @@
 """Betweenness, edge loads and traffic assignment, beside igraph, NetworKit, NetworkX, AequilibraE.
 
-    python benchmarks/measures.py -o benchmarks/results [--only betweenness networkx loads traffic]
+    python benchmarks/measures.py -o FILE [--only betweenness networkx loads traffic]
                                   [--graphs NAME ...] [--threads N ...]
 
 One process; contenders take turns; every answer is compared. Weights of unweighted graphs are whole
@@ -19,7 +19,6 @@ import importlib.util
 import os
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from nearfar import Graph
 from nearfar.graph.build import default_threads
 from nearfar.lab.bench.suite import data_file
 from nearfar.measures import betweenness, edge_loads
+from result_file import add_output
 from row_by_row import Rows
 from turns import line, take_turns
 
@@ -324,14 +324,14 @@ def version(package: str) -> str | None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    add_output(parser)
     parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS))
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--graphs", nargs="+", default=[""], help="parts of their names")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2, default_threads()])
     options = parser.parse_args()
     peers = {name: version(name) for name in ("igraph", "networkit", "networkx", "aequilibrae")}
-    file = options.output and options.output / "measures.json"
+    file = options.output
     rows = Rows(file, [], by="what", under="rows")
     for part in options.only:
         for row in PARTS[part](options.rounds, options):

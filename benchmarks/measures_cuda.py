@@ -1,6 +1,6 @@
 """Betweenness on a GPU beside this library on CPU cores.
 
-    python benchmarks/measures_cuda.py -o benchmarks/results [--rounds 5]
+    python benchmarks/measures_cuda.py -o benchmarks/results/measures_cuda.json [--rounds 5]
 
 The graphs of measures.py; one process, contenders take turns, every answer is compared. Cores and
 the GPU do the same sources; then the GPU does all sources of the graph (of New York's roads 4,096),
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ import numpy as np
 from measures import GRAPHS, PATIENCE, ROUNDS, weighted
 from nearfar.graph.build import default_threads
 from nearfar.measures import betweenness
+from result_file import add_output
 from row_by_row import Rows
 from turns import line, take_turns
 
@@ -75,11 +75,11 @@ def rows_of(name: str, kind: str, graph: Graph, rounds: int, edges: bool) -> lis
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    add_output(parser)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--only", nargs="+", choices=[name for name, _, _ in GRAPHS])
     options = parser.parse_args()
-    file = options.output and options.output / "measures_cuda.json"
+    file = options.output
     kept = Rows(file, [], by="what", under="rows")
     for name, make, _ in GRAPHS:
         if options.only and name not in options.only:

@@ -28,6 +28,7 @@ from nearfar.lab.profile import dijkstra_edges
 from nearfar.options import build_options
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
+from result_file import add_output
 from row_by_row import Rows
 
 NAMES = ("random-200", "martin-11", "kronecker-22", "grid-1000", "ny-roads")
@@ -146,7 +147,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--budget", type=float, default=30.0, help="seconds of rounds per graph")
     parser.add_argument("--most", type=int, default=2, help="rows shown per method")
-    parser.add_argument("-o", "--output", type=Path, default=None)
+    add_output(parser)
     given = parser.parse_args()
     rows = Rows(given.output, [*NAMES, *GRAPHS])
     results = []

@@ -1,6 +1,6 @@
 """What a user pays besides solving: import, conversion from SciPy, memory of a run, one tiny call.
 
-    python benchmarks/overheads.py -o benchmarks/results
+    python benchmarks/overheads.py -o benchmarks/results/overheads.json
 
 Writes overheads.json with every sample, anew after each graph, and prints a table with the limit
 that each number must keep:
@@ -41,6 +41,7 @@ from nearfar.graph.build import default_threads
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import table, write_json
 from nearfar.lab.bench.suite import SUITE, draw_sources, load
+from result_file import add_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -259,7 +260,7 @@ def fresh_memory(rounds: int) -> list[dict[str, Any]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    add_output(parser)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--shrink", type=int, default=1)
     parser.add_argument(
@@ -283,9 +284,8 @@ def main() -> int:
             lines.append(conversion(name, *keep(name, args.shrink, Path(made)), args.rounds))
             lines += [memory(name, Path(made), threads) for threads in (1, 2)]
             if args.output:
-                args.output.mkdir(parents=True, exist_ok=True)
                 data = {"schema": "nearfar-overheads/1", "environment": around, "lines": lines}
-                write_json(args.output / "overheads.json", data | {"shrink": args.shrink})
+                write_json(args.output, data | {"shrink": args.shrink})
     shown = [
         [
             f["what"],

@@ -25,6 +25,7 @@ from nearfar import Graph
 from nearfar.formats import read, write
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
+from result_file import add_output
 
 VERTICES, EDGES, ROUNDS = 1_000_000, 5_000_000, 3
 # suffix, kind of graph, options for reading
@@ -125,7 +126,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("-o", "--output", type=Path, default=None)
+    add_output(parser)
     args = parser.parse_args()
     about = {"environment": environment(), "vertices": VERTICES, "edges": EDGES, "rounds": ROUNDS}
     made = graphs()

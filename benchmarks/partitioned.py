@@ -18,7 +18,6 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from nearfar.cuda.kronecker_rows import kronecker_rows
 from nearfar.errors import OutOfMemoryError
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import launching, runtime
+from result_file import add_output
 from row_by_row import Rows
 
 SETTLING = 6  # solves after which near_far@cuda has chosen the graph's form
@@ -209,7 +209,7 @@ def measure(scale: int, count: int, args: argparse.Namespace) -> dict[str, Any]:
 def main() -> int:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("-o", "--output", type=Path)
+    add_output(parser)
     parser.add_argument("--scales", type=int, nargs="+", default=[22, 24, 26, 28, 29])
     parser.add_argument("--devices", type=int, nargs="+", help="how many; default 1, 2, 4, ...")
     parser.add_argument("--compared", type=int, default=26, help="largest scale for near_far@cuda")

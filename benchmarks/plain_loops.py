@@ -24,6 +24,7 @@ from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.registry import Workspace, find
+from result_file import add_output
 
 HERE = Path(__file__).resolve().parent
 GRAPHS: dict[str, Any] = {
@@ -89,7 +90,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--graphs", nargs="+", default=list(GRAPHS), choices=list(GRAPHS))
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("-o", "--output", type=Path, default=None)
+    add_output(parser)
     args = parser.parse_args()
     if shutil.which("g++") is None:
         parser.error("g++ is needed to compile the plain loops")

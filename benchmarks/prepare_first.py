@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from nearfar.graph.build import default_threads
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from prepared import GRAPHS, scaled
+from result_file import add_output
 
 COUNTS = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
 SEARCH, FIRST = "worker_per_source", "prepare_first"
@@ -112,7 +112,7 @@ def nearest(graph: Graph, rounds: int) -> list[dict[str, Any]]:
 def main() -> int:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-o", "--output", type=Path)
+    add_output(parser)
     parser.add_argument("--graphs", nargs="+", choices=list(GRAPHS), default=list(GRAPHS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--most", type=float, default=20.0, help="seconds of a search to stop at")

@@ -22,7 +22,6 @@ import dataclasses
 import sys
 import time
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,6 +36,7 @@ from nearfar.prepared.order import elimination_order, structure_of
 from nearfar.prepared.tree import analyse
 from prepared_graphs import FORESEEN, GRAPHS, SMALL, foresee, scaled
 from prepared_peers import PEERS, Clock, build_peers, measure_peers
+from result_file import add_output
 
 PAIRS, TABLE, ROWS, PLACES, NEAREST, CHANGED, EXACT = 10_000, 1000, 256, 100, 5, 100, 16
 ROWS_METHOD, TREE_METHOD = "elimination_tree_rows", "elimination_tree"
@@ -278,7 +278,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--limit", type=float, default=400.0, help="seconds for all graphs")
     parser.add_argument("--threads", type=int, default=default_threads())
-    parser.add_argument("-o", "--output", type=Path, default=None)
+    add_output(parser)
     given = parser.parse_args()
     results: list[dict[str, Any]] = []
     foreseen: list[dict[str, Any]] = []

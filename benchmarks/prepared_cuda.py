@@ -39,6 +39,7 @@ from nearfar.prepared.device_tiles import TileSweep, row_sweep
 from nearfar.prepared.tiles import LeafShape
 from nearfar.system.devices import launching, runtime
 from prepared_graphs import GRAPHS, SMALL, scaled
+from result_file import add_output
 
 METHOD = "elimination_tree_rows@cuda"
 MEAN = "mean distance per source of all pairs, the whole call"
@@ -344,7 +345,7 @@ def main() -> int:
     parser.add_argument("--write-orders", action="store_true", help="into --data, and no more")
     parser.add_argument("--explore", nargs="*", metavar="SHAPES", default=None)
     parser.add_argument("--profile", action="store_true")
-    parser.add_argument("-o", "--output", type=Path, default=None)
+    add_output(parser)
     given = parser.parse_args()
     results: list[dict[str, Any]] = []
     wrong, where = 0, environment()

@@ -39,6 +39,7 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.several import chosen, each_block
 from prepared_cuda import by_launch, load
 from prepared_graphs import GRAPHS
+from result_file import add_output
 
 PARTS = ("pairs", "tables", "floats", "reductions", "customization", "devices")
 METHOD = "elimination_tree_rows@cuda"
@@ -385,7 +386,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=0)
     parser.add_argument("--data", type=Path, default=None, help="folder of orders")
     parser.add_argument("--add", action="store_true", help="to what the output file has")
-    parser.add_argument("-o", "--output", type=Path, default=None)
+    add_output(parser)
     given = parser.parse_args()
     results: list[dict[str, Any]] = []
     if given.add and given.output and given.output.exists():

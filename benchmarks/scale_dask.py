@@ -1,11 +1,11 @@
 """Rows by the workers of a Dask cluster, beside as many threads of one process.
 
-``python benchmarks/scale_dask.py -o benchmarks/results`` starts a cluster of ``--workers``
-processes with one thread each on this machine and writes the rows of one request to a Zarr folder,
-once with ``nearfar.distances(threads=...)`` and once with ``nearfar.scale.distances``, in turns. A
-sample is a whole call into an empty folder, with the cluster running and the graph read; efficiency
-is the time of the threads over that of the workers. ``client`` is processor time of the client. All
-samples are kept, and the rows of both are compared.
+``python benchmarks/scale_dask.py -o benchmarks/results/scale_dask.json`` starts a cluster of
+``--workers`` processes with one thread each on this machine and writes the rows of one request to a
+Zarr folder, once with ``nearfar.distances(threads=...)`` and once with ``nearfar.scale.distances``,
+in turns. A sample is a whole call into an empty folder, with the cluster running and the graph
+read; efficiency is the time of the threads over that of the workers. ``client`` is processor time
+of the client. All samples are kept, and the rows of both are compared.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.lab.bench.suite import load
+from result_file import add_output
 
 
 def cases() -> Iterator[tuple[str, Graph, np.ndarray, str]]:
@@ -105,7 +106,7 @@ def main() -> None:
     from distributed import Client, LocalCluster
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR")
+    add_output(parser)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--folder", type=Path, help="for the rows; default: a temporary one")
@@ -129,7 +130,7 @@ def main() -> None:
                 "results": results,
             }
             if arguments.output:
-                write_json(arguments.output / "scale_dask.json", document)
+                write_json(arguments.output, document)
 
 
 if __name__ == "__main__":

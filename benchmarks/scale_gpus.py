@@ -20,7 +20,6 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from nearfar.graph.graph import Graph
 from nearfar.lab.bench.suite import load
 from nearfar.measures import betweenness
 from nearfar.system.devices import runtime
+from result_file import add_output
 from row_by_row import Rows
 
 SOURCES, MANY, SHARED = 8192, 65_536, 4096
@@ -215,7 +215,7 @@ def measure(case: Case, counts: list[int], each: list[int], rounds: int) -> dict
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("-o", "--output", type=Path)
+    add_output(parser)
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--blocks", nargs="+", type=int, default=[0], metavar="N")

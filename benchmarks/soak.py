@@ -39,6 +39,7 @@ from nearfar.errors import quoted
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.registry import Declined, variants
+from result_file import add_output
 from soak_doors import DOORS, folder
 from soak_graphs import Case
 from soak_trial import Soak, Trial
@@ -331,7 +332,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--failures", type=Path, default=Path("soak-failures"))
-    parser.add_argument("-o", "--output", type=Path)
+    add_output(parser)
     parser.add_argument("--case", metavar="SEED:NUMBER", help="run one case again")
     parser.add_argument("--worker", nargs=3, metavar=("FIRST", "STEP", "SECONDS"),
                         help="as a process of a run")  # fmt: skip

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.system.devices import runtime
+from result_file import add_output
 
 CHUNK_VERTICES = 400_000
 GIB = 2**30
@@ -126,7 +126,7 @@ def main() -> int:
     parser.add_argument("--vertices", type=int, default=11_000_000)
     parser.add_argument("--degree", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("-o", "--output", type=Path, default=None)
+    add_output(parser)
     given = parser.parse_args()
     began = time.perf_counter()
     indptr, indices, weights = draw(given.vertices, given.degree)

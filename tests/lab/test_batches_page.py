@@ -33,7 +33,9 @@ def test_a_run_makes_the_file_and_the_table(
     }
     monkeypatch.setattr(script, "CASES", cases)
     command = ["batches.py", "--threads", "1", "3", "--rounds", "2", "--seconds", "0.01"]
-    monkeypatch.setattr(sys, "argv", [*command, "--table-megabytes", "0.1", "-o", str(tmp_path)])
+    monkeypatch.setattr(
+        sys, "argv", [*command, "--table-megabytes", "0.1", "-o", str(tmp_path / "batches.json")]
+    )
     assert script.main() == 0
     document: dict[str, Any] = json.loads((tmp_path / "batches.json").read_text())
     assert [case["case"] for case in document["cases"]] == list(cases)[:2]

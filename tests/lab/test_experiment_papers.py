@@ -155,6 +155,11 @@ def test_parts_of_an_experiment_are_kept_together(
     held = json.loads((results / "davidson-2014-cpu.json").read_text())
     assert {task["key"]: task["environment"] for task in held["tasks"]} == {"flickr": 0, "rmat": 1}
     assert len(held["environments"]) == 2
+    run("davidson-2014", out=tmp_path / "again", scale="tiny", device="cpu", only=["flickr"])
+    assert keep.main(["--add", str(tmp_path / "again")]) == 0
+    held = json.loads((results / "davidson-2014-cpu.json").read_text())
+    assert {task["key"]: task["environment"] for task in held["tasks"]} == {"flickr": 1, "rmat": 0}
+    assert len(held["environments"]) == 2, "of the first run no task is left"
     run(
         "davidson-2014", out=tmp_path / "three", scale="tiny", device="cpu", rounds=3, only=["rmat"]
     )

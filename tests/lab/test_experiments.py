@@ -137,12 +137,17 @@ def test_a_damaged_sample_counts_as_missing(counting: Counting, tmp_path: Path) 
 
 def test_only_and_budget_leave_tasks_for_later(counting: Counting, tmp_path: Path) -> None:
     outcome = go(counting, tmp_path, only=["task-[12]"])
-    assert counting.ran == ["task-1", "task-2"]
+    assert counting.ran == ["task-1", "task-2"]  # in their own order within a pattern
     assert outcome.missing == ["task-0", "task-3", "task-4"]
     assert "Not measured yet: 3 of 5 tasks." in outcome.results["remarks"]
     assert go(counting, tmp_path, budget=-1.0).measured == 0
     with pytest.raises(OptionError, match=r"no task matches 'x\*'; there are task-0"):
         go(counting, tmp_path, only=["x*"])
+
+
+def test_patterns_say_the_order(counting: Counting, tmp_path: Path) -> None:
+    assert go(counting, tmp_path, only=["task-3", "task-[0-3]"]).measured == 4
+    assert counting.ran == ["task-3", "task-0", "task-1", "task-2"]
 
 
 def test_what_cannot_run_here_is_named_and_tried_again(counting: Counting, tmp_path: Path) -> None:
@@ -174,6 +179,19 @@ def test_another_run_is_not_mixed_in(counting: Counting, tmp_path: Path) -> None
     manifest.write_text("{}")
     with pytest.raises(OptionError, match="not an experiment's manifest"):
         execute(counting, other, tmp_path)
+
+
+def test_two_runs_do_not_share_a_folder(counting: Counting, tmp_path: Path) -> None:
+    class Twice(Counting):
+        def run(self, *given: Any) -> dict[str, Any]:
+            with pytest.raises(OptionError, match=r"is being written by process \d+ on .* since"):
+                go(counting, tmp_path)
+            return super().run(*given)
+
+    assert go(Twice(), tmp_path).measured == 5
+    assert counting.ran == []
+    assert not (tmp_path / ".lock").exists()
+    assert go(counting, tmp_path).kept == 5
 
 
 def test_without_matplotlib_tables_still_come(

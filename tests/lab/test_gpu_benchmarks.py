@@ -134,9 +134,9 @@ def test_all_pairs_through_every_door(monkeypatch: pytest.MonkeyPatch, tmp_path:
     )
     assert script.main() == 0
     assert not list(tmp_path.iterdir()), "nothing is written without -o"
-    monkeypatch.setattr(sys, "argv", [*sys.argv, "-o", str(tmp_path)])
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "-o", str(tmp_path / "out.json")])
     assert script.main() == 0
-    part = json.loads((tmp_path / "doors_cuda.json").read_text())["all-pairs"]
+    part = json.loads((tmp_path / "out.json").read_text())["all-pairs"]
     (row,) = part["results"]
     assert row["vertices"] == 80
     assert len(row["samples"]) == 5

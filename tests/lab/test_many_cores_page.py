@@ -46,7 +46,7 @@ def test_a_peer_that_is_wrong_does_not_stop_the_run(
     monkeypatch.setitem(PEERS, "gap", Peer)
     command = ["many_cores.py", "--only", "grid", "--threads", "1", "2", "--rounds", "1"]
     command += ["--sources", "2", "--engines", "auto", "--peers", "gap", "--deltas", "3"]
-    monkeypatch.setattr(sys, "argv", [*command, "-o", str(tmp_path)])
+    monkeypatch.setattr(sys, "argv", [*command, "-o", str(tmp_path / "many_cores.json")])
     assert script.main() == 0
 
     document = json.loads((tmp_path / "many_cores.json").read_text())
@@ -70,7 +70,7 @@ def test_two_runs_make_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         graph = nearfar.generate("grid", rows=rows, columns=20, seed=1)
         monkeypatch.setitem(script.GRAPHS, name, lambda graph=graph: graph)
     command = ["many_cores.py", "--threads", "1", "--rounds", "2", "--sources", "1"]
-    command += ["--engines", "auto", "--peers", "-o", str(tmp_path), "--only"]
+    command += ["--engines", "auto", "--peers", "-o", str(tmp_path / "many_cores.json"), "--only"]
 
     def run(*names: str) -> dict[str, Any]:
         monkeypatch.setattr(sys, "argv", [*command, *names])
@@ -103,7 +103,15 @@ def test_a_run_that_is_cut_keeps_what_it_has(
 
     monkeypatch.setitem(script.GRAPHS, "mesh", cut)
     command = ["many_cores.py", "--threads", "1", "--rounds", "1", "--sources", "1", "--peers"]
-    command += ["--engines", "auto", "-o", str(tmp_path), "--only", "grid", "mesh"]
+    command += [
+        "--engines",
+        "auto",
+        "-o",
+        str(tmp_path / "many_cores.json"),
+        "--only",
+        "grid",
+        "mesh",
+    ]
     monkeypatch.setattr(sys, "argv", command)
     with pytest.raises(KeyboardInterrupt):
         script.main()

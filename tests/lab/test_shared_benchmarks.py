@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -36,6 +37,22 @@ def test_contenders_take_turns_and_answers_are_compared() -> None:
     assert row["least_seconds"] == {"a": 2.0, "b": 1.0}
     assert row["times_of_base"] == {"b": 0.5}
     assert row["graph"] == "toy"
+
+
+def test_results_go_to_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser("speed.py")
+    load_program("benchmarks", "result_file").add_output(parser)
+    assert parser.parse_args([]).output is None
+    file = tmp_path / "new" / "speed.json"
+    assert parser.parse_args(["-o", str(file)]).output == file
+    for wrong, why in ((tmp_path, "a folder"), (tmp_path / "speed", "not named *.json")):
+        with pytest.raises(SystemExit):
+            parser.parse_args(["-o", str(wrong)])
+        said = f"{wrong} is {why}: give a file, such as {tmp_path / 'speed.json'}"
+        assert said in capsys.readouterr().err
+    texts = {file.name: file.read_text() for file in (ROOT / "benchmarks").glob("*.py")}
+    own = [name for name, text in texts.items() if 'add_argument("-o"' in text]
+    assert not own, "they say what -o is by result_file.add_output"
 
 
 def test_parts_that_give_no_row_stay_as_they_are(

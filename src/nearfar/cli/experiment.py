@@ -71,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="PATTERN",
-        help="only tasks whose key matches, as in a shell; the others can follow later",
+        help="only tasks whose key matches, as in a shell, in this order; the others can follow",
     )
     parser.add_argument(
         "--budget",

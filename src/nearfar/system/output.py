@@ -99,16 +99,20 @@ def replacing(path: str | os.PathLike[str], *, sole: bool = False) -> Iterator[P
 
 
 @contextlib.contextmanager
-def only_writer(path: str | os.PathLike[str]) -> Iterator[None]:
+def only_writer(
+    path: str | os.PathLike[str], lock: str | os.PathLike[str] | None = None
+) -> Iterator[None]:
     """Be the only writer of an output that takes a while, as long as the block lasts.
 
-    The lock is one of the operating system's (``flock``) on ``<path>.lock``, so it ends with the
-    process, however that ends. Network file systems keep it among hosts if they have locks (NFS
-    does); where there are none, nothing is locked.
+    The lock is one of the operating system's (``flock``), so it ends with the process, however
+    that ends. Network file systems keep it among hosts if they have locks (NFS does); where there
+    are none, nothing is locked.
 
     Parameters
     ----------
     path : str or path
+    lock : str or path or None
+        The file that is locked, which goes with the lock; None takes ``<path>.lock``.
 
     Raises
     ------
@@ -119,8 +123,7 @@ def only_writer(path: str | os.PathLike[str]) -> Iterator[None]:
     """
     import fcntl
 
-    final = os.path.realpath(path)
-    lock = f"{final}.lock"
+    lock = f"{os.path.realpath(path)}.lock" if lock is None else lock
     while True:
         try:
             file = open(lock, "a+", encoding="utf-8")  # noqa: SIM115 - it outlives the loop

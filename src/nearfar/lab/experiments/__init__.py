@@ -156,7 +156,7 @@ def run(
     per_method : float or None
         Seconds; a method whose solves of a graph took longer in sum begins no other one there.
     only : sequence of str
-        Shell patterns of task keys; the others are left for later.
+        Shell patterns of task keys, measured in this order; the others are left for later.
     budget : float or None
         Seconds; no task begins after so many.
     restart : bool
@@ -176,7 +176,7 @@ def run(
     Raises
     ------
     OptionError
-        For unknown names or values, or a folder that holds another run.
+        For unknown names or values, or a folder that holds another run or is written to by one.
     VariantUnavailable
         For ``device="cuda"`` without one.
     """

@@ -61,8 +61,8 @@ class Ahead:
         *,
         overlap: bool = False,
     ) -> None:
-        self._experiment = experiment
-        self._settings = settings
+        self.experiment = experiment
+        self.settings = settings
         self._tasks = list(tasks)
         self._workers = workers
         self._parent = folder
@@ -100,14 +100,14 @@ class Ahead:
             What making it raised.
         """
         if self._pool is None or self._folder is None:
-            return self._experiment.make(task, self._settings)
+            return self.experiment.make(task, self.settings)
         if self._overlap or task.key not in self._waiting:
             begin = self._tasks.index(task)
             for one in self._tasks[begin : begin + self._workers]:
                 if one.key not in self._waiting:
                     place = self._folder / one.key
                     self._waiting[one.key] = self._pool.submit(
-                        _make, self._experiment, one, self._settings, place
+                        _make, self.experiment, one, self.settings, place
                     )
         if not self._overlap:
             wait(self._waiting.values())

@@ -55,19 +55,25 @@ def joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 
 
 def kept(document: dict[str, Any]) -> dict[str, Any]:
-    """What nothing else can make again, tasks in the experiment's order."""
+    """What nothing else can make again, tasks in the experiment's order.
+
+    Environments of which no task is left go.
+    """
     experiment = find(document["experiment"])
     order = [task.key for task in experiment.tasks(Settings(**document["settings"]))]
+    used = sorted({task["environment"] for task in document["tasks"]})
     tasks = []
     for task in sorted(document["tasks"], key=lambda task: order.index(task["key"])):
-        tasks.append({**task, "result": experiment.kept(task["key"], task["result"])})
+        place = used.index(task["environment"])
+        result = experiment.kept(task["key"], task["result"])
+        tasks.append({**task, "environment": place, "result": result})
     return {
         "schema": RESULTS_SCHEMA,
         "experiment": experiment.name,
         "paper": experiment.paper,
         "title": experiment.title,
         "settings": document["settings"],
-        "environments": document["environments"],
+        "environments": [document["environments"][i] for i in used],
         "tasks": tasks,
     }
 

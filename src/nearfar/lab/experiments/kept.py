@@ -61,8 +61,7 @@ class Kept:
         if document is None:
             return
         self.settings = Settings(**document["settings"])
-        used = sorted({task["environment"] for task in document["tasks"]})
-        self.environments = [document["environments"][i] for i in used]
+        self.environments = document["environments"]
         self.keys = {task["key"] for task in document["tasks"]}
         self.at_once = at_once(document["tasks"])
         self.by_gpu: dict[str, list[str]] = {}  # keys of the tasks that each measured

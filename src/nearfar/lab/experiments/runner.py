@@ -27,6 +27,7 @@ from nearfar.lab.bench.report import write_json
 from nearfar.lab.experiments.ahead import Ahead
 from nearfar.lab.experiments.experiment import Done, Experiment, Settings, Task, whole
 from nearfar.lab.experiments.render import draw, markdown_table
+from nearfar.system.output import only_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -163,7 +164,8 @@ def execute(
     folder : Path
         Made if it is not there.
     only : sequence of str
-        Patterns as in a shell; tasks whose key matches none are left out.
+        Patterns as in a shell, in the order in which their tasks are measured; tasks whose key
+        matches none are left out.
     budget : float or None
         Seconds; no task begins after so many.
     restart : bool
@@ -183,57 +185,86 @@ def execute(
     Raises
     ------
     OptionError
-        When a pattern matches nothing, or the folder holds another run.
+        When a pattern matches nothing, the folder holds another run, or another process writes to
+        it.
     """
     tasks = experiment.tasks(settings)
-    for pattern in only:
-        if not fnmatch.filter((t.key for t in tasks), pattern):
-            shown = ", ".join(t.key for t in tasks[:6])
-            raise OptionError(f"no task matches {quoted(pattern)}; there are {shown}, ...")
-    manifest, index = _open(experiment, settings, folder, restart, overlap and workers > 1)
-    chosen = [t for t in tasks if not only or any(fnmatch.fnmatch(t.key, p) for p in only)]
-    kept = {t.key for t in chosen if _read(folder / "samples" / f"{t.key}.json", SAMPLE_SCHEMA)}
-    todo = [t for t in chosen if t.key not in kept]
-    total = sum(t.cost for t in todo)
-    spent, measured = 0.0, 0
-    skipped: dict[str, str] = {}
-    began = time.monotonic()
-    try:
-        with Ahead(experiment, settings, todo, workers, overlap=overlap) as ahead:
-            for task in todo:
-                if budget is not None and time.monotonic() - began > budget:
-                    break
-
-                def report(part: float, task: Task = task, spent: float = spent) -> None:
-                    progress(spent + part * task.cost, total, task.key)
-
-                report(0.0)
-                task_began, date = time.monotonic(), datetime.now(UTC)
-                try:
-                    result = experiment.run(task, ahead.take(task), settings, report)
-                except (OutOfMemoryError, VariantUnavailable, MissingDependencyError) as error:
-                    skipped[task.key] = f"{type(error).__name__}: {error}"
-                else:
-                    sample = {
-                        "schema": SAMPLE_SCHEMA,
-                        "key": task.key,
-                        "what": task.what,
-                        "environment": index,
-                        "began": date.isoformat(timespec="milliseconds"),
-                        "seconds": time.monotonic() - task_began,
-                        "result": result,
-                    }
-                    write_json(folder / "samples" / f"{task.key}.json", sample)
-                    measured += 1
-                spent += task.cost
-    except BaseException:
-        # Also after Ctrl-C or an error: the tables of what is there are worth having.
-        with contextlib.suppress(Exception):
-            rebuild(experiment, settings, folder, manifest, tasks, skipped)
-        raise
-    results = rebuild(experiment, settings, folder, manifest, tasks, skipped)
+    chosen = _chosen(tasks, only)
+    folder.mkdir(parents=True, exist_ok=True)
+    with only_writer(folder, folder / ".lock"):
+        manifest, index = _open(experiment, settings, folder, restart, overlap and workers > 1)
+        kept = {t.key for t in chosen if _read(_sample(folder, t.key), SAMPLE_SCHEMA)}
+        todo = [t for t in chosen if t.key not in kept]
+        skipped: dict[str, str] = {}
+        try:
+            with Ahead(experiment, settings, todo, workers, overlap=overlap) as ahead:
+                measured = _measure(ahead, todo, folder, index, budget, progress, skipped)
+        except BaseException:
+            # Also after Ctrl-C or an error: the tables of what is there are worth having.
+            with contextlib.suppress(Exception):
+                rebuild(experiment, settings, folder, manifest, tasks, skipped)
+            raise
+        results = rebuild(experiment, settings, folder, manifest, tasks, skipped)
     wrong = [line for entry in results["tasks"] for line in _wrong(entry["result"], entry["key"])]
     return Outcome(folder, results, measured, len(kept), skipped, list(results["missing"]), wrong)
+
+
+def _sample(folder: Path, key: str) -> Path:
+    return folder / "samples" / f"{key}.json"
+
+
+def _chosen(tasks: Sequence[Task], only: Sequence[str]) -> list[Task]:
+    """Tasks whose key matches a pattern, in the order of the patterns; all without any."""
+    found = {} if only else {task.key: task for task in tasks}
+    for pattern in only:
+        matching = {task.key: task for task in tasks if fnmatch.fnmatch(task.key, pattern)}
+        if not matching:
+            shown = ", ".join(task.key for task in tasks[:6])
+            raise OptionError(f"no task matches {quoted(pattern)}; there are {shown}, ...")
+        found |= {key: task for key, task in matching.items() if key not in found}
+    return list(found.values())
+
+
+def _measure(
+    ahead: Ahead,
+    todo: Sequence[Task],
+    folder: Path,
+    index: int,
+    budget: float | None,
+    progress: Callable[[float, float, str], None],
+    skipped: dict[str, str],
+) -> int:
+    """Measure tasks and keep each; how many. Those that cannot run here go to ``skipped``."""
+    total = sum(t.cost for t in todo)
+    spent, measured = 0.0, 0
+    began = time.monotonic()
+    for task in todo:
+        if budget is not None and time.monotonic() - began > budget:
+            break
+
+        def report(part: float, task: Task = task, spent: float = spent) -> None:
+            progress(spent + part * task.cost, total, task.key)
+
+        report(0.0)
+        task_began, date = time.monotonic(), datetime.now(UTC)
+        try:
+            result = ahead.experiment.run(task, ahead.take(task), ahead.settings, report)
+        except (OutOfMemoryError, VariantUnavailable, MissingDependencyError) as error:
+            skipped[task.key] = f"{type(error).__name__}: {error}"
+        else:
+            sample = {
+                "schema": SAMPLE_SCHEMA,
+                "key": task.key,
+                "what": task.what,
+                "environment": index,
+                "began": date.isoformat(timespec="milliseconds"),
+                "seconds": time.monotonic() - task_began,
+                "result": result,
+            }
+            write_json(_sample(folder, task.key), sample)
+            measured += 1
+        spent += task.cost
+    return measured
 
 
 def rebuild(
@@ -247,7 +278,7 @@ def rebuild(
     """Write ``results.json``, ``tables/``, ``figures/`` and ``index.md`` from the samples."""
     found = []
     for task in tasks:
-        sample = _read(folder / "samples" / f"{task.key}.json", SAMPLE_SCHEMA)
+        sample = _read(_sample(folder, task.key), SAMPLE_SCHEMA)
         if sample is not None:
             found.append({key: sample[key] for key in sample if key != "schema"})
     done = whole([Done(s["key"], s["what"], s["result"]) for s in found])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import measured_on, number, table
+from nearfar.lab.pages.table import measured_on, not_measured, number, table
 
 __all__ = ["batches"]
 
@@ -14,7 +14,7 @@ def batches() -> str:
     """Each case with one thread and with most, and what processor time and arithmetic say of it."""
     document = results("batches.json")
     if document is None:
-        return "Not measured yet: `python benchmarks/batches.py -o benchmarks/results`."
+        return not_measured("batches.json")
     lines = []
     for case in document["cases"]:
         one, all_of_them = case["rows"][0], case["rows"][-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import device, number, table
+from nearfar.lab.pages.table import device, not_measured, number, table
 
 __all__ = ["breadth_first", "two_billion_edges"]
 
@@ -26,7 +26,7 @@ def breadth_first() -> str:
     """Breadth-first search beside near-far with weights of 1, and the steps of each search."""
     document = results(_BFS)
     if document is None:
-        return f"Not measured yet: `benchmarks/breadth_first_cuda.py -o benchmarks/results/{_BFS}`."
+        return not_measured(_BFS)
     lines, steps = [], []
     for result in document["results"]:
         rows = {row["engine"]: row for row in result["rows"]}
@@ -58,7 +58,7 @@ def two_billion_edges() -> str:
     """A graph whose edges need 64-bit positions: memory, times, proofs."""
     document = results("two_billion_edges.json")
     if document is None:
-        return "Not measured yet: `benchmarks/two_billion_edges.py -o benchmarks/results/...`."
+        return not_measured("two_billion_edges.json")
     lines = [
         [
             f"`{row['method']}`",

@@ -6,16 +6,16 @@ import math
 from typing import Any
 
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import device, milliseconds, table
+from nearfar.lab.pages.table import device, milliseconds, not_measured, table
 
 __all__ = ["choice_of_batches", "choice_on_cpu", "choice_on_gpu"]
 
 
-def _choice(kept: str, script: str) -> str:
+def _choice(kept: str) -> str:
     """``auto`` beside the best of all variants, from one kept result."""
     document = results(kept)
     if document is None:
-        return f"Not measured yet: `benchmarks/{script} -o benchmarks/results`."
+        return not_measured(kept)
     lines = [
         [
             _case(found),
@@ -54,19 +54,19 @@ def _case(found: dict[str, Any]) -> str:
 
 def choice_on_gpu() -> str:
     """``auto`` beside the best of all CUDA variants."""
-    return _choice("choose_quality_cuda.json", "choose_quality_cuda.py")
+    return _choice("choose_quality_cuda.json")
 
 
 def choice_on_cpu() -> str:
     """``auto`` beside the best of all CPU variants, with one thread and with two."""
-    return _choice("choose_quality.json", "choose_quality.py")
+    return _choice("choose_quality.json")
 
 
 def choice_of_batches() -> str:
     """``auto`` beside the best for many sources on one core, by graph and dtype of the weights."""
     document = results("choose_batches.json")
     if document is None:
-        return "Not measured yet: `benchmarks/choose_batches.py`."
+        return not_measured("choose_batches.json")
     rows = document["results"]
     dtypes = list(rows[0]["dtypes"])
     lines, ratios = [], []

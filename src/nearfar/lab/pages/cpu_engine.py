@@ -6,7 +6,7 @@ from typing import Any
 
 from nearfar.lab.checkout import results
 from nearfar.lab.pages.readme import is_auto, measured
-from nearfar.lab.pages.table import measured_on, number, table
+from nearfar.lab.pages.table import measured_on, not_measured, number, table
 
 __all__ = [
     "ablation",
@@ -30,7 +30,7 @@ def cpu_variants() -> str:
     """Sequential variants on every graph, beside SciPy."""
     graphs = _variants()
     if graphs is None:
-        return "Not measured yet: `python benchmarks/cpu_variants.py -o benchmarks/results`."
+        return not_measured("cpu_variants.json")
     names = dict.fromkeys(name for graph in graphs.values() for name in graph["variants"])
     rows = []
     for name in names:
@@ -59,7 +59,7 @@ def delta_widths() -> str:
     """Delta-stepping with fixed widths, and with the one that it chooses."""
     graphs = {k: g for k, g in (_variants() or {}).items() if g.get("deltas")}
     if not graphs:
-        return "Not measured yet: `python benchmarks/cpu_variants.py -o benchmarks/results`."
+        return not_measured("cpu_variants.json")
     rows = [
         [
             name,
@@ -106,7 +106,7 @@ def overheads() -> str:
     """What surrounds a solve, with the limit of each."""
     document = results("overheads.json")
     if document is None:
-        return "Not measured yet: `python benchmarks/overheads.py -o benchmarks/results`."
+        return not_measured("overheads.json")
     rows = []
     for line in document["lines"]:
         limit = line["limit"]
@@ -132,7 +132,7 @@ def busy_cores() -> str:
     """One worker and one per core, beside busy loops of other programs."""
     document = results("busy_cores.json")
     if document is None:
-        return "Not measured yet: `python benchmarks/busy_cores.py -o benchmarks/results`."
+        return not_measured("busy_cores.json")
     lines, worst = [], (0.0, "")
     for found in document["graphs"]:
         rows = found["rows"]
@@ -172,7 +172,7 @@ def ablation() -> str:
     """What each trick brings: times without it over times with all, by graph."""
     document = results("ablation.json")
     if document is None:
-        return "Not measured yet: `python benchmarks/ablation.py -o benchmarks/results`."
+        return not_measured("ablation.json")
     graphs = document["graphs"]
     counts = list(next(iter(graphs.values()))["threads"])
 

@@ -6,7 +6,7 @@ import statistics
 from typing import Any
 
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import device, milliseconds, number, table
+from nearfar.lab.pages.table import device, milliseconds, not_measured, number, table
 
 __all__ = ["all_pairs", "first_calls"]
 
@@ -18,15 +18,11 @@ def _part(name: str) -> dict[str, Any] | None:
     return (results("doors_cuda.json") or {}).get(name)
 
 
-def _not_measured(name: str) -> str:
-    return f"Not measured yet: `python benchmarks/doors_cuda.py --only {name}`."
-
-
 def all_pairs() -> str:
     """All pairs by what the graph is made of and what the answer is."""
     part = _part("all-pairs")
     if part is None:
-        return _not_measured("all-pairs")
+        return not_measured("doors_cuda.json", more=" --only all-pairs")
     graphs = part["results"]
     head = ["door"]
     for one in graphs:
@@ -57,7 +53,7 @@ def first_calls() -> str:
     """Fresh processes with kernel caches empty and full."""
     part = _part("first-calls")
     if part is None:
-        return _not_measured("first-calls")
+        return not_measured("doors_cuda.json", more=" --only first-calls")
     rows = []
     for one in part["results"]:
         files, seconds = one["kernel_files"], one["seconds"]

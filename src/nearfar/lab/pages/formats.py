@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nearfar.formats import formats
 from nearfar.lab.checkout import NOTICE, results
-from nearfar.lab.pages.table import measured_on, milliseconds, number, table
+from nearfar.lab.pages.table import measured_on, milliseconds, not_measured, number, table
 
 __all__ = ["page", "parse_speed"]
 
@@ -42,7 +42,7 @@ def parse_speed() -> str:
     """Reading and writing of every format."""
     document = results("parse_speed.json")
     if document is None:
-        return "Not measured yet: `python benchmarks/parse_speed.py`."
+        return not_measured("parse_speed.json")
     rows, extra = [], []
     for row in document["rows"]:
         if row["options"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nearfar.lab.checkout import RESULTS, results
-from nearfar.lab.pages.table import milliseconds, table
+from nearfar.lab.pages.table import milliseconds, not_measured, table
 
 __all__ = ["cupy", "isomap", "networkx", "scipy"]
 
@@ -16,7 +16,7 @@ def scipy() -> str:
     """Dijkstra of nearfar.csgraph over SciPy's."""
     found = _door("scipy")
     if found is None:
-        return _missing("scipy")
+        return not_measured("front_doors.json", more=" --parts scipy")
     rows = [
         [
             one["graph"],
@@ -30,11 +30,6 @@ def scipy() -> str:
     ]
     head = ["graph", "vertices", "edges", "sources", "SciPy, ms", "one thread", "two threads"]
     return f"{table(head, rows)}\n\n{found[1]}"
-
-
-def _missing(name: str) -> str:
-    """How to measure a door."""
-    return f"Not measured yet: `python benchmarks/front_doors.py --parts {name} -o {_FILE}`."
 
 
 def _faster(one: dict[str, Any], who: str) -> str:
@@ -62,7 +57,7 @@ def _lines(name: str) -> str:
     """One row per contender."""
     found = _door(name)
     if found is None:
-        return _missing(name)
+        return not_measured("front_doors.json", more=f" --parts {name}")
     rows = []
     for one in found[0]:
         for who, seconds in one["median_seconds"].items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import measured_on, number, table
+from nearfar.lab.pages.table import measured_on, not_measured, number, table
 
 __all__ = ["generate_speed"]
 
@@ -12,7 +12,7 @@ def generate_speed() -> str:
     """Time and memory of making a large graph of every family."""
     document = results("generate_speed.json")
     if document is None:
-        return "Not measured yet: `python benchmarks/generate_speed.py`."
+        return not_measured("generate_speed.json")
     rows = [
         [
             f"`{one['generator']}`",

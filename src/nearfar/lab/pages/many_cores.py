@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import measured_on, number, table
+from nearfar.lab.pages.table import measured_on, not_measured, number, table
 
 __all__ = ["chart", "many_cores"]
 
@@ -20,7 +20,7 @@ def many_cores() -> str:
     """Milliseconds per solve, and the best peer's over ours, by graph and number of threads."""
     document = results("many_cores.json")
     if document is None:
-        return "Not measured yet: `python benchmarks/many_cores.py -o benchmarks/results`."
+        return not_measured("many_cores.json")
     counts = sorted({row["threads"] for graph in document["graphs"] for row in graph["rows"]})
     lines = []
     for graph in document["graphs"]:

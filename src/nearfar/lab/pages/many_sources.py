@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import device, milliseconds, number, table
+from nearfar.lab.pages.table import device, milliseconds, not_measured, number, table
 
 __all__ = ["all_pairs_cpu", "all_pairs_gpu", "floyd_gpu", "roads_gpu"]
 
 _GPU, _CPU, _DENSE = "all_pairs_cuda.json", "all_pairs_cpu.json", "floyd_warshall_cuda.json"
 _LISTS = ("block_per_source", "block_per_source lists")
 _FORMS = ("flag", "queue", "prefix")
-
-
-def _missing(script: str) -> str:
-    return f"Not measured yet: `python benchmarks/{script} -o benchmarks/results`."
 
 
 def _where(document: dict[str, Any]) -> str:
@@ -42,7 +38,7 @@ def all_pairs_gpu() -> str:
     document = results(_GPU)
     rows = [] if document is None else [row for row in document["results"] if "vertices" in row]
     if document is None or not rows:
-        return _missing("all_pairs.py cuda")
+        return not_measured(_GPU, "all_pairs.py cuda")
     lines = []
     for entry in rows:
         line = [f"{entry['graph']}: {entry['vertices']:,} vertices, {entry['edges']:,} edges"]
@@ -75,7 +71,7 @@ def roads_gpu() -> str:
     document = results(_GPU)
     rows = [] if document is None else [row for row in document["results"] if "methods" in row]
     if not rows:
-        return _missing("all_pairs.py cuda")
+        return not_measured(_GPU, "all_pairs.py cuda")
     methods = rows[0]["methods"].items()
     lines = [[name, number(1e3 * min(entry["ms_per_source"]))] for name, entry in methods]
     return "\n".join(
@@ -91,7 +87,7 @@ def floyd_gpu() -> str:
     """Floyd-Warshall beside the add-min ceiling, and what predecessors add."""
     document = results(_DENSE)
     if document is None:
-        return _missing("floyd_warshall.py")
+        return not_measured(_DENSE, "floyd_warshall.py")
     lines = []
     for name, entry in document["results"].items():
         more = entry.get("predecessor_samples")
@@ -113,7 +109,7 @@ def all_pairs_cpu() -> str:
     """Every task and contender on CPU cores: one and two threads, and times SciPy."""
     document = results(_CPU)
     if document is None:
-        return _missing("all_pairs.py cpu")
+        return not_measured(_CPU, "all_pairs.py cpu")
     lines = []
     for task, contenders in document["results"].items():
         base = contenders.get("scipy")

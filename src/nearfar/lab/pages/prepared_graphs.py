@@ -6,11 +6,11 @@ import statistics
 from typing import Any
 
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import number, table
+from nearfar.lab.pages.table import not_measured, number, table
 
 __all__ = ["float_sums", "orders", "prepared_graphs", "refused"]
 
-_MISSING = "Not measured yet: `python benchmarks/prepared.py -o benchmarks/results/...`."
+_MISSING = not_measured("prepared.json")
 
 #: Label in the result, with W for the number of workers; what the page calls it; units per second.
 _ROWS = (

@@ -6,18 +6,16 @@ import statistics
 from typing import Any
 
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import number, table
+from nearfar.lab.pages.table import not_measured, number, table
 
 __all__ = ["queries", "rows"]
-
-_MISSING = "Not measured yet: `python benchmarks/{0}.py -o benchmarks/results/{0}.json`."
 
 
 def rows() -> str:
     """Microseconds per source, and how near that is to writing the distances alone."""
     document = results("prepared_cuda.json")
     if document is None:
-        return _MISSING.format("prepared_cuda")
+        return not_measured("prepared_cuda.json")
     lines = []
     for result in document["results"]:
         speed = result.get("memset_bytes_per_second")
@@ -36,7 +34,7 @@ def queries() -> str:
     """Pairs, labels, floats, customization, several devices."""
     document = results("prepared_cuda_queries.json")
     if document is None:
-        return _MISSING.format("prepared_cuda_queries")
+        return not_measured("prepared_cuda_queries.json")
     lines = []
     for result in document["results"]:
         for name, samples in result["samples"].items():

@@ -7,11 +7,10 @@ import statistics
 from typing import Any
 
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.table import number, table
+from nearfar.lab.pages.table import not_measured, number, table
 
 __all__ = ["chart", "cluster", "four_gpus", "gpus", "memory"]
 
-_MISSING = "Not measured yet: `python benchmarks/{0}.py`."
 _COLOURS = ("#f98e09", "#7b4fa3", "#4f9d69", "#c0392b", "#2e86c1", "#9aa5b1", "#333333")
 _WIDE, _TALL, _PAD, _KEY = 340, 300, 40, 250
 
@@ -30,7 +29,7 @@ def four_gpus() -> str:
 def _speedups(name: str) -> str:
     document = results(f"{name}.json")
     if document is None:
-        return _MISSING.format("scale_gpus")
+        return not_measured("scale_gpus.json")
     counts = [str(count) for count in range(1, _most(document) + 1)]
     lines, wrong = [], 0
     for found in document["results"]:
@@ -106,7 +105,7 @@ def cluster() -> str:
     """Threads of one process and as many workers."""
     document = results("scale_dask.json")
     if document is None:
-        return _MISSING.format("scale_dask")
+        return not_measured("scale_dask.json")
     lines = [
         [
             name,
@@ -128,7 +127,7 @@ def memory() -> str:
     """A run in memory and one that a control group holds."""
     document = results("beyond_memory.json")
     if document is None:
-        return _MISSING.format("beyond_memory")
+        return not_measured("beyond_memory.json")
     lines = []
     for name, found in document["results"].items():
         peak = found["group_peak_bytes"]

@@ -9,13 +9,19 @@ from nearfar.lab.bench.report import milliseconds, number
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["device", "measured_on", "milliseconds", "number", "table"]
+__all__ = ["device", "measured_on", "milliseconds", "not_measured", "number", "table"]
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
     """A Markdown table, first column left, the others right."""
     lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def not_measured(file: str, script: str | None = None, more: str = "") -> str:
+    """What stands in place of a kept result: the command that makes it, with ``more`` words."""
+    script = script or file.replace(".json", ".py")
+    return f"Not measured yet: `python benchmarks/{script}{more} -o benchmarks/results/{file}`."
 
 
 def measured_on(documents: Iterable[dict[str, Any]]) -> str:
