@@ -333,11 +333,16 @@ def test_the_gpu_table_of_the_readme_follows_the_measurement(
     assert "benchmarks/flagship.py" in readme.gpu_beside_peers()
     held["flagship.json"] = flagship_document()
     text = readme.gpu_beside_peers()
-    assert "| toy: 5 vertices, 6 edges | 200 | 50.0 | 20.0 adds | 4.00 | 2.00 | 10.0x |" in text
+    assert "| toy: 5 vertices, 6 edges | 200 | 50.0 | 20.0 ADDS | 4.00 | 2.00 | 10.0x |" in text
     assert "| old: 5 vertices, 6 edges | - | - | - | 4.00 | 2.00 | - |" in text
     assert "after a first solve while other cores were busy (load average 9)." in text
     assert "wrong" not in text
     assert "cores alone" not in text
+    assert "ADDS and doubleGraph\n[as built here]" in text
+    held["flagship.json"]["results"][1]["peers"] = [
+        {"peer": "cugraph", "ms": 9.0, "right": True, "skipped": ""}
+    ]
+    assert "ADDS, doubleGraph and cuGraph\n[as built here]" in readme.gpu_beside_peers()
     held["flagship.json"]["results"][1]["rows"][0]["right"] = False
     assert "**some of ours were wrong**" in readme.gpu_beside_peers()
 

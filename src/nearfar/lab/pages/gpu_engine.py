@@ -7,9 +7,19 @@ from typing import Any
 from nearfar.lab.checkout import results
 from nearfar.lab.pages.table import device, milliseconds, number, table
 
-__all__ = ["defaults", "flagship", "flagship_costs", "flagship_forms", "flagship_steps", "solved"]
+__all__ = [
+    "PROGRAMS",
+    "defaults",
+    "flagship",
+    "flagship_costs",
+    "flagship_forms",
+    "flagship_steps",
+    "programs",
+    "solved",
+]
 
-_PEERS = ("adds", "doublegraph")
+#: Other programs on the GPU by the names of their adapters; their own names.
+PROGRAMS = {"adds": "ADDS", "doublegraph": "doubleGraph", "cugraph": "cuGraph"}
 
 
 def solved(document: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -26,7 +36,7 @@ def defaults(result: dict[str, Any]) -> dict[str, Any]:
 
 def flagship_table(document: dict[str, Any]) -> str:
     """Time settled and of the first solve, and the peers of the same run."""
-    lines = []
+    lines, there = [], programs(document)
     for result in document["results"]:
         row = defaults(result)
         took, best = row["median_ms"], result["best_peer_ms"]
@@ -36,12 +46,28 @@ def flagship_table(document: dict[str, Any]) -> str:
                 f"{result['graph']}: {result['n']:,} vertices, {result['m']:,} edges",
                 number(took),
                 number(row["first_ms"][0]),
-                *(beside.get(name, "-") for name in _PEERS),
+                *(beside.get(name, "-") for name in there),
                 f"{best / took:.1f}x" if best else "-",
             ]
         )
-    head = ["graph", "`near_far@cuda`", "first solve", *_PEERS, "faster than the best"]
+    head = ["graph", "`near_far@cuda`", "first solve", *there.values(), "faster than the best"]
     return table(head, lines)
+
+
+def programs(document: dict[str, Any]) -> dict[str, str]:
+    """Those of the other programs that were measured, and what they are called."""
+    ran = {peer["peer"] for result in document["results"] for peer in result["peers"]}
+    return {name: said for name, said in PROGRAMS.items() if name in ran}
+
+
+def _beside(document: dict[str, Any]) -> str:
+    """What of each program was timed."""
+    words = {
+        "adds": "ADDS, which does not end within 10 s on graphs with hubs",
+        "doublegraph": f"the fastest of doubleGraph's {_forms(document)}, without predecessors",
+        "cugraph": "the faster of cuGraph's two numberings, which always makes predecessors too",
+    }
+    return "; ".join(words[name] for name in programs(document))
 
 
 def _forms(document: dict[str, Any]) -> str:
@@ -82,10 +108,9 @@ def flagship() -> str:
         f"median of {rounds};",
         (f"{wrong} answers were wrong" if wrong else verdict)
         + ". The peers ran in the same run, with the same sources, and their",
-        "distances were compared with the same ones: [ADDS](../how-to/build-the-peers.md#on-a-gpu) "
-        f"and the fastest of doubleGraph's {_forms(document)},",
-        "without predecessors. ADDS does not end within 10 s on graphs with hubs; a dash says that "
-        "a program was not tried. From `benchmarks/results/flagship.json`.",
+        "distances were compared with the same ones ([how they are built]"
+        f"(../how-to/build-the-peers.md#on-a-gpu)): {_beside(document)}.",
+        "A dash says that a program was not tried. From `benchmarks/results/flagship.json`.",
     ]
     return "\n".join(lines)
 

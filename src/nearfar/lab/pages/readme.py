@@ -7,11 +7,11 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from nearfar.lab.checkout import results
-from nearfar.lab.pages.gpu_engine import defaults, solved
+from nearfar.lab.pages.gpu_engine import PROGRAMS, defaults, programs, solved
 from nearfar.lab.pages.table import device, milliseconds, number, table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "chart",
@@ -127,6 +127,12 @@ def gpu_chart() -> str:
     return _bars("Milliseconds per solve on a GPU and on its host, less is better", bars, rows)
 
 
+def _and(names: Iterable[str]) -> str:
+    """``a, b and c``."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def _cores(result: dict[str, Any]) -> dict[int, float]:
     """Milliseconds by number of threads, where cores were measured beside the GPU."""
     return {row["threads"]: row["median_ms"] for row in result.get("cores", [])}
@@ -160,7 +166,7 @@ def gpu_beside_peers() -> str:
             [
                 f"{result['graph']}: {result['n']:,} vertices, {result['m']:,} edges",
                 *(number(cores[c]) if c in cores else "-" for c in counts),
-                f"{number(best)} {names[0]}" if best else "-",
+                f"{number(best)} {PROGRAMS.get(names[0], names[0])}" if best else "-",
                 number(row["first_ms"][0]),
                 number(took),
                 f"{best / took:.1f}x" if best else "-",
@@ -183,7 +189,7 @@ def gpu_beside_peers() -> str:
             "the others' distances and ours were compared with proven ones"
             + ("." if right else "; **some of ours were wrong**.")
             + _how_cores(document)
-            + " ADDS and doubleGraph",
+            + f" {_and(programs(document).values())}",
             "[as built here](docs/how-to/build-the-peers.md#on-a-gpu); from "
             "`benchmarks/results/flagship.json`.",
         ]
