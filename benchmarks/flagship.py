@@ -8,7 +8,7 @@ and ``forms``, and a sort of the rows in ``sort_seconds``. The answer of every c
 compared bit for bit with the CPU engine's, which is proven. ``--repeats 300`` repeats the defaults
 so often and compares each answer on the device; ``--set sort_rows=true`` measures with other
 options as defaults. The other graphs of the output stay, each with its environment.
-``--peers adds doublegraph`` runs these programs on the same graphs and sources, where they are
+``--peers adds doublegraph cugraph`` runs these on the same graphs and sources, where they are
 found; their distances are compared with the same proven ones. ``--cores 1 16`` times the CPU engine
 on so many threads, by the wall clock after a first solve; ``--cores-only`` adds that to a file.
 ``--folder`` is one of ``graphs_on_disk.py``.
@@ -139,8 +139,9 @@ def time_peers(names: list[str], graph: Graph, source: int, want: Any) -> list[d
                 row["skipped"] = row["skipped"] or answer
         if row["skipped"]:
             continue
-        peer.prepare(graph)
+        row["version"] = peer.version()
         try:
+            peer.prepare(graph)
             distances = peer.distances(peer.solve(source))
         except RuntimeError as problem:
             row["skipped"] = str(problem)

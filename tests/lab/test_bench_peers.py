@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import stat
 import sys
+import time
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 import nearfar
 from nearfar.lab.bench.measure import measure
 from nearfar.lab.bench.peers import PEERS, Nearfar, contenders
 from nearfar.lab.bench.peers.adds import Adds
+from nearfar.lab.bench.peers.cugraph import CuGraph
 from nearfar.lab.bench.peers.doublegraph import DoubleGraph
 from nearfar.lab.bench.peers.gap import Gap, write_wsg
 from nearfar.lab.bench.peers.pasgal import Pasgal, write_adj
@@ -299,6 +304,118 @@ def test_the_fastest_form_of_doublegraph_counts(
     assert "a kernel failed" in peer.failed["l4-f32"]
     heavy = nearfar.Graph.from_edges([0], [1], [2**25])
     assert "float32" in str(peer.takes(heavy))
+
+
+class Pylibcugraph(ModuleType):
+    """The calls of ``pylibcugraph`` that the adapter makes, answered by SciPy."""
+
+    def __init__(self, refuse: bool | None = None) -> None:
+        super().__init__("pylibcugraph")
+        self.refuse = refuse
+        self.made: list[bool] = []
+
+    ResourceHandle = object
+    GraphProperties = SimpleNamespace
+
+    def SGGraph(
+        self,
+        handle: object,
+        kind: SimpleNamespace,
+        offsets: Any,
+        targets: Any,
+        *,
+        weight_array: Any,
+        renumber: bool,
+        input_array_format: str,
+    ) -> SimpleNamespace:
+        assert (input_array_format, kind.is_multigraph) == ("CSR", True)
+        assert offsets.dtype == targets.dtype == np.int32
+        if self.refuse is renumber and not self.made:
+            raise MemoryError("std::bad_alloc")
+        self.made.append(renumber)
+        weights = weight_array if weight_array is not None else np.ones(len(targets), np.float32)
+        shape = (len(offsets) - 1,) * 2
+        best = csr_array((weights, targets, offsets), shape=shape)
+        return SimpleNamespace(matrix=best, renumber=renumber, symmetric=kind.is_symmetric)
+
+    def _solve(self, graph: SimpleNamespace, source: int) -> Any:
+        found = dijkstra(graph.matrix, indices=source)
+        order = np.arange(len(found), dtype=np.int32)
+        return found, order[::-1] if graph.renumber else order
+
+    def sssp(self, _: object, graph: Any, source: int, cutoff: float, *flags: bool) -> Any:
+        assert (cutoff, flags) == (np.inf, (True, False))
+        time.sleep(0.0 if graph.renumber else 0.002)
+        found, order = self._solve(graph, source)
+        distances = np.where(np.isinf(found), np.finfo(np.float32).max, found)[order]
+        return order, distances.astype(np.float32), -order
+
+    def bfs(self, _: object, graph: Any, sources: Any, both: bool, limit: int, *flags: bool) -> Any:
+        assert (limit, flags) == (-1, (True, False))
+        if both and graph.renumber:
+            raise RuntimeError("a kernel failed")
+        found, order = self._solve(graph, int(sources[0]))
+        levels = np.where(np.isinf(found), np.iinfo(np.int32).max, found)[order]
+        return levels.astype(np.int32), -order, order
+
+
+def install_cugraph(monkeypatch: pytest.MonkeyPatch, fake: Pylibcugraph) -> list[Any]:
+    """Puts the fake in the place of cuGraph; returns the memory resources that become current."""
+    current: list[Any] = []
+    rmm = ModuleType("rmm")
+    rmm.mr = SimpleNamespace(  # type: ignore[attr-defined]
+        CudaMemoryResource=lambda: "plain",
+        PoolMemoryResource=lambda of, initial_pool_size: f"pool of {of}",
+        set_current_device_resource=current.append,
+    )
+    monkeypatch.setitem(sys.modules, "rmm", rmm)
+    monkeypatch.setitem(sys.modules, "pylibcugraph", fake)
+    return current
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_the_fastest_form_of_cugraph_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = nearfar.generate("grid", rows=20, columns=30, missing=0.5, seed=3)
+    assert "pylibcugraph-cu13 is not installed" in str(CuGraph().available())
+    current = install_cugraph(monkeypatch, Pylibcugraph())
+    peer = CuGraph()
+    peer.prepare(graph)
+    found = peer.distances(peer.solve(3))
+    peer.close()
+    want = nearfar.sssp(graph, 3, device="cpu")
+    np.testing.assert_array_equal(found, np.where(want.reachable, want.distances, np.inf))
+    assert not want.reachable.all()
+    assert set(peer.forms) == {"as numbered", "by degree"}
+    assert peer.reported_seconds == peer.forms["by degree"] / 1e3
+    assert current == ["pool of plain", "plain"]
+    heavy = nearfar.Graph.from_edges([0], [1], [2**25])
+    assert "float32" in str(peer.takes(heavy))
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("directed", [False, True])
+def test_cugraph_searches_graphs_without_weights_by_levels(
+    directed: bool, graph: nearfar.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_cugraph(monkeypatch, Pylibcugraph())
+    graph = nearfar.Graph.from_csr(graph.indptr, graph.indices, directed=directed)
+    peer = CuGraph()
+    peer.prepare(graph)
+    found = peer.distances(peer.solve(3))
+    want = nearfar.sssp(graph, 3, device="cpu")
+    np.testing.assert_array_equal(found, np.where(want.reachable, want.distances, np.inf))
+    plain = {"as numbered", "by degree"}
+    assert set(peer.forms) == (plain if directed else plain | {"as numbered, pulling"})
+    assert peer.failed == ({} if directed else {"by degree, pulling": "a kernel failed"})
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_a_graph_too_large_for_cugraph_is_said(
+    graph: nearfar.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_cugraph(monkeypatch, Pylibcugraph(refuse=False))
+    with pytest.raises(RuntimeError, match="does not fit the GPU's memory"):
+        CuGraph().prepare(graph)
 
 
 def test_programs_that_are_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

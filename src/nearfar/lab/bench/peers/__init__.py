@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from nearfar.lab.bench.peers.adds import Adds
 from nearfar.lab.bench.peers.base import Peer
+from nearfar.lab.bench.peers.cugraph import CuGraph
 from nearfar.lab.bench.peers.doublegraph import DoubleGraph
 from nearfar.lab.bench.peers.gap import Gap
 from nearfar.lab.bench.peers.igraph import Igraph
@@ -32,8 +33,8 @@ PEERS: dict[str, type[Peer]] = {
     peer.name: peer for peer in (Scipy, Networkit, Rustworkx, Igraph, Networkx, Gap, Wasp, Pasgal)
 }
 
-#: Adapters of programs that solve on a GPU, by name.
-GPU_PEERS: dict[str, type[Peer]] = {peer.name: peer for peer in (Adds, DoubleGraph)}
+#: Adapters of the others that solve on a GPU, by name.
+GPU_PEERS: dict[str, type[Peer]] = {peer.name: peer for peer in (Adds, DoubleGraph, CuGraph)}
 
 
 def contenders(names: Iterable[str], threads: Iterable[int]) -> list[Peer]:
