@@ -36,8 +36,6 @@ def draw_isochrones(
     title: str = "",
     scale: float = 1.0,
     unit: str = "",
-    attribution: str | None = None,
-    geographic: bool | None = None,
     width: float = 8.0,
     dpi: int = 160,
 ) -> None:
@@ -46,7 +44,7 @@ def draw_isochrones(
     Parameters
     ----------
     paths : Paths
-        Its graph has ``coordinates``.
+        Its graph has ``coordinates``; ``attributes["attribution"]`` says whom the data belongs to.
     file : str or path
         PNG, SVG or PDF, by suffix.
     title : str
@@ -54,11 +52,6 @@ def draw_isochrones(
         Distances are divided by this before they are shown: 60 turns seconds into minutes.
     unit : str
         Name of the shown unit, such as ``"minutes"``.
-    attribution : str or None
-        Whom the data belongs to; None takes ``graph.attributes["attribution"]``.
-    geographic : bool or None
-        Whether coordinates are longitude and latitude in degrees; None asks
-        ``attributes["geographic"]``, or decides by their range.
     width : float
         Inches; the height follows from the extent.
     dpi : int
@@ -90,8 +83,7 @@ def draw_isochrones(
     xy = graph.coordinates
     shown = np.concatenate([segments, faint]).reshape(-1, 2)
     low, high = shown.min(axis=0), shown.max(axis=0)
-    if geographic is None:
-        geographic = on_earth(graph)
+    geographic = on_earth(graph)
     # One degree of longitude shrinks towards the poles; the picture keeps true shape at its middle.
     aspect = 1 / math.cos(math.radians((low[1] + high[1]) / 2)) if geographic else 1.0
     span = np.maximum(high - low, 1e-12)
@@ -115,7 +107,7 @@ def draw_isochrones(
     if geographic:
         _draw_scale_bar(figure, axes, _METRES_PER_DEGREE / aspect, bottom)
     _draw_legend(figure, lines, unit, bottom)
-    owner = attribution if attribution is not None else graph.attributes.get("attribution", "")
+    owner = graph.attributes.get("attribution", "")
     small: dict[str, Any] = {"color": _INK, "fontsize": 8.5, "alpha": 0.75}
     figure.text(0.985, 0.22 * bottom, owner, ha="right", va="center", **small)
     if title:

@@ -37,14 +37,13 @@ def draw_page(
     title: str = "",
     scale: float = 1.0,
     unit: str = "",
-    attribution: str | None = None,
 ) -> None:
     """Write an interactive map of an answer as one HTML file.
 
     Parameters
     ----------
     paths : Paths
-        Its graph has ``coordinates``.
+        Its graph has ``coordinates``; ``attributes["attribution"]`` says whom the data belongs to.
     file : str or path
         It appears whole or not at all.
     title : str
@@ -52,8 +51,6 @@ def draw_page(
         Distances are divided by this before they are shown: 60 turns seconds into minutes.
     unit : str
         Name of the shown unit, such as ``"minutes"``.
-    attribution : str or None
-        Whom the data belongs to; None takes ``graph.attributes["attribution"]``.
 
     Raises
     ------
@@ -87,7 +84,6 @@ def draw_page(
     places = (xy[used] - middle) * [shrink, 1.0]
     shown = np.where(reached[used], values[used] / scale, np.nan)
     source = (xy[paths._source_index] - middle) * [shrink, 1.0]
-    owner = attribution if attribution is not None else graph.attributes.get("attribution", "")
     data: dict[str, Any] = {
         "places": _packed(places.astype("<f4")),
         "ends": _packed(codes.astype("<u4")),
@@ -96,7 +92,7 @@ def draw_page(
         "name": str(paths.source),
         "unit": unit,
         "metres": 111_320.0 if geographic else 0,
-        "attribution": str(owner),
+        "attribution": str(graph.attributes.get("attribution", "")),
     }
     template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
     heading = title or f"Distances from {paths.source}"

@@ -312,9 +312,9 @@ def replacing(path: str, progress: Progress | None = None) -> Iterator[Sink]:
         raise GraphFormatError(f"it cannot be written: {error}", path) from None
 
 
-def chunks_of_rows(graph: Graph, edges: int = 1 << 20) -> Iterator[tuple[int, int, int]]:
-    """Ranges of vertices with about ``edges`` edges each: (first, last, edges so far)."""
-    n, first = graph.n_vertices, 0
+def chunks_of_rows(graph: Graph) -> Iterator[tuple[int, int, int]]:
+    """Ranges of vertices with about a million edges each: (first, last, edges so far)."""
+    n, first, edges = graph.n_vertices, 0, 1 << 20
     while first < n:
         goal = int(graph.indptr[first]) + edges
         last = int(np.searchsorted(graph.indptr, goal, side="right")) - 1

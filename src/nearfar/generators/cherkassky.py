@@ -171,7 +171,7 @@ def sprand(
     """
     n = common.check_int("vertices", vertices, 2)
     m = common.check_int("edges", edges, n)
-    common.check_range(np.dtype(np.int64), low, high, negative=False)
+    common.check_range(np.dtype(np.int64), low, high)
     on_cycle = common.check_int("cycle_weight", cycle_weight, 0)
     top = common.check_int("potential", potential, 0)
     dtype = common.weight_type(weight_dtype)

@@ -40,13 +40,13 @@ def check_int(name: str, value: object, low: int, high: int = _MAX_VERTICES) -> 
     return int(value)
 
 
-def check_fraction(name: str, value: object, low: float = 0.0, high: float = 1.0) -> float:
-    """Return the value as a float in ``[low, high]``, or OptionError."""
+def check_fraction(name: str, value: object) -> float:
+    """Return the value as a float in ``[0, 1]``, or OptionError."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise OptionError(f"{name} is {quoted(value)}: give a number")
     number = float(value)
-    if not (math.isfinite(number) and low <= number <= high):
-        raise OptionError(f"{name} is {number}: give {low:g} .. {high:g}")
+    if not 0.0 <= number <= 1.0:
+        raise OptionError(f"{name} is {number}: give 0 .. 1")
     return number
 
 
@@ -72,8 +72,8 @@ def weight_type(weight_dtype: object) -> np.dtype[Any] | None:
     return dtype  # type: ignore[no-any-return]
 
 
-def check_range(dtype: np.dtype[Any] | None, low: float, high: float, *, negative: bool) -> None:
-    """OptionError unless ``low .. high`` is a range of that dtype."""
+def check_range(dtype: np.dtype[Any] | None, low: float, high: float) -> None:
+    """OptionError unless ``low .. high`` is a range of that dtype without negative numbers."""
     if dtype is None:
         return
     for name, value in (("low", low), ("high", high)):
@@ -87,7 +87,7 @@ def check_range(dtype: np.dtype[Any] | None, low: float, high: float, *, negativ
             raise OptionError(f"{name} is {value}: it does not fit {dtype}")
     if low > high:
         raise OptionError(f"low is {low} and high is {high}: low must not be above high")
-    if low < 0 and not negative:
+    if low < 0:
         raise OptionError(f"low is {low}: this family has non-negative weights")
 
 
@@ -97,8 +97,6 @@ def random_weights(
     dtype: np.dtype[Any] | None,
     low: float,
     high: float,
-    *,
-    negative: bool = False,
 ) -> NDArray[Any] | None:
     """Uniform weights, or None.
 
@@ -106,7 +104,7 @@ def random_weights(
     ``[low, high)``: a multiple of 2**-53 (2**-24 for float32) times the width, plus low, each
     operation rounded once, so the same on every machine.
     """
-    check_range(dtype, low, high, negative=negative)
+    check_range(dtype, low, high)
     if dtype is None:
         return None
     if dtype.kind == "i":

@@ -14,7 +14,7 @@ from typing import Any
 import nearfar
 from nearfar.lab.checkout import ROOT
 
-__all__ = ["environment", "gpu_environment"]
+__all__ = ["environment"]
 
 
 def _git(*arguments: str) -> str:
@@ -93,16 +93,3 @@ def environment() -> dict[str, Any]:
         "commit": commit or "unknown",
         "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no", "src")),
     }
-
-
-def gpu_environment() -> dict[str, Any]:
-    """The same with the GPU's name, driver and properties under ``gpu``.
-
-    Raises
-    ------
-    VariantUnavailable
-        Without a CUDA device.
-    """
-    from nearfar.system.devices import runtime
-
-    return {**environment(), "gpu": {**runtime.device()._asdict(), "driver_version": _driver()}}

@@ -60,13 +60,13 @@ def ratios(done: Sequence[Done], base: str, labels: Iterable[str]) -> list[float
     return [value for value in found if value is not None]
 
 
-def _work(done: Sequence[Done], top: str, bottom: str, at: int = 0) -> list[float]:
-    """Work (0), vertices per iteration (1) or iterations (2) of a method over another's."""
+def _work(done: Sequence[Done], top: str, bottom: str) -> list[float]:
+    """Work of a method over another's."""
     found = []
     for one in done:
         a, b = counts_of(one, top), counts_of(one, bottom)
         if a and b:
-            found.append(a[at] / b[at])
+            found.append(a[0] / b[0])
     return found
 
 
