@@ -340,9 +340,9 @@ def test_the_gpu_table_of_the_readme_follows_the_measurement(
     assert "cores alone" not in text
     assert "ADDS and doubleGraph\n[as built here]" in text
     held["flagship.json"]["results"][1]["peers"] = [
-        {"peer": "cugraph", "ms": 9.0, "right": True, "skipped": ""}
+        {"peer": "cugraph", "ms": 9.0, "right": True, "skipped": "", "version": "26.10.0"}
     ]
-    assert "ADDS, doubleGraph and cuGraph\n[as built here]" in readme.gpu_beside_peers()
+    assert "ADDS, doubleGraph and cuGraph 26.10.0\n[as built here]" in readme.gpu_beside_peers()
     held["flagship.json"]["results"][1]["rows"][0]["right"] = False
     assert "**some of ours were wrong**" in readme.gpu_beside_peers()
 

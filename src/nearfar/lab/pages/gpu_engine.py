@@ -55,9 +55,14 @@ def flagship_table(document: dict[str, Any]) -> str:
 
 
 def programs(document: dict[str, Any]) -> dict[str, str]:
-    """Those of the other programs that were measured, and what they are called."""
-    ran = {peer["peer"] for result in document["results"] for peer in result["peers"]}
-    return {name: said for name, said in PROGRAMS.items() if name in ran}
+    """Those of the other programs that were measured, with what they are called."""
+    every = [peer for result in document["results"] for peer in result["peers"]]
+    versions = {peer["peer"]: peer.get("version", "unknown") for peer in every}
+    return {
+        name: said if versions[name] == "unknown" else f"{said} {versions[name]}"
+        for name, said in PROGRAMS.items()
+        if name in versions
+    }
 
 
 def _beside(document: dict[str, Any]) -> str:
@@ -65,7 +70,8 @@ def _beside(document: dict[str, Any]) -> str:
     words = {
         "adds": "ADDS, which does not end within 10 s on graphs with hubs",
         "doublegraph": f"the fastest of doubleGraph's {_forms(document)}, without predecessors",
-        "cugraph": "the faster of cuGraph's two numberings, which always makes predecessors too",
+        "cugraph": "a whole call of cuGraph with the faster of its two numberings, which always "
+        "makes predecessors too",
     }
     return "; ".join(words[name] for name in programs(document))
 
