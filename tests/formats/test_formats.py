@@ -79,7 +79,8 @@ TRIPS: dict[str, tuple[str, Callable[[Graph], Graph], bool, bool]] = {
 
 
 def test_every_writable_format_has_a_round_trip() -> None:
-    assert set(TRIPS) | {"movingai"} == set(WRITABLE)
+    missing = set(WRITABLE) - set(TRIPS) - {"movingai"}
+    assert not missing, f"give TRIPS a row for {missing}"
 
 
 @pytest.mark.parametrize("name", sorted(TRIPS))
@@ -560,7 +561,7 @@ class TestDetection:
         graph = Graph.from_edges([0], [1])
         with pytest.raises(OptionError, match="did you mean 'dimacs'"):
             read(tmp_path / "x", format="dimac")
-        with pytest.raises(OptionError, match="give another suffix or a format, one of dimacs"):
+        with pytest.raises(OptionError, match="give another suffix or a format, one of "):
             write(graph, tmp_path / "x.unknown")
         with pytest.raises(OptionError, match="cannot be written"):
             write(graph, tmp_path / "x.pbf")

@@ -1,7 +1,7 @@
 """The table of file formats: what each can do, and how a file is matched to one.
 
 One file per format registers itself here; the documentation's table, ``nearfar convert`` and the
-tests iterate over it. Adding a format is adding a file.
+tests iterate over it. Adding a format is adding a file; CONTRIBUTING.md says what else there is.
 """
 
 from __future__ import annotations

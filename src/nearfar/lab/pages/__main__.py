@@ -24,6 +24,7 @@ from nearfar.lab.pages import (
     index,
     many_cores,
     many_sources,
+    measures,
     methods,
     near_far,
     partitioned,
@@ -76,6 +77,10 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
         "many-cores": many_cores.many_cores,
         "batches": batches.batches,
         "overheads": cpu_engine.overheads,
+    },
+    "docs/explanation/measures.md": {
+        "measures": measures.beside_libraries,
+        "measures-gpu": measures.on_gpu,
     },
     "docs/explanation/prepared-graphs-gpu.md": {
         "prepared-gpu-rows": prepared_graphs_gpu.rows,
