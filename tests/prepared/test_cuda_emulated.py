@@ -137,7 +137,7 @@ def test_rows_of_vertices_without_order_are_transposed(monkeypatch):
     new = np.random.default_rng(1).permutation(graph.n_vertices)
     mixed = Graph.from_edges(new[graph.tails()], new[graph.indices], graph.weights)
     ordered, mixed = (nearfar.prepare(each, force=True) for each in (graph, mixed))
-    few, many = (TileSweep(each).tiles.host.reads for each in (ordered, mixed))
+    few, many = (len(TileSweep(each).tiles.host.rows) for each in (ordered, mixed))
     assert many > 1.5 * few
     monkeypatch.setattr(device_tiles, "_PAYS", 1.2 * few / graph.n_vertices)
     assert isinstance(row_sweep(ordered, 100), TileSweep)

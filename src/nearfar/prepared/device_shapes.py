@@ -119,7 +119,7 @@ def default_leaf(height: int, sources: int) -> LeafShape:
     """
     if sources <= FEW:
         return LeafShape(64, 16 if height > _TALL else 12)
-    return LeafShape(128, 16)
+    return LeafShape(256, 16)
 
 
 def top_size(prepared: Prepared, wanted: int | None) -> int:

@@ -19,7 +19,7 @@ from nearfar.prepared.device import (
 from nearfar.prepared.device_above import Above, SweepPlan
 from nearfar.prepared.device_shapes import UNIT, default_leaf, padded, ring_bytes, top_size
 from nearfar.prepared.device_sweep import Sweep
-from nearfar.prepared.tiles import MOST_BOUND, LeafShape, Tiles, cut_tiles
+from nearfar.prepared.tiles import LeafShape, Tiles, cut_tiles
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class DeviceTiles:
     Attributes
     ----------
     host : Tiles
-    bundles, places, tile_first, boundary_row, leaf, where : int32 arrays
-        ``boundary_row`` numbers the labels of the boundary among those that are in no leaf.
+    bundles, places, tile_first, row, leaf, where : int32 arrays
+        ``row`` numbers the labels that bundles look at among those that are in no leaf.
     jobs : int32 array, shape (n_jobs, 4)
         For :func:`_closed`: root, first row, first of the boundary and its size.
     boundary : int32 array
@@ -59,7 +59,7 @@ class DeviceTiles:
     bundles: Any
     places: Any
     tile_first: Any
-    boundary_row: Any
+    row: Any
     leaf: Any
     where: Any
     jobs: Any
@@ -83,17 +83,16 @@ def _made(prepared: Prepared, shape: LeafShape, top: int, width: int, margin: in
     jobs = np.stack([host.roots[which], 32 * number, begins[which], sizes[which]], axis=1)
     inside = np.flatnonzero(host.leaf >= 0)
     levels = tree.depth[inside] - tree.depth[host.leaf[inside]]
-    boundary = runtime.upload(host.boundary)
     return DeviceTiles(
         host,
         runtime.upload(host.bundles),
         runtime.upload(host.places),
         runtime.upload(host.tile_first),
-        above.place[boundary],
+        above.place[runtime.upload(host.rows)],
         runtime.upload(host.leaf),
         runtime.upload(host.where),
         runtime.upload(jobs.astype(np.int32)),
-        boundary,
+        runtime.upload(host.boundary),
         int(levels.max(initial=0)) + 1,
         above,
     )
@@ -192,7 +191,7 @@ class TileSweep:
                 f"leaves: sweep= at most {self.most_sources:,}"
             )
         row = np.uint32(pitch * self.dtype.itemsize)
-        return self.tiles.boundary_row.astype(np.uint32) * row
+        return self.tiles.row.astype(np.uint32) * row
 
     def rows(self, values: Any, out: Any) -> SweepPlan:
         """A sweep that writes whole rows.
@@ -210,9 +209,9 @@ class TileSweep:
         tiles, tree, size = self.tiles, self.tree, self.dtype.itemsize
         plan = self.above.plan(values, tiles.above.place, 16 // size)
         count, n, pitch = np.int32(len(out)), np.int32(self.n), np.int64(plan.pitch)
-        n_tiles = len(tiles.host.tile_first) - 1
+        n_tiles = len(tiles.host.tile_first) // 4 - 1
         kernel = _kernel(tree, self.dtype, "tiles", MARGIN=self.margin, TILE=self.width)
-        shared = self.width * (32 * 16 + MOST_BOUND * size)
+        shared = self.width * 32 * 16 + tiles.host.tile_bytes(size)
         kernel.allow_shared(shared)
         arguments = (
             *(tiles.bundles, tiles.tile_first, np.int32(n_tiles), self._begins(plan.pitch)),
@@ -254,6 +253,6 @@ def row_sweep(prepared: Prepared, sources: int) -> Sweep | TileSweep:
     Sweep or TileSweep
     """
     tiles = TileSweep(prepared, None, sources)
-    if tiles.tiles.host.reads <= _PAYS * prepared.n_vertices:
+    if len(tiles.tiles.host.rows) <= _PAYS * prepared.n_vertices:
         return tiles
     return Sweep(prepared, None, sources)
