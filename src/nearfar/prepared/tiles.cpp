@@ -122,19 +122,18 @@ class Tiler {
 
   void begin_tile() {
     while (places.size() % kWord) places.push_back(0);
-    tile_first.insert(tile_first.end(), {static_cast<int32_t>(bundles.size() / 4),
-                                         static_cast<int32_t>(rows.size() / kRows),
-                                         static_cast<int32_t>(units),
-                                         static_cast<int32_t>(places.size() / kWord)});
+    tile_first.insert(
+        tile_first.end(),
+        {static_cast<int32_t>(bundles.size() / 4), static_cast<int32_t>(rows.size() / kRows),
+         static_cast<int32_t>(units), static_cast<int32_t>(places.size() / kWord)});
   }
 
   void put(const Bundle& bundle, int32_t begin) {
     const int32_t steps = steps_of(bundle.root), base = static_cast<int32_t>(units);
     const int32_t* const tile = &tile_first[tile_first.size() - 4];
-    bundles.insert(bundles.end(), {steps | bundle.some << 4,
-                                   static_cast<int32_t>(rows.size() / kRows) - tile[1],
-                                   base - tile[2],
-                                   static_cast<int32_t>(places.size()) - tile[3] * kWord});
+    bundles.insert(bundles.end(),
+                   {steps | bundle.some << 4, static_cast<int32_t>(rows.size() / kRows) - tile[1],
+                    base - tile[2], static_cast<int32_t>(places.size()) - tile[3] * kWord});
     if (bundle.root < 0) {
       for (int i = 0; i < bundle.some; ++i)
         rows.push_back(arcs_.label[begin + bundle.first[i].second]);
