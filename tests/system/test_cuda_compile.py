@@ -62,8 +62,16 @@ SPILLS_OF = {
 }
 REGISTERS = 128
 # A square of distances beside a square of sums, launched by one block per multiprocessor; a list of
-# the 32 nearest with their names; rows of 8-byte weights in blocks of 384.
-REGISTERS_OF = {"climb": 176, "tight_stops": 255, "nearest": 224, "near_far_one_launch": 168}
+# the 32 nearest with their names; rows of 8-byte weights in blocks of 384; cells, twelve warps of which
+# have shared memory.
+REGISTERS_OF = {
+    "climb": 176,
+    "tight_stops": 255,
+    "nearest": 224,
+    "near_far_one_launch": 168,
+    "sweep": 168,
+    "sweep_figures": 168,
+}
 Case = tuple[str, Mapping[str, "str | int"]]
 Table = dict[str, compiler.Resources]
 
