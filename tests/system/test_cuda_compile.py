@@ -62,8 +62,8 @@ SPILLS_OF = {
 }
 REGISTERS = 128
 # A square of distances beside a square of sums, launched by one block per multiprocessor; a list of
-# the 32 nearest with their names; rows of 8-byte weights in blocks of 384; cells, twelve warps of which
-# have shared memory.
+# the 32 nearest with their names; rows of 8-byte weights in blocks of 384; cells, of which
+# shared memory has room for twelve warps.
 REGISTERS_OF = {
     "climb": 176,
     "tight_stops": 255,

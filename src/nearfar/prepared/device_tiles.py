@@ -32,8 +32,10 @@ _TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")
 _WEIGHTS: Slot[Any] = Slot("weights of tiles on the device")
 _ADVICE = "use device='cpu', or a GPU with more memory"
 _WARPS = 8  # kWarps of leaves.cuh
+_RESERVED = 1024  # bytes of shared memory that a block takes besides its own
 _SECTOR = 32  # bytes that memory is written in
-_WIDTHS = {4: 192, 8: 128}  # vertices of a tile by the bytes of a value: two blocks have room
+_WIDTHS = {4: (192, 160, 128, 96, 64), 8: (128, 96, 64)}  # vertices of a tile, by bytes of a value
+_UNIT = 32 * 16  # bytes of a vertex in a tile
 _PAYS = 6  # rows read per vertex that take less than a transposition
 
 
@@ -52,6 +54,8 @@ class DeviceTiles:
         Labels.
     levels : int
         Of the highest leaf.
+    width : int
+        Vertices of a tile.
     above : DeviceAbove
     """
 
@@ -65,13 +69,25 @@ class DeviceTiles:
     jobs: Any
     boundary: Any
     levels: int
+    width: int
     above: DeviceAbove
 
 
-def _made(prepared: Prepared, shape: LeafShape, top: int, width: int, margin: int) -> DeviceTiles:
-    tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
+def _cut(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> tuple[Tiles, int]:
+    """Tiles and their width, the largest that a multiprocessor has room for two blocks of."""
+    size, most = prepared.metric.dtype.itemsize, runtime.device().shared_per_block
     flags = top_flags(prepared, top)
-    host = cut_tiles(prepared.preparation.view, shape, width, margin, flags)
+    widths = _WIDTHS[size]
+    for width in widths:
+        host = cut_tiles(prepared.preparation.view, shape, width, margin, flags)
+        if 2 * (width * _UNIT + host.tile_bytes(size) + _RESERVED) <= most + _RESERVED:
+            break
+    return host, width
+
+
+def _made(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> DeviceTiles:
+    tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
+    host, width = _cut(prepared, shape, top, margin)
     runtime.require_memory(2 * host.nbytes, _ADVICE)
     above = device_above(prepared, host.upper, top)
     sizes = (arcs.first[host.roots + 1] - arcs.first[host.roots]).astype(np.int32)
@@ -94,6 +110,7 @@ def _made(prepared: Prepared, shape: LeafShape, top: int, width: int, margin: in
         runtime.upload(jobs.astype(np.int32)),
         runtime.upload(host.boundary),
         int(levels.max(initial=0)) + 1,
+        width,
         above,
     )
 
@@ -151,9 +168,8 @@ class TileSweep:
         self.margin = _margin(prepared)
         shape = shape or default_leaf(prepared.preparation.figures.height, sources)
         size = top_size(prepared, top)
-        self.width = _WIDTHS[self.dtype.itemsize]
-        form = (shape, size, self.width, self.margin)
-        key = (runtime.device().ordinal, *form)
+        form = (shape, size, self.margin)
+        key = (runtime.device().ordinal, self.dtype.itemsize, *form)
         self.tree = device_tree(prepared)
         self.tiles = _TILES.of(
             prepared,
@@ -210,17 +226,16 @@ class TileSweep:
         plan = self.above.plan(values, tiles.above.place, 16 // size)
         count, n, pitch = np.int32(len(out)), np.int32(self.n), np.int64(plan.pitch)
         n_tiles = len(tiles.host.tile_first) // 4 - 1
-        kernel = _kernel(tree, self.dtype, "tiles", MARGIN=self.margin, TILE=self.width)
-        shared = self.width * 32 * 16 + tiles.host.tile_bytes(size)
+        jobs = n_tiles * -(-len(out) // (32 * (16 // size)))
+        kernel = _kernel(tree, self.dtype, "tiles", MARGIN=self.margin, TILE=tiles.width)
+        shared = tiles.width * _UNIT + tiles.host.tile_bytes(size)
         kernel.allow_shared(shared)
         arguments = (
-            *(tiles.bundles, tiles.tile_first, np.int32(n_tiles), self._begins(plan.pitch)),
-            *(self.weights, tiles.places, values, n, count, out),
+            *(tiles.bundles, tiles.tile_first, np.int32(n_tiles), np.int32(jobs)),
+            *(self._begins(plan.pitch), self.weights, tiles.places, values, n, count, out),
         )
-        groups = -(-len(out) // (32 * (16 // size)))
-        plan.launches.append(
-            runtime.Launch(kernel, n_tiles * groups, 32 * _WARPS, arguments, shared)
-        )
+        grid = max(1, min(jobs, kernel.resident_blocks(32 * _WARPS, shared)))
+        plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, arguments, shared))
         if not len(tiles.host.roots):
             return plan
         kernel = _kernel(tree, self.dtype, "own_leaf")

@@ -49,6 +49,13 @@ __device__ __forceinline__ void stage_chunk(int4* to, const int4* stream, int be
     copy_async_16(to + (i - begin), stream + i);
 }
 
+__device__ __forceinline__ void copy_columns(Columns* to, const Columns* from) {
+  if (sizeof(Columns) == 16)
+    copy_async_16(to, from);
+  else
+    copy_async_value(reinterpret_cast<word_t*>(to), reinterpret_cast<const word_t*>(from));
+}
+
 // A record of a chunk: its head, and the first of its entries with arcs, with the distances that these name.
 struct Record {
   static constexpr int kFew = 2;
@@ -149,15 +156,22 @@ __device__ __forceinline__ void sweep_cell(const Sweep& s, Sink& sink) {
   hit = kThreads == 32 ? __any_sync(0xffffffffu, hit) : __syncthreads_or(hit);
   Columns a = all_far();
   put(slots, a);
+  const int lane = threadIdx.x & 31;
+  for (int first = 0; first < cell.boundary_count; first += 32) {
+    const int some = min(cell.boundary_count - first, 32);
+    const int rows = s.boundary[cell.boundary + first + min(lane, some - 1)];
 #pragma unroll 8
-  for (int k = 0; k < cell.boundary_count; ++k) {
-    const long long row = s.boundary[cell.boundary + k];
-    put(slots + (k + 1) * kThreads, get(mine + row * stride));
+    for (int k = 0; k < some; ++k) {
+      const long long row = __shfl_sync(0xffffffffu, rows, k);
+      copy_columns(slots + (first + k + 1) * kThreads, mine + row * stride);
+    }
   }
+  copy_async_commit();
   const int2* outline = s.outline + cell.first_member;
   int2 coming = make_int2(0, 0);  // of the next vertex
   if (hit) coming = outline[0];
   int left = cell.members;
+  copy_async_wait();  // of the boundary
   int begin = ends[0], end = ends[1], stage_number = 0;
   for (int q = 0; q < cell.chunk_count; ++q) {
     const int4* const stage = memory + stage_number * (kChunk + kAhead);
