@@ -134,16 +134,18 @@ class Above:
             shares //= 2
         threads = across * down * shares
         macros["SHARES"] = shares
-        shared = shares * ahead * stage + wide * columns * 4
+        shared = shares * ahead * stage + wide * columns * 4 + 16
         kernel = runtime.program("prepared/upper.cuh", macros).kernel("upper")
         kernel.allow_shared(shared)
+        groups = plan.pitch // (wide * columns)
+        progress = runtime.cupy().zeros(2 + groups, dtype=np.uint32)
         arguments = (
-            *(pieces.pieces, pieces.tiles, pieces.level_first),
+            *(pieces.parts, pieces.level_first),
             *(np.int32(levels[0]), np.int32(levels[1])),
-            *(*arrays, np.int64(plan.pitch), plan.arrivals[len(plan.launches) :]),
+            *(*arrays, np.int64(plan.pitch), progress),
         )
         tiles = np.diff(pieces.host.level_first)[levels[0] : levels[1]]
-        jobs = int(tiles.max()) * (plan.pitch // (wide * columns))
+        jobs = int(tiles.sum()) * groups
         grid = max(1, min(jobs, kernel.resident_blocks(threads, shared)))
         plan.launches.append(
             runtime.Launch(kernel, grid, threads, arguments, shared, cooperative=True)
