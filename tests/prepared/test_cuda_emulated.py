@@ -180,8 +180,8 @@ def test_tops(top, count, dtype):
 
 
 @pytest.mark.usefixtures("emulated_gpu")
-def test_launches_of_one_sweep_count_arrivals_apart(monkeypatch):
-    """Two of three levels are launched in another shape: their barrier is not the last level's."""
+def test_launches_of_one_sweep_count_apart(monkeypatch):
+    """Two of three levels are launched in another shape; each leaves its counters as they were."""
     prepared = ready(np.int32)
     monkeypatch.setattr(device_above, "_SHARED_OUT", 8)
     sources = np.arange(prepared.n_vertices)
@@ -189,13 +189,11 @@ def test_launches_of_one_sweep_count_arrivals_apart(monkeypatch):
     assert sweep.cells.above.pieces.host.n_levels == 3
     values = runtime.cupy().empty((prepared.n_vertices, padded(len(sources))), sweep.dtype)
     plan = sweep.columns(values, True)
-    for _ in range(2):
-        plan(sources)
-        met, apart = plan.arrivals.get().tolist()
-        assert met > 0
-        assert apart == 0
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
-    close(values.get()[:, : len(sources)].T, truth)
+    for _ in range(2):
+        values[:] = 7
+        plan(sources)
+        close(values.get()[:, : len(sources)].T, truth)
 
 
 @pytest.mark.usefixtures("emulated_gpu")
