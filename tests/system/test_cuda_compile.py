@@ -181,6 +181,7 @@ def prepared_cases(kind: str) -> Iterator[Case]:
             )
         yield "prepared/leaf_closures.cuh", leaves
         yield "prepared/own_leaf.cuh", leaves
+        yield "prepared/leaf_ways.cuh", base
         for lanes, each, row_kind, last in (
             (32, 1, 0, 0),
             (32 * per_thread, per_thread, 1, 1),

@@ -24,7 +24,6 @@ __all__ = [
     "default_leaf",
     "default_shape",
     "padded",
-    "ring_bytes",
     "top_size",
 ]
 
@@ -72,22 +71,6 @@ def default_shape(size: int, sources: int, height: int) -> PassShape:
     # Wide slots of a deep boundary would leave room for too few blocks.
     each = columns // 2 if tall else columns
     return PassShape(256, 64 if tall else 32, 32 * each, each)
-
-
-def ring_bytes(row: int, size: int) -> int:
-    """Bytes of a ring of arcs per warp, for values of so many bytes.
-
-    Parameters
-    ----------
-    row : int
-        ``kRow`` of the kernel.
-    size : int
-
-    Returns
-    -------
-    int
-    """
-    return 8 * row * (size + 4)  # kAhead of arc_ring.cuh
 
 
 def climb_batch(height: int) -> int:
