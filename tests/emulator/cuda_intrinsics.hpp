@@ -166,6 +166,8 @@ inline unsigned long long clock_nanoseconds() {
 
 // In place of cuda/copy_async.cuh.
 inline void copy_async_16(void* to, const void* from) { std::memcpy(to, from, 16); }
+template <class T>
+void copy_async_value(T* to, const T* from) { *to = *from; }
 inline void copy_async_wait() {}
 inline void copy_async_commit() {}
 template <int Left>

@@ -13,6 +13,17 @@ __device__ __forceinline__ void copy_async_16(void* to_shared, const void* from)
 #endif
 }
 
+// The same for one value of 4 or 8 bytes.
+template <class T>
+__device__ __forceinline__ void copy_async_value(T* to_shared, const T* from) {
+#if __CUDA_ARCH__ >= 800
+  const unsigned int to = static_cast<unsigned int>(__cvta_generic_to_shared(to_shared));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(sizeof(T)) : "memory");
+#else
+  *to_shared = *from;
+#endif
+}
+
 // Ends a group of copies, which may be empty.
 __device__ __forceinline__ void copy_async_commit() {
 #if __CUDA_ARCH__ >= 800

@@ -9,7 +9,7 @@ import numpy as np
 from nearfar.graph.slots import Slot
 from nearfar.prepared.device import DeviceAbove, DeviceTree, device_tree
 from nearfar.prepared.device_pieces import closures
-from nearfar.prepared.device_shapes import climb_batch, padded
+from nearfar.prepared.device_shapes import climb_form, padded
 from nearfar.prepared.pieces import DEEP
 from nearfar.system.devices import runtime
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Above", "SweepPlan"]
 
 _MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
-_CLIMB_WARPS = 4
 # GROUPS, ACROSS, EACH, DOWN, SHARES and STAGES of upper.cuh, for few jobs and for many.
 _FEW, _MANY = (1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)
 _SHARED_OUT = 2048  # jobs of a level for each of which several warps are left
@@ -174,27 +173,15 @@ class SweepPlan:
         # A climb writes down to the depth of its source; vectors of columns are read beyond that.
         self.space = cp.zeros((max(tree.height, 1), pitch), dtype=above.dtype)
         self.arrivals = cp.zeros(2, dtype=np.uint32)
-        warps = _CLIMB_WARPS
-        while warps > 1 and warps * tree.height * size > runtime.device().shared_per_block:
-            warps //= 2  # a tall tree
-        macros = {**tree.macros, "WARPS": warps, "BATCH": climb_batch(tree.height)}
-        kernel = runtime.program("prepared/climb.cuh", macros).kernel("climb")
-        shared = warps * tree.height * size
+        form, threads, shared = climb_form(tree.height, size)
+        kernel = runtime.program("prepared/climb.cuh", {**tree.macros, **form}).kernel("climb")
         kernel.allow_shared(shared)
         arguments = (
-            *(
-                tree.node,
-                tree.jump,
-                tree.head_depth,
-                tree.weight,
-                tree.label,
-                self.sources,
-            ),
+            *(tree.node, tree.lift, tree.head_depth, tree.weight, tree.label, self.sources),
             *(np.int32(0), np.int32(unit), above.above.stop, self.labels, self.space),
-            *(np.int64(pitch), np.int32(tree.height), self.arrivals),
+            *(np.int64(pitch), self.arrivals),
         )
-        grid = -(-pitch // warps)
-        self._climb = runtime.Launch(kernel, grid, 32 * warps, arguments, shared)
+        self._climb = runtime.Launch(kernel, pitch, threads, arguments, shared)
         self.launches: list[runtime.Launch] = []
 
     def __call__(self, sources: Any) -> None:

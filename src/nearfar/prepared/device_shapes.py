@@ -11,6 +11,7 @@ from nearfar.prepared.cells import PassShape
 from nearfar.prepared.device_pieces import most_members
 from nearfar.prepared.pieces import UNIT as PIECE_UNIT
 from nearfar.prepared.tiles import LeafShape
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
@@ -20,7 +21,7 @@ __all__ = [
     "FEW",
     "STAGES",
     "UNIT",
-    "climb_batch",
+    "climb_form",
     "default_leaf",
     "default_shape",
     "padded",
@@ -73,18 +74,27 @@ def default_shape(size: int, sources: int, height: int) -> PassShape:
     return PassShape(256, 64 if tall else 32, 32 * each, each)
 
 
-def climb_batch(height: int) -> int:
-    """Arcs per lane that a climb fetches together: taller trees have labels with more arcs.
+def climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
+    """How a block climbs a tree of that height, for values of so many bytes.
 
     Parameters
     ----------
-    height : int
+    height, size : int
 
     Returns
     -------
-    int
+    macros : dict
+        Of ``climbing.cuh``.
+    threads : int
+        Of a block.
+    shared : int
+        Bytes of dynamic shared memory.
     """
-    return 4 if height > _TALL else 2
+    warps, room = 4, 1024
+    most = runtime.device().shared_per_block
+    while room > 32 and 2 * room * (size + 4) + height * size > most:
+        room //= 2  # a tall tree
+    return {"WARPS": warps, "ROOM": room}, 32 * warps, 2 * room * (size + 4) + height * size
 
 
 def default_leaf(height: int, sources: int) -> LeafShape:
