@@ -183,6 +183,7 @@ def test_tops(top, count, dtype):
 def test_launches_of_one_sweep_count_arrivals_apart(monkeypatch):
     """Two of three levels are launched in another shape: their barrier is not the last level's."""
     prepared = ready(np.int32)
+    monkeypatch.setattr(device_above, "FEW", 0)
     monkeypatch.setattr(device_above, "_SHARED_OUT", 8)
     sources = np.arange(prepared.n_vertices)
     sweep = Sweep(prepared, PassShape(8, 60, 32, 1), len(sources), top=2)
