@@ -53,7 +53,7 @@ class Above:
         """Device memory of a plan for so many sources."""
         return padded(count) * (self.tree.height * self.dtype.itemsize + 12)
 
-    def plan(self, values: Any, rows: Any, unit: int = 0) -> SweepPlan:
+    def plan(self, values: Any, rows: Any, unit: int = 0, coming: Any = None) -> SweepPlan:
         """Climbs, and products for all labels that are in no cell.
 
         Parameters
@@ -64,6 +64,8 @@ class Above:
         unit : int
             Columns side by side that ``column_order.cuh`` brings into an order; 0: they are in
             that of the sources.
+        coming : array or None
+            What launches behind these read.
 
         Returns
         -------
@@ -76,7 +78,7 @@ class Above:
             return plan
         products = (*self._members(rows), self.matrices)
         if plan.pitch <= FEW:
-            self._together(plan, unit, (*products, values))
+            self._together(plan, unit, (*products, values), coming)
             return plan
         self._climb(plan, unit)
         columns = 16 // self.dtype.itemsize
@@ -107,7 +109,7 @@ class Above:
         arguments = (*self._climbs(plan, unit), plan.arrivals)
         plan.launches.append(runtime.Launch(kernel, plan.pitch, threads, arguments, shared))
 
-    def _together(self, plan: SweepPlan, unit: int, arrays: tuple[Any, ...]) -> None:
+    def _together(self, plan: SweepPlan, unit: int, arrays: tuple[Any, ...], coming: Any) -> None:
         """Climbs and all products in one launch."""
         pieces, size = self.above.pieces, self.dtype.itemsize
         form, threads, climbing = climb_form(self.tree.height, size)
@@ -121,7 +123,7 @@ class Above:
         arguments = (
             *(*self._climbs(plan, unit), pieces.pieces, pieces.tiles, pieces.level_first),
             *(np.int32(host.n_levels), np.int32(host.pieces[0, 7]), *arrays),
-            plan.arrivals,
+            *(_some_bytes(self.matrices), coming, _some_bytes(coming), plan.arrivals),
         )
         jobs = int(np.diff(host.level_first).max()) * (plan.pitch // (32 * columns))
         grid = min(max(jobs, plan.pitch), kernel.resident_blocks(threads, shared))
@@ -193,6 +195,11 @@ class Above:
         plan.launches.append(
             runtime.Launch(kernel, grid, threads, arguments, shared, cooperative=True)
         )
+
+
+def _some_bytes(array: Any) -> np.int64:
+    """Bytes of an array in whole units of 16."""
+    return np.int64(0 if array is None else array.nbytes // 16 * 16)
 
 
 class SweepPlan:

@@ -100,8 +100,6 @@ def climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
 def default_leaf(height: int, sources: int) -> LeafShape:
     """Shape of the leaves below tiles of rows, for a tree of that height.
 
-    Few sources wait for the walk through the leaf of each, label after label.
-
     Parameters
     ----------
     height, sources : int
@@ -111,7 +109,7 @@ def default_leaf(height: int, sources: int) -> LeafShape:
     LeafShape
     """
     if sources <= FEW:
-        return LeafShape(64, 16 if height > _TALL else 12)
+        return LeafShape(256, 16)
     return LeafShape(128, 16)
 
 

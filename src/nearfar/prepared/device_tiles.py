@@ -232,7 +232,7 @@ class TileSweep:
         SweepPlan
         """
         tiles, tree, size = self.tiles, self.tree, self.dtype.itemsize
-        plan = self.above.plan(values, tiles.above.place, 16 // size)
+        plan = self.above.plan(values, tiles.above.place, 16 // size, self.weights)
         count, n, pitch = np.int32(len(out)), np.int32(self.n), np.int64(plan.pitch)
         n_tiles = len(tiles.host.tile_first) - 1
         kernel = _kernel(tree, self.dtype, "tiles", MARGIN=self.margin, TILE=self.width)

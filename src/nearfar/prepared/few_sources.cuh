@@ -11,7 +11,7 @@
 // that has climbed from that source, without a barrier in between.
 //
 // Arrays: of climbs those of climb.cuh; of products those of upper.cuh. top: whether the first piece is the top. arrivals[2]: 0 before
-// and behind.
+// and behind. coming[coming_bytes], or null: what the next launch reads.
 // Dynamic shared memory: the larger of kClimbBytes and `height` values, and of kStages stages.
 // Launch: 32 * WARPS threads, cooperative. Races: none; a level is written before the barrier and read behind it, and never
 // read before.
@@ -20,6 +20,7 @@
 // requires: prepared/pieces.cuh
 // requires: prepared/columns.cuh
 // requires: cuda/split_barrier.cuh
+// requires: cuda/prefetch.cuh
 
 constexpr int kHigh = kUnit, kEach = kHigh / kClimbWarps;  // members of a job, and of a warp
 constexpr int kPerUnit = 16 / sizeof(value_t);
@@ -242,12 +243,18 @@ extern "C" __global__ void __launch_bounds__(kClimbThreads)
                 const long long* sources, int count, int unit, const int* stop, int* labels, value_t* space,
                 long long pitch, const Piece* pieces, const int2* tiles, const int* level_first, int levels, int top,
                 const int4* member, const int* boundary_row, const value_t* matrices, value_t* rows,
-                uint32* arrivals) {
+                long long matrix_bytes, const void* coming, long long coming_bytes, uint32* arrivals) {
   extern __shared__ __align__(16) int4 memory[];
   const Products given{pieces, tiles, level_first, member, boundary_row, matrices, space, labels, rows, pitch};
   char* const climbs = reinterpret_cast<char*>(memory);
   value_t* const mine = reinterpret_cast<value_t*>(climbs + kClimbBytes);
   Climb climb({node, lift, head_depth, weight}, climbs, mine);
+  // Memory is idle while climbs wait for it.
+  if (threadIdx.x < 32) {
+    const int number = blockIdx.x * 32 + threadIdx.x;
+    prefetch(matrices, matrix_bytes, number, gridDim.x * 32);
+    if (coming != nullptr) prefetch(coming, coming_bytes, number, gridDim.x * 32);
+  }
   for (int k = blockIdx.x; k < pitch; k += gridDim.x) {
     const long long number = unit > 0 ? source_of_column(k, unit) : k;
     const int from = number < count ? label[sources[number]] : -1;
