@@ -200,6 +200,26 @@ def test_launches_of_one_sweep_count_arrivals_apart(monkeypatch):
 
 
 @pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+@pytest.mark.parametrize("count", [1, 129, 500])
+def test_few_sources_in_one_launch(count, dtype):
+    """With less blocks than jobs and sources, and with more; again with what a launch has left."""
+    prepared = ready(dtype)
+    sources = np.random.default_rng(8).integers(0, prepared.n_vertices, count)
+    sweep = TileSweep(prepared, LeafShape(8, 9), count, top=16)
+    values = runtime.cupy().empty((sweep.n_kept, padded(count)), sweep.dtype)
+    rows = runtime.cupy().empty((count, prepared.n_vertices), dtype)
+    truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
+    plan = sweep.rows(values, rows)
+    assert [launch.kernel.name for launch in plan.launches] == ["few_sources", "tiles", "own_leaf"]
+    for _ in range(3):
+        rows.fill(7)
+        plan(sources)
+        close(rows.get(), truth)
+        assert not plan.arrivals.get().any()
+
+
+@pytest.mark.usefixtures("emulated_gpu")
 @pytest.mark.parametrize("top", [64, 130])
 def test_a_top_that_some_sources_do_not_reach(top):
     """Several components: their roots are in the top, or have no ancestor there."""
