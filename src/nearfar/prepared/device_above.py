@@ -23,7 +23,7 @@ __all__ = ["Above", "SweepPlan"]
 _MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
 # GROUPS, ACROSS, EACH, DOWN, SHARES and STAGES of upper.cuh, for few jobs and for many.
 _FEW, _MANY = (1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)
-_COUNT = 6  # the place of the number of sources among the arguments of a climb
+_SOURCES = 5  # their place among the arguments of a climb; then how many there are
 _SHARED_OUT = 2048  # jobs of a level for each of which several warps are left
 
 
@@ -94,10 +94,10 @@ class Above:
         return plan
 
     def _climbs(self, plan: SweepPlan, unit: int) -> tuple[Any, ...]:
-        """Arguments of a climb, the number of sources being the one at ``_COUNT``."""
+        """Arguments of a climb; the sources are put into their place later."""
         tree = self.tree
         return (
-            *(tree.node, tree.lift, tree.head_depth, tree.weight, tree.label, plan.sources),
+            *(tree.node, tree.lift, tree.head_depth, tree.weight, tree.label, None),
             *(np.int32(0), np.int32(unit), self.above.stop, plan.labels, plan.space),
             np.int64(plan.pitch),
         )
@@ -216,13 +216,12 @@ class SweepPlan:
     arrivals : uint32 array, shape (2,)
         Counters of the launches, 0 before each sweep or after its first launch.
     launches : list of Launch
-        The first takes the number of sources.
+        The first takes the sources.
     """
 
     def __init__(self, tree: DeviceTree, dtype: np.dtype[Any], pitch: int) -> None:
         cp = runtime.cupy()
         self.pitch = pitch
-        self.sources = cp.zeros(pitch, dtype=np.int64)
         self.labels = cp.empty(pitch, dtype=np.int32)
         # A climb writes down to the depth of its source; vectors of columns are read beyond that.
         self.space = cp.zeros((max(tree.height, 1), pitch), dtype=dtype)
@@ -237,8 +236,10 @@ class SweepPlan:
         sources : int64 array, shape (k,)
             Vertices; on the host or on the device.
         """
-        count = len(sources)
-        self.sources[:count] = runtime.upload(sources)
-        self.launches[0].set(_COUNT, np.int32(count))
+        there = runtime.upload(sources)
+        if there.dtype != np.int64:
+            there = there.astype(np.int64)
+        self.launches[0].point(_SOURCES, there)
+        self.launches[0].set(_SOURCES + 1, np.int32(len(there)))
         for launch in self.launches:
             launch()
