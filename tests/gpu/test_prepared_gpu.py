@@ -54,7 +54,7 @@ def test_rows_tables_and_the_bits_of_a_search(dtype, count):
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
-@pytest.mark.parametrize("count", [100, 700])
+@pytest.mark.parametrize("count", [32, 100, 300, 700])
 def test_rows_repeat_bit_for_bit(dtype, count):
     prepared = city(dtype)
     sources = np.random.default_rng(2).integers(0, prepared.n_vertices, count)

@@ -180,20 +180,43 @@ def test_tops(top, count, dtype):
 
 
 @pytest.mark.usefixtures("emulated_gpu")
-def test_launches_of_one_sweep_count_apart(monkeypatch):
-    """Two of three levels are launched in another shape; each leaves its counters as they were."""
+def test_levels_in_two_launches(monkeypatch):
+    """Two of three levels are launched in another shape, each launch with counters of its own."""
     prepared = ready(np.int32)
+    monkeypatch.setattr(device_above, "FEW", 0)
     monkeypatch.setattr(device_above, "_SHARED_OUT", 8)
     sources = np.arange(prepared.n_vertices)
     sweep = Sweep(prepared, PassShape(8, 60, 32, 1), len(sources), top=2)
     assert sweep.cells.above.pieces.host.n_levels == 3
     values = runtime.cupy().empty((prepared.n_vertices, padded(len(sources))), sweep.dtype)
     plan = sweep.columns(values, True)
+    names = [launch.kernel.name for launch in plan.launches]
+    assert names == ["climb", "upper", "upper", "sweep"]
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
     for _ in range(2):
-        values[:] = 7
+        values.fill(7)
         plan(sources)
         close(values.get()[:, : len(sources)].T, truth)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+@pytest.mark.parametrize("count", [1, 129, 500])
+def test_few_sources_in_one_launch(count, dtype):
+    """With less blocks than jobs and sources, and with more; again with what a launch has left."""
+    prepared = ready(dtype)
+    sources = np.random.default_rng(8).integers(0, prepared.n_vertices, count)
+    sweep = TileSweep(prepared, LeafShape(8, 9), count, top=16)
+    values = runtime.cupy().empty((sweep.n_kept, padded(count)), sweep.dtype)
+    rows = runtime.cupy().empty((count, prepared.n_vertices), dtype)
+    truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
+    plan = sweep.rows(values, rows)
+    assert [launch.kernel.name for launch in plan.launches] == ["few_sources", "tiles", "own_leaf"]
+    for _ in range(3):
+        rows.fill(7)
+        plan(sources)
+        close(rows.get(), truth)
+        assert not plan.arrivals.get().any()
 
 
 @pytest.mark.usefixtures("emulated_gpu")

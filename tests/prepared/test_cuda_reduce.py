@@ -209,6 +209,41 @@ def test_repeats_are_bit_equal() -> None:
         same(all_pairs(prepared, method=METHOD, reduce="mean"), first)
 
 
+def test_a_plan_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By calls of one form, one after the other, with other sources; its distances are not kept."""
+    made: list[DeviceReduction] = []
+    begin = DeviceReduction.__init__
+
+    def noted(self: DeviceReduction, *given: Any) -> None:
+        made.append(self)
+        begin(self, *given)
+
+    monkeypatch.setattr(DeviceReduction, "__init__", noted)
+    prepared = nearfar.prepare(grid(np.int32), force=True)
+    for sources in (range(40), [9, 4, 9], range(100, 140)):
+        compare(prepared, sources, "summary")
+        assert made[-1].values is None
+    assert len(made) == 1
+    compare(prepared, range(40), "summary", limit=60)
+    compare(prepared, range(40), "max", limit=60)
+    assert len(made) == 3
+    compare(prepared, range(40), "nearest:2")  # which keeps much
+    assert made[-1].values is not None
+    compare(prepared, range(40), "nearest:2")
+    assert len(made) == 5
+
+
+@pytest.mark.parametrize("n", [1, 5, 2**16, 2**16 + 1, 10**6])
+def test_sources_near_each_other_in_the_tree(n: int) -> None:
+    """Neighbours in the order differ by no more than what 16 bits of labels leave open."""
+    rng = np.random.default_rng(1)
+    label = rng.permutation(n).astype(np.int32)
+    sources = rng.integers(0, n, 300)
+    order = device_reduce.near_first(label, sources)
+    assert sorted(order.tolist()) == list(range(300))
+    assert np.diff(label[sources[order]].astype(int)).min() > -max(n / 2**14, 1)
+
+
 def test_progress_and_blocks() -> None:
     prepared = nearfar.prepare(grid(np.int32), force=True)
     seen: list[tuple[float, float]] = []

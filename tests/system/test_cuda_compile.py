@@ -166,8 +166,7 @@ def prepared_cases(kind: str) -> Iterator[Case]:
     columns = 2 if out in ("long long", "double") else 4
     for value in (values, "long long")[: 2 if "int" in kind else 1]:
         base = {"VALUE_T": value, "OUT_T": out, "SIGNED_VALUES": int(value == "long long")}
-        for batch in (2, 4):
-            yield "prepared/climb.cuh", {**base, "WARPS": 4, "BATCH": batch}
+        yield "prepared/climb.cuh", {**base, "WARPS": 4, "ROOM": 1024}
         yield "prepared/rows.cuh", base
         weigh = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHT_T": out, "WEIGHTED": 1}
         for sides in (1, 2):
@@ -189,6 +188,7 @@ def prepared_cases(kind: str) -> Iterator[Case]:
             )
         yield "prepared/leaf_closures.cuh", leaves
         yield "prepared/own_leaf.cuh", leaves
+        yield "prepared/leaf_ways.cuh", base
         for lanes, each, row_kind, last in (
             (32, 1, 0, 0),
             (32 * per_thread, per_thread, 1, 1),
@@ -206,6 +206,8 @@ def prepared_cases(kind: str) -> Iterator[Case]:
                 yield "prepared/halves.cuh", {**base, "KIND": summed}
             form = {"LANES": 32 * columns, "COLUMNS": columns, "ROW_KIND": 2, "STAGES": 2}
             yield "prepared/sweep_figures.cuh", {**whole, **form}
+        form = {"WARPS": 4, "ROOM": 1024, "STAGE": 16, "STAGES": 4}
+        yield "prepared/few_sources.cuh", {**leaves, **weigh, **form}
         for groups, across, high, down, shares, ahead in ((1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)):
             form = {
                 "COLUMNS": 2 if wide_values else 4,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.prepared.device_reduce import DeviceReduction, reduces
+from nearfar.prepared.device_reduce import reduced, reduces
 from nearfar.prepared.device_room import require_factor
 from nearfar.prepared.device_rows import DeviceRows, RowForm
 from nearfar.prepared.device_shapes import padded
@@ -134,7 +134,7 @@ def _reduced(
     table = is_table(graph, columns, options.exact)
     at_once = _sources_at_once(graph, columns, table, len(sources), rows=False)
     each = min(options.sweep or at_once, len(sources))
-    return DeviceReduction(graph, reduction, columns, workspace.limit, each, table)(sources)
+    return reduced(graph, reduction, columns, workspace.limit, each, table, sources)
 
 
 @variant(

@@ -11,6 +11,7 @@ from nearfar.prepared.cells import PassShape
 from nearfar.prepared.device_pieces import most_members
 from nearfar.prepared.pieces import UNIT as PIECE_UNIT
 from nearfar.prepared.tiles import LeafShape
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
@@ -20,11 +21,10 @@ __all__ = [
     "FEW",
     "STAGES",
     "UNIT",
-    "climb_batch",
+    "climb_form",
     "default_leaf",
     "default_shape",
     "padded",
-    "ring_bytes",
     "top_size",
 ]
 
@@ -74,40 +74,31 @@ def default_shape(size: int, sources: int, height: int) -> PassShape:
     return PassShape(256, 64 if tall else 32, 32 * each, each)
 
 
-def ring_bytes(row: int, size: int) -> int:
-    """Bytes of a ring of arcs per warp, for values of so many bytes.
+def climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
+    """How a block climbs a tree of that height, for values of so many bytes.
 
     Parameters
     ----------
-    row : int
-        ``kRow`` of the kernel.
-    size : int
+    height, size : int
 
     Returns
     -------
-    int
+    macros : dict
+        Of ``climbing.cuh``.
+    threads : int
+        Of a block.
+    shared : int
+        Bytes of dynamic shared memory.
     """
-    return 8 * row * (size + 4)  # kAhead of arc_ring.cuh
-
-
-def climb_batch(height: int) -> int:
-    """Arcs per lane that a climb fetches together: taller trees have labels with more arcs.
-
-    Parameters
-    ----------
-    height : int
-
-    Returns
-    -------
-    int
-    """
-    return 4 if height > _TALL else 2
+    warps, room = 4, 1024
+    most = runtime.device().shared_per_block
+    while room > 32 and 2 * room * (size + 4) + height * size > most:
+        room //= 2  # a tall tree
+    return {"WARPS": warps, "ROOM": room}, 32 * warps, 2 * room * (size + 4) + height * size
 
 
 def default_leaf(height: int, sources: int) -> LeafShape:
     """Shape of the leaves below tiles of rows, for a tree of that height.
-
-    Few sources wait for the walk through the leaf of each, label after label.
 
     Parameters
     ----------
@@ -117,8 +108,6 @@ def default_leaf(height: int, sources: int) -> LeafShape:
     -------
     LeafShape
     """
-    if sources <= FEW:
-        return LeafShape(64, 16 if height > _TALL else 12)
     return LeafShape(256, 16)
 
 

@@ -17,7 +17,7 @@ from nearfar.prepared.device import (
     top_flags,
 )
 from nearfar.prepared.device_above import Above, SweepPlan
-from nearfar.prepared.device_shapes import UNIT, default_leaf, padded, ring_bytes, top_size
+from nearfar.prepared.device_shapes import UNIT, default_leaf, padded, top_size
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.tiles import LeafShape, Tiles, cut_tiles
 from nearfar.system.devices import runtime
@@ -32,6 +32,7 @@ _TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")
 _WEIGHTS: Slot[Any] = Slot("weights of tiles on the device")
 _ADVICE = "use device='cpu', or a GPU with more memory"
 _WARPS = 8  # kWarps of leaves.cuh
+_SIDE = 128  # kSide of own_leaf.cuh
 _RESERVED = 1024  # bytes of shared memory that a block takes besides its own
 _SECTOR = 32  # bytes that memory is written in
 _WIDTHS = {4: (192, 160, 128, 96, 64), 8: (128, 96, 64)}  # vertices of a tile, by bytes of a value
@@ -54,6 +55,11 @@ class DeviceTiles:
         Labels.
     levels : int
         Of the highest leaf.
+    roots : int32 array
+        Of the leaves.
+    way_first : int64 array, shape (n,)
+        Where the ways of each label from its ancestors in its leaf begin; see ``leaf_ways.cuh``.
+    n_ways : int
     width : int
         Vertices of a tile.
     above : DeviceAbove
@@ -69,6 +75,9 @@ class DeviceTiles:
     jobs: Any
     boundary: Any
     levels: int
+    roots: Any
+    way_first: Any
+    n_ways: int
     width: int
     above: DeviceAbove
 
@@ -97,8 +106,10 @@ def _made(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> Device
     which = np.repeat(np.arange(len(sizes)), warps)
     number = np.arange(len(which)) - np.repeat(np.cumsum(warps) - warps, warps)
     jobs = np.stack([host.roots[which], 32 * number, begins[which], sizes[which]], axis=1)
+    levels = np.zeros(prepared.n_vertices, dtype=np.int64)
     inside = np.flatnonzero(host.leaf >= 0)
-    levels = tree.depth[inside] - tree.depth[host.leaf[inside]]
+    levels[inside] = tree.depth[inside] - tree.depth[host.leaf[inside]] + 1
+    way_ends = np.cumsum(levels)
     return DeviceTiles(
         host,
         runtime.upload(host.bundles),
@@ -109,7 +120,10 @@ def _made(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> Device
         runtime.upload(host.where),
         runtime.upload(jobs.astype(np.int32)),
         runtime.upload(host.boundary),
-        int(levels.max(initial=0)) + 1,
+        int(levels.max(initial=1)),
+        runtime.upload(host.roots),
+        runtime.upload(way_ends - levels),
+        int(levels.sum()),
         width,
         above,
     )
@@ -121,10 +135,11 @@ def _margin(prepared: Prepared) -> int:
     return _SECTOR // 4 if prepared.n_vertices * size % _SECTOR else 0
 
 
-def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> Any:
-    """Weights of the bundles."""
+def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Weights of the bundles, and ways within leaves."""
     cp = runtime.cupy()
-    runtime.require_memory(tiles.host.n_values * dtype.itemsize, _ADVICE)
+    runtime.require_memory((tiles.host.n_values + tiles.n_ways) * dtype.itemsize, _ADVICE)
+    ways = cp.empty(tiles.n_ways, dtype=dtype)
     weights = cp.full(tiles.host.n_values, far_value(dtype), dtype=dtype)
     if len(tiles.jobs):
         kernel = _kernel(tree, dtype, "leaf_closures")
@@ -135,7 +150,16 @@ def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> Any:
             *(tree.depth, tree.low, tiles.where, weights),
         )
         kernel(len(tiles.jobs), 32, arguments, shared=shared)
-    return weights
+    if len(tiles.roots):
+        kernel = runtime.program("prepared/leaf_ways.cuh", tree.macros).kernel("leaf_ways")
+        shared = 8 * tiles.levels
+        kernel.allow_shared(shared)
+        down = (
+            *(tiles.roots, tree.down_first, tree.down_depth, tree.down_weight, tree.depth),
+            *(tree.low, tiles.way_first, ways),
+        )
+        kernel(len(tiles.roots), 32, down, shared=shared)
+    return weights, ways
 
 
 def _kernel(tree: DeviceTree, dtype: np.dtype[Any], name: str, **more: int) -> Any:
@@ -177,7 +201,7 @@ class TileSweep:
             key,
         )
         self.above = Above(prepared, self.tiles.above, key)
-        self.weights = _WEIGHTS.of(
+        self.weights, self.ways = _WEIGHTS.of(
             prepared, lambda: _closed(self.tiles, self.tree, self.dtype), key
         )
 
@@ -223,7 +247,7 @@ class TileSweep:
         SweepPlan
         """
         tiles, tree, size = self.tiles, self.tree, self.dtype.itemsize
-        plan = self.above.plan(values, tiles.above.place, 16 // size)
+        plan = self.above.plan(values, tiles.above.place, 16 // size, self.weights)
         count, n, pitch = np.int32(len(out)), np.int32(self.n), np.int64(plan.pitch)
         n_tiles = len(tiles.host.tile_first) // 4 - 1
         jobs = n_tiles * -(-len(out) // (32 * (16 // size)))
@@ -239,15 +263,13 @@ class TileSweep:
         if not len(tiles.host.roots):
             return plan
         kernel = _kernel(tree, self.dtype, "own_leaf")
-        shared = _WARPS * (ring_bytes(32, size) + tiles.levels * size)
+        shared = tiles.levels * size
         kernel.allow_shared(shared)
         own = (
-            *(tiles.leaf, plan.labels, plan.space, pitch),
-            *(tree.down_first, tree.down_depth, tree.down_weight, tree.depth, tree.low),
-            *(tree.vertex, np.int32(tiles.levels), n, out),
+            *(tiles.leaf, plan.labels, plan.space, pitch, tree.depth, tree.low, tree.vertex),
+            *(tiles.way_first, self.ways, n, out),
         )
-        grid = -(-plan.pitch // _WARPS)
-        plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, own, shared))
+        plan.launches.append(runtime.Launch(kernel, plan.pitch, 2 * _SIDE, own, shared))
         return plan
 
 

@@ -77,12 +77,6 @@ struct Best {
   }
 };
 
-// A part of a piece: kHigh members from `first` on.
-struct alignas(16) Part {
-  int members, count, boundary, boundary_count, low, high, matrix;  // of the piece
-  int first;
-};
-
 // Jobs by level, those of the front half of the groups of sources before those of the back half.
 struct Order {
   const int* level_first;

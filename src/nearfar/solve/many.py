@@ -602,8 +602,9 @@ def _sink(
     # Rows that are written where they stay take no further memory, however many.
     whole = whole or runtime.is_device_array(out) or _in_place(out, run)
     # What is free takes as long to find out as a small run takes.
+    there = run.on_device and reduction is not None  # blocks lie on the device
     free = int(memory) if memory is not None else _ALWAYS_FREE
-    if memory is None and (needed > _ALWAYS_FREE or not whole):
+    if memory is None and (needed > _ALWAYS_FREE or not (whole or there)):
         free = free_memory()
     if needed > free:
         if kept > scratch and not stay:
@@ -631,7 +632,7 @@ def _sink(
     # Progress and a file that resumes count by blocks: seconds each, yet enough rows for all cores.
     held_at_most = min(max(2**28, 64 * run.request.threads * width * item), 2**30)
     fitting = int(min(room, held_at_most) // max(width * item, 1))
-    if reduction is not None and run.on_device:
+    if there:
         runtime.require_memory(kept, less)
         # Rows of a block lie on the device, twice where they are widened, and what reducing takes.
         fitting = int(runtime.memory()[0] // 4 // max(width * item, 1))

@@ -73,6 +73,15 @@ class Launch:
             )
         ctypes.memmove(self._values[place], raw, len(raw))
 
+    def places(self, array: Any) -> list[int]:
+        """Which parameters are this array."""
+        return [place for place, arg in enumerate(self._keep) if arg is array]
+
+    def point(self, place: int, array: Any) -> None:
+        """Replace an array parameter by another, or by None, which keeps no array alive."""
+        ctypes.memmove(self._values[place], _pointer(array), 8)
+        self._keep = (*self._keep[:place], array, *self._keep[place + 1 :])
+
     def __call__(self) -> None:
         """Launch on the current stream."""
         if _observer is None:
@@ -91,12 +100,15 @@ def _three(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     return int(x), int(y), int(z)
 
 
+def _pointer(array: Any) -> bytes:
+    return bytes(8) if array is None else int(array.data.ptr).to_bytes(8, "little")
+
+
 def _parameter(kernel: str, place: int, arg: Any) -> Any:
     """Bytes of one kernel parameter: an array's address, or a NumPy value as it is."""
-    if arg is None:
-        raw = bytes(8)
-    elif hasattr(type(arg), "__cuda_array_interface__"):  # of the array it would be made first
-        raw = int(arg.data.ptr).to_bytes(8, "little")
+    # Of the array, the interface would be made first.
+    if arg is None or hasattr(type(arg), "__cuda_array_interface__"):
+        raw = _pointer(arg)
     elif hasattr(arg, "tobytes") and hasattr(arg, "dtype"):
         raw = arg.tobytes()
     else:

@@ -1,0 +1,295 @@
+// Distances from few sources to all labels that are in no bottom cell: climbs and products in one launch.
+//
+// What climb.cuh and upper.cuh do for many sources. Few of them fill few blocks, and what takes time is one step after the
+// other: a level of pieces waits for the one above. So a level is made as short as it can be. A block has one job of a
+// level, kUnit members of a piece for 32 * COLUMNS sources, at most of the levels, and while the grid meets at the
+// barrier between two of them it reads everything of its next job that does not depend on the level above: the piece, the rows to
+// read, the weights, and what climbs have left in the piece. Behind the barrier come the distances to the boundary, all
+// together, and nothing else.
+//
+// The top of the tree is a piece without a boundary. Its distances from a source are a product of one row, done by the block
+// that has climbed from that source, without a barrier in between.
+//
+// Arrays: of climbs those of climb.cuh; of products those of upper.cuh. top: whether the first piece is the top. arrivals[2]: 0 before
+// and behind. coming[coming_bytes], or null: what the next launch reads.
+// Dynamic shared memory: the larger of kClimbBytes and `height` values, and of kStages stages.
+// Launch: 32 * WARPS threads, cooperative. Races: none; a level is written before the barrier and read behind it, and never
+// read before.
+// requires: prepared/climbing.cuh
+// requires: prepared/column_order.cuh
+// requires: prepared/pieces.cuh
+// requires: prepared/columns.cuh
+// requires: cuda/split_barrier.cuh
+// requires: cuda/prefetch.cuh
+
+constexpr int kHigh = kUnit, kEach = kHigh / kClimbWarps;  // members of a job, and of a warp
+constexpr int kPerUnit = 16 / sizeof(value_t);
+constexpr int kStage = STAGE, kStages = STAGES;            // rows of a stage
+constexpr int kFrom = kStage * 32, kWays = kStage * kHigh / kPerUnit;
+constexpr int kMostTop = 512;  // labels: most_members of device_pieces.py
+static_assert(sizeof(Columns) == 16 && kEach % kPerUnit == 0, "columns and weights come in units of 16 bytes");
+static_assert(kStage % kDeep == 0 && kStage % kClimbWarps == 0, "a stage is some steps of a boundary");
+constexpr int kTogether = 4;  // rows that climbs have left and that are fetched together
+
+struct Products {
+  const Part* parts;
+  const int* level_first;
+  const int4* member;
+  const int* boundary_row;
+  const value_t* matrices;
+  const value_t* space;
+  const int* sources;
+  value_t* rows;
+  long long pitch;
+};
+
+// Members of a piece and sources: what a block does of a level.
+class Job {
+ public:
+  __device__ __forceinline__ Job(const Products& given, int4* memory)
+      : given_(given), memory_(memory), lane_(threadIdx.x & 31), warp_(threadIdx.x >> 5) {}
+
+  // Reads what does not depend on the level above, and begins the copies of weights.
+  __device__ __forceinline__ void begin(int part, int group) {
+    piece_ = given_.parts[part];
+    column_ = static_cast<long long>(group) * 32 + lane_;
+    matrix_ = given_.matrices + matrix_of(piece_) + piece_.first;
+    const int row = kClimbWarps * lane_ + warp_;  // of the boundary: this warp copies each kClimbWarps-th
+    from_row_ = row < piece_.boundary_count ? given_.boundary_row[piece_.boundary + row] : 0;
+    to_row_ = given_.member[piece_.members + piece_.first + warp_ * kEach + lane_ % kEach].w;
+#pragma unroll
+    for (int q = 0; q < kStages - 1; ++q) copy_ways(q);
+    copy_async_commit();
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) best_[e] = all_far();
+  }
+
+  // Over the ancestors of sources in the piece.
+  __device__ __forceinline__ void over_climbs() {
+    int source[COLUMNS];
+    bool hit = false;
+#pragma unroll
+    for (int j = 0; j < COLUMNS; ++j) {
+      source[j] = given_.sources[column_ * COLUMNS + j];
+      hit |= piece_.low <= source[j] && source[j] <= piece_.high;
+    }
+    if (!__any_sync(0xffffffffu, hit)) return;
+    const Columns* const climbed = reinterpret_cast<const Columns*>(given_.space) + column_;
+    for (int base = 0; base < piece_.count; base += 32) {
+      const int4 mine = base + lane_ < piece_.count ? given_.member[piece_.members + base + lane_] : make_int4(-1, 0, 0, -1);
+      // Which members are ancestors: a lane has a member, one source after the other.
+      unsigned above = 0;
+#pragma unroll
+      for (int j = 0; j < COLUMNS; ++j) {
+        unsigned inside = __ballot_sync(0xffffffffu, piece_.low <= source[j] && source[j] <= piece_.high);
+        for (; inside; inside &= inside - 1) {
+          const int s = __shfl_sync(0xffffffffu, source[j], __ffs(inside) - 1);
+          above |= __ballot_sync(0xffffffffu, mine.y <= s && s <= mine.x);
+        }
+      }
+      while (above) {
+        Columns found[kTogether];
+        value_t ways[kTogether][kEach];
+#pragma unroll
+        for (int u = 0; u < kTogether; ++u) {
+          const int x = __ffs(above) - 1;  // -1: none is left
+          above &= above - 1;
+          const int label = __shfl_sync(0xffffffffu, mine.x, x & 31), low = __shfl_sync(0xffffffffu, mine.y, x & 31);
+          const int depth = __shfl_sync(0xffffffffu, mine.z, x & 31);
+          found[u] = all_far();
+          bool any = false;
+#pragma unroll
+          for (int j = 0; j < COLUMNS; ++j) any |= low <= source[j] && source[j] <= label;
+          if (x >= 0 && any) {
+            const Columns there = get(climbed + depth * (given_.pitch / COLUMNS));
+#pragma unroll
+            for (int j = 0; j < COLUMNS; ++j)
+              if (low <= source[j] && source[j] <= label) found[u].x[j] = there.x[j];
+          }
+          read_ways(reinterpret_cast<const int4*>(matrix_ + static_cast<long long>(piece_.boundary_count + base + max(x, 0)) *
+                                                                piece_.count),
+                    ways[u]);
+        }
+#pragma unroll
+        for (int u = 0; u < kTogether; ++u)
+#pragma unroll
+          for (int e = 0; e < kEach; ++e) best_[e] = over(found[u], ways[u][e], best_[e]);
+      }
+    }
+  }
+
+  // Over the boundary, once the level above is there; writes the distances.
+  __device__ __forceinline__ void finish() {
+    const int steps = (piece_.boundary_count + kStage - 1) / kStage;
+#pragma unroll
+    for (int q = 0; q < kStages - 1; ++q) {
+      copy_rows(q);
+      copy_async_commit();
+    }
+    for (int step = 0, place = 0; step < steps; ++step) {
+      copy_async_wait_but<kStages - 2>();
+      __syncthreads();  // copies have arrived, and the stage before is free
+      copy_rows(step + kStages - 1);
+      copy_ways(step + kStages - 1);
+      copy_async_commit();
+      const int4* const stage = memory_ + place * (kFrom + kWays);
+      const Columns* const from = reinterpret_cast<const Columns*>(stage) + lane_;
+      const int rows = min(kStage, piece_.boundary_count - step * kStage);
+      for (int k = 0; k < rows; k += kDeep)
+#pragma unroll
+        for (int i = 0; i < kDeep; ++i) {
+          value_t ways[kEach];
+          read_ways(stage + kFrom + (k + i) * (kHigh / kPerUnit), ways);
+          const Columns there = get(from + (k + i) * 32);
+#pragma unroll
+          for (int e = 0; e < kEach; ++e) best_[e] = over(there, ways[e], best_[e]);
+        }
+      place = place == kStages - 1 ? 0 : place + 1;
+    }
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) {
+      const int row = __shfl_sync(0xffffffffu, to_row_, e);
+      if (row >= 0) put(reinterpret_cast<Columns*>(given_.rows) + row * (given_.pitch / COLUMNS) + column_, best_[e]);
+    }
+    copy_async_wait();
+    __syncthreads();  // the stages are free
+  }
+
+ private:
+  // The weights of this warp's members in a row of kHigh of them.
+  __device__ __forceinline__ void read_ways(const int4* row, value_t* ways) const {
+#pragma unroll
+    for (int u = 0; u < kEach / kPerUnit; ++u) {
+      union {
+        int4 word;
+        value_t way[kPerUnit];
+      } some;
+      some.word = row[warp_ * (kEach / kPerUnit) + u];
+#pragma unroll
+      for (int i = 0; i < kPerUnit; ++i) ways[u * kPerUnit + i] = some.way[i];
+    }
+  }
+  __device__ __forceinline__ int4* stage_of(int step) const { return memory_ + step % kStages * (kFrom + kWays); }
+
+  __device__ __forceinline__ void copy_rows(int step) const {
+    int4* const stage = stage_of(step);
+#pragma unroll
+    for (int q = 0; q < kStage / kClimbWarps; ++q) {
+      const int each = step * (kStage / kClimbWarps) + q, row = each * kClimbWarps + warp_;
+      int from = __shfl_sync(0xffffffffu, from_row_, each & 31);
+      if (row >= piece_.boundary_count) continue;
+      if (each >= 32) from = given_.boundary_row[piece_.boundary + row];
+      copy_async_16(stage + (q * kClimbWarps + warp_) * 32 + lane_,
+                    reinterpret_cast<const Columns*>(given_.rows) + from * (given_.pitch / COLUMNS) + column_);
+    }
+  }
+  __device__ __forceinline__ void copy_ways(int step) const {
+    int4* const stage = stage_of(step) + kFrom;
+#pragma unroll
+    for (int i = threadIdx.x; i < kWays; i += kClimbThreads) {
+      const int row = step * kStage + i / (kHigh / kPerUnit), u = i % (kHigh / kPerUnit);
+      if (row < piece_.boundary_count)
+        copy_async_16(stage + i, matrix_ + static_cast<long long>(row) * piece_.count + u * kPerUnit);
+    }
+  }
+
+  const Products& given_;
+  int4* const memory_;
+  const int lane_, warp_;
+  Part piece_;
+  long long column_;
+  const value_t* matrix_;
+  int from_row_, to_row_;
+  Columns best_[kEach];
+};
+
+// The top's distances from the source of a column, which has climbed to depth `until` of it; -1: not as far.
+__device__ __forceinline__ void over_top(const Products& given, long long column, int from, int until, const value_t* mine) {
+  __shared__ short row_of[kMostTop];  // of the ancestor at each depth
+  const Part top = given.parts[0];  // the first of the piece
+  for (int t = threadIdx.x; t < top.count; t += kClimbThreads) {
+    const int4 member = given.member[top.members + t];
+    if (until >= 0 && member.y <= from && from <= member.x) row_of[member.z] = static_cast<short>(t);
+  }
+  __syncthreads();
+  const value_t* const matrix = given.matrices + matrix_of(top);
+  for (int t = kPerUnit * threadIdx.x; t < top.count; t += kPerUnit * kClimbThreads) {
+    union Ways {
+      int4 word;
+      value_t way[kPerUnit];
+    };
+    value_t best[kPerUnit];
+#pragma unroll
+    for (int i = 0; i < kPerUnit; ++i) best[i] = far_value();
+#pragma unroll 8
+    for (int d = 0; d <= until; ++d) {
+      Ways some;
+      some.word = *reinterpret_cast<const int4*>(matrix + row_of[d] * top.count + t);
+#pragma unroll
+      for (int i = 0; i < kPerUnit; ++i) best[i] = add_min(mine[d], some.way[i], best[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < kPerUnit; ++i) {
+      const int row = given.member[top.members + t + i].w;
+      if (row >= 0) given.rows[row * given.pitch + column] = best[i];
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(kClimbThreads)
+    few_sources(const int4* node, const int4* lift, const int* head_depth, const value_t* weight, const int* label,
+                const long long* sources, int count, int unit, const int* stop, int* labels, value_t* space,
+                long long pitch, const Part* parts, const int* level_first, int levels, int top,
+                const int4* member, const int* boundary_row, const value_t* matrices, value_t* rows,
+                long long matrix_bytes, const void* coming, long long coming_bytes, uint32* arrivals) {
+  extern __shared__ __align__(16) int4 memory[];
+  const Products given{parts, level_first, member, boundary_row, matrices, space, labels, rows, pitch};
+  char* const climbs = reinterpret_cast<char*>(memory);
+  value_t* const mine = reinterpret_cast<value_t*>(climbs + kClimbBytes);
+  Climb climb({node, lift, head_depth, weight}, climbs, mine);
+  // Memory is idle while climbs wait for it.
+  if (threadIdx.x < 32) {
+    const int number = blockIdx.x * 32 + threadIdx.x;
+    prefetch(matrices, matrix_bytes, number, gridDim.x * 32);
+    if (coming != nullptr) prefetch(coming, coming_bytes, number, gridDim.x * 32);
+  }
+  for (int k = blockIdx.x; k < pitch; k += gridDim.x) {
+    const long long number = unit > 0 ? source_of_column(k, unit) : k;
+    const int from = number < count ? label[sources[number]] : -1;
+    if (threadIdx.x == 0) labels[k] = from;
+    int until = -1;
+    if (from >= 0) {
+      until = stop == nullptr ? -1 : stop[from];
+      const int deep = climb.run(from, until);
+      for (int i = threadIdx.x; i <= deep; i += kClimbThreads) space[static_cast<long long>(i) * pitch + k] = mine[i];
+    }
+    if (top) over_top(given, k, from, until, mine);
+    __syncthreads();  // the distances are free
+  }
+  SplitBarrier barrier(arrivals);
+  Job job(given, memory);
+  const int groups = static_cast<int>(pitch / (32 * COLUMNS));
+  const int first = blockIdx.x;
+  auto jobs_of = [&](int level) { return (level_first[level + 1] - level_first[level]) * groups; };
+  auto begin = [&](int level, int j) { job.begin(level_first[level] + j / groups, j % groups); };
+  for (int level = top; level < levels; ++level) {
+    const int jobs = jobs_of(level);
+    barrier.arrive();
+    if (first < jobs) begin(level, first);
+    if (level > top && first < jobs) job.over_climbs();
+    barrier.wait();
+    if (level == top && first < jobs) job.over_climbs();
+    for (int j = first; j < jobs; j += gridDim.x) {
+      if (j != first) {
+        begin(level, j);
+        job.over_climbs();
+      }
+      job.finish();
+    }
+  }
+  // The last block to leave sets the counters back.
+  if (threadIdx.x == 0 && atomicAdd(arrivals + 1, 1u) == gridDim.x - 1) {
+    arrivals[0] = 0;
+    arrivals[1] = 0;
+  }
+}
