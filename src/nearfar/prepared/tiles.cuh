@@ -24,6 +24,7 @@ constexpr int kTile = TILE;
 constexpr int kStep = kTile - MARGIN;
 constexpr int kSector = 32 / sizeof(out_t);
 constexpr int kWide = 16 / sizeof(out_t);  // vertices that a lane writes at a time
+static_assert(kWarps == kApart, "the units of a warp lie a whole number of kApart * COLUMNS sources apart");
 static_assert(MARGIN == 0 || (MARGIN >= kSector && kStep % kSector == 0), "tiles of a row follow each other");
 
 // Where a tile has a unit of sources of a vertex: neither lanes with neighbouring units nor lanes whose vertices are kWide
@@ -119,17 +120,23 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps, 2)
     __syncthreads();
     // What the next tile takes arrives while this one is written.
     if (job + gridDim.x < jobs) coming.copy(memory + kTile * 32, bundles, rows, weights, places);
-    for (int u = warp; u < 32; u += kWarps) {
-      const long long source = source_of_column((group * 32 + u) * COLUMNS, COLUMNS);
-      const int some = static_cast<int>(min(static_cast<long long>(COLUMNS), (count - source + kApart - 1) / kApart));
-      out_t* const row = out + source * n + tile * kStep;
-      const int ahead = static_cast<int>(reinterpret_cast<uint64>(row) / sizeof(out_t) % kSector);
-      const int before = MARGIN ? ahead : 0, first = tile * kStep - before, place = MARGIN - before;
-      const long long apart = static_cast<long long>(kApart) * n;
-      if (some == COLUMNS && first >= 0 && first + kStep <= n && (MARGIN || ahead % kWide == 0))
-        write_whole(found, place, u, row - before, apart);
+    // The units of a warp are sources whose rows begin alike.
+    long long source = source_of_column((group * 32 + warp) * COLUMNS, COLUMNS);
+    const long long apart = static_cast<long long>(kApart) * n;
+    out_t* row = out + source * n + tile * kStep;
+    const int ahead = static_cast<int>(reinterpret_cast<uint64>(row) / sizeof(out_t) % kSector);
+    const int before = MARGIN ? ahead : 0, first = tile * kStep - before, place = MARGIN - before;
+    const bool whole = first >= 0 && first + kStep <= n && (MARGIN || ahead % kWide == 0);
+    row -= before;
+#pragma unroll 1
+    for (int u = 0; u < 32; u += kWarps) {
+      if (whole && source + (COLUMNS - 1) * kApart < count)
+        write_whole(found, place, u + warp, row, apart);
       else
-        write_some(found, place, u, row - before, apart, first, n, some);
+        write_some(found, place, u + warp, row, apart, first, n,
+                   static_cast<int>(min(static_cast<long long>(COLUMNS), (count - source + kApart - 1) / kApart)));
+      source += COLUMNS * kApart;
+      row += COLUMNS * apart;
     }
   }
 }
