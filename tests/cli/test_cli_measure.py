@@ -284,3 +284,17 @@ def test_a_table_as_spreadsheets_write_it(graph_file: Path, tmp_path: Path) -> N
     file.write_bytes(b"\xef\xbb\xbfsource,target,demand\r\n0,1,2\r\n\r\n")
     found = json.loads(succeed("measure", "edge-loads", graph_file, "--demand", file, "--json"))
     assert found["carried"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--limit", "nan"), "error: --limit is NaN: give a number\n"),
+        (("--samples", "0"), "error: --samples is 0: give"),
+        (("--seed", "3"), "error: --seed is 3: give --samples K too, or nothing is drawn"),
+    ],
+)
+def test_keywords_are_flags_in_errors(graph_file: Path, words: tuple[str, ...], said: str) -> None:
+    """Only those of commands without commands of their own were; and a seed alone did nothing."""
+    assert said in fail(Exit.USAGE, "measure", "betweenness", graph_file, *words)
+    assert "--rows is 0" in fail(Exit.USAGE, "generate", "grid", "--rows", 0)
