@@ -233,7 +233,7 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
     if isinstance(limit, int) and limit.bit_length() > 1000:  # more than a float holds
         limit = math.inf if limit > 0 else -math.inf
     if math.isnan(limit):
-        raise OptionError("limit is NaN: give a number, or None for no limit")
+        raise OptionError("limit is NaN: give a number, or None")
     if limit < 0:
         raise OptionError(f"limit is {limit}: give at least 0, the distance of the source itself")
     if limit == math.inf:

@@ -260,6 +260,10 @@ def test_out_array_in_place_and_its_checks(tmp_path):
     out.flags.writeable = False
     with pytest.raises(OptionError, match="read-only"):
         all_pairs(graph, out=out)
+    for given in (wide, np.zeros((60, 60), np.int32), "csr", tmp_path / "r.npy"):
+        # One of the weights' dtype got the rows, and reduce was forgotten.
+        with pytest.raises(OptionError, match="reduce goes without out"):
+            all_pairs(graph, reduce="sum", out=given)
 
 
 def test_csr_holds_the_pairs_within_the_limit():

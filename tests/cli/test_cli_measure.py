@@ -203,7 +203,7 @@ def test_skims(graph_file: Path, tmp_path: Path) -> None:
     text.write_text("3\nx\n")
     assert "line 2" in fail(Exit.BAD_INPUT, "measure", "skims", graph_file, *flags)
     numbers.write_text("no array")
-    assert "not a .npy" in fail(Exit.BAD_INPUT, "measure", "skims", graph_file, *flags)
+    assert "not a valid NumPy file" in fail(Exit.BAD_INPUT, "measure", "skims", graph_file, *flags)
 
 
 def test_errors(graph_file: Path, cycle_file: Path) -> None:
@@ -224,3 +224,77 @@ def test_a_zero_cycle_is_bad_input(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", sorted(KINDS))
 def test_help_of_each(name: str) -> None:
     assert f"nearfar measure {name}" in succeed("measure", name, "--help")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"source,target,demand\n0,1\n", "line 2: 2 fields, but the header has 3"),
+        (b"source,target,demand\n0,1,1,9\n", "line 2: 4 fields, but the header has 3"),
+        (b"source,target,demand\n0,1,nan\n", "line 2: demand is 'nan': give a finite"),
+        ("source,target,demand\nZürich,1,2\n".encode("latin-1"), "not a CSV table: 'utf-8' codec"),
+        (b"", "the file is empty"),
+    ],
+)
+def test_damaged_tables_of_demand(
+    graph_file: Path, tmp_path: Path, content: bytes, said: str
+) -> None:
+    """Text that is not UTF-8 was an unexpected error, and a field too many was dropped."""
+    file = tmp_path / "demand.csv"
+    file.write_bytes(content)
+    assert said in fail(Exit.BAD_INPUT, "measure", "edge-loads", graph_file, "--demand", file)
+
+
+def test_damaged_parquet_of_demand(graph_file: Path, tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    file = tmp_path / "demand.parquet"
+    words = ("measure", "edge-loads", graph_file, "--demand", file)
+    file.write_bytes(b"PAR1 cut")
+    assert "not a valid Parquet file" in fail(Exit.BAD_INPUT, *words)
+    columns = {"source": [0, 0], "target": [1, 1], "demand": [2, None]}
+    parquet.write_table(arrow.table(columns), file)
+    assert "demand is None in row 2: give a finite number" in fail(Exit.BAD_INPUT, *words)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("q.npy", b"", "the file is empty"),
+        ("q.npy", b"\x93NUMPY", "not a valid NumPy file"),
+        ("q.txt", b"1\n\n2 3\n", "line 3: '2 3' is not a number"),
+        ("q.txt", b"1_0\n", "line 1: '1_0' is not a number"),
+        ("q.txt", b"\xfc\n", "line 1: "),
+    ],
+)
+def test_damaged_quantities(
+    graph_file: Path, tmp_path: Path, name: str, content: bytes, said: str
+) -> None:
+    file = tmp_path / name
+    file.write_bytes(content)
+    ends = ("--source", 0, "--target", 1)
+    words = ("measure", "skims", graph_file, *ends, "--quantity", file)
+    assert said in fail(Exit.BAD_INPUT, *words)
+
+
+def test_a_table_as_spreadsheets_write_it(graph_file: Path, tmp_path: Path) -> None:
+    """A byte order mark was part of the first column's name."""
+    file = tmp_path / "demand.csv"
+    file.write_bytes(b"\xef\xbb\xbfsource,target,demand\r\n0,1,2\r\n\r\n")
+    found = json.loads(succeed("measure", "edge-loads", graph_file, "--demand", file, "--json"))
+    assert found["carried"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--limit", "nan"), "error: --limit is NaN: give a number\n"),
+        (("--samples", "0"), "error: --samples is 0: give"),
+        (("--seed", "3"), "error: --seed is 3: give --samples K too, or nothing is drawn"),
+    ],
+)
+def test_keywords_are_flags_in_errors(graph_file: Path, words: tuple[str, ...], said: str) -> None:
+    """Only those of commands without commands of their own were; and a seed alone did nothing."""
+    assert said in fail(Exit.USAGE, "measure", "betweenness", graph_file, *words)
+    assert "--rows is 0" in fail(Exit.USAGE, "generate", "grid", "--rows", 0)

@@ -2,9 +2,9 @@
 
 Columns are ``vertex``, ``distance`` and, where asked for, ``predecessor``, one row per vertex in
 the graph's order. An unreached vertex has no distance: an empty field, null, or in NPZ the value
-that :class:`nearfar.Paths` documents. Floats are written so that they read back exactly. Parquet,
-NPZ and JSON also carry the source and the limit; in CSV the source is the vertex at distance 0
-without predecessor.
+that :class:`nearfar.Paths` documents; predecessors are names, and in NPZ places in ``vertex``.
+Floats are written so that they read back exactly. Parquet, NPZ and JSON also carry the source and
+the limit; in CSV the source is the vertex at distance 0 without predecessor.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.command is None:
             parser.print_help(sys.stderr)
             return Exit.USAGE
-        return _run(args, parser.commands[args.command])
+        return _run(args, parser.innermost(given))
     except KeyboardInterrupt as stop:
         kept = f": {stop}" if str(stop) else ""
         print(f"nearfar: interrupted{kept}", file=sys.stderr)

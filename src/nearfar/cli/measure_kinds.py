@@ -266,7 +266,8 @@ def _paths(args: argparse.Namespace, graph: Graph) -> None:
     paths = list(itertools.islice(found, args.most))
     facts = {"count": found.count, "length": found.length, "paths": paths}
     emit(args, facts, (" ".join(map(str, path)) for path in paths))
-    note(args, f"{quoted(found.count)} shortest paths of length {found.length}")
+    plural = "" if found.count == 1 else "s"
+    note(args, f"{quoted(found.count)} shortest path{plural} of length {found.length}")
 
 
 def _dag_arguments(parser: argparse.ArgumentParser) -> None:

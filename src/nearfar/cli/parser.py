@@ -81,6 +81,19 @@ class Parser(argparse.ArgumentParser):
                 return action.choices
         return {}
 
+    def innermost(self, words: list[str]) -> Parser:
+        """The parser of the sub-command's sub-command that the words name, or as deep as they go.
+
+        Parameters
+        ----------
+        words : list of str
+            Arguments after the program's name.
+        """
+        parser = self
+        for word in words:
+            parser = parser.commands.get(word, parser)
+        return parser
+
     def flags(self) -> list[str]:
         """The flags that its help shows."""
         return [
@@ -99,9 +112,7 @@ class Parser(argparse.ArgumentParser):
         """
         args, rest = self.parse_known_args(words)
         if rest:
-            parser = self
-            for word in words:
-                parser = parser.commands.get(word, parser)
+            parser = self.innermost(words)
             near = did_you_mean(rest[0].partition("=")[0], parser.flags())
             parser.error(f"unrecognized arguments: {' '.join(rest)}{near}")
         return args

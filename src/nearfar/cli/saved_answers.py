@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cli.answers import parquet, suffix_of
+from nearfar.cli.answers import suffix_of
+from nearfar.cli.tables import as_number, csv_columns, parquet_columns
 from nearfar.errors import GraphFormatError, quoted
 from nearfar.formats.files import Source, library_errors
 from nearfar.formats.npz import archive_arrays
@@ -97,7 +97,7 @@ class SavedAnswer:
         whole = dtype.kind == "i"
         if whole:
             dtype = np.dtype(np.int64)
-        read: Callable[[Any], Any] = _whole if whole else _number
+        read: Callable[[Any], Any] = _whole if whole else as_number
         empty = unreached_value(dtype)
         out = np.empty(len(values), dtype=dtype)
         for row, value in enumerate(values):
@@ -120,24 +120,10 @@ class SavedAnswer:
 
 def _whole(value: Any) -> int:
     """A whole number; a fraction is refused, not cut off."""
-    number = _number(value)
+    number = as_number(value)
     if isinstance(number, float) and not number.is_integer():
         raise ValueError(value)
     return int(number)
-
-
-def _number(value: Any) -> int | float:
-    """A number, or the number that a text says."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise TypeError(value)
-    if not isinstance(value, str):
-        return value
-    if "_" in value:  # Python reads 1_0 as 10; no table means that
-        raise ValueError(value)
-    try:
-        return int(value)
-    except ValueError:
-        return float(value)
 
 
 def load_answer(path: str, graph: Graph) -> SavedAnswer:
@@ -152,9 +138,10 @@ def load_answer(path: str, graph: Graph) -> SavedAnswer:
     facts: dict[str, Any] = {}
     source = Source(path)
     if suffix in (".csv", ".csv.gz"):
-        columns = _read_csv(source)
+        columns, _ = csv_columns(source)
     elif suffix == ".parquet":
-        columns, facts = _read_parquet(source)
+        columns, said = parquet_columns(source)
+        facts = _facts(said.get(b"nearfar", b"{}"), source)
     elif suffix == ".npz":
         columns, facts = _read_npz(source, graph)
     else:
@@ -175,41 +162,6 @@ def _facts(text: str | bytes, source: Source) -> dict[str, Any]:
     if not isinstance(facts, dict):
         raise source.fail("expected its facts as a JSON object")
     return facts
-
-
-def _read_csv(source: Source) -> dict[str, list[Any]]:
-    import csv
-
-    try:
-        text = source.data.tobytes().decode()
-        lines = csv.reader(io.StringIO(text, newline=""))
-        header = [name.strip() for name in next(lines, [])]
-        if len(set(header)) < len(header):
-            raise source.fail("two columns have the same name", 1)
-        table = []
-        for row in lines:
-            if not row:  # a blank line
-                continue
-            if len(row) != len(header):
-                raise source.fail(
-                    f"{len(row)} fields, but the header has {len(header)}", lines.line_num
-                )
-            table.append(row)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise source.fail(f"not a CSV table: {error}") from None
-    transposed = [list(column) for column in zip(*table, strict=True)] or [[] for _ in header]
-    return dict(zip(header, transposed, strict=True))
-
-
-def _read_parquet(source: Source) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    module = parquet()
-    with library_errors(source.path, "Parquet"):
-        import pyarrow
-
-        table = module.read_table(pyarrow.BufferReader(pyarrow.py_buffer(source.data)))
-        columns = {name: table[name].to_pylist() for name in set(table.column_names)}
-        said = (table.schema.metadata or {}).get(b"nearfar", b"{}")
-    return columns, _facts(said, source)
 
 
 def _read_npz(source: Source, graph: Graph) -> tuple[dict[str, list[Any]], dict[str, Any]]:

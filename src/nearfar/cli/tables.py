@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar.cli.answers import parquet
-from nearfar.cli.arguments import number, read_vertex
-from nearfar.errors import GraphFormatError, OptionError, quoted
+from nearfar.cli.arguments import read_vertex
+from nearfar.errors import OptionError, quoted
+from nearfar.formats.files import Source, library_errors
 from nearfar.graph.dtypes import unreached_value
 
 if TYPE_CHECKING:
@@ -21,16 +22,91 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["read_numbers", "read_table", "unreached_as_inf", "vertices_of"]
+__all__ = [
+    "as_number",
+    "csv_columns",
+    "parquet_columns",
+    "read_numbers",
+    "read_table",
+    "unreached_as_inf",
+    "vertices_of",
+]
+
+
+def csv_columns(source: Source) -> tuple[dict[str, list[Any]], list[int]]:
+    """Columns of text under the names of a heading, and the line of each row.
+
+    Raises
+    ------
+    GraphFormatError
+        If it is no such table.
+    """
+    try:
+        reader = csv.reader(io.StringIO(source.data.tobytes().decode(), newline=""))
+        header = [name.strip() for name in next(reader, [])]
+        if len(set(header)) < len(header):
+            raise source.fail("two columns have the same name", 1)
+        table, lines = [], []
+        for row in reader:
+            if not row:  # a blank line
+                continue
+            if len(row) != len(header):
+                plural = "s" if len(row) != 1 else ""
+                raise source.fail(
+                    f"{len(row)} field{plural}, but the header has {len(header)}", reader.line_num
+                )
+            table.append(row)
+            lines.append(reader.line_num)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise source.fail(f"not a CSV table: {error}") from None
+    transposed = [list(column) for column in zip(*table, strict=True)] or [[] for _ in header]
+    return dict(zip(header, transposed, strict=True)), lines
+
+
+def parquet_columns(source: Source) -> tuple[dict[str, list[Any]], dict[bytes, bytes]]:
+    """Columns of a Parquet file, and what it says of itself.
+
+    Raises
+    ------
+    GraphFormatError
+        If it is none.
+    """
+    module = parquet()
+    with library_errors(source.path, "Parquet"):
+        import pyarrow
+
+        table = module.read_table(pyarrow.BufferReader(pyarrow.py_buffer(source.data)))
+        columns = {name: table[name].to_pylist() for name in set(table.column_names)}
+        return columns, table.schema.metadata or {}
+
+
+def as_number(value: Any) -> int | float:
+    """A number, or the number that a text says.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise TypeError(value)
+    if not isinstance(value, str):
+        return value
+    if "_" in value:  # Python reads 1_0 as 10; no table means that
+        raise ValueError(value)
+    try:
+        return int(value)
+    except ValueError:
+        return float(value)
 
 
 def read_table(path: str, names: tuple[str, ...]) -> list[list[Any]]:
-    """Columns of a table in a file, the last one as numbers and the others as they are.
+    """Columns of a table in a file, the last one as finite numbers and the others as they are.
 
     Parameters
     ----------
     path : str
-        Of a .csv file with a heading, or a .parquet file.
+        Of a .csv file with a heading, also .csv.gz, or a .parquet file.
     names : tuple of str
         Columns.
 
@@ -41,29 +117,30 @@ def read_table(path: str, names: tuple[str, ...]) -> list[list[Any]]:
     OptionError
         For another suffix.
     """
+    lines: list[int] | None = None
     if path.lower().endswith(".parquet"):
-        table = parquet().read_table(path)
-        missing = [name for name in names if name not in table.column_names]
-        if missing:
-            raise GraphFormatError(f"no column {missing[0]!r}", path)
-        return [table[name].to_pylist() for name in names]
-    if not path.lower().endswith(".csv"):
+        source = Source(path)
+        columns, _ = parquet_columns(source)
+    elif path.lower().endswith((".csv", ".csv.gz")):
+        source = Source(path)
+        columns, lines = csv_columns(source)
+    else:
         raise OptionError(f"{quoted(path)}: give a .csv or .parquet file")
-    found: list[list[Any]] = [[] for _ in names]
-    with open(path, newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        missing = [name for name in names if name not in (reader.fieldnames or ())]
-        if missing:
-            raise GraphFormatError(f"no column {missing[0]!r}", path, 1)
-        for row in reader:
-            for column, name in zip(found, names, strict=True):
-                column.append(row[name])
-            try:
-                found[-1][-1] = number(found[-1][-1])
-            except (TypeError, ValueError):
-                raise GraphFormatError(
-                    f"{names[-1]} is {row[names[-1]]!r}: give a number", path, reader.line_num
-                ) from None
+    for name in names:
+        if name not in columns:
+            raise source.fail(f"no column {name!r}", None if lines is None else 1)
+    found = [columns[name] for name in names]
+    for row, value in enumerate(found[-1]):
+        try:
+            found[-1][row] = as_number(value)
+            if not math.isfinite(found[-1][row]):
+                raise ValueError
+        except (TypeError, ValueError):
+            where = f" in row {row + 1}" if lines is None else ""
+            raise source.fail(
+                f"{names[-1]} is {quoted(value)}{where}: give a finite number",
+                None if lines is None else lines[row],
+            ) from None
     return found
 
 
@@ -84,17 +161,19 @@ def read_numbers(path: str) -> NDArray[Any]:
     GraphFormatError
         If it holds something else.
     """
+    source = Source(path)
     if path.lower().endswith(".npy"):
-        try:
-            return np.asarray(np.load(path, allow_pickle=False))
-        except ValueError as error:
-            raise GraphFormatError(f"not a .npy file of numbers: {error}", path) from None
+        with library_errors(path, "NumPy"):
+            return np.asarray(np.lib.format.read_array(io.BytesIO(source.data.tobytes())))
     listed = []
-    for i, line in enumerate(Path(path).read_text(encoding="utf-8").split()):
+    for number, line in enumerate(source.data.tobytes().splitlines(), start=1):
+        text = line.decode(errors="replace").strip()
+        if not text:
+            continue
         try:
-            listed.append(number(line))
+            listed.append(as_number(text))
         except ValueError:
-            raise GraphFormatError(f"{line!r} is not a number", path, i + 1) from None
+            raise source.fail(f"{quoted(text)} is not a number", number) from None
     return np.array(listed)
 
 

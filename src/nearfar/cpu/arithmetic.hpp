@@ -51,7 +51,7 @@ NEARFAR_INLINE Weight from_ordered_bits(BitsOf<Weight> bits) {
 
 __extension__ typedef unsigned __int128 Wide;
 
-// (distance, vertex) in one integer that compares by distance first: one comparison and one move a
+// (distance, vertex) in one integer that compares by distance first: one comparison and one move per
 // heap step, and a defined order between equal distances.
 template <class Index, class Weight>
 struct PackedKey {

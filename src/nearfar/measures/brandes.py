@@ -150,6 +150,8 @@ def betweenness(
         if sources is not None:
             raise OptionError("give sources or samples: samples draws the sources itself")
         drawn = sampled_sources(n, samples, seed)
+    elif seed is not None:
+        raise OptionError(f"seed is {quoted(seed)}: give samples=K too, or nothing is drawn")
     else:
         drawn = source_indices(solved, sources)
     found = raw_betweenness(

@@ -116,6 +116,7 @@ class Above:
         columns = 16 // size
         stages = {"STAGE": 16, "STAGES": 4}
         macros = {**self._types(), **form, **stages}
+        climbing += 2 * self.tree.height
         shared = max(climbing, stages["STAGE"] * stages["STAGES"] * (32 * 16 + 16 * size))
         kernel = runtime.program("prepared/few_sources.cuh", macros).kernel("few_sources")
         kernel.allow_shared(shared)
@@ -123,6 +124,7 @@ class Above:
         arguments = (
             *(*self._climbs(plan, unit), pieces.parts, pieces.level_first),
             *(np.int32(host.n_levels), np.int32(host.pieces[0, 7]), *arrays),
+            *(self.above.lowest, self.above.path, np.int32(self.tree.height)),
             *(_some_bytes(self.matrices), coming, _some_bytes(coming), plan.arrivals),
         )
         jobs = int(np.diff(host.level_first).max()) * (plan.pitch // (32 * columns))

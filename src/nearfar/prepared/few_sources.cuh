@@ -4,15 +4,17 @@
 // other: a level of pieces waits for the one above. So a level is made as short as it can be. A block has one job of a
 // level, kUnit members of a piece for 32 * COLUMNS sources, at most of the levels, and while the grid meets at the
 // barrier between two of them it reads everything of its next job that does not depend on the level above: the piece, the rows to
-// read, the weights, and what climbs have left in the piece. Behind the barrier come the distances to the boundary, all
-// together, and nothing else.
+// read, the weights, and what climbs have come to. Behind the barrier come the distances to the boundary, all together, and
+// nothing else.
 //
-// The top of the tree is a piece without a boundary. Its distances from a source are a product of one row, done by the block
-// that has climbed from that source, without a barrier in between.
+// For each piece on the way of a source the block that has climbed from there takes the least over the ancestors in it: a
+// product of one row, for all of these pieces at once and without a barrier in between. The top of the tree is a piece without
+// a boundary, for which that is all.
 //
-// Arrays: of climbs those of climb.cuh; of products those of upper.cuh. top: whether the first piece is the top. arrivals[2]: 0 before
-// and behind. coming[coming_bytes], or null: what the next launch reads.
-// Dynamic shared memory: the larger of kClimbBytes and `height` values, and of kStages stages.
+// Arrays: of climbs those of climb.cuh; of products those of upper.cuh. lowest[n], of each label the first piece on its way up that is not
+// the top, or -1, and the depth of its lowest ancestor there; path[pieces] {next piece up that is not the top, or -1; first part; depth of
+// the highest member; 0}. top: whether the first piece is the top. arrivals[2]: 0 before and behind. coming[coming_bytes], or null: what the next launch reads.
+// Dynamic shared memory: the larger of kClimbBytes and `height` values and 16-bit numbers, and of kStages stages.
 // Launch: 32 * WARPS threads, cooperative. Races: none; a level is written before the barrier and read behind it, and never
 // read before.
 // requires: prepared/climbing.cuh
@@ -26,10 +28,9 @@ constexpr int kHigh = kUnit, kEach = kHigh / kClimbWarps;  // members of a job, 
 constexpr int kPerUnit = 16 / sizeof(value_t);
 constexpr int kStage = STAGE, kStages = STAGES;            // rows of a stage
 constexpr int kFrom = kStage * 32, kWays = kStage * kHigh / kPerUnit;
-constexpr int kMostTop = 512;  // labels: most_members of device_pieces.py
 static_assert(sizeof(Columns) == 16 && kEach % kPerUnit == 0, "columns and weights come in units of 16 bytes");
 static_assert(kStage % kDeep == 0 && kStage % kClimbWarps == 0, "a stage is some steps of a boundary");
-constexpr int kTogether = 4;  // rows that climbs have left and that are fetched together
+constexpr int kPath = 32;  // pieces that a block takes together
 
 struct Products {
   const Part* parts;
@@ -37,10 +38,11 @@ struct Products {
   const int4* member;
   const int* boundary_row;
   const value_t* matrices;
-  const value_t* space;
   const int* sources;
   value_t* rows;
   long long pitch;
+  const int2* lowest;
+  const int4* path;
 };
 
 // Members of a piece and sources: what a block does of a level.
@@ -64,57 +66,23 @@ class Job {
     for (int e = 0; e < kEach; ++e) best_[e] = all_far();
   }
 
-  // Over the ancestors of sources in the piece.
-  __device__ __forceinline__ void over_climbs() {
-    int source[COLUMNS];
-    bool hit = false;
+  // Takes what climbs have come to, where a source is below the piece.
+  __device__ __forceinline__ void take_climbs() {
+    bool below[COLUMNS], any = false;
 #pragma unroll
     for (int j = 0; j < COLUMNS; ++j) {
-      source[j] = given_.sources[column_ * COLUMNS + j];
-      hit |= piece_.low <= source[j] && source[j] <= piece_.high;
+      const int source = given_.sources[column_ * COLUMNS + j];
+      below[j] = piece_.low <= source && source <= piece_.high;
+      any |= below[j];
     }
-    if (!__any_sync(0xffffffffu, hit)) return;
-    const Columns* const climbed = reinterpret_cast<const Columns*>(given_.space) + column_;
-    for (int base = 0; base < piece_.count; base += 32) {
-      const int4 mine = base + lane_ < piece_.count ? given_.member[piece_.members + base + lane_] : make_int4(-1, 0, 0, -1);
-      // Which members are ancestors: a lane has a member, one source after the other.
-      unsigned above = 0;
 #pragma unroll
-      for (int j = 0; j < COLUMNS; ++j) {
-        unsigned inside = __ballot_sync(0xffffffffu, piece_.low <= source[j] && source[j] <= piece_.high);
-        for (; inside; inside &= inside - 1) {
-          const int s = __shfl_sync(0xffffffffu, source[j], __ffs(inside) - 1);
-          above |= __ballot_sync(0xffffffffu, mine.y <= s && s <= mine.x);
-        }
-      }
-      while (above) {
-        Columns found[kTogether];
-        value_t ways[kTogether][kEach];
+    for (int e = 0; e < kEach; ++e) {
+      const int row = __shfl_sync(0xffffffffu, to_row_, e);
+      if (!any || row < 0) continue;
+      const Columns there = get(reinterpret_cast<const Columns*>(given_.rows) + row * (given_.pitch / COLUMNS) + column_);
 #pragma unroll
-        for (int u = 0; u < kTogether; ++u) {
-          const int x = __ffs(above) - 1;  // -1: none is left
-          above &= above - 1;
-          const int label = __shfl_sync(0xffffffffu, mine.x, x & 31), low = __shfl_sync(0xffffffffu, mine.y, x & 31);
-          const int depth = __shfl_sync(0xffffffffu, mine.z, x & 31);
-          found[u] = all_far();
-          bool any = false;
-#pragma unroll
-          for (int j = 0; j < COLUMNS; ++j) any |= low <= source[j] && source[j] <= label;
-          if (x >= 0 && any) {
-            const Columns there = get(climbed + depth * (given_.pitch / COLUMNS));
-#pragma unroll
-            for (int j = 0; j < COLUMNS; ++j)
-              if (low <= source[j] && source[j] <= label) found[u].x[j] = there.x[j];
-          }
-          read_ways(reinterpret_cast<const int4*>(matrix_ + static_cast<long long>(piece_.boundary_count + base + max(x, 0)) *
-                                                                piece_.count),
-                    ways[u]);
-        }
-#pragma unroll
-        for (int u = 0; u < kTogether; ++u)
-#pragma unroll
-          for (int e = 0; e < kEach; ++e) best_[e] = over(found[u], ways[u][e], best_[e]);
-      }
+      for (int j = 0; j < COLUMNS; ++j)
+        if (below[j]) best_[e].x[j] = there.x[j];
     }
   }
 
@@ -203,36 +171,97 @@ class Job {
   Columns best_[kEach];
 };
 
-// The top's distances from the source of a column, which has climbed to depth `until` of it; -1: not as far.
-__device__ __forceinline__ void over_top(const Products& given, long long column, int from, int until, const value_t* mine) {
-  __shared__ short row_of[kMostTop];  // of the ancestor at each depth
-  const Part top = given.parts[0];  // the first of the piece
-  for (int t = threadIdx.x; t < top.count; t += kClimbThreads) {
-    const int4 member = given.member[top.members + t];
-    if (until >= 0 && member.y <= from && from <= member.x) row_of[member.z] = static_cast<short>(t);
+// From the source of a column, over its ancestors, to the members of the top and of all pieces on its way. until: the depth of its
+// lowest ancestor in the top, or -1; mine: its climb; row_of: room for a number per level of the tree.
+__device__ __forceinline__ void over_path(const Products& given, bool top, long long column, int from, int until,
+                                          const value_t* mine, unsigned short* row_of) {
+  __shared__ Part parts[kPath];
+  __shared__ int first_depth[kPath], last_depth[kPath], end[kPath];  // units of members, one piece after the other
+  __shared__ int next_piece, next_depth;
+  const int lane = threadIdx.x & 31;
+  if (threadIdx.x == 0) {
+    const int2 lowest = from >= 0 ? given.lowest[from] : make_int2(-1, -1);
+    next_piece = lowest.x;
+    next_depth = lowest.y;
   }
   __syncthreads();
-  const value_t* const matrix = given.matrices + matrix_of(top);
-  for (int t = kPerUnit * threadIdx.x; t < top.count; t += kPerUnit * kClimbThreads) {
-    union Ways {
-      int4 word;
-      value_t way[kPerUnit];
+  for (bool more = true; more; top = false) {
+    if (threadIdx.x < 32) {
+      int piece = next_piece, last = next_depth;
+      int4 step = make_int4(-1, 0, 0, 0);  // of the top: its first part, and its depth
+      int my_last = until;
+      int some = top;
+      for (; some < kPath && piece >= 0; ++some) {
+        const int4 found = given.path[piece];
+        if (lane == some) {
+          step = found;
+          my_last = last;
+        }
+        piece = found.x;
+        last = found.z - 1;
+      }
+      int units = 0;
+      if (lane < some) {
+        const Part part = given.parts[step.y];
+        parts[lane] = part;
+        first_depth[lane] = step.z;
+        last_depth[lane] = my_last;
+        units = part.count / kPerUnit;
+      }
+#pragma unroll
+      for (int by = 1; by < 32; by *= 2) {
+        const int before = __shfl_up_sync(0xffffffffu, units, by);
+        if (lane >= by) units += before;
+      }
+      end[lane] = units;
+      if (lane == 0) {
+        next_piece = piece;
+        next_depth = last;
+      }
+    }
+    __syncthreads();
+    const int all = end[kPath - 1];
+    more = next_piece >= 0;
+    auto find = [&](int unit, int& in) {  // the piece of a unit, and the unit's first member there
+      int which = 0;
+      while (unit >= end[which]) ++which;
+      in = (unit - (which > 0 ? end[which - 1] : 0)) * kPerUnit;
+      return which;
     };
-    value_t best[kPerUnit];
+    for (int i = threadIdx.x; i < all * kPerUnit; i += kClimbThreads) {
+      int in;
+      const int which = find(i / kPerUnit, in);
+      in += i % kPerUnit;
+      const int4 member = given.member[parts[which].members + in];
+      if (member.y <= from && from <= member.x) row_of[member.z] = static_cast<unsigned short>(in);
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < all; i += kClimbThreads) {
+      int in;
+      const int which = find(i, in);
+      const Part part = parts[which];
+      const value_t* const matrix = given.matrices + matrix_of(part) + static_cast<long long>(part.boundary_count) * part.count + in;
+      const int last = last_depth[which];
+      value_t best[kPerUnit];
 #pragma unroll
-    for (int i = 0; i < kPerUnit; ++i) best[i] = far_value();
+      for (int j = 0; j < kPerUnit; ++j) best[j] = far_value();
 #pragma unroll 8
-    for (int d = 0; d <= until; ++d) {
-      Ways some;
-      some.word = *reinterpret_cast<const int4*>(matrix + row_of[d] * top.count + t);
+      for (int d = first_depth[which]; d <= last; ++d) {
+        union {
+          int4 word;
+          value_t way[kPerUnit];
+        } some;
+        some.word = *reinterpret_cast<const int4*>(matrix + row_of[d] * part.count);
 #pragma unroll
-      for (int i = 0; i < kPerUnit; ++i) best[i] = add_min(mine[d], some.way[i], best[i]);
-    }
+        for (int j = 0; j < kPerUnit; ++j) best[j] = add_min(mine[d], some.way[j], best[j]);
+      }
 #pragma unroll
-    for (int i = 0; i < kPerUnit; ++i) {
-      const int row = given.member[top.members + t + i].w;
-      if (row >= 0) given.rows[row * given.pitch + column] = best[i];
+      for (int j = 0; j < kPerUnit; ++j) {
+        const int row = given.member[part.members + in + j].w;
+        if (row >= 0) given.rows[row * given.pitch + column] = best[j];
+      }
     }
+    __syncthreads();  // the pieces are done with
   }
 }
 
@@ -241,11 +270,12 @@ extern "C" __global__ void __launch_bounds__(kClimbThreads)
                 const long long* sources, int count, int unit, const int* stop, int* labels, value_t* space,
                 long long pitch, const Part* parts, const int* level_first, int levels, int top,
                 const int4* member, const int* boundary_row, const value_t* matrices, value_t* rows,
-                long long matrix_bytes, const void* coming, long long coming_bytes, uint32* arrivals) {
+                const int2* lowest, const int4* path, int height, long long matrix_bytes, const void* coming, long long coming_bytes, uint32* arrivals) {
   extern __shared__ __align__(16) int4 memory[];
-  const Products given{parts, level_first, member, boundary_row, matrices, space, labels, rows, pitch};
+  const Products given{parts, level_first, member, boundary_row, matrices, labels, rows, pitch, lowest, path};
   char* const climbs = reinterpret_cast<char*>(memory);
   value_t* const mine = reinterpret_cast<value_t*>(climbs + kClimbBytes);
+  unsigned short* const row_of = reinterpret_cast<unsigned short*>(mine + height);
   Climb climb({node, lift, head_depth, weight}, climbs, mine);
   // Memory is idle while climbs wait for it.
   if (threadIdx.x < 32) {
@@ -263,8 +293,7 @@ extern "C" __global__ void __launch_bounds__(kClimbThreads)
       const int deep = climb.run(from, until);
       for (int i = threadIdx.x; i <= deep; i += kClimbThreads) space[static_cast<long long>(i) * pitch + k] = mine[i];
     }
-    if (top) over_top(given, k, from, until, mine);
-    __syncthreads();  // the distances are free
+    over_path(given, top, k, from, until, mine, row_of);
   }
   SplitBarrier barrier(arrivals);
   Job job(given, memory);
@@ -276,13 +305,13 @@ extern "C" __global__ void __launch_bounds__(kClimbThreads)
     const int jobs = jobs_of(level);
     barrier.arrive();
     if (first < jobs) begin(level, first);
-    if (level > top && first < jobs) job.over_climbs();
+    if (level > top && first < jobs) job.take_climbs();
     barrier.wait();
-    if (level == top && first < jobs) job.over_climbs();
+    if (level == top && first < jobs) job.take_climbs();
     for (int j = first; j < jobs; j += gridDim.x) {
       if (j != first) {
         begin(level, j);
-        job.over_climbs();
+        job.take_climbs();
       }
       job.finish();
     }

@@ -22,9 +22,7 @@ from nearfar.answer.frames import (
 from nearfar.errors import (
     DistanceOverflowError,
     OptionError,
-    OutOfMemoryError,
     quoted,
-    size_text,
 )
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
@@ -33,11 +31,10 @@ from nearfar.options import MethodOptions, canonical_device, check_kind, check_l
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.arrays import masked, narrowed, widened
 from nearfar.solve.one import WALKED
+from nearfar.solve.plan import is_path, sink_of
 from nearfar.solve.request import as_graph, check_stats, make_request, vertex_indices
 from nearfar.solve.run import Run
-from nearfar.solve.sinks import ArraySink, CsrSink, DeviceArraySink, Reduction, Sink, result_bytes
 from nearfar.system.devices import runtime, several
-from nearfar.system.memory import free_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -52,11 +49,6 @@ if TYPE_CHECKING:
     from nearfar.solve.request import GraphLike
 
 __all__ = ["all_pairs", "distances", "pair_distances"]
-
-_ALWAYS_FREE = 1 << 24  # bytes
-_REDUCED = 1 << 18  # rows of a block that are never made
-#: What makes a matrix that does not fit smaller, also in a shell.
-_LESS = "use out='name.npy' (or .zarr, .parquet), reduce=..., or fewer sources or targets"
 
 
 class _Call(MethodOptions, total=False):
@@ -287,8 +279,8 @@ def distances(
     if sharing is not None and run.variant.device != "cuda":
         raise OptionError(f"devices goes with CUDA methods, not with {run.variant.id}")
     if memory is not None:
-        run.within(int(memory), os.path.dirname(os.path.abspath(out)) if _is_path(out) else None)
-    sink = _sink(run, out, reduce, memory, block, predecessors)
+        run.within(int(memory), os.path.dirname(os.path.abspath(out)) if is_path(out) else None)
+    sink = sink_of(run, out, reduce, memory, block, predecessors)
     began = time.perf_counter()
     result = run.into(sink, progress)
     ended = time.perf_counter()
@@ -554,112 +546,3 @@ def _indices(graph: Graph, vertices: Iterable[Any] | None, what: str) -> NDArray
     if vertices is None:
         return np.arange(graph.n_vertices, dtype=np.int64)
     return vertex_indices(graph, vertices, what)
-
-
-def _is_path(out: Any) -> bool:
-    return isinstance(out, (str, os.PathLike)) and out != "csr"
-
-
-def _even(k: int, most: int, devices: Sequence[int] | None) -> int:
-    """Rows per block so that all devices have as many blocks of one size."""
-    count = 1 if devices is None else len(devices)
-    blocks = max(1, -(-k // most))
-    return -(-k // (-(-blocks // count) * count))
-
-
-def _sink(
-    run: Run, out: Any, reduce: Any, memory: int | None, block: int | None, predecessors: bool
-) -> Sink:
-    """The place the rows go to, after checking that everything fits into memory."""
-    k, width = run.shape
-    item = run.graph.weight_dtype.itemsize
-    reduction = None if reduce is None else Reduction.parse(reduce)
-    to_file = _is_path(out)
-    if to_file and not os.path.basename(os.fspath(out)):
-        raise OptionError(f"out is {quoted(os.fspath(out))}: give the name of a file")
-    whole = out is None and reduction is None
-    stay = run.on_device and (run.graph.on_device or runtime.is_device_array(out))
-    if runtime.is_device_array(out) and not run.on_device:
-        raise OptionError(
-            f"out is on a device, but {run.variant.id} solves batches on the host: give a NumPy "
-            "array, or device='cuda' with a method for batches"
-        )
-    if stay and whole:
-        runtime.require_memory(
-            k * width * (item + (run.graph.index_dtype.itemsize if predecessors else 0)),
-            _LESS,
-        )
-    held = k * width * (item + (8 if predecessors else 0)) if whole and not stay else 0
-    kept, less = 0, ""
-    if reduction is not None:
-        kept = 2 * result_bytes(reduction, k)  # of the blocks, and joined
-        less = f"what reduce keeps takes {size_text(kept)}: use fewer sources"
-        if reduction.kind == "nearest":
-            most = f"nearest:{width} (a row has no more columns)"
-            less += f", or {most if reduction.k > width > 0 else 'a smaller k'}"
-    scratch = run.scratch_bytes()
-    needed = held + (0 if stay else kept) + scratch
-    # Rows that are written where they stay take no further memory, however many.
-    whole = whole or runtime.is_device_array(out) or _in_place(out, run)
-    # What is free takes as long to find out as a small run takes.
-    there = run.on_device and reduction is not None  # blocks lie on the device
-    free = int(memory) if memory is not None else _ALWAYS_FREE
-    if memory is None and (needed > _ALWAYS_FREE or not (whole or there)):
-        free = free_memory()
-    if needed > free:
-        if kept > scratch and not stay:
-            raise OutOfMemoryError(needed, free, less)
-        if not held:
-            more = "fewer threads" if memory is None else "fewer threads, or a greater memory="
-            less = f"{run.variant.id} takes {size_text(scratch)} besides its rows: use {more}"
-            raise OutOfMemoryError(needed, free, less)
-        raise OutOfMemoryError(
-            needed,
-            free,
-            f"the matrix alone takes {size_text(k * width * item)}: {_LESS}",
-        )
-    if block is not None and block < 1:
-        raise OptionError(f"block is {block}: give at least 1 row")
-    # Whether one block is made of all rows: by one device, or by a variant that shares it itself.
-    on_device = run.on_device and (stay or reduction is not None)
-    alone = run.devices is None or run.shares_itself(on_device)
-    share = max(k, 1) if run.devices is None else -(-max(k, 1) // len(run.devices))
-    if whole:
-        run.block = block or (max(k, 1) if alone else share)
-        in_parts = run.devices is not None or run.block < k
-        return DeviceArraySink(out, in_parts) if stay else ArraySink(out, run.request.threads)
-    room = max((free - scratch) // 4, 1)
-    # Progress and a file that resumes count by blocks: seconds each, yet enough rows for all cores.
-    held_at_most = min(max(2**28, 64 * run.request.threads * width * item), 2**30)
-    fitting = int(min(room, held_at_most) // max(width * item, 1))
-    if there:
-        runtime.require_memory(kept, less)
-        # Rows of a block lie on the device, twice where they are widened, and what reducing takes.
-        fitting = int(runtime.memory()[0] // 4 // max(width * item, 1))
-        if run.variant.reduce is None:
-            share = k if alone and fitting >= k else _even(k, max(fitting, 1), run.devices)
-    run.block = run.rows_at_once = block or max(1, min(fitting, share))
-    if reduction is not None and run.variant.reduce is not None:
-        # A few numbers per row; rows only if they must be made.
-        run.block = block or max(1, min(_REDUCED, share))
-    if reduction is not None:
-        if out is not None:
-            raise OptionError("reduce returns its own arrays: leave out away")
-        return reduction.sink(run.rows, run.columns, run.graph, stay, run.request.threads)
-    if isinstance(out, str) and out == "csr":
-        return CsrSink(run.graph.n_vertices if run.columns is None else len(run.columns))
-    if to_file:
-        from nearfar.solve.files import FileSink
-
-        return FileSink(os.fspath(out), run)
-    return ArraySink(out)
-
-
-def _in_place(out: Any, run: Run) -> bool:
-    """Whether an array in memory takes the rows as they are; one mapped to a file does not."""
-    return (
-        type(out) is np.ndarray
-        and out.flags.c_contiguous
-        and out.dtype == run.graph.weight_dtype
-        and not isinstance(out.base, np.memmap)
-    )

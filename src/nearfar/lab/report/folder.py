@@ -70,7 +70,7 @@ class _Folder:
 
 
 def _one_form_each(figures: list[Path]) -> list[Path]:
-    """One file a picture where several formats of it lie side by side; SVG is the sharpest."""
+    """One file per picture where several formats of it lie side by side; SVG is the sharpest."""
     best: dict[Path, Path] = {}
     for path in figures:
         stem = path.with_suffix("")
