@@ -183,6 +183,14 @@ __device__ __forceinline__ void reset_counters(Control* control, const Plan& pla
   }
 }
 
+__device__ __forceinline__ weight_t distance_found(const Solve& solve, vertex_t v) {
+#if SHORTCUTS
+  return beyond_row(solve, v);
+#else
+  return solve.distance.at(v);
+#endif
+}
+
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     near_far_one_launch(Solve given, long long source, double base_delta, double largest_delta,
                         weight_t limit, const vertex_t* targets, long long n_targets,
@@ -237,7 +245,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     if (n_targets && plan.kind == kSplit) {
       bool settled = true;
       for (long long t = threadIdx.x; t < n_targets; t += blockDim.x)
-        settled &= solve.distance.at(targets[t]) < plan.from;
+        settled &= distance_found(solve, targets[t]) < plan.from;
       if (__syncthreads_and(settled)) break;
     }
     if (plan.chunks)
@@ -253,7 +261,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   }
 #if DISTANCE_BITS
   for (long long v = thread_of_grid(); v < solve.n; v += grid_threads())
-    solve.answer[v] = solve.distance.at(static_cast<vertex_t>(v));
+    solve.answer[v] = distance_found(solve, static_cast<vertex_t>(v));
+#elif SHORTCUTS
+  // Nobody reads the distances that change: no two of these vertices are neighbours.
+  for (long long v = thread_of_grid(); v < solve.n; v += grid_threads())
+    solve.distance.slots[v] = beyond_row(solve, static_cast<vertex_t>(v));
 #endif
   edges_seen = warp_sum(edges_seen);
   if (lane_id() == 0) atomicAdd(&control->edges, edges_seen);
