@@ -48,6 +48,7 @@ _LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
 _HEADED = 1024  # entries of a local list whose rows travel along, where there is room
 _ROOMY = 1 << 22  # entries
 _HEAD, _SHORTCUT_HEAD = 4, 8  # edges of a row that travel with its vertex
+_DEPTH = 3  # times that vertices of few edges are taken out
 # Compile-time constants of one_launch_rows.cuh to override, for measuring; see its head.
 KNOBS: dict[str, int] = {}
 
@@ -85,8 +86,8 @@ class OneLaunchOptions(DeltaOptions):
         None packs those of large sparse graphs where they fit, as far as that is known.
     shortcuts : bool or None
         On road-like graphs with integer weights, take vertices of few edges out, once per graph,
-        and lead the edges of their neighbours past them: shortest paths have a third fewer edges
-        then. None does, where the device has room for eight edges per vertex.
+        and lead the edges of their neighbours past them: shortest paths have fewer edges then.
+        None does, where the device has room for eight edges per vertex.
     pull_share : int
         With sorted or sifted rows, on an undirected graph: open vertices look at their own edges
         once fewer than one edge in so many is left at them; 0 never.
@@ -183,7 +184,8 @@ def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHead
     exact = device.weighted and device.weight_dtype.kind == "i"
     for past in (True, False) if exact and shortcuts is not False else (False,):
         try:
-            return row_heads(graph, device, _SHORTCUT_HEAD if past else _HEAD, shortcuts=past)
+            width, depth = (_SHORTCUT_HEAD, _DEPTH) if past else (_HEAD, 0)
+            return row_heads(graph, device, width, depth=depth)
         except OutOfMemoryError:
             continue
     return None  # rows are found by their bounds, then

@@ -44,16 +44,21 @@ __device__ __forceinline__ LocalEntry open_entry(const Solve& solve, const Entry
 }
 
 #if SHORTCUTS
-// The distance of a vertex, which if rows go past it is known by its neighbours: all that are nearer have theirs.
-__device__ __forceinline__ weight_t beyond_row(const Solve& solve, vertex_t v) {
-  const Edge* const row = solve.heads + static_cast<long long>(v) * ROW_HEAD;
+// The distance of a vertex, which if rows go past it is known by the ends of its edges, and theirs in turn: all of them
+// that are nearer are known. Depth times at most have vertices been taken out.
+template <int Depth>
+__device__ __noinline__ weight_t beyond_row(const Solve& solve, vertex_t v) {
   weight_t least = solve.distance.at(v);
-  if (load_edge(row, ROW_HEAD - 1).target != kRemovedRow) return least;
-  for (int i = 0; i < ROW_HEAD - 1; ++i) {
-    const Edge edge = load_edge(row, i);
-    if (edge.target < 0) break;
-    const weight_t sum = add_saturating(solve.distance.at(edge.target), edge_weight(edge));
-    least = sum < least ? sum : least;
+  if constexpr (Depth > 0) {
+    const long long row = static_cast<long long>(v) * ROW_HEAD;
+    if (__ldg(&solve.heads[row + ROW_HEAD - 1].target) != kRemovedRow) return least;
+    for (int i = 0; i < ROW_HEAD - 1; ++i) {
+      const vertex_t u = __ldg(&solve.heads[row + i].target);
+      if (u < 0) break;
+      const weight_t from = beyond_row<Depth - 1>(solve, u);
+      const weight_t sum = add_saturating(from, edge_weight(solve.heads[row + i]));
+      least = sum < least ? sum : least;
+    }
   }
   return least;
 }

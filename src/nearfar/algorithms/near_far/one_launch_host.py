@@ -127,7 +127,7 @@ class Engine:
             "BLOCKS_EACH": 1,
             "DISTANCE_BITS": shape.bits,
             "ROW_HEAD": 0 if heads is None else heads.width,
-            "SHORTCUTS": int(heads is not None and heads.shortcuts),
+            "SHORTCUTS": 0 if heads is None else heads.depth,
             **device.macros,
             **macros,
         }

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["RowHeads", "row_heads"]
 
 _THREADS = 256
-_CHOICES = 3  # times that vertices are taken out, after which nearly all are that can be
+_CHOICES = 3  # rounds, after which nearly all vertices are chosen that can be
 _ROW_HEADS: Slot[RowHeads] = Slot("heads of rows")
 
 
@@ -36,19 +36,17 @@ class RowHeads:
         Edges per vertex.
     seconds : float
         Device time that making them took.
-    shortcuts : bool
-        Whether they go past vertices of few edges.
+    depth : int
+        How often vertices of few edges were taken out, which the rows go past.
     """
 
     edges: Any
     width: int
     seconds: float
-    shortcuts: bool = False
+    depth: int = 0
 
 
-def row_heads(
-    graph: Graph, device: DeviceGraph, width: int, *, shortcuts: bool = False
-) -> RowHeads:
+def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) -> RowHeads:
     """The heads of a graph's rows, made on first use and kept with it. O(n + m) once.
 
     Parameters
@@ -57,8 +55,8 @@ def row_heads(
     device : DeviceGraph
     width : int
         Edges of a row that are kept there.
-    shortcuts : bool
-        Rows go past vertices of few edges; for integer weights.
+    depth : int
+        How often vertices of few edges are taken out; for integer weights.
 
     Raises
     ------
@@ -72,20 +70,17 @@ def row_heads(
         # A record of mixed sizes has padding, which kernels load with the rest.
         edges = runtime.cupy().zeros(size, dtype=np.uint8)
         macros = {**device.macros, "ROW_HEAD": width}
-        file = "row_shortcuts.cuh" if shortcuts else "row_heads.cuh"
-        program = runtime.program(f"algorithms/near_far/{file}", macros)
-        state = runtime.cupy().empty(max(device.n, 1) if shortcuts else 0, dtype=np.uint8)
-        timer = runtime.Timer().start()
+        rows = runtime.program("algorithms/near_far/row_heads.cuh", macros).kernel("row_heads")
+        past = runtime.program("algorithms/near_far/row_shortcuts.cuh", macros) if depth else None
+        state = runtime.cupy().zeros(max(device.n, 1) if depth else 0, dtype=np.uint8)
         blocks, n = runtime.device().multiprocessors * 8, np.int64(device.n)
-        rows = device.offsets, device.edges
-        if shortcuts:
-            for name in ("removable", *("choose_removed",) * _CHOICES):
-                program.kernel(name)(blocks, _THREADS, (*rows, state, n))
-            program.kernel("rows_with_shortcuts")(blocks, _THREADS, (*rows, state, edges, n))
-        else:
-            program.kernel("row_heads")(blocks, _THREADS, (*rows, edges, n))
-        return RowHeads(edges, width, timer.stop().seconds, shortcuts)
+        timer = runtime.Timer().start()
+        rows(blocks, _THREADS, (device.offsets, device.edges, edges, n))
+        if past is not None:
+            for name in ("removable", *("choose_removed",) * _CHOICES, "lead_past") * depth:
+                past.kernel(name)(blocks, _THREADS, (edges, state, n))
+        return RowHeads(edges, width, timer.stop().seconds, depth)
 
     here = runtime.device().ordinal
-    key = (here, device.vertex_dtype, device.offset_dtype, width, shortcuts)
+    key = (here, device.vertex_dtype, device.offset_dtype, width, depth)
     return _ROW_HEADS.of(graph, make, key, alone=True)
