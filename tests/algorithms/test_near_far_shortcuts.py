@@ -57,14 +57,18 @@ def test_from_every_vertex(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, source))
 
 
-def test_the_rows() -> None:
-    """What is out has no neighbour that is; the rest are as far from each other as before."""
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_the_rows(depth: int) -> None:
+    """No edge leads back to what is out; the rest are as far from each other as before."""
     graph = generate("grid", rows=13, columns=11)
-    heads = heads_of(graph)
+    heads = heads_of(graph, depth)
     out = heads[:, 7, 0] == REMOVED
-    assert graph.n_vertices // 4 < out.sum() < graph.n_vertices // 2
-    tails = graph.tails(np.int64)
-    assert not (out[tails] & out[graph.indices]).any()
+    before = heads_of(graph, depth - 1)[:, 7, 0] == REMOVED if depth > 1 else np.zeros_like(out)
+    assert (before <= out).all()
+    assert out.sum() > before.sum()
+    if depth == 1:
+        assert graph.n_vertices // 4 < out.sum() < graph.n_vertices // 2
+        assert not (out[graph.tails(np.int64)] & out[graph.indices]).any()
     kept = ~out
     tail, place = np.nonzero((heads[:, :, 0] >= 0) & kept[:, None])
     head, weight = heads[tail, place].T
