@@ -53,8 +53,21 @@ def test_from_every_vertex(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = mixed(seed)
     assert (heads_of(graph)[:, 7, 0] == REMOVED).any()
     for source in range(0, graph.n_vertices, 3):
-        paths = nearfar.sssp(graph, source, method="near_far@cuda")
+        paths = nearfar.sssp(graph, source, method="near_far@cuda", shortcuts=True)
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, source))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_zoo(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_launch, "ROAD_LIKE", 1e9)
+    for name, make in ZOO.items():
+        graph = as_dtype(make(), dtype)
+        if not graph.n_edges or "negative" in name:
+            continue
+        want = oracle.dijkstra(graph, 0)
+        for options in ({"local_limit": 0}, {"delta": 1.0}, {"delta": 1e9, "local_rounds": 2}):
+            paths = nearfar.sssp(graph, 0, method="near_far@cuda", shortcuts=True, **options)
+            np.testing.assert_array_equal(paths.distances, want)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -114,9 +127,9 @@ def test_sums_that_do_not_fit_make_no_shortcut() -> None:
 @pytest.mark.parametrize("source", [0, 3])
 def test_targets_and_limits(source: int) -> None:
     graph = generate("grid", rows=17, columns=15)
-    out = np.flatnonzero(heads_of(graph)[:, 7, 0] == REMOVED)
+    out = np.flatnonzero(heads_of(graph, 2)[:, 7, 0] == REMOVED)
     want = oracle.dijkstra(graph, source)
-    options: dict[str, Any] = {"method": "near_far@cuda", "delta": 300}
+    options: dict[str, Any] = {"method": "near_far@cuda", "delta": 300, "shortcuts": True}
     full = nearfar.sssp(graph, source, **options)
     near = out[np.argsort(want[out])[3:6]]
     paths = nearfar.sssp(graph, source, targets=near, **options)
@@ -141,6 +154,8 @@ def test_where_shortcuts_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     cases: tuple[tuple[Graph, dict[str, Any], bool], ...] = (
         (graph, {}, True),
         (graph, {"shortcuts": False}, False),
+        (generate("grid", rows=9, columns=9), {}, False),
+        (generate("grid", rows=9, columns=9), {"shortcuts": True}, True),
         (as_dtype(graph, "int64"), {}, True),
         (as_dtype(graph, "float32"), {"shortcuts": True}, False),
         (Graph(graph.indptr, graph.indices), {"shortcuts": True}, False),

@@ -19,6 +19,7 @@ from tests.zoo import as_dtype
 FORMS: dict[str, dict[str, Any]] = {
     "plain": {"sort_rows": False, "distance_bits": 0},
     "own-rows": {"shortcuts": False},
+    "shortcuts": {"shortcuts": True},
     "sorted": {"sort_rows": True},
     "packed-16": {"distance_bits": 16},
     "packed-8": {"distance_bits": 8},
@@ -56,9 +57,9 @@ def streets(n: int) -> Graph:
     """A path of crossings with side streets, some of them one way, and parallel ones."""
     rng = np.random.default_rng(4)
     along = np.arange(n - 1)
-    tails = np.concatenate([along, rng.integers(0, n, n // 2), along[: n // 4]])
+    tails = np.concatenate([along, rng.integers(0, n, n // 4), along[: n // 8]])
     heads = np.concatenate(
-        [along + 1, (tails[n - 1 : n - 1 + n // 2] + 7) % n, along[: n // 4] + 1]
+        [along + 1, (tails[n - 1 : n - 1 + n // 4] + 7) % n, along[: n // 8] + 1]
     )
     there = rng.integers(0, 30, len(tails)).astype(np.int32)
     back = np.where(rng.random(len(tails)) < 0.9, there, there + 1).astype(np.int32)

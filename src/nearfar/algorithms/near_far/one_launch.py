@@ -48,7 +48,8 @@ _LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
 _HEADED = 1024  # entries of a local list whose rows travel along, where there is room
 _ROOMY = 1 << 22  # entries
 _HEAD, _SHORTCUT_HEAD = 4, 8  # edges of a row that travel with its vertex
-_DEPTH = 3  # times that vertices of few edges are taken out
+_DEPTH = 2  # times that vertices of few edges are taken out
+_SHORTCUT_DEGREE = 3.0  # mean degree up to which few edges come in the place of those taken out
 # Compile-time constants of one_launch_rows.cuh to override, for measuring; see its head.
 KNOBS: dict[str, int] = {}
 
@@ -64,7 +65,7 @@ class OneLaunchOptions(DeltaOptions):
         weight / mean degree, times 1/4 (sparse), 1/2 (dense) or 4 (skewed degrees).
     delta_growth : float or None
         While the near set is thin, delta grows up to so many times the first step, at least 1. None
-        means 12 on road-like graphs (mean degree at most 5) and 1 on others.
+        means 12 on road-like graphs (mean degree at most 5), 16 with shortcuts, and 1 on others.
     target_near : int or None
         Entries of the near set towards which delta adapts; None means 32 per multiprocessor.
     local_limit : int or None
@@ -87,7 +88,8 @@ class OneLaunchOptions(DeltaOptions):
     shortcuts : bool or None
         On road-like graphs with integer weights, take vertices of few edges out, once per graph,
         and lead the edges of their neighbours past them: shortest paths have fewer edges then.
-        None does, where the device has room for eight edges per vertex.
+        Takes the room of eight edges per vertex. None does where that adds few edges: up to a
+        mean degree of 3, as roads have it.
     pull_share : int
         With sorted or sifted rows, on an undirected graph: open vertices look at their own edges
         once fewer than one edge in so many is left at them; 0 never.
@@ -176,19 +178,29 @@ def _local_bytes(device: DeviceGraph, head: int) -> int:
 def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHeads | None:
     """Rows at fixed places, where most are short and blocks will advance on their own.
 
-    With shortcuts, unless they are refused or would not be exact: sums of floats are rounded, and
-    edges without weights all count 1.
+    With shortcuts, where these are asked for or add few edges, and are exact: sums of floats are
+    rounded, and edges without weights all count 1.
     """
     if not 0 < graph.mean_degree <= ROAD_LIKE:
         return None
+    if shortcuts is None:
+        shortcuts = graph.mean_degree <= _SHORTCUT_DEGREE
     exact = device.weighted and device.weight_dtype.kind == "i"
-    for past in (True, False) if exact and shortcuts is not False else (False,):
+    for width, depth in ((_SHORTCUT_HEAD, _DEPTH), (_HEAD, 0)):
+        if depth and not (shortcuts and exact):
+            continue
         try:
-            width, depth = (_SHORTCUT_HEAD, _DEPTH) if past else (_HEAD, 0)
             return row_heads(graph, device, width, depth=depth)
         except OutOfMemoryError:
             continue
     return None  # rows are found by their bounds, then
+
+
+def _growth(graph: Graph, heads: RowHeads | None) -> float:
+    """Times its first step that delta grows to while the near set is thin."""
+    if graph.mean_degree > ROAD_LIKE:
+        return 1.0
+    return 16.0 if heads is not None and heads.depth else 12.0
 
 
 def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
@@ -262,7 +274,7 @@ def _plain(
     engine = _engine(graph, options, form)
     device, processors = engine.device, runtime.device().multiprocessors
     delta = first_delta(graph, options)
-    growth = options.delta_growth or (12.0 if graph.mean_degree <= ROAD_LIKE else 1.0)
+    growth = options.delta_growth or _growth(graph, engine.heads)
     local_limit = options.local_limit
     if local_limit is None:
         local_limit = 256 * processors if graph.mean_degree <= 8 else 0
