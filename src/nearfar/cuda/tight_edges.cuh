@@ -198,7 +198,7 @@ struct Tight {
 };
 
 // The lanes' runs of edges, `size` from `begin` on, of vertices x at distance d, shared evenly.
-__device__ __forceinline__ uint32 take_runs(const Tight& s, offset_t begin, int size, long long x,
+__device__ __forceinline__ uint32 take_runs(const Tight& s, offset_t begin, int size, vertex_t x,
                                             weight_t d) {
 #if SORTED
   size = can_be_tight(s.edges, begin, size, d, s.greatest);
@@ -210,7 +210,7 @@ __device__ __forceinline__ uint32 take_runs(const Tight& s, offset_t begin, int 
   uint32 filled = 0;
   for (int first = 0; first < total; first += 32 * kTightInFlight) {
     Edge edge[kTightInFlight];
-    long long own[kTightInFlight];
+    vertex_t own[kTightInFlight];
     weight_t from[kTightInFlight], seen[kTightInFlight];
     bool valid[kTightInFlight];
 #pragma unroll
@@ -256,7 +256,7 @@ __device__ __forceinline__ uint32 take_runs(const Tight& s, offset_t begin, int 
       if (!valid[u]) continue;
       const weight_t near = PULL ? seen[u] : from[u], far = PULL ? from[u] : seen[u];
       if (!(near < far) || far == unreached() || sum_of(near, edge_weight(edge[u])) != far) continue;
-      const long long v = PULL ? own[u] : edge[u].target;
+      const vertex_t v = PULL ? own[u] : edge[u].target;
       const predecessor_t candidate = static_cast<predecessor_t>(PULL ? edge[u].target : own[u]);
 #if COUNTED
       filled += atomicMin(s.predecessor + v, candidate) == kNone;
@@ -300,7 +300,8 @@ extern "C" __global__ void tight_edges(long long n, const offset_t* offsets, con
       d = __ldg(s.distance + x);
     }
     const bool taken = d != unreached() && end - begin <= kPiece;
-    filled += take_runs(s, begin, taken ? static_cast<int>(end - begin) : 0, x, d);
+    filled += take_runs(s, begin, taken ? static_cast<int>(end - begin) : 0,
+                        static_cast<vertex_t>(x), d);
   }
 #if COUNTED
   filled = warp_sum(filled);
