@@ -16,17 +16,18 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 __all__ = [
-    "BALL_SECONDS",
     "BALL_WIDTH",
     "Balls",
     "balls",
     "balls_at_hand",
+    "balls_pay",
+    "does_without",
     "give_up",
     "may_have_balls",
 ]
 
 BALL_WIDTH = 64  # words per vertex: measured, see the page on breadth-first search
-BALL_SECONDS = 3e-9  # to make one, on an H200
+_SECONDS = 4e-9  # per vertex, measured on an H200
 _MOST_VERTICES = 1 << 27  # kVertexBits of balls.cuh
 _THREADS = 32  # kFillThreads of fill_balls.cuh
 _BLOCKS_EACH = 18  # by shared memory
@@ -34,6 +35,7 @@ _MOST_HOPS = 14  # kMostHops of balls.cuh
 _FEWEST_HOPS = 2  # of balls that are worth having
 _FALL_SHORT = 0.03  # of the vertices may have smaller balls
 _BALLS: Slot[Balls | None] = Slot("balls")
+_SPENT: Slot[list[float]] = Slot("searches that would have used balls")
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,26 @@ def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
         return Balls(words, hops, 2 * int(having[hops]) > device.n, seconds)
 
     return _BALLS.of(graph, make, _key(device))
+
+
+def does_without(graph: Graph, device: DeviceGraph) -> bool:
+    """Whether a search would have used balls that are not made, so that the next one will too."""
+    return _SPENT.filled(graph, _key(device)) and not _BALLS.filled(graph, _key(device))
+
+
+def balls_pay(graph: Graph, device: DeviceGraph, seconds: float = 0.0) -> bool:
+    """Whether searches that would have used balls took as long as it takes to make them.
+
+    Parameters
+    ----------
+    graph : Graph
+    device : DeviceGraph
+    seconds : float
+        Of one more such search.
+    """
+    if seconds:
+        _SPENT.of(graph, lambda: [0.0], _key(device))[0] += seconds
+    return sum(_SPENT.get(graph, _key(device)) or ()) >= _SECONDS * device.n
 
 
 def give_up(graph: Graph, device: DeviceGraph) -> None:

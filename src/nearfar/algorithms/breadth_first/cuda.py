@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.algorithms.breadth_first.balls import (
-    BALL_SECONDS,
     BALL_WIDTH,
     balls,
     balls_at_hand,
+    balls_pay,
+    does_without,
     give_up,
     may_have_balls,
 )
 from nearfar.algorithms.breadth_first.reverse import reverse_of, reversing_pays
+from nearfar.algorithms.near_far.one_launch import OneLaunchOptions, solve_in_one_launch
 from nearfar.cuda.costs import one_launch
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.whole_solve import WholeSolve
-from nearfar.errors import OptionError, SolverError
+from nearfar.errors import OptionError, OutOfMemoryError, SolverError
 from nearfar.graph.slots import Slot
 from nearfar.registry import Answer, Estimate, variant
 from nearfar.system.devices import runtime
@@ -43,6 +45,7 @@ _TALLY = ("pushes", "pulls", "sweeps")
 _SPARE = 4096  # entries
 _ROAD_LIKE = 8.0  # mean degree
 PATIENCE = 16  # thin levels before a search runs ahead on a graph that none did before
+_PATIENCE_SECONDS = 1e-4  # of those levels, on an H200
 _WANTS_BALLS = 2  # kWantsBalls of search_state.cuh
 _SWEPT_FROM, _SWEPT_DEGREE = 1 << 20, 32.0  # vertices, mean degree
 _AHEAD_SHARE = 256  # entries of the queue per block, at most
@@ -73,6 +76,11 @@ class BreadthFirstOptions:
         and so do later searches of the graph from their start, unless a frontier grew to a
         sixteenth of the vertices in one. None means 64 per multiprocessor on
         graphs of mean degree 8 or less, else 0: never.
+    balls : bool or None
+        Run ahead by the targets that lie within several hops of each vertex, which are found on the
+        device and kept with the graph. None finds them when the searches that would have run ahead
+        have together taken as long as that will, and lets near-far do those; True at once. False
+        never: near-far does them all.
     ahead_rounds : int or None
         So many rounds, of several hops each, that blocks run ahead of each other before the
         frontier is dealt anew; 0 never runs ahead. None means 16 where most vertices have equally
@@ -87,6 +95,7 @@ class BreadthFirstOptions:
     beta: float = 24.0
     transpose: bool | None = None
     thin_limit: int | None = None
+    balls: bool | None = None
     ahead_rounds: int | None = None
     sweep: bool | None = None
 
@@ -217,7 +226,7 @@ def _searcher(
 def _cost(facts: Facts, request: Request) -> Estimate:
     seconds = 0.55 * one_launch(facts)
     if request.once and facts.degree <= _ROAD_LIKE and facts.hops > PATIENCE:
-        seconds += facts.n * BALL_SECONDS  # which no later search repays
+        seconds = one_launch(facts) + _PATIENCE_SECONDS  # near-far goes on
     return Estimate(seconds, "no weights: level by level")
 
 
@@ -277,9 +286,17 @@ def breadth_first(
         return found
 
     around = balls_at_hand(graph, device) if runs_ahead else None
-    control, records = search(around, runs_ahead)
-    if control["status"] == _WANTS_BALLS:
-        around = balls(graph, device)
+    make = options.balls or (options.balls is None and balls_pay(graph, device))
+    wants = runs_ahead and does_without(graph, device)  # no need to see its levels first
+    if not wants:
+        control, records = search(around, runs_ahead)
+        wants = control["status"] == _WANTS_BALLS
+    if wants and not make:
+        found = _without_balls(graph, device, sources, seconds, workspace)
+        if found is not None:
+            return found
+    if wants:
+        around = balls(graph, device) if make else None
         control, records = search(around, around is not None)
     steps = int(control["steps"])
     if control["status"]:
@@ -311,3 +328,21 @@ def breadth_first(
             "seconds_per_step": np.diff(found["nanoseconds"]) * 1e-9,
         }
     return Answer(distance, stats)
+
+
+def _without_balls(
+    graph: Graph, device: DeviceGraph, source: int, seconds: float, workspace: Workspace
+) -> Answer | None:
+    """The whole search by near-far, as the levels of some seconds were thin; None without memory.
+
+    Its blocks advance on their own too, over rows of single hops: for a search or two that is
+    faster than to find what lies within several hops of every vertex.
+    """
+    try:
+        found = solve_in_one_launch(graph, int(source), OneLaunchOptions(), workspace)
+    except OutOfMemoryError:
+        return None
+    balls_pay(graph, device, found.stats["device_seconds"])
+    found.stats["device_seconds"] += seconds
+    found.stats |= {"ahead_steps": 0, "ball_hops": 0, "ball_seconds": 0.0}
+    return found
