@@ -292,9 +292,9 @@ def breadth_first(
         control, records = search(around, runs_ahead)
         wants = control["status"] == _WANTS_BALLS
     if wants and not make:
-        found = _without_balls(graph, device, sources, seconds, workspace)
-        if found is not None:
-            return found
+        answer = _without_balls(graph, device, sources, seconds, workspace)
+        if answer is not None:
+            return answer
     if wants:
         around = balls(graph, device) if make else None
         control, records = search(around, around is not None)
