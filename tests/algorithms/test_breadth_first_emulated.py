@@ -249,7 +249,7 @@ def test_a_graph_whose_frontiers_grow_is_not_run_ahead_on_again(
     assert check(graph, 0, balls=True).stats["ahead_steps"] == 0
 
 
-@pytest.mark.parametrize("name", SPARSE)
+@pytest.mark.parametrize("name", ["grid", "path", "lattice"])
 def test_balls_are_made_once_they_pay(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until then near-far searches, after levels that were thin once; with limits too."""
     monkeypatch.setattr(cuda, "PATIENCE", 2)
@@ -266,7 +266,13 @@ def test_balls_are_made_once_they_pay(name: str, monkeypatch: pytest.MonkeyPatch
     np.testing.assert_array_equal(limited, np.where(full <= 20, full, top))
     assert check(graph, 5, balls=False).stats["ahead_steps"] == 0
     monkeypatch.setattr(balls, "_SECONDS", 0.0)
+    history = cuda.history_of(graph, device_graph(graph))
+    history.without.seconds = 1e9  # balls are faster
+    for _ in range(balls._TRIED + 1):
+        assert check(graph, 0).stats["ahead_steps"] > 0
+    history.without.seconds, history.by_balls.searches = 0.0, balls._TRIED - 1
     assert check(graph, 0).stats["ahead_steps"] > 0
+    assert check(graph, 0).stats["ahead_steps"] == 0
 
 
 def test_a_search_without_balls_that_near_far_has_no_room_for(

@@ -12,9 +12,8 @@ from nearfar.algorithms.breadth_first.balls import (
     BALL_WIDTH,
     balls,
     balls_at_hand,
-    balls_pay,
-    does_without,
     give_up,
+    history_of,
     may_have_balls,
 )
 from nearfar.algorithms.breadth_first.reverse import reverse_of, reversing_pays
@@ -29,7 +28,7 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import enum_names, filled, struct_dtype
 
 if TYPE_CHECKING:
-    from nearfar.algorithms.breadth_first.balls import Balls
+    from nearfar.algorithms.breadth_first.balls import Balls, History
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
@@ -43,7 +42,7 @@ _STAGE, _LONG, _CHUNK, _HEAVY = 128, 256, 256, 2048  # of that file
 _REPORTED = ("steps", "ahead_steps", "rescans")
 _TALLY = ("pushes", "pulls", "sweeps")
 _SPARE = 4096  # entries
-_ROAD_LIKE = 8.0  # mean degree
+_ROAD_LIKE, _SPARSE = 8.0, 4.0  # mean degree
 PATIENCE = 16  # thin levels before a search runs ahead on a graph that none did before
 _PATIENCE_SECONDS = 1e-4  # of those levels, on an H200
 _WANTS_BALLS = 2  # kWantsBalls of search_state.cuh
@@ -73,14 +72,15 @@ class BreadthFirstOptions:
         as that will; True at once, False never.
     thin_limit : int or None
         Frontiers of up to so many vertices are thin: after 16 levels of them the search runs ahead,
-        and so do later searches of the graph from their start, unless a frontier grew to a
-        sixteenth of the vertices in one. None means 64 per multiprocessor on
-        graphs of mean degree 8 or less, else 0: never.
+        and so do later searches of the graph from their start. On graphs of mean degree below 4
+        without long rows the first one does, too. None means 64 per multiprocessor on graphs of
+        mean degree 8 or less, else 0: never.
     balls : bool or None
         Run ahead by the targets that lie within several hops of each vertex, which are found on the
         device and kept with the graph. None finds them when the searches that would have run ahead
-        have together taken as long as that will, and lets near-far do those; True at once. False
-        never: near-far does them all.
+        have together taken as long as that will, lets near-far do those, and goes back to near-far
+        where three searches have shown that to be faster, or a frontier grew to a sixteenth of the
+        vertices. True finds them at once. False never: near-far does them all.
     ahead_rounds : int or None
         So many rounds, of several hops each, that blocks run ahead of each other before the
         frontier is dealt anew; 0 never runs ahead. None means 16 where most vertices have equally
@@ -263,7 +263,19 @@ def breadth_first(
     if thin_limit is None:
         road_like = graph.mean_degree <= _ROAD_LIKE
         thin_limit = 64 * runtime.device().multiprocessors * road_like
-    runs_ahead = options.ahead_rounds != 0 and thin_limit > 0 and may_have_balls(graph, device)
+    runs_ahead = options.ahead_rounds != 0 and thin_limit > 0 and may_have_balls(device)
+    around = balls_at_hand(graph, device) if runs_ahead else None
+    history = history_of(graph, device)
+    make = options.balls or (options.balls is None and history.pays(device.n))
+    # Whether its levels need not be seen first.
+    wants_balls = runs_ahead and around is None and (history.thin or _is_sparse(graph))
+    if wants_balls:
+        around = balls(graph, device) if make else None
+        if around is None:
+            answer = _without_balls(graph, sources, history, workspace)
+            if answer is not None:
+                return answer
+        runs_ahead = around is not None
     searcher = _searcher(graph, device, reverse, runs_ahead)
     distance = cp.empty(device.n, dtype=np.int32)
     limit = device.n if workspace.limit is None else min(workspace.limit, device.n)
@@ -285,18 +297,15 @@ def breadth_first(
         seconds += searcher.solve.seconds
         return found
 
-    around = balls_at_hand(graph, device) if runs_ahead else None
-    make = options.balls or (options.balls is None and balls_pay(graph, device))
-    wants = runs_ahead and does_without(graph, device)  # no need to see its levels first
-    if not wants:
-        control, records = search(around, runs_ahead)
-        wants = control["status"] == _WANTS_BALLS
-    if wants and not make:
-        answer = _without_balls(graph, device, sources, seconds, workspace)
-        if answer is not None:
-            return answer
-    if wants:
+    control, records = search(around, runs_ahead)
+    if control["status"] == _WANTS_BALLS:
+        history.thin = True
         around = balls(graph, device) if make else None
+        if around is None:
+            answer = _without_balls(graph, sources, history, workspace)
+            if answer is not None:
+                answer.stats["device_seconds"] += seconds
+                return answer
         control, records = search(around, around is not None)
     steps = int(control["steps"])
     if control["status"]:
@@ -304,7 +313,9 @@ def breadth_first(
             f"breadth_first@cuda gave up after {steps} steps: check the device with "
             "`nearfar doctor`"
         )
-    if control["wide"]:
+    if around is not None and workspace.limit is None and workspace.targets is None:
+        history.by_balls.add(seconds)
+    if control["wide"] or history.slower:
         give_up(graph, device)
     tally = control["tally"]
     if tally["missed"]:
@@ -330,19 +341,26 @@ def breadth_first(
     return Answer(distance, stats)
 
 
-def _without_balls(
-    graph: Graph, device: DeviceGraph, source: int, seconds: float, workspace: Workspace
-) -> Answer | None:
-    """The whole search by near-far, as the levels of some seconds were thin; None without memory.
+def _is_sparse(graph: Graph) -> bool:
+    """Whether near-far is as fast as levels even where frontiers grow."""
+    return graph.mean_degree < _SPARSE and graph.max_degree <= _LONG
 
-    Its blocks advance on their own too, over rows of single hops: for a search or two that is
-    faster than to find what lies within several hops of every vertex.
+
+def _without_balls(
+    graph: Graph, source: int, history: History, workspace: Workspace
+) -> Answer | None:
+    """The search by near-far, whose blocks advance on their own too, a hop at a time.
+
+    Returns
+    -------
+    Answer or None
+        None where the memory has no room for it.
     """
     try:
         found = solve_in_one_launch(graph, int(source), OneLaunchOptions(), workspace)
     except OutOfMemoryError:
         return None
-    balls_pay(graph, device, found.stats["device_seconds"])
-    found.stats["device_seconds"] += seconds
+    if workspace.limit is None and workspace.targets is None:
+        history.without.add(found.stats["device_seconds"])
     found.stats |= {"ahead_steps": 0, "ball_hops": 0, "ball_seconds": 0.0}
     return found
