@@ -40,8 +40,6 @@ class _Pass:
     def __init__(self, graph: Graph, device: DeviceGraph, is_sorted: bool) -> None:
         self.device = device
         whole = device.weight_dtype.kind == "i"
-        # Pulling, most edges that are not too long are tight: a code would be read in vain.
-        self.coded = whole and graph.directed
         # Without weights that add nothing every vertex has a strictly nearer predecessor.
         self.counted = graph.has_zero_weight or not whole
         macros = {
@@ -49,7 +47,6 @@ class _Pass:
             "PULL": int(not graph.directed),
             "SORTED": int(is_sorted),
             "SIGNED": int(graph.n_negative > 0),
-            "CODED": int(self.coded),
             "COUNTED": int(self.counted),
             "SEGMENT": SEGMENT if is_sorted else _PIECE,
         }
@@ -58,6 +55,7 @@ class _Pass:
         self._edges = program.kernel("tight_edges")
         self.levels = program.kernel("tight_levels")
         self.blocks = self._edges.resident_blocks(_THREADS)
+        self.start_blocks = self._start.resident_blocks(_THREADS)
         self.pieces, self.n_pieces = self._pieces(program, macros, graph.max_degree)
         self.timer = runtime.Timer()
         self.forget()
@@ -84,7 +82,6 @@ class _Pass:
         self._turn = 0  # which tallies are zero: those of even calls, or of odd ones
         self.parts: list[tuple[int, Any, Any]] = []
         self.tallies: Any = None
-        self.codes: Any = None
 
     def prepare(self, k: int) -> None:
         """Launches over k rows, kept while the next call has as many."""
@@ -95,16 +92,13 @@ class _Pass:
         device, null = self.device, np.uint64(0)
         n = np.int64(device.n)
         self.tallies = cp.zeros((2, k * _tally().itemsize), dtype=np.uint8)
-        self.codes = cp.empty(k * device.n if self.coded else 0, dtype=np.uint8)
         for first in range(0, k, _MOST_ROWS):
             many = min(k - first, _MOST_ROWS)
-            codes = self.codes[first * device.n :] if self.coded else None
-            width = max(min(self.blocks, -(-device.n // _THREADS)) // many, 1)
-            start = runtime.Launch(
-                self._start, (width, many), _THREADS, (n, null, null, null, codes, null)
-            )
+            width = max(min(self.start_blocks, -(-device.n // _THREADS)) // many, 1)
+            given = (n, null, null, null, null)
+            start = runtime.Launch(self._start, (width, many), _THREADS, given)
             width = max(self.blocks // many, 1)
-            rows = (null, null, null, codes)
+            rows = (null, null, null)
             arrays = (device.offsets, device.edges, *rows, self.pieces, self.n_pieces)
             edges = runtime.Launch(self._edges, (width, many), _THREADS, (n, *arrays))
             self.parts.append((first, start, edges))
@@ -156,7 +150,7 @@ def device_predecessors(
     cp = runtime.cupy()
     device = device_graph(graph)
     n, m, k = device.n, device.m, len(sources)
-    each = n * (device.vertex_dtype.itemsize + 1) + _tally().itemsize
+    each = n * device.vertex_dtype.itemsize + 2 * _tally().itemsize
     runtime.require_memory(k * each, _ADVICE)
     made = _pass(graph, device)
     made.prepare(k)
@@ -167,7 +161,7 @@ def device_predecessors(
     each_row = [(a.data.ptr, a.nbytes // max(k, 1)) for a in (rows, found, tallies, of_next_call)]
     for first, start, edges in made.parts:
         addresses = [np.uint64(place + first * size) for place, size in each_row]
-        for parameter, address in zip((1, 2, 3, 5), addresses, strict=True):
+        for parameter, address in zip((1, 2, 3, 4), addresses, strict=True):
             start.set(parameter, address)
         launches.append(start)
         if m and not graph.n_negative:

@@ -8,15 +8,13 @@
 // never vouch for each other. With negative weights (SIGNED) nearer orders nothing, and the levels,
 // from the source on, serve for all.
 //
-// A lane takes a row, and the warp deals the edges of its lanes' rows to all of them. Rows of more than
-// kPiece edges are taken in pieces, which tight_pieces lists once per graph. PULL: the graph is its own
+// A lane takes a row, its first edges by itself; the warp deals what is left of its lanes' rows to all of
+// them. Rows of more than kPiece edges are taken in pieces, which tight_pieces lists once per graph. PULL: the graph is its own
 // transpose, so that a row holds the edges into its vertex and no two far ones meet in an atomic. What
 // cannot be tight needs no look at the other end's distance: pushing, sums beyond the greatest distance;
 // pulling, weights beyond the vertex's own distance. SORTED: rows are sorted by weight in pieces of SEGMENT
 // edges (sort_rows.cuh); such edges are then not even read.
 //
-// CODED (integers, pushing): the random reads are of codes[rows][n], the low bytes of the distances, a quarter
-// of the memory; the whole distance is read where a code fits and distances may exceed a byte.
 // COUNTED: how many predecessors were found is counted, to learn whether levels are needed; without
 // weights that add nothing they never are.
 //
@@ -43,9 +41,6 @@
 #ifndef SIGNED
 #define SIGNED 0
 #endif
-#ifndef CODED
-#define CODED 0
-#endif
 #ifndef COUNTED
 #define COUNTED 1
 #endif
@@ -57,10 +52,11 @@ typedef CountOf<(sizeof(vertex_t) > 4)>::type predecessor_t;
 constexpr predecessor_t kNone = ~predecessor_t(0);
 
 constexpr int kTightInFlight = 4;  // edges a lane has in flight
-constexpr int kSearchFrom = 16;    // longer sorted rows are searched for their end
+constexpr int kTightAlone = 16;    // edges that a lane takes of its row by itself
+constexpr bool kTightEarly = true;
+constexpr int kSearchFrom = 16;    // longer rests of sorted rows are searched for their end
 constexpr int kTightProbes = 7;
 constexpr int kPiece = SEGMENT;  // longer rows are taken in pieces of so many edges
-constexpr int kNoCode = 255;  // of what is not reached, and of distances that end so
 constexpr int kNever = 0x7fffffff;
 constexpr long long kTightStuck = 1;
 
@@ -104,37 +100,41 @@ __device__ __forceinline__ weight_t sum_of(weight_t d, weight_t w) {
 
 extern "C" __global__ void tight_start(long long n, const weight_t* distances,
                                        predecessor_t* predecessors, Tally* tallies,
-                                       unsigned char* codes, Tally* of_next_call) {
+                                       Tally* of_next_call) {
+  const weight_t* const distance = distances + blockIdx.y * n;
+  predecessor_t* const predecessor = predecessors + blockIdx.y * n;
+  const long long thread = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+#if COUNTED || !PULL
   __shared__ uint64 reached_here, greatest_here;
   if (threadIdx.x == 0) {
     reached_here = greatest_here = 0;
     if (blockIdx.x == 0) of_next_call[blockIdx.y] = Tally{0, 0, 0};
   }
   __syncthreads();
-  const weight_t* const distance = distances + blockIdx.y * n;
-  predecessor_t* const predecessor = predecessors + blockIdx.y * n;
-  const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
   uint64 reached = 0, greatest = 0;
-  for (long long v = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; v < n;
-       v += stride) {
+#pragma unroll 4
+  for (long long v = thread; v < n; v += grid_threads()) {
     const weight_t d = __ldg(distance + v);
     predecessor[v] = kNone;
-#if CODED
-    codes[blockIdx.y * n + v] = static_cast<unsigned char>(static_cast<uint64>(d) & 255);
-#endif
     if (d == unreached()) continue;
     ++reached;
     const uint64 bits = bits_of(d);
     greatest = bits > greatest ? bits : greatest;
   }
   reached = warp_sum(reached);
-  atomicMax(&greatest_here, greatest);
-  if (lane_id() == 0 && reached) atomicAdd(&reached_here, reached);
+  greatest = ~warp_min(~greatest);
+  if (lane_id() == 0 && reached) {
+    atomicMax(&greatest_here, greatest);
+    atomicAdd(&reached_here, reached);
+  }
   __syncthreads();
   if (threadIdx.x == 0 && reached_here) {
     atomicAdd(&tallies[blockIdx.y].reached, reached_here);
     atomicMax(&tallies[blockIdx.y].greatest, greatest_here);
   }
+#else
+  for (long long v = thread; v < n; v += grid_threads()) predecessor[v] = kNone;
+#endif
 }
 
 // The pieces of rows beyond kPiece edges.
@@ -188,21 +188,81 @@ __device__ __forceinline__ int can_be_tight(const Edge* edges, offset_t begin, i
 
 // What tight_edges reads and writes, of one row of distances.
 struct Tight {
-  const offset_t* offsets;
   const Edge* edges;
   const weight_t* distance;
   predecessor_t* predecessor;
-  const unsigned char* code;
   weight_t greatest;
-  bool exact;  // codes are the distances
 };
+
+// Whether the edge between a row's vertex at distance d and a target at distance other is tight.
+__device__ __forceinline__ bool is_tight(weight_t d, weight_t other, weight_t w) {
+  const weight_t near = PULL ? other : d, far = PULL ? d : other;
+  return near < far && far != unreached() && sum_of(near, w) == far;
+}
+
+// Offers a vertex to another as its predecessor. Returns 1 for the first one.
+__device__ __forceinline__ uint32 propose(const Tight& s, vertex_t v, vertex_t by) {
+  predecessor_t* const at = s.predecessor + v;
+#if COUNTED
+  return atomicMin(at, static_cast<predecessor_t>(by)) == kNone;
+#else
+  atomicMin(at, static_cast<predecessor_t>(by));
+  return 0;
+#endif
+}
+
+// The first edges of a lane's row. *size is 0 afterwards if the others cannot be tight.
+__device__ __forceinline__ uint32 take_alone(const Tight& s, offset_t begin, int* size, vertex_t x,
+                                             weight_t d) {
+  uint32 filled = 0;
+  predecessor_t least = kNone;
+  const int upto = *size < kTightAlone ? *size : kTightAlone;
+  Edge next[kTightInFlight];
+#pragma unroll
+  for (int u = 0; u < kTightInFlight; ++u)
+    if (kTightEarly && u < upto) next[u] = load_edge(s.edges, begin + u);
+  for (int first = 0; first < upto; first += kTightInFlight) {
+    Edge edge[kTightInFlight];
+    weight_t seen[kTightInFlight];
+    bool valid[kTightInFlight];
+    bool ends = false;
+#pragma unroll
+    for (int u = 0; u < kTightInFlight; ++u) {
+      valid[u] = first + u < upto;
+      if (kTightEarly) edge[u] = next[u];
+      if (!kTightEarly && valid[u]) edge[u] = load_edge(s.edges, begin + first + u);
+    }
+#pragma unroll
+    for (int u = 0; u < kTightInFlight; ++u) {
+      const int at = first + kTightInFlight + u;
+      if (kTightEarly && at < upto) next[u] = load_edge(s.edges, begin + at);
+    }
+#pragma unroll
+    for (int u = 0; u < kTightInFlight; ++u) {
+      if (!valid[u]) continue;
+      valid[u] = !beyond(d, edge_weight(edge[u]), s.greatest);
+      ends |= SORTED && !valid[u];
+      if (valid[u]) seen[u] = __ldg(s.distance + edge[u].target);
+    }
+#pragma unroll
+    for (int u = 0; u < kTightInFlight; ++u) {
+      if (!valid[u] || !is_tight(d, seen[u], edge_weight(edge[u]))) continue;
+      const vertex_t other = edge[u].target;
+      if (!PULL)
+        filled += propose(s, other, x);
+      else if (static_cast<predecessor_t>(other) < least)
+        least = static_cast<predecessor_t>(other);
+    }
+    if (ends) *size = 0;
+    if (ends) break;
+  }
+  if (PULL && least != kNone) filled = propose(s, x, static_cast<vertex_t>(least));
+  return filled;
+}
 
 // The lanes' runs of edges, `size` from `begin` on, of vertices x at distance d, shared evenly.
 __device__ __forceinline__ uint32 take_runs(const Tight& s, offset_t begin, int size, vertex_t x,
                                             weight_t d) {
-#if SORTED
-  size = can_be_tight(s.edges, begin, size, d, s.greatest);
-#endif
   const int upto = warp_inclusive_sum(size);
   const int total = __shfl_sync(kAllLanes, upto, 31);
   const int before = upto - size;
@@ -226,56 +286,41 @@ __device__ __forceinline__ uint32 take_runs(const Tight& s, offset_t begin, int 
       }
     }
 #pragma unroll
-    for (int u = 0; u < kTightInFlight; ++u)
+    for (int u = 0; u < kTightInFlight; ++u) {
       if (valid[u]) valid[u] = !beyond(from[u], edge_weight(edge[u]), s.greatest);
-#if CODED
-    unsigned char mark[kTightInFlight];
-#pragma unroll
-    for (int u = 0; u < kTightInFlight; ++u)
-      if (valid[u]) mark[u] = __ldg(s.code + edge[u].target);
-#pragma unroll
-    for (int u = 0; u < kTightInFlight; ++u) {
-      if (!valid[u]) continue;
-      const weight_t w = edge_weight(edge[u]);
-      const uint64 other = static_cast<uint64>(from[u]) + (PULL ? -static_cast<uint64>(w) : w);
-      valid[u] = (other & 255) == mark[u];
-      if (valid[u] && s.exact) {
-        valid[u] = other < kNoCode;
-        seen[u] = static_cast<weight_t>(mark[u]);
-      } else if (valid[u]) {
-        seen[u] = __ldg(s.distance + edge[u].target);
-      }
-    }
-#else
-#pragma unroll
-    for (int u = 0; u < kTightInFlight; ++u)
       if (valid[u]) seen[u] = __ldg(s.distance + edge[u].target);
-#endif
+    }
 #pragma unroll
     for (int u = 0; u < kTightInFlight; ++u) {
-      if (!valid[u]) continue;
-      const weight_t near = PULL ? seen[u] : from[u], far = PULL ? from[u] : seen[u];
-      if (!(near < far) || far == unreached() || sum_of(near, edge_weight(edge[u])) != far) continue;
-      const vertex_t v = PULL ? own[u] : edge[u].target;
-      const predecessor_t candidate = static_cast<predecessor_t>(PULL ? edge[u].target : own[u]);
-#if COUNTED
-      filled += atomicMin(s.predecessor + v, candidate) == kNone;
-#else
-      atomicMin(s.predecessor + v, candidate);
-#endif
+      if (!valid[u] || !is_tight(from[u], seen[u], edge_weight(edge[u]))) continue;
+      const vertex_t other = edge[u].target;
+      filled += propose(s, PULL ? own[u] : other, PULL ? other : own[u]);
     }
   }
   return filled;
 }
 
+// The lanes' rows, or pieces of them. The whole warp calls it.
+__device__ __forceinline__ uint32 take_rows(const Tight& s, offset_t begin, int size, vertex_t x,
+                                            weight_t d) {
+  uint32 filled = 0;
+  if (SORTED || size <= kTightAlone) {
+    filled = take_alone(s, begin, &size, x, d);
+    begin += kTightAlone;
+    size = size > kTightAlone ? size - kTightAlone : 0;
+  }
+  if (!__any_sync(kAllLanes, size > 0)) return filled;
+  if (SORTED) size = can_be_tight(s.edges, begin, size, d, s.greatest);
+  return filled + take_runs(s, begin, size, x, d);
+}
+
 extern "C" __global__ void tight_edges(long long n, const offset_t* offsets, const Edge* edges,
                                        const weight_t* distances, predecessor_t* predecessors,
-                                       Tally* tallies, const unsigned char* codes,
-                                       const Piece* pieces, const uint64* n_pieces) {
+                                       Tally* tallies, const Piece* pieces,
+                                       const uint64* n_pieces) {
   const long long row = blockIdx.y;
-  const uint64 greatest = tallies[row].greatest;
-  const Tight s{offsets,       edges, distances + row * n, predecessors + row * n, codes + row * n,
-                distance_of(greatest), greatest < kNoCode};
+  const Tight s{edges, distances + row * n, predecessors + row * n,
+                PULL ? unreached() : distance_of(tallies[row].greatest)};
   const long long warps = grid_warps<long long>(), warp = grid_warp<long long>();
   uint32 filled = 0;
   const long long count = static_cast<long long>(*n_pieces);
@@ -287,7 +332,7 @@ extern "C" __global__ void tight_edges(long long n, const offset_t* offsets, con
       piece = pieces[base + lane_id()];
       d = __ldg(s.distance + piece.vertex);
     }
-    filled += take_runs(s, piece.begin, d == unreached() ? 0 : piece.size, piece.vertex, d);
+    filled += take_rows(s, piece.begin, d == unreached() ? 0 : piece.size, piece.vertex, d);
   }
   const long long rows_each = warp_share(n, warps);
   for (long long base = warp * rows_each; base < n; base += warps * rows_each) {
@@ -300,7 +345,7 @@ extern "C" __global__ void tight_edges(long long n, const offset_t* offsets, con
       d = __ldg(s.distance + x);
     }
     const bool taken = d != unreached() && end - begin <= kPiece;
-    filled += take_runs(s, begin, taken ? static_cast<int>(end - begin) : 0,
+    filled += take_rows(s, begin, taken ? static_cast<int>(end - begin) : 0,
                         static_cast<vertex_t>(x), d);
   }
 #if COUNTED
