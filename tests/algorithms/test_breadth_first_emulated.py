@@ -8,6 +8,7 @@ import pytest
 import nearfar
 from nearfar import Graph
 from nearfar.algorithms.breadth_first import balls, cuda, reverse
+from nearfar.algorithms.near_far import cuda as near_far
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import OptionError, OutOfMemoryError, SolverError
 from nearfar.generators import generate
@@ -284,7 +285,7 @@ def test_a_search_without_balls_that_near_far_has_no_room_for(
         raise OutOfMemoryError(2, 1)
 
     monkeypatch.setattr(cuda, "PATIENCE", 2)
-    monkeypatch.setattr(cuda, "solve_in_one_launch", full)
+    monkeypatch.setattr(near_far, "solve_in_one_launch", full)
     for _ in range(2):
         assert check(SPARSE["grid"](), 0).stats["pushes"] > 2
 

@@ -17,13 +17,12 @@ from nearfar.algorithms.breadth_first.balls import (
     may_have_balls,
 )
 from nearfar.algorithms.breadth_first.reverse import reverse_of, reversing_pays
-from nearfar.algorithms.near_far.one_launch import OneLaunchOptions, solve_in_one_launch
 from nearfar.cuda.costs import one_launch
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.whole_solve import WholeSolve
 from nearfar.errors import OptionError, OutOfMemoryError, SolverError
 from nearfar.graph.slots import Slot
-from nearfar.registry import Answer, Estimate, variant
+from nearfar.registry import Answer, Estimate, find, variant
 from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import enum_names, filled, struct_dtype
 
@@ -43,6 +42,7 @@ _REPORTED = ("steps", "ahead_steps", "rescans")
 _TALLY = ("pushes", "pulls", "sweeps")
 _SPARE = 4096  # entries
 _ROAD_LIKE, _SPARSE = 8.0, 4.0  # mean degree
+_WITHOUT_BALLS = "near_far@cuda"
 PATIENCE = 16  # thin levels before a search runs ahead on a graph that none did before
 _PATIENCE_SECONDS = 1e-4  # of those levels, on an H200
 _WANTS_BALLS = 2  # kWantsBalls of search_state.cuh
@@ -359,8 +359,9 @@ def _without_balls(
     Answer or None
         None where the memory has no room for it.
     """
+    (near_far,) = find(_WITHOUT_BALLS)
     try:
-        found = solve_in_one_launch(graph, int(source), OneLaunchOptions(), workspace)
+        found = near_far.run(graph, source, near_far.options(), workspace)
     except OutOfMemoryError:
         return None
     if workspace.limit is None and workspace.targets is None:
