@@ -120,7 +120,7 @@ class _Searcher:
         chunk = struct_dtype(_STATE, "Chunk", device.macros).itemsize
         row = struct_dtype(_STATE, "QueuedRow", device.macros).itemsize
         control = struct_dtype(_STATE, "Control", device.macros)
-        self._kind = struct_dtype(_STATE, "Search", device.macros)
+        kind = struct_dtype(_STATE, "Search", device.macros)
         pair = struct_dtype(_STATE, "AheadEntry", device.macros).itemsize
         runtime.require_memory(
             n * (4 + vertex + row)
@@ -161,46 +161,53 @@ class _Searcher:
             ]
             self.heavy = cp.empty((m // _HEAVY + 1) * pair, dtype=np.uint8)
         zero, real = np.int64(0), np.float64(0)
-        first = (np.zeros((), dtype=self._kind), zero, zero, real, real)
+        first = (np.zeros((), dtype=kind), zero, zero, real, real)
         kinds = control, struct_dtype(_STATE, "Record")
         self.solve = WholeSolve(kernel, self.blocks, block, first, [zero, zero], shared, *kinds)
-
-    def frame(
-        self,
-        distance: Any,
-        options: BreadthFirstOptions,
-        thin: int,
-        around: Balls | None,
-        sweeps: bool,
-    ) -> Any:
-        """``struct Search`` of search_state.cuh."""
-        device = self.device
-        reverse = self.reverse if options.alpha > 0 else None
-        return filled(
-            self._kind,
-            n=device.n,
-            m=device.m,
+        self._frame = filled(
+            kind,
+            n=n,
+            m=m,
             offsets=device.offsets,
             edges=device.edges,
-            in_offsets=None if reverse is None else reverse.offsets,
-            in_edges=None if reverse is None else reverse.edges,
-            distance=distance,
+            in_offsets=None,
+            in_edges=None,
+            distance=None,
             queue=self.queue,
             rows=self.rows,
             visited=[self.bits, self.bits[1]],
             chunks=self.chunks,
             control=self.solve.control,
             chunk_capacity=self.chunk_capacity,
-            undirected=not self.directed,
-            balls=None if around is None else around.words,
-            ball_hops=0 if around is None else around.hops,
+            undirected=not directed,
+            balls=None,
+            ball_hops=0,
             ahead_queue=self.ahead_queues or [None, None],
             heavy=self.heavy,
             ahead_capacity=self.ahead_capacity,
             ahead_limit=_AHEAD_SHARE * self.blocks,
-            ahead_rounds=_rounds(options, around),
-            before=self.bits[2] if sweeps and len(self.bits) > 2 else None,
+            ahead_rounds=0,
+            before=None,
         )
+
+    def frame(
+        self,
+        distance: Any,
+        options: BreadthFirstOptions,
+        around: Balls | None,
+        sweeps: bool,
+    ) -> Any:
+        """``struct Search`` of search_state.cuh."""
+        reverse = self.reverse if options.alpha > 0 else None
+        frame = self._frame  # only what differs is set: to fill all fields takes 10 us
+        frame["distance"] = distance.data.ptr
+        frame["in_offsets"] = 0 if reverse is None else reverse.offsets.data.ptr
+        frame["in_edges"] = 0 if reverse is None else reverse.edges.data.ptr
+        frame["balls"] = 0 if around is None else around.words.data.ptr
+        frame["ball_hops"] = 0 if around is None else around.hops
+        frame["ahead_rounds"] = _rounds(options, around)
+        frame["before"] = self.bits[2].data.ptr if sweeps and len(self.bits) > 2 else 0
+        return frame
 
 
 def _sweeps(graph: Graph, options: BreadthFirstOptions) -> bool:
@@ -289,7 +296,7 @@ def breadth_first(
         nonlocal seconds
         thin = thin_limit if runs_ahead else 0
         first = (
-            searcher.frame(distance, options, thin, around, _sweeps(graph, options)),
+            searcher.frame(distance, options, around, _sweeps(graph, options)),
             np.int64(sources),
             np.int64(max(math.floor(limit), 0)),
             np.float64(options.alpha),
