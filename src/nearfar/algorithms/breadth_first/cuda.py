@@ -278,7 +278,7 @@ def breadth_first(
     history = history_of(graph, device)
     make = options.balls or (options.balls is None and history.pays(device.n))
     # Whether its levels need not be seen first.
-    wants_balls = runs_ahead and around is None and (history.thin or _is_sparse(graph))
+    wants_balls = runs_ahead and around is None and (history.thin or _is_sparse(graph, history))
     if wants_balls:
         around = balls(graph, device) if make else None
         if around is None:
@@ -351,9 +351,14 @@ def breadth_first(
     return Answer(distance, stats)
 
 
-def _is_sparse(graph: Graph) -> bool:
-    """Whether near-far is as fast as levels even where frontiers grow."""
-    return graph.mean_degree < _SPARSE and graph.max_degree <= _LONG
+def _is_sparse(graph: Graph, history: History) -> bool:
+    """Whether near-far is as fast as levels even where frontiers grow.
+
+    The longest row is asked for by the second search: to find it on the host takes as long as one.
+    """
+    if graph.mean_degree >= _SPARSE:
+        return False
+    return history.without.searches == 0 or graph.max_degree <= _LONG
 
 
 def _without_balls(
