@@ -18,7 +18,7 @@ TIGHT = {"PULL": 0, "SORTED": 0, "SIGNED": 0, "COUNTED": 1, "SEGMENT": 512}
 SHARED = [
     (STATE, ("Control", "Frame", "Record"), POLICY, {}),
     (ROWS, ("Control", "Solve", "Record", "Entry", "Chunk"), {}, {"Distances": "u8"}),
-    (SEARCH, ("Control", "Search", "Record", "Chunk", "QueuedRow", "AheadEntry", "Tally"), {}, {}),
+    (SEARCH, ("Control", "Search", "Record", "Chunk", "AheadEntry", "Tally"), {}, {}),
     ("cuda/scan_graph.cuh", ("GraphPart",), {}, {}),
     ("cuda/tight_edges.cuh", ("Tally", "LevelControl", "Piece"), TIGHT, {}),
     ("cuda/settle.cuh", ("SettleCounts",), {}, {}),

@@ -8,8 +8,8 @@
 // never vouch for each other. With negative weights (SIGNED) nearer orders nothing, and the levels,
 // from the source on, serve for all.
 //
-// A lane takes a row, its first edges by itself; the warp deals what is left of its lanes' rows to all of
-// them. Rows of more than kPiece edges are taken in pieces, which tight_pieces lists once per graph. PULL: the graph is its own
+// A lane takes a row. The warp deals the edges of its lanes' rows to all of them, but for short rows and the
+// beginnings of sorted ones, which each lane takes by itself. Rows of more than kPiece edges are taken in pieces, which tight_pieces lists once per graph. PULL: the graph is its own
 // transpose, so that a row holds the edges into its vertex and no two far ones meet in an atomic. What
 // cannot be tight needs no look at the other end's distance: pushing, sums beyond the greatest distance;
 // pulling, weights beyond the vertex's own distance. SORTED: rows are sorted by weight in pieces of SEGMENT
@@ -51,9 +51,8 @@
 typedef CountOf<(sizeof(vertex_t) > 4)>::type predecessor_t;
 constexpr predecessor_t kNone = ~predecessor_t(0);
 
-constexpr int kTightInFlight = 4;  // edges a lane has in flight
+constexpr int kTightInFlight = 2;  // edges a lane has in flight; more leave fewer warps
 constexpr int kTightAlone = 16;    // edges that a lane takes of its row by itself
-constexpr bool kTightEarly = true;
 constexpr int kSearchFrom = 16;    // longer rests of sorted rows are searched for their end
 constexpr int kTightProbes = 7;
 constexpr int kPiece = SEGMENT;  // longer rows are taken in pieces of so many edges
@@ -220,7 +219,7 @@ __device__ __forceinline__ uint32 take_alone(const Tight& s, offset_t begin, int
   Edge next[kTightInFlight];
 #pragma unroll
   for (int u = 0; u < kTightInFlight; ++u)
-    if (kTightEarly && u < upto) next[u] = load_edge(s.edges, begin + u);
+    if (u < upto) next[u] = load_edge(s.edges, begin + u);
   for (int first = 0; first < upto; first += kTightInFlight) {
     Edge edge[kTightInFlight];
     weight_t seen[kTightInFlight];
@@ -229,13 +228,12 @@ __device__ __forceinline__ uint32 take_alone(const Tight& s, offset_t begin, int
 #pragma unroll
     for (int u = 0; u < kTightInFlight; ++u) {
       valid[u] = first + u < upto;
-      if (kTightEarly) edge[u] = next[u];
-      if (!kTightEarly && valid[u]) edge[u] = load_edge(s.edges, begin + first + u);
+      edge[u] = next[u];
     }
 #pragma unroll
     for (int u = 0; u < kTightInFlight; ++u) {
       const int at = first + kTightInFlight + u;
-      if (kTightEarly && at < upto) next[u] = load_edge(s.edges, begin + at);
+      if (at < upto) next[u] = load_edge(s.edges, begin + at);
     }
 #pragma unroll
     for (int u = 0; u < kTightInFlight; ++u) {
@@ -304,7 +302,7 @@ __device__ __forceinline__ uint32 take_runs(const Tight& s, offset_t begin, int 
 __device__ __forceinline__ uint32 take_rows(const Tight& s, offset_t begin, int size, vertex_t x,
                                             weight_t d) {
   uint32 filled = 0;
-  if (SORTED || size <= kTightAlone) {
+  if (SORTED || !__any_sync(kAllLanes, size > kTightAlone)) {
     filled = take_alone(s, begin, &size, x, d);
     begin += kTightAlone;
     size = size > kTightAlone ? size - kTightAlone : 0;

@@ -9,7 +9,7 @@
 // start, and the search ends as soon as no vertex is left.
 //
 // Arrays: offsets[n + 1], edges[m], in_offsets[n + 1], in_edges[m] (null without, equal for
-// undirected graphs), distance[n] (int), queue[n], rows[n], visited[2][(n + 31) / 32], chunks[m / kChunk + m
+// undirected graphs), distance[n] (int), queue[n], visited[2][(n + 31) / 32], chunks[m / kChunk + m
 // / kHeavy + 1], control (zeroed), records[most_records] or null. Launch: cooperative, whole warps,
 // dynamic shared memory for a stage per warp and for the two lists of a block that runs ahead. Races,
 // harmless: a vertex's bit is read before the atomic that claims it and may be old; then the atomic
@@ -74,7 +74,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     control->found[0] = 1;
     const uint64 degree = degree_of(s, static_cast<vertex_t>(source));
     control->ahead[0] = degree;
-    s.rows[0] = QueuedRow{__ldg(s.offsets + source), static_cast<offset_t>(degree)};
     control->long_rows[0] = degree > kThinDegree;
   }
   meet_and_look(barrier, control, 0, 0, &seen);
@@ -89,7 +88,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     const count_t size = seen.found;
     const uint64 ahead = seen.ahead;
     const vertex_t* const frontier = s.queue + end;
-    const QueuedRow* const rows = s.rows + end;
     end += size;
     reached += size;
     if (size == 0 || reached >= reachable || level > limit) break;
@@ -135,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       records[steps - 1] = {sweeping ? kSweep : pulling ? kPull : kPush, size, ahead,
                             clock_nanoseconds()};
     if (threadIdx.x == 0)
-      out = Found{s.queue + end, s.rows + end, &control->found[(k + 1) & 3], &control->ahead[(k + 1) & 3],
+      out = Found{s.queue + end, &control->found[(k + 1) & 3], &control->ahead[(k + 1) & 3],
                   &control->long_rows[(k + 1) & 3]};
     __syncthreads();
     if (sweeping) {
@@ -158,7 +156,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       if (threadIdx.x == 0) ++tally.pulls;
       meet_and_look(barrier, control, k + 1, k, &seen);
     } else {
-      push_step(s, out, slots, s.visited[now], level, rows, size, &control->chunks[k & 3],
+      push_step(s, out, slots, s.visited[now], level, frontier, size, &control->chunks[k & 3],
                 &edges_seen);
       if (threadIdx.x == 0) ++tally.pushes;
       meet_and_look(barrier, control, k + 1, k, &seen);

@@ -118,12 +118,11 @@ class _Searcher:
         words = (n + 31) // 32
         self.chunk_capacity = m // _CHUNK + m // _LONG + 1
         chunk = struct_dtype(_STATE, "Chunk", device.macros).itemsize
-        row = struct_dtype(_STATE, "QueuedRow", device.macros).itemsize
         control = struct_dtype(_STATE, "Control", device.macros)
         kind = struct_dtype(_STATE, "Search", device.macros)
         pair = struct_dtype(_STATE, "AheadEntry", device.macros).itemsize
         runtime.require_memory(
-            n * (4 + vertex + row)
+            n * (4 + vertex)
             + 12 * words
             + self.chunk_capacity * chunk
             + control.itemsize
@@ -132,7 +131,6 @@ class _Searcher:
         )
         self.device, self.reverse, self.directed = device, reverse, directed
         self.queue = cp.empty(n, dtype=device.vertex_dtype)
-        self.rows = cp.empty(n * row, dtype=np.uint8)
         # Bitmaps: visited, of pulling or of a swept frontier, and of what was visited before that.
         self.bits = cp.empty((2 if reverse is not None else 3, words), dtype=np.uint32)
         self.chunks = cp.empty(self.chunk_capacity * chunk, dtype=np.uint8)
@@ -174,7 +172,6 @@ class _Searcher:
             in_edges=None,
             distance=None,
             queue=self.queue,
-            rows=self.rows,
             visited=[self.bits, self.bits[1]],
             chunks=self.chunks,
             control=self.solve.control,

@@ -95,28 +95,15 @@ __device__ __forceinline__ void walk_chunks(const Search& s, const Take& take, u
     walk_long<kInFlight>(take, __ldcg(&s.chunks[c].begin), __ldcg(&s.chunks[c].size), Nothing{});
 }
 
-// Past L1, where the queue of an earlier search may lie.
-__device__ __forceinline__ QueuedRow load_row(const QueuedRow* at) {
-  QueuedRow row;
-  if constexpr (sizeof(QueuedRow) == 8) {
-    const int2 both = __ldcg(reinterpret_cast<const int2*>(at));
-    memcpy(&row, &both, sizeof row);
-  } else {
-    const longlong2 both = __ldcg(reinterpret_cast<const longlong2*>(at));
-    memcpy(&row, &both, sizeof row);
-  }
-  return row;
-}
-
 // A frontier of fewer vertices than there are warps: each row is split among as many as it has edges for.
 __device__ __forceinline__ void push_split(const Search& s, const Claim& claim,
-                                           const QueuedRow* rows, count_t size, count_t warps,
+                                           const vertex_t* frontier, count_t size, count_t warps,
                                            count_t warp, uint64* edges_seen) {
   const count_t parts = warps / size;
   const count_t i = warp / parts;
   if (i >= size) return;
-  const QueuedRow row = load_row(rows + i);
-  const offset_t begin = row.begin, degree = row.degree;
+  const vertex_t v = __ldcg(frontier + i);
+  const offset_t begin = __ldg(s.offsets + v), degree = __ldg(s.offsets + v + 1) - begin;
   const offset_t even = (degree + static_cast<offset_t>(parts) - 1) / static_cast<offset_t>(parts);
   const offset_t share = (even + 31) & ~offset_t(31);
   const offset_t first = share * static_cast<offset_t>(warp % parts);
@@ -130,24 +117,28 @@ __device__ __forceinline__ void push_split(const Search& s, const Claim& claim,
 
 // The frontier's rows, taken by so many warps; the caller is one of them.
 __device__ __forceinline__ void push_rows(const Search& s, const Claim& claim,
-                                          const QueuedRow* rows, count_t size, count_t warps,
+                                          const vertex_t* frontier, count_t size, count_t warps,
                                           count_t warp, uint32* chunk_counter, uint64* edges_seen) {
-  if (size <= warps / 2) return push_split(s, claim, rows, size, warps, warp, edges_seen);
+  if (size <= warps / 2) return push_split(s, claim, frontier, size, warps, warp, edges_seen);
   const count_t share = warp_share(size, warps);
   for (count_t base = warp * share; base < size; base += warps * share) {
     const count_t i = base + lane_id();
-    QueuedRow row{0, 0};
-    if (i < size && lane_id() < share) row = load_row(rows + i);
-    *edges_seen += static_cast<uint64>(row.degree);
-    walk(s, claim, chunk_counter, row.begin, row.degree);
+    offset_t begin = 0, degree = 0;
+    if (i < size && lane_id() < share) {
+      const vertex_t v = __ldcg(frontier + i);
+      begin = __ldg(s.offsets + v);
+      degree = __ldg(s.offsets + v + 1) - begin;
+    }
+    *edges_seen += static_cast<uint64>(degree);
+    walk(s, claim, chunk_counter, begin, degree);
   }
 }
 
 __device__ __noinline__ void push_step(const Search& s, const Found& out, vertex_t* slots,
-                                       uint32* visited, int level, const QueuedRow* rows,
+                                       uint32* visited, int level, const vertex_t* frontier,
                                        count_t size, uint32* chunk_counter, uint64* edges_seen) {
   Stage stage{slots, 0};
-  push_rows(s, Claim{s, out, stage, visited, level}, rows, size, grid_warps<count_t>(),
+  push_rows(s, Claim{s, out, stage, visited, level}, frontier, size, grid_warps<count_t>(),
             grid_warp<count_t>(), chunk_counter, edges_seen);
   flush(s, stage, out);
 }

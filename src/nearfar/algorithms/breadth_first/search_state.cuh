@@ -1,8 +1,8 @@
 // What the steps of the breadth-first search share: arrays, counters, queue staging.
 //
 // A warp collects the vertices that it finds in shared memory and reserves queue space for about a
-// hundred at a time; the row bounds of what is written are read then and written beside it, so that the
-// next step knows how many edges its frontier has and where they lie. Every vertex is found once, so the queue of n entries never
+// hundred at a time; the row bounds of what is written are read then, so that the next step knows
+// how many edges its frontier has. Every vertex is found once, so the queue of n entries never
 // overflows.
 //
 // requires: cuda/edges.cuh
@@ -34,11 +34,6 @@ typedef CountOf<(sizeof(vertex_t) > 4)>::type count_t;
 struct alignas(8) Chunk {
   offset_t begin;
   int size;
-};
-
-// The edges of a vertex in the queue.
-struct alignas(2 * sizeof(offset_t)) QueuedRow {
-  offset_t begin, degree;
 };
 
 // A vertex, or the target of an edge, and a distance; see ahead.cuh.
@@ -81,7 +76,6 @@ struct Search {
   const Edge* in_edges;
   int* distance;
   vertex_t* queue;
-  QueuedRow* rows;  // beside the queue
   uint32* visited[2];  // a bit per vertex
   Chunk* chunks;
   Control* control;
@@ -133,7 +127,6 @@ __device__ __forceinline__ void meet_and_look(SplitBarrier& barrier, const Contr
 // Where a step's vertices go.
 struct Found {
   vertex_t* queue;
-  QueuedRow* rows;
   count_t* counter;
   uint64* ahead;
   uint32* long_rows;
@@ -162,12 +155,7 @@ __device__ __noinline__ void write_out(const Search& s, const vertex_t* slots, i
   ahead = warp_sum(ahead);
   if (lane_id() == 0 && ahead) atomicAdd(out.ahead, ahead);
   base = __shfl_sync(kAllLanes, base, 0);
-  for (int i = lane_id(); i < filled; i += 32) {
-    const vertex_t v = slots[i];
-    const offset_t begin = __ldg(s.offsets + v);
-    out.queue[base + i] = v;
-    out.rows[base + i] = QueuedRow{begin, __ldg(s.offsets + v + 1) - begin};
-  }
+  for (int i = lane_id(); i < filled; i += 32) out.queue[base + i] = slots[i];
   __syncwarp();
 }
 
