@@ -237,7 +237,7 @@ def cases(kind: str) -> Iterator[Case]:
     listed.extend(one_launch_cases(kind))
     for pull, is_sorted, signed in ((0, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1)):
         form = {"PULL": pull, "SORTED": is_sorted, "SIGNED": signed, "SEGMENT": 512}
-        form |= {"NARROW": int("float" not in kind), "COUNTED": 1 - pull}
+        form |= {"COUNTED": 1 - pull}
         listed.append(("cuda/tight_edges.cuh", {**types(kind), **form}))
     whole_numbers = {"WHOLE": int("float" not in kind)}
     listed.append(("cuda/row_figures.cuh", {**types(kind), **whole_numbers}))
