@@ -30,6 +30,7 @@ __all__ = [
     "SearchOptions",
     "build_options",
     "canonical_device",
+    "check_above_zero",
     "check_kind",
     "check_limit",
 ]
@@ -245,6 +246,18 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
 
 
 @functools.cache
+def check_above_zero(**values: Any) -> None:
+    """Refuse what is not a finite number greater than 0, by name.
+
+    Raises
+    ------
+    OptionError
+    """
+    for name, value in values.items():
+        if not (_finite(value) and value > 0):
+            raise OptionError(f"{name} is {quoted(value)}: give a number greater than 0")
+
+
 def _kinds(annotation: str) -> tuple[str, ...]:
     """The parts of an annotation; empty where one of them is not for us to check."""
     kinds = tuple(annotation.split(" | "))

@@ -8,14 +8,15 @@ import lzma
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import nearfar
-from nearfar.answer import isochrone
+from nearfar.answer import draw_isochrones, draw_page, isochrone
 from nearfar.cli.console import Exit
-from nearfar.errors import GraphError
+from nearfar.errors import GraphError, OptionError
 from tests.datafiles import data_path
 from tests.loading import load_program
 from tests.program import fail, succeed
@@ -154,6 +155,18 @@ def test_map_has_a_line_for_every_street(tmp_path: Path) -> None:
         isochrone.draw_isochrones(paths, file, title="Town\nby night", scale=60, unit="minutes")
         assert file.stat().st_size > 5000
     assert "© nobody" in (tmp_path / "map.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [("m.png", "width"), ("m.png", "dpi"), ("m.png", "scale"), ("m.html", "scale")],
+)
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), "8"])
+def test_sizes_of_a_map(tmp_path: Path, name: str, wrong: str, value: Any) -> None:
+    """These were errors and warnings of NumPy and matplotlib."""
+    draw = draw_page if name.endswith(".html") else draw_isochrones
+    with pytest.raises(OptionError, match=f"{wrong} is .*: give a number greater than 0"):
+        draw(nearfar.sssp(town(), 0), tmp_path / name, **{wrong: value})
 
 
 def test_map_command(extract: Path, tmp_path: Path) -> None:

@@ -50,16 +50,18 @@ def test_zoo(name: str, dtype: str) -> None:
             check(made, source)
 
 
+@pytest.mark.parametrize("is_sorted", [True, False])
 @pytest.mark.parametrize("high", [3, 40, 4000])
 @pytest.mark.parametrize("directed", [True, False])
-def test_the_end_of_long_sorted_rows_is_found(high: int, directed: bool) -> None:
-    """Few, half and all of the edges of a row can be tight; some rows are longer than a piece."""
+def test_rows_of_several_pieces(high: int, directed: bool, is_sorted: bool) -> None:
+    """Few, half and all of the edges of a row can be tight; sorted, the end of those is found."""
     rng = np.random.default_rng(high)
     ends = rng.integers(0, 300, (2, 30_000))
     ends[0, :2000] = 7
     weights = rng.integers(1, high, 30_000).astype(np.int32)
     graph = Graph.from_edges(*ends, weights, directed=directed)
-    sorted_rows(graph)
+    if is_sorted:
+        sorted_rows(graph)
     for source in (7, 8):
         check(graph, source)
 

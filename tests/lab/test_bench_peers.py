@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import dijkstra
 
 import nearfar
 from nearfar.lab.bench.measure import measure
-from nearfar.lab.bench.peers import PEERS, Nearfar, contenders
+from nearfar.lab.bench.peers import PEERS, Nearfar, contenders, cugraph
 from nearfar.lab.bench.peers.adds import Adds
 from nearfar.lab.bench.peers.cugraph import CuGraph
 from nearfar.lab.bench.peers.doublegraph import DoubleGraph
@@ -407,6 +407,20 @@ def test_cugraph_searches_graphs_without_weights_by_levels(
     plain = {"as numbered", "by degree"}
     assert set(peer.forms) == (plain if directed else plain | {"as numbered, pulling"})
     assert peer.failed == ({} if directed else {"by degree, pulling": "a kernel failed"})
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_a_slow_search_of_cugraph_is_the_only_one(
+    graph: nearfar.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_cugraph(monkeypatch, Pylibcugraph())
+    monkeypatch.setattr(cugraph, "_LIMIT", 0.001)
+    peer = CuGraph()
+    peer.prepare(graph)
+    answer = peer.solve(3)
+    assert list(peer.forms) == ["as numbered"]
+    assert list(peer.failed) == ["by degree"]
+    assert peer.distances(answer)[3] == 0
 
 
 @pytest.mark.usefixtures("emulated_gpu")

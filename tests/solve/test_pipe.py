@@ -292,6 +292,16 @@ def test_pairs_answer_for_the_pairs_alone() -> None:
         nearfar.distances(huge, pairs=[(0, 3)])
 
 
+def test_pairs_keep_to_memory_and_blocks() -> None:
+    """Both were forgotten."""
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [1, 2, 3])
+    with pytest.raises(nearfar.OutOfMemoryError):
+        nearfar.distances(graph, pairs=[(0, 1), (2, 3)], memory=1)
+    with pytest.raises(nearfar.OptionError, match="block is 0"):
+        nearfar.distances(graph, pairs=[(0, 1), (2, 3)], block=0)
+    assert nearfar.distances(nearfar.prepare(graph), pairs=[(0, 2)], memory=1).tolist() == [3]
+
+
 def test_a_negative_cycle_that_no_source_reaches() -> None:
     """`auto` took a method that refuses one anywhere, where sssp answers from the same source."""
     n = 30

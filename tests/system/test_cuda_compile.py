@@ -119,6 +119,9 @@ def one_launch_cases(kind: str) -> Iterator[Case]:
     wide = base["WEIGHT_T"] in ("long long", "double")
     shape = {"BLOCK_THREADS": 384 if wide else 512}
     yield f"{NEAR_FAR}one_launch.cuh", {**base, **shape, "ROW_HEAD": 4}
+    if base["WEIGHTED"] and whole:
+        yield f"{NEAR_FAR}row_shortcuts.cuh", {**types(kind), "ROW_HEAD": 8}
+        yield f"{NEAR_FAR}one_launch.cuh", {**base, **shape, "ROW_HEAD": 8, "SHORTCUTS": 1}
     yield f"{NEAR_FAR}one_launch.cuh", base
     due = {**base, "HEAVY_DEGREE": 512}
     own = {"INDEX_T": "int", "SEEN_FROM_L1": 0, "BLOCKS_EACH": 2 - wide, "LONG_IN_FLIGHT": 2}
@@ -245,7 +248,7 @@ def cases(kind: str) -> Iterator[Case]:
     listed.extend(one_launch_cases(kind))
     for pull, is_sorted, signed in ((0, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1)):
         form = {"PULL": pull, "SORTED": is_sorted, "SIGNED": signed, "SEGMENT": 512}
-        form |= {"NARROW": int("float" not in kind), "COUNTED": 1 - pull}
+        form |= {"COUNTED": 1 - pull}
         listed.append(("cuda/tight_edges.cuh", {**types(kind), **form}))
     whole_numbers = {"WHOLE": int("float" not in kind)}
     listed.append(("cuda/row_figures.cuh", {**types(kind), **whole_numbers}))

@@ -13,6 +13,7 @@ import pytest
 import nearfar
 from nearfar import _cpu
 from nearfar.generators import generate
+from nearfar.system import memory
 from nearfar.system.memory import empty, free_memory
 
 if TYPE_CHECKING:
@@ -21,6 +22,24 @@ if TYPE_CHECKING:
 
 def test_free_memory_is_a_number_of_bytes() -> None:
     assert 1 << 20 < free_memory() < 1 << 50
+
+
+@pytest.mark.parametrize("group", memory._GROUPS, ids=["version 2", "version 1"])
+def test_a_container_has_what_the_cache_of_files_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: tuple[str, ...]
+) -> None:
+    """A container that had read a file of its size had no memory left for a run."""
+    _, limit, used, idle = group
+    for name, text in (
+        (limit, "900000"),
+        (used, "850000"),
+        ("memory.stat", f"anon 1\n{idle} 300000\nslab 4\n"),
+    ):
+        (tmp_path / name).write_text(f"{text}\n")
+    monkeypatch.setattr(memory, "_GROUPS", ((str(tmp_path), limit, used, idle),))
+    assert free_memory() == 350_000
+    (tmp_path / limit).write_text("max\n")
+    assert free_memory() > 1 << 20
 
 
 def test_a_large_answer_is_kept_after_the_next_solve() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from nearfar.errors import GraphError, MissingDependencyError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
+from nearfar.options import check_above_zero
 
 if TYPE_CHECKING:
     import os
@@ -60,6 +61,8 @@ def draw_isochrones(
     ------
     GraphError
         If the graph has no coordinates, or no edge with both ends reached.
+    OptionError
+        If ``scale``, ``width`` or ``dpi`` is not above 0.
     MissingDependencyError
         Without matplotlib.
 
@@ -74,6 +77,7 @@ def draw_isochrones(
     except ImportError:
         raise MissingDependencyError("maps need matplotlib: pip install 'nearfar[plot]'") from None
 
+    check_above_zero(scale=scale, width=width, dpi=dpi)
     graph = paths.graph
     if graph.coordinates is None:
         raise GraphError("the graph has no coordinates: a map needs x and y of every vertex")

@@ -20,6 +20,7 @@ import numpy as np
 from nearfar.errors import GraphError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
+from nearfar.options import check_above_zero
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
@@ -56,12 +57,15 @@ def draw_page(
     ------
     GraphError
         If the graph has no coordinates, or no edge with both ends reached.
+    OptionError
+        If ``scale`` is not above 0.
 
     Notes
     -----
     O(n + m log m). The file has about 25 bytes per street; a browser draws some hundred thousand of
     them with ease. Where an edge leads there and back its two directions are one line.
     """
+    check_above_zero(scale=scale)
     graph = paths.graph
     xy = graph.coordinates
     if xy is None:

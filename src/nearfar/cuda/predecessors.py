@@ -24,7 +24,8 @@ __all__ = ["device_predecessors", "mask_above"]
 _THREADS = 256
 _KERNELS = "cuda/tight_edges.cuh"
 _PASS: Slot[_Pass] = Slot("predecessors")
-_LEAST_SPAN, _TURNS = 512, 2  # edges a warp takes at a time; such turns per warp
+_PIECE = 256  # edges of a long row that a lane brings to its warp, where rows are not sorted
+_ADVICE = "ask for predecessors of fewer sources, or on the host: device='cpu'"
 _MOST_ROWS = 32_768  # of the grid's y
 ROUNDS_BEYOND = 2  # the watchdog: a round takes at least one vertex
 
@@ -38,25 +39,42 @@ class _Pass:
 
     def __init__(self, graph: Graph, device: DeviceGraph, is_sorted: bool) -> None:
         self.device = device
-        self.narrow = device.weight_dtype.kind == "i"
+        whole = device.weight_dtype.kind == "i"
         # Without weights that add nothing every vertex has a strictly nearer predecessor.
-        self.counted = graph.has_zero_weight or not self.narrow
+        self.counted = graph.has_zero_weight or not whole
         macros = {
             **device.macros,
             "PULL": int(not graph.directed),
             "SORTED": int(is_sorted),
             "SIGNED": int(graph.n_negative > 0),
-            "NARROW": int(self.narrow),
             "COUNTED": int(self.counted),
-            "SEGMENT": SEGMENT,
+            "SEGMENT": SEGMENT if is_sorted else _PIECE,
         }
         program = runtime.program(_KERNELS, macros)
         self._start = program.kernel("tight_start")
         self._edges = program.kernel("tight_edges")
         self.levels = program.kernel("tight_levels")
         self.blocks = self._edges.resident_blocks(_THREADS)
+        self.start_blocks = self._start.resident_blocks(_THREADS)
+        self.pieces, self.n_pieces = self._pieces(program, macros, graph.max_degree)
         self.timer = runtime.Timer()
         self.forget()
+
+    def _pieces(
+        self, program: runtime.Program, macros: dict[str, Any], longest: int
+    ) -> tuple[Any, Any]:
+        """The pieces of long rows, and how many those are, on the device."""
+        cp, device, size = runtime.cupy(), self.device, macros["SEGMENT"]
+        piece = struct_dtype(_KERNELS, "Piece", device.macros).itemsize
+        most = 2 * (device.m // size) if longest > size else 0
+        runtime.require_memory(most * piece, _ADVICE)
+        pieces = cp.empty(most * piece, dtype=np.uint8)
+        count = cp.zeros(1, dtype=np.uint64)
+        if most:
+            blocks = min(self.blocks, -(-device.n // _THREADS))
+            given = (np.int64(device.n), device.offsets, pieces, count)
+            program.kernel("tight_pieces")(blocks, _THREADS, given)
+        return pieces, count
 
     def forget(self) -> None:
         """Let the memory of many rows go."""
@@ -64,7 +82,6 @@ class _Pass:
         self._turn = 0  # which tallies are zero: those of even calls, or of odd ones
         self.parts: list[tuple[int, Any, Any]] = []
         self.tallies: Any = None
-        self.codes: Any = None
 
     def prepare(self, k: int) -> None:
         """Launches over k rows, kept while the next call has as many."""
@@ -73,21 +90,17 @@ class _Pass:
         self.forget()
         cp = runtime.cupy()
         device, null = self.device, np.uint64(0)
-        n, m = np.int64(device.n), np.int64(device.m)
+        n = np.int64(device.n)
         self.tallies = cp.zeros((2, k * _tally().itemsize), dtype=np.uint8)
-        self.codes = cp.empty(k * device.n if self.narrow else 0, dtype=np.uint8)
         for first in range(0, k, _MOST_ROWS):
             many = min(k - first, _MOST_ROWS)
-            codes = self.codes[first * device.n :] if self.narrow else None
-            width = max(min(self.blocks, -(-device.n // _THREADS)) // many, 1)
-            start = runtime.Launch(
-                self._start, (width, many), _THREADS, (n, null, null, null, codes, null)
-            )
+            width = max(min(self.start_blocks, -(-device.n // _THREADS)) // many, 1)
+            given = (n, null, null, null, null)
+            start = runtime.Launch(self._start, (width, many), _THREADS, given)
             width = max(self.blocks // many, 1)
-            turns = _TURNS * width * (_THREADS // 32)
-            span = np.int64(min(max(_LEAST_SPAN, -(-device.m // turns)), 1 << 24))
-            arrays = (device.offsets, device.edges, null, null, null, codes)
-            edges = runtime.Launch(self._edges, (width, many), _THREADS, (n, m, *arrays, span))
+            rows = (null, null, null)
+            arrays = (device.offsets, device.edges, *rows, self.pieces, self.n_pieces)
+            edges = runtime.Launch(self._edges, (width, many), _THREADS, (n, *arrays))
             self.parts.append((first, start, edges))
         self._rows = k
 
@@ -137,9 +150,8 @@ def device_predecessors(
     cp = runtime.cupy()
     device = device_graph(graph)
     n, m, k = device.n, device.m, len(sources)
-    advice = "ask for predecessors of fewer sources, or on the host: device='cpu'"
-    each = n * (device.vertex_dtype.itemsize + 1) + _tally().itemsize
-    runtime.require_memory(k * each, advice)
+    each = n * device.vertex_dtype.itemsize + 2 * _tally().itemsize
+    runtime.require_memory(k * each, _ADVICE)
     made = _pass(graph, device)
     made.prepare(k)
     found = cp.empty((k, n), dtype=device.vertex_dtype)
@@ -149,11 +161,11 @@ def device_predecessors(
     each_row = [(a.data.ptr, a.nbytes // max(k, 1)) for a in (rows, found, tallies, of_next_call)]
     for first, start, edges in made.parts:
         addresses = [np.uint64(place + first * size) for place, size in each_row]
-        for parameter, address in zip((1, 2, 3, 5), addresses, strict=True):
+        for parameter, address in zip((1, 2, 3, 4), addresses, strict=True):
             start.set(parameter, address)
         launches.append(start)
         if m and not graph.n_negative:
-            for parameter, address in zip((4, 5, 6), addresses[:3], strict=True):
+            for parameter, address in zip((3, 4, 5), addresses[:3], strict=True):
                 edges.set(parameter, address)
             launches.append(edges)
     # One after the other: what the host does between two launches the device would wait for.

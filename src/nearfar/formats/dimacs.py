@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError
 from nearfar.formats.compression import split_suffix
 from nearfar.formats.files import Sink, Source, chunks_of_rows, finish, replacing
 from nearfar.formats.specs import Format, register
+from nearfar.options import check_above_zero
 
 if TYPE_CHECKING:
     import os
@@ -54,7 +54,7 @@ def read(
     from nearfar import _cpu
     from nearfar.graph.graph import Graph
 
-    _check_scale(coordinate_scale)
+    check_above_zero(coordinate_scale=coordinate_scale)
     found = _cpu.parse_dimacs(source.data, source.progress())
     if directed is None:
         directed = not found["treewidth"]
@@ -124,7 +124,7 @@ def write(
     comment : str
         Text for comment lines at the top.
     """
-    _check_scale(coordinate_scale)
+    check_above_zero(coordinate_scale=coordinate_scale)
     n, m = graph.n_vertices, graph.n_edges
     sink.write("".join(f"c {line}\n" for line in comment.splitlines()).encode())
     sink.write(f"p sp {n} {m}\n".encode())
@@ -133,11 +133,6 @@ def write(
     write_arcs(graph, sink, prefix="a ", base=1)
     if coordinates and graph.coordinates is not None:
         _write_coordinates(graph.coordinates, sink.path, coordinate_scale)
-
-
-def _check_scale(scale: float) -> None:
-    if not scale > 0:
-        raise OptionError(f"coordinate_scale is {scale}: give a number greater than 0")
 
 
 def write_arcs(

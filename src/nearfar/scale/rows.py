@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import ClusterError, OptionError, quoted
+from nearfar.options import check_above_zero
 from nearfar.scale.cluster import check_workers, connected
 from nearfar.scale.work import Given, Job, Made, measure, open_graph, solve_block
 from nearfar.solve.files import FileSink
@@ -142,8 +143,7 @@ def distances(
         raise OptionError(f"out is {quoted(os.fspath(out))}: a cluster writes .zarr")
     if block is not None and block < 1:
         raise OptionError(f"block is {block}: give at least 1 row")
-    if not seconds > 0:
-        raise OptionError(f"seconds is {seconds}: give a number greater than 0")
+    check_above_zero(seconds=seconds)
     check_stats(stats, progress)
     reduction = None if reduce is None else Reduction.parse(reduce)
     path = os.path.abspath(graph) if isinstance(graph, (str, os.PathLike)) else None

@@ -63,8 +63,9 @@ def isochrone(
         As for :func:`nearfar.sssp`.
     title : str
     width : float
-        Inches; the height follows from the extent.
+        Of a picture, in inches; the height follows from the extent.
     dpi : int
+        Of a picture.
 
     Returns
     -------
@@ -76,7 +77,7 @@ def isochrone(
     GraphError, MissingDependencyError
         As :func:`nearfar.answer.draw_isochrones`.
     OptionError
-        For another suffix.
+        For another suffix, and as :func:`nearfar.answer.draw_isochrones`.
 
     Notes
     -----

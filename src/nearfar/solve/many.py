@@ -250,8 +250,8 @@ def distances(
         if sources is not None or targets is not None or reduce or out is not None or predecessors:
             raise OptionError("pairs goes without sources, targets, out, reduce and predecessors")
         call: dict[str, Any] = {"method": method, "threads": threads, "limit": limit, **options}
-        if devices is not None:
-            call["devices"] = devices
+        further = {"devices": devices, "memory": memory, "block": block}
+        call |= {name: value for name, value in further.items() if value is not None}
         return pair_distances(graph, pairs, device=device, stats=stats, progress=progress, **call)
     rows = _indices(graph, sources, "source")
     columns = None if targets is None else _indices(graph, targets, "target")
@@ -468,7 +468,7 @@ def pair_distances(
     """
     device = "cuda" if device == "gpu" else device
     given = {name for name, value in arguments.items() if value not in (None, "auto")}
-    known = {"threads", "stats", "limit", "devices"}
+    known = {"threads", "stats", "limit", "devices", "memory", "block"}  # a walk makes no rows
     if isinstance(graph, Prepared) and given <= known:
         walk = (arguments.get(name) for name in ("devices", "threads", "limit", "stats"))
         return _walked(graph, pairs, device, *walk)

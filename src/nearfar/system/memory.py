@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = ["empty", "free_memory"]
 
+#: Control groups of version 2 and 1 as a container sees them: folder, limit, use, idle pages.
+_GROUPS = (
+    ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
+    (
+        "/sys/fs/cgroup/memory",
+        "memory.limit_in_bytes",
+        "memory.usage_in_bytes",
+        "total_inactive_file",
+    ),
+)
 _LARGE = 1 << 22  # bytes from which NumPy asks for huge pages
 
 
@@ -51,16 +63,21 @@ def free_memory() -> int:
     except (OSError, KeyError, ValueError):
         if hasattr(os, "sysconf"):
             free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    for limit, used in (
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        (
-            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-            "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-        ),
-    ):
-        try:
-            with open(limit, encoding="ascii") as a, open(used, encoding="ascii") as b:
-                free = min(free, int(a.read()) - int(b.read()))
-        except (OSError, ValueError):
-            continue
+    for group in _GROUPS:
+        with contextlib.suppress(OSError, ValueError):
+            free = min(free, _free_in_group(*group))
     return max(free, 0)
+
+
+def _free_in_group(folder: str, most: str, used: str, idle: str) -> int:
+    """What a control group leaves; pages of files that were only read go when others need them.
+
+    Raises
+    ------
+    OSError, ValueError
+        Where there is no such group, or no limit.
+    """
+    limit, taken = (int(Path(folder, name).read_text(encoding="ascii")) for name in (most, used))
+    statistics = Path(folder, "memory.stat").read_text(encoding="ascii").splitlines()
+    kept = dict(line.split(" ", 1) for line in statistics if " " in line)
+    return limit - taken + int(kept.get(idle, 0))

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from nearfar.system.memory import free_memory
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Peer", "free_memory", "run_program"]
+__all__ = ["Peer", "run_program"]
 
 
 class Peer(ABC):
@@ -99,16 +101,6 @@ class Peer(ABC):
 
     def close(self) -> None:  # noqa: B027 - most have nothing to free
         """Free what :meth:`prepare` made."""
-
-
-def free_memory() -> int:
-    """Bytes that can be used without swapping."""
-    try:
-        with open("/proc/meminfo") as lines:
-            fields = dict(line.split(":", 1) for line in lines)
-        return int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError):
-        return 2**62
 
 
 def run_program(command: list[str], seconds: float, **options: Any) -> str:

@@ -2,10 +2,10 @@
 
 It is used where ``pylibcugraph-cu13`` is installed. Its graph is made twice beforehand: with the
 vertices as they are numbered, and with its own numbering, by degree. Memory comes from a pool. A
-whole call counts, with the device synchronised before and after: the median of ten (three of slow
-ones) after a first; a solve tries every form, and the fastest counts. Predecessors come with
-every answer: the library makes no distances alone. Weights are float32, so distances above 2^24
-would be rounded.
+whole call counts, with the device synchronised before and after: the median of ten after a first,
+of three where they are slow; a solve that takes more than five seconds is the only one. A solve
+tries every form, and the fastest counts. Predecessors come with every answer: the library makes no
+distances alone. Weights are float32, so distances above 2^24 would be rounded.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["CuGraph"]
 
 _ROUNDS, _FEWEST = 10, 3
-_BUDGET = 1.0  # seconds after which the fewest rounds are enough
+_ENOUGH = 1.0  # seconds of a form after which the fewest rounds are enough
+_LIMIT = 5.0  # seconds of all forms after which none is solved again and no other is tried
 _POOL = 2**30  # bytes to begin with; it grows
 
 
@@ -124,20 +125,26 @@ class CuGraph(Peer):
     def solve(self, source: int) -> Any:
         """What the fastest form gives."""
         self.forms, self.failed = {}, {}
-        found = {}
+        found, spent = {}, 0.0
         for form, call in self._calls(source).items():
+            if spent > _LIMIT:
+                self.failed[form] = f"left out after {spent:.0f} s of the others"
+                continue
             samples: list[float] = []
             try:
-                while len(samples) <= (_ROUNDS if sum(samples) < _BUDGET else _FEWEST):
+                while len(samples) <= (_ROUNDS if sum(samples) < _ENOUGH else _FEWEST):
                     runtime.synchronize()
                     began = time.perf_counter()
                     found[form] = call()
                     runtime.synchronize()
                     samples.append(time.perf_counter() - began)
+                    spent += samples[-1]
+                    if spent > _LIMIT:
+                        break
             except (RuntimeError, MemoryError) as problem:
                 self.failed[form] = str(problem)
                 continue
-            self.forms[form] = statistics.median(samples[1:]) * 1e3
+            self.forms[form] = statistics.median(samples[1:] or samples) * 1e3
         if not self.forms:
             raise RuntimeError(f"no form ended: {next(iter(self.failed.values()))}")
         best = min(self.forms, key=lambda form: self.forms[form])
