@@ -233,17 +233,6 @@ def test_a_plan_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(made) == 5
 
 
-@pytest.mark.parametrize("n", [1, 5, 2**16, 2**16 + 1, 10**6])
-def test_sources_near_each_other_in_the_tree(n: int) -> None:
-    """Neighbours in the order differ by no more than what 16 bits of labels leave open."""
-    rng = np.random.default_rng(1)
-    label = rng.permutation(n).astype(np.int32)
-    sources = rng.integers(0, n, 300)
-    order = device_reduce.near_first(label, sources)
-    assert sorted(order.tolist()) == list(range(300))
-    assert np.diff(label[sources[order]].astype(int)).min() > -max(n / 2**14, 1)
-
-
 def test_progress_and_blocks() -> None:
     prepared = nearfar.prepare(grid(np.int32), force=True)
     seen: list[tuple[float, float]] = []

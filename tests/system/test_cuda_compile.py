@@ -210,7 +210,7 @@ def prepared_cases(kind: str) -> Iterator[Case]:
                 yield "prepared/halves.cuh", {**base, "KIND": summed}
             form = {"LANES": 32 * columns, "COLUMNS": columns, "ROW_KIND": 2, "STAGES": 2}
             yield "prepared/sweep_figures.cuh", {**whole, **form}
-        form = {"WARPS": 4, "ROOM": 1024, "STAGE": 16, "STAGES": 4}
+        form = {"WARPS": 4, "ROOM": 2048 if wide_values else 4096, "STAGE": 16, "STAGES": 4}
         yield "prepared/few_sources.cuh", {**leaves, **weigh, **form}
         for groups, across, high, down, shares, ahead in ((1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)):
             form = {

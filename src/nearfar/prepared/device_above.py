@@ -112,7 +112,7 @@ class Above:
     def _together(self, plan: SweepPlan, unit: int, arrays: tuple[Any, ...], coming: Any) -> None:
         """Climbs and all products in one launch."""
         pieces, size = self.above.pieces, self.dtype.itemsize
-        form, threads, climbing = climb_form(self.tree.height, size)
+        form, threads, climbing = climb_form(self.tree.height, size, few=True)
         columns = 16 // size
         stages = {"STAGE": 16, "STAGES": 4}
         macros = {**self._types(), **form, **stages}

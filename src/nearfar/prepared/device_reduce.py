@@ -121,7 +121,6 @@ class DeviceReduction:
         self.width = prepared.n_vertices if columns is None else len(columns)
         self.pitch, self.dtype = padded(each), prepared.metric.dtype
         self.out_dtype, self.max_weight = prepared.weight_dtype, prepared.max_weight
-        self.label = prepared.preparation.tree.label
         self.tree = device_tree(prepared)
         # A sum that does not fit shows as a distance that is missing, unless a limit is nearer.
         within = limit is not None and limit <= FARTHEST[prepared.weight_dtype]
@@ -324,26 +323,28 @@ class DeviceReduction:
         """
         cp = runtime.cupy()
         self._wake()
-        given = np.asarray(sources)
-        order = near_first(self.label, given)
-        there = runtime.upload(given[order])
+        there = runtime.upload(np.asarray(sources))
+        # In the order of the tree: what is near a source is then near those beside it, too.
+        order = cp.argsort(self.tree.label[there])
+        there = there[order]
         floats = self.dtype.kind == "f"
-        figures = cp.empty((3, len(given)), np.float64 if floats else np.int64)
+        figures = cp.zeros((3, len(there)), np.float64 if floats else np.int64)
         parts = []
         timer = runtime.Timer().start()
-        for low in range(0, len(given), self.pitch):
+        for low in range(0, len(there), self.pitch):
             for array in self.zeroed:
                 array.fill(0)
             part = there[low : low + self.pitch]
             self.plan(part)
             parts.append(self._kept(figures[:, low : low + len(part)]))
-        places = runtime.upload(order) if any(one is not None for one in parts[0]) else None
+        found = cp.empty_like(figures)
+        found[:, order] = figures
         bins, vertices, distances = (
-            None if column[0] is None else _in_places(column, places)
+            None if column[0] is None else _in_places(column, order)
             for column in zip(*parts, strict=True)
         )
         seconds = timer.stop().seconds  # waits in Python: a signal is seen
-        counts, sums, most = self._read(figures, order)
+        counts, sums, most = self._read(found)
         if self._may_be_lost(counts, most):
             return None
         stats = {"sweeps": len(parts), "device_seconds": seconds}
@@ -377,20 +378,17 @@ class DeviceReduction:
             )
         return bins, vertices, distances
 
-    def _read(self, figures: Any, order: NDArray[np.int64]) -> tuple[Any, Any, Any]:
-        """Counts, sums and greatest distances, on the host and in the order of the sources."""
-        counts = sums = most = None
+    def _read(self, figures: Any) -> tuple[Any, Any, Any]:
+        """Counts, sums and greatest distances, on the host."""
         if not (self.counts or self.halves):
-            return counts, sums, most
-        there = runtime.download(figures)
-        mine, dtype = np.empty_like(there), self.out_dtype
-        mine[:, order] = there
-        if self.counts:
-            counts = self.width - int(self.columns is None) - mine[0].astype(np.int64)
-            sums = mine[1].astype(np.int64)
-            most = np.where(counts > 0, mine[2].astype(dtype), dtype.type(-1))
-        if self.halves:
-            sums = mine[1].view(np.float64)
+            return None, None, None
+        missed, sums, farthest = runtime.download(figures)
+        sums = sums.view(np.float64) if self.halves else sums.astype(np.int64, copy=False)
+        if not self.counts:
+            return None, sums, None
+        every = self.width - int(self.columns is None)
+        counts = every - missed.astype(np.int64, copy=False)
+        most = np.where(counts > 0, farthest, -1).astype(self.out_dtype, copy=False)
         return counts, sums, most
 
     def _may_be_lost(self, counts: Any, most: Any) -> bool:
@@ -447,27 +445,6 @@ def reduced(
         made.rest()
         _READY.put(prepared, made, here)
     return found
-
-
-def near_first(label: NDArray[np.int32], sources: NDArray[np.int64]) -> NDArray[np.int64]:
-    """An order of the sources in which those that are near in the tree are near each other.
-
-    Parameters
-    ----------
-    label : int32 array, shape (n,)
-        Of vertices.
-    sources : int64 array, shape (k,)
-
-    Returns
-    -------
-    int64 array, shape (k,)
-
-    Notes
-    -----
-    O(k): the upper 16 bits of labels are enough, which NumPy sorts by digits.
-    """
-    shift = max(len(label).bit_length() - 16, 0)
-    return np.argsort((label[sources] >> shift).astype(np.uint16), kind="stable")
 
 
 def _in_places(parts: Sequence[Any], places: Any) -> Any:

@@ -74,12 +74,14 @@ def default_shape(size: int, sources: int, height: int) -> PassShape:
     return PassShape(256, 64 if tall else 32, 32 * each, each)
 
 
-def climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
+def climb_form(height: int, size: int, few: bool = False) -> tuple[dict[str, str | int], int, int]:
     """How a block climbs a tree of that height, for values of so many bytes.
 
     Parameters
     ----------
     height, size : int
+    few : bool
+        Whether there are fewer blocks than a device holds, so that each may have more memory.
 
     Returns
     -------
@@ -90,7 +92,7 @@ def climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
     shared : int
         Bytes of dynamic shared memory.
     """
-    warps, room = 4, 1024
+    warps, room = 4, 16384 // size if few else 1024
     most = runtime.device().shared_per_block
     while room > 32 and 2 * room * (size + 4) + height * size > most:
         room //= 2  # a tall tree
