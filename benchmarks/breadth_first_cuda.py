@@ -7,6 +7,7 @@ initialisation included, median of 10 once each engine has made what it keeps wi
 answer is compared with the CPU's breadth-first search. Of each engine the first search of a fresh
 graph is kept too, and what was made once for later ones: balls on roads, the transpose of a
 directed graph, which is made after the first search here.
+``--peers cugraph`` runs cuGraph's search beside it, where it is installed.
 The file is written after every graph; the other graphs of it stay, each with its environment.
 """
 
@@ -23,6 +24,7 @@ import numpy as np
 
 import graphs_on_disk
 import nearfar
+from flagship import time_peers
 from nearfar.algorithms.breadth_first.cuda import BreadthFirstOptions
 from nearfar.algorithms.near_far.one_launch import OneLaunchOptions
 from nearfar.graph.graph import Graph
@@ -86,9 +88,9 @@ def steps_of(graph: Graph, source: int, options: Any) -> dict[str, Any]:
 
 
 def measure(
-    name: str, folder: Path | None, rounds: int, options: list[dict[str, Any]]
+    name: str, folder: Path | None, rounds: int, options: list[dict[str, Any]], peers: list[str]
 ) -> dict[str, Any]:
-    """Both engines on one graph."""
+    """Both engines on one graph, and the peers."""
     both, source = GRAPHS[name]
     weighted = load(name, folder)
     graph = Graph.from_csr(weighted.indptr, weighted.indices, directed=not both)
@@ -136,6 +138,7 @@ def measure(
         "reached": reached,
         "levels": int(want[want != np.iinfo(want.dtype).max].max()),
         "rows": rows,
+        "peers": time_peers(peers, graph, source, want),
     }
 
 
@@ -146,12 +149,13 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=None, help="of graphs_on_disk.py")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--options", type=json.loads, nargs="*", default=[], help="more forms")
+    parser.add_argument("--peers", nargs="*", default=[], choices=["cugraph"])
     add_output(parser)
     given = parser.parse_args()
     results = []
     kept = Rows(given.output, list(GRAPHS))
     for name in given.graphs:
-        result = measure(name, given.folder, given.rounds, given.options)
+        result = measure(name, given.folder, given.rounds, given.options, given.peers)
         results.append(result)
         print(f"== {name} n={result['n']:,} m={result['m']:,} levels {result['levels']}")
         for row in result["rows"]:
@@ -164,6 +168,8 @@ def main() -> int:
                 f"transpose {row.get('transpose_ms', 0.0):.3f}",
                 flush=True,
             )
+        for peer in result["peers"]:
+            print(f"   {peer['ms']} ms {peer['peer']}, right {peer['right']} {peer['skipped']}")
         kept.add(result, device=runtime.device()._asdict())
     return int(any(not row["right"] for result in results for row in result["rows"]))
 

@@ -74,12 +74,15 @@ def test_near_far_and_breadth_first(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: Path
 ) -> None:
     given = ["--rounds", "1", "--graphs", "random-200", "--folder", str(folder)]
-    for name in ("near_far", "breadth_first_cuda"):
+    for name, more in (("near_far", []), ("breadth_first_cuda", ["--peers", "cugraph"])):
         script = program(name, monkeypatch)
-        (row,) = document_of(script, monkeypatch, tmp_path / f"{name}.json", *given)["results"]
+        file = tmp_path / f"{name}.json"
+        (row,) = document_of(script, monkeypatch, file, *given, *more)["results"]
         assert row["n"] == 40
         assert row["environment"]["versions"]["nearfar"]
         assert all(one["right"] for one in row["rows"])
+    (peer,) = row["peers"]
+    assert (peer["ms"], peer["skipped"]) == (None, "pylibcugraph-cu13 is not installed")
 
 
 def test_compound_frontiers_stand_over_the_heap(

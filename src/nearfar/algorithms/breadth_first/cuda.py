@@ -273,15 +273,11 @@ def breadth_first(
     runs_ahead = options.ahead_rounds != 0 and thin_limit > 0 and may_have_balls(device)
     around = balls_at_hand(graph, device) if runs_ahead else None
     history = history_of(graph, device)
-    make = options.balls or (options.balls is None and history.pays(device.n))
-    # Whether its levels need not be seen first.
-    wants_balls = runs_ahead and around is None and (history.thin or _is_sparse(graph, history))
-    if wants_balls:
-        around = balls(graph, device) if make else None
-        if around is None:
-            answer = _without_balls(graph, sources, history, workspace)
-            if answer is not None:
-                return answer
+    if runs_ahead and around is None and (history.thin or _is_sparse(graph, history)):
+        # Its levels need not be seen first.
+        around, answer = _balls_or_answer(graph, device, sources, options, history, workspace)
+        if answer is not None:
+            return answer
         runs_ahead = around is not None
     searcher = _searcher(graph, device, reverse, runs_ahead)
     distance = cp.empty(device.n, dtype=np.int32)
@@ -307,12 +303,10 @@ def breadth_first(
     control, records = search(around, runs_ahead)
     if control["status"] == _WANTS_BALLS:
         history.thin = True
-        around = balls(graph, device) if make else None
-        if around is None:
-            answer = _without_balls(graph, sources, history, workspace)
-            if answer is not None:
-                answer.stats["device_seconds"] += seconds
-                return answer
+        around, answer = _balls_or_answer(graph, device, sources, options, history, workspace)
+        if answer is not None:
+            answer.stats["device_seconds"] += seconds
+            return answer
         control, records = search(around, around is not None)
     steps = int(control["steps"])
     if control["status"]:
@@ -358,22 +352,33 @@ def _is_sparse(graph: Graph, history: History) -> bool:
     return history.without.searches == 0 or graph.max_degree <= _LONG
 
 
-def _without_balls(
-    graph: Graph, source: int, history: History, workspace: Workspace
-) -> Answer | None:
-    """The search by near-far, whose blocks advance on their own too, a hop at a time.
+def _balls_or_answer(
+    graph: Graph,
+    device: DeviceGraph,
+    source: int,
+    options: BreadthFirstOptions,
+    history: History,
+    workspace: Workspace,
+) -> tuple[Balls | None, Answer | None]:
+    """Balls to run ahead by, or the answer of near-far, whose blocks advance hop by hop.
 
     Returns
     -------
-    Answer or None
-        None where the memory has no room for it.
+    around : Balls or None
+    answer : Answer or None
+        None besides no balls where the memory has no room for near-far either.
     """
+    around = None
+    if options.balls or (options.balls is None and history.pays(device.n)):
+        around = balls(graph, device)
+    if around is not None:
+        return around, None
     (near_far,) = find(_WITHOUT_BALLS)
     try:
         found = near_far.run(graph, source, near_far.options(), workspace)
     except OutOfMemoryError:
-        return None
+        return None, None
     if workspace.limit is None and workspace.targets is None:
         history.without.add(found.stats["device_seconds"])
     found.stats |= {"ahead_steps": 0, "ball_hops": 0, "ball_seconds": 0.0}
-    return found
+    return None, found

@@ -29,11 +29,23 @@ def _made(row: dict[str, Any]) -> str:
     return ", ".join(made) or "-"
 
 
+def _peer(result: dict[str, Any]) -> str:
+    """Milliseconds of cuGraph's search."""
+    beside = [row for row in result.get("peers", []) if row["ms"] is not None]
+    return "-" if not beside else number(beside[0]["ms"]) if beside[0]["right"] else "wrong"
+
+
 def breadth_first() -> str:
     """Breadth-first search beside near-far with weights of 1, and the steps of each search."""
     document = results(_BFS)
     if document is None:
         return not_measured(_BFS)
+    versions = {
+        row["version"]
+        for result in document["results"]
+        for row in result.get("peers", [])
+        if row["ms"] is not None
+    }
     lines, steps = [], []
     for result in document["results"]:
         rows = {row["engine"]: row for row in result["rows"]}
@@ -46,18 +58,26 @@ def breadth_first() -> str:
                 _first(near),
                 _first(own),
                 _made(own),
+                *([_peer(result)] if versions else []),
             ]
         )
         kinds = ", ".join(f"{kind['steps']:,} {name}" for name, kind in own["kinds"].items())
         steps.append(f"{result['graph']}: {kinds}")
     head = ["graph", "near-far, weights of 1", "breadth-first", "times faster"]
     head += ["first search, near-far", "first search, breadth-first", "made once for later ones"]
+    beside = ""
+    if versions:
+        head.append("cuGraph")
+        beside = (
+            f" cuGraph {' and '.join(sorted(versions))}: a whole call of `pylibcugraph.bfs`, its "
+            "graph made before, the fastest of its forms, predecessors included."
+        )
     wrong = [r["graph"] for r in document["results"] if not all(x["right"] for x in r["rows"])]
     verdict = f"Wrong answers on {', '.join(wrong)}." if wrong else "No answer was wrong."
     return (
         f"Milliseconds, median of {len(own['samples_ms'])}, every answer compared with that of the "
         f"CPU. {verdict} {device(document)};\n`benchmarks/results/{_BFS}`.\n\n"
-        f"{table(head, lines)}\n\nSteps once that is made: {'; '.join(steps)}."
+        f"{table(head, lines)}\n\nSteps once that is made: {'; '.join(steps)}.{beside}"
     )
 
 
