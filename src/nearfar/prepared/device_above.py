@@ -9,7 +9,7 @@ import numpy as np
 from nearfar.graph.slots import Slot
 from nearfar.prepared.device import DeviceAbove, DeviceTree, device_tree
 from nearfar.prepared.device_pieces import closures
-from nearfar.prepared.device_shapes import FEW, block_climb_form, climb_form, padded
+from nearfar.prepared.device_shapes import FEW, TALL, block_climb_form, climb_form, padded
 from nearfar.prepared.pieces import DEEP
 from nearfar.system.devices import runtime
 
@@ -77,7 +77,7 @@ class Above:
             self._climb(plan, unit)
             return plan
         products = (*self._members(rows), self.matrices)
-        if plan.pitch <= FEW:
+        if plan.pitch <= FEW and self.tree.height <= TALL:
             self._together(plan, unit, (*products, values), coming)
             return plan
         self._climb(plan, unit)

@@ -20,6 +20,7 @@ __all__ = [
     "CHUNK",
     "FEW",
     "STAGES",
+    "TALL",
     "UNIT",
     "block_climb_form",
     "climb_form",
@@ -34,7 +35,7 @@ CHUNK = (64 + 2) * 16  # bytes of a chunk of arcs in shared memory
 UNIT = 128  # sources are padded to a multiple of this
 STAGES = 2  # chunks of arcs under way
 FEW = 512  # sources that wait for chains of vertices rather than fill the device
-_TALL = 512  # levels of a tree
+TALL = 512  # levels of a tree, beyond which labels have hundreds of arcs
 
 
 def padded(count: int) -> int:
@@ -67,7 +68,7 @@ def default_shape(size: int, sources: int, height: int) -> PassShape:
     -------
     PassShape
     """
-    tall, columns = height > _TALL, 16 // size
+    tall, columns = height > TALL, 16 // size
     if sources <= FEW:
         return PassShape(64, 48, 32 * (columns // 2), columns // 2)
     # More slots leave room for fewer blocks, fewer of them more labels to products.
@@ -95,7 +96,7 @@ def climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
     warps = 4
     while warps > 1 and warps * height * size > runtime.device().shared_per_block:
         warps //= 2  # a tall tree
-    batch = 4 if height > _TALL else 2
+    batch = 4 if height > TALL else 2
     return {"WARPS": warps, "BATCH": batch}, warps, warps * height * size
 
 
@@ -134,7 +135,7 @@ def default_leaf(height: int, sources: int) -> LeafShape:
     -------
     LeafShape
     """
-    return LeafShape(256, 16)
+    return LeafShape(64 if sources <= FEW and height > TALL else 256, 16)
 
 
 def top_size(prepared: Prepared, wanted: int | None) -> int:
