@@ -69,9 +69,8 @@ def default_shape(size: int, sources: int, height: int) -> PassShape:
     tall, columns = height > _TALL, 16 // size
     if sources <= FEW:
         return PassShape(64, 48, 32 * (columns // 2), columns // 2)
-    # Wide slots of a deep boundary would leave room for too few blocks.
-    each = columns // 2 if tall else columns
-    return PassShape(256, 64 if tall else 32, 32 * each, each)
+    # More slots leave room for fewer blocks, fewer of them more labels to products.
+    return PassShape(256, 48 if tall else 32, 32 * columns, columns)
 
 
 def climb_form(height: int, size: int, few: bool = False) -> tuple[dict[str, str | int], int, int]:
