@@ -231,6 +231,18 @@ def test_a_plan_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made[-1].values is not None
     compare(prepared, range(40), "nearest:2")
     assert len(made) == 5
+    compare(prepared, range(40), "max")
+    need = runtime.require_memory
+
+    def scarce(needed: int, advice: str = "") -> None:
+        if len(made) == 6 and needed == values:
+            raise OutOfMemoryError(needed, needed - 1, advice)
+        need(needed, advice)
+
+    values = made[-1].kept_rows * made[-1].pitch * 4
+    monkeypatch.setattr(runtime, "require_memory", scarce)
+    compare(prepared, range(40), "max")  # there may be room for a smaller plan
+    assert len(made) == 7
 
 
 def test_progress_and_blocks() -> None:

@@ -169,7 +169,8 @@ def prepared_cases(kind: str) -> Iterator[Case]:
     columns = 2 if out in ("long long", "double") else 4
     for value in (values, "long long")[: 2 if "int" in kind else 1]:
         base = {"VALUE_T": value, "OUT_T": out, "SIGNED_VALUES": int(value == "long long")}
-        yield "prepared/climb.cuh", {**base, "WARPS": 4, "ROOM": 1024}
+        for batch in (2, 4):
+            yield "prepared/climb.cuh", {**base, "WARPS": 4, "BATCH": batch}
         yield "prepared/rows.cuh", base
         weigh = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHT_T": out, "WEIGHTED": 1}
         for sides in (1, 2):
