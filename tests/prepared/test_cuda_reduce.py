@@ -17,8 +17,8 @@ from nearfar.prepared.cells import PassShape
 from nearfar.prepared.device_reduce import DeviceReduction
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.prepared import Prepared
+from nearfar.solve import Reduction
 from nearfar.solve.many import all_pairs, distances
-from nearfar.solve.sinks import Reduction
 from nearfar.system.devices import runtime
 from tests.algorithms.test_floyd_warshall import random_graph
 from tests.prepared.test_cuda_emulated import grid
@@ -231,6 +231,18 @@ def test_a_plan_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made[-1].values is not None
     compare(prepared, range(40), "nearest:2")
     assert len(made) == 5
+    compare(prepared, range(40), "max")
+    need = runtime.require_memory
+
+    def scarce(needed: int, advice: str = "") -> None:
+        if len(made) == 6 and needed == values:
+            raise OutOfMemoryError(needed, needed - 1, advice)
+        need(needed, advice)
+
+    values = made[-1].kept_rows * made[-1].pitch * 4
+    monkeypatch.setattr(runtime, "require_memory", scarce)
+    compare(prepared, range(40), "max")  # there may be room for a smaller plan
+    assert len(made) == 7
 
 
 def test_progress_and_blocks() -> None:

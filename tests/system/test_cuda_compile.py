@@ -63,7 +63,7 @@ SPILLS_OF = {
 REGISTERS = 128
 # A square of distances beside a square of sums, launched by one block per multiprocessor; a list of
 # the 32 nearest with their names; rows of 8-byte weights in blocks of 384; cells, of which
-# shared memory has room for twelve warps; products by two warps per block.
+# shared memory has room for twelve warps.
 REGISTERS_OF = {
     "climb": 176,
     "tight_stops": 255,
@@ -71,7 +71,6 @@ REGISTERS_OF = {
     "near_far_one_launch": 168,
     "sweep": 168,
     "sweep_figures": 168,
-    "upper": 160,
 }
 Case = tuple[str, Mapping[str, "str | int"]]
 Table = dict[str, compiler.Resources]
@@ -170,7 +169,8 @@ def prepared_cases(kind: str) -> Iterator[Case]:
     columns = 2 if out in ("long long", "double") else 4
     for value in (values, "long long")[: 2 if "int" in kind else 1]:
         base = {"VALUE_T": value, "OUT_T": out, "SIGNED_VALUES": int(value == "long long")}
-        yield "prepared/climb.cuh", {**base, "WARPS": 4, "ROOM": 1024}
+        for batch in (2, 4):
+            yield "prepared/climb.cuh", {**base, "WARPS": 4, "BATCH": batch}
         yield "prepared/rows.cuh", base
         weigh = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHT_T": out, "WEIGHTED": 1}
         for sides in (1, 2):

@@ -37,6 +37,7 @@ _TREE: Slot[DeviceTree] = Slot("elimination tree on the device")
 _CELLS: Slot[DeviceCells] = Slot("cells on the device")
 _ADVICE = "use device='cpu', or a GPU with more memory"
 
+_JUMP = 16  # kAhead of climb.cuh
 _LIFTS = (2, 4, 8, 32)  # levels; WaysUp of climbing.cuh
 
 #: C names of the types of arcs' weights.
@@ -58,6 +59,8 @@ class DeviceTree:
     ----------
     node : int32 array, shape (n, 4)
         First arc, arcs, parent, depth.
+    jump : int32 array, shape (n,)
+        The ancestor 16 levels up, or -1.
     lift : int32 array, shape (n, 4)
         The ancestors 2, 4, 8 and 32 levels up, or -1.
     head_depth, weight : arrays
@@ -71,6 +74,7 @@ class DeviceTree:
     """
 
     node: Any
+    jump: Any
     lift: Any
     head_depth: Any
     weight: Any
@@ -191,7 +195,18 @@ def _tree(prepared: Prepared) -> DeviceTree:
     node[:, 2] = tree.parent
     node[:, 3] = tree.depth
     lift = np.stack([_ancestors(tree.parent, levels) for levels in _LIFTS], axis=1)
-    parts = (node, lift, up.head_depth, up.weight, tree.depth, tree.low, tree.vertex, tree.label)
+    jump = _ancestors(tree.parent, _JUMP)
+    parts = (
+        node,
+        jump,
+        lift,
+        up.head_depth,
+        up.weight,
+        tree.depth,
+        tree.low,
+        tree.vertex,
+        tree.label,
+    )
     runtime.require_memory(sum(part.nbytes for part in parts), _ADVICE)
     values, distances = up.weight.dtype, prepared.weight_dtype
     macros: dict[str, str | int] = {
@@ -199,7 +214,7 @@ def _tree(prepared: Prepared) -> DeviceTree:
         "OUT_T": _C_DISTANCES[distances.name],
         "SIGNED_VALUES": int(values.name == "int64"),
     }
-    node_, lift_, head_depth, weight, depth, low, vertex, label = (
+    node_, jump_, lift_, head_depth, weight, depth, low, vertex, label = (
         runtime.upload(plain(part)) for part in parts
     )
     down = prepared.metric.swept[1]
@@ -210,7 +225,7 @@ def _tree(prepared: Prepared) -> DeviceTree:
         weight if same else runtime.upload(plain(down.weight)),
     )
     ways = (head_depth, weight, *down_ways)
-    return DeviceTree(node_, lift_, *ways, depth, low, vertex, label, tree.height, macros)
+    return DeviceTree(node_, jump_, lift_, *ways, depth, low, vertex, label, tree.height, macros)
 
 
 def _ancestors(parent: NDArray[np.int32], levels: int) -> NDArray[np.int32]:

@@ -9,7 +9,7 @@ import numpy as np
 from nearfar.graph.slots import Slot
 from nearfar.prepared.device import DeviceAbove, DeviceTree, device_tree
 from nearfar.prepared.device_pieces import closures
-from nearfar.prepared.device_shapes import FEW, climb_form, padded
+from nearfar.prepared.device_shapes import FEW, block_climb_form, climb_form, padded
 from nearfar.prepared.pieces import DEEP
 from nearfar.system.devices import runtime
 
@@ -93,36 +93,36 @@ class Above:
             self._launch(plan, _MANY, (first, levels), arrays)
         return plan
 
-    def _climbs(self, plan: SweepPlan, unit: int) -> tuple[Any, ...]:
+    def _climbs(self, plan: SweepPlan, unit: int, jumps: Any) -> tuple[Any, ...]:
         """Arguments of a climb; the sources are put into their place later."""
         tree = self.tree
         return (
-            *(tree.node, tree.lift, tree.head_depth, tree.weight, tree.label, None),
+            *(tree.node, jumps, tree.head_depth, tree.weight, tree.label, None),
             *(np.int32(0), np.int32(unit), self.above.stop, plan.labels, plan.space),
             np.int64(plan.pitch),
         )
 
     def _climb(self, plan: SweepPlan, unit: int) -> None:
-        form, threads, shared = climb_form(self.tree.height, self.dtype.itemsize)
+        form, warps, shared = climb_form(self.tree.height, self.dtype.itemsize)
         kernel = runtime.program("prepared/climb.cuh", {**self.tree.macros, **form}).kernel("climb")
         kernel.allow_shared(shared)
-        arguments = self._climbs(plan, unit)
-        plan.launches.append(runtime.Launch(kernel, plan.pitch, threads, arguments, shared))
+        arguments = (*self._climbs(plan, unit, self.tree.jump), np.int32(self.tree.height))
+        grid = -(-plan.pitch // warps)
+        plan.launches.append(runtime.Launch(kernel, grid, 32 * warps, arguments, shared))
 
     def _together(self, plan: SweepPlan, unit: int, arrays: tuple[Any, ...], coming: Any) -> None:
         """Climbs and all products in one launch."""
         pieces, size = self.above.pieces, self.dtype.itemsize
-        form, threads, climbing = climb_form(self.tree.height, size, few=True)
+        form, threads, climbing = block_climb_form(self.tree.height, size)
         columns = 16 // size
         stages = {"STAGE": 16, "STAGES": 4}
         macros = {**self._types(), **form, **stages}
-        climbing += 2 * self.tree.height
         shared = max(climbing, stages["STAGE"] * stages["STAGES"] * (32 * 16 + 16 * size))
         kernel = runtime.program("prepared/few_sources.cuh", macros).kernel("few_sources")
         kernel.allow_shared(shared)
         host = pieces.host
         arguments = (
-            *(*self._climbs(plan, unit), pieces.parts, pieces.level_first),
+            *(*self._climbs(plan, unit, self.tree.lift), pieces.parts, pieces.level_first),
             *(np.int32(host.n_levels), np.int32(host.pieces[0, 7]), *arrays),
             *(self.above.lowest, self.above.path, np.int32(self.tree.height)),
             *(_some_bytes(self.matrices), coming, _some_bytes(coming), plan.arrivals),

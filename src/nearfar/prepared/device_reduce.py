@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.errors import OutOfMemoryError
 from nearfar.graph.saturation import FARTHEST, may_saturate
 from nearfar.graph.slots import Slot
 from nearfar.prepared.device import device_tree, far_value
@@ -17,7 +18,7 @@ from nearfar.registry import Figures
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -212,11 +213,15 @@ class DeviceReduction:
             launch.point(at, None)
         self.values = None
 
-    def _wake(self) -> None:
-        if self.values is None:
+    def wake(self) -> bool:
+        """Make memory for the distances, after a rest; whether there was enough."""
+        try:
             self._make_values(self.kept_rows, 0)
-            for launch, at in self._held:
-                launch.point(at, self.values)
+        except OutOfMemoryError:
+            return False
+        for launch, at in self._held:
+            launch.point(at, self.values)
+        return True
 
     def _make_figures(self) -> None:
         cp = runtime.cupy()
@@ -322,7 +327,6 @@ class DeviceReduction:
             On the device; None where a sum may not fit, so that rows are needed.
         """
         cp = runtime.cupy()
-        self._wake()
         there = runtime.upload(np.asarray(sources))
         # In the order of the tree: what is near a source is then near those beside it, too.
         order = cp.argsort(self.tree.label[there])
@@ -411,7 +415,8 @@ def reduced(
     reduction: RowReduction,
     columns: NDArray[np.int64] | None,
     limit: Any,
-    each: int,
+    wanted: int,
+    each: Callable[[], int],
     table: bool,
     sources: NDArray[np.int64],
 ) -> Figures | None:
@@ -419,8 +424,12 @@ def reduced(
 
     Parameters
     ----------
-    prepared, reduction, columns, limit, each, table
+    prepared, reduction, columns, limit, table
         As for :class:`DeviceReduction`.
+    wanted : int
+        Sources per sweep where memory is no matter.
+    each : callable
+        How many there is memory for; called for a new plan.
     sources : int64 array, shape (k,)
 
     Returns
@@ -435,10 +444,10 @@ def reduced(
     arrays are for one call at a time.
     """
     here = runtime.device().ordinal
-    form = (reduction, limit, padded(each))
+    form = (reduction, limit, padded(wanted))
     made = _READY.take(prepared, here) if columns is None else None
-    if made is None or made.form != form:
-        made = DeviceReduction(prepared, reduction, columns, limit, each, table)
+    if made is None or made.form != form or not made.wake():
+        made = DeviceReduction(prepared, reduction, columns, limit, each(), table)
         made.form = form
     found = made(sources)
     if made.may_rest:

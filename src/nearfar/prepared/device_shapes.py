@@ -21,6 +21,7 @@ __all__ = [
     "FEW",
     "STAGES",
     "UNIT",
+    "block_climb_form",
     "climb_form",
     "default_leaf",
     "default_shape",
@@ -69,19 +70,41 @@ def default_shape(size: int, sources: int, height: int) -> PassShape:
     tall, columns = height > _TALL, 16 // size
     if sources <= FEW:
         return PassShape(64, 48, 32 * (columns // 2), columns // 2)
-    # Wide slots of a deep boundary would leave room for too few blocks.
-    each = columns // 2 if tall else columns
-    return PassShape(256, 64 if tall else 32, 32 * each, each)
+    # More slots leave room for fewer blocks, fewer of them more labels to products.
+    return PassShape(256, 48 if tall else 32, 32 * columns, columns)
 
 
-def climb_form(height: int, size: int, few: bool = False) -> tuple[dict[str, str | int], int, int]:
-    """How a block climbs a tree of that height, for values of so many bytes.
+def climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
+    """How a warp climbs a tree of that height, for values of so many bytes.
+
+    Taller trees have labels with more arcs, of which more are fetched together.
 
     Parameters
     ----------
     height, size : int
-    few : bool
-        Whether there are fewer blocks than a device holds, so that each may have more memory.
+
+    Returns
+    -------
+    macros : dict
+        Of ``climb.cuh``.
+    warps : int
+        Of a block.
+    shared : int
+        Bytes of dynamic shared memory.
+    """
+    warps = 4
+    while warps > 1 and warps * height * size > runtime.device().shared_per_block:
+        warps //= 2  # a tall tree
+    batch = 4 if height > _TALL else 2
+    return {"WARPS": warps, "BATCH": batch}, warps, warps * height * size
+
+
+def block_climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
+    """The same for a block that climbs, of which there are fewer than a device holds.
+
+    Parameters
+    ----------
+    height, size : int
 
     Returns
     -------
@@ -92,11 +115,12 @@ def climb_form(height: int, size: int, few: bool = False) -> tuple[dict[str, str
     shared : int
         Bytes of dynamic shared memory.
     """
-    warps, room = 4, 16384 // size if few else 1024
+    warps, room = 4, 16384 // size
     most = runtime.device().shared_per_block
-    while room > 32 and 2 * room * (size + 4) + height * size > most:
+    while room > 32 and 2 * room * (size + 4) + height * (size + 2) > most:
         room //= 2  # a tall tree
-    return {"WARPS": warps, "ROOM": room}, 32 * warps, 2 * room * (size + 4) + height * size
+    shared = 2 * room * (size + 4) + height * (size + 2)
+    return {"WARPS": warps, "ROOM": room}, 32 * warps, shared
 
 
 def default_leaf(height: int, sources: int) -> LeafShape:

@@ -150,15 +150,15 @@ class DeviceTable:
 
     def _climb(self, side: Any, vertices: Any, labels: Any, space: Any) -> Any:
         tree = self._walks.tree
-        form, threads, shared = climb_form(tree.height, space.dtype.itemsize)
+        form, warps, shared = climb_form(tree.height, space.dtype.itemsize)
         kernel = runtime.program("prepared/climb.cuh", {**tree.macros, **form}).kernel("climb")
         kernel.allow_shared(shared)
         node, head_depth, weight = side
         arguments = (
-            *(node, tree.lift, head_depth, weight, tree.label, vertices),
-            *(np.int32(0), np.int32(0), None, labels, space, np.int64(len(labels))),
+            *(node, tree.jump, head_depth, weight, tree.label, vertices, np.int32(0), np.int32(0)),
+            *(None, labels, space, np.int64(len(labels)), np.int32(tree.height)),
         )
-        return runtime.Launch(kernel, len(labels), threads, arguments, shared)
+        return runtime.Launch(kernel, -(-len(labels) // warps), 32 * warps, arguments, shared)
 
     def _depths(self, labels: Any, some: int, size: int, ends: tuple[Any, Any]) -> Any:
         arguments = (self._walks.spine, labels, np.int32(some), np.int32(size), *ends)

@@ -255,11 +255,10 @@ class TileSweep:
         shared = tiles.width * _UNIT + tiles.host.tile_bytes(size)
         kernel.allow_shared(shared)
         arguments = (
-            *(tiles.bundles, tiles.tile_first, np.int32(n_tiles), np.int32(jobs)),
+            *(tiles.bundles, tiles.tile_first, np.int32(n_tiles)),
             *(self._begins(plan.pitch), self.weights, tiles.places, values, n, count, out),
         )
-        grid = max(1, min(jobs, kernel.resident_blocks(32 * _WARPS, shared)))
-        plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, arguments, shared))
+        plan.launches.append(runtime.Launch(kernel, jobs, 32 * _WARPS, arguments, shared))
         if not len(tiles.host.roots):
             return plan
         kernel = _kernel(tree, self.dtype, "own_leaf")

@@ -14,8 +14,7 @@
 // each tile's begin among these, in units of a bundle, of kRows, of kRows and of 16 bytes; values[..][pitch];
 // out[count][n]. pitch is a multiple of 32 * COLUMNS. Dynamic shared memory: kTile * 32 units of 16 bytes, then bundles, rows,
 // places and weights of the largest tile.
-// Launch: 32 * kWarps threads, as many blocks as are resident; the jobs are tiles * groups, those of a group next to each other.
-// Races: none.
+// Launch: 32 * kWarps threads, tiles * groups blocks, those of a group next to each other. Races: none.
 // requires: prepared/leaves.cuh
 // requires: prepared/column_order.cuh
 // requires: cuda/copy_async.cuh
@@ -63,80 +62,57 @@ __device__ __forceinline__ void write_some(const Columns* found, int place, int 
   }
 }
 
-// Where bundles, rows, weights and places of a tile begin, in the units of tile_first, and how many units of 16 bytes they
-// are.
-struct Parts {
-  int4 first, size;
-
-  __device__ __forceinline__ void find(const int4* tile_first, int tile) {
-    const int4 end = tile_first[tile + 1];
-    first = tile_first[tile];
-    size = make_int4(end.x - first.x, end.y - first.y, (end.z - first.z) * kUnits, end.w - first.w);
-  }
-  static __device__ __forceinline__ int4* some(int4* to, const int4* from, long long first, int size) {
-#pragma unroll 1
-    for (int i = threadIdx.x; i < size; i += 32 * kWarps) copy_async_16(to + i, from + first + i);
-    return to + size;
-  }
-  __device__ __forceinline__ void copy(int4* to, const int4* bundles, const int4* rows, const int4* weights,
-                                       const int4* places) const {
-    to = some(to, bundles, first.x, size.x);
-    to = some(to, rows, first.y, size.y);
-    to = some(to, places, first.w, size.w);
-    some(to, weights, static_cast<long long>(first.z) * kUnits, size.z);
-  }
-};
-
 extern "C" __global__ void __launch_bounds__(32 * kWarps, 2)
-    tiles(const int4* bundles, const int4* tile_first, int n_tiles, int jobs, const int4* rows, const int4* weights,
+    tiles(const int4* bundles, const int4* tile_first, int n_tiles, const int4* rows, const int4* weights,
           const int4* places, const value_t* values, int n, int count, out_t* out) {
   extern __shared__ __align__(16) int4 memory[];
   __shared__ int taken;
   Columns* const found = reinterpret_cast<Columns*>(memory);
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  Parts coming;
-  coming.find(tile_first, blockIdx.x % n_tiles);
-  coming.copy(memory + kTile * 32, bundles, rows, weights, places);
-  for (int job = blockIdx.x; job < jobs; job += gridDim.x) {
-    const int tile = job % n_tiles;
-    const long long group = job / n_tiles;
-    const Columns* const mine = reinterpret_cast<const Columns*>(values) + group * 32 + lane;
-    const Parts parts = coming;
-    const int4* const my_bundles = memory + kTile * 32;
-    const int4* const my_rows = my_bundles + parts.size.x;
-    const int4* const my_places = my_rows + parts.size.y;
-    const int4* const my_weights = my_places + parts.size.w;
-    if (threadIdx.x == 0) taken = kWarps;
-    copy_async_wait();
-    __syncthreads();  // copies have arrived, and the tile before is written
-    if (job + gridDim.x < jobs) coming.find(tile_first, (job + gridDim.x) % n_tiles);
-    for (int next = warp; next < parts.size.x;) {
-      const int4 bundle = my_bundles[next];
-      if (lane == 0) next = atomicAdd(&taken, 1);
-      distances_of_bundle(bundle, my_rows, my_weights, my_places, mine,
-                          [&](int place, const Columns& best) { put(found + at(place, lane), best); });
-      next = __shfl_sync(0xffffffffu, next, 0);
-    }
-    __syncthreads();
-    // What the next tile takes arrives while this one is written.
-    if (job + gridDim.x < jobs) coming.copy(memory + kTile * 32, bundles, rows, weights, places);
-    // The units of a warp are sources whose rows begin alike.
-    long long source = source_of_column((group * 32 + warp) * COLUMNS, COLUMNS);
-    const long long apart = static_cast<long long>(kApart) * n;
-    out_t* row = out + source * n + tile * kStep;
-    const int ahead = static_cast<int>(reinterpret_cast<uint64>(row) / sizeof(out_t) % kSector);
-    const int before = MARGIN ? ahead : 0, first = tile * kStep - before, place = MARGIN - before;
-    const bool whole = first >= 0 && first + kStep <= n && (MARGIN || ahead % kWide == 0);
-    row -= before;
+  const int tile = blockIdx.x % n_tiles;
+  const long long group = blockIdx.x / n_tiles;
+  const Columns* const mine = reinterpret_cast<const Columns*>(values) + group * 32 + lane;
+  const int4 begin = tile_first[tile], end = tile_first[tile + 1];
+  if (threadIdx.x == 0) taken = kWarps;
+  int4* copied = memory + kTile * 32;
+  auto copy = [&](const int4* from, long long first, int some) {
 #pragma unroll 1
-    for (int u = 0; u < 32; u += kWarps) {
-      if (whole && source + (COLUMNS - 1) * kApart < count)
-        write_whole(found, place, u + warp, row, apart);
-      else
-        write_some(found, place, u + warp, row, apart, first, n,
-                   static_cast<int>(min(static_cast<long long>(COLUMNS), (count - source + kApart - 1) / kApart)));
-      source += COLUMNS * kApart;
-      row += COLUMNS * apart;
-    }
+    for (int i = threadIdx.x; i < some; i += 32 * kWarps) copy_async_16(copied + i, from + first + i);
+    const int4* const there = copied;
+    copied += some;
+    return there;
+  };
+  const int count_of_bundles = end.x - begin.x;
+  const int4* const my_bundles = copy(bundles, begin.x, count_of_bundles);
+  const int4* const my_rows = copy(rows, begin.y, end.y - begin.y);
+  const int4* const my_places = copy(places, begin.w, end.w - begin.w);
+  const int4* const my_weights = copy(weights, static_cast<long long>(begin.z) * kUnits, (end.z - begin.z) * kUnits);
+  copy_async_wait();
+  __syncthreads();
+  for (int next = warp; next < count_of_bundles;) {
+    const int4 bundle = my_bundles[next];
+    if (lane == 0) next = atomicAdd(&taken, 1);
+    distances_of_bundle(bundle, my_rows, my_weights, my_places, mine,
+                        [&](int place, const Columns& best) { put(found + at(place, lane), best); });
+    next = __shfl_sync(0xffffffffu, next, 0);
+  }
+  __syncthreads();
+  // The units of a warp are sources whose rows begin alike.
+  long long source = source_of_column((group * 32 + warp) * COLUMNS, COLUMNS);
+  const long long apart = static_cast<long long>(kApart) * n;
+  out_t* row = out + source * n + tile * kStep;
+  const int ahead = static_cast<int>(reinterpret_cast<uint64>(row) / sizeof(out_t) % kSector);
+  const int before = MARGIN ? ahead : 0, first = tile * kStep - before, place = MARGIN - before;
+  const bool whole = first >= 0 && first + kStep <= n && (MARGIN || ahead % kWide == 0);
+  row -= before;
+#pragma unroll 1
+  for (int u = 0; u < 32; u += kWarps) {
+    if (whole && source + (COLUMNS - 1) * kApart < count)
+      write_whole(found, place, u + warp, row, apart);
+    else
+      write_some(found, place, u + warp, row, apart, first, n,
+                 static_cast<int>(min(static_cast<long long>(COLUMNS), (count - source + kApart - 1) / kApart)));
+    source += COLUMNS * kApart;
+    row += COLUMNS * apart;
   }
 }

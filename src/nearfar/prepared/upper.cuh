@@ -7,8 +7,8 @@
 //
 // A job is kHigh members of a piece and a group of sources: what the members look at is copied to shared memory STAGES steps
 // of kDeep rows ahead. Groups do not depend on each other, so there is no barrier between levels of pieces: blocks take
-// jobs level by level, and a job waits until all of its group above are done. Half of the groups are a level ahead of the other
-// half, so that hardly one has to wait. Which block has which job decides nothing.
+// jobs level by level and group by group, and a job waits until all of its group above are done, which are taken long before
+// where there are many groups. Which block has which job decides nothing.
 //
 // Few sources fill few blocks: with SHARES > 1 so many warps take the steps of one job in turns, each with memory of its
 // own and no barrier, and join what they found at the end.
@@ -77,7 +77,7 @@ struct Best {
   }
 };
 
-// Jobs by level, those of the front half of the groups of sources before those of the back half.
+// Jobs by level, then by group of sources.
 struct Order {
   const int* level_first;
   int begin, groups, level;
@@ -86,16 +86,13 @@ struct Order {
   // The part of a job and its group of sources; jobs are asked for in rising order.
   __device__ __forceinline__ int2 find(int job) {
     while (job >= (level_first[level + 1] - begin) * groups) ++level;
-    const int first = level_first[level], parts = level_first[level + 1] - first, front = (groups + 1) / 2;
-    int left = job - (first - begin) * groups;
-    const bool back = left >= parts * front;
-    if (back) left -= parts * front;
-    const int wide = back ? groups - front : front;
-    return make_int2(first + left / wide, left % wide + (back ? front : 0));
+    const int first = level_first[level], parts = level_first[level + 1] - first;
+    const int left = job - (first - begin) * groups;
+    return make_int2(first + left % parts, left / parts);
   }
 };
 
-extern "C" __global__ void __launch_bounds__(kThreads)
+extern "C" __global__ void __launch_bounds__(kThreads, SHARES == 1 ? 8 : 1)
     upper(const Part* parts, const int* level_first, int level, int levels, const int4* member, const int* boundary_row,
           const value_t* matrices, const value_t* space, const int* sources, value_t* rows, long long pitch,
           uint32* progress) {
