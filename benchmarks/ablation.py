@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import nearfar
-from ablation_tricks import ATTENDANCE, OWN_CORE, TRICKS, Builds, Trick
+from ablation_tricks import ALONE, OWN_CORE, TRICKS, Builds, Trick
 from nearfar import _cpu
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import table, write_json
@@ -419,7 +419,7 @@ def main() -> int:
                 data["graphs"][name] = solves(started, tricks, name, args, folder)
                 print(f"{name} done, {time.perf_counter() - began:.0f} s", flush=True)
                 keep(data, args.output)
-        on_busy_cores = [trick for trick in (ATTENDANCE, OWN_CORE) if trick in tricks]
+        on_busy_cores = [trick for trick in (ALONE, OWN_CORE) if trick in tricks]
         if on_busy_cores:
             data["busy"] = beside_busy_loops(trees, on_busy_cores, args, folder)
     print("\n".join(lines(data)))

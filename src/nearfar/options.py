@@ -43,9 +43,10 @@ Devices = Literal["all"] | list[int] | None
 class _SharedOptions(TypedDict, total=False):
     """Options of the methods for one source, which those for many have too."""
 
-    ahead_rounds: int
+    ahead_rounds: int | None
     alpha: float
     arity: int
+    balls: bool | None
     beta: float
     block_threads: int | None
     buckets: int
@@ -65,6 +66,7 @@ class _SharedOptions(TypedDict, total=False):
     pull: float
     pull_share: int
     queue_factor: float
+    shortcuts: bool | None
     sort_rows: bool | None
     sweep: bool | None
     target_near: int | None
@@ -72,7 +74,7 @@ class _SharedOptions(TypedDict, total=False):
     threads_minimum: int | None
     threads_relax: int | None
     threads_update: int | None
-    transpose: bool
+    transpose: bool | None
     traversal: str
 
 
@@ -245,7 +247,6 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
     return None if exact >= np.iinfo(np.int64).max else int(exact)
 
 
-@functools.cache
 def check_above_zero(**values: Any) -> None:
     """Refuse what is not a finite number greater than 0, by name.
 
@@ -258,6 +259,7 @@ def check_above_zero(**values: Any) -> None:
             raise OptionError(f"{name} is {quoted(value)}: give a number greater than 0")
 
 
+@functools.cache
 def _kinds(annotation: str) -> tuple[str, ...]:
     """The parts of an annotation; empty where one of them is not for us to check."""
     kinds = tuple(annotation.split(" | "))

@@ -1,13 +1,13 @@
 // Delta-stepping on one core (sequential.cpp) and on several (parallel.cpp).
 #pragma once
 
+#include <functional>
+
 #include "cpu/buffer.hpp"
 #include "cpu/interrupt.hpp"
 #include "cpu/search.hpp"
 
 namespace nearfar {
-
-class WorkerPool;
 
 // How a run starts: the width of a bucket and whether it may change.
 struct DeltaPlan {
@@ -24,8 +24,7 @@ using ShortCsr = NarrowCsr<int32_t, uint16_t>;
 template <class C>
 struct DeltaFeed {
   // Called before each search: where from, and the n distances to fill. False ends the run.
-  bool (*next)(void* self, typename C::Index& source, typename C::Weight*& distances);
-  void* self;
+  std::function<bool(typename C::Index& source, typename C::Weight*& distances)> next;
   // Null, or where to note the vertices that are lowered, some of them repeatedly. The distances
   // are all unreached already then, so that a search costs what it visits and not O(n).
   Buffer<typename C::Index>* touched = nullptr;
@@ -44,10 +43,22 @@ template <class C>
 SearchStats sequential(const C& csr, const DeltaFeed<C>& feed, StopRule<typename C::Weight> stop,
                        DeltaPlan plan, Interrupt& interrupt);
 
+// One source by two workers or more.
 template <class C>
 SearchStats parallel(const C& csr, typename C::Index source, typename C::Weight* distances,
-                     StopRule<typename C::Weight> stop, DeltaPlan plan, WorkerPool& pool,
-                     int threads, Interrupt& interrupt);
+                     StopRule<typename C::Weight> stop, DeltaPlan plan, int threads,
+                     Interrupt& interrupt);
+
+// One source by however many workers there are.
+template <class C>
+SearchStats by_workers(const C& csr, typename C::Index source, typename C::Weight* distances,
+                       StopRule<typename C::Weight> stop, DeltaPlan plan, int threads,
+                       Interrupt& interrupt) {
+  if (threads > 1) return parallel(csr, source, distances, stop, plan, threads, interrupt);
+  SearchStats stats = sequential(csr, source, distances, stop, plan, interrupt, nullptr);
+  stats.workers = 1;
+  return stats;
+}
 
 }  // namespace delta_stepping
 
