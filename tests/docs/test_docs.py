@@ -403,6 +403,18 @@ def test_breadth_first_search_stands_beside_cugraph(monkeypatch: pytest.MonkeyPa
     assert "| - | wrong |" in breadth_first.breadth_first()
 
 
+def test_where_two_billion_edges_were_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"method": "m", "stated_graph_bytes": 2**31, "held_bytes": 2**30, "median_ms": 5.0}
+    row |= {"proven": True, "samples_ms": [5.0]}
+    document = {**flagship_document(), "n": 3, "m": 4, "rows": [row], "validation_s": 13.5}
+    document["refusal"] = {"free": 2**30, "allocated": 0}
+    monkeypatch.setattr(breadth_first, "results", lambda _: document)
+    assert "checked on the host then, in 13.5 s" in breadth_first.two_billion_edges()
+    document["host_bytes"] = 3 * 2**30
+    text = breadth_first.two_billion_edges()
+    assert "on the device took 13.5 s; the host held 3.0 GiB at most." in text
+
+
 def test_a_page_without_its_block_is_refused() -> None:
     with pytest.raises(SystemExit, match="must have the block"):
         generator.filled("no block here", {"speed": str}, "page.md")
