@@ -67,21 +67,19 @@ class Job {
 
   // Takes what climbs have come to, where a source is below the piece.
   __device__ __forceinline__ void take_climbs() {
-    bool below[COLUMNS], any = false;
+    bool below[COLUMNS];
 #pragma unroll
     for (int j = 0; j < COLUMNS; ++j) {
       const int source = given_.sources[column_ * COLUMNS + j];
       below[j] = piece_.low <= source && source <= piece_.high;
-      any |= below[j];
     }
 #pragma unroll
     for (int e = 0; e < kEach; ++e) {
       const int row = __shfl_sync(0xffffffffu, to_row_, e);
-      if (!any || row < 0) continue;
-      const Columns there = get(reinterpret_cast<const Columns*>(given_.rows) + row * (given_.pitch / COLUMNS) + column_);
+      const value_t* const there = given_.rows + row * given_.pitch + column_ * COLUMNS;
 #pragma unroll
       for (int j = 0; j < COLUMNS; ++j)
-        if (below[j]) best_[e].x[j] = there.x[j];
+        if (below[j] & (row >= 0)) best_[e].x[j] = there[j];  // nobody has written the other columns yet
     }
   }
 
