@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -119,12 +120,12 @@ def test_records(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", [*CUDA, "bellman_ford"])
-def test_out_of_memory_before_the_allocation(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_memory_before_the_allocation(
+    method: str, pool: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     graph = skewed(3000)
     device_graph(graph)
-    pool = runtime.cupy().get_default_memory_pool()
     used = pool.used_bytes()
-    pool.free_all_blocks()  # what it has is not asked for
     monkeypatch.setattr(runtime, "memory", lambda: (1000, 10**9))
     with pytest.raises(OutOfMemoryError, match="needed") as caught:
         nearfar.sssp(graph, 0, method=f"{method}@cuda")
