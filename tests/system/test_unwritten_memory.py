@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 from nearfar.system.devices import runtime
+from tests.emulator import compile_for_host
 from tests.gpu import sanitizer_suite
+
+LAST = """
+extern "C" __global__ void last(const int* values, int* out) {
+  extern __shared__ __align__(16) int mine[];
+  mine[0] = values[0];
+  *out = mine[values[1]];
+}
+"""
+LAUNCH = """
+import ctypes, sys
+values = (ctypes.c_int * 2)(7, int(sys.argv[2]))
+out = ctypes.c_int(0)
+given = [ctypes.c_void_p(ctypes.addressof(each)) for each in (values, out)]
+pointers = (ctypes.c_void_p * 2)(*map(ctypes.addressof, given))
+library = ctypes.CDLL(sys.argv[1])
+library.emulation_launch_last((ctypes.c_uint * 6)(1, 1, 1, 1, 1, 1), 16, 0, pointers)
+"""
 
 
 def to_rows(values: Any, shared: int = 0) -> Any:
@@ -61,3 +82,11 @@ def test_shared_memory_is_whole_vectors(size):
     values = runtime.cupy().asarray(np.arange(200, dtype=np.uint32).reshape(5, 40))
     np.testing.assert_array_equal(to_rows(values, size).get(), values.get().T)
     assert given == [-(-size // 16) * 16]
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize(("place", "status"), [(0, 0), (3, 0), (4, -signal.SIGSEGV)])
+def test_a_load_beyond_shared_memory_ends_the_program(place, status):
+    library = compile_for_host("last", LAST, ()).decode()
+    command = [sys.executable, "-c", LAUNCH, library, str(place)]
+    assert subprocess.run(command, check=False).returncode == status
