@@ -122,7 +122,7 @@ def measure(
                 row["first_ms"] = milliseconds
                 if own.directed and method == "breadth_first@cuda" and not row["options"]:
                     made = solve(own, method, source, BreadthFirstOptions(transpose=True))
-                    if "transpose_seconds" in made.stats:  # not where near-far answers
+                    if made.stats.get("transpose_seconds"):  # none where near-far searched
                         row["transpose_ms"] = made.stats["transpose_seconds"] * 1e3
             row["stats"] = {k: v for k, v in answer.stats.items() if isinstance(v, (int, float))}
     for row, (_, own, method, chosen, _) in zip(rows, engines, strict=True):
