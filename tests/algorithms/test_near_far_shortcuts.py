@@ -151,7 +151,8 @@ def test_where_shortcuts_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
         return made[-1]
 
     monkeypatch.setattr(one_launch, "row_heads", watched)
-    graph = ZOO["path"]()
+    ring = np.arange(99)
+    graph = Graph.from_edges(ring, ring + 1, (ring % 7).astype(np.int32), directed=False)
     cases: tuple[tuple[Graph, dict[str, Any], bool], ...] = (
         (graph, {}, True),
         (graph, {"shortcuts": False}, False),
@@ -166,6 +167,33 @@ def test_where_shortcuts_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
         paths = nearfar.sssp(given, 0, method="near_far@cuda", **options)
         np.testing.assert_array_equal(paths.distances, want)
         assert (made[-1].depth > 0) is expected
+
+
+def test_one_way_streets_keep_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the ways there and back have other weights, nothing can be taken out."""
+    made: list[RowHeads] = []
+
+    def watched(*given: Any, **named: Any) -> RowHeads:
+        made.append(row_heads(*given, **named))
+        return made[-1]
+
+    monkeypatch.setattr(one_launch, "row_heads", watched)
+    ring = np.arange(50)
+    graph = Graph.from_edges(
+        np.append(ring, (ring + 1) % 50),
+        np.append((ring + 1) % 50, ring),
+        np.arange(1, 101, dtype=np.int32),
+    )
+    cases: tuple[tuple[dict[str, Any], list[int]], ...] = (
+        ({}, [8, 4]),
+        ({"shortcuts": True}, [8]),
+    )
+    for options, widths in cases:
+        made.clear()
+        paths = nearfar.sssp(graph, 0, method="near_far@cuda", **options)
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+        assert [heads.width for heads in made] == widths
+        assert made[0].out == 0
 
 
 def test_without_room_for_shortcuts_rows_travel_as_they_are(

@@ -183,7 +183,7 @@ def test_tops(top, count, dtype):
 def test_levels_in_two_launches(monkeypatch):
     """Two of three levels are launched in another shape, each launch with counters of its own."""
     prepared = ready(np.int32)
-    monkeypatch.setattr(device_above, "FEW", 0)
+    monkeypatch.setattr(device_above, "TOGETHER", 0)
     monkeypatch.setattr(device_above, "_SHARED_OUT", 8)
     sources = np.arange(prepared.n_vertices)
     sweep = Sweep(prepared, PassShape(8, 60, 32, 1), len(sources), top=2)
@@ -201,7 +201,7 @@ def test_levels_in_two_launches(monkeypatch):
 
 @pytest.mark.usefixtures("emulated_gpu")
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
-@pytest.mark.parametrize("count", [1, 129, 500])
+@pytest.mark.parametrize("count", [1, 129, 250])
 def test_few_sources_in_one_launch(count, dtype):
     """With less blocks than jobs and sources, and with more; again with what a launch has left."""
     prepared = ready(dtype)

@@ -9,7 +9,7 @@ import numpy as np
 from nearfar.graph.slots import Slot
 from nearfar.prepared.device import DeviceAbove, DeviceTree, device_tree
 from nearfar.prepared.device_pieces import closures
-from nearfar.prepared.device_shapes import FEW, TALL, block_climb_form, climb_form, padded
+from nearfar.prepared.device_shapes import TALL, TOGETHER, block_climb_form, climb_form, padded
 from nearfar.prepared.pieces import DEEP
 from nearfar.system.devices import runtime
 
@@ -53,7 +53,7 @@ class Above:
         """Device memory of a plan for so many sources."""
         return padded(count) * (self.tree.height * self.dtype.itemsize + 12)
 
-    def plan(self, values: Any, rows: Any, unit: int = 0, coming: Any = None) -> SweepPlan:
+    def plan(self, values: Any, rows: Any, unit: int = 0) -> SweepPlan:
         """Climbs, and products for all labels that are in no cell.
 
         Parameters
@@ -64,8 +64,6 @@ class Above:
         unit : int
             Columns side by side that ``column_order.cuh`` brings into an order; 0: they are in
             that of the sources.
-        coming : array or None
-            What launches behind these read.
 
         Returns
         -------
@@ -77,8 +75,8 @@ class Above:
             self._climb(plan, unit)
             return plan
         products = (*self._members(rows), self.matrices)
-        if plan.pitch <= FEW and self.tree.height <= TALL:
-            self._together(plan, unit, (*products, values), coming)
+        if plan.pitch <= TOGETHER and self.tree.height <= TALL:
+            self._together(plan, unit, (*products, values))
             return plan
         self._climb(plan, unit)
         columns = 16 // self.dtype.itemsize
@@ -110,7 +108,7 @@ class Above:
         grid = -(-plan.pitch // warps)
         plan.launches.append(runtime.Launch(kernel, grid, 32 * warps, arguments, shared))
 
-    def _together(self, plan: SweepPlan, unit: int, arrays: tuple[Any, ...], coming: Any) -> None:
+    def _together(self, plan: SweepPlan, unit: int, arrays: tuple[Any, ...]) -> None:
         """Climbs and all products in one launch."""
         pieces, size = self.above.pieces, self.dtype.itemsize
         form, threads, climbing = block_climb_form(self.tree.height, size)
@@ -125,7 +123,7 @@ class Above:
             *(*self._climbs(plan, unit, self.tree.lift), pieces.parts, pieces.level_first),
             *(np.int32(host.n_levels), np.int32(host.pieces[0, 7]), *arrays),
             *(self.above.lowest, self.above.path, np.int32(self.tree.height)),
-            *(_some_bytes(self.matrices), coming, _some_bytes(coming), plan.arrivals),
+            plan.arrivals,
         )
         jobs = int(np.diff(host.level_first).max()) * (plan.pitch // (32 * columns))
         grid = min(max(jobs, plan.pitch), kernel.resident_blocks(threads, shared))
@@ -199,11 +197,6 @@ class Above:
         plan.launches.append(
             runtime.Launch(kernel, grid, threads, arguments, shared, cooperative=True)
         )
-
-
-def _some_bytes(array: Any) -> np.int64:
-    """Bytes of an array in whole units of 16."""
-    return np.int64(0 if array is None else array.nbytes // 16 * 16)
 
 
 class SweepPlan:

@@ -21,6 +21,7 @@ __all__ = [
     "FEW",
     "STAGES",
     "TALL",
+    "TOGETHER",
     "UNIT",
     "block_climb_form",
     "climb_form",
@@ -35,6 +36,7 @@ CHUNK = (64 + 2) * 16  # bytes of a chunk of arcs in shared memory
 UNIT = 128  # sources are padded to a multiple of this
 STAGES = 2  # chunks of arcs under way
 FEW = 512  # sources that wait for chains of vertices rather than fill the device
+TOGETHER = 256  # sources for which climbs and products are one launch, unless a tree is tall
 TALL = 512  # levels of a tree, beyond which labels have hundreds of arcs
 
 

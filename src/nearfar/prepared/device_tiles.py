@@ -247,7 +247,7 @@ class TileSweep:
         SweepPlan
         """
         tiles, tree, size = self.tiles, self.tree, self.dtype.itemsize
-        plan = self.above.plan(values, tiles.above.place, 16 // size, self.weights)
+        plan = self.above.plan(values, tiles.above.place, 16 // size)
         count, n, pitch = np.int32(len(out)), np.int32(self.n), np.int64(plan.pitch)
         n_tiles = len(tiles.host.tile_first) // 4 - 1
         jobs = n_tiles * -(-len(out) // (32 * (16 // size)))

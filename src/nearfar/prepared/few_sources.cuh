@@ -13,7 +13,7 @@
 //
 // Arrays: of climbs those of climb.cuh; of products those of upper.cuh. lowest[n], of each label the first piece on its way up that is not
 // the top, or -1, and the depth of its lowest ancestor there; path[pieces] {next piece up that is not the top, or -1; first part; depth of
-// the highest member; 0}. top: whether the first piece is the top. arrivals[2]: 0 before and behind. coming[coming_bytes], or null: what the next launch reads.
+// the highest member; 0}. top: whether the first piece is the top. arrivals[2]: 0 before and behind.
 // Dynamic shared memory: the larger of kClimbBytes and `height` values and 16-bit numbers, and of kStages stages.
 // Launch: 32 * WARPS threads, cooperative. Races: none; a level is written before the barrier and read behind it, and never
 // read before.
@@ -22,7 +22,6 @@
 // requires: prepared/pieces.cuh
 // requires: prepared/columns.cuh
 // requires: cuda/split_barrier.cuh
-// requires: cuda/prefetch.cuh
 
 constexpr int kHigh = kUnit, kEach = kHigh / kClimbWarps;  // members of a job, and of a warp
 constexpr int kPerUnit = 16 / sizeof(value_t);
@@ -270,19 +269,13 @@ extern "C" __global__ void __launch_bounds__(kClimbThreads)
                 const long long* sources, int count, int unit, const int* stop, int* labels, value_t* space,
                 long long pitch, const Part* parts, const int* level_first, int levels, int top,
                 const int4* member, const int* boundary_row, const value_t* matrices, value_t* rows,
-                const int2* lowest, const int4* path, int height, long long matrix_bytes, const void* coming, long long coming_bytes, uint32* arrivals) {
+                const int2* lowest, const int4* path, int height, uint32* arrivals) {
   extern __shared__ __align__(16) int4 memory[];
   const Products given{parts, level_first, member, boundary_row, matrices, labels, rows, pitch, lowest, path};
   char* const climbs = reinterpret_cast<char*>(memory);
   value_t* const mine = reinterpret_cast<value_t*>(climbs + kClimbBytes);
   unsigned short* const row_of = reinterpret_cast<unsigned short*>(mine + height);
   Climb climb({node, lift, head_depth, weight}, climbs, mine);
-  // Memory is idle while climbs wait for it.
-  if (threadIdx.x < 32) {
-    const int number = blockIdx.x * 32 + threadIdx.x;
-    prefetch(matrices, matrix_bytes, number, gridDim.x * 32);
-    if (coming != nullptr) prefetch(coming, coming_bytes, number, gridDim.x * 32);
-  }
   for (int k = blockIdx.x; k < pitch; k += gridDim.x) {
     const long long number = unit > 0 ? source_of_column(k, unit) : k;
     const int from = number < count ? label[sources[number]] : -1;

@@ -49,6 +49,7 @@ _HEADED = 1024  # entries of a local list whose rows travel along, where there i
 _ROOMY = 1 << 22  # entries
 _HEAD, _SHORTCUT_HEAD = 4, 8  # edges of a row that travel with its vertex
 _DEPTH = 2  # times that vertices of few edges are taken out
+_ENOUGH_OUT = 0.25  # share of the vertices from which wider rows pay
 _SHORTCUT_DEGREE = 3.0  # mean degree up to which few edges come in the place of those taken out
 # Compile-time constants of one_launch_rows.cuh to override, for measuring; see its head.
 KNOBS: dict[str, int] = {}
@@ -65,7 +66,7 @@ class OneLaunchOptions(DeltaOptions):
         weight / mean degree, times 1/4 (sparse), 1/2 (dense) or 4 (skewed degrees).
     delta_growth : float or None
         While the near set is thin, delta grows up to so many times the first step, at least 1. None
-        means 12 on road-like graphs (mean degree at most 5), 16 with shortcuts, and 1 on others.
+        means 12 on road-like graphs (mean degree at most 5), 8 with shortcuts, and 1 on others.
     target_near : int or None
         Entries of the near set towards which delta adapts; None means 32 per multiprocessor.
     local_limit : int or None
@@ -88,8 +89,8 @@ class OneLaunchOptions(DeltaOptions):
     shortcuts : bool or None
         On road-like graphs with integer weights, take vertices of few edges out, once per graph,
         and lead the edges of their neighbours past them: shortest paths have fewer edges then.
-        Takes the room of eight edges per vertex. None does where that adds few edges: up to a
-        mean degree of 3, as roads have it.
+        Takes the room of eight edges per vertex. None does where that adds few edges and takes
+        enough vertices out: up to a mean degree of 3, as roads have it, and a quarter of them.
     pull_share : int
         With sorted or sifted rows, on an undirected graph: open vertices look at their own edges
         once fewer than one edge in so many is left at them; 0 never.
@@ -178,11 +179,12 @@ def _local_bytes(device: DeviceGraph, head: int) -> int:
 def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHeads | None:
     """Rows at fixed places, where most are short and blocks will advance on their own.
 
-    With shortcuts, where these are asked for or add few edges, and are exact: sums of floats are
+    With shortcuts, where these are asked for or pay, and are exact: sums of floats are
     rounded, and edges without weights all count 1.
     """
     if not 0 < graph.mean_degree <= ROAD_LIKE:
         return None
+    enough = 0.0 if shortcuts else _ENOUGH_OUT
     if shortcuts is None:
         shortcuts = graph.mean_degree <= _SHORTCUT_DEGREE
     exact = device.weighted and device.weight_dtype.kind == "i"
@@ -190,9 +192,11 @@ def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHead
         if depth and not (shortcuts and exact):
             continue
         try:
-            return row_heads(graph, device, width, depth=depth)
+            heads = row_heads(graph, device, width, depth=depth)
         except OutOfMemoryError:
             continue
+        if not depth or heads.out >= enough:
+            return heads
     return None  # rows are found by their bounds, then
 
 
@@ -200,7 +204,7 @@ def _growth(graph: Graph, heads: RowHeads | None) -> float:
     """Times its first step that delta grows to while the near set is thin."""
     if graph.mean_degree > ROAD_LIKE:
         return 1.0
-    return 16.0 if heads is not None and heads.depth else 12.0
+    return 8.0 if heads is not None and heads.depth else 12.0
 
 
 def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["RowHeads", "row_heads"]
 
 _THREADS = 256
+_REMOVED, _COUNTED = 2, 1 << 20  # kRemoved of row_shortcuts.cuh, and vertices that are counted
 _CHOICES = 3  # rounds, after which nearly all vertices are chosen that can be
 _ROW_HEADS: Slot[RowHeads] = Slot("heads of rows")
 
@@ -38,12 +39,15 @@ class RowHeads:
         Device time that making them took.
     depth : int
         How often vertices of few edges were taken out, which the rows go past.
+    out : float
+        Share of the vertices that is out, of the first million.
     """
 
     edges: Any
     width: int
     seconds: float
     depth: int = 0
+    out: float = 0.0
 
 
 def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) -> RowHeads:
@@ -79,7 +83,10 @@ def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) 
         if past is not None:
             for name in ("removable", *("choose_removed",) * _CHOICES, "lead_past") * depth:
                 past.kernel(name)(blocks, _THREADS, (edges, state, n))
-        return RowHeads(edges, width, timer.stop().seconds, depth)
+        seconds = timer.stop().seconds
+        states = state[:_COUNTED].get() if depth else state
+        out = float((states >= _REMOVED).mean()) if depth else 0.0
+        return RowHeads(edges, width, seconds, depth, out)
 
     here = runtime.device().ordinal
     key = (here, device.vertex_dtype, device.offset_dtype, width, depth)
