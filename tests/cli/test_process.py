@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nearfar.cli.console import Exit
-from tests.program import run, run_process
+from tests.program import PROGRAM, run, run_process
 
 
 @pytest.mark.parametrize(
@@ -47,3 +48,13 @@ def test_the_installed_program_is_this_one() -> None:
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == run("--version").stdout
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+def test_streams_that_the_caller_closed(graph_file: Path, tmp_path: Path, closed: str) -> None:
+    """Python has None for them, and every command stumbled over it."""
+    out = tmp_path / "out.csv"
+    words = shlex.join([*PROGRAM, "sssp", str(graph_file), "0", "-o", str(out)])
+    done = subprocess.run(f"{words} {closed}", shell=True, timeout=120, check=False)
+    assert done.returncode == Exit.OK
+    assert out.read_text().startswith("vertex,distance\n0,0\n")

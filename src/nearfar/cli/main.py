@@ -128,6 +128,16 @@ def _complete() -> None:
     argcomplete.autocomplete(build_parser())
 
 
+def _open_closed_streams() -> None:
+    """Give the program the streams that its caller closed, as ``>&-`` does: they lead nowhere.
+
+    Python has None for them, and their numbers would go to the next files that are opened.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; returns the exit code.
 
@@ -136,6 +146,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv : list of str or None
         Arguments after the program's name; None takes those of the process.
     """
+    _open_closed_streams()
     try:
         if "_ARGCOMPLETE" in os.environ:
             _complete()
