@@ -30,7 +30,7 @@ from nearfar.cli.saved_answers import load_answer
 from nearfar.errors import NearfarError
 from nearfar.formats import formats, native, read, write
 from nearfar.formats.movingai import read_scenarios
-from nearfar.solve.files import read_rows
+from nearfar.solve.row_files import read_rows
 from tests.formats.test_formats_broken import samples
 from tests.fuzz.mutations import damaged
 

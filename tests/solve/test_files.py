@@ -19,8 +19,8 @@ import nearfar
 from nearfar.errors import DistanceOverflowError, OptionError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.solve.files import read_rows
 from nearfar.solve.many import all_pairs, distances
+from nearfar.solve.row_files import read_rows
 
 FORMATS = [".npy", ".parquet", ".zarr"]
 
@@ -151,6 +151,7 @@ import numpy as np
 from nearfar.graph.graph import Graph
 from nearfar.solve.many import all_pairs
 import nearfar.solve.files as store
+import nearfar.solve.row_files as forms
 rng = np.random.default_rng(1)
 w = rng.integers(1, 60, 400).astype(np.int32)
 g = Graph.from_edges(rng.integers(0, 90, 400), rng.integers(0, 90, 400), w, n_vertices=90)
@@ -216,8 +217,8 @@ KILLS = {
     "after the second name": ("pathlib.Path", "replace", 2, "after"),
     "before the third name": ("pathlib.Path", "replace", 3, "before"),
     "before the fourth name": ("pathlib.Path", "replace", 4, "before"),
-    "before the disk space is taken": ("store", "_reserve", 1, "before"),
-    "after the disk space was taken": ("store", "_reserve", 1, "after"),
+    "before the disk space is taken": ("forms", "_reserve", 1, "before"),
+    "after the disk space was taken": ("forms", "_reserve", 1, "after"),
     "before a later block": ("DATA", "write", 4, "before"),
     "after a later block": ("DATA", "write", 4, "after"),
     "before a later manifest": ("store.FileSink", "_save", 5, "before"),
@@ -267,7 +268,7 @@ def test_a_full_disk_names_the_array(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_resume_after_a_kill_at_the_worst_places(path, place):
     """No kill blocks the next run, and that leaves nothing but the data and its manifest."""
     owner, name, nth, when = KILLS[place]
-    form = {".npy": "store._Npy", ".zarr": "store.ZarrRows", ".parquet": "store._Parquet"}
+    form = {".npy": "store.NpyRows", ".zarr": "store.ZarrRows", ".parquet": "store.ParquetRows"}
     words = [str(path), owner.replace("DATA", form[path.suffix]), name, str(nth), when]
     done = subprocess.run(
         [sys.executable, "-c", KILLED, *words], env=ENVIRONMENT, capture_output=True, check=False

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from nearfar.system.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from nearfar.solve.files import read_rows
     from nearfar.solve.nearest import Nearest
     from nearfar.solve.negative_cycles import NegativeCycle, potentials
+    from nearfar.solve.row_files import read_rows
     from nearfar.solve.sinks import Reduction
 
 __all__ = [
@@ -25,7 +25,7 @@ _WHERE = {
     "NegativeCycle": "negative_cycles",
     "Reduction": "sinks",
     "potentials": "negative_cycles",
-    "read_rows": "files",
+    "read_rows": "row_files",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _WHERE)

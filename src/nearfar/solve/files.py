@@ -16,7 +16,6 @@ whole yet has one fixed name, so the next run replaces what a killed one left.
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import os
@@ -27,21 +26,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from nearfar.errors import (
-    DistanceOverflowError,
-    MissingDependencyError,
-    OptionError,
-    did_you_mean,
-    quoted,
-)
-from nearfar.system.output import naming, only_writer, replacing
+from nearfar.errors import DistanceOverflowError, OptionError, did_you_mean, quoted
+from nearfar.solve.row_files import NpyRows, ParquetRows, RowForm, ZarrRows, sync_folder
+from nearfar.system.output import only_writer, replacing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["FileSink", "Written", "ZarrRows", "checksum", "kept_blocks", "read_rows"]
+__all__ = ["FileSink", "Written", "checksum", "kept_blocks"]
 
 _VERSION = 1
 
@@ -55,37 +49,6 @@ def _digest(array: NDArray[Any] | None) -> str | None:
 def checksum(rows: NDArray[Any]) -> int:
     """CRC-32 of a block of rows."""
     return zlib.crc32(np.ascontiguousarray(rows).reshape(-1).data.cast("B"))
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _reserve(path: Path) -> None:
-    """Take a mapped file's disk space now: writing to a map on a full disk kills the process.
-
-    Raises
-    ------
-    OSError
-        If the disk has no room for the file.
-    """
-    if not hasattr(os, "posix_fallocate"):
-        return
-    with path.open("r+b") as file:
-        try:
-            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
-        except OSError as error:
-            if error.errno in (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
-                return  # this file system cannot
-            raise OSError(
-                error.errno,
-                f"{error.strerror}: {path.stat().st_size:,} bytes needed",
-                os.fspath(path),
-            ) from None
 
 
 class Written(Protocol):
@@ -112,192 +75,6 @@ class Written(Protocol):
     @property
     def engine(self) -> str:
         """What solves, in a word."""
-
-
-class _Format(Protocol):
-    def open(self, fresh: bool) -> None: ...
-    def write(self, number: int, first: int, rows: NDArray[Any]) -> None: ...
-    def read(self, number: int, first: int, count: int) -> NDArray[Any]: ...
-    def result(self) -> Any: ...
-
-
-class _Npy:
-    """One ``.npy`` file, memory-mapped."""
-
-    map: Any
-
-    def __init__(self, path: Path, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-        self.path, self.shape, self.dtype = path, shape, dtype
-
-    def open(self, fresh: bool) -> None:
-        if fresh:
-            self._create()
-        elif self.shape[0] * self.shape[1] == 0:
-            self.map = np.load(self.path)
-        else:
-            self.map = np.lib.format.open_memmap(self.path, mode="r+")
-        if self.map.shape != self.shape or self.map.dtype != self.dtype:
-            raise ValueError("another matrix")
-
-    def _create(self) -> None:
-        """The file takes its name once it has its disk space; until then nothing is kept of it."""
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.realpath(self.path))  # so that both need not fit on the disk
-        with replacing(self.path, sole=True) as place:
-            if self.shape[0] * self.shape[1] == 0:
-                self.map = np.empty(self.shape, self.dtype)
-                np.save(place, self.map)
-                return
-            try:
-                self.map = np.lib.format.open_memmap(
-                    place, mode="w+", dtype=self.dtype, shape=self.shape
-                )
-            except OSError as error:
-                if error.errno != errno.ENOMEM:
-                    raise
-                raise MemoryError(
-                    f"{place.stat().st_size:,} bytes of {self.path} cannot be mapped: raise the "
-                    "limit of address space (ulimit -v), or write .zarr or .parquet"
-                ) from None
-            _reserve(place)
-
-    def write(self, number: int, first: int, rows: NDArray[Any]) -> None:
-        self.map[first : first + len(rows)] = rows
-        if hasattr(self.map, "flush"):
-            self.map.flush()
-
-    def read(self, number: int, first: int, count: int) -> NDArray[Any]:
-        return np.asarray(self.map[first : first + count])
-
-    def result(self) -> Any:
-        return np.load(self.path, mmap_mode="r" if self.map.size else None)
-
-
-class ZarrRows:
-    """A Zarr array with one chunk per block.
-
-    Parameters
-    ----------
-    path : Path
-    shape : tuple of int
-    dtype : dtype
-    block : int
-        Rows per block.
-
-    Raises
-    ------
-    MissingDependencyError
-        Without zarr.
-    """
-
-    def __init__(
-        self, path: Path, shape: tuple[int, int], dtype: np.dtype[Any], block: int
-    ) -> None:
-        try:
-            import zarr
-        except ImportError:
-            raise MissingDependencyError(
-                "writing .zarr needs zarr: pip install 'nearfar[dask]'"
-            ) from None
-        self.zarr, self.path, self.shape, self.dtype, self.block = zarr, path, shape, dtype, block
-
-    def open(self, fresh: bool) -> None:
-        """Make the array, or open the one that is there for the only writer."""
-        self.array: Any
-        if not fresh:
-            self.join()
-            self.tidy()
-            return
-        chunks = (max(self.block, 1), max(self.shape[1], 1))
-        self.array = self.zarr.open(
-            str(self.path), mode="w", shape=self.shape, chunks=chunks, dtype=self.dtype
-        )
-
-    def join(self) -> None:
-        """Open the array that is there; others may write other blocks."""
-        self.array = self.zarr.open(str(self.path), mode="r+")
-        if self.array.shape != self.shape or self.array.dtype != self.dtype:
-            raise ValueError("another matrix")
-
-    def tidy(self) -> None:
-        """Remove what a writer left of the chunks that it was at when it was killed."""
-        for left in self.path.rglob("*.partial"):
-            left.unlink(missing_ok=True)
-
-    def write(self, number: int, first: int, rows: NDArray[Any]) -> None:
-        """Write a block; a chunk appears whole or not at all."""
-        with naming(self.path):
-            self.array[first : first + len(rows)] = rows
-
-    def read(self, number: int, first: int, count: int) -> NDArray[Any]:
-        """The rows of a block."""
-        return np.asarray(self.array[first : first + count])
-
-    def result(self) -> Any:
-        """The array, read-only."""
-        self.tidy()
-        return self.zarr.open(str(self.path), mode="r")
-
-
-class _Parquet:
-    """A folder with one file per block; a row holds its source's name and the list of distances."""
-
-    def __init__(self, path: Path, sources: NDArray[Any], n_blocks: int) -> None:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            raise MissingDependencyError(
-                "writing .parquet needs pyarrow: pip install 'nearfar[tables]'"
-            ) from None
-        self.arrow, self.path, self.n_blocks = pyarrow, path, n_blocks
-        try:
-            self.sources = pyarrow.array(sources.tolist() if sources.dtype.kind == "O" else sources)
-            plain = not pyarrow.types.is_nested(self.sources.type)
-        except pyarrow.ArrowException:
-            plain = False
-        if not plain:
-            raise OptionError(
-                "a .parquet column cannot hold the names of these sources: give "
-                "graph.without_names(), or out='name.npy'"
-            )
-
-    def open(self, fresh: bool) -> None:
-        self.path.mkdir(exist_ok=True)
-        own = set() if fresh else {self._file(number).name for number in range(self.n_blocks)}
-        for name in ("block-*.parquet", ".tmp.block-*.parquet"):  # the latter from a kill
-            for old in self.path.glob(name):
-                if old.name not in own:
-                    old.unlink()
-
-    def _file(self, number: int) -> Path:
-        return self.path / f"block-{number:06d}.parquet"
-
-    def write(self, number: int, first: int, rows: NDArray[Any]) -> None:
-        flat = self.arrow.array(np.ascontiguousarray(rows).reshape(-1))
-        table = self.arrow.table(
-            {
-                "source": self.sources[first : first + len(rows)],
-                "distances": self.arrow.FixedSizeListArray.from_arrays(flat, rows.shape[1]),
-            }
-        )
-        with replacing(self._file(number), sole=True) as place:
-            self.arrow.parquet.write_table(table, place)
-            with open(place, "rb") as handle:
-                os.fsync(handle.fileno())
-        _sync_folder(self.path)
-
-    def read(self, number: int, first: int, count: int) -> NDArray[Any]:
-        table = self.arrow.parquet.read_table(self._file(number))
-        sources = self.arrow.chunked_array([self.sources[first : first + count]])
-        if not table.column("source").equals(sources):  # a manifest with another block size
-            raise ValueError("a block of other rows")
-        flat = table.column("distances").combine_chunks().flatten().to_numpy()
-        found: NDArray[Any] = flat.reshape(count, -1)
-        return found
-
-    def result(self) -> Any:
-        return self.path
 
 
 def _is_manifest(known: Any) -> bool:
@@ -433,12 +210,12 @@ class FileSink:
             return False
         return True
 
-    def _format(self) -> _Format:
+    def _format(self) -> RowForm:
         if self.path.suffix == ".npy":
-            return _Npy(self.path, self.shape, self.dtype)
+            return NpyRows(self.path, self.shape, self.dtype)
         if self.path.suffix == ".zarr":
             return ZarrRows(self.path, self.shape, self.dtype, self.run.block)
-        return _Parquet(self.path, self.run.graph.name_of(self.run.rows), self.n_blocks)
+        return ParquetRows(self.path, self.run.graph.name_of(self.run.rows), self.n_blocks)
 
     def _load(self) -> dict[str, Any] | None:
         try:
@@ -486,7 +263,7 @@ class FileSink:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        _sync_folder(self.manifest.parent)
+        sync_folder(self.manifest.parent)
 
     def _checksum(self, number: int) -> int | None:
         first = number * self.run.block
@@ -528,32 +305,3 @@ class FileSink:
     def close(self) -> None:
         """Let the next writer in."""
         self._held.close()
-
-
-def read_rows(folder: str | os.PathLike[str]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Sources and distances from a ``.parquet`` folder that :func:`nearfar.distances` wrote.
-
-    Parameters
-    ----------
-    folder : str or path
-
-    Returns
-    -------
-    sources : array, shape (k,)
-        External names; objects where they are texts.
-    distances : array, shape (k, columns)
-
-    Raises
-    ------
-    GraphFormatError
-        If the folder holds no such files, or a damaged one.
-    """
-    import pyarrow.parquet
-
-    from nearfar.formats.files import library_errors
-
-    with library_errors(os.fspath(folder), "folder of rows"):
-        table = pyarrow.parquet.read_table(sorted(Path(folder).glob("block-*.parquet")))
-        flat = table.column("distances").combine_chunks().flatten().to_numpy()
-        sources = table.column("source").to_numpy()
-        return sources, flat.reshape(len(sources), -1)
