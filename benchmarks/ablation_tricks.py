@@ -63,13 +63,6 @@ def _no_fetch(stage: str) -> tuple[str, str]:
 #: The same code as it is: what its row shows is the noise.
 NOTHING = Trick("nothing", "the same, in a process of its own")
 
-ATTENDANCE = Trick(
-    "attendance",
-    "a helper is waited for however late it is",
-    (("if (lost_ <= kBearable / helpers) return false;", "return false;"),),
-    several=True,
-)
-
 OWN_CORE = Trick(
     "a core of one's own",
     "helpers take turns with the leader on its core",
@@ -194,7 +187,6 @@ TRICKS = (
         (("constexpr uint64_t kThin = 96; ", "constexpr uint64_t kThin = 0; "),),
         several=True,
     ),
-    ATTENDANCE,
     OWN_CORE,
 )
 

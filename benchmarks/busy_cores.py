@@ -35,11 +35,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 
-#: Seconds, at most, for which a worker that was let go is not asked for again: what was learned
-#: beside busy loops is forgotten before the next load.
-_LONGEST_PAUSE = 1.1
-
-
 def graphs(names: list[str] | None) -> Iterator[tuple[str, Graph]]:
     """The roads where their file is and a grid: many short rounds. Random ones: few."""
     makers: dict[str, Callable[[], Graph]] = {
@@ -66,27 +61,22 @@ def busy(loops: int) -> Iterator[None]:
         for one in started:
             one.kill()
             one.wait()
-        if started:
-            time.sleep(_LONGEST_PAUSE)
 
 
 def stretch(graph: Graph, truth: Any, threads: int, seconds: float) -> dict[str, Any]:
     """Solves one after the other for so long, two at least."""
     method = "delta_stepping" if threads == 1 else "delta_stepping_parallel"
     taken: list[float] = []
-    let_go = 0
     while len(taken) < 2 or sum(taken) < seconds:
         began = time.perf_counter()
         paths = nearfar.sssp(graph, 0, device="cpu", method=method, threads=threads)
         taken.append(time.perf_counter() - began)
-        let_go += int(paths.stats.get("let_go", 0))
         if not np.array_equal(paths.distances, truth):
             raise SystemExit(f"{method} with {threads} threads gave a wrong answer")
     return {
         "solves": len(taken),
         "mean_ms": 1e3 * statistics.fmean(taken),
         "worst_ms": 1e3 * max(taken),
-        "let_go": let_go,
     }
 
 
@@ -137,11 +127,10 @@ def main() -> int:
                 f"{name}, {row['busy_loops']} busy loops, {row['threads']} threads",
                 f"{row['mean_ms']:.2f}",
                 f"{row['worst_ms']:.1f}",
-                str(sum(sample["let_go"] for sample in row["samples"])),
             ]
             for row in found[-1]["rows"]
         ]
-        print("\n".join(table(["", "mean ms", "worst ms", "let go"], lines)), flush=True)
+        print("\n".join(table(["", "mean ms", "worst ms"], lines)), flush=True)
         if args.output:
             data = {"schema": "nearfar-busy-cores/1", "environment": around, "graphs": found}
             write_json(args.output, data)

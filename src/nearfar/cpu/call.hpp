@@ -32,7 +32,6 @@ inline Fields as_dict(const SearchStats& stats) {
     out["workers"] = stats.workers;
     out["steals"] = stats.steals;
   }
-  if (stats.let_go > 0) out["let_go"] = stats.let_go;
   return out;
 }
 

@@ -48,7 +48,6 @@ struct SearchStats {
   uint64_t workers = 0;  // that took part, where there may be several
   uint64_t steals = 0;   // times that one took entries of another
   uint64_t raised = 0;   // times that one put right what another had stored over a lesser distance
-  uint64_t let_go = 0;   // times that the search went on without a worker that kept it waiting
   double delta = 0;
 };
 

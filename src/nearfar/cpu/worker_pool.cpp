@@ -31,7 +31,7 @@ void Barrier::meet() {
 struct WorkerPool::State {
   struct alignas(64) Helper {
     Signal door;
-    Attendance attendance;  // the caller's
+    Backoff backoff;  // the caller's
   };
 
   std::mutex turn;  // one run at a time
@@ -117,8 +117,8 @@ bool Crew::take_back(int worker) {
   return door.read() == kFree || door.replace(kOffered, kFree);
 }
 
-Attendance& Crew::attendance(int worker) {
-  return state_.helper(worker).attendance;
+Backoff& Crew::backoff(int worker) {
+  return state_.helper(worker).backoff;
 }
 
 void WorkerPool::run(int threads, const std::function<void(int)>& work) {

@@ -8,13 +8,13 @@
 // The cores may be shared with other programs, so a helper may come milliseconds after it was
 // called, or be taken off its core in the middle of its work. Who can do without a helper should:
 // share() leaves out those that have not come when the work is done, and a Crew asks for them one
-// by one and knows which of them keep their caller waiting.
+// by one, again and again.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 
-#include "cpu/attendance.hpp"
+#include "cpu/backoff.hpp"
 #include "cpu/waiting.hpp"
 
 namespace nearfar {
@@ -75,7 +75,7 @@ class Crew {
   bool call(int worker);
   // Takes that back; false when it came already.
   bool take_back(int worker);
-  Attendance& attendance(int worker);
+  Backoff& backoff(int worker);
 
  private:
   WorkerPool::State& state_;

@@ -48,10 +48,8 @@
 //
 // Busy cores. A helper that comes late finds shelves or nothing; nobody waits for it. One that
 // comes to the leader's own core goes again: all other cores are busy, and two that take turns on
-// one core, each waiting for the other, take three times as long as one. A helper that loses its
-// core keeps what it holds, and the others wait for it in the end, or run ahead with distances that
-// turn out too long. The leader counts both (cpu/attendance.hpp), and tells a helper that costs too
-// much to leave: that puts all it holds on its shelf, and the leader takes it over.
+// one core, each waiting for the other, take three times as long as one. It is asked again some
+// time later (cpu/backoff.hpp).
 //
 // [1] Marco D'Antonio, Son Thai Mai, Philippas Tsigas and Hans Vandierendonck. "Wasp: efficient
 //     asynchronous single-source shortest path on multicore systems via work stealing." SC, 2025.
@@ -77,9 +75,7 @@ constexpr std::size_t kAtOnce = std::size_t{1} << 16;  // vertices that helpers 
 constexpr int64_t kPatience = 30'000;                  // ns that a worker without work looks around
 constexpr int64_t kNap = 100'000;        // ns that the leader sleeps, and who waits for the era
 constexpr int64_t kSleep = 100'000'000;  // ns that others sleep
-constexpr int64_t kSlice = 500'000;      // ns without a sign of life: it lost its core
-constexpr int64_t kGone = 2'000'000;     // the same as seen by a leader that works
-constexpr uint64_t kLook = 16;           // parts between two such looks
+constexpr uint64_t kLook = 16;           // parts between two looks at the clock by the leader
 constexpr int64_t kRing = 50'000;        // ns between two wake-ups by a worker
 constexpr int64_t kAskAgain = 500'000;   // ns
 
@@ -113,7 +109,6 @@ class Team {
         workers(workers) {}
 
   Crew* crew = nullptr;
-  uint64_t let_go = 0;
 
   // The leader's part; it does not throw.
   void lead(typename C::Index source) {
@@ -137,9 +132,9 @@ class Team {
       One& one = workers[i];
       if (!one.asked) continue;
       if (__atomic_load_n(&one.declined, __ATOMIC_RELAXED) != 0)
-        crew->attendance(i).declined(now);
+        crew->backoff(i).declined(now);
       else
-        crew->attendance(i).left(now);
+        crew->backoff(i).reset();
       crew->take_back(i);
     }
   }
@@ -173,13 +168,13 @@ class Team {
   int64_t asked_at = 0;
   int leaders_core = -1;
   uint64_t polled = 0;               // edges
+  uint64_t polls = 0;                // parts
   alignas(128) uint32_t active = 1;  // workers that hold entries
   alignas(128) Era era;
   alignas(128) uint32_t hungry = 0;   // workers that look for entries
   alignas(128) uint32_t offers = 0;   // shelves that hold some
   alignas(128) uint32_t is_over = 0;  // the search has ended, or was given up
   uint32_t inside = 0;                // helpers that came
-  uint32_t leavers = 0;               // helpers that left their shelves to the leader
   alignas(128) Signal bell;           // something came onto a shelf, or the search has ended
   alignas(128) uint64_t to_fill = 0;  // first distance that nobody is setting
   uint64_t filled = 0;
@@ -263,12 +258,6 @@ class Team {
     for (;;) {
       if (over()) return false;
       if (me.own->now.size != 0) return true;  // just taken
-      if (i == 0) {
-        if (__atomic_load_n(&leavers, __ATOMIC_RELAXED) != 0) take_over(me);
-      } else if (__atomic_load_n(&me.leave, __ATOMIC_RELAXED) != 0) {
-        hand_over(me);
-        return false;
-      }
       const uint64_t number = ring.next();
       if (number == Ring::kEmpty) {
         Weight low;
@@ -327,14 +316,9 @@ class Team {
         work.relax(now, done, end, now);
       done = end;
       check(me, false);
-      if (i == 0)
-        poll(me, plain);
-      else
-        __atomic_store_n(&me.beat, me.beat + 1, __ATOMIC_RELAXED);
+      if (i == 0) poll(me, plain);
       if (over()) return;
-      if (me.own->adapter.hopeless(stats.vertices_processed - rows, work.repeated) ||
-          __atomic_load_n(&me.leave, __ATOMIC_RELAXED) != 0)
-        break;
+      if (me.own->adapter.hopeless(stats.vertices_processed - rows, work.repeated)) break;
     }
     while (me.shelf.take_back(now, Shelf<C>::kMost, offers)) {
     }
@@ -410,8 +394,8 @@ class Team {
     return victim >= 0 && steal(me, victim);
   }
 
-  // Until there are entries in me.own->now (the leader: or in its ring), or the search is over.
-  // `holds`: the worker is in the count, and stays there until it has nothing to check.
+  // Until there are entries in me.own->now, or the search is over. `holds`: the worker is in the
+  // count, and stays there until it has nothing to check.
   bool look_for_work(One& me, int i, bool holds) {
     __atomic_fetch_add(&hungry, 1, __ATOMIC_RELAXED);
     const bool found = wait_for_entries(me, i, holds);
@@ -424,15 +408,6 @@ class Team {
     if (holds) set_level(me, unreached<Weight>());
     for (uint32_t turn = 1;; ++turn) {
       if (over()) return false;
-      if (i == 0 && __atomic_load_n(&leavers, __ATOMIC_RELAXED) != 0) {
-        if (!holds) enter(me);
-        take_over(me);
-        return true;
-      }
-      if (i != 0 && __atomic_load_n(&me.leave, __ATOMIC_RELAXED) != 0) {
-        if (holds) hand_over(me);
-        return false;
-      }
       if (holds) {
         check(me, true);
         if (me.own->now.size != 0) {
@@ -462,14 +437,11 @@ class Team {
       if (i == 0) {
         interrupt.poll(uint64_t{1} << 12);
         if (stop.n_targets != 0 && targets_reached()) finish();
-        watch(now, Shelf<C>::nothing(), kSlice);
       }
       if (over()) return false;
       if (now - since < kPatience) continue;
-      bell.sleep_while(rung, holds || i == 0 ? kNap : kSleep, [&] {
-        return !over() && nearest_shelf(i, Shelf<C>::nothing()) < 0 &&
-               (i != 0 || __atomic_load_n(&leavers, __ATOMIC_SEQ_CST) == 0);
-      });
+      bell.sleep_while(rung, holds || i == 0 ? kNap : kSleep,
+                       [&] { return !over() && nearest_shelf(i, Shelf<C>::nothing()) < 0; });
     }
   }
 
@@ -492,9 +464,8 @@ class Team {
     const uint64_t edges = me.own->work.stats.edges_relaxed;
     interrupt.poll(edges - polled + 64);
     polled = edges;
-    if (asked_at == 0 || ++me.beat % (plain ? kLook / 8 : kLook) != 0) return;
+    if (asked_at == 0 || ++polls % (plain ? kLook / 8 : kLook) != 0) return;
     const int64_t now = steady_ns();
-    if (!plain) watch(now, me.shelf.level(), kGone);
     if (now - asked_at > kAskAgain) ask_helpers(now);
   }
 
@@ -505,81 +476,10 @@ class Team {
       One& one = workers[i];
       if (__atomic_load_n(&one.declined, __ATOMIC_ACQUIRE) != 0) {
         one.declined = 0;
-        __atomic_store_n(&one.leave, 0, __ATOMIC_RELAXED);
         one.asked = false;
-        crew->attendance(i).declined(now);
+        crew->backoff(i).declined(now);
       }
-      if (one.asked || !crew->attendance(i).wanted(now)) continue;
-      one.asked = crew->call(i);
-      if (!one.asked) continue;
-      crew->attendance(i).joined(now);
-      one.seen_beat = __atomic_load_n(&one.beat, __ATOMIC_RELAXED);
-      one.seen_at = now;
-    }
-  }
-
-  // Who of those that hold entries nearer than `limit` gives no sign of life? While the leader has
-  // nothing to do it waits for them, and while it goes on, much of what it does has to be done
-  // again. A part may take a while by itself, where rows are long.
-  void watch(int64_t now, Bits limit, int64_t slice) {
-    for (int i = 1; i < threads; ++i) {
-      One& one = workers[i];
-      if (!one.asked || one.leave != 0) continue;
-      const uint64_t beat = __atomic_load_n(&one.beat, __ATOMIC_RELAXED);
-      const bool away = __atomic_load_n(&one.era, __ATOMIC_RELAXED) == Era::kAway;
-      const bool harmless = limit != Shelf<C>::nothing() && one.shelf.level() >= limit;
-      if (beat != one.seen_beat || away || harmless) {
-        one.seen_beat = beat;
-        one.seen_at = now;
-        continue;
-      }
-      if (now - one.seen_at < slice) continue;
-      const bool late = crew->attendance(i).late(now, now - one.seen_at, 0, threads - 1);
-      one.seen_at = now;
-      if (!late) continue;
-      __atomic_store_n(&one.leave, 1, __ATOMIC_RELAXED);
-      ++let_go;
-    }
-  }
-
-  // A helper that has to leave: all that it holds goes to its shelf, and its place in the count to
-  // the leader.
-  void hand_over(One& me) {
-    auto& ring = me.own->work.ring;
-    for (;;) {
-      const uint64_t number = ring.next();
-      if (number == Ring::kEmpty) {
-        Weight low;
-        if (!ring.far_least(low)) break;
-        ring.deal(low);
-        continue;
-      }
-      ring.take(number, me.own->now);
-      me.shelf.put(me.own->now, 0, offers);
-    }
-    for (auto& page : me.own->pages) me.shelf.put(page.entries, 0, offers);
-    Era::go(me.era);
-    __atomic_store_n(&me.gone, 1, __ATOMIC_RELEASE);
-    __atomic_add_fetch(&leavers, 1, __ATOMIC_SEQ_CST);
-    if (bell.anybody_asleep()) bell.next();
-  }
-
-  void take_over(One& me) {
-    for (int i = 1; i < threads; ++i) {
-      One& one = workers[i];
-      if (__atomic_load_n(&one.gone, __ATOMIC_ACQUIRE) == 0) continue;
-      while (one.shelf.take_back(me.own->now, Shelf<C>::kMost, offers)) {
-        me.own->work.ring.go_back(Ring::least(me.own->now));
-        for (std::size_t k = 0; k < me.own->now.size; ++k)
-          me.own->work.ring.push(me.own->now.data[k]);
-        me.own->now.size = 0;
-      }
-      me.shelf.set_level(0, true);  // until its next bucket
-      one.shelf.set_level(unreached<Weight>(), true);
-      one.gone = one.leave = 0;
-      one.asked = false;
-      __atomic_sub_fetch(&leavers, 1, __ATOMIC_RELAXED);
-      __atomic_sub_fetch(&active, 1, __ATOMIC_ACQ_REL);
+      if (!one.asked && crew->backoff(i).over(now)) one.asked = crew->call(i);
     }
   }
 
@@ -629,7 +529,6 @@ SearchStats parallel(const C& csr, typename C::Index source, typename C::Weight*
   SearchStats stats = first.stats;
   stats.delta = first.ring.delta();
   stats.delta_changes = first.ring.changes();
-  stats.let_go = team.let_go;
   stats.workers = 1;
   for (int i = 1; i < threads; ++i) {
     stats.workers += workers.data[i].stats.vertices_processed != 0;

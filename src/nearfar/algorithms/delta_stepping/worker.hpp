@@ -205,20 +205,13 @@ struct alignas(128) Worker {
   alignas(128) uint64_t era = Era::kAway;
   // Written by the worker, read by the leader.
   alignas(128) uint64_t taken = 0;  // times that it took entries of others
-  uint64_t beat = 0;                // parts of buckets that it worked off
-  uint32_t gone = 0;                // it left, and what it had lies on its shelf
   uint32_t declined = 0;            // it left with nothing: the leader needs the core
-  // Written by the leader.
-  alignas(128) uint32_t leave = 0;
   // The worker's own; the leader looks at it when the worker is out of the crew.
   alignas(128) Own<C>* own = nullptr;
   SearchStats stats;  // when own is gone
   int64_t rang_at = 0;
   std::exception_ptr error;
-  // The leader's.
-  bool asked = false;
-  uint64_t seen_beat = 0;
-  int64_t seen_at = 0;
+  bool asked = false;  // the leader's
 };
 
 }  // namespace nearfar::delta_stepping

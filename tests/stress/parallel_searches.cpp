@@ -1,13 +1,15 @@
-// Parallel delta-stepping under load, for the sanitizers: no Python, busy loops beside it, helpers
-// that are sent away for milliseconds, and exceptions in the middle. Built and run by
-// tests/cpu/test_stress.py.
+// Delta-stepping and breadth-first search on several cores under load, for the sanitizers: no
+// Python, busy loops beside them, helpers that are sent away for milliseconds, and exceptions in
+// the middle. Built and run by tests/cpu/test_stress.py.
 //
 //   stress LOOPS ROUNDS
 //
-// Every answer is compared with a heap search. Prints what happened; exits with 1 on a wrong one.
+// Every answer is compared with that of a plain search. Prints what happened; exits with 1 on a
+// wrong one.
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <csignal>
@@ -23,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/breadth_first/breadth_first.hpp"
 #include "algorithms/delta_stepping/delta_stepping.hpp"
 #include "algorithms/delta_stepping/plan.hpp"
 #include "cpu/worker_pool.hpp"
@@ -44,10 +47,16 @@ namespace nearfar {
 
 // In place of cpu/interrupt.cpp, which asks Python.
 Interrupt::Interrupt() : stop_(nullptr), holds_call_(true), next_(0) {}
+Interrupt::Interrupt(const std::atomic<bool>& given_up)
+    : stop_(&given_up), holds_call_(false), next_(0) {}
 
 void Interrupt::look() {
   work_ = 0;
-  if (looks_left >= 0 && --looks_left < 0) throw 7;
+  if (!holds_call_) {
+    if (stop_->load(std::memory_order_relaxed)) throw GivenUp{};
+  } else if (looks_left >= 0 && --looks_left < 0) {
+    throw 7;
+  }
 }
 
 }  // namespace nearfar
@@ -56,8 +65,10 @@ namespace {
 
 using namespace nearfar;
 
+constexpr int kThreads[] = {2, 3, 8};
+
 struct Totals {
-  uint64_t solves = 0, wrong = 0, thrown = 0, let_go = 0, rounds = 0, raised = 0;
+  uint64_t solves = 0, wrong = 0, thrown = 0, rounds = 0, raised = 0, steals = 0, together = 0;
 };
 
 template <class W>
@@ -69,7 +80,7 @@ struct Made {
   bool dead_ends = false;
 
   explicit Made(std::mt19937& random) {
-    switch (random() % 4) {
+    switch (random() % 6) {
       case 0:
         grid(random, 60);
         break;
@@ -79,13 +90,15 @@ struct Made {
       case 2:
         hubs(random);
         break;
+      case 3:
+        star(random);
+        break;
+      case 4:
+        path(random);
+        break;
       default:
         rings(random);
     }
-    finish();
-  }
-  Made(std::mt19937& random, std::size_t side) {
-    grid(random, side);
     finish();
   }
 
@@ -133,6 +146,19 @@ struct Made {
     std::uniform_real_distribution<double> any(0, 1);
     for (int e = 0; e < 30'000; ++e)
       join(random, static_cast<std::size_t>(n * std::pow(any(random), 6)), random() % n);
+  }
+
+  void star(std::mt19937& random) {
+    const std::size_t n = 2 + random() % 20'000, middle = random() % n;
+    rows.resize(n);
+    for (std::size_t v = 0; v < n; ++v)
+      if (v != middle) join(random, v, middle);
+  }
+
+  void path(std::mt19937& random) {
+    const std::size_t n = 2 + random() % 5000;
+    rows.resize(n);
+    for (std::size_t v = 1; v < n; ++v) join(random, v - 1, v);
   }
 
   // Cycles of weight 0, joined by other edges, with a vertex behind each that is a dead end.
@@ -188,7 +214,7 @@ void solve_graphs(unsigned seed, int rounds, Totals& totals) {
     const Csr<int32_t, W> csr = made.csr();
     const std::vector<W> wanted = made.distances();
     for (int turn = 0; turn < 9; ++turn) {
-      const int threads = turn % 3 == 0 ? 2 : turn % 3 == 1 ? 3 : 8;
+      const int threads = kThreads[turn % 3];
       const double given = 1.0 + random() % 300;
       const DeltaPlan plan =
           plan_for(csr, random() % 3 ? std::nullopt : std::optional<double>(given));
@@ -209,9 +235,9 @@ void solve_graphs(unsigned seed, int rounds, Totals& totals) {
         for (std::size_t v = 0; v < wanted.size(); ++v)
           wrong |= wanted[v] <= far ? found[v] != wanted[v] : found[v] < wanted[v];
         totals.wrong += wrong;
-        totals.let_go += stats.let_go;
         totals.rounds += stats.iterations;
         totals.raised += stats.raised;
+        totals.steals += stats.steals;
       } catch (int) {
         ++totals.thrown;
       }
@@ -219,26 +245,99 @@ void solve_graphs(unsigned seed, int rounds, Totals& totals) {
   }
 }
 
-// Solves a graph until the search has gone on without a helper that was away while it held entries:
-// when that is, the scheduler decides. False after a thousand times in vain.
-bool let_one_go(Totals& totals) {
-  std::mt19937 random(5);
-  const Made<int32_t> made(random, 300);
-  const auto csr = made.csr();
-  const std::vector<int32_t> wanted = made.distances();
-  std::vector<int32_t> found(wanted.size());
-  looks_left = -1;
-  for (int turn = 0; turn < 1000; ++turn) {
-    Interrupt interrupt;
-    const SearchStats stats =
-        delta_stepping::parallel(csr, 0, found.data(), StopRule<int32_t>{},
-                                 plan_for(csr, std::nullopt), WorkerPool::shared(), 3, interrupt);
-    totals.wrong += found != wanted;
-    totals.let_go += stats.let_go;
-    totals.raised += stats.raised;
-    if (stats.let_go != 0) return true;
+// Graphs without weights whose levels are wide enough to be shared.
+struct Wide {
+  std::vector<std::vector<int32_t>> rows, sources;  // edges out of and into each vertex
+
+  explicit Wide(std::mt19937& random) {
+    const std::size_t n = 20'000 + random() % 40'000;
+    rows.resize(n), sources.resize(n);
+    const auto join = [&](std::size_t a, std::size_t b) {
+      rows[a].push_back(static_cast<int32_t>(b));
+      sources[b].push_back(static_cast<int32_t>(a));
+    };
+    std::uniform_real_distribution<double> any(0, 1);
+    const auto skewed = [&] { return static_cast<std::size_t>(n * std::pow(any(random), 3)); };
+    switch (random() % 4) {
+      case 0:  // stars around a few hubs
+        for (std::size_t e = 0; e < 2 * n; ++e) {
+          const std::size_t hub = random() % 4, v = random() % n;
+          join(hub, v), join(v, hub);
+        }
+        break;
+      case 1:
+        for (std::size_t e = 0; e < 6 * n; ++e) join(random() % n, random() % n);
+        break;
+      case 2:
+        for (std::size_t e = 0; e < 6 * n; ++e) join(skewed(), skewed());
+        break;
+      default:  // a path into layers that lead from one to the next
+        for (std::size_t v = 0; v < 100; ++v) join(v, v + 1);
+        for (std::size_t e = 0; e < 8 * n; ++e) {
+          const std::size_t v = 100 + random() % (n - 100), size = n / 8;
+          join(v, std::min(n - 1, (v / size + 1) * size + random() % size));
+        }
+    }
   }
-  return false;
+
+  std::vector<int32_t> levels() const {
+    std::vector<int32_t> found(rows.size(), unreached<int32_t>()), queue{0};
+    found[0] = 0;
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+      const auto v = static_cast<std::size_t>(queue[i]);
+      for (const int32_t head : rows[v]) {
+        int32_t& level = found[static_cast<std::size_t>(head)];
+        if (level != unreached<int32_t>()) continue;
+        level = found[v] + 1;
+        queue.push_back(head);
+      }
+    }
+    return found;
+  }
+};
+
+struct Arrays {
+  std::vector<int32_t> indptr{0}, indices;
+
+  explicit Arrays(const std::vector<std::vector<int32_t>>& rows) {
+    for (const auto& row : rows) {
+      indices.insert(indices.end(), row.begin(), row.end());
+      indptr.push_back(static_cast<int32_t>(indices.size()));
+    }
+  }
+  Csr<int32_t, int32_t> csr() const {
+    Csr<int32_t, int32_t> view;
+    view.n = static_cast<int32_t>(indptr.size() - 1);
+    view.m = indptr.back();
+    view.indptr = indptr.data();
+    view.indices = indices.data();
+    return view;
+  }
+};
+
+void search_breadth_first(unsigned seed, int rounds, Totals& totals) {
+  std::mt19937 random(seed);
+  for (int round = 0; round < rounds; ++round) {
+    const Wide wide(random);
+    const Arrays out(wide.rows), in(wide.sources);
+    const auto csr = out.csr(), reverse = in.csr();
+    const std::vector<int32_t> wanted = wide.levels();
+    std::vector<int32_t> found(wanted.size());
+    for (int turn = 0; turn < 9; ++turn) {
+      Interrupt interrupt;
+      looks_left = random() % 10 == 0 ? static_cast<int>(random() % 3) : -1;
+      breadth_first::Search search(csr, turn % 2 ? &reverse : nullptr, found.data(),
+                                   kThreads[turn % 3], interrupt);
+      ++totals.solves;
+      try {
+        const SearchStats stats = search.run(0, {});
+        totals.wrong += found != wanted;
+        totals.together += stats.workers > 1;
+      } catch (int) {
+        ++totals.thrown;
+      }
+    }
+  }
 }
 
 // A thread that gets this signal is away, in one case of eight for a few time slices. Now and then
@@ -282,10 +381,11 @@ int main(int count, char** words) {
   Totals totals;
   solve_graphs<int32_t>(1, rounds, totals);
   solve_graphs<double>(2, rounds, totals);
-  if (!let_one_go(totals)) std::puts("no helper was let go");
+  search_breadth_first(3, rounds, totals);
   stop = true;
   for (std::thread& one : busy) one.join();
-  std::printf("solves %lu wrong %lu thrown %lu let go %lu rounds %lu raised %lu\n", totals.solves,
-              totals.wrong, totals.thrown, totals.let_go, totals.rounds, totals.raised);
+  std::printf("solves %lu wrong %lu thrown %lu rounds %lu raised %lu steals %lu together %lu\n",
+              totals.solves, totals.wrong, totals.thrown, totals.rounds, totals.raised,
+              totals.steals, totals.together);
   return totals.wrong != 0;
 }
