@@ -9,8 +9,8 @@ that was proven. Ratios above 1 say how many times as long a solve takes without
 least processor time of the rounds with one thread, by the least wall time with more. The row
 "nothing" is a second process with the same code and shows the noise.
 
-One trick is about cores that other programs use, too, so it is measured once more with two threads
-on two cores beside one and two busy loops. Writes ablation.json anew after each graph.
+Two tricks are about cores that other programs use, too, so they are measured once more with two
+threads on two cores beside one and two busy loops. Writes ablation.json anew after each graph.
 Needs a C++ compiler, CMake, Ninja and nanobind; about 5 minutes on 16 cores.
 """
 
@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import nearfar
-from ablation_tricks import OWN_CORE, TRICKS, Builds, Trick
+from ablation_tricks import ALONE, OWN_CORE, TRICKS, Builds, Trick
 from nearfar import _cpu
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import table, write_json
@@ -419,8 +419,9 @@ def main() -> int:
                 data["graphs"][name] = solves(started, tricks, name, args, folder)
                 print(f"{name} done, {time.perf_counter() - began:.0f} s", flush=True)
                 keep(data, args.output)
-        if OWN_CORE in tricks:
-            data["busy"] = beside_busy_loops(trees, [OWN_CORE], args, folder)
+        on_busy_cores = [trick for trick in (ALONE, OWN_CORE) if trick in tricks]
+        if on_busy_cores:
+            data["busy"] = beside_busy_loops(trees, on_busy_cores, args, folder)
     print("\n".join(lines(data)))
     keep(data, args.output)
     return 0

@@ -63,6 +63,13 @@ def _no_fetch(stage: str) -> tuple[str, str]:
 #: The same code as it is: what its row shows is the noise.
 NOTHING = Trick("nothing", "the same, in a process of its own")
 
+ALONE = Trick(
+    "alone",
+    "a leader without helpers works as one of several",
+    (("bool plain = alone(me, i);", "bool plain = false;"),),
+    several=True,
+)
+
 OWN_CORE = Trick(
     "a core of one's own",
     "helpers take turns with the leader on its core",
@@ -150,13 +157,7 @@ TRICKS = (
     Trick(
         "stealing by priority",
         "only a worker with nothing to do takes from others",
-        (("if (!alone(me) && steal_nearer(me, i, begin)) return true;", ""),),
-        several=True,
-    ),
-    Trick(
-        "alone",
-        "a worker that is the only one with entries works as one of several",
-        (("bool plain = alone(me);", "bool plain = threads == 1;"),),
+        (("if (steal_nearer(me, i, begin)) return true;", ""),),
         several=True,
     ),
     Trick(
@@ -187,6 +188,7 @@ TRICKS = (
         (("constexpr uint64_t kThin = 96; ", "constexpr uint64_t kThin = 0; "),),
         several=True,
     ),
+    ALONE,
     OWN_CORE,
 )
 

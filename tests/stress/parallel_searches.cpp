@@ -227,8 +227,8 @@ void solve_graphs(unsigned seed, int rounds, Totals& totals) {
       if (turn % 2 != 0) stop.targets = &target, stop.n_targets = 1;
       ++totals.solves;
       try {
-        const SearchStats stats = delta_stepping::parallel(
-            csr, 0, found.data(), stop, plan, WorkerPool::shared(), threads, interrupt);
+        const SearchStats stats =
+            delta_stepping::parallel(csr, 0, found.data(), stop, plan, threads, interrupt);
         const W far =
             stop.n_targets == 0 ? unreached<W>() : wanted[static_cast<std::size_t>(target)];
         bool wrong = false;

@@ -12,7 +12,6 @@
 #include "cpu/buffer.hpp"
 #include "cpu/call.hpp"
 #include "cpu/huge_block.hpp"
-#include "cpu/worker_pool.hpp"
 #include "solve/check_matrix.hpp"
 
 namespace nearfar {
@@ -20,16 +19,6 @@ namespace {
 
 using Column = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Values = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-template <class C>
-SearchStats solve(const C& csr, int32_t source, typename C::Weight* distances,
-                  StopRule<typename C::Weight> stop, int threads, Interrupt& interrupt) {
-  const DeltaPlan plan = plan_for(csr, std::nullopt);
-  if (threads == 1)
-    return delta_stepping::sequential(csr, source, distances, stop, plan, interrupt, nullptr);
-  return delta_stepping::parallel(csr, source, distances, stop, plan, WorkerPool::shared(), threads,
-                                  interrupt);
-}
 
 // The search in weights of a byte or two, where all are whole and fit; else nothing.
 template <class Small>
@@ -54,7 +43,8 @@ std::optional<SearchStats> solve_narrow(const BareCsr& bare, int32_t source, dou
   stop.limit = limit_as<int32_t>(limit);
   Buffer<int32_t> whole;
   whole.reserve(n);
-  const auto stats = solve(csr, source, whole.data, stop, threads, interrupt);
+  const auto stats = delta_stepping::by_workers(csr, source, whole.data, stop,
+                                                plan_for(csr, std::nullopt), threads, interrupt);
   for (std::size_t v = 0; v < n; ++v)
     distances[v] = whole.data[v] == kFar ? unreached<double>() : whole.data[v];
   return stats;
@@ -96,7 +86,8 @@ std::optional<Fields> search_matrix(Column indptr, Column indices, Values weight
       if (facts.top < n && facts.least >= 0 && std::isfinite(facts.greatest)) {
         StopRule<double> stop;
         stop.limit = bound;
-        stats = solve(csr, from, out, stop, threads, interrupt);
+        stats = delta_stepping::by_workers(csr, from, out, stop, plan_for(csr, std::nullopt),
+                                           threads, interrupt);
       }
     }
   }

@@ -6,7 +6,6 @@
 #include "algorithms/delta_stepping/plan.hpp"
 #include "cpu/call.hpp"
 #include "cpu/iteration_log.hpp"
-#include "cpu/worker_pool.hpp"
 
 namespace nearfar {
 namespace {
@@ -31,8 +30,8 @@ Fields parallel(View& view, int64_t source, const Array& distances, int threads,
   if (threads < 1) throw nb::value_error("threads must be at least 1");
   return call_search(view, true, source, distances, limit, targets, threads,
                      [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
-                       return delta_stepping::parallel(csr, from, out, stop, plan_for(csr, delta),
-                                                       WorkerPool::shared(), threads, poll);
+                       return delta_stepping::by_workers(csr, from, out, stop, plan_for(csr, delta),
+                                                         threads, poll);
                      });
 }
 

@@ -7,8 +7,6 @@
 
 namespace nearfar {
 
-class WorkerPool;
-
 // How a run starts: the width of a bucket and whether it may change.
 struct DeltaPlan {
   double delta = 1;
@@ -44,10 +42,20 @@ template <class C>
 SearchStats sequential(const C& csr, const DeltaFeed<C>& feed, StopRule<typename C::Weight> stop,
                        DeltaPlan plan, Interrupt& interrupt);
 
+// One source by two workers or more.
 template <class C>
 SearchStats parallel(const C& csr, typename C::Index source, typename C::Weight* distances,
-                     StopRule<typename C::Weight> stop, DeltaPlan plan, WorkerPool& pool,
-                     int threads, Interrupt& interrupt);
+                     StopRule<typename C::Weight> stop, DeltaPlan plan, int threads,
+                     Interrupt& interrupt);
+
+// One source by however many workers there are.
+template <class C>
+SearchStats by_workers(const C& csr, typename C::Index source, typename C::Weight* distances,
+                       StopRule<typename C::Weight> stop, DeltaPlan plan, int threads,
+                       Interrupt& interrupt) {
+  if (threads == 1) return sequential(csr, source, distances, stop, plan, interrupt, nullptr);
+  return parallel(csr, source, distances, stop, plan, threads, interrupt);
+}
 
 }  // namespace delta_stepping
 

@@ -31,10 +31,9 @@
 // moment. Who brings the count to zero ends the search: nobody holds an entry, and nobody can get
 // one. That entries come back from logs for ever would take stores that cross each other for ever.
 //
-// Alone. A worker whose shelf is empty and who finds the count at one is the only one with entries,
-// and stays it until it puts some on its shelf: until then nobody can raise what it stores, and it
-// keeps no log. With targets that holds for the leader only, who looks at their distances while it
-// has nothing to do.
+// Alone. While no helper is there and nothing lies on the leader's shelf, nobody can raise what the
+// leader stores: it keeps no log, and its buckets have the width of one core. Where other programs
+// keep the other cores busy, that is the whole search.
 //
 // Targets. The search may end when all targets are nearer than anything pending. A worker's level
 // is a lower bound of what it holds: it rises only when a nearer bucket is empty and nothing nearer
@@ -67,10 +66,8 @@ namespace {
 
 constexpr std::size_t kFill = std::size_t{1} << 14;    // distances set at a time
 constexpr std::size_t kKeep = 32;                      // entries that a worker keeps to itself
-constexpr std::size_t kSolo = 64;                      // the same while nobody else has any
 constexpr std::size_t kChunk = 128;                    // entries between two looks around
 constexpr std::size_t kGrain = 16;                     // entries that are worth a theft
-constexpr std::size_t kAlone = 1024;                   // entries between two looks while alone
 constexpr std::size_t kAtOnce = std::size_t{1} << 16;  // vertices that helpers are called for
 constexpr int64_t kPatience = 30'000;                  // ns that a worker without work looks around
 constexpr int64_t kNap = 100'000;        // ns that the leader sleeps, and who waits for the era
@@ -154,7 +151,7 @@ class Team {
       me.error = std::current_exception();
       finish();
     }
-    __atomic_fetch_sub(&inside, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&inside, 1, __ATOMIC_RELEASE);
   }
 
  private:
@@ -268,7 +265,7 @@ class Team {
         return look_for_work(me, i, true);
       }
       const Weight begin = ring.begin_of(number);
-      if (!alone(me) && steal_nearer(me, i, begin)) return true;
+      if (steal_nearer(me, i, begin)) return true;
       ring.take(number, me.own->now);
       set_level(me, stop.n_targets == 0 ? begin : Ring::least(me.own->now));
       me.own->work.stats.stale +=
@@ -281,9 +278,8 @@ class Team {
     }
   }
 
-  bool alone(const One& me) const {
-    return threads == 1 || (__atomic_load_n(&active, __ATOMIC_ACQUIRE) == 1 &&
-                            me.shelf.size() == 0 && (stop.n_targets == 0 || &me == workers));
+  bool alone(const One& me, int i) const {
+    return i == 0 && __atomic_load_n(&inside, __ATOMIC_ACQUIRE) == 0 && me.shelf.size() == 0;
   }
 
   // me.own->now, what is improved within the same bucket, and what others left of it on the shelf.
@@ -291,7 +287,7 @@ class Team {
     auto& work = me.own->work;
     auto& stats = work.stats;
     auto& now = me.own->now;
-    bool plain = alone(me);
+    bool plain = alone(me, i);
     const uint64_t rows = stats.vertices_processed;
     work.repeated = 0;
     std::size_t done = 0;
@@ -301,22 +297,20 @@ class Team {
         if (plain || !me.shelf.take_back(now, std::max(kKeep, me.shelf.size() / 2), offers)) break;
       }
       const std::size_t left = now.size - done;
-      if (threads > 1 && left > (plain ? kSolo : kKeep) && someone_else(i) &&
-          me.shelf.size() == 0 && worth_sharing(me, i)) {
+      if (left > kKeep && someone_else(i) && me.shelf.size() == 0 && worth_sharing(me, i)) {
         me.shelf.put(now, split(now.data, done, now.size), offers);
         plain = false;
         Signal::full_fence();
       }
       if (bell.anybody_asleep() && me.shelf.size() != 0) ring_bell(me);
-      const std::size_t part = plain ? kAlone : kChunk;
-      const std::size_t end = now.size - done < part ? now.size : done + part;
+      const std::size_t end = now.size - done < kChunk ? now.size : done + kChunk;
       if (plain)
         work.template relax<AloneUpdate<Weight>>(now, done, end, now);
       else
         work.relax(now, done, end, now);
       done = end;
       check(me, false);
-      if (i == 0) poll(me, plain);
+      if (i == 0) poll(me);
       if (over()) return;
       if (me.own->adapter.hopeless(stats.vertices_processed - rows, work.repeated)) break;
     }
@@ -324,10 +318,9 @@ class Team {
     }
     work.renew_bound();
     ++stats.iterations;
-    const bool lonely = plain && __atomic_load_n(&inside, __ATOMIC_RELAXED) == 0;
-    const double factor = me.own->adapter.after_bucket(
-        stats.vertices_processed - rows, work.repeated, plain ? 0 : kThin, work.ring.delta(),
-        lonely ? kBuckets : kSoon);
+    const double factor = me.own->adapter.after_bucket(stats.vertices_processed - rows,
+                                                       work.repeated, plain ? 0 : kThin,
+                                                       work.ring.delta(), plain ? kBuckets : kSoon);
     if (factor != 1) work.ring.widen(work.ring.lower_end(), work.ring.delta() * factor);
     for (std::size_t k = done; k < now.size; ++k) work.ring.push(now.data[k]);
     now.size = 0;
@@ -460,11 +453,11 @@ class Team {
 
   // What the leader does besides.
 
-  void poll(One& me, bool plain) {
+  void poll(One& me) {
     const uint64_t edges = me.own->work.stats.edges_relaxed;
     interrupt.poll(edges - polled + 64);
     polled = edges;
-    if (asked_at == 0 || ++polls % (plain ? kLook / 8 : kLook) != 0) return;
+    if (asked_at == 0 || ++polls % kLook != 0) return;
     const int64_t now = steady_ns();
     if (now - asked_at > kAskAgain) ask_helpers(now);
   }
@@ -500,8 +493,8 @@ class Team {
 
 template <class C>
 SearchStats parallel(const C& csr, typename C::Index source, typename C::Weight* distances,
-                     StopRule<typename C::Weight> stop, DeltaPlan plan, WorkerPool& pool,
-                     int threads, Interrupt& interrupt) {
+                     StopRule<typename C::Weight> stop, DeltaPlan plan, int threads,
+                     Interrupt& interrupt) {
   using One = Worker<C>;
   struct Workers {
     One* data;
@@ -515,11 +508,9 @@ SearchStats parallel(const C& csr, typename C::Index source, typename C::Weight*
   if (workers.data == nullptr) throw std::bad_alloc();
   for (; workers.built < threads; ++workers.built) new (workers.data + workers.built) One;
   Team<C> team(csr, distances, stop, plan, threads, interrupt, workers.data);
-  if (threads == 1) {
-    team.lead(source);
-  } else {
+  {  // and until all helpers are out
     const std::function<void(int)> help = [&team](int worker) { team.help(worker); };
-    Crew crew(pool, threads, help);
+    Crew crew(WorkerPool::shared(), threads, help);
     team.crew = &crew;
     team.lead(source);
   }
@@ -537,14 +528,13 @@ SearchStats parallel(const C& csr, typename C::Index source, typename C::Weight*
   return stats;
 }
 
-#define NEARFAR_INSTANTIATE(I, W)                                                                  \
-  template SearchStats parallel(const Csr<I, W>&, I, W*, StopRule<W>, DeltaPlan, WorkerPool&, int, \
-                                Interrupt&);
+#define NEARFAR_INSTANTIATE(I, W) \
+  template SearchStats parallel(const Csr<I, W>&, I, W*, StopRule<W>, DeltaPlan, int, Interrupt&);
 NEARFAR_FOR_EACH_CSR(NEARFAR_INSTANTIATE)
 
 #define NEARFAR_INSTANTIATE_BARE(C)                                                            \
   template SearchStats parallel(const C&, int32_t, C::Weight*, StopRule<C::Weight>, DeltaPlan, \
-                                WorkerPool&, int, Interrupt&);
+                                int, Interrupt&);
 NEARFAR_FOR_EACH_BARE(NEARFAR_INSTANTIATE_BARE)
 
 }  // namespace nearfar::delta_stepping
