@@ -53,8 +53,10 @@ template <class C>
 SearchStats by_workers(const C& csr, typename C::Index source, typename C::Weight* distances,
                        StopRule<typename C::Weight> stop, DeltaPlan plan, int threads,
                        Interrupt& interrupt) {
-  if (threads == 1) return sequential(csr, source, distances, stop, plan, interrupt, nullptr);
-  return parallel(csr, source, distances, stop, plan, threads, interrupt);
+  if (threads > 1) return parallel(csr, source, distances, stop, plan, threads, interrupt);
+  SearchStats stats = sequential(csr, source, distances, stop, plan, interrupt, nullptr);
+  stats.workers = 1;
+  return stats;
 }
 
 }  // namespace delta_stepping
