@@ -1,5 +1,4 @@
-// A growable array of plain records without std::vector's weak symbols (see cpu/isa.hpp) and
-// without initialising what is about to be overwritten.
+// A growable array of plain records, which does not initialise what is about to be overwritten.
 #pragma once
 
 #include <cstdlib>

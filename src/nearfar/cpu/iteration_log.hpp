@@ -1,6 +1,6 @@
 // What each iteration of a search did, for stats="full".
 //
-// Hot files, which must not use containers (cpu/isa.hpp), see note_iteration alone.
+// A search sees note_iteration alone (cpu/search.hpp), and nothing of Python.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // Many sources in the lanes of vector registers: what the kernel of one batch receives and returns.
 //
-// The kernel is compiled once an instruction set (lanes.simd.cpp); everything here is plain data,
+// The kernel is compiled once per instruction set (lanes.simd.cpp); everything here is plain data,
 // and memory is owned by the caller, so that a worker reuses it from batch to batch.
 #pragma once
 

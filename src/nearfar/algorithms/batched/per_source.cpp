@@ -3,10 +3,9 @@
 // A worker keeps its queue, and for rows that are not wanted whole a distance array and the list of
 // vertices it touched, so that a search that ends early (limit, columns) costs what it visits and
 // not O(n): a thousand isochrones on a continent are a thousand small searches. The queue is the
-// lazy 4-ary heap of cpu/heaps, over packed (distance, vertex) keys, or the buckets of
-// delta-stepping in cpu/buckets, which start from the width that the worker's last search came to.
-// Distances are the same from both: sums are rounded along each path from its source on, and the
-// least of them does not depend on the order in which they are found.
+// lazy 4-ary heap of cpu/heaps, over packed (distance, vertex) keys, or the buckets of sequential
+// delta-stepping. Distances are the same from both: sums are rounded along each path from its
+// source on, and the least of them does not depend on the order in which they are found.
 #include <nanobind/stl/optional.h>
 
 #include <memory>
@@ -43,127 +42,34 @@ struct Rows {
   typename C::Weight* row(int64_t i) const { return first + static_cast<std::size_t>(i) * width; }
 };
 
+// One worker's distances, and how they become rows.
 template <class C>
-class HeapWorker {
+class Distances {
  public:
   using Index = typename C::Index;
   using Weight = typename C::Weight;
 
-  HeapWorker(const C& csr, Weight limit, Columns columns)
-      : csr_(csr), limit_(limit), columns_(columns), heap_(csr.n) {
-    if (columns.vertices == nullptr) return;
-    own_.reset(new Weight[static_cast<std::size_t>(csr.n)]);
-    std::fill_n(own_.get(), static_cast<std::size_t>(csr.n), unreached<Weight>());
-  }
-
-  SearchStats solve(Index source, Weight* row, Interrupt& interrupt) {
-    SearchStats stats;
-    if (columns_.vertices == nullptr) {
-      std::fill_n(row, static_cast<std::size_t>(csr_.n), unreached<Weight>());
-      search<false>(source, row, stats, interrupt);
-      return stats;
-    }
-    search<true>(source, own_.get(), stats, interrupt);
-    for (std::size_t c = 0; c < columns_.count; ++c) row[c] = own_[columns_.vertices[c]];
-    for (std::size_t i = 0; i < touched_.size; ++i) own_[touched_.data[i]] = unreached<Weight>();
-    touched_.size = 0;
-    return stats;
-  }
-
- private:
-  template <bool kTouch>
-  void search(Index source, Weight* distance, SearchStats& stats, Interrupt& interrupt) {
-    StopRule<Weight> stop;
-    stop.targets = columns_.vertices;
-    stop.n_targets = columns_.count;
-    distance[source] = 0;
-    if constexpr (kTouch) touched_.push(source);
-    heap_.insert(source, 0);
-    Index v;
-    Weight d;
-    bool open = true;
-    while (heap_.pop(v, d)) {
-      if (!open) continue;  // empty the heap for the next source
-      if (d != distance[v]) {
-        ++stats.stale;
-        continue;
-      }
-      if (stop.reached_all(distance, d)) {
-        open = false;
-        continue;
-      }
-      const auto begin = static_cast<std::size_t>(csr_.indptr[v]);
-      const auto end = static_cast<std::size_t>(csr_.indptr[v + 1]);
-      ++stats.vertices_processed;
-      stats.edges_relaxed += end - begin;
-      interrupt.poll(end - begin + 8);
-      for (std::size_t e = begin; e < end; ++e) {
-        const auto edge = csr_.edge(e);
-        const auto sum = candidate(d, edge.weight);
-        const Weight old = distance[edge.target];
-        if (!improves(sum, old)) continue;
-        const auto shorter = static_cast<Weight>(sum);
-        if (shorter > limit_) continue;
-        if constexpr (kTouch)
-          if (old == unreached<Weight>()) touched_.push(edge.target);
-        distance[edge.target] = shorter;
-        if (!edge.dead_end) heap_.insert(edge.target, shorter);
-      }
-    }
-  }
-
-  const C& csr_;
-  Weight limit_;
-  Columns columns_;
-  DaryHeap<Index, Weight, 4> heap_;
-  std::unique_ptr<Weight[]> own_;
-  Buffer<Index> touched_;
-};
-
-// Searches over buckets; the search asks for the next source by itself (DeltaFeed).
-template <class C>
-class BucketWorker {
- public:
-  using Index = typename C::Index;
-  using Weight = typename C::Weight;
-
-  // `several`: it will search that many sources that distances of its own, which stay in the
+  // `several`: it will search from so many sources that distances of its own, which stay in the
   // caches, are worth copying to the rows.
-  BucketWorker(const C& csr, const Rows<C>& rows, BatchCounter& counter, bool several)
-      : csr_(csr), rows_(rows), counter_(counter), picks_(rows.columns.vertices != nullptr) {
+  Distances(const C& csr, const Rows<C>& rows, bool several)
+      : rows_(rows), picks_(rows.columns.vertices != nullptr) {
     if (!picks_ && !several) return;
     own_.reset(new Weight[static_cast<std::size_t>(csr.n)]);
     std::fill_n(own_.get(), static_cast<std::size_t>(csr.n), unreached<Weight>());
   }
 
-  SearchStats run(DeltaPlan plan, Interrupt& interrupt) {
-    StopRule<Weight> stop;
-    stop.limit = rows_.limit;
-    stop.targets = rows_.columns.vertices;
-    stop.n_targets = rows_.columns.count;
-    const DeltaFeed<C> feed{&next, this, picks_ ? &touched_ : nullptr};
-    return delta_stepping::sequential(csr_, feed, stop, plan, interrupt);
-  }
+  // Null, or where the search notes the vertices that it lowers: all are unreached before it then.
+  Buffer<Index>* touched() { return picks_ ? &touched_ : nullptr; }
 
- private:
-  static bool next(void* self, Index& source, Weight*& distances) {
-    auto& worker = *static_cast<BucketWorker*>(self);
-    worker.finish();
-    const int64_t i = worker.now_ = worker.counter_.take();
-    if (i < 0) return false;
-    source = static_cast<Index>(worker.rows_.sources[i]);
-    distances = worker.own_ ? worker.own_.get() : worker.rows_.row(i);
-    return true;
-  }
+  Weight* begin(int64_t i) { return own_ ? own_.get() : rows_.row(i); }
 
   // Picks the columns, and drops what was lowered beyond the limit before it was compared with it.
-  void finish() {
-    if (now_ < 0) return;
-    Weight* row = rows_.row(now_);
+  void finish(int64_t i) {
+    Weight* row = rows_.row(i);
     if (own_ && !picks_) std::copy_n(own_.get(), rows_.width, row);
     if (picks_) {
       for (std::size_t c = 0; c < rows_.width; ++c) row[c] = own_[rows_.columns.vertices[c]];
-      for (std::size_t i = 0; i < touched_.size; ++i) own_[touched_.data[i]] = unreached<Weight>();
+      for (std::size_t k = 0; k < touched_.size; ++k) own_[touched_.data[k]] = unreached<Weight>();
       touched_.size = 0;
     }
     if (rows_.limit == unreached<Weight>()) return;
@@ -171,13 +77,75 @@ class BucketWorker {
       row[c] = row[c] > rows_.limit ? unreached<Weight>() : row[c];
   }
 
-  const C& csr_;
+ private:
   const Rows<C>& rows_;
-  BatchCounter& counter_;
   const bool picks_;  // columns
-  int64_t now_ = -1;  // source whose search is under way
   std::unique_ptr<Weight[]> own_;
   Buffer<Index> touched_;
+};
+
+// Searches over a heap, which is left empty.
+template <class C>
+void search_heap(const C& csr, DaryHeap<typename C::Index, typename C::Weight, 4>& heap,
+                 typename C::Index source, typename C::Weight* distance,
+                 Buffer<typename C::Index>* touched, StopRule<typename C::Weight> stop,
+                 SearchStats& stats, Interrupt& interrupt) {
+  using Weight = typename C::Weight;
+  if (touched == nullptr)
+    std::fill_n(distance, static_cast<std::size_t>(csr.n), unreached<Weight>());
+  else
+    touched->push(source);
+  distance[source] = 0;
+  heap.insert(source, 0);
+  typename C::Index v;
+  Weight d;
+  bool open = true;
+  while (heap.pop(v, d)) {
+    if (!open) continue;
+    if (d != distance[v]) {
+      ++stats.stale;
+      continue;
+    }
+    if (stop.reached_all(distance, d)) {
+      open = false;
+      continue;
+    }
+    const auto begin = static_cast<std::size_t>(csr.indptr[v]);
+    const auto end = static_cast<std::size_t>(csr.indptr[v + 1]);
+    ++stats.vertices_processed;
+    stats.edges_relaxed += end - begin;
+    interrupt.poll(end - begin + 8);
+    for (std::size_t e = begin; e < end; ++e) {
+      const auto edge = csr.edge(e);
+      const auto sum = candidate(d, edge.weight);
+      const Weight old = distance[edge.target];
+      if (!improves(sum, old)) continue;
+      const auto shorter = static_cast<Weight>(sum);
+      if (shorter > stop.limit) continue;
+      if (touched != nullptr && old == unreached<Weight>()) touched->push(edge.target);
+      distance[edge.target] = shorter;
+      if (!edge.dead_end) heap.insert(edge.target, shorter);
+    }
+  }
+}
+
+// Searches over buckets, which ask for the next source themselves.
+template <class C>
+struct BucketFeed {
+  const Rows<C>& rows;
+  BatchCounter& counter;
+  Distances<C>& memory;
+  int64_t now = -1;  // source whose search is under way
+
+  static bool next(void* self, typename C::Index& source, typename C::Weight*& distances) {
+    auto& feed = *static_cast<BucketFeed*>(self);
+    if (feed.now >= 0) feed.memory.finish(feed.now);
+    feed.now = feed.counter.take();
+    if (feed.now < 0) return false;
+    source = static_cast<typename C::Index>(feed.rows.sources[feed.now]);
+    distances = feed.memory.begin(feed.now);
+    return true;
+  }
 };
 
 Fields per_source(GraphView& view, const Ids& sources, const Array& out,
@@ -204,14 +172,22 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
     std::mutex mutex;
     spread(static_cast<int64_t>(k), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
       SearchStats sum;
+      StopRule<Weight> stop;
+      stop.limit = rows.limit;
+      stop.targets = wanted.vertices;
+      stop.n_targets = wanted.count;
+      const bool several = buckets && k >= 4 * static_cast<std::size_t>(threads);
+      Distances<C> memory(csr, rows, several);
       if (buckets) {
-        const bool several = k >= 4 * static_cast<std::size_t>(threads);
-        sum = BucketWorker<C>(csr, rows, counter, several).run(plan, interrupt);
+        BucketFeed<C> feed{rows, counter, memory};
+        const DeltaFeed<C> sources{&feed.next, &feed, memory.touched()};
+        sum = delta_stepping::sequential(csr, sources, stop, plan, interrupt);
       } else {
-        HeapWorker<C> worker(csr, rows.limit, wanted);
+        DaryHeap<typename C::Index, Weight, 4> heap(csr.n);
         for (int64_t i; (i = counter.take()) >= 0;) {
           const auto source = static_cast<typename C::Index>(rows.sources[i]);
-          add(sum, worker.solve(source, rows.row(i), interrupt));
+          search_heap(csr, heap, source, memory.begin(i), memory.touched(), stop, sum, interrupt);
+          memory.finish(i);
         }
       }
       const std::lock_guard lock(mutex);
