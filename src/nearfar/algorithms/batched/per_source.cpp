@@ -63,7 +63,6 @@ class Distances {
 
   Weight* begin(int64_t i) { return own_ ? own_.get() : rows_.row(i); }
 
-  // Picks the columns, and drops what was lowered beyond the limit before it was compared with it.
   void finish(int64_t i) {
     Weight* row = rows_.row(i);
     if (own_ && !picks_) std::copy_n(own_.get(), rows_.width, row);
@@ -72,9 +71,6 @@ class Distances {
       for (std::size_t k = 0; k < touched_.size; ++k) own_[touched_.data[k]] = unreached<Weight>();
       touched_.size = 0;
     }
-    if (rows_.limit == unreached<Weight>()) return;
-    for (std::size_t c = 0; c < rows_.width; ++c)
-      row[c] = row[c] > rows_.limit ? unreached<Weight>() : row[c];
   }
 
  private:
@@ -85,16 +81,16 @@ class Distances {
 };
 
 // Searches over a heap, which is left empty.
-template <class C>
+template <bool kTouch, class C>
 void search_heap(const C& csr, DaryHeap<typename C::Index, typename C::Weight, 4>& heap,
                  typename C::Index source, typename C::Weight* distance,
                  Buffer<typename C::Index>* touched, StopRule<typename C::Weight> stop,
                  SearchStats& stats, Interrupt& interrupt) {
   using Weight = typename C::Weight;
-  if (touched == nullptr)
-    std::fill_n(distance, static_cast<std::size_t>(csr.n), unreached<Weight>());
-  else
+  if constexpr (kTouch)
     touched->push(source);
+  else
+    std::fill_n(distance, static_cast<std::size_t>(csr.n), unreached<Weight>());
   distance[source] = 0;
   heap.insert(source, 0);
   typename C::Index v;
@@ -122,7 +118,8 @@ void search_heap(const C& csr, DaryHeap<typename C::Index, typename C::Weight, 4
       if (!improves(sum, old)) continue;
       const auto shorter = static_cast<Weight>(sum);
       if (shorter > stop.limit) continue;
-      if (touched != nullptr && old == unreached<Weight>()) touched->push(edge.target);
+      if constexpr (kTouch)
+        if (old == unreached<Weight>()) touched->push(edge.target);
       distance[edge.target] = shorter;
       if (!edge.dead_end) heap.insert(edge.target, shorter);
     }
@@ -139,12 +136,23 @@ struct BucketFeed {
 
   static bool next(void* self, typename C::Index& source, typename C::Weight*& distances) {
     auto& feed = *static_cast<BucketFeed*>(self);
-    if (feed.now >= 0) feed.memory.finish(feed.now);
+    if (feed.now >= 0) feed.finish();
     feed.now = feed.counter.take();
     if (feed.now < 0) return false;
     source = static_cast<typename C::Index>(feed.rows.sources[feed.now]);
     distances = feed.memory.begin(feed.now);
     return true;
+  }
+
+ private:
+  // Drops what was lowered beyond the limit before it was compared with it.
+  void finish() {
+    using Weight = typename C::Weight;
+    memory.finish(now);
+    if (rows.limit == unreached<Weight>()) return;
+    Weight* row = rows.row(now);
+    for (std::size_t c = 0; c < rows.width; ++c)
+      row[c] = row[c] > rows.limit ? unreached<Weight>() : row[c];
   }
 };
 
@@ -186,7 +194,8 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
         DaryHeap<typename C::Index, Weight, 4> heap(csr.n);
         for (int64_t i; (i = counter.take()) >= 0;) {
           const auto source = static_cast<typename C::Index>(rows.sources[i]);
-          search_heap(csr, heap, source, memory.begin(i), memory.touched(), stop, sum, interrupt);
+          const auto search = memory.touched() ? search_heap<true, C> : search_heap<false, C>;
+          search(csr, heap, source, memory.begin(i), memory.touched(), stop, sum, interrupt);
           memory.finish(i);
         }
       }

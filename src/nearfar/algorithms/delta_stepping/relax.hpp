@@ -66,7 +66,7 @@ struct PlainUpdate : AnyUpdate<Weight> {
   static constexpr bool raised = false;  // a distance may be above that of an entry for it
 };
 
-// One of several workers while the others have nothing to do.
+// One of several workers while the others are away. Entries may be from a time when they were not.
 template <class Weight>
 struct AloneUpdate : AnyUpdate<Weight> {
   static constexpr bool shared = false;
@@ -157,7 +157,7 @@ class Relaxer {
   }
 
   // Relaxes the edges of from[begin .. end); what lands in the current bucket goes to `fresh`,
-  // which may be `from` itself, anything else to the ring. `How`: PlainUpdate while nobody else is
+  // which may be `from` itself, anything else to the ring. `How`: AloneUpdate while nobody else is
   // there.
   template <class How = Update>
   void relax(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {

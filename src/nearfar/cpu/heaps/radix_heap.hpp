@@ -3,8 +3,8 @@
 // Dijkstra pops in rising order, so every key is at least the last one popped. Bucket 0 holds keys
 // equal to it, bucket b those whose highest bit that differs from it is bit b - 1. When bucket 0
 // runs out, the first bucket in use is emptied: its least key becomes the last one, and its entries
-// move to smaller buckets, at most once per bit. No comparison of keys against each other but in that
-// one pass. Made for integer weights; the bit patterns of non-negative floats order like the
+// move to smaller buckets, at most once per bit. No comparison of keys against each other but in
+// that one pass. Made for integer weights; the bit patterns of non-negative floats order like the
 // numbers, so those work through them, at the price of more redistribution.
 #pragma once
 
