@@ -102,6 +102,11 @@ struct Made {
     finish();
   }
 
+  Made(std::mt19937& random, std::size_t side) {
+    grid(random, side);
+    finish();
+  }
+
   void finish() {
     indptr.push_back(0);
     for (const auto& row : rows) {
@@ -245,6 +250,24 @@ void solve_graphs(unsigned seed, int rounds, Totals& totals) {
   }
 }
 
+// Solves a graph until a worker has taken entries of another: when that is, the scheduler decides.
+// Gives up after a thousand times in vain.
+void solve_until_one_steals(Totals& totals) {
+  std::mt19937 random(5);
+  const Made<int32_t> made(random, 300);
+  const auto csr = made.csr();
+  const std::vector<int32_t> wanted = made.distances();
+  std::vector<int32_t> found(wanted.size());
+  looks_left = -1;
+  for (int turn = 0; turn < 1000 && totals.steals == 0; ++turn) {
+    Interrupt interrupt;
+    const SearchStats stats = delta_stepping::parallel(csr, 0, found.data(), StopRule<int32_t>{},
+                                                       plan_for(csr, std::nullopt), 3, interrupt);
+    totals.wrong += found != wanted;
+    totals.steals += stats.steals;
+  }
+}
+
 // Graphs without weights whose levels are wide enough to be shared.
 struct Wide {
   std::vector<std::vector<int32_t>> rows, sources;  // edges out of and into each vertex
@@ -384,6 +407,7 @@ int main(int count, char** words) {
   search_breadth_first(3, rounds, totals);
   stop = true;
   for (std::thread& one : busy) one.join();
+  solve_until_one_steals(totals);
   std::printf("solves %lu wrong %lu thrown %lu rounds %lu raised %lu steals %lu together %lu\n",
               totals.solves, totals.wrong, totals.thrown, totals.rounds, totals.raised,
               totals.steals, totals.together);
