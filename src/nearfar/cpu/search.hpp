@@ -49,6 +49,17 @@ struct SearchStats {
   uint64_t steals = 0;   // times that one took entries of another
   uint64_t raised = 0;   // times that one put right what another had stored over a lesser distance
   double delta = 0;
+
+  // What another worker counted.
+  void operator+=(const SearchStats& more) {
+    iterations += more.iterations;
+    vertices_processed += more.vertices_processed;
+    edges_relaxed += more.edges_relaxed;
+    pushes += more.pushes;
+    stale += more.stale;
+    steals += more.steals;
+    raised += more.raised;
+  }
 };
 
 // What each iteration did, where the caller wants to know (cpu/iteration_log.hpp).

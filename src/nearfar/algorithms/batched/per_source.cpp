@@ -24,12 +24,6 @@ struct Columns {
   std::size_t count = 0;
 };
 
-void add(SearchStats& total, const SearchStats& more) {
-  total.vertices_processed += more.vertices_processed;
-  total.edges_relaxed += more.edges_relaxed;
-  total.stale += more.stale;
-}
-
 // What the caller wants of a search: a row for each source.
 template <class C>
 struct Rows {
@@ -200,7 +194,7 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
         }
       }
       const std::lock_guard lock(mutex);
-      add(total, sum);
+      total += sum;
     });
   };
   {

@@ -76,16 +76,6 @@ constexpr uint64_t kLook = 16;           // parts between two looks at the clock
 constexpr int64_t kRing = 50'000;        // ns between two wake-ups by a worker
 constexpr int64_t kAskAgain = 500'000;   // ns
 
-void add(SearchStats& sum, const SearchStats& one) {
-  sum.iterations += one.iterations;
-  sum.vertices_processed += one.vertices_processed;
-  sum.edges_relaxed += one.edges_relaxed;
-  sum.pushes += one.pushes;
-  sum.stale += one.stale;
-  sum.steals += one.steals;
-  sum.raised += one.raised;
-}
-
 template <class C>
 class Team {
  public:
@@ -144,7 +134,7 @@ class Team {
       make_own(me);
       fill();
       if (look_for_work(me, i, false)) search(me, i);
-      add(me.stats, me.own->work.stats);
+      me.stats += me.own->work.stats;
       delete me.own;  // by all of them at once
       me.own = nullptr;
     } catch (...) {
@@ -523,7 +513,7 @@ SearchStats parallel(const C& csr, typename C::Index source, typename C::Weight*
   stats.workers = 1;
   for (int i = 1; i < threads; ++i) {
     stats.workers += workers.data[i].stats.vertices_processed != 0;
-    add(stats, workers.data[i].stats);
+    stats += workers.data[i].stats;
   }
   return stats;
 }
