@@ -51,8 +51,8 @@ NEARFAR_INLINE Weight from_ordered_bits(BitsOf<Weight> bits) {
 
 __extension__ typedef unsigned __int128 Wide;
 
-// (distance, vertex) in one integer that compares by distance first: one comparison and one move per
-// heap step, and a defined order between equal distances.
+// (distance, vertex) in one integer that compares by distance first: one comparison and one move
+// per heap step, and a defined order between equal distances.
 template <class Index, class Weight>
 struct PackedKey {
   static constexpr bool narrow = sizeof(Index) == 4 && sizeof(Weight) == 4;
