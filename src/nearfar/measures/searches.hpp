@@ -80,7 +80,15 @@ class WeightedSearches {
     stop.limit = limit_;
     stop.targets = targets;
     stop.n_targets = count;
-    const DeltaFeed<C> feed{&next, this, limited() ? &touched_ : nullptr};
+    const auto next = [this](Index& source, Weight*& distances) {
+      finish();
+      now_ = queue_.next();
+      if (now_ < 0) return false;
+      source = static_cast<Index>(sources_.vertices[now_]);
+      distances = distances_.get();
+      return true;
+    };
+    const DeltaFeed<C> feed{next, limited() ? &touched_ : nullptr};
     delta_stepping::sequential(csr_, feed, stop, plan, interrupt_);
   }
 
@@ -88,16 +96,6 @@ class WeightedSearches {
   bool limited() const { return limit_ != unreached<Weight>(); }
   void clear_all() {
     std::fill_n(distances_.get(), static_cast<std::size_t>(csr_.n), unreached<Weight>());
-  }
-
-  static bool next(void* self, Index& source, Weight*& distances) {
-    auto& searches = *static_cast<WeightedSearches*>(self);
-    searches.finish();
-    searches.now_ = searches.queue_.next();
-    if (searches.now_ < 0) return false;
-    source = static_cast<Index>(searches.sources_.vertices[searches.now_]);
-    distances = searches.distances_.get();
-    return true;
   }
 
   void finish() {

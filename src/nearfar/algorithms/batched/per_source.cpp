@@ -9,6 +9,7 @@
 #include <nanobind/stl/optional.h>
 
 #include <memory>
+#include <mutex>
 
 #include "algorithms/delta_stepping/plan.hpp"
 #include "cpu/bindings.hpp"
@@ -120,35 +121,12 @@ void search_heap(const C& csr, DaryHeap<typename C::Index, typename C::Weight, 4
   }
 }
 
-// Searches over buckets, which ask for the next source themselves.
-template <class C>
-struct BucketFeed {
-  const Rows<C>& rows;
-  BatchCounter& counter;
-  Distances<C>& memory;
-  int64_t now = -1;  // source whose search is under way
-
-  static bool next(void* self, typename C::Index& source, typename C::Weight*& distances) {
-    auto& feed = *static_cast<BucketFeed*>(self);
-    if (feed.now >= 0) feed.finish();
-    feed.now = feed.counter.take();
-    if (feed.now < 0) return false;
-    source = static_cast<typename C::Index>(feed.rows.sources[feed.now]);
-    distances = feed.memory.begin(feed.now);
-    return true;
-  }
-
- private:
-  // Drops what was lowered beyond the limit before it was compared with it.
-  void finish() {
-    using Weight = typename C::Weight;
-    memory.finish(now);
-    if (rows.limit == unreached<Weight>()) return;
-    Weight* row = rows.row(now);
-    for (std::size_t c = 0; c < rows.width; ++c)
-      row[c] = row[c] > rows.limit ? unreached<Weight>() : row[c];
-  }
-};
+// Drops what delta-stepping lowered beyond the limit before it was compared with it.
+template <class Weight>
+void drop_beyond(Weight limit, Weight* row, std::size_t width) {
+  if (limit == unreached<Weight>()) return;
+  for (std::size_t c = 0; c < width; ++c) row[c] = row[c] > limit ? unreached<Weight>() : row[c];
+}
 
 Fields per_source(GraphView& view, const Ids& sources, const Array& out,
                   const std::optional<Ids>& columns, std::optional<double> limit, int threads,
@@ -181,9 +159,20 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
       const bool several = buckets && k >= 4 * static_cast<std::size_t>(threads);
       Distances<C> memory(csr, rows, several);
       if (buckets) {
-        BucketFeed<C> feed{rows, counter, memory};
-        const DeltaFeed<C> sources{&feed.next, &feed, memory.touched()};
-        sum = delta_stepping::sequential(csr, sources, stop, plan, interrupt);
+        int64_t now = -1;  // source whose search is under way
+        const auto next = [&](typename C::Index& source, Weight*& distances) {
+          if (now >= 0) {
+            memory.finish(now);
+            drop_beyond(rows.limit, rows.row(now), width);
+          }
+          now = counter.take();
+          if (now < 0) return false;
+          source = static_cast<typename C::Index>(rows.sources[now]);
+          distances = memory.begin(now);
+          return true;
+        };
+        const DeltaFeed<C> feed{next, memory.touched()};
+        sum = delta_stepping::sequential(csr, feed, stop, plan, interrupt);
       } else {
         DaryHeap<typename C::Index, Weight, 4> heap(csr.n);
         for (int64_t i; (i = counter.take()) >= 0;) {

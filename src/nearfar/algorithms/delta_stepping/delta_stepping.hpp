@@ -1,6 +1,8 @@
 // Delta-stepping on one core (sequential.cpp) and on several (parallel.cpp).
 #pragma once
 
+#include <functional>
+
 #include "cpu/buffer.hpp"
 #include "cpu/interrupt.hpp"
 #include "cpu/search.hpp"
@@ -22,8 +24,7 @@ using ShortCsr = NarrowCsr<int32_t, uint16_t>;
 template <class C>
 struct DeltaFeed {
   // Called before each search: where from, and the n distances to fill. False ends the run.
-  bool (*next)(void* self, typename C::Index& source, typename C::Weight*& distances);
-  void* self;
+  std::function<bool(typename C::Index& source, typename C::Weight*& distances)> next;
   // Null, or where to note the vertices that are lowered, some of them repeatedly. The distances
   // are all unreached already then, so that a search costs what it visits and not O(n).
   Buffer<typename C::Index>* touched = nullptr;

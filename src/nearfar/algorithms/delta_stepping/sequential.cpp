@@ -134,7 +134,7 @@ SearchStats sequential(const C& csr, const DeltaFeed<C>& feed, StopRule<typename
   typename C::Index source = 0;
   Weight* distances = nullptr;
   Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {csr, kFullShare}};
-  while (feed.next(feed.self, source, distances)) {
+  while (feed.next(source, distances)) {
     memory.work.start(distances, feed.touched, plan.delta);
     if (feed.touched == nullptr)
       std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<Weight>());
