@@ -280,6 +280,7 @@ def make(multiprocessors: int = 2, free: int = 1 << 32) -> types.ModuleType:
     runtime = types.SimpleNamespace(
         getDeviceCount=lambda: 1,
         getDevice=lambda: getattr(_here, "ordinal", 0),
+        setDevice=lambda ordinal: setattr(_here, "ordinal", ordinal),
         getDeviceProperties=lambda _: properties,
         driverGetVersion=lambda: 13000,
         runtimeGetVersion=lambda: 13000,

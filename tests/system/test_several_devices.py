@@ -43,6 +43,31 @@ def test_names_of_devices():
         chosen([0, 3])
 
 
+@pytest.mark.usefixtures("emulated_gpu")
+def test_a_thread_gets_a_context_before_it_calls_the_driver(monkeypatch):
+    """A launch in a new thread fails without one, and asking which device it is makes none."""
+    made = []
+    plain = runtime.cupy().cuda.runtime.setDevice
+
+    def noted(ordinal):
+        made.append((threading.get_ident(), ordinal))
+        plain(ordinal)
+
+    monkeypatch.setattr(runtime.cupy().cuda.runtime, "setDevice", noted)
+
+    def work():
+        with runtime.on_device(0):
+            runtime.device()
+            runtime.device()
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [ordinal for _, ordinal in made] == [0, 0]
+
+
 @pytest.mark.usefixtures("three")
 @pytest.mark.parametrize("failing", [(), (1,), (0, 2)])
 def test_every_block_is_done_once_and_a_failing_device_gives_its_block_back(failing):

@@ -121,6 +121,9 @@ class Device(NamedTuple):
         return self.multiprocessors * self.threads_per_multiprocessor
 
 
+_of_thread = threading.local()
+
+
 def device() -> Device:
     """The current CUDA device.
 
@@ -132,7 +135,13 @@ def device() -> Device:
     here = available()
     if here is not True:
         raise VariantUnavailable(here)
-    return _device(int(cupy().cuda.runtime.getDevice()))
+    runtime = cupy().cuda.runtime
+    ordinal = int(runtime.getDevice())
+    if not getattr(_of_thread, "has_context", False):
+        # A new thread has none until it calls the runtime, and launches are calls of the driver.
+        runtime.setDevice(ordinal)
+        _of_thread.has_context = True
+    return _device(ordinal)
 
 
 def device_count() -> int:
