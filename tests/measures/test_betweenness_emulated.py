@@ -362,6 +362,23 @@ def test_devices_share_the_sources(dtype: str, monkeypatch: pytest.MonkeyPatch) 
         betweenness(graph, devices=[3])
 
 
+def test_a_device_that_fails_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "device_count", lambda: 2)
+    graph = ZOO["skewed"]().without_weights()
+    wanted = betweenness(graph, device="cuda", devices=[0, 1])
+    plain = device_shares._Run.total
+
+    def total(run: Any) -> Any:
+        if runtime.device().ordinal == 1:
+            raise RuntimeError("its fan stands still")
+        return plain(run)
+
+    monkeypatch.setattr(device_shares._Run, "total", total)
+    with pytest.warns(RuntimeWarning, match="CUDA device 1 failed, .* its fan stands still"):
+        found = betweenness(graph, device="cuda", devices=[0, 1])
+    np.testing.assert_array_equal(found, wanted)
+
+
 def test_the_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
     program = load_program("benchmarks", "measures_cuda")
     rows = program.rows_of("grid", "weighted", ZOO["disconnected"](), 1, True)

@@ -172,7 +172,7 @@ def _shared(graph: Graph, asked: _Asked, devices: Devices) -> NDArray[np.float64
         run.add(asked.sources[part], weights)
         totals[number] = run.total()
 
-    several.each_block(sharing, range(len(sharing)), lambda: work)
+    several.warn_of(several.each_block(sharing, range(len(sharing)), lambda: work))
     found = totals[0]
     for i in range(1, len(sharing)):
         found += totals[i]

@@ -316,7 +316,7 @@ def _shared_walk(prepared: Prepared, starts: Any, ends: Any, devices: list[int])
         return work
 
     blocks = [slice(first, min(first + each, count)) for first in range(0, count, each)]
-    several.each_block(devices, blocks, begin)
+    several.warn_of(several.each_block(devices, blocks, begin))
     return found
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import warnings
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,7 +20,7 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["chosen", "copy_to", "each_block", "here", "joined", "open_way"]
+__all__ = ["chosen", "copy_to", "each_block", "here", "joined", "open_way", "warn_of"]
 
 B = TypeVar("B")
 
@@ -214,6 +215,22 @@ def each_block(
     if queue.waiting:
         raise (fatal or list(failed.values()))[0]
     return failed
+
+
+def warn_of(failed: dict[int, Exception]) -> None:
+    """Warn of devices that failed, where no ``stats`` say so.
+
+    Parameters
+    ----------
+    failed : dict of int to Exception
+        Of :func:`each_block`.
+    """
+    for device, error in failed.items():
+        warnings.warn(
+            f"CUDA device {device} failed, and others did its share: {error}",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 def copy_to(target: Any, home: int, array: Any) -> None:
