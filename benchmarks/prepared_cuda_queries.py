@@ -34,7 +34,7 @@ from nearfar.prepared.device_reduce import DeviceReduction
 from nearfar.prepared.device_rows import DeviceRows, RowForm
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.device_table import TableRows
-from nearfar.solve.sinks import Reduction
+from nearfar.solve import Reduction
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import chosen, each_block
 from prepared_cuda import by_launch, load

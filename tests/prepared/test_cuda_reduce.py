@@ -17,8 +17,8 @@ from nearfar.prepared.cells import PassShape
 from nearfar.prepared.device_reduce import DeviceReduction
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.prepared import Prepared
+from nearfar.solve import Reduction
 from nearfar.solve.many import all_pairs, distances
-from nearfar.solve.sinks import Reduction
 from nearfar.system.devices import runtime
 from tests.algorithms.test_floyd_warshall import random_graph
 from tests.prepared.test_cuda_emulated import grid

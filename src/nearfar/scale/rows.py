@@ -21,8 +21,8 @@ from nearfar.options import check_above_zero
 from nearfar.scale.cluster import check_workers, connected
 from nearfar.scale.work import Given, Job, Made, measure, open_graph, solve_block
 from nearfar.solve.files import FileSink
+from nearfar.solve.reductions import ReducingSink, Reduction
 from nearfar.solve.request import as_graph, check_stats, make_request, vertex_indices
-from nearfar.solve.sinks import ReducingSink, Reduction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

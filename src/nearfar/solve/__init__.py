@@ -9,8 +9,8 @@ from nearfar.system.lazy import lazy_names
 if TYPE_CHECKING:
     from nearfar.solve.nearest import Nearest
     from nearfar.solve.negative_cycles import NegativeCycle, potentials
+    from nearfar.solve.reductions import Reduction
     from nearfar.solve.row_files import read_rows
-    from nearfar.solve.sinks import Reduction
 
 __all__ = [
     "Nearest",
@@ -23,7 +23,7 @@ __all__ = [
 _WHERE = {
     "Nearest": "nearest",
     "NegativeCycle": "negative_cycles",
-    "Reduction": "sinks",
+    "Reduction": "reductions",
     "potentials": "negative_cycles",
     "read_rows": "row_files",
 }

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import OptionError, OutOfMemoryError, quoted, size_text
-from nearfar.solve.sinks import ArraySink, CsrSink, DeviceArraySink, Reduction, result_bytes
+from nearfar.solve.reductions import Reduction, result_bytes
+from nearfar.solve.sinks import ArraySink, CsrSink, DeviceArraySink
 from nearfar.system.devices import runtime
 from nearfar.system.memory import free_memory
 

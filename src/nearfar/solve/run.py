@@ -41,9 +41,9 @@ from nearfar.solve.arrays import (
     widened,
 )
 from nearfar.solve.fresh import UNCHECKED, MatrixGraph, takes
+from nearfar.solve.reductions import ReducingSink, Reduction
 from nearfar.solve.saturation import lost_rows
 from nearfar.solve.select import select
-from nearfar.solve.sinks import ReducingSink, Reduction
 from nearfar.system.devices import runtime, several
 from nearfar.system.threads import on_threads
 
