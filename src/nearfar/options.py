@@ -247,7 +247,6 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
     return None if exact >= np.iinfo(np.int64).max else int(exact)
 
 
-@functools.cache
 def check_above_zero(**values: Any) -> None:
     """Refuse what is not a finite number greater than 0, by name.
 
@@ -260,6 +259,7 @@ def check_above_zero(**values: Any) -> None:
             raise OptionError(f"{name} is {quoted(value)}: give a number greater than 0")
 
 
+@functools.cache
 def _kinds(annotation: str) -> tuple[str, ...]:
     """The parts of an annotation; empty where one of them is not for us to check."""
     kinds = tuple(annotation.split(" | "))
