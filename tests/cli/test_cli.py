@@ -411,3 +411,12 @@ def test_the_help_says_what_an_unreached_vertex_is_in_a_file(
     file = tmp_path / "rows.npy"
     succeed("distances", graph_file, "--source", "0", "-o", file)
     assert np.load(file)[0, 5] == 2147483647
+
+
+def test_a_size_as_people_write_it() -> None:
+    found = json.loads(succeed("generate", "path", "--vertices", "1e3", "--json"))
+    assert found == json.loads(succeed("generate", "path", "--vertices", "1000", "--json")) | {
+        name: found[name] for name in found if "seconds" in name
+    }
+    said = fail(Exit.USAGE, "generate", "path", "--vertices", "1.5")
+    assert "--vertices is 1.5: give an integer" in said

@@ -57,6 +57,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         child.set_defaults(parameters=[p.name for p in family.parameters])
 
 
+def _whole(text: str) -> Any:
+    """Read a whole number, also as 1e6; anything else is the family's to refuse."""
+    value = value_of(text)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _add_parameter(group: Any, parameter: Parameter) -> None:
     flag = "--" + parameter.name.replace("_", "-")
     default = "none" if parameter.default is None else parameter.default
@@ -72,7 +78,7 @@ def _add_parameter(group: Any, parameter: Parameter) -> None:
         return
     group.add_argument(
         flag,
-        type=str if parameter.type == "str" else value_of,
+        type={"str": str, "int": _whole}.get(parameter.type, value_of),
         metavar=parameter.type.split()[0].upper(),
         help=f"{text} (default: {default})",
         **shared,
