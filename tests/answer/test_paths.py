@@ -64,6 +64,14 @@ def test_flat_paths_equal_single_ones_and_sum_to_the_distance(name: str) -> None
         assert total == p.distances[t]
 
 
+def test_edges_of_a_path_over_vertices_of_one_name() -> None:
+    """The names of the path were looked up again."""
+    graph = Graph.from_csr([0, 1, 2, 3, 3], [1, 2, 3], [3, 4, 5], vertex_names=list("sxxt"))
+    paths = nearfar.sssp(graph, "s")
+    assert paths.path_to("t") == list("sxxt")
+    assert paths.edges_to("t").tolist() == [0, 1, 2]
+
+
 def test_tree_is_a_tree_with_the_same_distances() -> None:
     g = ZOO["grid"]()
     p = nearfar.sssp(g, 0)

@@ -188,13 +188,17 @@ class Paths:
         UnreachableError
             If the target was not reached.
         """
+        return [self.graph.name_of(v) for v in self._steps_to(self._reached(target))]
+
+    def _reached(self, target: Any) -> int:
+        """The index of a target, which must be reached."""
         end = self.graph.index_of(target, "target")
         if self._host_distances[end] == unreached_value(self._host_distances.dtype):
             beyond = "" if self.limit is None else f" within the limit {self.limit}"
             raise UnreachableError(
                 f"vertex {quoted(target)} is not reached from {quoted(self.source)}{beyond}"
             )
-        return [self.graph.name_of(v) for v in self._steps_to(end)]
+        return end
 
     def _steps_to(self, end: int) -> list[int]:
         """The path to a vertex that was reached, as indices."""
@@ -221,7 +225,7 @@ class Paths:
         UnreachableError
             If the target was not reached.
         """
-        steps = self.graph.indices_of(self.path_to(target)).tolist()
+        steps = self._steps_to(self._reached(target))
         indptr, indices = self.graph.indptr, self.graph.indices
         weights = self.graph.effective_weights
         edges = np.empty(len(steps) - 1, dtype=np.int64)
@@ -235,7 +239,7 @@ class Paths:
         """Shortest paths to many targets as flat arrays.
 
         All paths advance together, so the cost is the sum of their lengths with one vectorised step
-        a hop.
+        per hop.
 
         Parameters
         ----------

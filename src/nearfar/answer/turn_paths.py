@@ -61,8 +61,7 @@ class TurnPaths(Paths):
         UnreachableError
             If the target was not reached.
         """
-        self.path_to(target)  # says so where there is none
-        return self._edges(self.graph.index_of(target, "target"))
+        return self._edges(self._reached(target))
 
     def _edges(self, end: int) -> NDArray[np.int64]:
         if end == self._source_index:
