@@ -115,7 +115,8 @@ class Kept:
             f"{self.settings.rounds} rounds, seed {self.settings.seed}. From `{self.file}`.*"
             + self._where()
             + (
-                " While the GPU was timed, other cores made the graphs of the next tasks."
+                " While the GPU was timed, other cores made the graphs of the next tasks, which "
+                "lengthens iterations that wait for the host (up to half as long again on a mesh)."
                 if any(place.get("overlap") for place in self.environments)
                 else ""
             )
