@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ import pytest
 import nearfar
 import networkx as nx
 from nearfar import Graph
-from nearfar.errors import UnreachableError, VertexError
+from nearfar.errors import GraphError, GraphFormatError, UnreachableError, VertexError
+from tests.program import succeed
 from tests.zoo import ZOO
 
 
@@ -70,6 +72,24 @@ def test_edges_of_a_path_over_vertices_of_one_name() -> None:
     paths = nearfar.sssp(graph, "s")
     assert paths.path_to("t") == list("sxxt")
     assert paths.edges_to("t").tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".csv", ".parquet", ".graphml"])
+def test_vertices_of_one_name_are_not_made_one(tmp_path: Path, suffix: str) -> None:
+    """Files and NetworkX took them for one vertex, without a word."""
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("networkx")
+    pytest.importorskip("pandas")
+    graph = Graph.from_csr([0, 1, 2, 3, 3], [1, 2, 3], [3, 4, 5], vertex_names=list("sxxt"))
+    with pytest.raises(GraphFormatError, match="'x' is the name of several vertices"):
+        nearfar.write(graph, tmp_path / f"g{suffix}")
+    assert not list(tmp_path.iterdir())
+    for made in (graph.to_networkx, graph.to_pandas):
+        with pytest.raises(GraphError, match="'x' is the name of several vertices"):
+            made()
+    nearfar.write(graph.without_names(), tmp_path / f"g{suffix}")
+    nearfar.write(graph, tmp_path / "g.nfg")
+    assert succeed("path", tmp_path / "g.nfg", "s", "t") == "s\t0\nx\t3\nx\t7\nt\t12\n"
 
 
 def test_tree_is_a_tree_with_the_same_distances() -> None:

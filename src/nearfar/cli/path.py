@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         seconds = time.perf_counter() - began
         if args.prove:
             nearfar.verify(searched, paths)
-        distances = _along(paths, target, vertices)
+        distances = _along(paths, target)
         engine, reason = paths.engine, paths.reason
     if args.output is not None:
         write_geography(route_lines(graph, [(vertices, distances[-1])]), args.output)
@@ -138,15 +138,11 @@ def _with_turns(args: argparse.Namespace, graph: Graph) -> Graph | TurnGraph:
     return graph.with_turns(forbidden=turns) if turns else graph
 
 
-def _along(paths: Paths, target: Any, vertices: list[Any]) -> list[Any]:
-    """How far it is to each vertex of a path along that path.
+def _along(paths: Paths, target: Any) -> list[Any]:
+    """How far it is to each vertex of the path to a target along that path.
 
     With turns this may be farther than the vertex is from the source.
     """
-    from nearfar.answer.turn_paths import TurnPaths
-
-    if not isinstance(paths, TurnPaths):
-        return [paths.distance_to(v) for v in vertices]
     dtype = paths.distances.dtype
     steps = paths.graph.effective_weights[paths.edges_to(target)].astype(dtype)
     found: list[Any] = [dtype.type(0).item(), *np.cumsum(steps, dtype=dtype).tolist()]

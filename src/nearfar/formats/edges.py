@@ -312,9 +312,12 @@ def encoded_names(
     ------
     GraphFormatError
         If a name is empty, or holds a character that separates fields.
+    GraphError
+        If several vertices have the same name.
     """
     if graph.vertex_numbers is not None:
         return None
+    graph._check_distinct_names("an edge list")
     texts = [str(name) for name in graph.name_of(np.arange(graph.n_vertices)).tolist()]
     for at, text in enumerate(texts):
         if not text or any(c in forbidden for c in text) or text[0] in "#%":

@@ -319,6 +319,7 @@ def write(graph: Graph, sink: Sink) -> None:
     kind = suffix if suffix in TEXT or suffix in ARROW else ".parquet"
     if kind in TEXT and graph.vertex_names is not None and "" in graph.vertex_names:
         raise sink.fail("text holds no vertex without a name: write .parquet")
+    graph._check_distinct_names("a table of edges")
     import_extra("pyarrow", "tables", "writing tables")
     with library_errors(sink.path, "table", writing=True):
         parts = _pieces(graph)

@@ -425,6 +425,8 @@ class Exchange:
 
         Raises
         ------
+        GraphError
+            If several vertices have the same name.
         MissingDependencyError
             Without NetworkX.
 
@@ -466,6 +468,8 @@ class Exchange:
 
         Raises
         ------
+        GraphError
+            If several vertices have the same name.
         MissingDependencyError
             Without pandas.
         """

@@ -171,6 +171,7 @@ def edges_once(
 def to_networkx(graph: Graph, weight: str) -> Any:
     """See :meth:`nearfar.Graph.to_networkx`."""
     nx = needed("networkx", "to_networkx", "networkx")
+    graph._check_distinct_names("NetworkX")
     sources, targets, weights = edges_once(graph)
     pairs = sources * max(graph.n_vertices, 1) + targets
     several = len(np.unique(pairs)) < len(pairs)
@@ -223,6 +224,7 @@ def to_igraph(graph: Graph, weight: str) -> Any:
 def to_pandas(graph: Graph) -> Any:
     """See :meth:`nearfar.Graph.to_pandas`."""
     pandas = needed("pandas", "to_pandas")
+    graph._check_distinct_names("a table of edges")
     sources, targets, weights = edges_once(graph)
     columns = {"source": graph.name_of(sources), "target": graph.name_of(targets)}
     if weights is not None:

@@ -131,6 +131,28 @@ class Vertices:
                     found[name] = -1
         return found
 
+    def _check_distinct_names(self, what: str) -> None:
+        """Refuse what tells vertices apart by their names, where several have the same.
+
+        Parameters
+        ----------
+        what : str
+            What would make one vertex of them, for the message.
+
+        Raises
+        ------
+        GraphError
+            With such a name.
+        """
+        if self.vertex_numbers is not None:
+            return
+        for name, at in self._index_by_name.items():
+            if at < 0:
+                raise GraphError(
+                    f"{quoted(name)} is the name of several vertices, of which {what} makes one: "
+                    "give each its own, or take graph.without_names()"
+                )
+
     def indices_of(self, vertices: Iterable[Any], what: str = "vertex") -> NDArray[np.int64]:
         """Indices of several vertices.
 
