@@ -15,9 +15,6 @@ class _Memory:
     def __init__(self, ptr: int) -> None:
         self.ptr = ptr
 
-    def copy_from_device_async(self, other: _Memory, size: int, stream: Any = None) -> None:
-        ctypes.memmove(self.ptr, other.ptr, size)
-
 
 class ndarray(np.ndarray):
     """A "device" array: a NumPy array that code must not mistake for one on the host."""

@@ -261,7 +261,7 @@ def from_edges(
 def _own(array: Any, given: Any) -> Any:
     """An array that nobody else writes to: a copy unless it was converted already."""
     shared = array is given or not isinstance(given, runtime.cupy().ndarray)
-    return runtime.copied(array) if shared and array is not None else array
+    return array.copy() if shared and array is not None else array
 
 
 def _numbers(weights: Any) -> Any:

@@ -172,7 +172,7 @@ def _marked(device: DeviceGraph) -> Essential:
     program, grid = _program(device)
     ways, n = cp.empty(device.n, dtype=np.int32), np.int64(device.n)
     # A copy, since records are read whole later, and what fills one up is in no field of it.
-    edges = runtime.copied(device.edges)
+    edges = device.edges.copy()
     program.kernel("only_ways")(grid, _THREADS, (device.offsets, device.edges, n, ways))
     program.kernel("mark_dead_ends")(grid, _THREADS, (device.offsets, device.edges, n, ways, edges))
     return Essential(device.offsets, edges, device.m, decided)
