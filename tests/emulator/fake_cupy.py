@@ -15,6 +15,9 @@ class _Memory:
     def __init__(self, ptr: int) -> None:
         self.ptr = ptr
 
+    def memset_async(self, value: int, size: int, stream: Any = None) -> None:
+        ctypes.memset(self.ptr, value, size)
+
 
 class ndarray(np.ndarray):
     """A "device" array: a NumPy array that code must not mistake for one on the host."""

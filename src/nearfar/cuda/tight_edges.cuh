@@ -20,7 +20,7 @@
 // weights that add nothing they never are.
 //
 // Arrays: offsets[n + 1], edges[m], distance[rows][n], predecessor[rows][n] (unsigned: its maximum
-// is -1, "none"), tallies[rows] (zeroed; tight_start zeroes those of the next call). tight_levels: also level[n], queue[n], control (zeroed).
+// is -1, "none"), tallies[rows] (zeroed). tight_levels: also level[n], queue[n], control (zeroed).
 // Launch: tight_start and tight_edges: whole warps, one row of the grid's y per row of distances;
 // tight_levels: cooperative, whole warps. Races: predecessors fall by atomic minimum in any order;
 // in tight_levels a level is read while others store the present round there, and both values of it
@@ -93,12 +93,9 @@ __device__ __forceinline__ weight_t sum_of(weight_t d, weight_t w) {
 
 extern "C" __global__ void tight_start(long long n, const weight_t* distances,
                                        predecessor_t* predecessors, Tally* tallies,
-                                       unsigned char* codes, Tally* of_next_call) {
+                                       unsigned char* codes) {
   __shared__ uint64 reached_here, greatest_here;
-  if (threadIdx.x == 0) {
-    reached_here = greatest_here = 0;
-    if (blockIdx.x == 0) of_next_call[blockIdx.y] = Tally{0, 0, 0};
-  }
+  if (threadIdx.x == 0) reached_here = greatest_here = 0;
   __syncthreads();
   const weight_t* const distance = distances + blockIdx.y * n;
   predecessor_t* const predecessor = predecessors + blockIdx.y * n;
@@ -148,27 +145,24 @@ __device__ __forceinline__ bool beyond(weight_t d, weight_t w, weight_t greatest
 #endif
 }
 
-// How many of the `size` sorted edges from `begin` on may be tight; a few more than that at most. They are
-// few of a long row, so the first probes lie at its 128th, 64th, ... half part, later ones at equal distances.
+// How many of the `size` sorted edges from `begin` on may be tight; a few more than that at most.
 __device__ __forceinline__ int can_be_tight(const Edge* edges, offset_t begin, int size, weight_t d,
                                             weight_t greatest) {
   int low = 0, high = size;  // those before low may, the one at high (if there) cannot
-  for (bool first = true; high - low > kSearchFrom; first = false) {
-    int at[kTightProbes];
+  while (high - low > kSearchFrom) {
+    const int span = high - low;
     bool too_long[kTightProbes];
 #pragma unroll
     for (int i = 0; i < kTightProbes; ++i) {
-      const int span = high - low;
-      at[i] = low + (first ? span >> (kTightProbes - i) : (i + 1) * span / (kTightProbes + 1));
-      too_long[i] = beyond(d, edge_weight(load_edge(edges, begin + at[i])), greatest);
+      const int at = low + (i + 1) * span / (kTightProbes + 1);
+      too_long[i] = beyond(d, edge_weight(load_edge(edges, begin + at)), greatest);
     }
-    // The places rise, and so does whether an edge is too long.
+    int below = 0;
 #pragma unroll
-    for (int i = kTightProbes - 1; i >= 0; --i)
-      if (too_long[i]) high = at[i];
-#pragma unroll
-    for (int i = 0; i < kTightProbes; ++i)
-      if (!too_long[i]) low = at[i] + 1;
+    for (int i = 0; i < kTightProbes; ++i) below += !too_long[i];
+    const int base = low;
+    if (below < kTightProbes) high = base + (below + 1) * span / (kTightProbes + 1);
+    if (below) low = base + below * span / (kTightProbes + 1) + 1;
   }
   return high;
 }
