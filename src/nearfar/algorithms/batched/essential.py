@@ -164,10 +164,7 @@ def essential(graph: Graph, device: DeviceGraph) -> Essential:
 
 
 def _marked(device: DeviceGraph) -> Essential:
-    """All edges, with those that lead to dead ends marked where there is room for a copy."""
-    decided = np.zeros(device.n, dtype=np.bool_)
-    if runtime.memory()[0] < device.edges.nbytes + 4 * device.n:
-        return Essential(device.offsets, device.edges, device.m, decided)
+    """All edges, with those that lead to dead ends marked."""
     cp = runtime.cupy()
     program, grid = _program(device)
     ways, n = cp.empty(device.n, dtype=np.int32), np.int64(device.n)
@@ -175,7 +172,7 @@ def _marked(device: DeviceGraph) -> Essential:
     edges = device.edges.copy()
     program.kernel("only_ways")(grid, _THREADS, (device.offsets, device.edges, n, ways))
     program.kernel("mark_dead_ends")(grid, _THREADS, (device.offsets, device.edges, n, ways, edges))
-    return Essential(device.offsets, edges, device.m, decided)
+    return Essential(device.offsets, edges, device.m, np.zeros(device.n, dtype=np.bool_))
 
 
 def _program(device: DeviceGraph) -> tuple[runtime.Program, int]:
