@@ -43,10 +43,9 @@ Devices = Literal["all"] | list[int] | None
 class _SharedOptions(TypedDict, total=False):
     """Options of the methods for one source, which those for many have too."""
 
-    ahead_rounds: int | None
+    ahead_rounds: int
     alpha: float
     arity: int
-    balls: bool | None
     beta: float
     block_threads: int | None
     buckets: int
@@ -66,7 +65,6 @@ class _SharedOptions(TypedDict, total=False):
     pull: float
     pull_share: int
     queue_factor: float
-    shortcuts: bool | None
     sort_rows: bool | None
     sweep: bool | None
     target_near: int | None
@@ -74,7 +72,7 @@ class _SharedOptions(TypedDict, total=False):
     threads_minimum: int | None
     threads_relax: int | None
     threads_update: int | None
-    transpose: bool | None
+    transpose: bool
     traversal: str
 
 
