@@ -122,7 +122,8 @@ def measure(
                 row["first_ms"] = milliseconds
                 if own.directed and method == "breadth_first@cuda" and not row["options"]:
                     made = solve(own, method, source, BreadthFirstOptions(transpose=True))
-                    row["transpose_ms"] = made.stats["transpose_seconds"] * 1e3
+                    if made.stats.get("transpose_seconds"):  # none where near-far searched
+                        row["transpose_ms"] = made.stats["transpose_seconds"] * 1e3
             row["stats"] = {k: v for k, v in answer.stats.items() if isinstance(v, (int, float))}
     for row, (_, own, method, chosen, _) in zip(rows, engines, strict=True):
         row["median_ms"] = statistics.median(row["samples_ms"])
