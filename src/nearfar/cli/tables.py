@@ -39,7 +39,7 @@ def csv_columns(source: Source) -> tuple[dict[str, list[Any]], list[int]]:
     Raises
     ------
     GraphFormatError
-        If it is no such table.
+        If the text is not UTF-8, or its lines do not make such a table.
     """
     try:
         reader = csv.reader(io.StringIO(source.data.tobytes().decode(), newline=""))

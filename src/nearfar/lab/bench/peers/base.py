@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["Peer", "run_program"]
+__all__ = ["Forms", "Peer", "run_program"]
 
 
 class Peer(ABC):
@@ -101,6 +101,37 @@ class Peer(ABC):
 
     def close(self) -> None:  # noqa: B027 - most have nothing to free
         """Free what :meth:`prepare` made."""
+
+
+class Forms(Peer):
+    """A contender that solves in several ways, of which the fastest counts.
+
+    Attributes
+    ----------
+    forms : dict of str to float
+        Milliseconds of each form that ran in the last solve.
+    failed : dict of str to str
+        Forms that did not, with the reason.
+    """
+
+    def __init__(self, threads: int = 1) -> None:
+        super().__init__(threads)
+        self.forms: dict[str, float] = {}
+        self.failed: dict[str, str] = {}
+
+    def fastest(self) -> str:
+        """The form that counts, its time reported.
+
+        Raises
+        ------
+        RuntimeError
+            If none ran.
+        """
+        if not self.forms:
+            raise RuntimeError(f"no form ended: {next(iter(self.failed.values()))}")
+        best = min(self.forms, key=lambda form: self.forms[form])
+        self.reported_seconds = self.forms[best] / 1e3
+        return best
 
 
 def run_program(command: list[str], seconds: float, **options: Any) -> str:

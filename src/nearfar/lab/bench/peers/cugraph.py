@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.lab.bench.peers.base import Peer
+from nearfar.lab.bench.peers.base import Forms
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -35,24 +35,14 @@ _LIMIT = 5.0  # seconds of all forms after which none is solved again and no oth
 _POOL = 2**30  # bytes to begin with; it grows
 
 
-class CuGraph(Peer):
-    """The best of cuGraph's forms.
-
-    Attributes
-    ----------
-    forms : dict of str to float
-        Milliseconds of each form that ran in the last solve.
-    failed : dict of str to str
-        Forms that did not, with the reason.
-    """
+class CuGraph(Forms):
+    """The best of cuGraph's forms."""
 
     name = "cugraph"
     package = "pylibcugraph-cu13"
 
     def __init__(self, threads: int = 1) -> None:
         super().__init__(threads)
-        self.forms: dict[str, float] = {}
-        self.failed: dict[str, str] = {}
         self._handle: Any = None
         self._graphs: dict[str, Any] = {}
         self._levels = self._symmetric = False
@@ -145,11 +135,7 @@ class CuGraph(Peer):
                 self.failed[form] = str(problem)
                 continue
             self.forms[form] = statistics.median(samples[1:] or samples) * 1e3
-        if not self.forms:
-            raise RuntimeError(f"no form ended: {next(iter(self.failed.values()))}")
-        best = min(self.forms, key=lambda form: self.forms[form])
-        self.reported_seconds = self.forms[best] / 1e3
-        return found[best]
+        return found[self.fastest()]
 
     def distances(self, answer: Any) -> NDArray[np.float64]:
         """In the order of the vertices; the type's greatest value is unreached."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.lab.bench.peers.base import on_path, run_program
+from nearfar.lab.bench.peers.base import Forms, on_path, run_program
 from nearfar.lab.bench.peers.program import Program
 
 if TYPE_CHECKING:
@@ -32,26 +32,13 @@ _LIMIT = 60.0  # seconds per run
 _ROUNDS = 5
 
 
-class DoubleGraph(Program):
-    """The best of doubleGraph's forms.
-
-    Attributes
-    ----------
-    forms : dict of str to float
-        Milliseconds of each form that ran in the last solve.
-    failed : dict of str to str
-        Forms that did not, with the reason.
-    """
+class DoubleGraph(Forms, Program):
+    """The best of doubleGraph's forms."""
 
     name = "doublegraph"
     parallel = False
     command = "doublegraph-sssp"
     farthest = 2**24
-
-    def __init__(self, threads: int = 1) -> None:
-        super().__init__(threads)
-        self.forms: dict[str, float] = {}
-        self.failed: dict[str, str] = {}
 
     def _programs(self) -> dict[str, str]:
         folder = os.environ.get(self.variable)
@@ -97,11 +84,7 @@ class DoubleGraph(Program):
                 continue
             rounds = [float(t) for t in re.findall(r"^Round: ([0-9.]+) ms", text, re.MULTILINE)]
             self.forms[form] = statistics.median(rounds)
-        if not self.forms:
-            raise RuntimeError(f"no form ended: {next(iter(self.failed.values()))}")
-        best = min(self.forms, key=lambda form: self.forms[form])
-        self.reported_seconds = self.forms[best] / 1e3
-        return self.folder / f"{best}.out"
+        return self.folder / f"{self.fastest()}.out"
 
     def distances(self, answer: Any) -> NDArray[np.float64]:
         """What the fastest form wrote; the greatest float is unreached."""
