@@ -69,7 +69,7 @@ def parquet_columns(source: Source) -> tuple[dict[str, list[Any]], dict[bytes, b
     Raises
     ------
     GraphFormatError
-        If it is none.
+        If it is not a Parquet file.
     """
     module = parquet()
     with library_errors(source.path, "Parquet"):
@@ -86,7 +86,7 @@ def as_number(value: Any) -> int | float:
     Raises
     ------
     TypeError, ValueError
-        If it is none.
+        If it is not a number.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise TypeError(value)
