@@ -3,9 +3,11 @@
 ``python benchmarks/breadth_first_cuda.py -o benchmarks/results/breadth_first_cuda.json`` times
 ``breadth_first@cuda`` on graphs without weights and ``near_far@cuda`` on the same edges with
 weights of 1, interleaved: device time of a solve by CUDA events, graph on the device,
-initialisation included, median of 10. Every answer is compared with the CPU's breadth-first search.
-Of each engine the first search of a fresh graph is kept too, and what was made once for later ones:
-balls on roads, the transpose of a directed graph, which is made after the first search here.
+initialisation included, median of 10 once each engine has made what it keeps with the graph. Every
+answer is compared with the CPU's breadth-first search. Of each engine the first search of a fresh
+graph is kept too, and what was made once for later ones: balls on roads, the transpose of a
+directed graph, which is made after the first search here.
+``--peers cugraph`` runs cuGraph's search beside it, where it is installed.
 The file is written after every graph; the other graphs of it stay, each with its environment.
 """
 
@@ -22,6 +24,7 @@ import numpy as np
 
 import graphs_on_disk
 import nearfar
+from flagship import time_peers
 from nearfar.algorithms.breadth_first.cuda import BreadthFirstOptions
 from nearfar.algorithms.near_far.one_launch import OneLaunchOptions
 from nearfar.graph.graph import Graph
@@ -31,6 +34,7 @@ from nearfar.system.devices import runtime
 from result_file import add_output
 from row_by_row import Rows
 
+SETTLING = 6  # searches of a graph before those that count
 # name: (both directions of every edge are taken to be there, source or None for the largest degree)
 GRAPHS: dict[str, tuple[bool, int | None]] = {
     "random-200": (False, None),
@@ -84,9 +88,9 @@ def steps_of(graph: Graph, source: int, options: Any) -> dict[str, Any]:
 
 
 def measure(
-    name: str, folder: Path | None, rounds: int, options: list[dict[str, Any]]
+    name: str, folder: Path | None, rounds: int, options: list[dict[str, Any]], peers: list[str]
 ) -> dict[str, Any]:
-    """Both engines on one graph."""
+    """Both engines on one graph, and the peers."""
     both, source = GRAPHS[name]
     weighted = load(name, folder)
     graph = Graph.from_csr(weighted.indptr, weighted.indices, directed=not both)
@@ -105,19 +109,21 @@ def measure(
         {"engine": label, "options": form, "samples_ms": [], "right": True}
         for label, _, _, _, form in engines
     ]
-    for turn in range(rounds + 1):
+    for turn in range(SETTLING + rounds):
         for row, (_, own, method, chosen, _) in zip(rows, engines, strict=True):
             answer = solve(own, method, source, chosen)
             row["right"] &= bool((runtime.download(answer.distances) == want).all())
             milliseconds = answer.stats["device_seconds"] * 1e3
-            if turn:
+            if answer.stats.get("ball_seconds"):
+                row["balls_ms"] = answer.stats["ball_seconds"] * 1e3
+            if turn >= SETTLING:
                 row["samples_ms"].append(milliseconds)
-            else:
+            if turn == 0:
                 row["first_ms"] = milliseconds
-                row["made_in_first_ms"] = answer.stats.get("ball_seconds", 0.0) * 1e3
                 if own.directed and method == "breadth_first@cuda" and not row["options"]:
                     made = solve(own, method, source, BreadthFirstOptions(transpose=True))
-                    row["transpose_ms"] = made.stats["transpose_seconds"] * 1e3
+                    if made.stats.get("transpose_seconds"):  # none where near-far searched
+                        row["transpose_ms"] = made.stats["transpose_seconds"] * 1e3
             row["stats"] = {k: v for k, v in answer.stats.items() if isinstance(v, (int, float))}
     for row, (_, own, method, chosen, _) in zip(rows, engines, strict=True):
         row["median_ms"] = statistics.median(row["samples_ms"])
@@ -133,6 +139,7 @@ def measure(
         "reached": reached,
         "levels": int(want[want != np.iinfo(want.dtype).max].max()),
         "rows": rows,
+        "peers": time_peers(peers, graph, source, want),
     }
 
 
@@ -143,12 +150,13 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=None, help="of graphs_on_disk.py")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--options", type=json.loads, nargs="*", default=[], help="more forms")
+    parser.add_argument("--peers", nargs="*", default=[], choices=["cugraph"])
     add_output(parser)
     given = parser.parse_args()
     results = []
     kept = Rows(given.output, list(GRAPHS))
     for name in given.graphs:
-        result = measure(name, given.folder, given.rounds, given.options)
+        result = measure(name, given.folder, given.rounds, given.options, given.peers)
         results.append(result)
         print(f"== {name} n={result['n']:,} m={result['m']:,} levels {result['levels']}")
         for row in result["rows"]:
@@ -157,10 +165,12 @@ def main() -> int:
                 f"   {row['median_ms']:8.3f} ms {row['times_faster']:5.2f}x "
                 f"{'right' if row['right'] else 'WRONG'} {row['engine']} {kinds} "
                 f"edges {row['stats']['edges_relaxed'] / result['m']:.2f} m, first "
-                f"{row['first_ms']:.3f} + {row['made_in_first_ms']:.3f} made, "
+                f"{row['first_ms']:.3f}, balls {row.get('balls_ms', 0.0):.3f}, "
                 f"transpose {row.get('transpose_ms', 0.0):.3f}",
                 flush=True,
             )
+        for peer in result["peers"]:
+            print(f"   {peer['ms']} ms {peer['peer']}, right {peer['right']} {peer['skipped']}")
         kept.add(result, device=runtime.device()._asdict())
     return int(any(not row["right"] for result in results for row in result["rows"]))
 

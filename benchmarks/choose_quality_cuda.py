@@ -3,10 +3,11 @@
     python benchmarks/choose_quality_cuda.py -o benchmarks/results/choose_quality_cuda.json
 
 The graph is on the device. Every CUDA variant that can serve it gets one solve that compiles, in
-processes of their own and on a tiny graph, and then two tries under a time limit; the fastest six
-and ``auto`` take turns for several rounds. A sample is wall time from the call to the end of the
-work on the device, distances left there; for ``auto`` it holds the choice itself. Each follows an
-untimed run of its own, since the caches favour whoever comes after the same engine. Every answer is
+processes of their own and on a tiny graph, and then two tries under a time limit; the fastest six,
+as far as they come within four times the fastest, and ``auto`` take turns for several rounds, in an
+order drawn anew for each: the caches favour whoever comes after the same engine. A sample is wall
+time from the call to the end of the work on the device, distances left there; for ``auto`` it holds
+the choice itself. Each follows an untimed run of its own. Every answer is
 compared bit for bit with that of the CPU engine, which is proven. Reported is ``auto / best`` per
 graph, the geometric mean and the worst. Writes choose_quality_cuda.json after every graph; the
 other graphs of it stay, each with its environment.
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import random
 import signal
 import statistics
 import subprocess
@@ -45,7 +47,7 @@ from row_by_row import Rows
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-FINALISTS = 6
+FINALISTS, WITHIN = 6, 4.0  # at most so many; times the fastest try
 KEPT = ("kronecker-22", "martin-11", "grid-2000")  # big ones, shared through a folder
 NAMES = [
     *("small", "newyork", "mesh", "grid", "random", "martin", "kronecker"),
@@ -152,15 +154,16 @@ def judge(name: str, graph: Graph, rounds: int, limit: float) -> dict[str, Any]:
         tried[variant.id] = try_out(graph, variant, source, expected, limit)
     tries = {v: taken for v, taken in tried.items() if not isinstance(taken, str)}
     finalists = sorted(tries, key=lambda v: tries[v])[:FINALISTS]
+    finalists = [v for v in finalists if tries[v] <= WITHIN * tries[finalists[0]]]
     chosen = best(graph, request)[0].id
     if chosen not in finalists:
         finalists.append(chosen)
     samples: dict[str, list[float]] = {"auto": [], **{v: [] for v in finalists}}
     wrong = [v for v, taken in tried.items() if taken == "WRONG"]
-    order = list(samples)
-    for turn in range(rounds):
-        shift = turn % len(order)
-        for who in order[shift:] + order[:shift]:
+    order, drawn = list(samples), random.Random(1)
+    for _ in range(rounds):
+        drawn.shuffle(order)
+        for who in order:
             for _ in range(2):  # the second counts
                 if who == "auto":
                     seconds, found, _ = solve_auto(graph, request, source)
@@ -223,7 +226,7 @@ def main() -> int:
     add_output(parser)
     parser.add_argument("--graphs", nargs="+", metavar="NAME", default=NAMES, choices=NAMES)
     parser.add_argument("--folder", type=Path, help="where the big graphs are kept")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--limit", type=float, default=0.5, help="seconds per try (default: 0.5)")
     parser.add_argument("--budget", type=float, default=math.inf, help="start no graph after this")
     parser.add_argument("--jobs", type=int, default=min(12, os.cpu_count() or 1))

@@ -241,12 +241,9 @@ def reductions(prepared: Prepared, meter: Meter, count: int) -> None:
             found = made(sources)
             assert found is not None
             parts = (found.counts, found.sums, found.bins, found.vertices, found.distances)
-            kept = [
-                part.reshape(len(sources), -1).astype(np.int64)
-                for part in parts
-                if part is not None
-            ]
-            return runtime.cupy().concatenate(kept, axis=1)
+            kept = [runtime.download(part) for part in parts if part is not None]  # some are there
+            rows = [part.reshape(len(sources), -1).astype(np.int64) for part in kept]
+            return np.concatenate(rows, axis=1)
 
         meter.repeat(bits, name)
         del made

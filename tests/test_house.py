@@ -161,6 +161,8 @@ def test_variants_are_named_at_home() -> None:
     elsewhere = {
         "solve": {"lanes"},  # a counter in the statistics of a batch
         "options": {"lanes", "worker_per_source"},  # values of an option of Johnson's method
+        # Sparse graphs are left to near-far as long as that is faster.
+        "breadth_first": {"near_far", "near_far@cuda"},
         # Johnson's method offers the batch variants that may run inside it.
         "johnson": {"lanes", "worker_per_source", "block_per_source", "block_per_source_global"},
     }

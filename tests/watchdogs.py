@@ -69,7 +69,7 @@ CASES = {
         breadth_first,
         "STEPS_BEYOND",
         4 - 2 * N,
-        {"ahead_rounds": 1},
+        {"ahead_rounds": 1, "balls": True},
         "none",
         (("PATIENCE", 0),),
     ),

@@ -43,9 +43,10 @@ Devices = Literal["all"] | list[int] | None
 class _SharedOptions(TypedDict, total=False):
     """Options of the methods for one source, which those for many have too."""
 
-    ahead_rounds: int
+    ahead_rounds: int | None
     alpha: float
     arity: int
+    balls: bool | None
     beta: float
     block_threads: int | None
     buckets: int
@@ -65,6 +66,7 @@ class _SharedOptions(TypedDict, total=False):
     pull: float
     pull_share: int
     queue_factor: float
+    shortcuts: bool | None
     sort_rows: bool | None
     sweep: bool | None
     target_near: int | None
@@ -72,7 +74,7 @@ class _SharedOptions(TypedDict, total=False):
     threads_minimum: int | None
     threads_relax: int | None
     threads_update: int | None
-    transpose: bool
+    transpose: bool | None
     traversal: str
 
 

@@ -86,6 +86,8 @@ class Answer:
 class Figures:
     """What rows come to that were never made, one entry per row.
 
+    Counts, sums and greatest distances are on the host, all else is where it was made.
+
     Attributes
     ----------
     counts : int64 array, shape (k,), or None

@@ -8,8 +8,9 @@ import pytest
 import nearfar
 from nearfar import Graph
 from nearfar.algorithms.breadth_first import balls, cuda, reverse
+from nearfar.algorithms.near_far import cuda as near_far
 from nearfar.cuda.device_graph import device_graph
-from nearfar.errors import OptionError, SolverError
+from nearfar.errors import OptionError, OutOfMemoryError, SolverError
 from nearfar.generators import generate
 from tests import oracle
 from tests.zoo import ZOO, as_dtype
@@ -201,16 +202,16 @@ def test_running_ahead(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = SPARSE[name]()
     assert graph.mean_degree <= 5
     for rounds in (1, 7, 128):
-        paths = check(SPARSE[name](), 0, ahead_rounds=rounds)
+        paths = check(SPARSE[name](), 0, ahead_rounds=rounds, balls=True)
         assert paths.stats["ahead_steps"] > 0
         assert paths.stats["iterations"] > paths.distances[paths.reachable].max()
     assert check(graph, 0, ahead_rounds=0).stats["ahead_steps"] == 0
     full = oracle.dijkstra(graph, 0)
     top = np.iinfo(np.int32).max
     for limit in (3, 20):
-        paths = nearfar.sssp(graph, 0, method=METHOD, limit=limit)
+        paths = nearfar.sssp(graph, 0, method=METHOD, limit=limit, balls=True)
         np.testing.assert_array_equal(paths.distances, np.where(full <= limit, full, top))
-    paths = nearfar.sssp(graph, 0, method=METHOD, targets=[9, 30])
+    paths = nearfar.sssp(graph, 0, method=METHOD, targets=[9, 30], balls=True)
     farthest = full[[9, 30]].max()
     np.testing.assert_array_equal(paths.distances, np.where(full <= farthest, full, top))
 
@@ -221,7 +222,7 @@ def test_running_ahead_with_small_queues(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(cuda, "_SPARE", 6)
     monkeypatch.setattr(cuda, "QUEUE_SHARE", 10**9)
     graph = SPARSE["grid"]()
-    paths = check(graph, 60 * 30 + 30, ahead_rounds=5)
+    paths = check(graph, 60 * 30 + 30, ahead_rounds=5, balls=True)
     assert paths.stats["rescans"] > 0
 
 
@@ -230,7 +231,7 @@ def test_running_ahead_over_the_whole_device(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(cuda, "PATIENCE", 2)
     monkeypatch.setattr(cuda, "_AHEAD_SHARE", 4)
     graph = SPARSE["grid"]()
-    paths = check(graph, 60 * 30 + 30, ahead_rounds=5, trace=True)
+    paths = check(graph, 60 * 30 + 30, ahead_rounds=5, balls=True, trace=True)
     assert {"ahead", "relax"} <= set(paths.stats["kind"])
 
 
@@ -245,15 +246,55 @@ def test_a_graph_whose_frontiers_grow_is_not_run_ahead_on_again(
     sources = np.concatenate([np.arange(40), rng.integers(40, 900, 2500)])
     targets = np.concatenate([np.arange(1, 41), rng.integers(40, 900, 2500)])
     graph = Graph.from_edges(sources, targets, directed=False)
+    assert check(graph, 0, balls=True).stats["ahead_steps"] > 0
+    assert check(graph, 0, balls=True).stats["ahead_steps"] == 0
+
+
+@pytest.mark.parametrize("name", ["grid", "path", "lattice"])
+def test_balls_are_made_once_they_pay(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until then near-far searches, after levels that were thin once; with limits too."""
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
+    monkeypatch.setattr(balls, "_SECONDS", 1e9)
+    monkeypatch.setattr(balls, "_FEWEST_HOPS", 1)
+    graph = SPARSE[name]()
+    full = oracle.dijkstra(graph, 0)
+    for _ in range(2):
+        paths = check(graph, 0)
+        assert "splits" in paths.stats
+        assert paths.stats["ahead_steps"] == 0
+    limited = nearfar.sssp(graph, 0, method=METHOD, limit=20).distances
+    top = np.iinfo(np.int32).max
+    np.testing.assert_array_equal(limited, np.where(full <= 20, full, top))
+    assert check(graph, 5, balls=False).stats["ahead_steps"] == 0
+    monkeypatch.setattr(balls, "_SECONDS", 0.0)
+    history = cuda.history_of(graph, device_graph(graph))
+    history.without.seconds = 1e9  # balls are faster
+    for _ in range(balls._TRIED + 1):
+        assert check(graph, 0).stats["ahead_steps"] > 0
+    history.without.seconds, history.by_balls.searches = 0.0, balls._TRIED - 1
     assert check(graph, 0).stats["ahead_steps"] > 0
     assert check(graph, 0).stats["ahead_steps"] == 0
+
+
+def test_a_search_without_balls_that_near_far_has_no_room_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It goes on by levels."""
+
+    def full(*_: object) -> None:
+        raise OutOfMemoryError(2, 1)
+
+    monkeypatch.setattr(cuda, "PATIENCE", 2)
+    monkeypatch.setattr(near_far, "solve_in_one_launch", full)
+    for _ in range(2):
+        assert check(SPARSE["grid"](), 0).stats["pushes"] > 2
 
 
 def test_balls_of_one_hop_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cuda, "PATIENCE", 2)
     graph = SPARSE["long rows"]()
     for _ in range(2):
-        assert check(graph, 0).stats["ahead_steps"] == 0
+        assert check(graph, 0, balls=True).stats["ahead_steps"] == 0
 
 
 @pytest.mark.parametrize("width", [32, 64, 128])
@@ -287,9 +328,9 @@ def test_what_a_ball_holds(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_wide_vertices_have_no_balls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Words name vertices of up to 27 bits: others are searched by levels."""
     monkeypatch.setattr(cuda, "PATIENCE", 2)
-    assert check(SPARSE["grid"](), 0).stats["ahead_steps"] > 0
+    assert check(SPARSE["grid"](), 0, balls=True).stats["ahead_steps"] > 0
     monkeypatch.setattr(balls, "_MOST_VERTICES", 3599)
-    assert check(SPARSE["grid"](), 0).stats["ahead_steps"] == 0
+    assert check(SPARSE["grid"](), 0, balls=True).stats["ahead_steps"] == 0
 
 
 def test_balls_that_the_memory_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,8 +338,8 @@ def test_balls_that_the_memory_has_no_room_for(monkeypatch: pytest.MonkeyPatch) 
     graph = SPARSE["grid"]()
     with monkeypatch.context() as full:
         full.setattr(balls, "BALL_WIDTH", 1 << 50)
-        assert check(graph, 0).stats["ahead_steps"] == 0
-    assert check(graph, 0).stats["ahead_steps"] == 0  # not tried again
+        assert check(graph, 0, balls=True).stats["ahead_steps"] == 0
+    assert check(graph, 0, balls=True).stats["ahead_steps"] == 0  # not tried again
 
 
 def test_the_watchdog_ends_running_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -306,7 +347,7 @@ def test_the_watchdog_ends_running_ahead(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(cuda, "PATIENCE", 2)
     monkeypatch.setattr(cuda, "STEPS_BEYOND", 5 - 2 * graph.n_vertices)
     with pytest.raises(SolverError, match="gave up after 6 steps"):
-        nearfar.sssp(graph, 0, method=METHOD, ahead_rounds=1)
+        nearfar.sssp(graph, 0, method=METHOD, ahead_rounds=1, balls=True)
 
 
 def test_limit_and_targets() -> None:

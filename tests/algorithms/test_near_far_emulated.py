@@ -69,7 +69,7 @@ def test_long_lists_of_a_block_spill() -> None:
 def test_without_room_for_heads_rows_are_found_by_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     from nearfar.errors import OutOfMemoryError
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, depth: int) -> None:
         raise OutOfMemoryError(2, 1, "none")
 
     monkeypatch.setattr(one_launch, "row_heads", refuse)

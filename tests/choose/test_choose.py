@@ -15,7 +15,7 @@ from nearfar import Graph, _cpu
 from nearfar.choose import machine as choose_machine
 from nearfar.choose import ranking as choose
 from nearfar.choose.calibrate import calibrate
-from nearfar.choose.machine import CPU, H100, Machine, assumed
+from nearfar.choose.machine import CPU, H200, Machine, assumed
 from nearfar.choose.ranking import estimates
 from nearfar.cuda.device_graph import DEVICE_GRAPH
 from nearfar.errors import CacheError
@@ -130,10 +130,10 @@ def test_explain_says_what_a_gpu_would_take_where_none_is(
 ) -> None:
     monkeypatch.setattr(runtime, "available", lambda: "no CUDA device: nobody plugged one in")
     others = choose.explain(grid, threads=1).others
-    assert others["near_far@cuda"].startswith("no CUDA device: nobody plugged one in - an H100 ")
+    assert others["near_far@cuda"].startswith("no CUDA device: nobody plugged one in - an H200 ")
     assert "to bring there" in others["near_far@cuda"]
-    assert "H100" not in others["breadth_first@cuda"]  # the graph has weights
-    assert "H100" not in choose.explain(grid, device="cpu", threads=1).others["near_far@cuda"]
+    assert "H200" not in others["breadth_first@cuda"]  # the graph has weights
+    assert "H200" not in choose.explain(grid, device="cpu", threads=1).others["near_far@cuda"]
 
 
 def test_a_choice_is_made_once_a_graph(grid: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,7 +294,7 @@ def test_a_graph_on_the_host_is_worth_moving_only_when_large() -> None:
     request = Request(threads=1)
     assert faster(small, request) == "cpu"
     assert faster(large, request) == "cuda"
-    with assumed("cuda", replace(H100, transfer=1e8)):  # a slow bus
+    with assumed("cuda", replace(H200, transfer=1e8)):  # a slow bus
         assert faster(large, request) == "cpu"
         DEVICE_GRAPH.put(large, object())  # once it is there, only distances travel
         assert faster(large, request) == "cuda"
@@ -306,7 +306,7 @@ def test_transfer_is_in_the_estimate_and_in_the_reason(grid: Graph) -> None:
     assert "to bring there" in estimates(grid, Request(), "cuda")[0].reason
     DEVICE_GRAPH.put(grid, object())
     ranked = estimates(grid, Request(), "cuda")
-    moved = (8 * grid.n_edges + 8 * grid.n_vertices) / H100.transfer
+    moved = (8 * grid.n_edges + 8 * grid.n_vertices) / H200.transfer
     for choice in ranked:
         assert cold[choice.variant.id] - choice.seconds == pytest.approx(moved, rel=1e-6)
     assert "on the device" in ranked[0].reason
@@ -324,9 +324,9 @@ def test_a_batch_pays_what_was_measured_of_the_bus() -> None:
     many = Request(problem="batch", n_sources=64)
     moved = 8 * graph.n_edges + 8 * graph.n_vertices + 64 * graph.n_vertices * 4
     usual = seconds(graph, many, "cuda")
-    with assumed("cuda", replace(H100, transfer=1e9)):
+    with assumed("cuda", replace(H200, transfer=1e9)):
         for name, cost in seconds(graph, many, "cuda").items():
-            assert cost - usual[name] == pytest.approx(moved / 1e9 - moved / H100.transfer)
+            assert cost - usual[name] == pytest.approx(moved / 1e9 - moved / H200.transfer)
     DEVICE_GRAPH.put(graph, object())
     there = seconds(graph, many, "cuda")
     assert there["lanes@cuda"] < usual["lanes@cuda"]
@@ -358,7 +358,7 @@ def test_the_reach_is_measured_where_the_choice_hangs_on_it_alone(
     for factor, name in ((1e3, "block_per_source_global@cuda"), (1e-3, "prepare_first@cuda")):
         fast = {"prepare_first@cuda": factor, "block_per_source@cuda": 1e3}
         grid.forget()
-        with assumed("cuda", replace(H100, factors=fast)):
+        with assumed("cuda", replace(H200, factors=fast)):
             assert choose.best(grid, every)[0].id == name
         assert bool(asked) == (factor < 1)
 

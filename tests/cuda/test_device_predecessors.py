@@ -50,6 +50,32 @@ def test_zoo(name: str, dtype: str) -> None:
             check(made, source)
 
 
+@pytest.mark.parametrize("is_sorted", [True, False])
+@pytest.mark.parametrize("high", [3, 40, 4000])
+@pytest.mark.parametrize("directed", [True, False])
+def test_rows_of_several_pieces(high: int, directed: bool, is_sorted: bool) -> None:
+    """Few, half and all of the edges of a row can be tight; sorted, the end of those is found."""
+    rng = np.random.default_rng(high)
+    ends = rng.integers(0, 300, (2, 30_000))
+    ends[0, :2000] = 7
+    weights = rng.integers(1, high, 30_000).astype(np.int32)
+    graph = Graph.from_edges(*ends, weights, directed=directed)
+    if is_sorted:
+        sorted_rows(graph)
+    for source in (7, 8):
+        check(graph, source)
+
+
+def test_each_call_counts_for_itself() -> None:
+    """With weights of 0 the count of vertices that have a predecessor decides what is run."""
+    rng = np.random.default_rng(2)
+    ends, weights = rng.integers(0, 60, (2, 150)), rng.integers(0, 4, 150)
+    graph = Graph.from_edges(*ends, weights.astype(np.int32))
+    by_levels = [check(graph, source)["rows_by_levels"] for source in range(20)]
+    assert by_levels == [check(graph, source)["rows_by_levels"] for source in range(20)]
+    assert len(set(by_levels)) == 2
+
+
 @pytest.mark.parametrize("name", ["skewed", "complete", "grid"])
 @pytest.mark.parametrize("dtype", ["int32", "float64"])
 def test_rows_sorted_by_weight(name: str, dtype: str) -> None:

@@ -19,7 +19,7 @@ from nearfar.lab.bench.peers.gap import Gap
 from nearfar.lab.bench.peers.pasgal import Pasgal
 from nearfar.lab.bench.peers.wasp import Wasp
 from nearfar.lab.pages import __main__ as generator
-from nearfar.lab.pages import cpu_engine, gpu_engine, readme, reproduction
+from nearfar.lab.pages import breadth_first, cpu_engine, gpu_engine, readme, reproduction
 from nearfar.registry import variants
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -384,6 +384,35 @@ def test_flagship_table_stands_beside_the_peers_of_its_run() -> None:
     text = gpu_engine.flagship_table({"results": [one, other]})
     assert "| g: 5 vertices, 6 edges | 3.00 | 4.00 | 6.00 | wrong | 2.0x |" in text
     assert "| g: 5 vertices, 6 edges | 3.00 | 4.00 | does not end | - | - |" in text
+
+
+def test_breadth_first_search_stands_beside_cugraph(monkeypatch: pytest.MonkeyPatch) -> None:
+    near = {"engine": "weights of 1", "median_ms": 3.0, "first_ms": 6.0, "samples_ms": [3.0]}
+    own = {**near, "engine": "breadth-first", "median_ms": 2.0, "times_faster": 1.5, "first_ms": 4}
+    rows = [{**row, "right": True, "kinds": {"push": {"steps": 4}}} for row in (own, near)]
+    result: dict[str, Any] = {"graph": "g", "levels": 7, "rows": rows}
+    document = {**flagship_document(), "results": [result]}
+    monkeypatch.setattr(breadth_first, "results", lambda _: document)
+    assert "cuGraph" not in breadth_first.breadth_first()
+    peer = {"peer": "cugraph", "version": "26.10.0", "ms": 5.0, "right": True, "skipped": ""}
+    result["peers"] = [peer]
+    text = breadth_first.breadth_first()
+    assert "| g, 7 levels | 3.00 | 2.00 | 1.50 | 6.00 | 4.00 | - | 5.00 |" in text
+    assert "cuGraph 26.10.0: a whole call" in text
+    peer["right"] = False
+    assert "| - | wrong |" in breadth_first.breadth_first()
+
+
+def test_where_two_billion_edges_were_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"method": "m", "stated_graph_bytes": 2**31, "held_bytes": 2**30, "median_ms": 5.0}
+    row |= {"proven": True, "samples_ms": [5.0]}
+    document = {**flagship_document(), "n": 3, "m": 4, "rows": [row], "validation_s": 13.5}
+    document["refusal"] = {"free": 2**30, "allocated": 0}
+    monkeypatch.setattr(breadth_first, "results", lambda _: document)
+    assert "checked on the host then, in 13.5 s" in breadth_first.two_billion_edges()
+    document["host_bytes"] = 3 * 2**30
+    text = breadth_first.two_billion_edges()
+    assert "on the device took 13.5 s; the host held 3.0 GiB at most." in text
 
 
 def test_a_page_without_its_block_is_refused() -> None:

@@ -53,6 +53,14 @@ def translate(source: str) -> str:
 OWN_STATICS = "-fno-gnu-unique"
 FLAGS = ("-std=c++20", "-O1", "-fPIC", "-pthread", "-w", "-fno-strict-aliasing", OWN_STATICS)
 
+# Every load and store of a kernel calls a function of the scheduler first.
+CHECKED = (
+    "-fsanitize=kernel-address",
+    *("--param=asan-instrumentation-with-call-threshold=0", "--param=asan-stack=0"),
+    "--param=asan-globals=0",
+)
+_checks: tuple[str, ...] = ()  # further flags of kernels
+
 
 def _build(command: list[str], made: Path, what: str) -> None:
     """Run a compiler unless that was done before: test processes share what one of them made."""
@@ -79,7 +87,7 @@ def _emulation() -> tuple[Path, Path]:
         b"".join((HERE / part).read_bytes() for part in parts)
         for parts in (("cuda_emulation.hpp", "cuda_intrinsics.hpp"), ("cuda_scheduler.cpp",))
     )
-    key = hashlib.sha256(b"\0".join([header_text, scheduler, *map(str.encode, FLAGS)]))
+    key = hashlib.sha256(b"\0".join([header_text, scheduler, *map(str.encode, (*FLAGS, *_checks))]))
     header = CACHE / f"emulation-{key.hexdigest()[:16]}.hpp"
     if not header.exists():
         CACHE.mkdir(exist_ok=True)
@@ -88,7 +96,7 @@ def _emulation() -> tuple[Path, Path]:
         Path(file.name).replace(header)
     precompiled = header.with_suffix(".hpp.gch")
     if not precompiled.exists():
-        _build(["g++", *FLAGS, "-x", "c++-header", str(header)], precompiled, header.name)
+        _build(["g++", *FLAGS, *_checks, "-x", "c++-header", str(header)], precompiled, header.name)
     library = header.with_suffix(".so")
     if not library.exists():
         source = HERE / "cuda_scheduler.cpp"
@@ -101,14 +109,14 @@ def compile_for_host(name: str, source: str, options: Sequence[str]) -> bytes:
     header, scheduler = _emulation()
     text = f'#include "{header}"\n{translate(source)}'
     defines = [option for option in options if option.startswith("-D")]
-    key = hashlib.sha256("\0".join([text, *FLAGS, *defines]).encode()).hexdigest()[:32]
+    key = hashlib.sha256("\0".join([text, *FLAGS, *_checks, *defines]).encode()).hexdigest()[:32]
     cpp = CACHE / f"{key}.cpp"
     library = CACHE / f"{key}.so"
     if not library.exists():
         with tempfile.NamedTemporaryFile("w", dir=CACHE, delete=False) as file:
             file.write(text)
         Path(file.name).replace(cpp)
-        command = ["g++", *FLAGS, *defines, "-shared", str(cpp), str(scheduler)]
+        command = ["g++", *FLAGS, *_checks, *defines, "-shared", str(cpp), str(scheduler)]
         _build(command, library, name)
     return str(library).encode()
 
@@ -130,3 +138,12 @@ def emulated_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     monkeypatch.undo()
     _forget()
+
+
+@pytest.fixture
+def checked_loads(emulated_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The emulated device; a launch fails that loads 4 bytes or more which nobody has written.
+
+    As initcheck of compute-sanitizer. Kernels are compiled anew for it, and are slow.
+    """
+    monkeypatch.setattr(sys.modules[__name__], "_checks", CHECKED)

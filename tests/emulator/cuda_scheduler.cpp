@@ -2,6 +2,8 @@
 #include "cuda_emulation.hpp"
 
 #include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -40,6 +42,11 @@ emulation_switch:
   ret
 )");
 
+[[noreturn]] void fail(const char* what) {
+  std::fprintf(stderr, "CUDA emulation: %s\n", what);
+  std::abort();
+}
+
 struct Meeting {  // one barrier or collective; two buffers, so that the next one may begin at once
   unsigned mask = 0, generation = 0;
   unsigned long long arrived[2] = {0, 0};  // lanes (a warp) or a count (the block)
@@ -58,6 +65,43 @@ struct Fiber {
   unsigned waits_while = 0;
 };
 
+constexpr unsigned char kFresh = 0xA5;  // of fake_cupy.py: what memory holds that nobody has written
+
+// Dynamic shared memory that ends where a page begins that nobody may touch: who reads or writes
+// beyond the end stops the program.
+class Dynamic {
+ public:
+  Dynamic() = default;
+  Dynamic(const Dynamic&) = delete;
+  Dynamic& operator=(const Dynamic&) = delete;
+  ~Dynamic() { release(); }
+
+  void make(size_t bytes) {
+    if (bytes > room_ || !pages_) {
+      release();
+      const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+      room_ = (bytes + page - 1) / page * page;
+      mapped_ = room_ + page;
+      void* const found = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (found == MAP_FAILED) fail("no memory for a block");
+      pages_ = static_cast<char*>(found);
+      if (mprotect(pages_ + room_, page, PROT_NONE)) fail("no page can be closed");
+    }
+    begin_ = pages_ + room_ - bytes;
+    std::memset(begin_, kFresh, bytes);
+  }
+  char* begin() const { return begin_; }
+  bool has(const char* at) const { return begin_ <= at && at < pages_ + room_; }
+
+ private:
+  void release() {
+    if (pages_) munmap(pages_, mapped_);
+  }
+
+  char *pages_ = nullptr, *begin_ = nullptr;
+  size_t room_ = 0, mapped_ = 0;
+};
+
 struct Block {
   std::vector<Fiber> fibers;
   std::vector<std::vector<std::unique_ptr<Meeting>>> warps;
@@ -68,17 +112,12 @@ struct Block {
   Fiber* current = nullptr;
   void (*body)(void*) = nullptr;
   void* given = nullptr;
-  std::vector<char> dynamic;
+  Dynamic dynamic;
   uint32_t random = 1;
 };
 
 __thread Block* running = nullptr;  // by this thread
 constexpr size_t kStack = 64 * 1024;
-
-[[noreturn]] void fail(const char* what) {
-  std::fprintf(stderr, "CUDA emulation: %s\n", what);
-  std::abort();
-}
 
 void yield(Block& block) { emulation_switch(&block.current->stack_pointer, block.scheduler); }
 void wait_on(Block& block, const unsigned* generation, unsigned value) {
@@ -123,7 +162,7 @@ void fiber_main() {
 
 void run_block(Block& block, unsigned index, dim3 grid, dim3 threads, size_t shared) {
   const unsigned count = threads.x * threads.y * threads.z;
-  block.dynamic.assign(shared + 64, char(0xA5));
+  block.dynamic.make(shared);
   block.random = index * 2654435761u + 12345u;
   if (block.fibers.size() < count) block.fibers.resize(count);
   block.warps.clear();
@@ -194,7 +233,47 @@ void give_back(std::unique_ptr<Block> block) {
   idle.push_back(std::move(block));
 }
 
+std::atomic<long> unwritten{0};  // loads of global memory that nobody has written
+
+// Words tell: a number that happens to be four bytes of kFresh is taken for a fault, and what is smaller is not
+// looked at. Shared memory and what a thread has for itself may be loaded before it is written, and not used.
+void look(const void* from, size_t bytes) {
+  const char* const at = static_cast<const char*>(from);
+  if (running) {
+    const char* const stack = running->current->stack.get();
+    if (running->dynamic.has(at) || (stack <= at && at < stack + kStack)) return;
+  }
+  unsigned word, fresh;
+  std::memset(&fresh, kFresh, sizeof fresh);
+  for (size_t i = 0; i + sizeof word <= bytes; i += sizeof word) {
+    std::memcpy(&word, at + i, sizeof word);
+    if (word != fresh) continue;
+    if (unwritten++ == 0)
+      std::fprintf(stderr, "CUDA emulation: thread %u of block %u reads %zu bytes that nobody has written\n",
+                   threadIdx.x, blockIdx.x, bytes);
+    return;
+  }
+}
+
 }  // namespace
+
+// What the compiler calls before each load and store with the flags of `checked_loads`.
+extern "C" {
+long emulation_unwritten() { return unwritten.exchange(0); }
+void __asan_load1_noabort(const void*) {}
+void __asan_load2_noabort(const void*) {}
+void __asan_load4_noabort(const void* from) { look(from, 4); }
+void __asan_load8_noabort(const void* from) { look(from, 8); }
+void __asan_load16_noabort(const void* from) { look(from, 16); }
+void __asan_loadN_noabort(const void* from, size_t bytes) { look(from, bytes); }
+void __asan_store1_noabort(void*) {}
+void __asan_store2_noabort(void*) {}
+void __asan_store4_noabort(void*) {}
+void __asan_store8_noabort(void*) {}
+void __asan_store16_noabort(void*) {}
+void __asan_storeN_noabort(void*, size_t) {}
+void __asan_handle_no_return() {}
+}
 
 unsigned lane() { return running->current->thread & 31; }
 
@@ -204,10 +283,7 @@ void spin() {
   yield(*running);
 }
 
-void* dynamic_shared() {
-  char* const data = running->dynamic.data();
-  return data + 63 - (reinterpret_cast<uintptr_t>(data) + 63) % 64;
-}
+void* dynamic_shared() { return running->dynamic.begin(); }
 
 Met meet(unsigned mask, uint64_t value) {
   Block& block = *running;

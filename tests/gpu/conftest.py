@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,3 +20,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.gpu)
         if here is not True:
             item.add_marker(pytest.mark.skip(reason=here))
+
+
+@pytest.fixture
+def pool(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """CuPy's pool; nearfar is told that nothing in it is free, so that it asks the driver.
+
+    Parts of what earlier tests had left cannot be given back.
+    """
+    module = runtime.cupy()
+    real, empty = module.get_default_memory_pool(), module.cuda.MemoryPool()
+    monkeypatch.setattr(module, "get_default_memory_pool", lambda: empty)
+    return real

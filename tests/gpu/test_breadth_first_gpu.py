@@ -18,7 +18,7 @@ from nearfar.system.devices import runtime
 METHOD = "breadth_first@cuda"
 FORMS = {
     "default": {},
-    "thin": {"thin_limit": 20_000},
+    "thin": {"thin_limit": 20_000, "balls": True},
     "push": {"thin_limit": 0, "alpha": 0},
     "pull": {"thin_limit": 0, "alpha": 1e9, "beta": 1e9},
     "switch": {"thin_limit": 0},
@@ -80,7 +80,7 @@ def test_running_ahead_by_balls_of_any_width(width: int, monkeypatch: pytest.Mon
     for graph in (GRAPHS["grid"](), tangle):
         want = nearfar.sssp(graph, 11, method="breadth_first@cpu").distances
         for _ in range(100):
-            found = nearfar.sssp(graph, 11, method=METHOD)
+            found = nearfar.sssp(graph, 11, method=METHOD, balls=True)
             np.testing.assert_array_equal(found.distances, want)
             assert found.stats["ahead_steps"] > 0
 

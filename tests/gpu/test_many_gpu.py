@@ -75,8 +75,9 @@ def test_sixteen_bits_that_do_not_fit_are_repeated():
     np.testing.assert_array_equal(found[0], 100 * np.arange(n))
 
 
+@pytest.mark.parametrize("method", ["block_per_source", "block_per_source_global"])
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
-def test_dropped_edges_change_nothing(dtype):
+def test_dropped_edges_change_nothing(dtype, method):
     """All pairs of a dense small world: most edges lie on no shortest path."""
     rng = np.random.default_rng(2)
     graph = random_graph(rng, 4000, 80_000, dtype)
@@ -92,12 +93,12 @@ def test_dropped_edges_change_nothing(dtype):
         (Graph.from_csr(*arrays), rng.permutation(4000)),
         (on_device, np.arange(4000)),
     ):
-        found = distances(given, order, method="block_per_source@cuda", stats=stats)
+        found = distances(given, order, method=f"{method}@cuda", stats=stats)
         assert stats["edges_kept"] < 0.7 * graph.n_edges
         np.testing.assert_array_equal(to_host(found), truth[order])
     sums = all_pairs(graph, reduce="sum", device="cpu")
     for given in (Graph.from_csr(*arrays), on_device):
-        found = all_pairs(given, method="block_per_source@cuda", reduce="sum", block=1500)
+        found = all_pairs(given, method=f"{method}@cuda", reduce="sum", block=1500)
         np.testing.assert_array_equal(to_host(found), sums)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -119,10 +120,11 @@ def test_records(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", [*CUDA, "bellman_ford"])
-def test_out_of_memory_before_the_allocation(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_memory_before_the_allocation(
+    method: str, pool: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     graph = skewed(3000)
     device_graph(graph)
-    pool = runtime.cupy().get_default_memory_pool()
     used = pool.used_bytes()
     monkeypatch.setattr(runtime, "memory", lambda: (1000, 10**9))
     with pytest.raises(OutOfMemoryError, match="needed") as caught:

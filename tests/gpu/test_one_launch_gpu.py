@@ -18,6 +18,8 @@ from tests.zoo import as_dtype
 
 FORMS: dict[str, dict[str, Any]] = {
     "plain": {"sort_rows": False, "distance_bits": 0},
+    "own-rows": {"shortcuts": False},
+    "shortcuts": {"shortcuts": True},
     "sorted": {"sort_rows": True},
     "packed-16": {"distance_bits": 16},
     "packed-8": {"distance_bits": 8},
@@ -51,10 +53,30 @@ def zero_cycles(n: int) -> Graph:
     return Graph.from_edges(sources, targets, weights, n_vertices=n)
 
 
+def streets(n: int) -> Graph:
+    """A path of crossings with side streets, some of them one way, and parallel ones."""
+    rng = np.random.default_rng(4)
+    along = np.arange(n - 1)
+    tails = np.concatenate([along, rng.integers(0, n, n // 4), along[: n // 8]])
+    heads = np.concatenate(
+        [along + 1, (tails[n - 1 : n - 1 + n // 4] + 7) % n, along[: n // 8] + 1]
+    )
+    there = rng.integers(0, 30, len(tails)).astype(np.int32)
+    back = np.where(rng.random(len(tails)) < 0.9, there, there + 1).astype(np.int32)
+    both = rng.random(len(tails)) < 0.95
+    return Graph.from_edges(
+        np.append(tails, heads[both]),
+        np.append(heads, tails[both]),
+        np.append(there, back[both]),
+        n_vertices=n,
+    )
+
+
 GRAPHS: dict[str, Any] = {
     "star": lambda: star(300_000),
     "star_inwards": lambda: star(300_000, inwards=True),
     "path": lambda: path(3_000),
+    "streets": lambda: streets(20_000),
     "zero_cycles": lambda: zero_cycles(40_000),
     "kronecker": lambda: generate("kronecker", scale=15),
     "grid": lambda: generate("grid", rows=60, columns=60),
@@ -80,7 +102,7 @@ def test_every_form_a_hundred_times(name: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", ["int32", "float32", "int64", "float64"])
 def test_every_form_and_dtype(form: str, dtype: str) -> None:
-    for name in ("kronecker", "zero_cycles", "star_inwards"):
+    for name in ("kronecker", "zero_cycles", "star_inwards", "streets"):
         graph = as_dtype(GRAPHS[name](), dtype)
         for source in (0, int(np.argmax(graph.degrees))):
             want = nearfar.sssp(graph, source, device="cpu").distances

@@ -24,7 +24,18 @@ def zeros() -> Graph:
     return Graph.from_csr(graph.indptr, graph.indices, weights)
 
 
+def hubs() -> Graph:
+    """Rows of half a million edges among rows of two or three."""
+    rng = np.random.default_rng(2)
+    n = 300_000
+    sources = np.concatenate([np.full(500_000, 17), rng.integers(0, n, 700_000)])
+    targets = np.concatenate([rng.integers(0, n, 1_000_000), np.full(200_000, 17)])
+    weights = rng.integers(1, 60, sources.size).astype(np.int32)
+    return Graph.from_edges(sources, targets, weights, n_vertices=n)
+
+
 GRAPHS = {
+    "hubs": hubs,
     "kronecker": lambda: generate("kronecker", scale=16),
     "random": lambda: generate("uniform_random", vertices=100_000, degree=12),
     "grid": lambda: generate("grid", rows=400, columns=400),

@@ -71,6 +71,15 @@ def test_values_are_dropped_on_request(graph: Graph) -> None:
     assert not graph.has_transpose
 
 
+def test_a_value_is_taken_once(graph: Graph) -> None:
+    slot: Slot[int] = Slot("a test")
+    assert slot.take(graph) is None
+    slot.put(graph, 1, "one")
+    assert slot.take(graph, "one") == 1
+    assert slot.take(graph, "one") is None
+    assert not slot.filled(graph, "one")
+
+
 def test_a_graph_that_stands_for_another_shares_its_values(graph: Graph) -> None:
     slot: Slot[int] = Slot("a test")
     values: dict[Hashable, int] = {"old": 1}

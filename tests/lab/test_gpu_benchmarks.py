@@ -21,6 +21,7 @@ TINY: dict[str, tuple[str, dict[str, Any]]] = {
     "grid-1000": ("grid", {"rows": 5, "columns": 6}),
     "random-200": ("uniform_random", {"vertices": 40, "degree": 3}),
     "kronecker-20": ("kronecker", {"scale": 5}),
+    "martin-11": ("uniform_random", {"vertices": 40, "degree": 2}),  # sparse, directed
 }
 
 
@@ -74,12 +75,28 @@ def test_near_far_and_breadth_first(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: Path
 ) -> None:
     given = ["--rounds", "1", "--graphs", "random-200", "--folder", str(folder)]
-    for name in ("near_far", "breadth_first_cuda"):
+    for name, more in (("near_far", []), ("breadth_first_cuda", ["--peers", "cugraph"])):
         script = program(name, monkeypatch)
-        (row,) = document_of(script, monkeypatch, tmp_path / f"{name}.json", *given)["results"]
+        file = tmp_path / f"{name}.json"
+        (row,) = document_of(script, monkeypatch, file, *given, *more)["results"]
         assert row["n"] == 40
         assert row["environment"]["versions"]["nearfar"]
         assert all(one["right"] for one in row["rows"])
+    (peer,) = row["peers"]
+    assert (peer["ms"], peer["skipped"]) == (None, "pylibcugraph-cu13 is not installed")
+
+
+def test_breadth_first_search_that_leaves_a_sparse_graph_to_near_far(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: Path
+) -> None:
+    script = program("breadth_first_cuda", monkeypatch)
+    monkeypatch.setattr("nearfar.algorithms.breadth_first.cuda.balls", lambda *_: None)
+    given = ["--rounds", "1", "--graphs", "martin-11", "--folder", str(folder)]
+    (row,) = document_of(script, monkeypatch, tmp_path / "bfs.json", *given)["results"]
+    own = row["rows"][1]
+    assert own["right"]
+    assert "transpose_ms" not in own
+    assert sum(kind["steps"] for kind in own["kinds"].values()) > 0
 
 
 def test_compound_frontiers_stand_over_the_heap(

@@ -137,7 +137,7 @@ def test_rows_of_vertices_without_order_are_transposed(monkeypatch):
     new = np.random.default_rng(1).permutation(graph.n_vertices)
     mixed = Graph.from_edges(new[graph.tails()], new[graph.indices], graph.weights)
     ordered, mixed = (nearfar.prepare(each, force=True) for each in (graph, mixed))
-    few, many = (TileSweep(each).tiles.host.reads for each in (ordered, mixed))
+    few, many = (len(TileSweep(each).tiles.host.rows) for each in (ordered, mixed))
     assert many > 1.5 * few
     monkeypatch.setattr(device_tiles, "_PAYS", 1.2 * few / graph.n_vertices)
     assert isinstance(row_sweep(ordered, 100), TileSweep)
@@ -180,22 +180,43 @@ def test_tops(top, count, dtype):
 
 
 @pytest.mark.usefixtures("emulated_gpu")
-def test_launches_of_one_sweep_count_arrivals_apart(monkeypatch):
-    """Two of three levels are launched in another shape: their barrier is not the last level's."""
+def test_levels_in_two_launches(monkeypatch):
+    """Two of three levels are launched in another shape, each launch with counters of its own."""
     prepared = ready(np.int32)
+    monkeypatch.setattr(device_above, "TOGETHER", 0)
     monkeypatch.setattr(device_above, "_SHARED_OUT", 8)
     sources = np.arange(prepared.n_vertices)
     sweep = Sweep(prepared, PassShape(8, 60, 32, 1), len(sources), top=2)
     assert sweep.cells.above.pieces.host.n_levels == 3
     values = runtime.cupy().empty((prepared.n_vertices, padded(len(sources))), sweep.dtype)
     plan = sweep.columns(values, True)
-    for _ in range(2):
-        plan(sources)
-        met, apart = plan.arrivals.get().tolist()
-        assert met > 0
-        assert apart == 0
+    names = [launch.kernel.name for launch in plan.launches]
+    assert names == ["climb", "upper", "upper", "sweep"]
     truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
-    close(values.get()[:, : len(sources)].T, truth)
+    for _ in range(2):
+        values.fill(7)
+        plan(sources)
+        close(values.get()[:, : len(sources)].T, truth)
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+@pytest.mark.parametrize("count", [1, 129, 250])
+def test_few_sources_in_one_launch(count, dtype):
+    """With less blocks than jobs and sources, and with more; again with what a launch has left."""
+    prepared = ready(dtype)
+    sources = np.random.default_rng(8).integers(0, prepared.n_vertices, count)
+    sweep = TileSweep(prepared, LeafShape(8, 9), count, top=16)
+    values = runtime.cupy().empty((sweep.n_kept, padded(count)), sweep.dtype)
+    rows = runtime.cupy().empty((count, prepared.n_vertices), dtype)
+    truth = distances(prepared, sources, method="elimination_tree_rows@cpu", exact=False)
+    plan = sweep.rows(values, rows)
+    assert [launch.kernel.name for launch in plan.launches] == ["few_sources", "tiles", "own_leaf"]
+    for _ in range(3):
+        rows.fill(7)
+        plan(sources)
+        close(rows.get(), truth)
+        assert not plan.arrivals.get().any()
 
 
 @pytest.mark.usefixtures("emulated_gpu")

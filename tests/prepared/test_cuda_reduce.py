@@ -209,6 +209,42 @@ def test_repeats_are_bit_equal() -> None:
         same(all_pairs(prepared, method=METHOD, reduce="mean"), first)
 
 
+def test_a_plan_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By calls of one form, one after the other, with other sources; its distances are not kept."""
+    made: list[DeviceReduction] = []
+    begin = DeviceReduction.__init__
+
+    def noted(self: DeviceReduction, *given: Any) -> None:
+        made.append(self)
+        begin(self, *given)
+
+    monkeypatch.setattr(DeviceReduction, "__init__", noted)
+    prepared = nearfar.prepare(grid(np.int32), force=True)
+    for sources in (range(40), [9, 4, 9], range(100, 140)):
+        compare(prepared, sources, "summary")
+        assert made[-1].values is None
+    assert len(made) == 1
+    compare(prepared, range(40), "summary", limit=60)
+    compare(prepared, range(40), "max", limit=60)
+    assert len(made) == 3
+    compare(prepared, range(40), "nearest:2")  # which keeps much
+    assert made[-1].values is not None
+    compare(prepared, range(40), "nearest:2")
+    assert len(made) == 5
+    compare(prepared, range(40), "max")
+    need = runtime.require_memory
+
+    def scarce(needed: int, advice: str = "") -> None:
+        if len(made) == 6 and needed == values:
+            raise OutOfMemoryError(needed, needed - 1, advice)
+        need(needed, advice)
+
+    values = made[-1].kept_rows * made[-1].pitch * 4
+    monkeypatch.setattr(runtime, "require_memory", scarce)
+    compare(prepared, range(40), "max")  # there may be room for a smaller plan
+    assert len(made) == 7
+
+
 def test_progress_and_blocks() -> None:
     prepared = nearfar.prepare(grid(np.int32), force=True)
     seen: list[tuple[float, float]] = []

@@ -18,6 +18,7 @@ from nearfar.system.devices import runtime
 from tests.algorithms.test_floyd_warshall import DTYPES, random_graph, rows_of, zeros_and_parallels
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
+IN_BLOCKS = ["block_per_source", "block_per_source_global"]
 
 
 @pytest.mark.parametrize("method", ["block_per_source", "block_per_source_global", "lanes"])
@@ -159,19 +160,31 @@ def test_edges_to_dead_ends_are_marked(place, weighted):
     assert found.count == graph.n_edges
 
 
-def test_a_vertex_that_leads_back_to_one_of_two_is_a_way_from_the_other():
+def test_dead_ends_are_not_marked_where_there_is_no_room_for_a_copy(monkeypatch):
+    graph = random_graph(np.random.default_rng(5), 40, 90, np.int32)
+    device = device_graph(graph)
+    with monkeypatch.context() as full:
+        full.setattr(runtime, "memory", lambda: (device.edges.nbytes, 2**30))
+        assert essential.essential(graph, device).edges is device.edges
+    found = all_pairs(graph, method="block_per_source_global@cuda")
+    np.testing.assert_array_equal(found, rows_of(graph))
+
+
+@pytest.mark.parametrize("method", IN_BLOCKS)
+def test_a_vertex_that_leads_back_to_one_of_two_is_a_way_from_the_other(method):
     """2 leads back to 1 alone: a dead end from there, and on the way from 0."""
     graph = Graph.from_edges([0, 1, 2, 0], [2, 2, 1, 1], np.array([1, 1, 1, 9], dtype=np.int32))
     truth = all_pairs(graph, method="worker_per_source@cpu")
     np.testing.assert_array_equal(truth[0], [0, 2, 1])
     for delta in (1, 100):
-        found = all_pairs(graph, method="block_per_source@cuda", delta=delta)
+        found = all_pairs(graph, method=f"{method}@cuda", delta=delta)
         np.testing.assert_array_equal(found, truth)
 
 
+@pytest.mark.parametrize("method", IN_BLOCKS)
 @pytest.mark.parametrize("limit", [None, 25])
 @pytest.mark.parametrize("place", [lambda graph: graph, on_the_device])
-def test_edges_that_lie_on_no_shortest_path_are_dropped(monkeypatch, limit, place):
+def test_edges_that_lie_on_no_shortest_path_are_dropped(monkeypatch, limit, place, method):
     monkeypatch.setattr(essential, "_FEWEST", 8)
     rng = np.random.default_rng(12)
     for n, m, high in [(40, 400, 100), (60, 700, 3), (30, 200, 40_000)]:
@@ -184,7 +197,7 @@ def test_edges_that_lie_on_no_shortest_path_are_dropped(monkeypatch, limit, plac
         stats = {}
         order = rng.permutation(n)
         given = place(graph)
-        call = {"targets": None, "limit": limit, "method": "block_per_source@cuda"}
+        call = {"targets": None, "limit": limit, "method": f"{method}@cuda"}
         found = distances(given, order, stats=stats, slot_bits=16, **call)
         assert runtime.is_device_array(found) == given.on_device
         np.testing.assert_array_equal(to_host(found), truth[order])
@@ -195,7 +208,8 @@ def test_edges_that_lie_on_no_shortest_path_are_dropped(monkeypatch, limit, plac
         np.testing.assert_array_equal(to_host(distances(fresh, twice, **call)), truth[twice])
 
 
-def test_blocks_of_rows_go_on_with_the_edges_that_were_left(monkeypatch):
+@pytest.mark.parametrize("method", IN_BLOCKS)
+def test_blocks_of_rows_go_on_with_the_edges_that_were_left(monkeypatch, method):
     """A reduction block by block looks at each vertex's edges once, and so does the next call."""
     monkeypatch.setattr(essential, "_FEWEST", 8)
     rng = np.random.default_rng(3)
@@ -209,7 +223,7 @@ def test_blocks_of_rows_go_on_with_the_edges_that_were_left(monkeypatch):
         lambda self, *given: dropped.append(given[2]) or without(self, *given),
     )
     stats = {}
-    call = {"method": "block_per_source@cuda", "reduce": "mean", "block": 20}
+    call = {"method": f"{method}@cuda", "reduce": "mean", "block": 20}
     np.testing.assert_array_equal(all_pairs(graph, stats=stats, **call), wanted)
     seen = np.concatenate(dropped)
     assert len(np.unique(seen)) == len(seen) > 40

@@ -62,8 +62,16 @@ SPILLS_OF = {
 }
 REGISTERS = 128
 # A square of distances beside a square of sums, launched by one block per multiprocessor; a list of
-# the 32 nearest with their names; rows of 8-byte weights in blocks of 384.
-REGISTERS_OF = {"climb": 176, "tight_stops": 255, "nearest": 224, "near_far_one_launch": 168}
+# the 32 nearest with their names; rows of 8-byte weights in blocks of 384; cells, of which
+# shared memory has room for twelve warps.
+REGISTERS_OF = {
+    "climb": 176,
+    "tight_stops": 255,
+    "nearest": 224,
+    "near_far_one_launch": 168,
+    "sweep": 168,
+    "sweep_figures": 168,
+}
 Case = tuple[str, Mapping[str, "str | int"]]
 Table = dict[str, compiler.Resources]
 
@@ -110,6 +118,9 @@ def one_launch_cases(kind: str) -> Iterator[Case]:
     wide = base["WEIGHT_T"] in ("long long", "double")
     shape = {"BLOCK_THREADS": 384 if wide else 512}
     yield f"{NEAR_FAR}one_launch.cuh", {**base, **shape, "ROW_HEAD": 4}
+    if base["WEIGHTED"] and whole:
+        yield f"{NEAR_FAR}row_shortcuts.cuh", {**types(kind), "ROW_HEAD": 8}
+        yield f"{NEAR_FAR}one_launch.cuh", {**base, **shape, "ROW_HEAD": 8, "SHORTCUTS": 1}
     yield f"{NEAR_FAR}one_launch.cuh", base
     due = {**base, "HEAVY_DEGREE": 512}
     own = {"INDEX_T": "int", "SEEN_FROM_L1": 0, "BLOCKS_EACH": 2 - wide, "LONG_IN_FLIGHT": 2}
@@ -181,6 +192,7 @@ def prepared_cases(kind: str) -> Iterator[Case]:
             )
         yield "prepared/leaf_closures.cuh", leaves
         yield "prepared/own_leaf.cuh", leaves
+        yield "prepared/leaf_ways.cuh", base
         for lanes, each, row_kind, last in (
             (32, 1, 0, 0),
             (32 * per_thread, per_thread, 1, 1),
@@ -198,6 +210,8 @@ def prepared_cases(kind: str) -> Iterator[Case]:
                 yield "prepared/halves.cuh", {**base, "KIND": summed}
             form = {"LANES": 32 * columns, "COLUMNS": columns, "ROW_KIND": 2, "STAGES": 2}
             yield "prepared/sweep_figures.cuh", {**whole, **form}
+        form = {"WARPS": 4, "ROOM": 2048 if wide_values else 4096, "STAGE": 16, "STAGES": 4}
+        yield "prepared/few_sources.cuh", {**leaves, **weigh, **form}
         for groups, across, high, down, shares, ahead in ((1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)):
             form = {
                 "COLUMNS": 2 if wide_values else 4,
@@ -234,7 +248,7 @@ def cases(kind: str) -> Iterator[Case]:
     listed.extend(one_launch_cases(kind))
     for pull, is_sorted, signed in ((0, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1)):
         form = {"PULL": pull, "SORTED": is_sorted, "SIGNED": signed, "SEGMENT": 512}
-        form |= {"NARROW": int("float" not in kind), "COUNTED": 1 - pull}
+        form |= {"COUNTED": 1 - pull}
         listed.append(("cuda/tight_edges.cuh", {**types(kind), **form}))
     whole_numbers = {"WHOLE": int("float" not in kind)}
     listed.append(("cuda/row_figures.cuh", {**types(kind), **whole_numbers}))

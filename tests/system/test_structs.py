@@ -13,14 +13,14 @@ STATE = "algorithms/near_far/state.cuh"
 ROWS = "algorithms/near_far/one_launch_rows.cuh"
 SEARCH = "algorithms/breadth_first/search_state.cuh"
 POLICY = {"FAR": 1, "HYBRID": 1, "BUCKETS": 1, "OWNERS": 1, "GATHER": 1, "STATS": 1}
-TIGHT = {"PULL": 0, "SORTED": 0, "SIGNED": 0, "NARROW": 0, "COUNTED": 1, "SEGMENT": 512}
+TIGHT = {"PULL": 0, "SORTED": 0, "SIGNED": 0, "COUNTED": 1, "SEGMENT": 512}
 # Every struct that the host reads or writes: file, names, further macros, what only C++ resolves.
 SHARED = [
     (STATE, ("Control", "Frame", "Record"), POLICY, {}),
     (ROWS, ("Control", "Solve", "Record", "Entry", "Chunk"), {}, {"Distances": "u8"}),
     (SEARCH, ("Control", "Search", "Record", "Chunk", "AheadEntry", "Tally"), {}, {}),
     ("cuda/scan_graph.cuh", ("GraphPart",), {}, {}),
-    ("cuda/tight_edges.cuh", ("Tally", "LevelControl"), TIGHT, {}),
+    ("cuda/tight_edges.cuh", ("Tally", "LevelControl", "Piece"), TIGHT, {}),
     ("cuda/settle.cuh", ("SettleCounts",), {}, {}),
 ]
 

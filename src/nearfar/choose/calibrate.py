@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from nearfar.choose import machine as choose_machine
-from nearfar.choose.machine import CPU, H100, Machine
+from nearfar.choose.machine import CPU, H200, Machine
 from nearfar.graph.build import default_threads
 from nearfar.graph.facts import Facts
 from nearfar.registry import Problem, Request, Variant, Workspace, priced
@@ -76,7 +76,7 @@ def calibrate(
     from nearfar.generators import generate
 
     name = choose_machine.graphics() if device == "cuda" else choose_machine.processor()
-    base = H100 if device == "cuda" else CPU
+    base = H200 if device == "cuda" else CPU
     if device == "cuda":
         base = _transfers(base)
     ratios: dict[str, list[float]] = {}

@@ -1,6 +1,6 @@
 """How fast this machine is, beside the machines that the cost models were fitted on.
 
-The costs that variants state are seconds on the defaults: two cores of an AMD EPYC, and an H100
+The costs that variants state are seconds on the defaults: two cores of an AMD EPYC, and an H200
 over PCI Express. ``nearfar tune`` measures the machine at hand and keeps, in ``machine.json`` of
 the cache folder, a factor per variant and the speed of transfers; from then on estimates are
 multiplied by them. One entry per processor and per GPU.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CPU",
-    "H100",
+    "H200",
     "Machine",
     "assumed",
     "generation",
@@ -69,7 +69,7 @@ class Machine:
 
 #: Defaults: what the models were fitted on.
 CPU = Machine(gain=1.5)
-H100 = Machine(transfer=12e9, launch=60e-6)
+H200 = Machine(transfer=12e9, launch=1e-4)
 
 
 _generation = 0
@@ -136,11 +136,11 @@ def assumed(device: str, what: Machine) -> Iterator[None]:
 def machine(device: str) -> Machine:
     """What is known of the processor (``"cpu"``) or the GPU (``"cuda"``) of this machine.
 
-    Where there is no GPU, the defaults: those of an H100.
+    Where there is no GPU, the defaults: those of an H200.
     """
     if device in _assumed:
         return _assumed[device]
-    default = H100 if device == "cuda" else CPU
+    default = H200 if device == "cuda" else CPU
     entries = stored()
     if not entries:
         return default

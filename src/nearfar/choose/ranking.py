@@ -332,7 +332,7 @@ def _without_device(graph: Graph, request: Request, names: set[str]) -> dict[str
         return {}
     found = {}
     for choice in estimates(graph, request, "cuda"):
-        name, would = choice.variant.id, f"an H100 would take about {choice.seconds * 1e3:.3g} ms"
+        name, would = choice.variant.id, f"an H200 would take about {choice.seconds * 1e3:.3g} ms"
         try:
             fits = choice.variant.fits(graph, request)
         except VariantUnavailable:  # whether it fits is a question to the device itself

@@ -24,7 +24,8 @@ __all__ = ["device_predecessors", "mask_above"]
 _THREADS = 256
 _KERNELS = "cuda/tight_edges.cuh"
 _PASS: Slot[_Pass] = Slot("predecessors")
-_LEAST_SPAN, _TURNS = 512, 4  # edges a warp takes at a time; such turns per warp
+_PIECE = 256  # edges of a long row that a lane brings to its warp, where rows are not sorted
+_ADVICE = "ask for predecessors of fewer sources, or on the host: device='cpu'"
 _MOST_ROWS = 32_768  # of the grid's y
 ROUNDS_BEYOND = 2  # the watchdog: a round takes at least one vertex
 
@@ -38,32 +39,49 @@ class _Pass:
 
     def __init__(self, graph: Graph, device: DeviceGraph, is_sorted: bool) -> None:
         self.device = device
-        self.narrow = device.weight_dtype.kind == "i"
+        whole = device.weight_dtype.kind == "i"
         # Without weights that add nothing every vertex has a strictly nearer predecessor.
-        self.counted = graph.has_zero_weight or not self.narrow
+        self.counted = graph.has_zero_weight or not whole
         macros = {
             **device.macros,
             "PULL": int(not graph.directed),
             "SORTED": int(is_sorted),
             "SIGNED": int(graph.n_negative > 0),
-            "NARROW": int(self.narrow),
             "COUNTED": int(self.counted),
-            "SEGMENT": SEGMENT,
+            "SEGMENT": SEGMENT if is_sorted else _PIECE,
         }
         program = runtime.program(_KERNELS, macros)
         self._start = program.kernel("tight_start")
         self._edges = program.kernel("tight_edges")
         self.levels = program.kernel("tight_levels")
         self.blocks = self._edges.resident_blocks(_THREADS)
+        self.start_blocks = self._start.resident_blocks(_THREADS)
+        self.pieces, self.n_pieces = self._pieces(program, macros, graph.max_degree)
         self.timer = runtime.Timer()
         self.forget()
+
+    def _pieces(
+        self, program: runtime.Program, macros: dict[str, Any], longest: int
+    ) -> tuple[Any, Any]:
+        """The pieces of long rows, and how many those are, on the device."""
+        cp, device, size = runtime.cupy(), self.device, macros["SEGMENT"]
+        piece = struct_dtype(_KERNELS, "Piece", device.macros).itemsize
+        most = 2 * (device.m // size) if longest > size else 0
+        runtime.require_memory(most * piece, _ADVICE)
+        pieces = cp.empty(most * piece, dtype=np.uint8)
+        count = cp.zeros(1, dtype=np.uint64)
+        if most:
+            blocks = min(self.blocks, -(-device.n // _THREADS))
+            given = (np.int64(device.n), device.offsets, pieces, count)
+            program.kernel("tight_pieces")(blocks, _THREADS, given)
+        return pieces, count
 
     def forget(self) -> None:
         """Let the memory of many rows go."""
         self._rows = 0
+        self._turn = 0  # which tallies are zero: those of even calls, or of odd ones
         self.parts: list[tuple[int, Any, Any]] = []
         self.tallies: Any = None
-        self.codes: Any = None
 
     def prepare(self, k: int) -> None:
         """Launches over k rows, kept while the next call has as many."""
@@ -72,24 +90,24 @@ class _Pass:
         self.forget()
         cp = runtime.cupy()
         device, null = self.device, np.uint64(0)
-        n, m = np.int64(device.n), np.int64(device.m)
-        self.tallies = cp.empty(k * _tally().itemsize, dtype=np.uint8)
-        self.codes = cp.empty(k * device.n if self.narrow else 0, dtype=np.uint8)
+        n = np.int64(device.n)
+        self.tallies = cp.zeros((2, k * _tally().itemsize), dtype=np.uint8)
         for first in range(0, k, _MOST_ROWS):
             many = min(k - first, _MOST_ROWS)
-            tallies = self.tallies[first * _tally().itemsize :]
-            codes = self.codes[first * device.n :] if self.narrow else None
-            width = max(min(self.blocks, -(-device.n // _THREADS)) // many, 1)
-            start = runtime.Launch(
-                self._start, (width, many), _THREADS, (n, null, null, tallies, codes)
-            )
+            width = max(min(self.start_blocks, -(-device.n // _THREADS)) // many, 1)
+            given = (n, null, null, null, null)
+            start = runtime.Launch(self._start, (width, many), _THREADS, given)
             width = max(self.blocks // many, 1)
-            turns = _TURNS * width * (_THREADS // 32)
-            span = np.int64(min(max(_LEAST_SPAN, -(-device.m // turns)), 1 << 24))
-            arrays = (device.offsets, device.edges, null, null, tallies, codes)
-            edges = runtime.Launch(self._edges, (width, many), _THREADS, (n, m, *arrays, span))
+            rows = (null, null, null)
+            arrays = (device.offsets, device.edges, *rows, self.pieces, self.n_pieces)
+            edges = runtime.Launch(self._edges, (width, many), _THREADS, (n, *arrays))
             self.parts.append((first, start, edges))
         self._rows = k
+
+    def take_tallies(self) -> tuple[Any, Any]:
+        """Tallies that are zero for this call, and those that it makes zero for the next."""
+        self._turn = 1 - self._turn
+        return self.tallies[1 - self._turn], self.tallies[self._turn]
 
 
 def _pass(graph: Graph, device: DeviceGraph) -> _Pass:
@@ -132,26 +150,26 @@ def device_predecessors(
     cp = runtime.cupy()
     device = device_graph(graph)
     n, m, k = device.n, device.m, len(sources)
-    advice = "ask for predecessors of fewer sources, or on the host: device='cpu'"
-    each = n * (device.vertex_dtype.itemsize + 1) + _tally().itemsize
-    runtime.require_memory(k * each, advice)
+    each = n * device.vertex_dtype.itemsize + 2 * _tally().itemsize
+    runtime.require_memory(k * each, _ADVICE)
     made = _pass(graph, device)
     made.prepare(k)
     found = cp.empty((k, n), dtype=device.vertex_dtype)
     rows = distances.reshape(k, n)
     launches: list[runtime.Launch] = []
+    tallies, of_next_call = made.take_tallies()
+    each_row = [(a.data.ptr, a.nbytes // max(k, 1)) for a in (rows, found, tallies, of_next_call)]
     for first, start, edges in made.parts:
-        places = np.uint64(rows[first:].data.ptr), np.uint64(found[first:].data.ptr)
-        start.set(1, places[0])
-        start.set(2, places[1])
+        addresses = [np.uint64(place + first * size) for place, size in each_row]
+        for parameter, address in zip((1, 2, 3, 4), addresses, strict=True):
+            start.set(parameter, address)
         launches.append(start)
         if m and not graph.n_negative:
-            edges.set(4, places[0])
-            edges.set(5, places[1])
+            for parameter, address in zip((3, 4, 5), addresses[:3], strict=True):
+                edges.set(parameter, address)
             launches.append(edges)
     # One after the other: what the host does between two launches the device would wait for.
     made.timer.start()
-    made.tallies.data.memset_async(0, made.tallies.nbytes)
     for launch in launches:
         launch()
     made.timer.stop()
@@ -160,7 +178,7 @@ def device_predecessors(
     if graph.n_negative:
         by_levels = list(range(k))
     elif made.counted:
-        seen = made.tallies.get().view(_tally())
+        seen = tallies.get().view(_tally())
         by_levels = np.flatnonzero(seen["reached"] > seen["filled"] + 1).tolist()
     if by_levels and m:
         made.timer.start()

@@ -1,5 +1,5 @@
-// Checks arrays of compressed sparse rows where they lie, and sums up their weights: what the host's
-// validation does for host arrays, in one pass.
+// Checks arrays of compressed sparse rows where they lie, sums up their weights and finds the longest row: what
+// the host does for host arrays, in one pass.
 //
 // Arrays: indptr[n + 1] and indices[m] (SOURCE_T), weights[m] (weight_t, unused without weights), and
 // parts[gridDim.x] (GraphPart), one record per block, which the host joins in the order of the
@@ -33,6 +33,7 @@ struct GraphPart {
   long long first_nonfinite, n_nonfinite;
   long long first_negative, n_negative;
   long long n_zero, n_negative_zero;
+  long long longest, longest_at;  // edges of the longest row, and the first vertex that has so many
   wide_t least, most;
   double sum;
 };
@@ -64,6 +65,11 @@ __device__ __forceinline__ void join(GraphPart& into, const GraphPart& other) {
   into.first_negative = earlier(into.first_negative, other.first_negative);
   into.n_nonfinite += other.n_nonfinite;
   into.n_negative += other.n_negative;
+  if (other.longest > into.longest ||
+      (other.longest == into.longest && other.longest_at < into.longest_at)) {
+    into.longest = other.longest;
+    into.longest_at = other.longest_at;
+  }
   into.n_zero += other.n_zero;
   into.n_negative_zero += other.n_negative_zero;
   into.least = other.least < into.least ? other.least : into.least;
@@ -76,6 +82,8 @@ extern "C" __global__ void __launch_bounds__(256)
                long long m, wide_t greatest, GraphPart* parts) {
   __shared__ GraphPart held[kScanThreads];
   GraphPart mine;
+  mine.longest = 0;
+  mine.longest_at = kNowhere;
   mine.bad_row = mine.bad_index = mine.first_nonfinite = mine.first_negative = kNowhere;
   mine.n_nonfinite = mine.n_negative = mine.n_zero = mine.n_negative_zero = 0;
   mine.least = greatest;
@@ -85,9 +93,13 @@ extern "C" __global__ void __launch_bounds__(256)
   const long long first = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
   for (long long v = first; v <= n; v += stride) {
     const long long begin = static_cast<long long>(indptr[v]);
-    bool bad = v == 0 ? begin != 0 : begin < static_cast<long long>(indptr[v - 1]);
-    bad = bad || (v == n && begin != m);
+    const long long length = v == 0 ? 0 : begin - static_cast<long long>(indptr[v - 1]);
+    const bool bad = (v == 0 && begin != 0) || length < 0 || (v == n && begin != m);
     if (bad) mine.bad_row = earlier(mine.bad_row, v);
+    if (length > mine.longest) {  // a thread's vertices rise, so the first of equals stays
+      mine.longest = length;
+      mine.longest_at = v - 1;
+    }
   }
   for (long long i = first; i < m; i += stride) {
     const long long target = static_cast<long long>(indices[i]);

@@ -8,24 +8,25 @@
 // never vouch for each other. With negative weights (SIGNED) nearer orders nothing, and the levels,
 // from the source on, serve for all.
 //
-// The edges are dealt to the warps in equal runs, whatever the rows' lengths. PULL: the graph is
-// its own transpose, so that a row holds the edges into its vertex and no two far ones meet in an
-// atomic. SORTED: rows are sorted by weight in pieces of SEGMENT edges (sort_rows.cuh); what cannot
-// be tight is then not read: pushing, sums beyond the greatest distance; pulling, weights beyond
-// the vertex's own distance.
+// A lane takes a row. The warp deals the edges of its lanes' rows to all of them, but for short rows and the
+// beginnings of sorted ones, which each lane takes by itself. Rows of more than kPiece edges are taken in pieces, which tight_pieces lists once per graph. PULL: the graph is its own
+// transpose, so that a row holds the edges into its vertex and no two far ones meet in an atomic. What
+// cannot be tight needs no look at the other end's distance: pushing, sums beyond the greatest distance;
+// pulling, weights beyond the vertex's own distance. SORTED: rows are sorted by weight in pieces of SEGMENT
+// edges (sort_rows.cuh); such edges are then not even read.
 //
-// NARROW (integers): the random reads are of codes[rows][n], the low bytes of the distances, a quarter
-// of the memory; the whole distance is read where a code fits and distances may exceed a byte.
 // COUNTED: how many predecessors were found is counted, to learn whether levels are needed; without
 // weights that add nothing they never are.
 //
 // Arrays: offsets[n + 1], edges[m], distance[rows][n], predecessor[rows][n] (unsigned: its maximum
-// is -1, "none"), tallies[rows] (zeroed). tight_levels: also level[n], queue[n], control (zeroed).
-// Launch: tight_start and tight_edges: whole warps, one row of the grid's y per row of distances;
-// tight_levels: cooperative, whole warps. Races: predecessors fall by atomic minimum in any order;
+// is -1, "none"), tallies[rows] (zeroed; tight_start zeroes those of the next call), pieces[n_pieces[0]] with
+// room for 2 m / kPiece. tight_levels: also level[n], queue[n], control (zeroed).
+// Launch: tight_pieces: any; tight_start and tight_edges: whole warps, one row of the grid's y per row of
+// distances; tight_levels: cooperative, whole warps. Races: predecessors fall by atomic minimum in any order;
 // in tight_levels a level is read while others store the present round there, and both values of it
 // mean "not taken before this round".
 //
+// requires: cuda/deal.cuh
 // requires: cuda/distance.cuh
 // requires: cuda/edges.cuh
 // requires: cuda/grid_barrier.cuh
@@ -40,9 +41,6 @@
 #ifndef SIGNED
 #define SIGNED 0
 #endif
-#ifndef NARROW
-#define NARROW 0
-#endif
 #ifndef COUNTED
 #define COUNTED 1
 #endif
@@ -53,15 +51,23 @@
 typedef CountOf<(sizeof(vertex_t) > 4)>::type predecessor_t;
 constexpr predecessor_t kNone = ~predecessor_t(0);
 
-constexpr int kTightInFlight = 4;  // edges a lane has in flight
-constexpr int kSearchFrom = 16;    // longer sorted rows are searched for their end
+constexpr int kTightInFlight = 2;  // edges a lane has in flight; more leave fewer warps
+constexpr int kTightAlone = 16;    // edges that a lane takes of its row by itself
+constexpr int kSearchFrom = 16;    // longer rests of sorted rows are searched for their end
 constexpr int kTightProbes = 7;
-constexpr int kNoCode = 255;  // of what is not reached, and of distances that end so
+constexpr int kPiece = SEGMENT;  // longer rows are taken in pieces of so many edges
 constexpr int kNever = 0x7fffffff;
 constexpr long long kTightStuck = 1;
 
 struct Tally {
   uint64 reached, filled, greatest;  // the greatest distance as bits
+};
+
+// Edges of one vertex.
+struct Piece {
+  offset_t begin;
+  vertex_t vertex;
+  int size;
 };
 
 __device__ __forceinline__ uint64 bits_of(int d) { return static_cast<uint32>(d); }
@@ -93,47 +99,56 @@ __device__ __forceinline__ weight_t sum_of(weight_t d, weight_t w) {
 
 extern "C" __global__ void tight_start(long long n, const weight_t* distances,
                                        predecessor_t* predecessors, Tally* tallies,
-                                       unsigned char* codes) {
-  __shared__ uint64 reached_here, greatest_here;
-  if (threadIdx.x == 0) reached_here = greatest_here = 0;
-  __syncthreads();
+                                       Tally* of_next_call) {
   const weight_t* const distance = distances + blockIdx.y * n;
   predecessor_t* const predecessor = predecessors + blockIdx.y * n;
-  const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
+  const long long thread = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+#if COUNTED || !PULL
+  __shared__ uint64 reached_here, greatest_here;
+  if (threadIdx.x == 0) {
+    reached_here = greatest_here = 0;
+    if (blockIdx.x == 0) of_next_call[blockIdx.y] = Tally{0, 0, 0};
+  }
+  __syncthreads();
   uint64 reached = 0, greatest = 0;
-  for (long long v = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; v < n;
-       v += stride) {
+#pragma unroll 4
+  for (long long v = thread; v < n; v += grid_threads()) {
     const weight_t d = __ldg(distance + v);
     predecessor[v] = kNone;
-#if NARROW
-    codes[blockIdx.y * n + v] = static_cast<unsigned char>(static_cast<uint64>(d) & 255);
-#endif
     if (d == unreached()) continue;
     ++reached;
     const uint64 bits = bits_of(d);
     greatest = bits > greatest ? bits : greatest;
   }
   reached = warp_sum(reached);
-  atomicMax(&greatest_here, greatest);
-  if (lane_id() == 0 && reached) atomicAdd(&reached_here, reached);
+  greatest = ~warp_min(~greatest);
+  if (lane_id() == 0 && reached) {
+    atomicMax(&greatest_here, greatest);
+    atomicAdd(&reached_here, reached);
+  }
   __syncthreads();
   if (threadIdx.x == 0 && reached_here) {
     atomicAdd(&tallies[blockIdx.y].reached, reached_here);
     atomicMax(&tallies[blockIdx.y].greatest, greatest_here);
   }
+#else
+  for (long long v = thread; v < n; v += grid_threads()) predecessor[v] = kNone;
+#endif
 }
 
-// The last row that begins at or before edge x < m; the whole warp calls it.
-__device__ __forceinline__ long long row_at(const offset_t* offsets, long long n, long long x) {
-  long long low = 0, high = n;  // offsets[low] <= x < offsets[high]
-  while (high - low > 1) {
-    const long long stride = (high - low + 31) / 32;
-    const long long probe = low + (lane_id() + 1) * stride;
-    const bool before = probe < high && __ldg(offsets + probe) <= x;
-    low += __popc(__ballot_sync(kAllLanes, before)) * stride;
-    high = low + stride < high ? low + stride : high;
+// The pieces of rows beyond kPiece edges.
+extern "C" __global__ void tight_pieces(long long n, const offset_t* offsets, Piece* pieces,
+                                        uint64* n_pieces) {
+  for (long long v = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; v < n;
+       v += grid_threads()) {
+    const offset_t begin = __ldg(offsets + v), end = __ldg(offsets + v + 1);
+    if (end - begin <= kPiece) continue;
+    const uint64 many = static_cast<uint64>((end - begin + kPiece - 1) / kPiece);
+    uint64 at = atomicAdd(n_pieces, many);
+    for (offset_t first = begin; first < end; first += kPiece)
+      pieces[at++] = Piece{first, static_cast<vertex_t>(v),
+                           static_cast<int>(end - first < kPiece ? end - first : kPiece)};
   }
-  return low;
 }
 
 // Whether an edge of that weight from (PULL: into) a vertex at distance d is too long to be tight.
@@ -145,33 +160,107 @@ __device__ __forceinline__ bool beyond(weight_t d, weight_t w, weight_t greatest
 #endif
 }
 
-// How many of the `size` sorted edges from `begin` on may be tight; a few more than that at most.
+// How many of the `size` sorted edges from `begin` on may be tight; a few more than that at most. They are
+// few of a long row, so the first probes lie at its 128th, 64th, ... half part, later ones at equal distances.
 __device__ __forceinline__ int can_be_tight(const Edge* edges, offset_t begin, int size, weight_t d,
                                             weight_t greatest) {
   int low = 0, high = size;  // those before low may, the one at high (if there) cannot
-  while (high - low > kSearchFrom) {
-    const int span = high - low;
+  for (bool first = true; high - low > kSearchFrom; first = false) {
+    int at[kTightProbes];
     bool too_long[kTightProbes];
 #pragma unroll
     for (int i = 0; i < kTightProbes; ++i) {
-      const int at = low + (i + 1) * span / (kTightProbes + 1);
-      too_long[i] = beyond(d, edge_weight(load_edge(edges, begin + at)), greatest);
+      const int span = high - low;
+      at[i] = low + (first ? span >> (kTightProbes - i) : (i + 1) * span / (kTightProbes + 1));
+      too_long[i] = beyond(d, edge_weight(load_edge(edges, begin + at[i])), greatest);
     }
-    int below = 0;
+    // The places rise, and so does whether an edge is too long.
 #pragma unroll
-    for (int i = 0; i < kTightProbes; ++i) below += !too_long[i];
-    const int base = low;
-    if (below < kTightProbes) high = base + (below + 1) * span / (kTightProbes + 1);
-    if (below) low = base + below * span / (kTightProbes + 1) + 1;
+    for (int i = kTightProbes - 1; i >= 0; --i)
+      if (too_long[i]) high = at[i];
+#pragma unroll
+    for (int i = 0; i < kTightProbes; ++i)
+      if (!too_long[i]) low = at[i] + 1;
   }
   return high;
 }
 
+// What tight_edges reads and writes, of one row of distances.
+struct Tight {
+  const Edge* edges;
+  const weight_t* distance;
+  predecessor_t* predecessor;
+  weight_t greatest;
+};
+
+// Whether the edge between a row's vertex at distance d and a target at distance other is tight.
+__device__ __forceinline__ bool is_tight(weight_t d, weight_t other, weight_t w) {
+  const weight_t near = PULL ? other : d, far = PULL ? d : other;
+  return near < far && far != unreached() && sum_of(near, w) == far;
+}
+
+// Offers a vertex to another as its predecessor. Returns 1 for the first one.
+__device__ __forceinline__ uint32 propose(const Tight& s, vertex_t v, vertex_t by) {
+  predecessor_t* const at = s.predecessor + v;
+#if COUNTED
+  return atomicMin(at, static_cast<predecessor_t>(by)) == kNone;
+#else
+  atomicMin(at, static_cast<predecessor_t>(by));
+  return 0;
+#endif
+}
+
+// The first edges of a lane's row. *size is 0 afterwards if the others cannot be tight.
+__device__ __forceinline__ uint32 take_alone(const Tight& s, offset_t begin, int* size, vertex_t x,
+                                             weight_t d) {
+  uint32 filled = 0;
+  predecessor_t least = kNone;
+  const int upto = *size < kTightAlone ? *size : kTightAlone;
+  Edge next[kTightInFlight];
+#pragma unroll
+  for (int u = 0; u < kTightInFlight; ++u)
+    if (u < upto) next[u] = load_edge(s.edges, begin + u);
+  for (int first = 0; first < upto; first += kTightInFlight) {
+    Edge edge[kTightInFlight];
+    weight_t seen[kTightInFlight];
+    bool valid[kTightInFlight];
+    bool ends = false;
+#pragma unroll
+    for (int u = 0; u < kTightInFlight; ++u) {
+      valid[u] = first + u < upto;
+      edge[u] = next[u];
+    }
+#pragma unroll
+    for (int u = 0; u < kTightInFlight; ++u) {
+      const int at = first + kTightInFlight + u;
+      if (at < upto) next[u] = load_edge(s.edges, begin + at);
+    }
+#pragma unroll
+    for (int u = 0; u < kTightInFlight; ++u) {
+      if (!valid[u]) continue;
+      valid[u] = !beyond(d, edge_weight(edge[u]), s.greatest);
+      ends |= SORTED && !valid[u];
+      if (valid[u]) seen[u] = __ldg(s.distance + edge[u].target);
+    }
+#pragma unroll
+    for (int u = 0; u < kTightInFlight; ++u) {
+      if (!valid[u] || !is_tight(d, seen[u], edge_weight(edge[u]))) continue;
+      const vertex_t other = edge[u].target;
+      if (!PULL)
+        filled += propose(s, other, x);
+      else if (static_cast<predecessor_t>(other) < least)
+        least = static_cast<predecessor_t>(other);
+    }
+    if (ends) *size = 0;
+    if (ends) break;
+  }
+  if (PULL && least != kNone) filled = propose(s, x, static_cast<vertex_t>(least));
+  return filled;
+}
+
 // The lanes' runs of edges, `size` from `begin` on, of vertices x at distance d, shared evenly.
-__device__ __forceinline__ uint32 take_runs(const Edge* edges, const weight_t* distance,
-                                            const unsigned char* code, bool exact,
-                                            predecessor_t* predecessor, offset_t begin, int size,
-                                            long long x, weight_t d) {
+__device__ __forceinline__ uint32 take_runs(const Tight& s, offset_t begin, int size, vertex_t x,
+                                            weight_t d) {
   const int upto = warp_inclusive_sum(size);
   const int total = __shfl_sync(kAllLanes, upto, 31);
   const int before = upto - size;
@@ -179,7 +268,7 @@ __device__ __forceinline__ uint32 take_runs(const Edge* edges, const weight_t* d
   uint32 filled = 0;
   for (int first = 0; first < total; first += 32 * kTightInFlight) {
     Edge edge[kTightInFlight];
-    long long own[kTightInFlight];
+    vertex_t own[kTightInFlight];
     weight_t from[kTightInFlight], seen[kTightInFlight];
     bool valid[kTightInFlight];
 #pragma unroll
@@ -191,97 +280,75 @@ __device__ __forceinline__ uint32 take_runs(const Edge* edges, const weight_t* d
         const offset_t at = __shfl_sync(kAllLanes, shift, owner) + t;
         own[u] = __shfl_sync(kAllLanes, x, owner);
         from[u] = __shfl_sync(kAllLanes, d, owner);
-        if (valid[u]) edge[u] = load_edge(edges, at);
+        if (valid[u]) edge[u] = load_edge(s.edges, at);
       }
     }
-#if NARROW
-    unsigned char mark[kTightInFlight];
-#pragma unroll
-    for (int u = 0; u < kTightInFlight; ++u)
-      if (valid[u]) mark[u] = __ldg(code + edge[u].target);
 #pragma unroll
     for (int u = 0; u < kTightInFlight; ++u) {
-      if (!valid[u]) continue;
-      const weight_t w = edge_weight(edge[u]);
-      const uint64 other = static_cast<uint64>(from[u]) + (PULL ? -static_cast<uint64>(w) : w);
-      valid[u] = (other & 255) == mark[u];
-      if (valid[u] && exact) {  // codes are the distances
-        valid[u] = other < kNoCode;
-        seen[u] = static_cast<weight_t>(mark[u]);
-      } else if (valid[u]) {
-        seen[u] = __ldg(distance + edge[u].target);
-      }
+      if (valid[u]) valid[u] = !beyond(from[u], edge_weight(edge[u]), s.greatest);
+      if (valid[u]) seen[u] = __ldg(s.distance + edge[u].target);
     }
-#else
-#pragma unroll
-    for (int u = 0; u < kTightInFlight; ++u)
-      if (valid[u]) seen[u] = __ldg(distance + edge[u].target);
-#endif
 #pragma unroll
     for (int u = 0; u < kTightInFlight; ++u) {
-      if (!valid[u]) continue;
-      const weight_t near = PULL ? seen[u] : from[u], far = PULL ? from[u] : seen[u];
-      if (!(near < far) || far == unreached() || sum_of(near, edge_weight(edge[u])) != far) continue;
-      const long long v = PULL ? own[u] : edge[u].target;
-      const predecessor_t candidate = static_cast<predecessor_t>(PULL ? edge[u].target : own[u]);
-#if COUNTED
-      filled += atomicMin(predecessor + v, candidate) == kNone;
-#else
-      atomicMin(predecessor + v, candidate);
-#endif
+      if (!valid[u] || !is_tight(from[u], seen[u], edge_weight(edge[u]))) continue;
+      const vertex_t other = edge[u].target;
+      filled += propose(s, PULL ? own[u] : other, PULL ? other : own[u]);
     }
   }
   return filled;
 }
 
-extern "C" __global__ void tight_edges(long long n, long long m, const offset_t* offsets,
-                                       const Edge* edges, const weight_t* distances,
-                                       predecessor_t* predecessors, Tally* tallies,
-                                       const unsigned char* codes, long long span) {
-  const weight_t* const distance = distances + blockIdx.y * n;
-  predecessor_t* const predecessor = predecessors + blockIdx.y * n;
-  const weight_t greatest = distance_of(tallies[blockIdx.y].greatest);
-  const unsigned char* const code = codes + blockIdx.y * n;
-  const bool exact = tallies[blockIdx.y].greatest < kNoCode;
-  const long long warps = static_cast<long long>(gridDim.x) * (blockDim.x >> 5);
+// The lanes' rows, or pieces of them. The whole warp calls it.
+__device__ __forceinline__ uint32 take_rows(const Tight& s, offset_t begin, int size, vertex_t x,
+                                            weight_t d) {
   uint32 filled = 0;
-  for (long long turn = static_cast<long long>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
-       turn * span < m; turn += warps) {
-    const long long first = turn * span, last = first + span < m ? first + span : m;
-    long long base = row_at(offsets, n, first);
-    bool more = true;
-    for (; more; base += 32) {
-      const long long x = base + lane_id();
-      long long row = 0, at = 0, end = 0;
-      weight_t d = unreached();
-      if (x < n) {
-        row = __ldg(offsets + x);
-        end = __ldg(offsets + x + 1);
-        d = __ldg(distance + x);
-      }
-      more = __shfl_sync(kAllLanes, x < n && end < last, 31);
-      at = row > first ? row : first;
-      end = end < last ? end : last;
-      if (x >= n || d == unreached()) end = at;
-      while (__any_sync(kAllLanes, at < end)) {
-        long long stop = end;
-#if SORTED
-        const long long piece = row + ((at - row) / SEGMENT + 1) * SEGMENT;
-        stop = piece < end ? piece : end;
-#endif
-        int size = stop > at ? static_cast<int>(stop - at) : 0;
-#if SORTED
-        size = can_be_tight(edges, static_cast<offset_t>(at), size, d, greatest);
-#endif
-        filled += take_runs(edges, distance, code, exact, predecessor, static_cast<offset_t>(at),
-                            size, x, d);
-        at = stop > at ? stop : at;
-      }
+  if (SORTED || !__any_sync(kAllLanes, size > kTightAlone)) {
+    filled = take_alone(s, begin, &size, x, d);
+    begin += kTightAlone;
+    size = size > kTightAlone ? size - kTightAlone : 0;
+  }
+  if (!__any_sync(kAllLanes, size > 0)) return filled;
+  if (SORTED) size = can_be_tight(s.edges, begin, size, d, s.greatest);
+  return filled + take_runs(s, begin, size, x, d);
+}
+
+extern "C" __global__ void tight_edges(long long n, const offset_t* offsets, const Edge* edges,
+                                       const weight_t* distances, predecessor_t* predecessors,
+                                       Tally* tallies, const Piece* pieces,
+                                       const uint64* n_pieces) {
+  const long long row = blockIdx.y;
+  const Tight s{edges, distances + row * n, predecessors + row * n,
+                PULL ? unreached() : distance_of(tallies[row].greatest)};
+  const long long warps = grid_warps<long long>(), warp = grid_warp<long long>();
+  uint32 filled = 0;
+  const long long count = static_cast<long long>(*n_pieces);
+  const long long pieces_each = warp_share(count, warps);
+  for (long long base = warp * pieces_each; base < count; base += warps * pieces_each) {
+    Piece piece{0, 0, 0};
+    weight_t d = unreached();
+    if (lane_id() < pieces_each && base + lane_id() < count) {
+      piece = pieces[base + lane_id()];
+      d = __ldg(s.distance + piece.vertex);
     }
+    filled += take_rows(s, piece.begin, d == unreached() ? 0 : piece.size, piece.vertex, d);
+  }
+  const long long rows_each = warp_share(n, warps);
+  for (long long base = warp * rows_each; base < n; base += warps * rows_each) {
+    const long long x = base + lane_id();
+    offset_t begin = 0, end = 0;
+    weight_t d = unreached();
+    if (lane_id() < rows_each && x < n) {
+      begin = __ldg(offsets + x);
+      end = __ldg(offsets + x + 1);
+      d = __ldg(s.distance + x);
+    }
+    const bool taken = d != unreached() && end - begin <= kPiece;
+    filled += take_rows(s, begin, taken ? static_cast<int>(end - begin) : 0,
+                        static_cast<vertex_t>(x), d);
   }
 #if COUNTED
   filled = warp_sum(filled);
-  if (lane_id() == 0 && filled) atomicAdd(&tallies[blockIdx.y].filled, uint64(filled));
+  if (lane_id() == 0 && filled) atomicAdd(&tallies[row].filled, uint64(filled));
 #endif
 }
 

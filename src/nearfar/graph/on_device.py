@@ -47,7 +47,8 @@ class DeviceArrays:
     there : tuple (indptr, indices, weights) of CuPy arrays of shapes (n + 1,), (m,) and (m,)
         Indices of one dtype; the weights may be None.
     scan : dict
-        ``n_negative, first_negative, n_zero, min, max, mean`` of the weights.
+        ``n_negative, first_negative, n_zero, min, max, mean`` of the weights; ``max_degree`` and
+        ``widest_vertex`` of the rows.
     """
 
     there: tuple[Any, Any, Any]
@@ -96,13 +97,11 @@ class DeviceArrays:
 
     def widest_vertex(self) -> int:
         """The vertex of largest out-degree, the smallest such."""
-        indptr = self.there[0]
-        return int((indptr[1:] - indptr[:-1]).argmax()) if self.n_vertices else 0
+        return int(self.scan["widest_vertex"])
 
     def max_degree(self) -> int:
         """Largest out-degree."""
-        indptr = self.there[0]
-        return int((indptr[1:] - indptr[:-1]).max()) if self.n_vertices else 0
+        return int(self.scan["max_degree"])
 
     def weight_sample(self, step: int) -> NDArray[Any]:
         """Weights at regular distances, from the first on; ones without weights. On the host."""
@@ -138,8 +137,8 @@ class DeviceArrays:
 
     def without_weights(self) -> DeviceArrays:
         """The same edges, each counting 1, over the same arrays."""
-        scan = checked_weights(None, self.n_edges)[1]
-        return DeviceArrays((self.there[0], self.there[1], None), scan)
+        weights = checked_weights(None, self.n_edges)[1]
+        return DeviceArrays((self.there[0], self.there[1], None), {**self.scan, **weights})
 
 
 def _download(array: Any) -> NDArray[Any]:
@@ -262,7 +261,7 @@ def from_edges(
 def _own(array: Any, given: Any) -> Any:
     """An array that nobody else writes to: a copy unless it was converted already."""
     shared = array is given or not isinstance(given, runtime.cupy().ndarray)
-    return array.copy() if shared and array is not None else array
+    return runtime.copied(array) if shared and array is not None else array
 
 
 def _numbers(weights: Any) -> Any:
@@ -282,13 +281,13 @@ def _numbers(weights: Any) -> Any:
 
 
 def _scan(indptr: Any, indices: Any, weights: Any) -> dict[str, Any]:
-    """Check the arrays in one pass on the device, and sum up the weights.
+    """Check the arrays in one pass on the device, sum up the weights and find the longest row.
 
     Returns
     -------
     dict
         As of the host's scan: ``n_negative, first_negative, n_zero, min, max, mean``, and
-        ``n_negative_zero``.
+        ``n_negative_zero``, ``max_degree`` and ``widest_vertex``.
     """
     n, m = len(indptr) - 1, len(indices)
     weight = np.dtype(np.int32) if weights is None else np.dtype(weights.dtype)
@@ -320,11 +319,15 @@ def _scan(indptr: Any, indices: Any, weights: Any) -> dict[str, Any]:
     if weights is not None and m:
         least, most = parts["least"].min().item(), parts["most"].max().item()
         found = {"min": least, "max": most, "mean": float(parts["sum"].sum()) / m}
+    longest = int(parts["longest"].max())
+    widest = int(parts["longest_at"][parts["longest"] == longest].min()) if longest else 0
     negative = first["first_negative"]
     return {
         "n_negative": count["n_negative"],
         "first_negative": -1 if negative == _NOWHERE else negative,
         "n_zero": count["n_zero"],
         "n_negative_zero": count["n_negative_zero"],
+        "max_degree": longest,
+        "widest_vertex": widest,
         **found,
     }

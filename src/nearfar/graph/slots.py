@@ -86,6 +86,11 @@ class Slot(Generic[T]):
         """Keep a value that was made elsewhere."""
         graph._kept.setdefault(self, {})[key] = value
 
+    def take(self, graph: Graph, key: Hashable = None) -> T | None:
+        """The graph's value, kept no longer; for what one caller at a time may use."""
+        held: dict[Hashable, T] = graph._kept.get(self, {})
+        return held.pop(key, None)
+
     def share(self, graph: Graph, values: dict[Hashable, T]) -> None:
         """Let the graph have these values, and add what it makes to them: it stands for another."""
         graph._kept[self] = values

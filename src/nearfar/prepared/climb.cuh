@@ -11,8 +11,7 @@
 // Arrays: node[n] by label {first arc, arcs, parent or -1, depth}; jump[n], the ancestor kAhead levels up or -1;
 // arcs of the way up: head_depth and weight; label[n] of vertices; sources[count], vertices; stop[n], the depth
 // of the first ancestor in the top, the label itself included, or -1 (null: there is no top); labels[pitch],
-// written: those of the sources, then -1; with `unit` > 0 in the order of column_order.cuh for so many columns side by side; space[height][pitch], written for depths 0 to that of the source;
-// arrivals[2] of the launches behind this one, set to 0, or null.
+// written: those of the sources, then -1; with `unit` > 0 in the order of column_order.cuh for so many columns side by side; space[height][pitch], written for depths 0 to that of the source.
 // Dynamic shared memory: `height` values per warp. Launch: WARPS warps per block, pitch warps in all.
 // Races: none; the lanes of a warp lower distances of different depths.
 // requires: prepared/values.cuh
@@ -29,7 +28,7 @@ struct Ways {
 extern "C" __global__ void __launch_bounds__(WARPS * 32)
     climb(const int4* node, const int* jump, const int* head_depth, const value_t* weight,
           const int* label, const long long* sources, int count, int unit, const int* stop, int* labels,
-          value_t* space, long long pitch, int height, uint32* arrivals) {
+          value_t* space, long long pitch, int height) {
   extern __shared__ __align__(16) value_t spaces[];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   value_t* const mine = spaces + warp * height;
@@ -38,7 +37,6 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
   const long long number = unit > 0 ? source_of_column(k, unit) : k;
   const int from = number < count ? label[sources[number]] : -1;
   if (lane == 0) labels[k] = from;
-  if (k == 0 && lane < 2 && arrivals != nullptr) arrivals[lane] = 0;
   if (from < 0) return;
   const int until = stop == nullptr ? -1 : stop[from];
   int path[kAhead];  // labels, -1 above the root

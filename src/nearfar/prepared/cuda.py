@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from nearfar.prepared.device_reduce import DeviceReduction, reduces
+from nearfar.prepared.device_reduce import reduced, reduces
 from nearfar.prepared.device_room import require_factor
 from nearfar.prepared.device_rows import DeviceRows, RowForm
 from nearfar.prepared.device_shapes import padded
@@ -68,6 +68,7 @@ _COMMON = 3e-14  # and per entry of a table and level of the tree
 _LEVEL = 4e-7  # seconds per level of the tree, whatever the number of sources
 _RESTORED = 1e-10  # seconds per distance, for the sums of floats that a search makes
 _SEARCHED = 1.2e-10  # seconds per vertex of a search from one source among thousands, at least
+_MOST_AT_ONCE = 8192  # sources per sweep that pay
 _CUT = 2e-7  # seconds per vertex to cut the tree into cells and bring them to the device
 
 
@@ -132,9 +133,13 @@ def _reduced(
     if not len(sources) or not reduces(graph, reduction, options.exact, width):
         return None
     table = is_table(graph, columns, options.exact)
-    at_once = _sources_at_once(graph, columns, table, len(sources), rows=False)
-    each = min(options.sweep or at_once, len(sources))
-    return DeviceReduction(graph, reduction, columns, workspace.limit, each, table)(sources)
+
+    def each() -> int:
+        at_once = _sources_at_once(graph, columns, table, len(sources), rows=False)
+        return min(options.sweep or at_once, len(sources))
+
+    wanted = min(options.sweep or _MOST_AT_ONCE, len(sources))
+    return reduced(graph, reduction, columns, workspace.limit, wanted, each, table, sources)
 
 
 @variant(
@@ -213,7 +218,7 @@ def sources_per_sweep(sweep: Sweep | TileSweep, sources: int) -> int:
     free, _ = runtime.memory()
     each = sweep.values_bytes(1) // padded(1) + sweep.scratch_bytes(1) // padded(1)
     room = max(1, min(free // (3 * each), sweep.most_sources) // 128) * 128
-    return int(min(room, 8192, max(sources, 1)))
+    return int(min(room, _MOST_AT_ONCE, max(sources, 1)))
 
 
 def _first_reduced(

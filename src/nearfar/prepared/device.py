@@ -16,12 +16,12 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from nearfar.prepared.pieces import Pieces
     from nearfar.prepared.prepared import Prepared
     from nearfar.prepared.tree import Tree
 
 __all__ = [
     "C_VALUES",
-    "JUMP",
     "DeviceAbove",
     "DeviceCells",
     "DeviceTree",
@@ -37,7 +37,8 @@ _TREE: Slot[DeviceTree] = Slot("elimination tree on the device")
 _CELLS: Slot[DeviceCells] = Slot("cells on the device")
 _ADVICE = "use device='cpu', or a GPU with more memory"
 
-JUMP = 16  # kAhead of climb.cuh
+_JUMP = 16  # kAhead of climb.cuh
+_LIFTS = (2, 4, 8, 32)  # levels; WaysUp of climbing.cuh
 
 #: C names of the types of arcs' weights.
 C_VALUES = {
@@ -59,7 +60,9 @@ class DeviceTree:
     node : int32 array, shape (n, 4)
         First arc, arcs, parent, depth.
     jump : int32 array, shape (n,)
-        The ancestor ``JUMP`` levels up, or -1.
+        The ancestor 16 levels up, or -1.
+    lift : int32 array, shape (n, 4)
+        The ancestors 2, 4, 8 and 32 levels up, or -1.
     head_depth, weight : arrays
         Of the arcs upwards.
     down_first, down_depth, down_weight : arrays
@@ -72,6 +75,7 @@ class DeviceTree:
 
     node: Any
     jump: Any
+    lift: Any
     head_depth: Any
     weight: Any
     down_first: Any
@@ -99,6 +103,11 @@ class DeviceAbove:
     stop : int32 array, shape (n,), or None
         Of each label the depth of the first ancestor in the top, itself included; -1 if there is
         none.
+    lowest : int32 array, shape (n, 2)
+        Of each label the first piece on its way to the root that is not the top, or -1, and the
+        depth of its lowest ancestor there.
+    path : int32 array, shape (n_pieces, 4)
+        Of each piece the next one on that way, its first part, and the depth of its highest member.
     members : list
         What products for the rows of ``place`` read of the members and boundaries, once they were
         asked for.
@@ -108,6 +117,8 @@ class DeviceAbove:
     place: Any
     pieces: DevicePieces
     stop: Any
+    lowest: Any
+    path: Any
     members: list[tuple[Any, Any]] = field(default_factory=list)
 
 
@@ -183,8 +194,19 @@ def _tree(prepared: Prepared) -> DeviceTree:
     node[:, 1] = np.diff(up.first)
     node[:, 2] = tree.parent
     node[:, 3] = tree.depth
-    jump = _ancestors(tree.parent, JUMP)
-    parts = (node, jump, up.head_depth, up.weight, tree.depth, tree.low, tree.vertex, tree.label)
+    lift = np.stack([_ancestors(tree.parent, levels) for levels in _LIFTS], axis=1)
+    jump = _ancestors(tree.parent, _JUMP)
+    parts = (
+        node,
+        jump,
+        lift,
+        up.head_depth,
+        up.weight,
+        tree.depth,
+        tree.low,
+        tree.vertex,
+        tree.label,
+    )
     runtime.require_memory(sum(part.nbytes for part in parts), _ADVICE)
     values, distances = up.weight.dtype, prepared.weight_dtype
     macros: dict[str, str | int] = {
@@ -192,7 +214,7 @@ def _tree(prepared: Prepared) -> DeviceTree:
         "OUT_T": _C_DISTANCES[distances.name],
         "SIGNED_VALUES": int(values.name == "int64"),
     }
-    node_, jump_, head_depth, weight, depth, low, vertex, label = (
+    node_, jump_, lift_, head_depth, weight, depth, low, vertex, label = (
         runtime.upload(plain(part)) for part in parts
     )
     down = prepared.metric.swept[1]
@@ -203,7 +225,7 @@ def _tree(prepared: Prepared) -> DeviceTree:
         weight if same else runtime.upload(plain(down.weight)),
     )
     ways = (head_depth, weight, *down_ways)
-    return DeviceTree(node_, jump_, *ways, depth, low, vertex, label, tree.height, macros)
+    return DeviceTree(node_, jump_, lift_, *ways, depth, low, vertex, label, tree.height, macros)
 
 
 def _ancestors(parent: NDArray[np.int32], levels: int) -> NDArray[np.int32]:
@@ -287,7 +309,8 @@ def device_above(prepared: Prepared, upper: NDArray[np.int32], size: int) -> Dev
     place = np.full(prepared.n_vertices, -1, dtype=np.int32)
     place[upper] = np.arange(len(upper), dtype=np.int32)
     stop = runtime.upload(_stops(tree, top)) if size else None
-    return DeviceAbove(upper, runtime.upload(place), DevicePieces.upload(pieces), stop)
+    ways = (runtime.upload(part) for part in _paths(tree, pieces, size > 0))
+    return DeviceAbove(upper, runtime.upload(place), DevicePieces.upload(pieces), stop, *ways)
 
 
 def _top(tree: Tree, size: int) -> NDArray[np.int32]:
@@ -297,6 +320,34 @@ def _top(tree: Tree, size: int) -> NDArray[np.int32]:
     subtree = np.arange(tree.n_vertices) - tree.low + 1
     largest = np.argpartition(-subtree, size - 1)[:size]  # a parent has more below than its child
     return np.sort(largest)[::-1].astype(np.int32)
+
+
+def _paths(
+    tree: Tree, pieces: Pieces, has_top: bool
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """``lowest`` and ``path`` of :class:`DeviceAbove`."""
+    n, some = tree.n_vertices, len(pieces.pieces)
+    piece = np.full(n, -1, dtype=np.int32)
+    real = pieces.members >= 0
+    piece[pieces.members[real]] = np.repeat(np.arange(some), pieces.pieces[:, 1])[real]
+    inside = piece >= 0
+    if has_top:
+        piece[piece == 0] = -1
+    roots = pieces.members[pieces.pieces[:, 0]]
+    parents = tree.parent[roots]
+    path = np.zeros((some, 4), dtype=np.int32)
+    path[:, 0] = np.where(parents >= 0, piece[parents], -1)
+    path[:, 1] = np.searchsorted(pieces.tiles[:, 0], np.arange(some))
+    path[:, 2] = tree.depth[roots]
+    ancestor = np.arange(n)
+    highest = np.flatnonzero(~inside)
+    above = tree.parent[highest]
+    right_below = (above < 0) | inside[above]
+    highest, above = highest[right_below], above[right_below]
+    ancestor[~inside] = np.repeat(above, highest - tree.low[highest] + 1)
+    lowest = np.stack([piece[ancestor], tree.depth[ancestor]], axis=1)
+    lowest[ancestor < 0] = -1
+    return lowest.astype(np.int32), path
 
 
 def _stops(tree: Tree, top: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -9,7 +9,7 @@ import numpy as np
 from nearfar.graph.slots import Slot
 from nearfar.prepared.device import DeviceAbove, DeviceTree, device_tree
 from nearfar.prepared.device_pieces import closures
-from nearfar.prepared.device_shapes import climb_batch, padded
+from nearfar.prepared.device_shapes import TALL, TOGETHER, block_climb_form, climb_form, padded
 from nearfar.prepared.pieces import DEEP
 from nearfar.system.devices import runtime
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["Above", "SweepPlan"]
 
 _MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
-_CLIMB_WARPS = 4
 # GROUPS, ACROSS, EACH, DOWN, SHARES and STAGES of upper.cuh, for few jobs and for many.
 _FEW, _MANY = (1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)
+_SOURCES = 5  # their place among the arguments of a climb; then how many there are
 _SHARED_OUT = 2048  # jobs of a level for each of which several warps are left
 
 
@@ -69,12 +69,18 @@ class Above:
         -------
         SweepPlan
         """
-        plan = SweepPlan(self, values.shape[1], unit)
+        plan = SweepPlan(self.tree, self.dtype, values.shape[1])
         pieces = self.above.pieces
         if not len(pieces.host.pieces):
+            self._climb(plan, unit)
             return plan
+        products = (*self._members(rows), self.matrices)
+        if plan.pitch <= TOGETHER and self.tree.height <= TALL:
+            self._together(plan, unit, (*products, values))
+            return plan
+        self._climb(plan, unit)
         columns = 16 // self.dtype.itemsize
-        arrays = (*self._members(rows), self.matrices, plan.space, plan.labels, values)
+        arrays = (*products, plan.space, plan.labels, values)
         levels = pieces.host.n_levels
         # The first levels have few products, which all others wait for: shared out among warps.
         tiles = np.diff(pieces.host.level_first) * (plan.pitch // (8 * columns))
@@ -84,6 +90,52 @@ class Above:
         if first < levels:
             self._launch(plan, _MANY, (first, levels), arrays)
         return plan
+
+    def _climbs(self, plan: SweepPlan, unit: int, jumps: Any) -> tuple[Any, ...]:
+        """Arguments of a climb; the sources are put into their place later."""
+        tree = self.tree
+        return (
+            *(tree.node, jumps, tree.head_depth, tree.weight, tree.label, None),
+            *(np.int32(0), np.int32(unit), self.above.stop, plan.labels, plan.space),
+            np.int64(plan.pitch),
+        )
+
+    def _climb(self, plan: SweepPlan, unit: int) -> None:
+        form, warps, shared = climb_form(self.tree.height, self.dtype.itemsize)
+        kernel = runtime.program("prepared/climb.cuh", {**self.tree.macros, **form}).kernel("climb")
+        kernel.allow_shared(shared)
+        arguments = (*self._climbs(plan, unit, self.tree.jump), np.int32(self.tree.height))
+        grid = -(-plan.pitch // warps)
+        plan.launches.append(runtime.Launch(kernel, grid, 32 * warps, arguments, shared))
+
+    def _together(self, plan: SweepPlan, unit: int, arrays: tuple[Any, ...]) -> None:
+        """Climbs and all products in one launch."""
+        pieces, size = self.above.pieces, self.dtype.itemsize
+        form, threads, climbing = block_climb_form(self.tree.height, size)
+        columns = 16 // size
+        stages = {"STAGE": 16, "STAGES": 4}
+        macros = {**self._types(), **form, **stages}
+        shared = max(climbing, stages["STAGE"] * stages["STAGES"] * (32 * 16 + 16 * size))
+        kernel = runtime.program("prepared/few_sources.cuh", macros).kernel("few_sources")
+        kernel.allow_shared(shared)
+        host = pieces.host
+        arguments = (
+            *(*self._climbs(plan, unit, self.tree.lift), pieces.parts, pieces.level_first),
+            *(np.int32(host.n_levels), np.int32(host.pieces[0, 7]), *arrays),
+            *(self.above.lowest, self.above.path, np.int32(self.tree.height)),
+            plan.arrivals,
+        )
+        jobs = int(np.diff(host.level_first).max()) * (plan.pitch // (32 * columns))
+        grid = min(max(jobs, plan.pitch), kernel.resident_blocks(threads, shared))
+        plan.launches.append(
+            runtime.Launch(kernel, grid, threads, arguments, shared, cooperative=True)
+        )
+
+    def _types(self) -> dict[str, str | int]:
+        """Macros of kernels with a barrier over the grid."""
+        types: dict[str, str | int] = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHTED": 1}
+        weight = {"WEIGHT_T": self.tree.macros["OUT_T"], "COLUMNS": 16 // self.dtype.itemsize}
+        return {**self.tree.macros, **types, **weight}
 
     def _members(self, rows: Any) -> tuple[Any, Any]:
         """Members and boundaries of the pieces for such rows; kept for those that come again."""
@@ -115,12 +167,7 @@ class Above:
         groups, across, each, down, shares, ahead = form
         columns, pieces = 16 // self.dtype.itemsize, self.above.pieces
         macros: dict[str, str | int] = {
-            **self.tree.macros,
-            "INDEX_T": "int",
-            "OFFSET_T": "int",
-            "WEIGHTED": 1,
-            "WEIGHT_T": self.tree.macros["OUT_T"],
-            "COLUMNS": columns,
+            **self._types(),
             "GROUPS": groups,
             "ACROSS": across,
             "EACH": each,
@@ -134,16 +181,18 @@ class Above:
             shares //= 2
         threads = across * down * shares
         macros["SHARES"] = shares
-        shared = shares * ahead * stage + wide * columns * 4
+        shared = shares * ahead * stage + wide * columns * 4 + 16
         kernel = runtime.program("prepared/upper.cuh", macros).kernel("upper")
         kernel.allow_shared(shared)
+        groups = plan.pitch // (wide * columns)
+        progress = runtime.cupy().zeros(2 + groups, dtype=np.uint32)
         arguments = (
-            *(pieces.pieces, pieces.tiles, pieces.level_first),
+            *(pieces.parts, pieces.level_first),
             *(np.int32(levels[0]), np.int32(levels[1])),
-            *(*arrays, np.int64(plan.pitch), plan.arrivals[len(plan.launches) :]),
+            *(*arrays, np.int64(plan.pitch), progress),
         )
         tiles = np.diff(pieces.host.level_first)[levels[0] : levels[1]]
-        jobs = int(tiles.max()) * (plan.pitch // (wide * columns))
+        jobs = int(tiles.sum()) * groups
         grid = max(1, min(jobs, kernel.resident_blocks(threads, shared)))
         plan.launches.append(
             runtime.Launch(kernel, grid, threads, arguments, shared, cooperative=True)
@@ -162,39 +211,18 @@ class SweepPlan:
     space : array, shape (height, pitch)
         Distances from the sources to their ancestors.
     arrivals : uint32 array, shape (2,)
-        A counter per launch, 0 after each climb.
+        Counters of a launch for few sources, 0 between launches.
+    launches : list of Launch
+        The first takes the sources.
     """
 
-    def __init__(self, above: Above, pitch: int, unit: int) -> None:
+    def __init__(self, tree: DeviceTree, dtype: np.dtype[Any], pitch: int) -> None:
         cp = runtime.cupy()
-        tree, size = above.tree, above.dtype.itemsize
         self.pitch = pitch
-        self.sources = cp.zeros(pitch, dtype=np.int64)
         self.labels = cp.empty(pitch, dtype=np.int32)
         # A climb writes down to the depth of its source; vectors of columns are read beyond that.
-        self.space = cp.zeros((max(tree.height, 1), pitch), dtype=above.dtype)
+        self.space = cp.zeros((max(tree.height, 1), pitch), dtype=dtype)
         self.arrivals = cp.zeros(2, dtype=np.uint32)
-        warps = _CLIMB_WARPS
-        while warps > 1 and warps * tree.height * size > runtime.device().shared_per_block:
-            warps //= 2  # a tall tree
-        macros = {**tree.macros, "WARPS": warps, "BATCH": climb_batch(tree.height)}
-        kernel = runtime.program("prepared/climb.cuh", macros).kernel("climb")
-        shared = warps * tree.height * size
-        kernel.allow_shared(shared)
-        arguments = (
-            *(
-                tree.node,
-                tree.jump,
-                tree.head_depth,
-                tree.weight,
-                tree.label,
-                self.sources,
-            ),
-            *(np.int32(0), np.int32(unit), above.above.stop, self.labels, self.space),
-            *(np.int64(pitch), np.int32(tree.height), self.arrivals),
-        )
-        grid = -(-pitch // warps)
-        self._climb = runtime.Launch(kernel, grid, 32 * warps, arguments, shared)
         self.launches: list[runtime.Launch] = []
 
     def __call__(self, sources: Any) -> None:
@@ -205,9 +233,10 @@ class SweepPlan:
         sources : int64 array, shape (k,)
             Vertices; on the host or on the device.
         """
-        count = len(sources)
-        self.sources[:count] = runtime.upload(sources)
-        self._climb.set(6, np.int32(count))
-        self._climb()
+        there = runtime.upload(sources)
+        if there.dtype != np.int64:
+            there = there.astype(np.int64)
+        self.launches[0].point(_SOURCES, there)
+        self.launches[0].set(_SOURCES + 1, np.int32(len(there)))
         for launch in self.launches:
             launch()

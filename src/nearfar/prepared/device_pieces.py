@@ -26,8 +26,10 @@ class DevicePieces:
     Attributes
     ----------
     host : Pieces
-    pieces, tiles, level_first, members, boundary : int32 arrays
+    pieces, level_first, members, boundary : int32 arrays
         Those of the host.
+    parts : int32 array, shape (n_tiles, 8)
+        For the products: of each tile its piece's fields but the last, and its first member.
     ways : tuple of int32 arrays
         ``up_first``, ``up``, ``down_first``, ``down`` of the host.
     jobs : list of (int32 array, int)
@@ -37,7 +39,7 @@ class DevicePieces:
 
     host: Pieces
     pieces: Any
-    tiles: Any
+    parts: Any
     level_first: Any
     members: Any
     boundary: Any
@@ -62,6 +64,8 @@ class DevicePieces:
         number = np.arange(len(which)) - np.repeat(np.cumsum(warps) - warps, warps)
         jobs = np.stack([which, 32 * number], axis=1).astype(np.int32)
         is_top = host.pieces[which, 7] == 1
+        of_piece, first = host.tiles.T
+        products = np.column_stack([host.pieces[of_piece, :7], first])
         # A large top would leave room for few warps of the others.
         parts = [jobs[is_top], jobs[~is_top]]
         listed = [
@@ -74,7 +78,7 @@ class DevicePieces:
         return cls(
             host,
             runtime.upload(host.pieces),
-            runtime.upload(host.tiles),
+            runtime.upload(products),
             runtime.upload(host.level_first),
             runtime.upload(host.members),
             runtime.upload(host.boundary),

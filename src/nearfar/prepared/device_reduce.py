@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.errors import OutOfMemoryError
 from nearfar.graph.saturation import FARTHEST, may_saturate
+from nearfar.graph.slots import Slot
 from nearfar.prepared.device import device_tree, far_value
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
@@ -16,15 +18,16 @@ from nearfar.registry import Figures
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from nearfar.prepared.prepared import Prepared
     from nearfar.registry import RowReduction
 
-__all__ = ["DeviceReduction", "reduces"]
+__all__ = ["DeviceReduction", "reduced", "reduces"]
 
+_READY: Slot[DeviceReduction] = Slot("reduction that was used last on the device")
 _FIGURES = ("count", "sum", "mean", "max", "summary")
 _ADDED = ("sum", "mean", "summary")
 _LEVELS = 6  # kLevels of halves.cuh
@@ -115,9 +118,10 @@ class DeviceReduction:
         each: int,
         table: bool = False,
     ) -> None:
-        self.prepared, self.reduction, self.columns = prepared, reduction, columns
+        self.reduction, self.columns = reduction, columns
         self.width = prepared.n_vertices if columns is None else len(columns)
         self.pitch, self.dtype = padded(each), prepared.metric.dtype
+        self.out_dtype, self.max_weight = prepared.weight_dtype, prepared.max_weight
         self.tree = device_tree(prepared)
         # A sum that does not fit shows as a distance that is missing, unless a limit is nearer.
         within = limit is not None and limit <= FARTHEST[prepared.weight_dtype]
@@ -129,17 +133,22 @@ class DeviceReduction:
             "WHOLE": int(self.dtype.kind != "f"),
         }
         self.zeroed: list[Any] = []
+        self.counts = reduction.kind in _FIGURES or self.checks
+        self._held: list[tuple[Any, int]] = []  # launches, and where they name `values`
+        self.plan: Any
+        self.values: Any
+        self.form: Any = None  # what it was made for, in `reduced`
         bins = max(len(reduction.edges) - 1, 0)
         kept = 2 * self._slices(self.width) * reduction.k * 8
         halved = 8 * (self.width // 32 + 2) if self.halves else 0
         self.scratch = self.pitch * (24 + 4 * bins + kept + halved)
         if table:
             assert columns is not None
-            self._over_table(columns, each)
+            self._over_table(prepared, columns, each)
         else:
-            self._over_sweep(columns, each)
+            self._over_sweep(prepared, columns, each)
         if reduction.kind == "histogram":
-            self._plan_histogram()
+            self._plan_histogram(_shared_bytes(reduction, prepared))
         if reduction.kind == "nearest":
             self._plan_nearest()
         if self.halves:
@@ -151,26 +160,23 @@ class DeviceReduction:
         floats = self.dtype.kind == "f" and self.reduction.kind in _ADDED
         return floats or self.reduction.kind == "harmonic"
 
-    def _over_table(self, columns: NDArray[np.int64], each: int) -> None:
+    def _over_table(self, prepared: Prepared, columns: NDArray[np.int64], each: int) -> None:
         runtime.require_memory(self.scratch, _ADVICE)
-        self.plan: Any = DeviceTable(self.prepared, columns, each, _ADVICE)
+        self.plan = DeviceTable(prepared, columns, each, _ADVICE)
         self.values, self.listed, self.names = self.plan.values, None, self.plan.targets
         self.in_order = self.plan.place
         self._make_figures()
         if self.zeroed:
             self._plan_figures(self.width)
 
-    def _over_sweep(self, columns: NDArray[np.int64] | None, each: int) -> None:
-        cp = runtime.cupy()
-        sweep = Sweep(self.prepared, None, each)
+    def _over_sweep(self, prepared: Prepared, columns: NDArray[np.int64] | None, each: int) -> None:
+        sweep = Sweep(prepared, None, each)
         cells = sweep.cells.host
         # Figures of the bottom pass are joined as it goes, unless it keeps its distances in memory.
         on_the_way = columns is None and self.reduction.kind in _FIGURES and not self.halves
         on_the_way &= len(cells.cells) > 0
-        kept_rows = sweep.n_upper if on_the_way else self.prepared.n_vertices
-        held = kept_rows * self.pitch * self.dtype.itemsize
-        runtime.require_memory(sweep.scratch_bytes(each) + held + self.scratch, _ADVICE)
-        self.values = cp.empty((kept_rows, self.pitch), dtype=self.dtype)
+        kept_rows = sweep.n_upper if on_the_way else prepared.n_vertices
+        self._make_values(kept_rows, sweep.scratch_bytes(each) + self.scratch)
         self.listed, self.names = None, self.tree.vertex
         if columns is not None:
             there = runtime.upload(columns)
@@ -182,14 +188,44 @@ class DeviceReduction:
             whole = {"WHOLE": self.macros["WHOLE"]}
             self.plan = sweep.ending(self.values, _SINK, "sweep_figures", whole, figures)
             self._plan_figures(kept_rows)
+            launches = self.plan.launches
+            self._held = [(each, at) for each in launches for at in each.places(self.values)]
         else:
             self.plan = sweep.columns(self.values)
             if self.zeroed:
                 self._plan_figures(self.width)
 
+    def _make_values(self, rows: int, more: int) -> None:
+        """Memory for the distances of one sweep; `more` bytes are wanted besides."""
+        held = rows * self.pitch * self.dtype.itemsize
+        runtime.require_memory(held + more, _ADVICE)
+        self.values = runtime.cupy().empty((rows, self.pitch), dtype=self.dtype)
+        self.kept_rows = rows
+
+    @property
+    def may_rest(self) -> bool:
+        """Whether it can do without the memory of its distances between two calls."""
+        return bool(self._held)
+
+    def rest(self) -> None:
+        """Give the memory of the distances back until the next call."""
+        for launch, at in self._held:
+            launch.point(at, None)
+        self.values = None
+
+    def wake(self) -> bool:
+        """Make memory for the distances, after a rest; whether there was enough."""
+        try:
+            self._make_values(self.kept_rows, 0)
+        except OutOfMemoryError:
+            return False
+        for launch, at in self._held:
+            launch.point(at, self.values)
+        return True
+
     def _make_figures(self) -> None:
         cp = runtime.cupy()
-        if self.reduction.kind in _FIGURES or self.checks:
+        if self.counts:
             self.sums = cp.zeros(self.pitch, dtype=np.int64)
             self.missed = cp.zeros(self.pitch, dtype=np.uint32)
             self.most = cp.zeros(self.pitch, dtype=self.dtype)
@@ -214,7 +250,7 @@ class DeviceReduction:
         kernel = self._kernel("figures")
         self.plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, arguments))
 
-    def _plan_histogram(self) -> None:
+    def _plan_histogram(self, shared: int) -> None:
         cp = runtime.cupy()
         edges, bins = self.reduction.edges, len(self.reduction.edges) - 1
         dtype, far = self.dtype, far_value(self.dtype)
@@ -229,7 +265,6 @@ class DeviceReduction:
         searched[: bins + 1] = there
         self.bins = cp.zeros((bins, self.pitch), dtype=np.uint32)
         self.zeroed.append(self.bins)
-        shared = _shared_bytes(self.reduction, self.prepared)
         kernel = self._kernel("histogram", SPAN=len(searched))
         kernel.allow_shared(shared)
         arguments = (*self._listed(self.width), runtime.upload(searched), np.int32(bins), self.bins)
@@ -292,44 +327,49 @@ class DeviceReduction:
             On the device; None where a sum may not fit, so that rows are needed.
         """
         cp = runtime.cupy()
-        given = runtime.upload(np.asarray(sources))
+        there = runtime.upload(np.asarray(sources))
         # In the order of the tree: what is near a source is then near those beside it, too.
-        order = cp.argsort(self.tree.label[given])
-        given = given[order]
+        order = cp.argsort(self.tree.label[there])
+        there = there[order]
+        floats = self.dtype.kind == "f"
+        figures = cp.zeros((3, len(there)), np.float64 if floats else np.int64)
         parts = []
         timer = runtime.Timer().start()
-        for low in range(0, len(given), self.pitch):
+        for low in range(0, len(there), self.pitch):
             for array in self.zeroed:
                 array.fill(0)
-            part = given[low : low + self.pitch]
+            part = there[low : low + self.pitch]
             self.plan(part)
-            parts.append(self._figures(len(part)))
-        counts, sums, most, bins, vertices, distances = (
+            parts.append(self._kept(figures[:, low : low + len(part)]))
+        found = cp.empty_like(figures)
+        found[:, order] = figures
+        bins, vertices, distances = (
             None if column[0] is None else _in_places(column, order)
             for column in zip(*parts, strict=True)
         )
-        found = Figures(counts, sums, most, bins, vertices, distances)
         seconds = timer.stop().seconds  # waits in Python: a signal is seen
-        found.stats.update(sweeps=len(parts), device_seconds=seconds)
-        return None if self._may_be_lost(found) else found
+        counts, sums, most = self._read(found)
+        if self._may_be_lost(counts, most):
+            return None
+        stats = {"sweeps": len(parts), "device_seconds": seconds}
+        return Figures(counts, sums, most, bins, vertices, distances, stats)
 
-    def _figures(self, count: int) -> tuple[Any, ...]:
-        """Of one sweep: fields of Figures, copies."""
-        cp, dtype = runtime.cupy(), self.prepared.weight_dtype
-        but = int(self.columns is None)  # the source does not count
+    def _kept(self, figures: Any) -> tuple[Any, Any, Any]:
+        """Of one sweep: bins, vertices and distances, copies; the rest goes to ``figures``."""
+        cp, dtype, count = runtime.cupy(), self.out_dtype, figures.shape[1]
         back = self.plan.back if isinstance(self.plan, DeviceTable) else slice(count)
-        counts = sums = most = bins = vertices = distances = None
-        if self.reduction.kind in _FIGURES or self.checks:
-            counts = self.width - but - self.missed[back].astype(np.int64)
-            sums = self.sums[back].copy()
-            most = cp.where(counts > 0, self.most[back].astype(dtype), dtype.type(-1))
-        if self.halves:
-            sums = self.halved[0][back].copy()
+        bins = vertices = distances = None
+        if self.counts:
+            figures[0], figures[2] = self.missed[back], self.most[back]
+            if self.dtype.kind != "f":
+                figures[1] = self.sums[back]
+        if self.halves:  # of whole numbers the bits
+            figures[1].view(np.float64)[...] = self.halved[0][back]
         if self.reduction.kind == "histogram":
             bins = self.bins[:, back].T.astype(np.int64)
             at = int(np.searchsorted(self.host_edges, 0, side="right")) - 1
-            if but and 0 <= at < bins.shape[1]:
-                bins[:, at] -= 1
+            if self.columns is None and 0 <= at < bins.shape[1]:
+                bins[:, at] -= 1  # the source does not count
         if self.reduction.kind == "nearest":
             k, keep = self.reduction.k, len(self.near)
             none = self.who[:, back].T < 0
@@ -340,22 +380,80 @@ class DeviceReduction:
             distances[:, :keep] = cp.where(
                 none, dtype.type(far), self.near[:, back].T.astype(dtype)
             )
-        return counts, sums, most, bins, vertices, distances
+        return bins, vertices, distances
 
-    def _may_be_lost(self, found: Figures) -> bool:
+    def _read(self, figures: Any) -> tuple[Any, Any, Any]:
+        """Counts, sums and greatest distances, on the host."""
+        if not (self.counts or self.halves):
+            return None, None, None
+        missed, sums, farthest = runtime.download(figures)
+        sums = sums.view(np.float64) if self.halves else sums.astype(np.int64, copy=False)
+        if not self.counts:
+            return None, sums, None
+        every = self.width - int(self.columns is None)
+        counts = every - missed.astype(np.int64, copy=False)
+        most = np.where(counts > 0, farthest, -1).astype(self.out_dtype, copy=False)
+        return counts, sums, most
+
+    def _may_be_lost(self, counts: Any, most: Any) -> bool:
         """Whether a distance or a sum of distances may be missing because it does not fit."""
-        if found.counts is None or not len(found.counts):
+        if counts is None or not len(counts):
             return False
-        counts, most = runtime.download(found.counts), runtime.download(found.most)
-        if self.prepared.weight_dtype.kind == "i" and int(most.max()) * self.width >= 2**63:
+        if self.out_dtype.kind == "i" and int(most.max()) * self.width >= 2**63:
             return True
         if not self.checks:
             return False
         short = counts < self.width - int(self.columns is None)
         if self.columns is None:
-            top = FARTHEST[self.prepared.weight_dtype] - self.prepared.max_weight
+            top = FARTHEST[self.out_dtype] - self.max_weight
             short &= np.maximum(most, 0) > top
         return bool(short.any())
+
+
+def reduced(
+    prepared: Prepared,
+    reduction: RowReduction,
+    columns: NDArray[np.int64] | None,
+    limit: Any,
+    wanted: int,
+    each: Callable[[], int],
+    table: bool,
+    sources: NDArray[np.int64],
+) -> Figures | None:
+    """What the rows of some sources come to, on the current device.
+
+    Parameters
+    ----------
+    prepared, reduction, columns, limit, table
+        As for :class:`DeviceReduction`.
+    wanted : int
+        Sources per sweep where memory is no matter.
+    each : callable
+        How many there is memory for; called for a new plan.
+    sources : int64 array, shape (k,)
+
+    Returns
+    -------
+    Figures or None
+        As calling a :class:`DeviceReduction`.
+
+    Notes
+    -----
+    To plan the launches takes the host as long as some hundred sources take the device. So the
+    plan that was used last is kept where it holds little memory; a caller takes it away, since its
+    arrays are for one call at a time.
+    """
+    here = runtime.device().ordinal
+    form = (reduction, limit, padded(wanted))
+    made = _READY.take(prepared, here) if columns is None else None
+    if made is None or made.form != form or not made.wake():
+        made = DeviceReduction(prepared, reduction, columns, limit, each(), table)
+        made.form = form
+    found = made(sources)
+    if made.may_rest:
+        made.rest()
+        _READY.put(prepared, made, here)
+    return found
 
 
 def _in_places(parts: Sequence[Any], places: Any) -> Any:

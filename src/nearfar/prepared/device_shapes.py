@@ -11,6 +11,7 @@ from nearfar.prepared.cells import PassShape
 from nearfar.prepared.device_pieces import most_members
 from nearfar.prepared.pieces import UNIT as PIECE_UNIT
 from nearfar.prepared.tiles import LeafShape
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
@@ -19,12 +20,14 @@ __all__ = [
     "CHUNK",
     "FEW",
     "STAGES",
+    "TALL",
+    "TOGETHER",
     "UNIT",
-    "climb_batch",
+    "block_climb_form",
+    "climb_form",
     "default_leaf",
     "default_shape",
     "padded",
-    "ring_bytes",
     "top_size",
 ]
 
@@ -33,7 +36,8 @@ CHUNK = (64 + 2) * 16  # bytes of a chunk of arcs in shared memory
 UNIT = 128  # sources are padded to a multiple of this
 STAGES = 2  # chunks of arcs under way
 FEW = 512  # sources that wait for chains of vertices rather than fill the device
-_TALL = 512  # levels of a tree
+TOGETHER = 256  # sources for which climbs and products are one launch, unless a tree is tall
+TALL = 512  # levels of a tree, beyond which labels have hundreds of arcs
 
 
 def padded(count: int) -> int:
@@ -66,48 +70,64 @@ def default_shape(size: int, sources: int, height: int) -> PassShape:
     -------
     PassShape
     """
-    tall, columns = height > _TALL, 16 // size
+    tall, columns = height > TALL, 16 // size
     if sources <= FEW:
         return PassShape(64, 48, 32 * (columns // 2), columns // 2)
-    # Wide slots of a deep boundary would leave room for too few blocks.
-    each = columns // 2 if tall else columns
-    return PassShape(256, 64 if tall else 32, 32 * each, each)
+    # More slots leave room for fewer blocks, fewer of them more labels to products.
+    return PassShape(256, 48 if tall else 32, 32 * columns, columns)
 
 
-def ring_bytes(row: int, size: int) -> int:
-    """Bytes of a ring of arcs per warp, for values of so many bytes.
+def climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
+    """How a warp climbs a tree of that height, for values of so many bytes.
 
-    Parameters
-    ----------
-    row : int
-        ``kRow`` of the kernel.
-    size : int
-
-    Returns
-    -------
-    int
-    """
-    return 8 * row * (size + 4)  # kAhead of arc_ring.cuh
-
-
-def climb_batch(height: int) -> int:
-    """Arcs per lane that a climb fetches together: taller trees have labels with more arcs.
+    Taller trees have labels with more arcs, of which more are fetched together.
 
     Parameters
     ----------
-    height : int
+    height, size : int
 
     Returns
     -------
-    int
+    macros : dict
+        Of ``climb.cuh``.
+    warps : int
+        Of a block.
+    shared : int
+        Bytes of dynamic shared memory.
     """
-    return 4 if height > _TALL else 2
+    warps = 4
+    while warps > 1 and warps * height * size > runtime.device().shared_per_block:
+        warps //= 2  # a tall tree
+    batch = 4 if height > TALL else 2
+    return {"WARPS": warps, "BATCH": batch}, warps, warps * height * size
+
+
+def block_climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
+    """The same for a block that climbs, of which there are fewer than a device holds.
+
+    Parameters
+    ----------
+    height, size : int
+
+    Returns
+    -------
+    macros : dict
+        Of ``climbing.cuh``.
+    threads : int
+        Of a block.
+    shared : int
+        Bytes of dynamic shared memory.
+    """
+    warps, room = 4, 16384 // size
+    most = runtime.device().shared_per_block
+    while room > 32 and 2 * room * (size + 4) + height * (size + 2) > most:
+        room //= 2  # a tall tree
+    shared = 2 * room * (size + 4) + height * (size + 2)
+    return {"WARPS": warps, "ROOM": room}, 32 * warps, shared
 
 
 def default_leaf(height: int, sources: int) -> LeafShape:
     """Shape of the leaves below tiles of rows, for a tree of that height.
-
-    Few sources wait for the walk through the leaf of each, label after label.
 
     Parameters
     ----------
@@ -117,9 +137,7 @@ def default_leaf(height: int, sources: int) -> LeafShape:
     -------
     LeafShape
     """
-    if sources <= FEW:
-        return LeafShape(64, 16 if height > _TALL else 12)
-    return LeafShape(128, 16)
+    return LeafShape(64 if sources <= FEW and height > TALL else 256, 16)
 
 
 def top_size(prepared: Prepared, wanted: int | None) -> int:

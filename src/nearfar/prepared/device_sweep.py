@@ -187,8 +187,9 @@ class Sweep:
         shared = STAGES * CHUNK + slots * shape.lanes * self.dtype.itemsize
         kernel = runtime.program(file, macros).kernel(name)
         kernel.allow_shared(shared)
+        boundary = self.cells.boundary if place is None else place[self.cells.boundary]
         arguments = (
-            *(self.cells.cells, self.cells.boundary, self.cells.stream, self.cells.chunk),
+            *(self.cells.cells, boundary, self.cells.stream, self.cells.chunk),
             *(self.cells.outline, place, plan.space, plan.labels, values, np.int64(plan.pitch)),
             *more,
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.prepared.device_pairs import device_walks
-from nearfar.prepared.device_shapes import climb_batch, padded
+from nearfar.prepared.device_shapes import climb_form, padded
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import copy_to
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DeviceTable", "TableRows", "sources_per_table", "table_pays"]
 
-_WARPS = 4  # per block of climbs
 _ACROSS, _HIGH = 16, 64  # kAcross and kHigh of table.cuh
 _SWEPT = 17  # what a vertex of a sweep costs besides its arcs, in arcs
 _STATIC = 1024  # bytes of shared memory that a block takes besides
@@ -45,8 +44,8 @@ def table_pays(prepared: Prepared, width: int) -> bool:
     bool
     """
     height = prepared.preparation.figures.height
-    room = runtime.device().shared_per_block - _STATIC
-    climbs_fit = _WARPS * height * prepared.metric.dtype.itemsize <= room
+    *_, shared = climb_form(height, prepared.metric.dtype.itemsize)
+    climbs_fit = shared <= runtime.device().shared_per_block - _STATIC
     sweep = prepared.metric.n_swept + _SWEPT * prepared.n_vertices
     return climbs_fit and width <= _MOST_TILES * _HIGH and width * height / 2 < sweep
 
@@ -151,26 +150,15 @@ class DeviceTable:
 
     def _climb(self, side: Any, vertices: Any, labels: Any, space: Any) -> Any:
         tree = self._walks.tree
-        macros = {**tree.macros, "WARPS": _WARPS, "BATCH": climb_batch(tree.height)}
-        kernel = runtime.program("prepared/climb.cuh", macros).kernel("climb")
-        shared = _WARPS * tree.height * space.dtype.itemsize
+        form, warps, shared = climb_form(tree.height, space.dtype.itemsize)
+        kernel = runtime.program("prepared/climb.cuh", {**tree.macros, **form}).kernel("climb")
         kernel.allow_shared(shared)
         node, head_depth, weight = side
         arguments = (
-            *(
-                node,
-                tree.jump,
-                head_depth,
-                weight,
-                tree.label,
-                vertices,
-                np.int32(0),
-                np.int32(0),
-                None,
-            ),
-            *(labels, space, np.int64(len(labels)), np.int32(tree.height), None),
+            *(node, tree.jump, head_depth, weight, tree.label, vertices, np.int32(0), np.int32(0)),
+            *(None, labels, space, np.int64(len(labels)), np.int32(tree.height)),
         )
-        return runtime.Launch(kernel, -(-len(labels) // _WARPS), 32 * _WARPS, arguments, shared)
+        return runtime.Launch(kernel, -(-len(labels) // warps), 32 * warps, arguments, shared)
 
     def _depths(self, labels: Any, some: int, size: int, ends: tuple[Any, Any]) -> Any:
         arguments = (self._walks.spine, labels, np.int32(some), np.int32(size), *ends)

@@ -17,9 +17,9 @@ from nearfar.prepared.device import (
     top_flags,
 )
 from nearfar.prepared.device_above import Above, SweepPlan
-from nearfar.prepared.device_shapes import UNIT, default_leaf, padded, ring_bytes, top_size
+from nearfar.prepared.device_shapes import UNIT, default_leaf, padded, top_size
 from nearfar.prepared.device_sweep import Sweep
-from nearfar.prepared.tiles import MOST_BOUND, LeafShape, Tiles, cut_tiles
+from nearfar.prepared.tiles import LeafShape, Tiles, cut_tiles
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -32,8 +32,11 @@ _TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")
 _WEIGHTS: Slot[Any] = Slot("weights of tiles on the device")
 _ADVICE = "use device='cpu', or a GPU with more memory"
 _WARPS = 8  # kWarps of leaves.cuh
+_SIDE = 128  # kSide of own_leaf.cuh
+_RESERVED = 1024  # bytes of shared memory that a block takes besides its own
 _SECTOR = 32  # bytes that memory is written in
-_WIDTHS = {4: 192, 8: 128}  # vertices of a tile by the bytes of a value: two blocks have room
+_WIDTHS = {4: (192, 160, 128, 96, 64), 8: (128, 96, 64)}  # vertices of a tile, by bytes of a value
+_UNIT = 32 * 16  # bytes of a vertex in a tile
 _PAYS = 6  # rows read per vertex that take less than a transposition
 
 
@@ -44,14 +47,21 @@ class DeviceTiles:
     Attributes
     ----------
     host : Tiles
-    bundles, places, tile_first, boundary_row, leaf, where : int32 arrays
-        ``boundary_row`` numbers the labels of the boundary among those that are in no leaf.
+    bundles, places, tile_first, row, leaf, where : int32 arrays
+        ``row`` numbers the labels that bundles look at among those that are in no leaf.
     jobs : int32 array, shape (n_jobs, 4)
         For :func:`_closed`: root, first row, first of the boundary and its size.
     boundary : int32 array
         Labels.
     levels : int
         Of the highest leaf.
+    roots : int32 array
+        Of the leaves.
+    way_first : int64 array, shape (n,)
+        Where the ways of each label from its ancestors in its leaf begin; see ``leaf_ways.cuh``.
+    n_ways : int
+    width : int
+        Vertices of a tile.
     above : DeviceAbove
     """
 
@@ -59,19 +69,34 @@ class DeviceTiles:
     bundles: Any
     places: Any
     tile_first: Any
-    boundary_row: Any
+    row: Any
     leaf: Any
     where: Any
     jobs: Any
     boundary: Any
     levels: int
+    roots: Any
+    way_first: Any
+    n_ways: int
+    width: int
     above: DeviceAbove
 
 
-def _made(prepared: Prepared, shape: LeafShape, top: int, width: int, margin: int) -> DeviceTiles:
-    tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
+def _cut(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> tuple[Tiles, int]:
+    """Tiles and their width, the largest that a multiprocessor has room for two blocks of."""
+    size, most = prepared.metric.dtype.itemsize, runtime.device().shared_per_block
     flags = top_flags(prepared, top)
-    host = cut_tiles(prepared.preparation.view, shape, width, margin, flags)
+    widths = _WIDTHS[size]
+    for width in widths:
+        host = cut_tiles(prepared.preparation.view, shape, width, margin, flags)
+        if 2 * (width * _UNIT + host.tile_bytes(size) + _RESERVED) <= most + _RESERVED:
+            break
+    return host, width
+
+
+def _made(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> DeviceTiles:
+    tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
+    host, width = _cut(prepared, shape, top, margin)
     runtime.require_memory(2 * host.nbytes, _ADVICE)
     above = device_above(prepared, host.upper, top)
     sizes = (arcs.first[host.roots + 1] - arcs.first[host.roots]).astype(np.int32)
@@ -81,20 +106,25 @@ def _made(prepared: Prepared, shape: LeafShape, top: int, width: int, margin: in
     which = np.repeat(np.arange(len(sizes)), warps)
     number = np.arange(len(which)) - np.repeat(np.cumsum(warps) - warps, warps)
     jobs = np.stack([host.roots[which], 32 * number, begins[which], sizes[which]], axis=1)
+    levels = np.zeros(prepared.n_vertices, dtype=np.int64)
     inside = np.flatnonzero(host.leaf >= 0)
-    levels = tree.depth[inside] - tree.depth[host.leaf[inside]]
-    boundary = runtime.upload(host.boundary)
+    levels[inside] = tree.depth[inside] - tree.depth[host.leaf[inside]] + 1
+    way_ends = np.cumsum(levels)
     return DeviceTiles(
         host,
         runtime.upload(host.bundles),
         runtime.upload(host.places),
         runtime.upload(host.tile_first),
-        above.place[boundary],
+        above.place[runtime.upload(host.rows)],
         runtime.upload(host.leaf),
         runtime.upload(host.where),
         runtime.upload(jobs.astype(np.int32)),
-        boundary,
-        int(levels.max(initial=0)) + 1,
+        runtime.upload(host.boundary),
+        int(levels.max(initial=1)),
+        runtime.upload(host.roots),
+        runtime.upload(way_ends - levels),
+        int(levels.sum()),
+        width,
         above,
     )
 
@@ -105,10 +135,11 @@ def _margin(prepared: Prepared) -> int:
     return _SECTOR // 4 if prepared.n_vertices * size % _SECTOR else 0
 
 
-def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> Any:
-    """Weights of the bundles."""
+def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Weights of the bundles, and ways within leaves."""
     cp = runtime.cupy()
-    runtime.require_memory(tiles.host.n_values * dtype.itemsize, _ADVICE)
+    runtime.require_memory((tiles.host.n_values + tiles.n_ways) * dtype.itemsize, _ADVICE)
+    ways = cp.empty(tiles.n_ways, dtype=dtype)
     weights = cp.full(tiles.host.n_values, far_value(dtype), dtype=dtype)
     if len(tiles.jobs):
         kernel = _kernel(tree, dtype, "leaf_closures")
@@ -119,7 +150,16 @@ def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> Any:
             *(tree.depth, tree.low, tiles.where, weights),
         )
         kernel(len(tiles.jobs), 32, arguments, shared=shared)
-    return weights
+    if len(tiles.roots):
+        kernel = runtime.program("prepared/leaf_ways.cuh", tree.macros).kernel("leaf_ways")
+        shared = 8 * tiles.levels
+        kernel.allow_shared(shared)
+        down = (
+            *(tiles.roots, tree.down_first, tree.down_depth, tree.down_weight, tree.depth),
+            *(tree.low, tiles.way_first, ways),
+        )
+        kernel(len(tiles.roots), 32, down, shared=shared)
+    return weights, ways
 
 
 def _kernel(tree: DeviceTree, dtype: np.dtype[Any], name: str, **more: int) -> Any:
@@ -152,9 +192,8 @@ class TileSweep:
         self.margin = _margin(prepared)
         shape = shape or default_leaf(prepared.preparation.figures.height, sources)
         size = top_size(prepared, top)
-        self.width = _WIDTHS[self.dtype.itemsize]
-        form = (shape, size, self.width, self.margin)
-        key = (runtime.device().ordinal, *form)
+        form = (shape, size, self.margin)
+        key = (runtime.device().ordinal, self.dtype.itemsize, *form)
         self.tree = device_tree(prepared)
         self.tiles = _TILES.of(
             prepared,
@@ -162,7 +201,7 @@ class TileSweep:
             key,
         )
         self.above = Above(prepared, self.tiles.above, key)
-        self.weights = _WEIGHTS.of(
+        self.weights, self.ways = _WEIGHTS.of(
             prepared, lambda: _closed(self.tiles, self.tree, self.dtype), key
         )
 
@@ -192,7 +231,7 @@ class TileSweep:
                 f"leaves: sweep= at most {self.most_sources:,}"
             )
         row = np.uint32(pitch * self.dtype.itemsize)
-        return self.tiles.boundary_row.astype(np.uint32) * row
+        return self.tiles.row.astype(np.uint32) * row
 
     def rows(self, values: Any, out: Any) -> SweepPlan:
         """A sweep that writes whole rows.
@@ -210,30 +249,26 @@ class TileSweep:
         tiles, tree, size = self.tiles, self.tree, self.dtype.itemsize
         plan = self.above.plan(values, tiles.above.place, 16 // size)
         count, n, pitch = np.int32(len(out)), np.int32(self.n), np.int64(plan.pitch)
-        n_tiles = len(tiles.host.tile_first) - 1
-        kernel = _kernel(tree, self.dtype, "tiles", MARGIN=self.margin, TILE=self.width)
-        shared = self.width * (32 * 16 + MOST_BOUND * size)
+        n_tiles = len(tiles.host.tile_first) // 4 - 1
+        jobs = n_tiles * -(-len(out) // (32 * (16 // size)))
+        kernel = _kernel(tree, self.dtype, "tiles", MARGIN=self.margin, TILE=tiles.width)
+        shared = tiles.width * _UNIT + tiles.host.tile_bytes(size)
         kernel.allow_shared(shared)
         arguments = (
-            *(tiles.bundles, tiles.tile_first, np.int32(n_tiles), self._begins(plan.pitch)),
-            *(self.weights, tiles.places, values, n, count, out),
+            *(tiles.bundles, tiles.tile_first, np.int32(n_tiles)),
+            *(self._begins(plan.pitch), self.weights, tiles.places, values, n, count, out),
         )
-        groups = -(-len(out) // (32 * (16 // size)))
-        plan.launches.append(
-            runtime.Launch(kernel, n_tiles * groups, 32 * _WARPS, arguments, shared)
-        )
+        plan.launches.append(runtime.Launch(kernel, jobs, 32 * _WARPS, arguments, shared))
         if not len(tiles.host.roots):
             return plan
         kernel = _kernel(tree, self.dtype, "own_leaf")
-        shared = _WARPS * (ring_bytes(32, size) + tiles.levels * size)
+        shared = tiles.levels * size
         kernel.allow_shared(shared)
         own = (
-            *(tiles.leaf, plan.labels, plan.space, pitch),
-            *(tree.down_first, tree.down_depth, tree.down_weight, tree.depth, tree.low),
-            *(tree.vertex, np.int32(tiles.levels), n, out),
+            *(tiles.leaf, plan.labels, plan.space, pitch, tree.depth, tree.low, tree.vertex),
+            *(tiles.way_first, self.ways, n, out),
         )
-        grid = -(-plan.pitch // _WARPS)
-        plan.launches.append(runtime.Launch(kernel, grid, 32 * _WARPS, own, shared))
+        plan.launches.append(runtime.Launch(kernel, plan.pitch, 2 * _SIDE, own, shared))
         return plan
 
 
@@ -254,6 +289,6 @@ def row_sweep(prepared: Prepared, sources: int) -> Sweep | TileSweep:
     Sweep or TileSweep
     """
     tiles = TileSweep(prepared, None, sources)
-    if tiles.tiles.host.reads <= _PAYS * prepared.n_vertices:
+    if len(tiles.tiles.host.rows) <= _PAYS * prepared.n_vertices:
         return tiles
     return Sweep(prepared, None, sources)

@@ -13,7 +13,7 @@
 #pragma once
 
 constexpr int kRows = 4, kSteps = 4;  // rows of a step; steps of the largest boundary: of tiles.cpp
-constexpr int kCopies = 15;           // in place of steps: vertices that are in no leaf
+constexpr int kCopies = 15;           // in place of steps: up to kRows vertices that are in no leaf
 constexpr int kNobody = 255;          // in place of a vertex of the tile
 constexpr int kWarps = 8;             // per block
 constexpr int kPerUnit = 16 / sizeof(value_t), kUnits = kRows / kPerUnit;
@@ -27,11 +27,11 @@ union Ways {
 
 // Of a lane: where rows begin for it.
 struct Boundary {
-  const int* row;  // where rows of `values` begin, in bytes, 32 bits, so that an address is one addition
+  const int4* row;  // where rows of `values` begin, in bytes, 32 bits, so that an address is one addition
   const char* mine;  // the columns of this lane in the first row
 
   __device__ __forceinline__ void fetch(int step, Columns* there) const {
-    const int4 at = reinterpret_cast<const int4*>(row)[step];
+    const int4 at = row[step];
     const int from[kRows] = {at.x, at.y, at.z, at.w};
 #pragma unroll
     for (int k = 0; k < kRows; ++k) there[k] = get(reinterpret_cast<const Columns*>(mine + static_cast<uint32>(from[k])));
@@ -68,26 +68,25 @@ __device__ __forceinline__ void over_boundary(const Boundary& boundary, const in
   }
 }
 
-// bundle: {first of boundary_row; steps or kCopies, and 16 times the vertices; ..; first word of places}; ways: its weights,
-// in shared memory.
+// bundle: {steps or kCopies, and 16 times the vertices; first of rows, weights and places of the tile}. All of these are
+// in shared memory, so that nothing but distances has to be waited for.
 template <class F>
-__device__ __forceinline__ void distances_of_bundle(const int4& bundle, const int* boundary_row, const int4* ways,
-                                                    const int* places, const Columns* mine, F take) {
-  const Boundary boundary{boundary_row + bundle.x, reinterpret_cast<const char*>(mine)};
-  const unsigned char* const place = reinterpret_cast<const unsigned char*>(places + bundle.w);
-  const int vertices = bundle.y >> 4;
-  switch (bundle.y & 15) {
+__device__ __forceinline__ void distances_of_bundle(const int4& bundle, const int4* rows, const int4* weights,
+                                                    const int4* places, const Columns* mine, F take) {
+  const Boundary boundary{rows + bundle.y, reinterpret_cast<const char*>(mine)};
+  const int4* const ways = weights + bundle.z * kUnits;
+  const unsigned char* const place = reinterpret_cast<const unsigned char*>(reinterpret_cast<const int*>(places) + bundle.w);
+  const int vertices = bundle.x >> 4;
+  switch (bundle.x & 15) {
     case 0: return over_boundary<0>(boundary, ways, place, vertices, take);
     case 1: return over_boundary<1>(boundary, ways, place, vertices, take);
     case 2: return over_boundary<2>(boundary, ways, place, vertices, take);
     case 3: return over_boundary<3>(boundary, ways, place, vertices, take);
     case kSteps: return over_boundary<kSteps>(boundary, ways, place, vertices, take);
   }
-  for (int v = 0; v < vertices; v += kRows) {
-    Columns there[kRows];
-    boundary.fetch(v / kRows, there);
+  Columns there[kRows];
+  boundary.fetch(0, there);
 #pragma unroll
-    for (int k = 0; k < kRows; ++k)
-      if (v + k < vertices) take(place[v + k], there[k]);
-  }
+  for (int k = 0; k < kRows; ++k)
+    if (k < vertices) take(place[k], there[k]);
 }

@@ -1,94 +1,64 @@
-// Ways from a source that stay in its leaf: a warp per source lowers what leaves.cuh found over the boundary.
+// Ways from a source that stay in its leaf: a block per source lowers what leaves.cuh found over the boundary.
 //
-// The walk goes down labels, one after the other. Of 32 labels a lane each has what the tree says, fetched 32 labels
-// before, and their arcs are copied kAhead labels before they are followed.
+// Such a way goes up to an ancestor, as far as a climb has come, and down from there (leaf_ways.cuh): a minimum over the
+// ancestors that a label has in common with the source. How many these are is known from the least depth among the labels
+// between the two, for labels are in postorder: all of them are below the lowest common ancestor, and the first or the last
+// of those right below it is among them. So one half of the block goes up from the source and the other down, each
+// with a running minimum, and no label waits for another's distance.
 //
-// Arrays: leaf[n], the root of each label's leaf or -1; labels[pitch] of the sources in the order of column_order.cuh, or -1; space[height][pitch], the
-// climbs; first, head_depth and weight of the arcs down; depth, low and vertex by label; out[count][n].
-// Dynamic shared memory: per warp a ring of arcs, then per warp `levels` values. Launch: 32 * kWarps threads, a warp per source. Races: none.
-// requires: prepared/leaves.cuh
+// Arrays: leaf[n], the root of each label's leaf or -1; labels[pitch] of the sources in the order of column_order.cuh, or -1;
+// space[height][pitch], the climbs; depth, low and vertex by label; way_first and ways of leaf_ways.cuh; out[count][n].
+// Dynamic shared memory: a value per level of a leaf. Launch: 2 * kSide threads, a block per column. Races: none.
+// requires: prepared/values.cuh
 // requires: prepared/column_order.cuh
-// requires: prepared/arc_ring.cuh
 
-template <class T>
-__device__ __forceinline__ T least_of_warp(T a) {
-#pragma unroll
-  for (int by = 16; by > 0; by /= 2) {
-    const T other = __shfl_xor_sync(0xffffffffu, a, by);
-    a = other < a ? other : a;
-  }
-  return a;
-}
-#if __CUDA_ARCH__ >= 800
-__device__ __forceinline__ uint32 least_of_warp(uint32 a) { return __reduce_min_sync(0xffffffffu, a); }
-#endif
+constexpr int kSide = 128, kSideWarps = kSide / 32;
+constexpr int kNothing = 0x7fffffff;
 
-constexpr int kRow = 32;  // arcs of a label that are copied ahead
-
-extern "C" __global__ void __launch_bounds__(32 * kWarps)
-    own_leaf(const int* leaf, const int* labels, const value_t* space, long long pitch, const int* first,
-             const int* head_depth, const value_t* weight, const int* depth, const int* low, const int* vertex,
-             int levels, int n, out_t* out) {
-  extern __shared__ __align__(16) char memory[];
-  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  const int k = blockIdx.x * kWarps + warp;
-  if (k >= pitch) return;
-  const int source = labels[k], root = source < 0 ? -1 : leaf[source];
+extern "C" __global__ void __launch_bounds__(2 * kSide)
+    own_leaf(const int* leaf, const int* labels, const value_t* space, long long pitch, const int* depth,
+             const int* low, const int* vertex, const long long* way_first, const value_t* ways, int n, out_t* out) {
+  extern __shared__ __align__(16) value_t climbed[];
+  __shared__ int least[2 * kSideWarps];
+  const int source = labels[blockIdx.x], root = source < 0 ? -1 : leaf[source];
   if (root < 0) return;
-  ArcRing<kRow> ring(memory + warp * ArcRing<kRow>::kBytes);
-  value_t* const here = reinterpret_cast<value_t*>(memory + kWarps * ArcRing<kRow>::kBytes) + warp * levels;
-  out_t* const row = out + source_of_column(k, COLUMNS) * n;
-  const int top = depth[root], last = low[root];
-  struct Label {
-    int begin, end, deep, vertex;
-    value_t climbed;
-  };
-  auto look = [&](int v) {
-    Label found{0, 0, 0, -1, far_value()};
-    if (v >= last) {
-      found.begin = first[v];
-      found.end = first[v + 1];
-      found.deep = depth[v];
-      found.vertex = vertex[v];
-      if (low[v] <= source && source <= v) found.climbed = space[found.deep * pitch + k];
-    }
-    return found;
-  };
-  Label mine = look(root - lane), next = look(root - 32 - lane);
-  const int all = root - last + 1;
-  auto issue = [&](int i, int base) {
-    const int begin = __shfl_sync(0xffffffffu, i - base < 32 ? mine.begin : next.begin, i & 31);
-    const int end = __shfl_sync(0xffffffffu, i - base < 32 ? mine.end : next.end, i & 31);
-    ring.issue(i, head_depth, weight, begin, end - begin);
-  };
+  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  const int top = depth[root], last = low[root], own = depth[source] - top, own_low = low[source];
+  out_t* const row = out + source_of_column(blockIdx.x, COLUMNS) * n;
+  for (int i = threadIdx.x; i <= own; i += 2 * kSide) climbed[i] = space[(top + i) * pitch + blockIdx.x];
+  const bool down = threadIdx.x >= kSide;
+  const int first_warp = down ? kSideWarps : 0, place = threadIdx.x % kSide;
+  int before = top + own;  // the least depth of the labels nearer to the source, and its own
+  for (int base = 0; base < max(root - source, source - last + 1); base += kSide) {
+    const int v = down ? source - base - place : source + 1 + base + place;
+    const bool inside = last <= v && v <= root;
+    const int deep = inside ? depth[v] : kNothing, lowest = inside ? low[v] : 0;
+    const long long first = inside ? way_first[v] : 0;
+    out_t* const to = row + (inside ? vertex[v] : 0);
+    int so_far = deep;
 #pragma unroll
-  for (int i = 0; i < kAhead - 1; ++i) issue(i, 0);
-  for (int base = 0; base < all; base += 32) {
-    value_t result = far_value();
-    for (int i = base; i < min(all, base + 32); ++i) {
-      ring.wait();
-      issue(i + kAhead - 1, base);
-      const int begin = __shfl_sync(0xffffffffu, mine.begin, i & 31);
-      const int arcs = __shfl_sync(0xffffffffu, mine.end, i & 31) - begin;
-      value_t a = __shfl_sync(0xffffffffu, mine.climbed, i & 31);
-      if (lane < arcs) {
-        const int to = ring.depths[i % kAhead * kRow + lane] - top;
-        if (to >= 0) a = add_min(here[to], ring.weights[i % kAhead * kRow + lane], a);
-      }
-      for (int j = kRow + lane; j < arcs; j += 32)
-        if (head_depth[begin + j] >= top) a = add_min(here[head_depth[begin + j] - top], weight[begin + j], a);
-      a = least_of_warp(a);
-      if (lane == (i & 31)) {
-        here[mine.deep - top] = a;
-        result = a;
-      }
+    for (int by = 1; by < 32; by *= 2) {
+      const int other = __shfl_up_sync(0xffffffffu, so_far, by);
+      if (lane >= by) so_far = min(so_far, other);
     }
-    if (mine.vertex >= 0) {
-      out_t& known = row[mine.vertex];
-      const out_t distance = as_distance<out_t>(result);
-      if (distance < known) known = distance;
+    if (lane == 31) least[warp] = so_far;
+    __syncthreads();
+    so_far = min(so_far, before);
+#pragma unroll
+    for (int w = 0; w < kSideWarps; ++w) {
+      const int theirs = least[first_warp + w];
+      if (first_warp + w < warp) so_far = min(so_far, theirs);
+      before = min(before, theirs);
     }
-    mine = next;
-    next = look(root - base - 64 - lane);
+    __syncthreads();  // the minima are free
+    if (!inside) continue;
+    int common = so_far - top;  // labels above the one right below the common ancestor
+    if (!down && lowest <= source) common = deep - top + 1;  // the label is an ancestor of the source
+    if (down && own_low <= v) common = own + 1;              // the source is one of the label
+    value_t a = far_value();
+#pragma unroll 4
+    for (int t = 0; t < common; ++t) a = add_min(climbed[t], ways[first + t], a);
+    const out_t distance = as_distance<out_t>(a);
+    if (distance < *to) *to = distance;
   }
 }

@@ -13,8 +13,15 @@ struct Piece {
   int is_top;
 };
 
+// A part of a piece: kUnit members from `first` on.
+struct alignas(16) Part {
+  int members, count, boundary, boundary_count, low, high, matrix;  // of the piece
+  int first;
+};
+
 constexpr int kUnit = 16, kDeep = 8;  // of pieces.cpp
 
-__device__ __forceinline__ long long matrix_of(const Piece& piece) {
+template <class PieceOrPart>
+__device__ __forceinline__ long long matrix_of(const PieceOrPart& piece) {
   return static_cast<long long>(piece.matrix) * (kUnit * kDeep);
 }

@@ -18,7 +18,7 @@
 //
 // Macros: LANES sources per block, COLUMNS of them per thread, STAGES chunks of arcs under way. ROW_KIND: the rows of
 // `rows` are labels (0), vertices (1), or what `place` says (2).
-// Arrays: cells; boundary (labels), stream, chunk and outline of cells.cpp; place[n], rows of labels (kinds 1 and 2);
+// Arrays: cells; boundary (rows of `rows`), stream, chunk and outline of cells.cpp; place[n], rows of labels (kinds 1 and 2);
 // space[height][pitch], the climbs; sources[pitch], labels or -1; rows[..][pitch], distances of what lies outside of the
 // cells. pitch is a multiple of LANES.
 // Dynamic shared memory: STAGES chunks of arcs, then LANES values per slot.
@@ -49,6 +49,59 @@ __device__ __forceinline__ void stage_chunk(int4* to, const int4* stream, int be
     copy_async_16(to + (i - begin), stream + i);
 }
 
+__device__ __forceinline__ void copy_columns(Columns* to, const Columns* from) {
+  if (sizeof(Columns) == 16)
+    copy_async_16(to, from);
+  else
+    copy_async_value(reinterpret_cast<word_t*>(to), reinterpret_cast<const word_t*>(from));
+}
+
+// A record of a chunk: its head, and the first of its entries with arcs, with the distances that these name.
+struct Record {
+  static constexpr int kFew = 2;
+  int at;
+  int4 head, arc[kFew];
+  Columns there[kFew][kPerEntry];
+
+  __device__ __forceinline__ int arcs() const { return head.z & 255; }
+  __device__ __forceinline__ int behind() const { return at + kHead + arcs(); }
+  // The record there, where the chunk is not over.
+  __device__ __forceinline__ void read(const int4* stage, int place, int length) {
+    at = place;
+    if (at >= length) return;
+    head = stage[at];
+#pragma unroll
+    for (int k = 0; k < kFew; ++k) arc[k] = stage[at + kHead + k];  // what is no arc is not used
+  }
+  // No distance of a vertex is in a slot that the next one names: it still has that in registers.
+  __device__ __forceinline__ void gather(const Columns* slots) {
+#pragma unroll
+    for (int k = 0; k < kFew; ++k) {
+      if (k >= arcs()) continue;
+      there[k][0] = get(slots + arc[k].x * kThreads);
+      if (kPerEntry == 2) there[k][kPerEntry - 1] = get(slots + arc[k].z * kThreads);
+    }
+  }
+  // The least over all arcs.
+  __device__ __forceinline__ Columns best(const Columns* slots, const int4* stage, Columns a) const {
+#pragma unroll
+    for (int k = 0; k < kFew; ++k) {
+      if (k >= arcs()) continue;
+      if (kPerEntry == 2) a = over(there[k][kPerEntry - 1], second_weight(arc[k]), a);
+      a = over(there[k][0], first_weight(arc[k]), a);
+    }
+    const int4* const entry = stage + at + kHead;
+#pragma unroll 4
+    for (int k = kFew; k < arcs(); ++k) {
+      const int4 way = entry[k];
+      const Columns x = get(slots + way.x * kThreads);
+      if (kPerEntry == 2) a = over(get(slots + way.z * kThreads), second_weight(way), a);
+      a = over(x, first_weight(way), a);
+    }
+    return a;
+  }
+};
+
 struct Sweep {
   const Cell* cells;
   const int* boundary;
@@ -78,7 +131,6 @@ __device__ __forceinline__ void sweep_cell(const Sweep& s, Sink& sink) {
   const Cell cell = s.cell();
   const long long stride = s.pitch / COLUMNS;
   const long long column = s.column();
-  const int* const place = s.place;
   const Columns* const mine = reinterpret_cast<const Columns*>(s.rows) + column;
   const Columns* const climbed = reinterpret_cast<const Columns*>(s.space) + column;
 
@@ -104,16 +156,22 @@ __device__ __forceinline__ void sweep_cell(const Sweep& s, Sink& sink) {
   hit = kThreads == 32 ? __any_sync(0xffffffffu, hit) : __syncthreads_or(hit);
   Columns a = all_far();
   put(slots, a);
+  const int lane = threadIdx.x & 31;
+  for (int first = 0; first < cell.boundary_count; first += 32) {
+    const int some = min(cell.boundary_count - first, 32);
+    const int rows = s.boundary[cell.boundary + first + min(lane, some - 1)];
 #pragma unroll 8
-  for (int k = 0; k < cell.boundary_count; ++k) {
-    const int label = s.boundary[cell.boundary + k];
-    const long long row = ROW_KIND ? place[label] : label;
-    put(slots + (k + 1) * kThreads, get(mine + row * stride));
+    for (int k = 0; k < some; ++k) {
+      const long long row = __shfl_sync(0xffffffffu, rows, k);
+      copy_columns(slots + (first + k + 1) * kThreads, mine + row * stride);
+    }
   }
+  copy_async_commit();
   const int2* outline = s.outline + cell.first_member;
   int2 coming = make_int2(0, 0);  // of the next vertex
   if (hit) coming = outline[0];
   int left = cell.members;
+  copy_async_wait();  // of the boundary
   int begin = ends[0], end = ends[1], stage_number = 0;
   for (int q = 0; q < cell.chunk_count; ++q) {
     const int4* const stage = memory + stage_number * (kChunk + kAhead);
@@ -130,14 +188,18 @@ __device__ __forceinline__ void sweep_cell(const Sweep& s, Sink& sink) {
     }
     copy_async_commit();
     stage_number = stage_number == STAGES - 1 ? 0 : stage_number + 1;
-    int at = 0;
-    int4 head = stage[0];
-    while (at < length) {
-      const int meta = head.z, arcs = meta & 255, label = head.y;
-      const int4* arc = stage + at + kHead;
-      at += kHead + arcs;
+    Record now, next;
+    now.read(stage, 0, length);
+    now.gather(slots);
+    next.read(stage, now.behind(), length);
+    // The distances that the next record names are on their way while this one is done, and what that begins with
+    // comes before.
+    auto step = [&](Record& mine, Record& other) {
+      const int meta = mine.head.z, label = mine.head.y;
+      const bool more = other.at < length;
+      if (more) other.gather(slots);
       if (meta & kFirst) {
-        a = over(a, before_weight(head, arc), all_far());
+        a = over(a, before_weight(mine.head, stage + mine.at + kHead), all_far());
         if (hit) {
           // Only an ancestor of a source, or the source, has something from a climb.
           const int from = coming.x, deep = coming.y;
@@ -155,19 +217,16 @@ __device__ __forceinline__ void sweep_cell(const Sweep& s, Sink& sink) {
           }
         }
       }
-      const int where = sink.place_of(head.x, label);
-      head = stage[at];  // beyond the end of the chunk it is not used
-#pragma unroll 4
-      for (int k = 0; k < arcs; ++k) {
-        const int4 way = arc[k];
-        const Columns x = get(slots + way.x * kThreads);
-        if (kPerEntry == 2) a = over(get(slots + way.z * kThreads), second_weight(way), a);
-        a = over(x, first_weight(way), a);
-      }
+      const int where = sink.place_of(mine.head.x, label);
+      a = mine.best(slots, stage, a);
+      mine.read(stage, more ? other.behind() : length, length);
       if (meta & kLast) {
         if (meta & kKeep) put(slots + (meta >> 16) * kThreads, a);
         sink.take(where, a);
       }
+      return more;
+    };
+    while (step(now, next) && step(next, now)) {
     }
   }
 }

@@ -27,7 +27,7 @@ namespace nearfar::prepared {
 namespace {
 
 constexpr int kRows = 4, kSteps = 4;  // of leaves.cuh
-constexpr int kCopies = 15;           // in place of steps
+constexpr int kCopies = 15;           // in place of steps: up to kRows vertices in no leaf
 constexpr int kWord = 4;              // places in a word
 constexpr int kNobody = 255;          // in place of a vertex of the tile
 
@@ -59,7 +59,7 @@ class Tiler {
 
   void tile(int width, int most, int margin) {
     where.assign(2 * at(arcs_.n), -1);
-    tile_first.push_back(0);
+    begin_tile();
     std::vector<Vertex> found;
     std::vector<Bundle> cut;
     const int shift = std::max(margin - 1, 0);  // the farthest that a row is written ahead
@@ -74,7 +74,8 @@ class Tiler {
       for (int i = 0; i < static_cast<int>(found.size());) {
         const int32_t root = found[at(i)].first;
         int some = 1;
-        while (some < most && at(i + some) < found.size() && found[at(i + some)].first == root)
+        const int limit = root < 0 ? std::min(most, kRows) : most;  // copies are waited for at once
+        while (some < limit && at(i + some) < found.size() && found[at(i + some)].first == root)
           ++some;
         cut.push_back({root, &found[at(i)], some});
         i += some;
@@ -82,23 +83,23 @@ class Tiler {
       std::stable_sort(cut.begin(), cut.end(),
                        [&](const Bundle& a, const Bundle& b) { return work(a) > work(b); });
       for (const Bundle& each : cut) put(each, begin);
-      tile_first.push_back(static_cast<int32_t>(bundles.size() / 4));
+      begin_tile();
     }
-    bundles.insert(bundles.end(), {0, 0, static_cast<int32_t>(units), 0});
   }
 
   std::vector<int32_t> leaf;   // of a label: the root of its leaf, or -1
   std::vector<int32_t> upper;  // labels that are in no leaf, rising
   std::vector<int32_t> roots, boundary;
-  // First of the boundary; steps of kRows rows or kCopies, and 16 times the vertices; weights in
-  // units of kRows rows; first word of places.
+  // Steps of kRows rows or kCopies, and 16 times the vertices; from the first of the tile on: first
+  // row in units of kRows, weights in units of kRows rows, first word of places.
   std::vector<int32_t> bundles;
+  std::vector<int32_t> rows;    // labels that bundles look at
   std::vector<int32_t> places;  // of the vertices in the tile, kWord bytes in a word
+  // First bundle of a tile, row in units of kRows, unit of weights, and kWord words of places.
   std::vector<int32_t> tile_first;
   // Of a label: its weights from the first of its boundary, in values, in up to two tiles, or -1.
   std::vector<int32_t> where;
   int64_t units = 0;  // of kRows rows of weights
-  int64_t reads = 0;  // rows that bundles read, kRows at a time
 
  private:
   using Vertex = std::pair<int32_t, int32_t>;  // leaf, or -1, and number in the tile
@@ -119,18 +120,27 @@ class Tiler {
     return bundle.some * (1 + std::min(steps_of(bundle.root), kSteps));
   }
 
+  void begin_tile() {
+    while (places.size() % kWord) places.push_back(0);
+    tile_first.insert(
+        tile_first.end(),
+        {static_cast<int32_t>(bundles.size() / 4), static_cast<int32_t>(rows.size() / kRows),
+         static_cast<int32_t>(units), static_cast<int32_t>(places.size() / kWord)});
+  }
+
   void put(const Bundle& bundle, int32_t begin) {
     const int32_t steps = steps_of(bundle.root), base = static_cast<int32_t>(units);
-    const int32_t rows = bundle.root < 0 ? bundle.some : steps * kRows;
-    reads += (rows + kRows - 1) / kRows * kRows;
-    int32_t first;
+    const int32_t* const tile = &tile_first[tile_first.size() - 4];
+    bundles.insert(bundles.end(),
+                   {steps | bundle.some << 4, static_cast<int32_t>(rows.size() / kRows) - tile[1],
+                    base - tile[2], static_cast<int32_t>(places.size()) - tile[3] * kWord});
     if (bundle.root < 0) {
-      first = static_cast<int32_t>(boundary.size());
       for (int i = 0; i < bundle.some; ++i)
-        boundary.push_back(arcs_.label[begin + bundle.first[i].second]);
-      while (boundary.size() % kRows) boundary.push_back(boundary.back());
+        rows.push_back(arcs_.label[begin + bundle.first[i].second]);
+      while (rows.size() % kRows) rows.push_back(rows.back());
     } else {
-      first = boundary_of_[at(bundle.root)];
+      const auto first = boundary.begin() + boundary_of_[at(bundle.root)];
+      rows.insert(rows.end(), first, first + steps * kRows);
       for (int i = 0; i < bundle.some; ++i) {
         int32_t* const mine = &where[2 * at(arcs_.label[begin + bundle.first[i].second])];
         mine[mine[0] >= 0] = (base + i * steps) * kRows;
@@ -138,8 +148,6 @@ class Tiler {
       units += static_cast<int64_t>(bundle.some) * steps;
       if (units * kRows > 0x7fffffff) throw std::length_error("too many weights for the device");
     }
-    bundles.insert(bundles.end(),
-                   {first, steps | bundle.some << 4, base, static_cast<int32_t>(places.size())});
     for (int i = 0; i < bundle.some; i += kWord) {
       uint32_t word = 0;
       for (int t = kWord - 1; t >= 0; --t)
@@ -177,11 +185,11 @@ nb::dict tiles(
   out["roots"] = as_numpy(std::move(tiler->roots));
   out["boundary"] = as_numpy(std::move(tiler->boundary));
   out["bundles"] = as_numpy(std::move(tiler->bundles));
+  out["rows"] = as_numpy(std::move(tiler->rows));
   out["places"] = as_numpy(std::move(tiler->places));
   out["tile_first"] = as_numpy(std::move(tiler->tile_first));
   out["where"] = as_numpy(std::move(tiler->where));
   out["units"] = tiler->units;
-  out["reads"] = tiler->reads;
   return out;
 }
 

@@ -10,9 +10,10 @@
 // (column_order.cuh).
 //
 // Macros: TILE, vertices of a tile; MARGIN, kSector or 0. Where that is 0 rows are written as they come.
-// Arrays: bundles[..], four words each, and one behind the last; tile_first[tiles + 1]; boundary_row; weights; places, bytes; values[..][pitch];
-// out[count][n]. pitch is a multiple of 32 * COLUMNS. Dynamic shared memory: kTile * 32 units of 16 bytes, then the
-// weights of a tile, kTile * kRows * kSteps at most.
+// Arrays: bundles[..]; rows, where those begin that bundles look at, in bytes; weights; places, bytes; tile_first[tiles + 1], where
+// each tile's begin among these, in units of a bundle, of kRows, of kRows and of 16 bytes; values[..][pitch];
+// out[count][n]. pitch is a multiple of 32 * COLUMNS. Dynamic shared memory: kTile * 32 units of 16 bytes, then bundles, rows,
+// places and weights of the largest tile.
 // Launch: 32 * kWarps threads, tiles * groups blocks, those of a group next to each other. Races: none.
 // requires: prepared/leaves.cuh
 // requires: prepared/column_order.cuh
@@ -22,6 +23,7 @@ constexpr int kTile = TILE;
 constexpr int kStep = kTile - MARGIN;
 constexpr int kSector = 32 / sizeof(out_t);
 constexpr int kWide = 16 / sizeof(out_t);  // vertices that a lane writes at a time
+static_assert(kWarps == kApart, "the units of a warp lie a whole number of kApart * COLUMNS sources apart");
 static_assert(MARGIN == 0 || (MARGIN >= kSector && kStep % kSector == 0), "tiles of a row follow each other");
 
 // Where a tile has a unit of sources of a vertex: neither lanes with neighbouring units nor lanes whose vertices are kWide
@@ -61,8 +63,8 @@ __device__ __forceinline__ void write_some(const Columns* found, int place, int 
 }
 
 extern "C" __global__ void __launch_bounds__(32 * kWarps, 2)
-    tiles(const int4* bundles, const int* tile_first, int n_tiles, const int* boundary_row, const int4* weights,
-          const int* places, const value_t* values, int n, int count, out_t* out) {
+    tiles(const int4* bundles, const int4* tile_first, int n_tiles, const int4* rows, const int4* weights,
+          const int4* places, const value_t* values, int n, int count, out_t* out) {
   extern __shared__ __align__(16) int4 memory[];
   __shared__ int taken;
   Columns* const found = reinterpret_cast<Columns*>(memory);
@@ -70,36 +72,47 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps, 2)
   const int tile = blockIdx.x % n_tiles;
   const long long group = blockIdx.x / n_tiles;
   const Columns* const mine = reinterpret_cast<const Columns*>(values) + group * 32 + lane;
-  const int begin = tile_first[tile], end = tile_first[tile + 1];
+  const int4 begin = tile_first[tile], end = tile_first[tile + 1];
   if (threadIdx.x == 0) taken = kWarps;
-  int4* const ways = memory + kTile * 32;
-  const int first_way = bundles[begin].z, units = (bundles[end].z - first_way) * kUnits;
-  for (int i = threadIdx.x; i < units; i += 32 * kWarps)
-    copy_async_16(ways + i, weights + static_cast<long long>(first_way) * kUnits + i);
-  int next = begin + warp;
-  int4 coming = bundles[min(next, end)];
+  int4* copied = memory + kTile * 32;
+  auto copy = [&](const int4* from, long long first, int some) {
+#pragma unroll 1
+    for (int i = threadIdx.x; i < some; i += 32 * kWarps) copy_async_16(copied + i, from + first + i);
+    const int4* const there = copied;
+    copied += some;
+    return there;
+  };
+  const int count_of_bundles = end.x - begin.x;
+  const int4* const my_bundles = copy(bundles, begin.x, count_of_bundles);
+  const int4* const my_rows = copy(rows, begin.y, end.y - begin.y);
+  const int4* const my_places = copy(places, begin.w, end.w - begin.w);
+  const int4* const my_weights = copy(weights, static_cast<long long>(begin.z) * kUnits, (end.z - begin.z) * kUnits);
   copy_async_wait();
   __syncthreads();
-  for (bool more = next < end; more;) {
-    const int4 bundle = coming;
-    if (lane == 0) next = begin + atomicAdd(&taken, 1);
-    next = __shfl_sync(0xffffffffu, next, 0);
-    more = next < end;
-    coming = bundles[min(next, end)];
-    distances_of_bundle(bundle, boundary_row, ways + (bundle.z - first_way) * kUnits, places, mine,
+  for (int next = warp; next < count_of_bundles;) {
+    const int4 bundle = my_bundles[next];
+    if (lane == 0) next = atomicAdd(&taken, 1);
+    distances_of_bundle(bundle, my_rows, my_weights, my_places, mine,
                         [&](int place, const Columns& best) { put(found + at(place, lane), best); });
+    next = __shfl_sync(0xffffffffu, next, 0);
   }
   __syncthreads();
-  for (int u = warp; u < 32; u += kWarps) {
-    const long long source = source_of_column((group * 32 + u) * COLUMNS, COLUMNS);
-    const int rows = static_cast<int>(min(static_cast<long long>(COLUMNS), (count - source + kApart - 1) / kApart));
-    out_t* const row = out + source * n + tile * kStep;
-    const int ahead = static_cast<int>(reinterpret_cast<uint64>(row) / sizeof(out_t) % kSector);
-    const int before = MARGIN ? ahead : 0, first = tile * kStep - before, place = MARGIN - before;
-    const long long apart = static_cast<long long>(kApart) * n;
-    if (rows == COLUMNS && first >= 0 && first + kStep <= n && (MARGIN || ahead % kWide == 0))
-      write_whole(found, place, u, row - before, apart);
+  // The units of a warp are sources whose rows begin alike.
+  long long source = source_of_column((group * 32 + warp) * COLUMNS, COLUMNS);
+  const long long apart = static_cast<long long>(kApart) * n;
+  out_t* row = out + source * n + tile * kStep;
+  const int ahead = static_cast<int>(reinterpret_cast<uint64>(row) / sizeof(out_t) % kSector);
+  const int before = MARGIN ? ahead : 0, first = tile * kStep - before, place = MARGIN - before;
+  const bool whole = first >= 0 && first + kStep <= n && (MARGIN || ahead % kWide == 0);
+  row -= before;
+#pragma unroll 1
+  for (int u = 0; u < 32; u += kWarps) {
+    if (whole && source + (COLUMNS - 1) * kApart < count)
+      write_whole(found, place, u + warp, row, apart);
     else
-      write_some(found, place, u, row - before, apart, first, n, rows);
+      write_some(found, place, u + warp, row, apart, first, n,
+                 static_cast<int>(min(static_cast<long long>(COLUMNS), (count - source + kApart - 1) / kApart)));
+    source += COLUMNS * kApart;
+    row += COLUMNS * apart;
   }
 }

@@ -46,22 +46,23 @@ class Tiles:
     roots : int32 array
         Of the leaves, falling.
     boundary : int32 array
-        Labels that bundles look at; first those of the leaves.
+        Labels that the roots of leaves have arcs to, filled up to multiples of ``ROWS``.
     bundles : int32 array
-        First of the boundary; steps of ``ROWS`` rows, 15 for vertices that are in no leaf, and
-        16 times the vertices; where the weights begin in units of ``ROWS`` rows; first word of
-        places.
+        Steps of ``ROWS`` rows, 15 for vertices that are in no leaf, and 16 times the vertices;
+        then, from the first of the tile on: first row in units of ``ROWS``, where the weights
+        begin in units of ``ROWS`` rows, first word of places.
+    rows : int32 array
+        Labels that bundles look at, ``ROWS`` at a time.
     places : int32 array
         Of the vertices of bundles in their tiles, a byte each.
-    tile_first : int32 array, shape (n_tiles + 1,)
-        First bundle of each tile.
+    tile_first : int32 array, shape (4 * (n_tiles + 1),)
+        First bundle of each tile, first row in units of ``ROWS``, where its weights begin in units
+        of ``ROWS`` rows, first four words of places.
     where : int32 array, shape (2 * n,)
         Of each label its weights from the first of its boundary, counted in values, in up to two
         tiles; otherwise -1.
     units : int
         How many weights there are, in units of ``ROWS`` rows.
-    reads : int
-        Rows of the scratch memory that tiles read.
     """
 
     leaf: NDArray[np.int32]
@@ -69,11 +70,11 @@ class Tiles:
     roots: NDArray[np.int32]
     boundary: NDArray[np.int32]
     bundles: NDArray[np.int32]
+    rows: NDArray[np.int32]
     places: NDArray[np.int32]
     tile_first: NDArray[np.int32]
     where: NDArray[np.int32]
     units: int
-    reads: int
 
     @property
     def n_values(self) -> int:
@@ -84,8 +85,23 @@ class Tiles:
     def nbytes(self) -> int:
         """Bytes of the arrays."""
         arrays = (self.leaf, self.upper, self.roots, self.boundary, self.bundles)
-        more = (self.places, self.tile_first, self.where)
+        more = (self.rows, self.places, self.tile_first, self.where)
         return sum(array.nbytes for array in (*arrays, *more))
+
+    def tile_bytes(self, size: int) -> int:
+        """What the largest tile's bundles, rows, places and weights take, weights of so many bytes.
+
+        Parameters
+        ----------
+        size : int
+
+        Returns
+        -------
+        int
+        """
+        first = self.tile_first.reshape(-1, 4)
+        counts = first[1:] - first[:-1]
+        return int((counts @ [16, 4 * ROWS, ROWS * size, 16]).max(initial=0))
 
 
 def cut_tiles(

@@ -59,7 +59,8 @@ def sink_of(
     # Rows that are written where they stay take no further memory, however many.
     whole = own or runtime.is_device_array(out) or _in_place(out, run)
     scratch = run.scratch_bytes()
-    free = _room(run, held, (0 if stay else kept, less), scratch, memory, must_look=not whole)
+    must_look = not whole and (reduction is None or not run.on_device)
+    free = _room(run, held, (0 if stay else kept, less), scratch, memory, must_look=must_look)
     if block is not None and block < 1:
         raise OptionError(f"block is {block}: give at least 1 row")
     if whole:

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar.algorithms.batched.device_rows import Rows, Values
-from nearfar.algorithms.batched.essential import essential, sparse, stages
+from nearfar.algorithms.batched.essential import sparse
 from nearfar.algorithms.batched.options import BlockOptions
+from nearfar.algorithms.batched.team import Search, in_stages
 from nearfar.graph.dtypes import limit_in_dtype
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
-from nearfar.system.devices import runtime, several
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from nearfar.graph.facts import Facts
@@ -124,126 +123,26 @@ def block_per_source(
     search = _SharedSearch(graph, options, workspace, rows)
     if not search.fits:
         return block_per_source_global(graph, sources, options, workspace)
-    team = _Team(search)
-    solved = []
-    whole = search.integer and rows.columns is None
-    for first, last in rows.parts(64 * 1024 + 4 * search.edges.edges.nbytes):
-        out = rows.memory(first, last)
-        chosen = sources[first:last]
-        # None: every row in the order given, so that nothing is uploaded for them.
-        launches: list[tuple[Any, bool]] = [(None, False)]
-        if whole:
-            launches = stages(graph, chosen, search.edges.decided)
-        for places, drop in launches:
-            some = chosen if places is None else chosen[places]
-            team.solve(some, places, out)
-            if drop:
-                team.drop(some, places, out)
-        solved.append(rows.kept(out))
-    more = {"slot_bits": search.bits, "repeated_rows": team.repeated, "edges_kept": team.edges_kept}
-    others = [one.rows for one in team.searches.values() if one is not search]
-    return rows.answer(solved, others, delta=search.delta, **more, **team.stats)
+    return in_stages(search, slot_bits=search.bits)
 
 
-class _Team:
-    """The devices that share a batch, each with the graph and a search of its own.
-
-    All write to the rows where they lie. They meet after each stage: what a stage says of edges
-    each device then reads from all rows of it before it goes on.
-
-    Attributes
-    ----------
-    searches : dict of int to _SharedSearch
-        By device.
-    repeated : int
-        Rows that were too wide.
-    """
-
-    def __init__(self, search: _SharedSearch) -> None:
-        home = runtime.device().ordinal
-        self.devices = list(search.workspace.devices or [home])
-        self.searches = {home: search}
-        self.repeated = 0
-        self.failed: dict[int, str] = {}
-        self._first = search
-        self._drops: list[tuple[Any, Any, Any]] = []
-        self._dropped = dict.fromkeys([home, *self.devices], 0)
-
-    def solve(self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, out: Any) -> None:
-        """Write the rows of the sources to those places of ``out``."""
-        pieces: list[tuple[Any, Any]] = [(sources, places)]
-        count = len(self.devices)
-        if count > 1:  # sources of every degree to each
-            at = np.arange(len(sources)) if places is None else places
-            pieces = [(sources[i::count].copy(), at[i::count].copy()) for i in range(count)]
-        pieces = [piece for piece in pieces if len(piece[0])]
-        repeated: list[int] = []
-
-        def begin() -> Callable[[tuple[Any, Any]], None]:
-            search = self._here()
-            return lambda piece: repeated.append(search.solve(*piece, out))
-
-        failed = several.each_block(self.devices, pieces, begin)
-        self.repeated += sum(repeated)
-        self.failed |= {device: str(error) for device, error in failed.items()}
-        self.devices = [device for device in self.devices if device not in failed]
-
-    def _here(self) -> _SharedSearch:
-        """The current device's search, after what has been said of edges so far."""
-        at = runtime.device().ordinal
-        if at not in self.searches:
-            first = self._first
-            rows = Rows(first.graph, first.rows.sources, first.workspace)
-            self.searches[at] = _SharedSearch(first.graph, first.options, first.workspace, rows)
-        search = self.searches[at]
-        for drop in self._drops[self._dropped[at] :]:
-            search.drop(*drop)
-        self._dropped[at] = len(self._drops)
-        return search
-
-    def drop(self, sources: NDArray[np.int64], places: NDArray[np.int64], out: Any) -> None:
-        """Have every device leave out the edges that the rows of these sources do not need."""
-        if self._first.workspace.devices is None:
-            self._first.drop(sources, places, out)
-        else:
-            self._drops.append((sources, places, out))
-
-    @property
-    def edges_kept(self) -> int:
-        """Edges that were left in the end."""
-        return min(search.edges.count for search in self.searches.values())
-
-    @property
-    def stats(self) -> dict[str, Any]:
-        """What there is to say of several devices."""
-        given = self._first.workspace.devices
-        found: dict[str, Any] = {} if given is None else {"devices": list(given)}
-        return found | ({"failed_devices": self.failed} if self.failed else {})
-
-
-class _SharedSearch:
+class _SharedSearch(Search):
     """How the blocks of one batch use shared memory, and their launches.
 
     Attributes
     ----------
-    edges : Essential
-        What is left of the graph's edges.
     bits : int
         Of a distance in shared memory, at first.
     fits : bool
         Whether the memory of a multiprocessor is enough for a block.
-    integer : bool
-        Whether weights are integers.
-    delta : float
     """
 
     def __init__(
         self, graph: Graph, options: BlockOptions, workspace: Workspace, rows: Rows
     ) -> None:
-        self.graph, self.options, self.workspace, self.rows = graph, options, workspace, rows
+        super().__init__(graph, options, workspace, rows)
         self.here = runtime.device()
         n, self.full = rows.n, 8 * graph.weight_dtype.itemsize
-        self.integer = graph.weight_dtype.kind == "i"
         self.delta = options.delta if options.delta is not None else _delta(graph)
         lists = options.lists
         if lists is None:
@@ -253,7 +152,6 @@ class _SharedSearch:
         self.room = _room(self.here, self.lists)
         self.bits = self._first_bits() if self.integer else self.full
         self.fits = _shared(n, self.bits) <= self.room
-        self.edges = essential(graph, rows.device)
 
     def _first_bits(self) -> int:
         """Bits of an integer distance that the first launch tries: those asked for, if they fit."""
@@ -281,10 +179,6 @@ class _SharedSearch:
             fixed = block_per_source_global(self.graph, sources[lost], self.options, plain)
             out[cp.asarray(where)] = cp.asarray(fixed.distances)
         return len(lost)
-
-    def drop(self, sources: NDArray[np.int64], places: NDArray[np.int64], out: Any) -> None:
-        """Leave out the edges that the rows of these sources do not need."""
-        self.edges = self.edges.without(self.graph, self.rows.device, sources, places, out)
 
     def _launch(
         self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, bits: int, out: Any
@@ -328,6 +222,65 @@ class _SharedSearch:
         return overflow if check else None
 
 
+class _GlobalSearch(Search):
+    """How the blocks of one batch share a multiprocessor, and their launches."""
+
+    def __init__(
+        self, graph: Graph, options: BlockOptions, workspace: Workspace, rows: Rows
+    ) -> None:
+        super().__init__(graph, options, workspace, rows)
+        n, size = rows.n, graph.weight_dtype.itemsize
+        self.delta = options.delta if options.delta is not None else 16.0 * graph.mean_weight
+        self._values = Values(graph, workspace.limit, self.delta, 8 * size)
+        self._threads = options.block_threads or 512
+        entry = 4 * size  # bytes of both queues per entry
+        room = runtime.device().shared_per_block - 2 * _SHARED_STATIC
+        self._bitmap = _bitmaps(n, 1)
+        self._far_shared = self._bitmap <= room // 2
+        far = self._bitmap * self._far_shared
+        blocks_each = 2 if 2 * (far + entry * 2048 + 2 * _SHARED_STATIC) <= room else 1
+        blocks_each = max(1, min(blocks_each, 2048 // self._threads))
+        capacity = (room // blocks_each - far - _SHARED_STATIC) // entry
+        self._capacity = max(min(64, MOST_ENTRIES), min(capacity, MOST_ENTRIES))
+        self._shared = entry * self._capacity + far
+        macros = {
+            **rows.device.macros,
+            "SLOT_BITS": 8 * size,
+            "FLOATING": int(self._values.floating),
+            "BLOCK_THREADS": self._threads,
+            "BLOCKS_EACH": blocks_each,
+        }
+        program = runtime.program("algorithms/batched/block_per_source_global.cuh", macros)
+        self._kernel = program.kernel("block_per_source_global")
+        self._kernel.allow_shared(self._shared)
+        resident = self._kernel.resident_blocks(self._threads, self._shared)
+        self.blocks = min(max(resident, 1), len(rows.sources))
+        self.scratch = self.blocks * (size * n + self._bitmap * (not self._far_shared))
+        self._memory: tuple[Any, Any] | None = None
+
+    def solve(self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, out: Any) -> int:
+        """Write the rows of the sources to those places; none is ever repeated."""
+        cp = runtime.cupy()
+        rows, values = self.rows, self._values
+        if self._memory is None:
+            words = 0 if self._far_shared else self.blocks * self._bitmap // 4
+            self._memory = (
+                cp.empty(self.blocks * rows.n, dtype=values.scalar),
+                cp.empty(words, dtype=np.uint32) if words else None,
+            )
+        listed = runtime.upload(sources)
+        where = None if places is None else runtime.upload(places)
+        arguments = (
+            *(self.edges.offsets, self.edges.edges, listed, where, np.int64(0)),
+            *(np.int64(len(sources)), rows.columns, np.int64(rows.width), out, np.int32(rows.n)),
+            *(values.delta, values.cap, *self._memory, np.int32(self._capacity)),
+            *(cp.zeros(1, dtype=np.int32), rows.counters),
+        )
+        blocks = min(self.blocks, len(sources))
+        self._kernel(blocks, self._threads, arguments, shared=self._shared)
+        return 0
+
+
 @variant(
     "block_per_source_global",
     device="cuda",
@@ -339,64 +292,17 @@ class _SharedSearch:
     section="V.C, one block per source (beyond the paper)",
     complexity="O(k n m) at worst, a few looks per edge in practice",
     cost=_in_global,
+    devices={"device"},
 )
 def block_per_source_global(
     graph: Graph, sources: NDArray[np.int64], options: BlockOptions, workspace: Workspace
 ) -> Answer:
     """Near-far with a compact queue in shared memory; for graphs beyond shared memory."""
-    cp = runtime.cupy()
-    here = runtime.device()
     rows = Rows(graph, sources, workspace)
     if rows.nothing is not None:
         return rows.nothing
-    n, size = rows.n, graph.weight_dtype.itemsize
-    delta = options.delta if options.delta is not None else 16.0 * graph.mean_weight
-    values = Values(graph, workspace.limit, delta, 8 * size)
-    entry = 4 * size  # bytes of both queues per entry
-    threads = options.block_threads or 512
-    room = here.shared_per_block - 2 * _SHARED_STATIC
-    bitmap = _bitmaps(n, 1)
-    far_shared = bitmap <= room // 2
-    blocks_each = 2 if 2 * (bitmap * far_shared + entry * 2048 + 2 * _SHARED_STATIC) <= room else 1
-    blocks_each = max(1, min(blocks_each, 2048 // threads))
-    capacity = (room // blocks_each - bitmap * far_shared - _SHARED_STATIC) // entry
-    capacity = max(min(64, MOST_ENTRIES), min(capacity, MOST_ENTRIES))
-    shared = entry * capacity + bitmap * far_shared
-    program = runtime.program(
-        "algorithms/batched/block_per_source_global.cuh",
-        {
-            **rows.device.macros,
-            "SLOT_BITS": 8 * size,
-            "FLOATING": int(values.floating),
-            "BLOCK_THREADS": threads,
-            "BLOCKS_EACH": blocks_each,
-        },
-    )
-    kernel = program.kernel("block_per_source_global")
-    kernel.allow_shared(shared)
-    blocks = min(max(kernel.resident_blocks(threads, shared), 1), len(sources))
-    scratch_bytes = blocks * (size * n + (0 if far_shared else bitmap))
-    solved = []
-    parts = rows.parts(scratch_bytes)
-    scratch = cp.empty(blocks * n, dtype=values.scalar)
-    far = None if far_shared else cp.empty(blocks * bitmap // 4, dtype=np.uint32)
-    for first, last in parts:
-        out = rows.memory(first, last)
-        listed = runtime.upload(sources[first:last])
-        counter = cp.zeros(1, dtype=np.int32)
-        kernel(
-            blocks,
-            threads,
-            (
-                *(rows.device.offsets, rows.device.edges, listed, np.int64(0)),
-                *(np.int64(last - first), rows.columns, np.int64(rows.width), out, np.int32(n)),
-                *(values.delta, values.cap, scratch, far, np.int32(capacity)),
-                *(counter, rows.counters),
-            ),
-            shared=shared,
-        )
-        solved.append(rows.kept(out))
-    return rows.answer(solved, delta=delta, blocks=blocks)
+    search = _GlobalSearch(graph, options, workspace, rows)
+    return in_stages(search, blocks=search.blocks)
 
 
 @variant(

@@ -164,15 +164,18 @@ def essential(graph: Graph, device: DeviceGraph) -> Essential:
 
 
 def _marked(device: DeviceGraph) -> Essential:
-    """All edges, with those that lead to dead ends marked."""
+    """All edges, with those that lead to dead ends marked where there is room for a copy."""
+    decided = np.zeros(device.n, dtype=np.bool_)
+    if runtime.memory()[0] < device.edges.nbytes + 4 * device.n:
+        return Essential(device.offsets, device.edges, device.m, decided)
     cp = runtime.cupy()
     program, grid = _program(device)
     ways, n = cp.empty(device.n, dtype=np.int32), np.int64(device.n)
     # A copy, since records are read whole later, and what fills one up is in no field of it.
-    edges = device.edges.copy()
+    edges = runtime.copied(device.edges)
     program.kernel("only_ways")(grid, _THREADS, (device.offsets, device.edges, n, ways))
     program.kernel("mark_dead_ends")(grid, _THREADS, (device.offsets, device.edges, n, ways, edges))
-    return Essential(device.offsets, edges, device.m, np.zeros(device.n, dtype=np.bool_))
+    return Essential(device.offsets, edges, device.m, decided)
 
 
 def _program(device: DeviceGraph) -> tuple[runtime.Program, int]:

@@ -72,6 +72,27 @@ __device__ __noinline__ void heavy_step(const Search& s, const AheadOut& out, ui
 
 constexpr int kTargetRounds = 4;
 
+// What a step that ran ahead has left in the counters, read by one thread of each block.
+struct SeenAhead {
+  count_t entries;
+  int least;
+  uint32 long_rows, heavy;
+};
+
+__device__ __forceinline__ void meet_and_look_ahead(SplitBarrier& barrier, const Control* control,
+                                                    uint32 next, uint32 present, SeenAhead* seen) {
+  barrier.arrive();
+  if (threadIdx.x == 0) {
+    barrier.wait_alone();
+    const count_t entries = load_relaxed(&control->entries[next & 3]);
+    const int least = load_relaxed(&control->least[next & 3]);
+    const uint32 long_rows = load_relaxed(&control->ahead_long[next & 3]);
+    const uint32 heavy = load_relaxed(&control->heavy[present & 3]);
+    *seen = SeenAhead{entries, least, long_rows, heavy};
+  }
+  __syncthreads();
+}
+
 // From a frontier of vertices at distance level - 1 to the end. Returns the steps taken, those before
 // included. Every thread of the grid calls it.
 __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* frontier, count_t size,
@@ -81,6 +102,7 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
                                            long long most_records, void* shared,
                                            SplitBarrier barrier, uint64* edges_seen) {
   __shared__ AheadOut out;
+  __shared__ SeenAhead seen;
   Control* const control = s.control;
   const bool first_thread = blockIdx.x == 0 && threadIdx.x == 0;
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
@@ -92,14 +114,14 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
     control->least[0] = level - 1;
     control->least[1] = 0x7fffffff;
   }
-  meet(barrier);
+  meet_and_look_ahead(barrier, control, 0, 0, &seen);
   const count_t capacity = static_cast<count_t>(s.ahead_capacity);
   const long long before = steps;
   AheadCounts counts{0, level - 1};
   bool lost = false;
   for (uint32 k = 0;; ++k) {
-    size = load_relaxed(&control->entries[k & 3]);
-    const int least = load_relaxed(&control->least[k & 3]);
+    size = seen.entries;
+    const int least = seen.least;
     if (size == 0) break;
     if (++steps > max_steps) {
       if (first_thread) control->status = kStuck;
@@ -125,7 +147,7 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
     __syncthreads();
     lost = size > capacity;
     const bool local = !lost && size <= static_cast<count_t>(s.ahead_limit) &&
-                       !load_relaxed(&control->ahead_long[k & 3]);
+                       !seen.long_rows;
     if (records && first_thread && steps <= most_records)
       records[steps - 1] = {lost ? kRescan : local ? kAhead : kRelax, size, 0, clock_nanoseconds()};
     const AheadEntry* const queue = s.ahead_queue[k & 1];
@@ -141,11 +163,10 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
         control->wide += size > s.n / kDense;
       }
     }
-    meet(barrier);
-    const uint32 heavy = load_relaxed(&control->heavy[k & 3]);
-    if (heavy) {
-      heavy_step(s, out, heavy, &counts);
-      meet(barrier);
+    meet_and_look_ahead(barrier, control, k + 1, k, &seen);
+    if (seen.heavy) {
+      heavy_step(s, out, seen.heavy, &counts);
+      meet_and_look_ahead(barrier, control, k + 1, k, &seen);
     }
   }
   *edges_seen += counts.seen;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,24 +16,27 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 __all__ = [
-    "BALL_SECONDS",
     "BALL_WIDTH",
     "Balls",
+    "History",
     "balls",
     "balls_at_hand",
     "give_up",
+    "history_of",
     "may_have_balls",
 ]
 
 BALL_WIDTH = 64  # words per vertex: measured, see the page on breadth-first search
-BALL_SECONDS = 3e-9  # to make one, on an H200
+_SECONDS = 4e-9  # per vertex, measured on an H200
 _MOST_VERTICES = 1 << 27  # kVertexBits of balls.cuh
 _THREADS = 32  # kFillThreads of fill_balls.cuh
 _BLOCKS_EACH = 18  # by shared memory
 _MOST_HOPS = 14  # kMostHops of balls.cuh
 _FEWEST_HOPS = 2  # of balls that are worth having
 _FALL_SHORT = 0.03  # of the vertices may have smaller balls
+_TRIED = 3  # searches by balls after which it is asked whether they were worth it
 _BALLS: Slot[Balls | None] = Slot("balls")
+_HISTORY: Slot[History] = Slot("searches that run ahead")
 
 
 @dataclass(frozen=True)
@@ -57,10 +60,58 @@ class Balls:
     seconds: float
 
 
-def may_have_balls(graph: Graph, device: DeviceGraph) -> bool:
-    """Whether words can name the graph's vertices, and balls were not refused or given up."""
-    given_up = _BALLS.filled(graph, _key(device)) and balls_at_hand(graph, device) is None
-    return device.vertex_dtype.itemsize == 4 and device.n <= _MOST_VERTICES and not given_up
+@dataclass
+class Spent:
+    """Whole searches of a graph: how many, and their device seconds together."""
+
+    searches: int = 0
+    seconds: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count one more."""
+        self.searches += 1
+        self.seconds += seconds
+
+
+@dataclass
+class History:
+    """What the searches of a graph without balls and by balls have taken.
+
+    Attributes
+    ----------
+    without, by_balls : Spent
+    thin : bool
+        Whether a search by levels had only thin ones.
+    given_up : bool
+        Whether balls are of no use here: no room, a single hop, frontiers that grow, or slower.
+    """
+
+    without: Spent = field(default_factory=Spent)
+    by_balls: Spent = field(default_factory=Spent)
+    thin: bool = False
+    given_up: bool = False
+
+    def pays(self, n: int) -> bool:
+        """Whether searches without balls took as long as it takes to make those of n vertices."""
+        return not self.given_up and self.without.seconds >= _SECONDS * n
+
+    @property
+    def slower(self) -> bool:
+        """Whether the first searches by balls took longer than those without."""
+        found, before = self.by_balls, self.without
+        if found.searches != _TRIED or not before.searches:
+            return False
+        return found.seconds / found.searches > before.seconds / before.searches
+
+
+def history_of(graph: Graph, device: DeviceGraph) -> History:
+    """What is known of a graph's searches on a device."""
+    return _HISTORY.of(graph, History, _key(device))
+
+
+def may_have_balls(device: DeviceGraph) -> bool:
+    """Whether words can name the graph's vertices."""
+    return device.vertex_dtype.itemsize == 4 and device.n <= _MOST_VERTICES
 
 
 def balls_at_hand(graph: Graph, device: DeviceGraph) -> Balls | None:
@@ -100,12 +151,16 @@ def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
             return None
         return Balls(words, hops, 2 * int(having[hops]) > device.n, seconds)
 
-    return _BALLS.of(graph, make, _key(device))
+    found = _BALLS.of(graph, make, _key(device))
+    if found is None:
+        give_up(graph, device)
+    return found
 
 
 def give_up(graph: Graph, device: DeviceGraph) -> None:
-    """Drop the balls of a graph for good: its frontiers grow beyond what running ahead is for."""
+    """Drop the balls of a graph for good: searches do without."""
     _BALLS.put(graph, None, _key(device))
+    history_of(graph, device).given_up = True
 
 
 def _key(device: DeviceGraph) -> tuple[Any, ...]:

@@ -56,6 +56,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   __shared__ Search s;
   __shared__ Found out;
   __shared__ Tally tally;
+  __shared__ Seen seen;
   if (threadIdx.x == 0) {
     s = given;
     tally = Tally{};
@@ -75,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     control->ahead[0] = degree;
     control->long_rows[0] = degree > kThinDegree;
   }
-  meet(barrier);
+  meet_and_look(barrier, control, 0, 0, &seen);
 
   const long long reachable = s.n - load_relaxed(&control->hopeless);
   uint64 unexplored = static_cast<uint64>(s.m), edges_seen = 0;
@@ -84,8 +85,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   uint32 k = 0, now = 0;
   bool pulling = false, swept = false;
   for (; true; ++k) {
-    const count_t size = load_relaxed(&control->found[k & 3]);
-    const uint64 ahead = load_relaxed(&control->ahead[k & 3]);
+    const count_t size = seen.found;
+    const uint64 ahead = seen.ahead;
     const vertex_t* const frontier = s.queue + end;
     end += size;
     reached += size;
@@ -108,7 +109,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     }
     unexplored -= unexplored < ahead ? unexplored : ahead;
     const bool is_thin = size <= thin_limit && ahead <= uint64(thin_limit) * 8 &&
-                         !load_relaxed(&control->long_rows[k & 3]);
+                         !seen.long_rows;
     const bool would_pull = !is_thin && (pulling ? double(size) * beta >= double(reachable)
                                                  : double(ahead) * alpha > double(unexplored));
     pulling = would_pull && s.in_offsets;
@@ -141,29 +142,27 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
         meet(barrier);
       }
       sweep_step(s, &control->chunks[k & 3], &edges_seen);
-      meet(barrier);
-      const uint32 chunks = load_relaxed(&control->chunks[k & 3]);
-      if (chunks) {
-        sweep_chunks(s, chunks);
+      meet_and_look(barrier, control, k + 1, k, &seen);
+      if (seen.chunks) {
+        sweep_chunks(s, seen.chunks);
         meet(barrier);
       }
       collect_step(s, out, slots, level);
       if (threadIdx.x == 0) ++tally.sweeps;
-      meet(barrier);
+      meet_and_look(barrier, control, k + 1, k, &seen);
     } else if (pulling) {
       pull_step(s, out, slots, s.visited[now], s.visited[now ^ 1], level, &edges_seen);
       now ^= 1;
       if (threadIdx.x == 0) ++tally.pulls;
-      meet(barrier);
+      meet_and_look(barrier, control, k + 1, k, &seen);
     } else {
       push_step(s, out, slots, s.visited[now], level, frontier, size, &control->chunks[k & 3],
                 &edges_seen);
       if (threadIdx.x == 0) ++tally.pushes;
-      meet(barrier);
-      const uint32 chunks = load_relaxed(&control->chunks[k & 3]);
-      if (chunks) {
-        chunk_step(s, out, slots, s.visited[now], level, chunks);
-        meet(barrier);
+      meet_and_look(barrier, control, k + 1, k, &seen);
+      if (seen.chunks) {
+        chunk_step(s, out, slots, s.visited[now], level, seen.chunks);
+        meet_and_look(barrier, control, k + 1, k, &seen);
       }
     }
     swept = sweeping;

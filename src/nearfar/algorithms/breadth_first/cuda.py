@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.algorithms.breadth_first.balls import (
-    BALL_SECONDS,
     BALL_WIDTH,
     balls,
     balls_at_hand,
     give_up,
+    history_of,
     may_have_balls,
 )
 from nearfar.algorithms.breadth_first.reverse import reverse_of, reversing_pays
 from nearfar.cuda.costs import one_launch
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.whole_solve import WholeSolve
-from nearfar.errors import OptionError, SolverError
+from nearfar.errors import OptionError, OutOfMemoryError, SolverError
 from nearfar.graph.slots import Slot
-from nearfar.registry import Answer, Estimate, variant
+from nearfar.registry import Answer, Estimate, find, variant
 from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import enum_names, filled, struct_dtype
 
 if TYPE_CHECKING:
-    from nearfar.algorithms.breadth_first.balls import Balls
+    from nearfar.algorithms.breadth_first.balls import Balls, History
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
@@ -41,8 +41,10 @@ _STAGE, _LONG, _CHUNK, _HEAVY = 128, 256, 256, 2048  # of that file
 _REPORTED = ("steps", "ahead_steps", "rescans")
 _TALLY = ("pushes", "pulls", "sweeps")
 _SPARE = 4096  # entries
-_ROAD_LIKE = 8.0  # mean degree
+_ROAD_LIKE, _SPARSE = 8.0, 4.0  # mean degree
+_WITHOUT_BALLS = "near_far@cuda"
 PATIENCE = 16  # thin levels before a search runs ahead on a graph that none did before
+_PATIENCE_SECONDS = 1e-4  # of those levels, on an H200
 _WANTS_BALLS = 2  # kWantsBalls of search_state.cuh
 _SWEPT_FROM, _SWEPT_DEGREE = 1 << 20, 32.0  # vertices, mean degree
 _AHEAD_SHARE = 256  # entries of the queue per block, at most
@@ -70,9 +72,15 @@ class BreadthFirstOptions:
         as that will; True at once, False never.
     thin_limit : int or None
         Frontiers of up to so many vertices are thin: after 16 levels of them the search runs ahead,
-        and so do later searches of the graph from their start, unless a frontier grew to a
-        sixteenth of the vertices in one. None means 64 per multiprocessor on
-        graphs of mean degree 8 or less, else 0: never.
+        and so do later searches of the graph from their start. On graphs of mean degree below 4
+        without long rows the first one does, too. None means 64 per multiprocessor on graphs of
+        mean degree 8 or less, else 0: never.
+    balls : bool or None
+        Run ahead by the targets that lie within several hops of each vertex, which are found on the
+        device and kept with the graph. None finds them when the searches that would have run ahead
+        have together taken as long as that will, lets near-far do those, and goes back to near-far
+        where three searches have shown that to be faster, or a frontier grew to a sixteenth of the
+        vertices. True finds them at once. False never: near-far does them all.
     ahead_rounds : int or None
         So many rounds, of several hops each, that blocks run ahead of each other before the
         frontier is dealt anew; 0 never runs ahead. None means 16 where most vertices have equally
@@ -87,6 +95,7 @@ class BreadthFirstOptions:
     beta: float = 24.0
     transpose: bool | None = None
     thin_limit: int | None = None
+    balls: bool | None = None
     ahead_rounds: int | None = None
     sweep: bool | None = None
 
@@ -110,7 +119,7 @@ class _Searcher:
         self.chunk_capacity = m // _CHUNK + m // _LONG + 1
         chunk = struct_dtype(_STATE, "Chunk", device.macros).itemsize
         control = struct_dtype(_STATE, "Control", device.macros)
-        self._kind = struct_dtype(_STATE, "Search", device.macros)
+        kind = struct_dtype(_STATE, "Search", device.macros)
         pair = struct_dtype(_STATE, "AheadEntry", device.macros).itemsize
         runtime.require_memory(
             n * (4 + vertex)
@@ -150,45 +159,52 @@ class _Searcher:
             ]
             self.heavy = cp.empty((m // _HEAVY + 1) * pair, dtype=np.uint8)
         zero, real = np.int64(0), np.float64(0)
-        first = (np.zeros((), dtype=self._kind), zero, zero, real, real)
+        first = (np.zeros((), dtype=kind), zero, zero, real, real)
         kinds = control, struct_dtype(_STATE, "Record")
         self.solve = WholeSolve(kernel, self.blocks, block, first, [zero, zero], shared, *kinds)
-
-    def frame(
-        self,
-        distance: Any,
-        options: BreadthFirstOptions,
-        thin: int,
-        around: Balls | None,
-        sweeps: bool,
-    ) -> Any:
-        """``struct Search`` of search_state.cuh."""
-        device = self.device
-        reverse = self.reverse if options.alpha > 0 else None
-        return filled(
-            self._kind,
-            n=device.n,
-            m=device.m,
+        self._frame = filled(
+            kind,
+            n=n,
+            m=m,
             offsets=device.offsets,
             edges=device.edges,
-            in_offsets=None if reverse is None else reverse.offsets,
-            in_edges=None if reverse is None else reverse.edges,
-            distance=distance,
+            in_offsets=None,
+            in_edges=None,
+            distance=None,
             queue=self.queue,
             visited=[self.bits, self.bits[1]],
             chunks=self.chunks,
             control=self.solve.control,
             chunk_capacity=self.chunk_capacity,
-            undirected=not self.directed,
-            balls=None if around is None else around.words,
-            ball_hops=0 if around is None else around.hops,
+            undirected=not directed,
+            balls=None,
+            ball_hops=0,
             ahead_queue=self.ahead_queues or [None, None],
             heavy=self.heavy,
             ahead_capacity=self.ahead_capacity,
             ahead_limit=_AHEAD_SHARE * self.blocks,
-            ahead_rounds=_rounds(options, around),
-            before=self.bits[2] if sweeps and len(self.bits) > 2 else None,
+            ahead_rounds=0,
+            before=None,
         )
+
+    def frame(
+        self,
+        distance: Any,
+        options: BreadthFirstOptions,
+        around: Balls | None,
+        sweeps: bool,
+    ) -> Any:
+        """``struct Search`` of search_state.cuh."""
+        reverse = self.reverse if options.alpha > 0 else None
+        frame = self._frame  # only what differs is set: to fill all fields takes 10 us
+        frame["distance"] = distance.data.ptr
+        frame["in_offsets"] = 0 if reverse is None else reverse.offsets.data.ptr
+        frame["in_edges"] = 0 if reverse is None else reverse.edges.data.ptr
+        frame["balls"] = 0 if around is None else around.words.data.ptr
+        frame["ball_hops"] = 0 if around is None else around.hops
+        frame["ahead_rounds"] = _rounds(options, around)
+        frame["before"] = self.bits[2].data.ptr if sweeps and len(self.bits) > 2 else 0
+        return frame
 
 
 def _sweeps(graph: Graph, options: BreadthFirstOptions) -> bool:
@@ -215,9 +231,9 @@ def _searcher(
 
 
 def _cost(facts: Facts, request: Request) -> Estimate:
-    seconds = 0.55 * one_launch(facts)
+    seconds = 0.5 * one_launch(facts)
     if request.once and facts.degree <= _ROAD_LIKE and facts.hops > PATIENCE:
-        seconds += facts.n * BALL_SECONDS  # which no later search repays
+        seconds = one_launch(facts) + _PATIENCE_SECONDS  # near-far goes on
     return Estimate(seconds, "no weights: level by level")
 
 
@@ -254,7 +270,15 @@ def breadth_first(
     if thin_limit is None:
         road_like = graph.mean_degree <= _ROAD_LIKE
         thin_limit = 64 * runtime.device().multiprocessors * road_like
-    runs_ahead = options.ahead_rounds != 0 and thin_limit > 0 and may_have_balls(graph, device)
+    runs_ahead = options.ahead_rounds != 0 and thin_limit > 0 and may_have_balls(device)
+    around = balls_at_hand(graph, device) if runs_ahead else None
+    history = history_of(graph, device)
+    if runs_ahead and around is None and (history.thin or _is_sparse(graph, history)):
+        # Its levels need not be seen first.
+        around, answer = _balls_or_answer(graph, device, sources, options, history, workspace)
+        if answer is not None:
+            return answer
+        runs_ahead = around is not None
     searcher = _searcher(graph, device, reverse, runs_ahead)
     distance = cp.empty(device.n, dtype=np.int32)
     limit = device.n if workspace.limit is None else min(workspace.limit, device.n)
@@ -265,7 +289,7 @@ def breadth_first(
         nonlocal seconds
         thin = thin_limit if runs_ahead else 0
         first = (
-            searcher.frame(distance, options, thin, around, _sweeps(graph, options)),
+            searcher.frame(distance, options, around, _sweeps(graph, options)),
             np.int64(sources),
             np.int64(max(math.floor(limit), 0)),
             np.float64(options.alpha),
@@ -276,10 +300,13 @@ def breadth_first(
         seconds += searcher.solve.seconds
         return found
 
-    around = balls_at_hand(graph, device) if runs_ahead else None
     control, records = search(around, runs_ahead)
     if control["status"] == _WANTS_BALLS:
-        around = balls(graph, device)
+        history.thin = True
+        around, answer = _balls_or_answer(graph, device, sources, options, history, workspace)
+        if answer is not None:
+            answer.stats["device_seconds"] += seconds
+            return answer
         control, records = search(around, around is not None)
     steps = int(control["steps"])
     if control["status"]:
@@ -287,7 +314,9 @@ def breadth_first(
             f"breadth_first@cuda gave up after {steps} steps: check the device with "
             "`nearfar doctor`"
         )
-    if control["wide"]:
+    if around is not None and workspace.limit is None and workspace.targets is None:
+        history.by_balls.add(seconds)
+    if control["wide"] or history.slower:
         give_up(graph, device)
     tally = control["tally"]
     if tally["missed"]:
@@ -311,3 +340,45 @@ def breadth_first(
             "seconds_per_step": np.diff(found["nanoseconds"]) * 1e-9,
         }
     return Answer(distance, stats)
+
+
+def _is_sparse(graph: Graph, history: History) -> bool:
+    """Whether near-far is as fast as levels even where frontiers grow.
+
+    The longest row is asked for by the second search: to find it on the host takes as long as one.
+    """
+    if graph.mean_degree >= _SPARSE:
+        return False
+    return history.without.searches == 0 or graph.max_degree <= _LONG
+
+
+def _balls_or_answer(
+    graph: Graph,
+    device: DeviceGraph,
+    source: int,
+    options: BreadthFirstOptions,
+    history: History,
+    workspace: Workspace,
+) -> tuple[Balls | None, Answer | None]:
+    """Balls to run ahead by, or the answer of near-far, whose blocks advance hop by hop.
+
+    Returns
+    -------
+    around : Balls or None
+    answer : Answer or None
+        None besides no balls where the memory has no room for near-far either.
+    """
+    around = None
+    if options.balls or (options.balls is None and history.pays(device.n)):
+        around = balls(graph, device)
+    if around is not None:
+        return around, None
+    (near_far,) = find(_WITHOUT_BALLS)
+    try:
+        found = near_far.run(graph, source, near_far.options(), workspace)
+    except OutOfMemoryError:
+        return None, None
+    if workspace.limit is None and workspace.targets is None:
+        history.without.add(found.stats["device_seconds"])
+    found.stats |= {"ahead_steps": 0, "ball_hops": 0, "ball_seconds": 0.0}
+    return None, found

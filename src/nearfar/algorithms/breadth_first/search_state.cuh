@@ -101,6 +101,29 @@ __device__ __forceinline__ void meet(SplitBarrier& barrier) {
   barrier.wait();
 }
 
+// What a step has left in the counters, read by one thread of each block: thousands of warps that read one line
+// at once would wait for each other.
+struct Seen {
+  count_t found;
+  uint64 ahead;
+  uint32 long_rows, chunks;
+};
+
+// A barrier, and then the counters: of the next step's frontier, and of this step's chunks.
+__device__ __forceinline__ void meet_and_look(SplitBarrier& barrier, const Control* control, uint32 next,
+                                              uint32 present, Seen* seen) {
+  barrier.arrive();
+  if (threadIdx.x == 0) {
+    barrier.wait_alone();
+    const count_t found = load_relaxed(&control->found[next & 3]);
+    const uint64 ahead = load_relaxed(&control->ahead[next & 3]);
+    const uint32 long_rows = load_relaxed(&control->long_rows[next & 3]);
+    const uint32 chunks = load_relaxed(&control->chunks[present & 3]);
+    *seen = Seen{found, ahead, long_rows, chunks};
+  }
+  __syncthreads();
+}
+
 // Where a step's vertices go.
 struct Found {
   vertex_t* queue;

@@ -183,6 +183,32 @@ __device__ __forceinline__ void reset_counters(Control* control, const Plan& pla
   }
 }
 
+__device__ __forceinline__ weight_t distance_found(const Solve& solve, vertex_t v) {
+#if SHORTCUTS
+  return beyond_row<SHORTCUTS>(solve, v);
+#else
+  return solve.distance.at(v);
+#endif
+}
+
+// Whether the thread's share of the targets is nearer than `from`. Out of line, as what follows the last step.
+__device__ __noinline__ bool all_settled(const Solve& solve, const vertex_t* targets, long long n_targets,
+                                         weight_t from) {
+  bool settled = true;
+  for (long long t = threadIdx.x; t < n_targets; t += blockDim.x)
+    settled &= distance_found(solve, targets[t]) < from;
+  return settled;
+}
+
+// What the solve leaves behind, where that is not what it worked with.
+__device__ __noinline__ void write_answer(const Solve& solve) {
+#if DISTANCE_BITS || SHORTCUTS
+  // Whoever reads a distance that changes meanwhile finds the new one by itself.
+  for (long long v = thread_of_grid(); v < solve.n; v += grid_threads())
+    solve.answer[v] = distance_found(solve, static_cast<vertex_t>(v));
+#endif
+}
+
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     near_far_one_launch(Solve given, long long source, double base_delta, double largest_delta,
                         weight_t limit, const vertex_t* targets, long long n_targets,
@@ -235,10 +261,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     __syncthreads();
     if (plan.over) break;
     if (n_targets && plan.kind == kSplit) {
-      bool settled = true;
-      for (long long t = threadIdx.x; t < n_targets; t += blockDim.x)
-        settled &= solve.distance.at(targets[t]) < plan.from;
-      if (__syncthreads_and(settled)) break;
+      if (__syncthreads_and(all_settled(solve, targets, n_targets, plan.from))) break;
     }
     if (plan.chunks)
       heavy_step(solve, out, plan.chunks, shared);
@@ -251,10 +274,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     else
       split_pile(solve, out, solve.far_pile[(plan.pile + 1) & 1], plan.far_size, shared);
   }
-#if DISTANCE_BITS
-  for (long long v = thread_of_grid(); v < solve.n; v += grid_threads())
-    solve.answer[v] = solve.distance.at(static_cast<vertex_t>(v));
-#endif
+  if (DISTANCE_BITS || SHORTCUTS) write_answer(solve);
   edges_seen = warp_sum(edges_seen);
   if (lane_id() == 0) atomicAdd(&control->edges, edges_seen);
   if (first_block && threadIdx.x == 0) {

@@ -47,7 +47,10 @@ _CHUNK, _HEAVY = 512, 1024  # kChunk and kHeavy of one_launch_rows.cuh
 _LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
 _HEADED = 1024  # entries of a local list whose rows travel along, where there is room
 _ROOMY = 1 << 22  # entries
-_HEAD = 4  # edges of a row that travel with its vertex
+_HEAD, _SHORTCUT_HEAD = 4, 8  # edges of a row that travel with its vertex
+_DEPTH = 2  # times that vertices of few edges are taken out
+_ENOUGH_OUT = 0.25  # share of the vertices from which wider rows pay
+_SHORTCUT_DEGREE = 3.0  # mean degree up to which few edges come in the place of those taken out
 # Compile-time constants of one_launch_rows.cuh to override, for measuring; see its head.
 KNOBS: dict[str, int] = {}
 
@@ -63,7 +66,7 @@ class OneLaunchOptions(DeltaOptions):
         weight / mean degree, times 1/4 (sparse), 1/2 (dense) or 4 (skewed degrees).
     delta_growth : float or None
         While the near set is thin, delta grows up to so many times the first step, at least 1. None
-        means 12 on road-like graphs (mean degree at most 5) and 1 on others.
+        means 12 on road-like graphs (mean degree at most 5), 8 with shortcuts, and 1 on others.
     target_near : int or None
         Entries of the near set towards which delta adapts; None means 32 per multiprocessor.
     local_limit : int or None
@@ -83,6 +86,11 @@ class OneLaunchOptions(DeltaOptions):
         8 or 16: keep distances in so many bits while solving, and look at all vertices in a split
         instead of a far pile; a solve whose distances do not fit is repeated without. 0 does not.
         None packs those of large sparse graphs where they fit, as far as that is known.
+    shortcuts : bool or None
+        On road-like graphs with integer weights, take vertices of few edges out, once per graph,
+        and lead the edges of their neighbours past them: shortest paths have fewer edges then.
+        Takes the room of eight edges per vertex. None does where that adds few edges and takes
+        enough vertices out: up to a mean degree of 3, as roads have it, and a quarter of them.
     pull_share : int
         With sorted or sifted rows, on an undirected graph: open vertices look at their own edges
         once fewer than one edge in so many is left at them; 0 never.
@@ -98,6 +106,7 @@ class OneLaunchOptions(DeltaOptions):
     queue_factor: float = 1.5
     sort_rows: bool | None = None
     distance_bits: int | None = None
+    shortcuts: bool | None = None
     pull_share: int = 16
     eager_growth: float = 1000.0
 
@@ -167,14 +176,35 @@ def _local_bytes(device: DeviceGraph, head: int) -> int:
     return 2 * entry + record
 
 
-def _heads(graph: Graph, device: DeviceGraph) -> RowHeads | None:
-    """Rows at fixed places, where most are short and blocks will advance on their own."""
+def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHeads | None:
+    """Rows at fixed places, where most are short and blocks will advance on their own.
+
+    With shortcuts, where these are asked for or pay, and are exact: sums of floats are
+    rounded, and edges without weights all count 1.
+    """
     if not 0 < graph.mean_degree <= ROAD_LIKE:
         return None
-    try:
-        return row_heads(graph, device, _HEAD)
-    except OutOfMemoryError:  # rows are found by their bounds, then
-        return None
+    enough = 0.0 if shortcuts else _ENOUGH_OUT
+    if shortcuts is None:
+        shortcuts = graph.mean_degree <= _SHORTCUT_DEGREE
+    exact = device.weighted and device.weight_dtype.kind == "i"
+    for width, depth in ((_SHORTCUT_HEAD, _DEPTH), (_HEAD, 0)):
+        if depth and not (shortcuts and exact):
+            continue
+        try:
+            heads = row_heads(graph, device, width, depth=depth)
+        except OutOfMemoryError:
+            continue
+        if not depth or heads.out >= enough:
+            return heads
+    return None  # rows are found by their bounds, then
+
+
+def _growth(graph: Graph, heads: RowHeads | None) -> float:
+    """Times its first step that delta grows to while the near set is thin."""
+    if graph.mean_degree > ROAD_LIKE:
+        return 1.0
+    return 8.0 if heads is not None and heads.depth else 12.0
 
 
 def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
@@ -186,13 +216,13 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
         # Stale entries wait in the far pile too; a small dense graph can afford room for them.
         capacity = max(math.ceil(n * factor), room)
         heavy = device.m // _CHUNK + device.m // _HEAVY + 1
-        heads = _heads(graph, device) if alone else None
+        heads = _heads(graph, device, options.shortcuts) if alone else None
         local = _LOCAL // 2 if form.bits else _LOCAL  # for two blocks per multiprocessor
         # Two rows of wide edges at once take more registers than 512 threads leave.
         wide_rows = heads is not None and entry_bytes(device) > 8
         if heads is not None:
             most = runtime.device().shared_per_block - STATIC
-            local = min(_HEADED * _local_bytes(device, _HEAD), most) // entry_bytes(device)
+            local = min(_HEADED * _local_bytes(device, heads.width), most) // entry_bytes(device)
         return Engine(
             device,
             "algorithms/near_far/one_launch.cuh",
@@ -210,7 +240,7 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
         )
 
     kinds = (device.vertex_dtype, device.offset_dtype)
-    key = (runtime.device().ordinal, *kinds, factor, form.bits, form.scan, alone)
+    key = (runtime.device().ordinal, *kinds, factor, form.bits, form.scan, alone, options.shortcuts)
     return PLAIN_ENGINE.of(graph, make, key, alone=True)  # another capacity replaces it
 
 
@@ -248,7 +278,7 @@ def _plain(
     engine = _engine(graph, options, form)
     device, processors = engine.device, runtime.device().multiprocessors
     delta = first_delta(graph, options)
-    growth = options.delta_growth or (12.0 if graph.mean_degree <= ROAD_LIKE else 1.0)
+    growth = options.delta_growth or _growth(graph, engine.heads)
     local_limit = options.local_limit
     if local_limit is None:
         local_limit = 256 * processors if graph.mean_degree <= 8 else 0

@@ -115,10 +115,10 @@ def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
         return plain
     if options.sort_rows is None:
         skewed = is_skewed(graph) and graph.mean_degree >= _DENSE and not graph.directed
-        roomy = runtime.device().shared_per_block >= _SIFT_SHARED
+        roomy = skewed and runtime.device().shared_per_block >= _SIFT_SHARED
         if _sorting_pays(graph, history, skewed):
             return Form("sorted")
-        if skewed and roomy and history.splits <= _FEW_SPLITS and not history.lost("sifted"):
+        if roomy and history.splits <= _FEW_SPLITS and not history.lost("sifted"):
             return Form("sifted")
     if options.distance_bits is None and whole and plain.scan:
         bits = _bits(graph, history)

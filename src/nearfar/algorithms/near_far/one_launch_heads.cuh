@@ -8,6 +8,7 @@
 // is not pushed, for the entry that replaced it lowers the same vertices further. The edge back to where
 // a vertex was reached from cannot improve anything and is left out.
 // Longer rows are found by their bounds, when they are taken.
+// With SHORTCUTS rows go past vertices that are taken out (row_shortcuts.cuh), which beyond_row finds in the end.
 // requires: algorithms/near_far/one_launch_lists.cuh
 // requires: algorithms/near_far/row_marks.cuh
 #pragma once
@@ -16,7 +17,10 @@
 // Different distances have different sums with an edge, unless these are rounded: then what a stale entry lowers
 // may be just what the entry that replaced it would, and is pushed.
 constexpr bool kSumsDiffer = weight_t(1) / 2 == weight_t(0);
-constexpr int kAtOnce = 2;
+#ifndef ROWS_AT_ONCE
+#define ROWS_AT_ONCE (ROW_HEAD > 4 ? 1 : 2)
+#endif
+constexpr int kAtOnce = ROWS_AT_ONCE;
 
 // What every edge needs, in registers; everything else stays in shared memory, where the kernel has it.
 struct Chain {
@@ -38,6 +42,27 @@ __device__ __forceinline__ LocalRow load_row(const Edge* heads, vertex_t v) {
 __device__ __forceinline__ LocalEntry open_entry(const Solve& solve, const Entry& entry) {
   return LocalEntry{entry.vertex, entry.distance, kNoVertex, load_row(solve.heads, entry.vertex)};
 }
+
+#if SHORTCUTS
+// The distance of a vertex, which if rows go past it is known by the ends of its edges, and theirs in turn: all of them
+// that are nearer are known. Depth times at most have vertices been taken out.
+template <int Depth>
+__device__ __noinline__ weight_t beyond_row(const Solve& solve, vertex_t v) {
+  weight_t least = solve.distance.at(v);
+  if constexpr (Depth > 0) {
+    const long long row = static_cast<long long>(v) * ROW_HEAD;
+    if (__ldg(&solve.heads[row + ROW_HEAD - 1].target) != kRemovedRow) return least;
+    for (int i = 0; i < ROW_HEAD - 1; ++i) {
+      const vertex_t u = __ldg(&solve.heads[row + i].target);
+      if (u < 0) break;
+      const weight_t from = beyond_row<Depth - 1>(solve, u);
+      const weight_t sum = add_saturating(from, edge_weight(solve.heads[row + i]));
+      least = sum < least ? sum : least;
+    }
+  }
+  return least;
+}
+#endif
 
 // N edges of a lane that are relaxed at the same time.
 template <int N>

@@ -127,6 +127,7 @@ class Engine:
             "BLOCKS_EACH": 1,
             "DISTANCE_BITS": shape.bits,
             "ROW_HEAD": 0 if heads is None else heads.width,
+            "SHORTCUTS": 0 if heads is None else heads.depth,
             **device.macros,
             **macros,
         }

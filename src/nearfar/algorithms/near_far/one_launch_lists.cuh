@@ -8,6 +8,9 @@
 #ifndef ROW_HEAD
 #define ROW_HEAD 0
 #endif
+#ifndef SHORTCUTS
+#define SHORTCUTS 0
+#endif
 
 #if ROW_HEAD
 constexpr int kRowPieces = ROW_HEAD * static_cast<int>(sizeof(Edge)) / 16;

@@ -1,4 +1,7 @@
-"""Short rows at fixed places on the device, found by the vertex alone; see row_heads.cuh."""
+"""Short rows at fixed places on the device, found by the vertex alone.
+
+See row_heads.cuh, and row_shortcuts.cuh for rows that go past vertices of few edges.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["RowHeads", "row_heads"]
 
 _THREADS = 256
+_REMOVED, _COUNTED = 2, 1 << 20  # kRemoved of row_shortcuts.cuh, and vertices that are counted
+_CHOICES = 3  # rounds, after which nearly all vertices are chosen that can be
 _ROW_HEADS: Slot[RowHeads] = Slot("heads of rows")
 
 
@@ -32,15 +37,30 @@ class RowHeads:
         Edges per vertex.
     seconds : float
         Device time that making them took.
+    depth : int
+        How often vertices of few edges were taken out, which the rows go past.
+    out : float
+        Share of the vertices that is out, of the first million.
     """
 
     edges: Any
     width: int
     seconds: float
+    depth: int = 0
+    out: float = 0.0
 
 
-def row_heads(graph: Graph, device: DeviceGraph, width: int) -> RowHeads:
+def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) -> RowHeads:
     """The heads of a graph's rows, made on first use and kept with it. O(n + m) once.
+
+    Parameters
+    ----------
+    graph : Graph
+    device : DeviceGraph
+    width : int
+        Edges of a row that are kept there.
+    depth : int
+        How often vertices of few edges are taken out; for integer weights.
 
     Raises
     ------
@@ -54,11 +74,20 @@ def row_heads(graph: Graph, device: DeviceGraph, width: int) -> RowHeads:
         # A record of mixed sizes has padding, which kernels load with the rest.
         edges = runtime.cupy().zeros(size, dtype=np.uint8)
         macros = {**device.macros, "ROW_HEAD": width}
-        kernel = runtime.program("algorithms/near_far/row_heads.cuh", macros).kernel("row_heads")
+        rows = runtime.program("algorithms/near_far/row_heads.cuh", macros).kernel("row_heads")
+        past = runtime.program("algorithms/near_far/row_shortcuts.cuh", macros) if depth else None
+        state = runtime.cupy().zeros(max(device.n, 1) if depth else 0, dtype=np.uint8)
+        blocks, n = runtime.device().multiprocessors * 8, np.int64(device.n)
         timer = runtime.Timer().start()
-        blocks = runtime.device().multiprocessors * 8
-        kernel(blocks, _THREADS, (device.offsets, device.edges, edges, np.int64(device.n)))
-        return RowHeads(edges, width, timer.stop().seconds)
+        rows(blocks, _THREADS, (device.offsets, device.edges, edges, n))
+        if past is not None:
+            for name in ("removable", *("choose_removed",) * _CHOICES, "lead_past") * depth:
+                past.kernel(name)(blocks, _THREADS, (edges, state, n))
+        seconds = timer.stop().seconds
+        states = state[:_COUNTED].get() if depth else state
+        out = float((states >= _REMOVED).mean()) if depth else 0.0
+        return RowHeads(edges, width, seconds, depth, out)
 
-    key = (runtime.device().ordinal, device.vertex_dtype, device.offset_dtype, width)
-    return _ROW_HEADS.of(graph, make, key)
+    here = runtime.device().ordinal
+    key = (here, device.vertex_dtype, device.offset_dtype, width, depth)
+    return _ROW_HEADS.of(graph, make, key, alone=True)

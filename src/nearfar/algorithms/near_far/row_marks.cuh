@@ -4,3 +4,4 @@
 
 constexpr vertex_t kNoVertex = -1;  // past the end of the row
 constexpr vertex_t kLongRow = -2;   // in all places: the row has more than ROW_HEAD edges
+constexpr vertex_t kRemovedRow = -3;  // in the last place: other rows go past this vertex (row_shortcuts.cuh)

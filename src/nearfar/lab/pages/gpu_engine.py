@@ -149,7 +149,8 @@ def flagship_forms() -> str:
     lines = []
     for result in document["results"]:
         row = defaults(result)
-        form, sort = row["forms"][-1], row["stats"].get("sort_seconds")
+        form = row["forms"][-1]
+        once = (row["stats"].get(name) for name in ("sort_seconds", "pack_seconds"))
         at = len(row["forms"])
         while at and row["forms"][at - 1] == form:
             at -= 1
@@ -159,13 +160,13 @@ def flagship_forms() -> str:
                 number(row["first_ms"][0]),
                 form,
                 str(at + 1),
-                milliseconds(sort) if sort else "-",
+                *(milliseconds(seconds) if seconds else "-" for seconds in once),
                 number(row["median_ms"]),
                 f"{result['wrong_of_repeats']} of {result['repeats']}",
             ]
         )
-    head = ["graph", "first solve, ms", "form", "from solve", "sort, ms", "then, ms"]
-    return table([*head, "wrong answers"], lines)
+    head = ["graph", "first solve, ms", "form", "from solve", "once: sort, ms", "rows, ms"]
+    return table([*head, "then, ms", "wrong answers"], lines)
 
 
 _WITH_TREE = ("with predecessors", "whole calls")

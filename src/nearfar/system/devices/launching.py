@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Kernel", "Launch", "Program", "set_observer"]
 
 _observer: Callable[[str, Callable[[], None]], None] | None = None
+_VECTOR = 16  # bytes of the widest load from shared memory
 
 
 def set_observer(
@@ -51,7 +52,7 @@ class Launch:
         addresses = [ctypes.addressof(value) for value in self._values]
         self._pointers = (ctypes.c_void_p * max(len(args), 1))(*addresses)
         driver = kernel.cupy.cuda.driver
-        shape = (*_three(grid), *_three(block), shared)
+        shape = (*_three(grid), *_three(block), _vectors(shared))
         pointers = ctypes.addressof(self._pointers)
         function = kernel.function.ptr
         current = kernel.cupy.cuda.get_current_stream
@@ -73,6 +74,15 @@ class Launch:
             )
         ctypes.memmove(self._values[place], raw, len(raw))
 
+    def places(self, array: Any) -> list[int]:
+        """Which parameters are this array."""
+        return [place for place, arg in enumerate(self._keep) if arg is array]
+
+    def point(self, place: int, array: Any) -> None:
+        """Replace an array parameter by another, or by None, which keeps no array alive."""
+        ctypes.memmove(self._values[place], _pointer(array), 8)
+        self._keep = (*self._keep[:place], array, *self._keep[place + 1 :])
+
     def __call__(self) -> None:
         """Launch on the current stream."""
         if _observer is None:
@@ -85,18 +95,29 @@ class Launch:
         self._go()
 
 
+def _vectors(shared: int) -> int:
+    """Whole vectors of shared memory: of the last one the compiler may load what no code asks for.
+
+    It does where a loop has one to three values left to read: they are one load of four.
+    """
+    return -(-int(shared) // _VECTOR) * _VECTOR
+
+
 def _three(size: int | tuple[int, ...]) -> tuple[int, int, int]:
     given = (size,) if isinstance(size, int) else tuple(size)
     x, y, z = (*given, 1, 1)[:3]
     return int(x), int(y), int(z)
 
 
+def _pointer(array: Any) -> bytes:
+    return bytes(8) if array is None else int(array.data.ptr).to_bytes(8, "little")
+
+
 def _parameter(kernel: str, place: int, arg: Any) -> Any:
     """Bytes of one kernel parameter: an array's address, or a NumPy value as it is."""
-    if arg is None:
-        raw = bytes(8)
-    elif hasattr(type(arg), "__cuda_array_interface__"):  # of the array it would be made first
-        raw = int(arg.data.ptr).to_bytes(8, "little")
+    # Of the array, the interface would be made first.
+    if arg is None or hasattr(type(arg), "__cuda_array_interface__"):
+        raw = _pointer(arg)
     elif hasattr(arg, "tobytes") and hasattr(arg, "dtype"):
         raw = arg.tobytes()
     else:
@@ -153,9 +174,10 @@ class Kernel:
 
         The largest size asked for stays: launches of one kernel may differ in what they need.
         """
-        if size > self._shared:
-            self.cupy.cuda.driver.funcSetAttribute(self.function.ptr, 8, int(size))
-            self._shared = size
+        whole = _vectors(size)
+        if whole > self._shared:
+            self.cupy.cuda.driver.funcSetAttribute(self.function.ptr, 8, whole)
+            self._shared = whole
 
     def prefer_shared(self, percent: int) -> None:
         """Split on-chip memory: percent for shared memory, the rest L1; -1 asks the driver."""
@@ -164,7 +186,7 @@ class Kernel:
     def resident_blocks(self, block: int, shared: int = 0) -> int:
         """Blocks of that shape that the whole device holds at once."""
         per_multiprocessor = self.cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
-            self.function.ptr, block, shared
+            self.function.ptr, block, _vectors(shared)
         )
         return int(per_multiprocessor) * self._multiprocessors
 

@@ -40,6 +40,7 @@ __all__ = [
     "Timer",
     "available",
     "can_link",
+    "copied",
     "cupy",
     "cupy_nvrtc",
     "device",
@@ -230,6 +231,13 @@ def upload(array: Any) -> Any:
     if not isinstance(array, module.ndarray) and is_device_array(array):
         array = module.from_dlpack(array)
     return module.ascontiguousarray(module.asarray(array))
+
+
+def copied(array: Any) -> Any:
+    """A copy of a contiguous device array; CuPy would have to compile a kernel for it."""
+    made = cupy().empty(array.shape, array.dtype)
+    made.data.copy_from_device_async(array.data, array.nbytes)
+    return made
 
 
 def download(array: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:

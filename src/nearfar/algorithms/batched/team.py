@@ -1,0 +1,166 @@
+"""A batch with a block per source: in stages, between which edges are left out, on some devices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nearfar.algorithms.batched.device_rows import Rows
+from nearfar.algorithms.batched.essential import essential, stages
+from nearfar.system.devices import runtime, several
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from nearfar.algorithms.batched.options import BlockOptions
+    from nearfar.graph.graph import Graph
+    from nearfar.registry import Answer, Workspace
+
+__all__ = ["Search", "in_stages"]
+
+
+class Search:
+    """One device's launches of a batch; a layout says how a block has its distances.
+
+    Attributes
+    ----------
+    edges : Essential
+        What is left of the graph's edges.
+    integer : bool
+        Whether weights are integers.
+    delta : float
+    scratch : int
+        Bytes that the launches take besides rows and edges.
+    """
+
+    delta: float
+    scratch = 64 * 1024
+
+    def __init__(
+        self, graph: Graph, options: BlockOptions, workspace: Workspace, rows: Rows
+    ) -> None:
+        self.graph, self.options, self.workspace, self.rows = graph, options, workspace, rows
+        self.integer = graph.weight_dtype.kind == "i"
+        self.edges = essential(graph, rows.device)
+
+    def solve(self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, out: Any) -> int:
+        """Write the rows of the sources to those places; how many were too wide and repeated."""
+        raise NotImplementedError
+
+    def drop(self, sources: NDArray[np.int64], places: NDArray[np.int64], out: Any) -> None:
+        """Leave out the edges that the rows of these sources do not need."""
+        self.edges = self.edges.without(self.graph, self.rows.device, sources, places, out)
+
+
+def in_stages(search: Search, **stats: Any) -> Answer:
+    """Solve the batch; after each stage the edges go that its rows show to be of no use.
+
+    Only whole rows of integers show that: rounded sums are not associative.
+
+    Parameters
+    ----------
+    search : Search
+        Of the current device; those of others are made like it.
+    **stats
+        What the answer says of the run besides.
+    """
+    rows, graph = search.rows, search.graph
+    team = _Team(search)
+    solved = []
+    whole = search.integer and rows.columns is None
+    packing = search.edges.edges.nbytes + 24 * rows.n  # while edges are left out
+    for first, last in rows.parts(search.scratch + packing):
+        out = rows.memory(first, last)
+        chosen = rows.sources[first:last]
+        # None: every row in the order given, so that nothing is uploaded for them.
+        launches: list[tuple[Any, bool]] = [(None, False)]
+        if whole:
+            launches = stages(graph, chosen, search.edges.decided)
+        for places, drop in launches:
+            some = chosen if places is None else chosen[places]
+            team.solve(some, places, out)
+            if drop:
+                team.drop(some, places, out)
+        solved.append(rows.kept(out))
+    stats |= {"repeated_rows": team.repeated, "edges_kept": team.edges_kept}
+    others = [one.rows for one in team.searches.values() if one is not search]
+    return rows.answer(solved, others, delta=search.delta, **stats, **team.stats)
+
+
+class _Team:
+    """The devices that share a batch, each with the graph and a search of its own.
+
+    All write to the rows where they lie. They meet after each stage: what a stage says of edges
+    each device then reads from all rows of it before it goes on.
+
+    Attributes
+    ----------
+    searches : dict of int to Search
+        By device.
+    repeated : int
+        Rows that were too wide.
+    """
+
+    def __init__(self, search: Search) -> None:
+        home = runtime.device().ordinal
+        self.devices = list(search.workspace.devices or [home])
+        self.searches = {home: search}
+        self.repeated = 0
+        self.failed: dict[int, str] = {}
+        self._first = search
+        self._drops: list[tuple[Any, Any, Any]] = []
+        self._dropped = dict.fromkeys([home, *self.devices], 0)
+
+    def solve(self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, out: Any) -> None:
+        """Write the rows of the sources to those places of ``out``."""
+        pieces: list[tuple[Any, Any]] = [(sources, places)]
+        count = len(self.devices)
+        if count > 1:  # sources of every degree to each
+            at = np.arange(len(sources)) if places is None else places
+            pieces = [(sources[i::count].copy(), at[i::count].copy()) for i in range(count)]
+        pieces = [piece for piece in pieces if len(piece[0])]
+        repeated: list[int] = []
+
+        def begin() -> Callable[[tuple[Any, Any]], None]:
+            search = self._here()
+            return lambda piece: repeated.append(search.solve(*piece, out))
+
+        failed = several.each_block(self.devices, pieces, begin)
+        self.repeated += sum(repeated)
+        self.failed |= {device: str(error) for device, error in failed.items()}
+        self.devices = [device for device in self.devices if device not in failed]
+
+    def _here(self) -> Search:
+        """The current device's search, after what has been said of edges so far."""
+        at = runtime.device().ordinal
+        if at not in self.searches:
+            first = self._first
+            rows = Rows(first.graph, first.rows.sources, first.workspace)
+            self.searches[at] = type(first)(first.graph, first.options, first.workspace, rows)
+        search = self.searches[at]
+        for drop in self._drops[self._dropped[at] :]:
+            search.drop(*drop)
+        self._dropped[at] = len(self._drops)
+        return search
+
+    def drop(self, sources: NDArray[np.int64], places: NDArray[np.int64], out: Any) -> None:
+        """Have every device leave out the edges that the rows of these sources do not need."""
+        if self._first.workspace.devices is None:
+            self._first.drop(sources, places, out)
+        else:
+            self._drops.append((sources, places, out))
+
+    @property
+    def edges_kept(self) -> int:
+        """Edges that were left in the end."""
+        return min(search.edges.count for search in self.searches.values())
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """What there is to say of several devices."""
+        given = self._first.workspace.devices
+        found: dict[str, Any] = {} if given is None else {"devices": list(given)}
+        return found | ({"failed_devices": self.failed} if self.failed else {})

@@ -1,0 +1,214 @@
+"""Rows that go past vertices of few edges, on the emulated device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import nearfar
+from nearfar import Graph
+from nearfar.algorithms.near_far import one_launch
+from nearfar.algorithms.near_far.row_heads import RowHeads, row_heads
+from nearfar.cuda.device_graph import device_graph
+from nearfar.errors import OutOfMemoryError
+from nearfar.generators import generate
+from tests import oracle
+from tests.zoo import ZOO, as_dtype
+
+pytestmark = pytest.mark.usefixtures("emulated_gpu")
+
+NONE, LONG, REMOVED = -1, -2, -3  # row_marks.cuh
+
+
+def heads_of(graph: Graph, depth: int = 1) -> NDArray[np.int32]:
+    """Targets and weights of rows of eight edges with shortcuts."""
+    heads = row_heads(graph, device_graph(graph), 8, depth=depth)
+    return np.asarray(heads.edges.get()).view(np.int32).reshape(graph.n_vertices, 8, 2)
+
+
+def mixed(seed: int) -> Graph:
+    """Streets both ways and one way, parallel edges, other weights one way, and loops."""
+    rng = np.random.default_rng(seed)
+    n = 120
+    a, b = rng.integers(0, n, 150), rng.integers(0, n, 150)
+    w = rng.integers(0, 20, 150)
+    one, other = rng.integers(0, n, 30), rng.integers(0, n, 30)
+    loops = rng.integers(0, n, 4)
+    another = (w[:20] + rng.integers(-1, 2, 20)).clip(0)
+    weights = np.concatenate([w, w, another, rng.integers(0, 9, 34)]).astype(np.int32)
+    return Graph.from_edges(
+        np.concatenate([a, b, a[:20], one, loops]),
+        np.concatenate([b, a, b[:20], other, loops]),
+        weights,
+        n_vertices=n,
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_from_every_vertex(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_launch, "ROAD_LIKE", 1e9)
+    graph = mixed(seed)
+    assert (heads_of(graph)[:, 7, 0] == REMOVED).any()
+    for source in range(0, graph.n_vertices, 3):
+        paths = nearfar.sssp(graph, source, method="near_far@cuda", shortcuts=True)
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, source))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_zoo(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_launch, "ROAD_LIKE", 1e9)
+    for name, make in ZOO.items():
+        graph = as_dtype(make(), dtype)
+        if not graph.n_edges or "negative" in name:
+            continue
+        want = oracle.dijkstra(graph, 0)
+        mixed_steps = {"local_limit": 3, "delta": 20.0}  # grid steps relax rows as they are
+        for options in (mixed_steps, {"delta": 1.0}, {"delta": 1e9, "local_rounds": 2}):
+            paths = nearfar.sssp(graph, 0, method="near_far@cuda", shortcuts=True, **options)
+            np.testing.assert_array_equal(paths.distances, want)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_the_rows(depth: int) -> None:
+    """No edge leads back to what is out; the rest are as far from each other as before."""
+    graph = generate("grid", rows=13, columns=11)
+    heads = heads_of(graph, depth)
+    out = heads[:, 7, 0] == REMOVED
+    before = heads_of(graph, depth - 1)[:, 7, 0] == REMOVED if depth > 1 else np.zeros_like(out)
+    assert (before <= out).all()
+    assert out.sum() > before.sum()
+    if depth == 1:
+        assert graph.n_vertices // 4 < out.sum() < graph.n_vertices // 2
+        assert not (out[graph.tails(np.int64)] & out[graph.indices]).any()
+    kept = ~out
+    tail, place = np.nonzero((heads[:, :, 0] >= 0) & kept[:, None])
+    head, weight = heads[tail, place].T
+    assert kept[head].all()
+    past = Graph.from_edges(tail, head, weight, n_vertices=graph.n_vertices)
+    start = int(np.flatnonzero(kept)[0])
+    want = oracle.dijkstra(graph, start)
+    np.testing.assert_array_equal(oracle.dijkstra(past, start)[kept], want[kept])
+    hops = nearfar.sssp(past.without_weights(), start, device="cpu").distances[kept].max()
+    assert hops < nearfar.sssp(graph.without_weights(), start, device="cpu").distances.max()
+
+
+def test_rows_that_do_not_fit_stay() -> None:
+    """A hub of many streets, each with a vertex that can be taken out in its middle."""
+    streets = 30
+    middle, end = np.arange(1, streets + 1), np.arange(streets + 1, 2 * streets + 1)
+    hub = np.zeros(streets, int)
+    weights = np.arange(1, 2 * streets + 1).astype(np.int32)
+    graph = Graph.from_edges(
+        np.append(hub, middle), np.append(middle, end), weights, directed=False
+    )
+    assert heads_of(graph)[0, 0, 0] == LONG
+    for source in (0, 1, 2 * streets):
+        paths = nearfar.sssp(graph, source, method="near_far@cuda")
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, source))
+
+
+def test_sums_that_do_not_fit_make_no_shortcut() -> None:
+    big = np.iinfo(np.int32).max // 2 + 10
+    path = np.arange(5)
+    weights = np.array([3, big, big, 4, 5], np.int32)
+    graph = Graph.from_edges(path, path + 1, weights, directed=False)
+    heads = heads_of(graph)
+    assert (heads[:, 7, 0] == REMOVED).any()
+    assert heads[:, :, 1].min() >= 0
+    for source in range(6):
+        paths = nearfar.sssp(graph, source, method="near_far@cuda")
+        np.testing.assert_array_equal(
+            paths.distances, oracle.dijkstra(as_dtype(graph, "int64"), source)
+        )
+
+
+@pytest.mark.parametrize("source", [0, 3])
+def test_targets_and_limits(source: int) -> None:
+    graph = generate("grid", rows=17, columns=15)
+    out = np.flatnonzero(heads_of(graph, 2)[:, 7, 0] == REMOVED)
+    want = oracle.dijkstra(graph, source)
+    options: dict[str, Any] = {"method": "near_far@cuda", "delta": 300, "shortcuts": True}
+    full = nearfar.sssp(graph, source, **options)
+    near = out[np.argsort(want[out])[3:6]]
+    paths = nearfar.sssp(graph, source, targets=near, **options)
+    np.testing.assert_array_equal(paths.distances[near], want[near])
+    assert paths.stats["iterations"] < full.stats["iterations"]
+    limit = int(np.median(want))
+    paths = nearfar.sssp(graph, source, limit=limit, **options)
+    within = want <= limit
+    np.testing.assert_array_equal(paths.distances[within], want[within])
+    assert not paths.reachable[~within].any()
+
+
+def test_where_shortcuts_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[RowHeads] = []
+
+    def watched(*given: Any, **named: Any) -> RowHeads:
+        made.append(row_heads(*given, **named))
+        return made[-1]
+
+    monkeypatch.setattr(one_launch, "row_heads", watched)
+    ring = np.arange(99)
+    graph = Graph.from_edges(ring, ring + 1, (ring % 7).astype(np.int32), directed=False)
+    cases: tuple[tuple[Graph, dict[str, Any], bool], ...] = (
+        (graph, {}, True),
+        (graph, {"shortcuts": False}, False),
+        (generate("grid", rows=9, columns=9), {}, False),
+        (generate("grid", rows=9, columns=9), {"shortcuts": True}, True),
+        (as_dtype(graph, "int64"), {}, True),
+        (as_dtype(graph, "float32"), {"shortcuts": True}, False),
+        (Graph(graph.indptr, graph.indices), {"shortcuts": True}, False),
+    )
+    for given, options, expected in cases:
+        want = oracle.dijkstra(given, 0)
+        paths = nearfar.sssp(given, 0, method="near_far@cuda", **options)
+        np.testing.assert_array_equal(paths.distances, want)
+        assert (made[-1].depth > 0) is expected
+
+
+def test_one_way_streets_keep_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the ways there and back have other weights, nothing can be taken out."""
+    made: list[RowHeads] = []
+
+    def watched(*given: Any, **named: Any) -> RowHeads:
+        made.append(row_heads(*given, **named))
+        return made[-1]
+
+    monkeypatch.setattr(one_launch, "row_heads", watched)
+    ring = np.arange(50)
+    graph = Graph.from_edges(
+        np.append(ring, (ring + 1) % 50),
+        np.append((ring + 1) % 50, ring),
+        np.arange(1, 101, dtype=np.int32),
+    )
+    cases: tuple[tuple[dict[str, Any], list[int]], ...] = (
+        ({}, [8, 4]),
+        ({"shortcuts": True}, [8]),
+    )
+    for options, widths in cases:
+        made.clear()
+        paths = nearfar.sssp(graph, 0, method="near_far@cuda", **options)
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+        assert [heads.width for heads in made] == widths
+        assert made[0].out == 0
+
+
+def test_without_room_for_shortcuts_rows_travel_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    widths = []
+
+    def refuse(graph: Graph, device: Any, width: int, *, depth: int) -> RowHeads:
+        widths.append(width)
+        if depth:
+            raise OutOfMemoryError(2, 1, "none")
+        return row_heads(graph, device, width)
+
+    monkeypatch.setattr(one_launch, "row_heads", refuse)
+    graph = ZOO["path"]()
+    paths = nearfar.sssp(graph, 0, method="near_far@cuda")
+    np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+    assert widths == [8, 4]
