@@ -89,10 +89,31 @@ __device__ __forceinline__ void put(const AheadOut& out, const AheadList& list,
   }
 }
 
-// One hop of a vertex whose row does not fit a ball.
+// An edge per lane; its target goes to the list if it came nearer.
+__device__ __forceinline__ void relax_lane(const Search& s, const AheadOut& out, const AheadList& next,
+                                           bool there, vertex_t target, int d, int limit,
+                                           AheadCounts& counts) {
+  bool improved[1] = {false};
+  if (there && d <= limit) {
+    improved[0] = d < atomicMin(s.distance + target, d);
+    ++counts.seen;
+  }
+  if (improved[0] && d > counts.deepest) counts.deepest = d;
+  put(out, next, improved, {target}, {d});
+}
+
+// The edges of a vertex that has no ball.
 __device__ __noinline__ AheadCounts expand_row(const Search& s, const AheadOut& out,
-                                               const AheadList& next, AheadEntry entry) {
+                                               const AheadList& next, AheadEntry entry, int limit) {
   AheadCounts counts{0, 0};
+  if (s.heads) {
+    RowEdge edge{kNoVertex, 0};
+    if (lane_id() < kRowEdges) edge = s.heads[static_cast<long long>(entry.vertex) * kRowEdges + lane_id()];
+    if (__shfl_sync(kAllLanes, edge.target, 0) != kLongRow) {
+      relax_lane(s, out, next, edge.target >= 0, edge.target, entry.distance + edge.weight, limit, counts);
+      return counts;
+    }
+  }
   const offset_t begin = __ldg(s.offsets + entry.vertex);
   const offset_t end = __ldg(s.offsets + entry.vertex + 1);
   if (end - begin > kThinDegree) {
@@ -100,18 +121,10 @@ __device__ __noinline__ AheadCounts expand_row(const Search& s, const AheadOut& 
     enqueue(out, lane_id() == 0, entry.vertex, entry.distance);
     return counts;
   }
-  const int d = entry.distance + 1;
   for (offset_t first = begin; first < end; first += 32) {
     const offset_t j = first + lane_id();
-    vertex_t t[1] = {0};
-    bool improved[1] = {false};
-    if (j < end) {
-      t[0] = load_edge(s.edges, j).target;
-      improved[0] = d < atomicMin(s.distance + t[0], d);
-      ++counts.seen;
-    }
-    if (improved[0]) counts.deepest = d;
-    put(out, next, improved, t, {d});
+    const vertex_t t = j < end ? load_edge(s.edges, j).target : kNoVertex;
+    relax_lane(s, out, next, j < end, t, entry.distance + 1, limit, counts);
   }
   return counts;
 }
@@ -127,7 +140,8 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
   for (uint32 i = threadIdx.x >> 5; i < count; i += blockDim.x >> 5) {
     const AheadEntry entry = now[i];
     const uint32* const ball = balls + static_cast<long long>(entry.vertex) * BALL_WIDTH;
-    const int reach = every - entry.distance % every;
+    const int whole = every - entry.distance % every;
+    const int reach = whole < kMostHops ? whole : kMostHops;  // beyond are words of no target
     const int present = load_relaxed(distance + entry.vertex);
     uint32 word[kBallWords];
     int before[kBallWords];
@@ -137,7 +151,7 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
     // An entry is stale when its vertex came nearer: the entry of that distance is taken instead.
     if (__any_sync(kAllLanes, present < entry.distance) || entry.distance >= limit) continue;
     if (__shfl_sync(kAllLanes, word[0], 0) == kLonger) {
-      const AheadCounts more = expand_row(s, out, next, entry);
+      const AheadCounts more = expand_row(s, out, next, entry, limit);
       counts.seen += more.seen;
       if (more.deepest > counts.deepest) counts.deepest = more.deepest;
       continue;
@@ -151,7 +165,7 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
       target[u] = static_cast<vertex_t>(word[u] & kVertexMask);
       d[u] = entry.distance + hops;
       nearer[u] = hops <= reach && d[u] <= limit;
-      takes_on[u] = hops == reach || word[u] & kFarthest;
+      takes_on[u] = hops == reach || word[u] & kTakenOn;
       counts.seen += nearer[u];
     }
     // Most targets lie behind the wave. Reading is cheaper than an atomic that wins nothing.

@@ -1,6 +1,7 @@
 // The loop of a breadth-first search that runs ahead, and its step over the whole device; see ahead.cuh.
 //
 // requires: algorithms/breadth_first/ahead.cuh
+// requires: cuda/beyond_row.cuh
 // requires: cuda/deal.cuh
 // requires: cuda/walk_rows.cuh
 #pragma once
@@ -71,6 +72,31 @@ __device__ __noinline__ void heavy_step(const Search& s, const AheadOut& out, ui
 }
 
 constexpr int kTargetRounds = 4;
+#ifndef SHORTCUT_DEPTH
+#define SHORTCUT_DEPTH 2
+#endif
+
+struct SearchDistance {
+  const int* of;
+  __device__ __forceinline__ int at(vertex_t v) const { return load_relaxed(of + v); }
+};
+
+__device__ __forceinline__ int distance_found(const Search& s, vertex_t v) {
+  const SearchDistance distance{s.distance};
+  return s.heads ? beyond_row<SHORTCUT_DEPTH, kRowEdges>(s.heads, distance, v) : distance.at(v);
+}
+
+// Distances of the vertices that rows go past.
+__device__ __noinline__ void fill_beyond(const Search& s, int limit, AheadCounts* counts) {
+  const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
+  for (long long v = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; v < s.n; v += stride) {
+    if (__ldg(&s.heads[v * kRowEdges + kRowEdges - 1].target) != kRemovedRow) continue;
+    const int d = distance_found(s, static_cast<vertex_t>(v));
+    if (d == 0x7fffffff || d > limit) continue;
+    s.distance[v] = d;
+    if (d > counts->deepest) counts->deepest = d;
+  }
+}
 
 // What a step that ran ahead has left in the counters, read by one thread of each block.
 struct SeenAhead {
@@ -130,7 +156,7 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
     if (n_targets) {  // whatever is written from now on is greater than `least`
       bool settled = true;
       for (long long t = threadIdx.x; t < n_targets; t += blockDim.x)
-        settled &= load_relaxed(s.distance + targets[t]) <= least;
+        settled &= distance_found(s, targets[t]) <= least;
       if (__syncthreads_and(settled)) break;
     }
     if (first_thread) {
@@ -169,6 +195,7 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
       meet_and_look_ahead(barrier, control, k + 1, k, &seen);
     }
   }
+  if (s.heads) fill_beyond(s, limit, &counts);
   *edges_seen += counts.seen;
   const int deepest = -warp_min(-counts.deepest);
   if (lane_id() == 0) atomicMax(&control->deepest, static_cast<long long>(deepest));

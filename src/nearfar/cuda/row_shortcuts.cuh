@@ -17,7 +17,7 @@
 // of vertices that are taken out, which do not change but for their last place.
 // requires: cuda/edges.cuh
 // requires: cuda/distance.cuh
-// requires: algorithms/near_far/row_marks.cuh
+// requires: cuda/row_marks.cuh
 
 constexpr int kFewEdges = 4;  // of a vertex that may be taken out
 enum State : unsigned char { kStays, kOpen, kRemoved, kOut };  // kOut: taken out before

@@ -68,14 +68,18 @@ def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) 
         Before anything is allocated.
     """
 
+    ones = depth > 0 and not device.weighted
+
     def make() -> RowHeads:
-        size = max(device.n, 1) * width * device.record
+        size = max(device.n, 1) * width * (2 * device.vertex_dtype.itemsize if ones else device.record)
         runtime.require_memory(size, "use local_limit=0, or a CPU method (device='cpu')")
         # A record of mixed sizes has padding, which kernels load with the rest.
         edges = runtime.cupy().zeros(size, dtype=np.uint8)
         macros = {**device.macros, "ROW_HEAD": width}
-        rows = runtime.program("algorithms/near_far/row_heads.cuh", macros).kernel("row_heads")
-        past = runtime.program("algorithms/near_far/row_shortcuts.cuh", macros) if depth else None
+        if ones:
+            macros |= {"WEIGHTED": 1, "ONES": 1}
+        rows = runtime.program("cuda/row_heads.cuh", macros).kernel("row_heads")
+        past = runtime.program("cuda/row_shortcuts.cuh", macros) if depth else None
         state = runtime.cupy().zeros(max(device.n, 1) if depth else 0, dtype=np.uint8)
         blocks, n = runtime.device().multiprocessors * 8, np.int64(device.n)
         timer = runtime.Timer().start()
