@@ -29,7 +29,7 @@ FORMS = {
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight warps per block: the emulated device takes threads one after the other."""
-    monkeypatch.setattr(cuda, "KNOBS", {"BLOCK_THREADS": 256})
+    monkeypatch.setattr(cuda, "KNOBS", {"BLOCK_THREADS": 256, "ALONE_EDGES": 0})
 
 
 def both_ways(graph: Graph) -> Graph:

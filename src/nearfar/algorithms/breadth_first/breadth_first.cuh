@@ -110,7 +110,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     unexplored -= unexplored < ahead ? unexplored : ahead;
     const bool is_thin = size <= thin_limit && ahead <= uint64(thin_limit) * 8 &&
                          !seen.long_rows;
-    const bool would_pull = !is_thin && (pulling ? double(size) * beta >= double(reachable)
+    const bool is_alone = !is_thin && !n_targets && is_small(size, ahead, seen.long_rows);
+    const bool would_pull = !is_thin && !is_alone && (pulling ? double(size) * beta >= double(reachable)
                                                  : double(ahead) * alpha > double(unexplored));
     pulling = would_pull && s.in_offsets;
     if (threadIdx.x == 0)  // worth a transpose?
@@ -128,7 +129,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       break;
     }
 #endif
-    const bool sweeping = s.before && !is_thin && size > s.n / kDense;
+    const bool sweeping = s.before && !is_thin && !is_alone && size > s.n / kDense;
     if (records && first_thread && steps <= most_records)
       records[steps - 1] = {sweeping ? kSweep : pulling ? kPull : kPush, size, ahead,
                             clock_nanoseconds()};
@@ -136,7 +137,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       out = Found{s.queue + end, &control->found[(k + 1) & 3], &control->ahead[(k + 1) & 3],
                   &control->long_rows[(k + 1) & 3]};
     __syncthreads();
-    if (sweeping) {
+    if (is_alone) {
+      if (blockIdx.x == 0) small_levels(s, slots, s.visited[now], level, limit, s.queue + end, size, k, &edges_seen);
+      meet_and_look(barrier, control, k + 1, k, &seen);
+      if (first_thread) tally.pushes += seen.passed.levels;
+      level += static_cast<int>(seen.passed.levels) - 1;
+      steps += seen.passed.levels - 1;
+      end += seen.passed.vertices;
+      reached += seen.passed.vertices;
+      unexplored -= unexplored < seen.passed.edges ? unexplored : seen.passed.edges;
+    } else if (sweeping) {
       if (!swept) {
         mark_frontier(s, level);
         meet(barrier);

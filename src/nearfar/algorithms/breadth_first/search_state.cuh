@@ -51,6 +51,11 @@ struct Tally {
 // Zeroed by the host, which reads status and the counters after it. What different warps hammer at
 // the same time lies in different cache lines; of what rotates, one is written, one read and one
 // reset.
+// What levels that one block took have passed.
+struct Passed {
+  long long levels, vertices, edges;
+};
+
 struct Control {
   alignas(128) uint32 arrivals;
   alignas(128) long long status;
@@ -62,6 +67,7 @@ struct Control {
   alignas(128) uint64 ahead[4];  // edges of what was found
   uint32 long_rows[4];           // 1 when one of it has more than kThinDegree
   alignas(128) uint32 chunks[4];
+  Passed passed[4];
   alignas(128) count_t entries[4];  // of the queue when running ahead, see ahead.cuh
   uint32 ahead_long[4], heavy[4];
   int least[4];
@@ -109,6 +115,7 @@ struct Seen {
   count_t found;
   uint64 ahead;
   uint32 long_rows, chunks;
+  Passed passed;
 };
 
 // A barrier, and then the counters: of the next step's frontier, and of this step's chunks.
@@ -121,7 +128,11 @@ __device__ __forceinline__ void meet_and_look(SplitBarrier& barrier, const Contr
     const uint64 ahead = load_relaxed(&control->ahead[next & 3]);
     const uint32 long_rows = load_relaxed(&control->long_rows[next & 3]);
     const uint32 chunks = load_relaxed(&control->chunks[present & 3]);
-    *seen = Seen{found, ahead, long_rows, chunks};
+    Passed passed;
+    passed.levels = load_relaxed(&control->passed[present & 3].levels);
+    passed.vertices = load_relaxed(&control->passed[present & 3].vertices);
+    passed.edges = load_relaxed(&control->passed[present & 3].edges);
+    *seen = Seen{found, ahead, long_rows, chunks, passed};
   }
   __syncthreads();
 }
