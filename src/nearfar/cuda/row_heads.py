@@ -85,8 +85,10 @@ def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) 
         timer = runtime.Timer().start()
         rows(blocks, _THREADS, (device.offsets, device.edges, edges, n))
         if past is not None:
-            for name in ("removable", *("choose_removed",) * _CHOICES, "lead_past") * depth:
-                past.kernel(name)(blocks, _THREADS, (edges, state, n))
+            for time in range(depth):
+                for name in ("removable", *("choose_removed",) * _CHOICES):
+                    past.kernel(name)(blocks, _THREADS, (edges, state, n))
+                past.kernel("lead_past")(blocks, _THREADS, (edges, state, n, np.int64(time)))
         seconds = timer.stop().seconds
         states = state[:_COUNTED].get() if depth else state
         out = float((states >= _REMOVED).mean()) if depth else 0.0

@@ -10,8 +10,8 @@
 // that is out. Its own row stays, so that a search may start there, or come there over an edge that stays: one to it that is
 // shorter than those from it, or one in a row that with shortcuts would not fit, which then stays as it is.
 //
-// heads[n * ROW_HEAD] as row_heads.cuh leaves them, state[n] zeroed -> rows with shortcuts, and kRemovedRow in the last place
-// of the rows of vertices that are out. For each time: removable once, choose_removed several times, lead_past once.
+// heads[n * ROW_HEAD] as row_heads.cuh leaves them, state[n] zeroed -> rows with shortcuts, and kRemovedRow and the time, counted
+// from 0, in the last place of the rows of vertices that are out. For each time: removable once, choose_removed several times, lead_past once.
 // Launch: any grid, one thread per vertex, grid-stride. Races: choose_removed reads states that others change; of
 // two neighbours only the one with the lesser key can be taken out, whatever the other reads. lead_past reads rows only
 // of vertices that are taken out, which do not change but for their last place.
@@ -19,7 +19,6 @@
 // requires: cuda/distance.cuh
 // requires: cuda/row_marks.cuh
 
-constexpr int kFewEdges = 4;  // of a vertex that may be taken out
 enum State : unsigned char { kStays, kOpen, kRemoved, kOut };  // kOut: taken out before
 
 // Fewest edges first. Of two neighbours with equal keys neither is taken out.
@@ -94,11 +93,14 @@ struct NewRow {
   }
 };
 
-extern "C" __global__ void lead_past(Edge* heads, const unsigned char* state, long long n) {
+extern "C" __global__ void lead_past(Edge* heads, const unsigned char* state, long long n, long long time) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
     Edge* const own = heads + i * ROW_HEAD;
-    if (state[i] == kRemoved) own[ROW_HEAD - 1].target = kRemovedRow;
+    if (state[i] == kRemoved) {
+      own[ROW_HEAD - 1].target = kRemovedRow;
+      own[ROW_HEAD - 1].weight = static_cast<weight_t>(time);
+    }
     if (state[i] >= kRemoved) continue;
     NewRow row{};
     row.fits = true;

@@ -86,15 +86,29 @@ __device__ __forceinline__ int distance_found(const Search& s, vertex_t v) {
   return s.heads ? beyond_row<SHORTCUT_DEPTH, kRowEdges>(s.heads, distance, v) : distance.at(v);
 }
 
-// Distances of the vertices that rows go past.
-__device__ __noinline__ void fill_beyond(const Search& s, int limit, AheadCounts* counts) {
+// Distances of the vertices that rows go past, taken out at that time: all that their edges lead to were taken out later,
+// or not at all, and have theirs.
+__device__ __noinline__ void fill_beyond(const Search& s, int time, int limit, AheadCounts* counts) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long v = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; v < s.n; v += stride) {
-    if (__ldg(&s.heads[v * kRowEdges + kRowEdges - 1].target) != kRemovedRow) continue;
-    const int d = distance_found(s, static_cast<vertex_t>(v));
-    if (d == 0x7fffffff || d > limit) continue;
-    s.distance[v] = d;
-    if (d > counts->deepest) counts->deepest = d;
+    RowEdge edge[kRowEdges];
+#pragma unroll
+    for (int i = 0; i < kRowEdges; i += 2)
+      *reinterpret_cast<int4*>(edge + i) = __ldg(reinterpret_cast<const int4*>(s.heads + v * kRowEdges + i));
+    if (edge[kRowEdges - 1].target != kRemovedRow || edge[kRowEdges - 1].weight != time) continue;
+    int least = load_relaxed(s.distance + v);
+    int from[kFewEdges];
+#pragma unroll
+    for (int i = 0; i < kFewEdges; ++i)
+      from[i] = edge[i].target >= 0 ? load_relaxed(s.distance + edge[i].target) : 0x7fffffff;
+#pragma unroll
+    for (int i = 0; i < kFewEdges; ++i) {
+      const int d = add_saturating(from[i], edge[i].weight);
+      least = d < least ? d : least;
+    }
+    if (least > limit || least == 0x7fffffff) continue;
+    s.distance[v] = least;
+    if (least > counts->deepest) counts->deepest = least;
   }
 }
 
@@ -195,7 +209,10 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
       meet_and_look_ahead(barrier, control, k + 1, k, &seen);
     }
   }
-  if (s.heads) fill_beyond(s, limit, &counts);
+  for (int time = SHORTCUT_DEPTH; s.heads && time-- > 0;) {
+    fill_beyond(s, time, limit, &counts);
+    if (time) meet(barrier);
+  }
   *edges_seen += counts.seen;
   const int deepest = -warp_min(-counts.deepest);
   if (lane_id() == 0) atomicMax(&control->deepest, static_cast<long long>(deepest));

@@ -166,8 +166,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       if (threadIdx.x == 0) ++tally.pulls;
       meet_and_look(barrier, control, k + 1, k, &seen);
     } else {
-      push_step(s, out, slots, s.visited[now], level, frontier, size, &control->chunks[k & 3],
-                &edges_seen);
+      push_step(s, out, slots, s.visited[now], level, frontier, size, grid_warps<count_t>(),
+                grid_warp<count_t>(), &control->chunks[k & 3], &edges_seen);
       if (threadIdx.x == 0) ++tally.pushes;
       meet_and_look(barrier, control, k + 1, k, &seen);
       if (seen.chunks) {

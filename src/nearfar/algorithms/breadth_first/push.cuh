@@ -134,12 +134,14 @@ __device__ __forceinline__ void push_rows(const Search& s, const Claim& claim,
   }
 }
 
+// A level, taken by so many warps; the caller is one of them.
 __device__ __noinline__ void push_step(const Search& s, const Found& out, vertex_t* slots,
                                        uint32* visited, int level, const vertex_t* frontier,
-                                       count_t size, uint32* chunk_counter, uint64* edges_seen) {
+                                       count_t size, count_t warps, count_t warp,
+                                       uint32* chunk_counter, uint64* edges_seen) {
   Stage stage{slots, 0};
-  push_rows(s, Claim{s, out, stage, visited, level}, frontier, size, grid_warps<count_t>(),
-            grid_warp<count_t>(), chunk_counter, edges_seen);
+  push_rows(s, Claim{s, out, stage, visited, level}, frontier, size, warps, warp, chunk_counter,
+            edges_seen);
   flush(s, stage, out);
 }
 
@@ -178,10 +180,8 @@ __device__ __noinline__ void small_levels(const Search& s, vertex_t* slots, uint
       found[next] = 0, ahead[next] = 0, long_rows[next] = 0;
     }
     __syncthreads();
-    Stage stage{slots, 0};
-    push_rows(s, Claim{s, out, stage, visited, level}, queue - size, size,
-              static_cast<count_t>(blockDim.x >> 5), static_cast<count_t>(threadIdx.x >> 5), nullptr, edges_seen);
-    flush(s, stage, out);
+    push_step(s, out, slots, visited, level, queue - size, size, blockDim.x >> 5, threadIdx.x >> 5,
+              nullptr, edges_seen);
     __syncthreads();
     size = found[turn];
     ++level;
