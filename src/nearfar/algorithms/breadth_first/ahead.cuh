@@ -33,7 +33,7 @@ constexpr int kBallWords = BALL_WIDTH / 32;  // per lane
 struct AheadOut {
   AheadEntry* queue;
   count_t* counter;
-  int* least;          // distance in the queue, or null where nobody asks
+  int* least;          // distance in the queue
   uint32* long_rows;   // 1 when a vertex of it does not fit the lists
   AheadEntry* heavy;   // vertices beyond kHeavy edges, of the present step
   uint32* heavy_counter;
@@ -46,10 +46,10 @@ __device__ __forceinline__ void enqueue(const AheadOut& out, bool take, vertex_t
   if (takers == 0) return;
   count_t base = 0;
   if (lane_id() == 0) base = atomicAdd(out.counter, static_cast<count_t>(__popc(takers)));
+  const int least = warp_min(take ? d : 0x7fffffff);
+  if (lane_id() == 0) atomicMin(out.least, least);
   base = __shfl_sync(kAllLanes, base, 0) + __popc(takers & ((1u << lane_id()) - 1));
-  if (!take) return;
-  if (base < out.capacity) out.queue[base] = AheadEntry{v, d};
-  if (out.least && d < load_relaxed(out.least)) atomicMin(out.least, d);
+  if (take && base < out.capacity) out.queue[base] = AheadEntry{v, d};
 }
 
 struct AheadList {
@@ -191,10 +191,30 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
   }
 }
 
+// A block's share of the queue. While there are more entries than warps, those that are stale are dropped here, and those beyond
+// `bound` wait in the queue: others may lower them meanwhile, and then taking them on would have been in vain.
+__device__ __forceinline__ uint32 take_share(const Search& s, const AheadOut& out, AheadEntry* entries, uint32* filled,
+                                             const AheadEntry* share, uint32 count, bool crowded, int bound) {
+  for (uint32 first = threadIdx.x & ~31u; first < count; first += blockDim.x) {
+    const uint32 i = first + lane_id();
+    AheadEntry entry{0, 0};
+    if (i < count) entry = AheadEntry{__ldcg(&share[i].vertex), __ldcg(&share[i].distance)};
+    if (!crowded) {
+      if (i < count) entries[i] = entry;
+      continue;
+    }
+    const bool fresh = i < count && load_relaxed(s.distance + entry.vertex) == entry.distance;
+    enqueue(out, fresh && entry.distance > bound, entry.vertex, entry.distance);
+    put<1>(out, AheadList{entries, filled}, {fresh && entry.distance <= bound}, {entry.vertex}, {entry.distance});
+  }
+  __syncthreads();
+  return crowded ? *const_cast<volatile uint32*>(filled) : count;
+}
+
 // Every thread of every block calls it; a block without a share returns at once.
 __device__ __noinline__ void ahead_step(const Search& s, const AheadOut& out,
-                                        const AheadEntry* queue, count_t size, int limit, int rounds,
-                                        void* shared, AheadCounts* total) {
+                                        const AheadEntry* queue, count_t size, int least, int limit,
+                                        int rounds, void* shared, AheadCounts* total) {
   __shared__ uint32 filled[3];
   AheadCounts counts = *total;
   const count_t share = (size + gridDim.x - 1) / gridDim.x;
@@ -202,10 +222,11 @@ __device__ __noinline__ void ahead_step(const Search& s, const AheadOut& out,
   if (start >= size) return;
   uint32 count = static_cast<uint32>(size - start < share ? size - start : share);
   AheadEntry* const entries = static_cast<AheadEntry*>(shared);
-  for (uint32 i = threadIdx.x; i < count; i += blockDim.x)
-    entries[i] = AheadEntry{__ldcg(&queue[start + i].vertex), __ldcg(&queue[start + i].distance)};
   if (threadIdx.x < 3) filled[threadIdx.x] = 0;
   __syncthreads();
+  const int ahead = static_cast<int>(s.ahead_of_least);
+  const int bound = least < 0x7fffffff - ahead ? least + ahead : 0x7fffffff;
+  count = take_share(s, out, entries, filled, queue + start, count, size > grid_warps<count_t>(), bound);
   const uint32 leave = size < gridDim.x ? kAheadAlone : kAheadLeave;
   int round = 0;
   for (; round < rounds && count && (round == 0 || count <= leave); ++round) {

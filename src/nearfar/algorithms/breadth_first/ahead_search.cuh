@@ -181,7 +181,7 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
     }
     if (threadIdx.x == 0)
       out = AheadOut{s.ahead_queue[(k + 1) & 1],   &control->entries[(k + 1) & 3],
-                     n_targets ? &control->least[(k + 1) & 3] : nullptr,
+                     &control->least[(k + 1) & 3],
                      &control->ahead_long[(k + 1) & 3],
                      s.heavy, &control->heavy[k & 3], capacity};
     __syncthreads();
@@ -195,7 +195,7 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
       // Blocks that run on past the targets do so in vain.
       const int most = n_targets ? kTargetRounds : 1 << 30;
       const int rounds = s.ahead_rounds < most ? static_cast<int>(s.ahead_rounds) : most;
-      ahead_step(s, out, queue, size, limit, rounds, shared, &counts);
+      ahead_step(s, out, queue, size, least, limit, rounds, shared, &counts);
     } else {
       relax_step(s, out, lost ? nullptr : queue, lost ? s.n : size, limit, &counts);
       if (first_thread) {

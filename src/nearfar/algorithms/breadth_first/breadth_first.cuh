@@ -57,6 +57,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   __shared__ Found out;
   __shared__ Tally tally;
   __shared__ Seen seen;
+  __shared__ Passed passed;
   if (threadIdx.x == 0) {
     s = given;
     tally = Tally{};
@@ -140,12 +141,19 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     if (is_alone) {
       if (blockIdx.x == 0) small_levels(s, slots, s.visited[now], level, limit, s.queue + end, size, k, &edges_seen);
       meet_and_look(barrier, control, k + 1, k, &seen);
-      if (first_thread) tally.pushes += seen.passed.levels;
-      level += static_cast<int>(seen.passed.levels) - 1;
-      steps += seen.passed.levels - 1;
-      end += seen.passed.vertices;
-      reached += seen.passed.vertices;
-      unexplored -= unexplored < seen.passed.edges ? unexplored : seen.passed.edges;
+      if (threadIdx.x == 0) {
+        passed.levels = load_relaxed(&control->passed[k & 3].levels);
+        passed.vertices = load_relaxed(&control->passed[k & 3].vertices);
+        passed.edges = load_relaxed(&control->passed[k & 3].edges);
+        tally.pushes += passed.levels;
+      }
+      __syncthreads();
+      level += static_cast<int>(passed.levels) - 1;
+      steps += passed.levels - 1;
+      end += passed.vertices;
+      reached += passed.vertices;
+      const uint64 edges = static_cast<uint64>(passed.edges);
+      unexplored -= unexplored < edges ? unexplored : edges;
     } else if (sweeping) {
       if (!swept) {
         mark_frontier(s, level);

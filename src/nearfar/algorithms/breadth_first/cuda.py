@@ -48,6 +48,7 @@ PATIENCE = 16  # thin levels before a search runs ahead on a graph that none did
 _PATIENCE_SECONDS = 1e-4  # of those levels, on an H200
 _WANTS_BALLS = 2  # kWantsBalls of search_state.cuh
 _SWEPT_FROM, _SWEPT_DEGREE = 1 << 20, 32.0  # vertices, mean degree
+_IN_A_CROWD = 4  # times the hops of most balls that entries may be beyond the nearest one
 _WITHOUT_CUTS = 1 << 30  # hops: a multiple that no search reaches
 _AHEAD_SHARE = 256  # entries of the queue per block, at most
 _AHEAD_ROOM = 4096  # kAheadRoom of ahead.cuh
@@ -183,6 +184,7 @@ class _Searcher:
             balls=None,
             ball_hops=0,
             heads=None,
+            ahead_of_least=0,
             ahead_queue=self.ahead_queues or [None, None],
             heavy=self.heavy,
             ahead_capacity=self.ahead_capacity,
@@ -206,6 +208,7 @@ class _Searcher:
         frame["in_edges"] = 0 if reverse is None else reverse.edges.data.ptr
         frame["balls"] = 0 if around is None else around.words.data.ptr
         frame["ball_hops"] = 0 if around is None else around.hops if around.regular else _WITHOUT_CUTS
+        frame["ahead_of_least"] = _IN_A_CROWD * (0 if around is None else around.hops)
         frame["heads"] = 0 if around is None or around.heads is None else around.heads.edges.data.ptr
         frame["ahead_rounds"] = _rounds(options, around)
         frame["before"] = self.bits[2].data.ptr if sweeps and len(self.bits) > 2 else 0

@@ -91,6 +91,7 @@ struct Search {
   const uint32* balls;  // of balls.cuh; null where there are none yet
   long long ball_hops;  // at whose multiples vertices are taken on
   const RowEdge* heads;  // rows with shortcuts, or null
+  long long ahead_of_least;  // hops beyond the nearest entry up to which entries are taken on, in a crowd
   AheadEntry* ahead_queue[2];
   AheadEntry* heavy;  // [m / kHeavy + 1]
   long long ahead_capacity, ahead_limit, ahead_rounds;
@@ -115,7 +116,6 @@ struct Seen {
   count_t found;
   uint64 ahead;
   uint32 long_rows, chunks;
-  Passed passed;
 };
 
 // A barrier, and then the counters: of the next step's frontier, and of this step's chunks.
@@ -128,11 +128,7 @@ __device__ __forceinline__ void meet_and_look(SplitBarrier& barrier, const Contr
     const uint64 ahead = load_relaxed(&control->ahead[next & 3]);
     const uint32 long_rows = load_relaxed(&control->long_rows[next & 3]);
     const uint32 chunks = load_relaxed(&control->chunks[present & 3]);
-    Passed passed;
-    passed.levels = load_relaxed(&control->passed[present & 3].levels);
-    passed.vertices = load_relaxed(&control->passed[present & 3].vertices);
-    passed.edges = load_relaxed(&control->passed[present & 3].edges);
-    *seen = Seen{found, ahead, long_rows, chunks, passed};
+    *seen = Seen{found, ahead, long_rows, chunks};
   }
   __syncthreads();
 }
