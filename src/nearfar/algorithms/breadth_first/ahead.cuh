@@ -27,6 +27,7 @@
 constexpr uint32 kAheadLeave = 1024;  // entries of a block's list
 constexpr uint32 kAheadAlone = 64;  // the same while there are blocks without a share
 constexpr uint32 kAheadRoom = 4096;   // and room for those of the round that outgrows it
+constexpr count_t kCrowd = 2;  // entries per warp beyond which the far ones wait
 constexpr int kBallWords = BALL_WIDTH / 32;  // per lane
 
 // What a step of the search that runs ahead writes to.
@@ -226,7 +227,7 @@ __device__ __noinline__ void ahead_step(const Search& s, const AheadOut& out,
   __syncthreads();
   const int ahead = static_cast<int>(s.ahead_of_least);
   const int bound = least < 0x7fffffff - ahead ? least + ahead : 0x7fffffff;
-  count = take_share(s, out, entries, filled, queue + start, count, size > grid_warps<count_t>(), bound);
+  count = take_share(s, out, entries, filled, queue + start, count, size > kCrowd * grid_warps<count_t>(), bound);
   const uint32 leave = size < gridDim.x ? kAheadAlone : kAheadLeave;
   int round = 0;
   for (; round < rounds && count && (round == 0 || count <= leave); ++round) {

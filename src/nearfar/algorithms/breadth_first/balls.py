@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 BALL_WIDTH = 64  # words per vertex: measured, see the page on breadth-first search
-SHORTCUT_DEPTH = 2  # times that vertices of few edges are taken out
+SHORTCUT_DEPTH = 3  # times that vertices of few edges are taken out
 _ROW_EDGES = 8  # kRowEdges of balls.cuh
 _ENOUGH_OUT = 0.25  # share of the vertices from which wider rows pay
 _SHORTCUT_DEGREE = 3.0  # mean degree up to which few edges come in the place of those taken out

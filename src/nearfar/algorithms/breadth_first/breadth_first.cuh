@@ -57,7 +57,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
   __shared__ Found out;
   __shared__ Tally tally;
   __shared__ Seen seen;
-  __shared__ Passed passed;
   if (threadIdx.x == 0) {
     s = given;
     tally = Tally{};
@@ -111,8 +110,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     unexplored -= unexplored < ahead ? unexplored : ahead;
     const bool is_thin = size <= thin_limit && ahead <= uint64(thin_limit) * 8 &&
                          !seen.long_rows;
-    const bool is_alone = !is_thin && !n_targets && is_small(size, ahead, seen.long_rows);
-    const bool would_pull = !is_thin && !is_alone && (pulling ? double(size) * beta >= double(reachable)
+    const bool would_pull = !is_thin && (pulling ? double(size) * beta >= double(reachable)
                                                  : double(ahead) * alpha > double(unexplored));
     pulling = would_pull && s.in_offsets;
     if (threadIdx.x == 0)  // worth a transpose?
@@ -130,7 +128,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       break;
     }
 #endif
-    const bool sweeping = s.before && !is_thin && !is_alone && size > s.n / kDense;
+    const bool sweeping = s.before && !is_thin && size > s.n / kDense;
     if (records && first_thread && steps <= most_records)
       records[steps - 1] = {sweeping ? kSweep : pulling ? kPull : kPush, size, ahead,
                             clock_nanoseconds()};
@@ -138,23 +136,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       out = Found{s.queue + end, &control->found[(k + 1) & 3], &control->ahead[(k + 1) & 3],
                   &control->long_rows[(k + 1) & 3]};
     __syncthreads();
-    if (is_alone) {
-      if (blockIdx.x == 0) small_levels(s, slots, s.visited[now], level, limit, s.queue + end, size, k, &edges_seen);
-      meet_and_look(barrier, control, k + 1, k, &seen);
-      if (threadIdx.x == 0) {
-        passed.levels = load_relaxed(&control->passed[k & 3].levels);
-        passed.vertices = load_relaxed(&control->passed[k & 3].vertices);
-        passed.edges = load_relaxed(&control->passed[k & 3].edges);
-        tally.pushes += passed.levels;
-      }
-      __syncthreads();
-      level += static_cast<int>(passed.levels) - 1;
-      steps += passed.levels - 1;
-      end += passed.vertices;
-      reached += passed.vertices;
-      const uint64 edges = static_cast<uint64>(passed.edges);
-      unexplored -= unexplored < edges ? unexplored : edges;
-    } else if (sweeping) {
+    if (sweeping) {
       if (!swept) {
         mark_frontier(s, level);
         meet(barrier);
@@ -174,8 +156,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       if (threadIdx.x == 0) ++tally.pulls;
       meet_and_look(barrier, control, k + 1, k, &seen);
     } else {
-      push_step(s, out, slots, s.visited[now], level, frontier, size, grid_warps<count_t>(),
-                grid_warp<count_t>(), &control->chunks[k & 3], &edges_seen);
+      push_step(s, out, slots, s.visited[now], level, frontier, size, &control->chunks[k & 3],
+                &edges_seen);
       if (threadIdx.x == 0) ++tally.pushes;
       meet_and_look(barrier, control, k + 1, k, &seen);
       if (seen.chunks) {

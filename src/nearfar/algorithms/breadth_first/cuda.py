@@ -87,7 +87,7 @@ class BreadthFirstOptions:
     ahead_rounds : int or None
         So many rounds, of several hops each, that blocks run ahead of each other before the
         frontier is dealt anew; 0 never runs ahead. None means 16 where most vertices have equally
-        many hops of targets at hand, as on grids, and 6 elsewhere: blocks drift apart there.
+        many hops of targets at hand, as on grids, and 2 elsewhere: blocks drift apart there.
     sweep : bool or None
         On directed graphs without a transpose: take a frontier of more than a sixteenth of the
         vertices in their order. None means from a million vertices on and up to a mean degree of
@@ -225,7 +225,7 @@ def _sweeps(graph: Graph, options: BreadthFirstOptions) -> bool:
 def _rounds(options: BreadthFirstOptions, around: Balls | None) -> int:
     if options.ahead_rounds is not None:
         return options.ahead_rounds
-    return 16 if around is not None and around.regular else 6
+    return 16 if around is not None and around.regular else 2
 
 
 def _searcher(

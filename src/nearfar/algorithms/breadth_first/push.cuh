@@ -134,14 +134,12 @@ __device__ __forceinline__ void push_rows(const Search& s, const Claim& claim,
   }
 }
 
-// A level, taken by so many warps; the caller is one of them.
 __device__ __noinline__ void push_step(const Search& s, const Found& out, vertex_t* slots,
                                        uint32* visited, int level, const vertex_t* frontier,
-                                       count_t size, count_t warps, count_t warp,
-                                       uint32* chunk_counter, uint64* edges_seen) {
+                                       count_t size, uint32* chunk_counter, uint64* edges_seen) {
   Stage stage{slots, 0};
-  push_rows(s, Claim{s, out, stage, visited, level}, frontier, size, warps, warp, chunk_counter,
-            edges_seen);
+  push_rows(s, Claim{s, out, stage, visited, level}, frontier, size, grid_warps<count_t>(),
+            grid_warp<count_t>(), chunk_counter, edges_seen);
   flush(s, stage, out);
 }
 
@@ -150,52 +148,4 @@ __device__ __noinline__ void chunk_step(const Search& s, const Found& out, verte
   Stage stage{slots, 0};
   walk_chunks(s, Claim{s, out, stage, visited, level}, count);
   flush(s, stage, out);
-}
-
-#ifndef ALONE_EDGES
-#define ALONE_EDGES 1024
-#endif
-
-// Whether one block takes a level faster than all, which would have to meet.
-__device__ __forceinline__ bool is_small(count_t size, uint64 edges, uint32 long_rows) {
-  return ALONE_EDGES && size <= ALONE_EDGES && edges <= ALONE_EDGES && !long_rows;
-}
-
-// Small levels from a frontier at the end of `queue` on, taken by one block: its own barrier stands between them. Leaves
-// the last frontier's counters where the grid looks for them.
-__device__ __noinline__ void small_levels(const Search& s, vertex_t* slots, uint32* visited, int level, long long limit,
-                                          vertex_t* queue, count_t size, uint32 k, uint64* edges_seen) {
-  __shared__ Found out;
-  __shared__ count_t found[3];
-  __shared__ uint64 ahead[3];
-  __shared__ uint32 long_rows[3];
-  Control* const control = s.control;
-  Passed passed{0, 0, 0};
-  if (threadIdx.x == 0) found[0] = 0, ahead[0] = 0, long_rows[0] = 0;
-  uint32 turn = 0;
-  while (true) {
-    const uint32 next = turn == 2 ? 0 : turn + 1;
-    if (threadIdx.x == 0) {
-      out = Found{queue, &found[turn], &ahead[turn], &long_rows[turn]};
-      found[next] = 0, ahead[next] = 0, long_rows[next] = 0;
-    }
-    __syncthreads();
-    push_step(s, out, slots, visited, level, queue - size, size, blockDim.x >> 5, threadIdx.x >> 5,
-              nullptr, edges_seen);
-    __syncthreads();
-    size = found[turn];
-    ++level;
-    ++passed.levels;
-    if (!size || level > limit || !is_small(size, ahead[turn], long_rows[turn])) break;
-    queue += size;
-    passed.vertices += size;
-    passed.edges += static_cast<long long>(ahead[turn]);
-    turn = next;
-  }
-  if (threadIdx.x == 0) {
-    control->found[(k + 1) & 3] = size;
-    control->ahead[(k + 1) & 3] = ahead[turn];
-    control->long_rows[(k + 1) & 3] = long_rows[turn];
-    control->passed[k & 3] = passed;
-  }
 }

@@ -51,11 +51,6 @@ struct Tally {
 // Zeroed by the host, which reads status and the counters after it. What different warps hammer at
 // the same time lies in different cache lines; of what rotates, one is written, one read and one
 // reset.
-// What levels that one block took have passed.
-struct Passed {
-  long long levels, vertices, edges;
-};
-
 struct Control {
   alignas(128) uint32 arrivals;
   alignas(128) long long status;
@@ -67,7 +62,6 @@ struct Control {
   alignas(128) uint64 ahead[4];  // edges of what was found
   uint32 long_rows[4];           // 1 when one of it has more than kThinDegree
   alignas(128) uint32 chunks[4];
-  Passed passed[4];
   alignas(128) count_t entries[4];  // of the queue when running ahead, see ahead.cuh
   uint32 ahead_long[4], heavy[4];
   int least[4];
