@@ -183,7 +183,7 @@ def test_tops(top, count, dtype):
 def test_levels_in_two_launches(monkeypatch):
     """Two of three levels are launched in another shape, each launch with counters of its own."""
     prepared = ready(np.int32)
-    monkeypatch.setattr(device_above, "TOGETHER", 0)
+    monkeypatch.setattr(device_above, "ONE_LAUNCH", 0)
     monkeypatch.setattr(device_above, "_SHARED_OUT", 8)
     sources = np.arange(prepared.n_vertices)
     sweep = Sweep(prepared, PassShape(8, 60, 32, 1), len(sources), top=2)

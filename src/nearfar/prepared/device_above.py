@@ -9,7 +9,7 @@ import numpy as np
 from nearfar.graph.slots import Slot
 from nearfar.prepared.device import DeviceAbove, DeviceTree, device_tree
 from nearfar.prepared.device_pieces import closures
-from nearfar.prepared.device_shapes import TALL, TOGETHER, block_climb_form, climb_form, padded
+from nearfar.prepared.device_shapes import ONE_LAUNCH, TALL, block_climb_form, climb_form, padded
 from nearfar.prepared.pieces import DEEP
 from nearfar.system.devices import runtime
 
@@ -22,7 +22,7 @@ __all__ = ["Above", "SweepPlan"]
 
 _MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
 # GROUPS, ACROSS, EACH, DOWN, SHARES and STAGES of upper.cuh, for few jobs and for many.
-_FEW, _MANY = (1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)
+_FEW_JOBS, _MANY_JOBS = (1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)
 _SOURCES = 5  # their place among the arguments of a climb; then how many there are
 _SHARED_OUT = 2048  # jobs of a level for each of which several warps are left
 
@@ -75,7 +75,7 @@ class Above:
             self._climb(plan, unit)
             return plan
         products = (*self._members(rows), self.matrices)
-        if plan.pitch <= TOGETHER and self.tree.height <= TALL:
+        if plan.pitch <= ONE_LAUNCH and self.tree.height <= TALL:
             self._together(plan, unit, (*products, values))
             return plan
         self._climb(plan, unit)
@@ -86,9 +86,9 @@ class Above:
         tiles = np.diff(pieces.host.level_first) * (plan.pitch // (8 * columns))
         first = int((np.cumsum(tiles > _SHARED_OUT) == 0).sum())
         if first:
-            self._launch(plan, _FEW, (0, first), arrays)
+            self._launch(plan, _FEW_JOBS, (0, first), arrays)
         if first < levels:
-            self._launch(plan, _MANY, (first, levels), arrays)
+            self._launch(plan, _MANY_JOBS, (first, levels), arrays)
         return plan
 
     def _climbs(self, plan: SweepPlan, unit: int, jumps: Any) -> tuple[Any, ...]:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHUNK",
-    "FEW",
+    "ONE_LAUNCH",
+    "SMALL_CELLS",
     "STAGES",
     "TALL",
-    "TOGETHER",
     "UNIT",
     "block_climb_form",
     "climb_form",
@@ -35,9 +35,13 @@ _LARGE: Slot[int] = Slot("labels at the top of the tree")
 CHUNK = (64 + 2) * 16  # bytes of a chunk of arcs in shared memory
 UNIT = 128  # sources are padded to a multiple of this
 STAGES = 2  # chunks of arcs under way
-FEW = 512  # sources that wait for chains of vertices rather than fill the device
-TOGETHER = 256  # sources for which climbs and products are one launch, unless a tree is tall
 TALL = 512  # levels of a tree, beyond which labels have hundreds of arcs
+# Two limits, because each is of a step of its own. Up to so many sources the passes over cells wait
+# for chains of vertices rather than fill the device, and chains are short in small cells.
+SMALL_CELLS = 512
+# Up to so many the steps above the cells are one launch, unless the tree is tall: its blocks are as
+# many as the device holds, and with 512 sources each does so much that launches apart take as long.
+ONE_LAUNCH = 256
 
 
 def padded(count: int) -> int:
@@ -71,7 +75,7 @@ def default_shape(size: int, sources: int, height: int) -> PassShape:
     PassShape
     """
     tall, columns = height > TALL, 16 // size
-    if sources <= FEW:
+    if sources <= SMALL_CELLS:
         return PassShape(64, 48, 32 * (columns // 2), columns // 2)
     # More slots leave room for fewer blocks, fewer of them more labels to products.
     return PassShape(256, 48 if tall else 32, 32 * columns, columns)
@@ -137,7 +141,7 @@ def default_leaf(height: int, sources: int) -> LeafShape:
     -------
     LeafShape
     """
-    return LeafShape(64 if sources <= FEW and height > TALL else 256, 16)
+    return LeafShape(64 if sources <= SMALL_CELLS and height > TALL else 256, 16)
 
 
 def top_size(prepared: Prepared, wanted: int | None) -> int:
