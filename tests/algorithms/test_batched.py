@@ -13,6 +13,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.solve.many import all_pairs, distances
 from tests.datafiles import data_path
+from tests.program import run_python
 
 METHODS = ["lanes", "worker_per_source", "dijkstra_dary_heap", "auto"]
 DTYPES = [np.int32, np.int64, np.float32, np.float64]
@@ -143,7 +144,7 @@ def test_many_small_searches_reset_only_what_they_touched(queue):
 
 
 @pytest.mark.parametrize("level", ["v2", "v3"])
-def test_instruction_sets_agree(level, run_python):
+def test_instruction_sets_agree(level):
     code = (
         "import numpy as np, nearfar\n"
         "from nearfar.solve.many import all_pairs\n"
@@ -157,24 +158,6 @@ def test_instruction_sets_agree(level, run_python):
         "assert ((x == a) | (a == 2**31 - 1)).all()\n"
     )
     run_python(code, NEARFAR_CPU_LEVEL=level)
-
-
-@pytest.fixture
-def run_python():
-    import os
-    import subprocess
-    import sys
-    from pathlib import Path
-
-    def run(code, **environment):
-        package = str(Path(nearfar.__file__).parents[1])
-        env = {**os.environ, "PYTHONPATH": package, **environment}
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120
-        )
-        assert done.returncode == 0, done.stderr
-
-    return run
 
 
 def test_sixteen_bit_lanes_are_repeated_wider_when_they_do_not_fit():

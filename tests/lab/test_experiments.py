@@ -424,7 +424,7 @@ def test_tasks_of_the_host_need_no_gpu(tmp_path: Path, monkeypatch: pytest.Monke
     given: dict[str, Any] = {"scale": "tiny", "device": "cuda", "out": tmp_path / "made"}
     with pytest.raises(VariantUnavailable, match=r"there is none; tasks that match '\*-host'"):
         run("martin-2009", **given)
-    with pytest.raises(VariantUnavailable, match="there is none$"):
+    with pytest.raises(VariantUnavailable, match=r"there is none$"):
         run("beyond", **given)
     assert not given["out"].exists()
     beside = "Methods of the host were measured without a GPU; they stand beside "

@@ -183,7 +183,7 @@ def test_nothing_to_report(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text('{"schema": 1}')
     (tmp_path / "list.json").write_text("[1, 2]")
     (tmp_path / "damaged.json").write_bytes(b"\xff{")
-    with pytest.raises(OptionError, match="holds no results: expected .* `nearfar bench` wrote"):
+    with pytest.raises(OptionError, match=r"holds no results: expected .* `nearfar bench` wrote"):
         report_html(tmp_path)
 
 
