@@ -86,14 +86,17 @@ class Answer:
 class Figures:
     """What rows come to that were never made, one entry per row.
 
-    Counts, sums and greatest distances are on the host, all else is where it was made.
+    Each is there where the reduction asks for it. Those of one number per row are on the host, all
+    else is where it was made.
 
     Attributes
     ----------
     counts : int64 array, shape (k,), or None
-        Distances that count; None where the reduction does not ask for figures.
-    sums : int64 array, shape (k,), or None
-        Of whole numbers, exactly; float64 of others.
+        Distances that count.
+    totals : float64 array, shape (k,), or None
+        Their sums; of whole numbers added exactly.
+    means : float64 array, shape (k,), or None
+        NaN where none counts.
     most : array, shape (k,), or None
         The greatest distance, -1 where none counts.
     bins : int64 array, shape (k, bins), or None
@@ -107,7 +110,8 @@ class Figures:
     """
 
     counts: Any = None
-    sums: Any = None
+    totals: Any = None
+    means: Any = None
     most: Any = None
     bins: Any = None
     vertices: Any = None
@@ -220,7 +224,10 @@ class Solver(Protocol):
 
 
 class Reduce(Protocol):
-    """Signature of what a variant says rows come to, without making them; None: make them."""
+    """Signature of what a variant says rows come to, without making them; None: make them.
+
+    Of consecutive rows, on one device or several that share them (``workspace.devices``).
+    """
 
     def __call__(  # noqa: D102
         self,
@@ -230,7 +237,7 @@ class Reduce(Protocol):
         workspace: Workspace,
         reduction: RowReduction,
         /,
-    ) -> Figures | None: ...
+    ) -> list[Figures] | None: ...
 
 
 class Cost(Protocol):

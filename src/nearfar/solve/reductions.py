@@ -173,27 +173,25 @@ class ReducingSink(InMemory):
             with np.errstate(divide="ignore", over="ignore"):
                 inverse = xp.where(reached & (rows != 0), 1 / rows.astype(np.float64), 0.0)
             return _sums_by_halves(xp, inverse, reached)
-        return self._of_columns(np, *self._figures(rows, int(one_less)))
+        return self._of_columns(*self._figures(rows, int(one_less)))
 
     def of_figures(self, figures: Figures) -> Any:
         """What is kept of a block from a method that made no rows."""
         kind = self.reduction.kind
         if kind == "nearest":
             return self._kept((figures.vertices, figures.distances))
-        if kind == "histogram":
-            return self._kept(figures.bins)
-        if kind == "harmonic":
-            return self._kept(figures.sums)
-        total = None if figures.sums is None else figures.sums.astype(np.float64)
-        found = self._of_columns(module_of(figures.counts), figures.counts, total, figures.most)
-        return self._kept(found)
+        if kind == "summary":
+            return figures.counts, figures.totals, figures.most
+        one = {"histogram": figures.bins, "count": figures.counts, "max": figures.most}
+        one |= {"mean": figures.means}
+        return self._kept(one.get(kind, figures.totals))
 
-    def _of_columns(self, xp: Any, count: Any, total: Any, farthest: Any) -> Any:
+    def _of_columns(self, count: Any, total: Any, farthest: Any) -> Any:
         kind = self.reduction.kind
         if kind == "summary":
             return count, total, farthest
         if kind == "mean":
-            total = xp.where(count > 0, total / xp.maximum(count, 1), np.nan)
+            total = np.where(count > 0, total / np.maximum(count, 1), np.nan)
         return {"count": count, "max": farthest}.get(kind, total)
 
     def _kept(self, part: Any) -> Any:

@@ -436,11 +436,13 @@ class Run:
 
             if waiting and progress is not None:
                 told(0)  # the pace counts from here
+            if self.devices is not None and isinstance(sink, ReducingSink):
+                waiting = self._reduced_together(self.devices, sink, waiting, told)
             if self.devices is None or (len(blocks) == 1 and self.shares_itself(self.keep)):
                 for done, (number, first) in enumerate(waiting, start=1):
                     self._one_block(sink, number, first)
                     told(done)
-            else:
+            elif waiting:
                 self._on_devices(self.devices, sink, waiting, told)
             if not waiting:
                 told(0)
@@ -470,6 +472,27 @@ class Run:
         self._trees[number] = tree if tree is None or self.keep else to_host(tree)
         sink.put(number, first, found)
 
+    def _reduced_together(
+        self,
+        devices: Sequence[int],
+        sink: ReducingSink,
+        blocks: list[tuple[int, int]],
+        progress: Callable[[int], None],
+    ) -> list[tuple[int, int]]:
+        """Blocks left after those of which a variant whose devices share them made no rows.
+
+        It has a block of each device at a time.
+        """
+        count = len(devices)
+        for done in range(0, len(blocks), count):
+            number, first = blocks[done]
+            figures = self._figures(self.rows[first : first + count * self.block], sink.reduction)
+            if figures is None:
+                return blocks[done:]
+            sink.keep(number, [sink.of_figures(one) for one in figures])
+            progress(min(done + count, len(blocks)))
+        return []
+
     def _on_devices(
         self,
         devices: Sequence[int],
@@ -498,7 +521,7 @@ class Run:
     def _reduce_into(self, sink: ReducingSink, number: int, first: int, rows: Any) -> None:
         figures = self._figures(rows, sink.reduction)
         if figures is not None:
-            sink.keep(number, [sink.of_figures(figures)])
+            sink.keep(number, [sink.of_figures(one) for one in figures])
             return
         parts = []
         for low in range(0, max(len(rows), 1), self.rows_at_once):
@@ -506,18 +529,26 @@ class Run:
             parts += sink.of_rows(first + low, found)
         sink.keep(number, parts)
 
-    def _figures(self, rows: Any, reduction: Reduction) -> Figures | None:
+    def _figures(self, rows: Any, reduction: Reduction) -> list[Figures] | None:
         """What a block comes to, of a variant that needs no rows for that."""
         if self.variant.reduce is None or self._solved is not self.graph:
             return None
-        work = Workspace(self.request.threads, self.limit, columns=self.columns, on_device=True)
+        work = Workspace(
+            self.request.threads,
+            self.limit,
+            columns=self.columns,
+            on_device=True,
+            devices=self.devices,
+        )
         sources = np.asarray(rows, np.int64)
         try:
             found = self.variant.reduce(self.graph, sources, self._checked, work, reduction)
         except Declined:
             return None  # as it will for rows
         if found is not None:
-            self._count({**found.stats, "rows_never_made": len(sources)})
+            for one in found:
+                self._count(one.stats)
+            self._count({"rows_never_made": len(sources)})
         return found
 
     # ---- predecessors -------------------------------------------------------------------------
