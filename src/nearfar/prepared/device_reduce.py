@@ -238,7 +238,7 @@ class DeviceReduction:
 
     def _make_figures(self) -> None:
         if self.counts:
-            dtypes = [np.dtype(np.int64), np.dtype(np.uint32), self.dtype]
+            dtypes: list[Any] = [np.dtype(np.int64), np.dtype(np.uint32), self.dtype]
             ends = np.cumsum([0, *(self.pitch * dtype.itemsize for dtype in dtypes)])
             both = runtime.cupy().zeros(int(ends[-1]), dtype=np.uint8)
             self.sums, self.missed, self.most = (
