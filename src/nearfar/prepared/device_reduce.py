@@ -380,13 +380,15 @@ class DeviceReduction:
             self._order.point(place, array)
         self._order.set(2, np.int32(count))
         self._order()
-        found, fields = self._made_room(count)
-        parts = []
+        found, parts = None, []
+        fields: dict[str, tuple[int, int, Any]] = {}
         for low in range(0, count, self.pitch):
             for array in self.zeroed:
                 array.fill(0)
             part = there[low : low + self.pitch]
             self.plan(part)
+            if found is None:
+                found, fields = self._made_room(count)
             if fields or self.checks:
                 self._put(order[low : low + self.pitch], len(part))
             parts.append(self._kept(len(part)))
