@@ -325,7 +325,7 @@ class Run:
         if self.keep:
             found = runtime.upload(answer.distances)
         else:
-            found = to_host(answer.distances, work.out)
+            found = to_host(answer.distances, work.out, self.request.threads)
         self._count(answer.stats)
         return found, answer.predecessors, bool(answer.stats.get("saturated"))
 

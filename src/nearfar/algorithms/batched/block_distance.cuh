@@ -117,3 +117,12 @@ __device__ __forceinline__ void add_work(uint64* stats, uint64 edges, uint64 ste
   }
   if (threadIdx.x == 0) atomicAdd(&stats[1], steps);
 }
+
+// Tells the host that a row is finished; told[rows] is memory of the host, or null. Every thread calls it.
+__device__ __forceinline__ void tell(unsigned char* told, long long row) {
+  if (told == nullptr) return;
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  __threadfence_system();
+  *const_cast<volatile unsigned char*>(told + row) = 1;
+}

@@ -20,7 +20,7 @@
 // sources[row], or first + row if null. Slots narrower than the weights (`check`): overflow[row] = 1 when a
 // path may have been cut off (far + heaviest >= cap); the host repeats those rows wider. Work
 // counters: stats[0] edges, [1] steps, [2] vertices; [3] the steps that a row may take, 0 afterwards when one
-// took more.
+// took more. told[row], memory of the host or null: set to 1 when the row is finished.
 // Races: a distance read from a slot may be lowered by another warp in the same step; that warp then sets
 // the vertex's bit in the next bitmap, and the vertex is worked off again.
 // Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH per multiprocessor);
@@ -70,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
                      const long long* places, long long first, long long rows,
                      const long long* columns, long long n_columns, weight_t* out, int n,
                      value_t delta, value_t cap, value_t heaviest, int check, int* counter,
-                     int* overflow, uint64* stats) {
+                     int* overflow, uint64* stats, unsigned char* told) {
   extern __shared__ __align__(16) uint32 memory[];
   __shared__ int row_now;
 #if LISTS
@@ -227,6 +227,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       __syncthreads();
       if (threadIdx.x == 0 && cap - farthest <= heaviest) overflow[row] = 1;
     }
+    tell(told, row);
   }
   add_work(stats, relaxed, steps, processed);
 }

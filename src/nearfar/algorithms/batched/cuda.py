@@ -10,7 +10,7 @@ import numpy as np
 from nearfar.algorithms.batched.device_rows import Rows, Values
 from nearfar.algorithms.batched.essential import sparse
 from nearfar.algorithms.batched.options import BlockOptions
-from nearfar.algorithms.batched.team import Search, in_stages
+from nearfar.algorithms.batched.team import NONE, Batch, Search, in_stages
 from nearfar.graph.dtypes import limit_in_dtype
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
@@ -164,12 +164,14 @@ class _SharedSearch(Search):
         fitting = (b for b in (asked, 32, 16) if b <= self.full and _shared(n, b) <= self.room)
         return next(fitting, 16)
 
-    def solve(self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, out: Any) -> int:
-        """Write the rows of the sources to those places; how many were too wide and repeated."""
-        overflow = self._launch(sources, places, self.bits, out)
-        lost: Any = [] if overflow is None else np.flatnonzero(overflow.get())
+    def solve(self, batch: Batch) -> NDArray[np.int64]:
+        """Write the rows of the sources to their places; which were too wide and repeated."""
+        sources, places, out = batch.sources, batch.places, batch.out
+        overflow = self._launch(sources, places, self.bits, out, batch.told)
+        batch.launched()
+        lost: NDArray[np.int64] = NONE if overflow is None else np.flatnonzero(overflow.get())
         if not len(lost):
-            return 0
+            return NONE
         where = lost if places is None else places[lost]
         if _shared(self.rows.n, self.full) <= self.room:
             self._launch(sources[lost], where, self.full, out)
@@ -178,10 +180,15 @@ class _SharedSearch(Search):
             plain = Workspace(limit=self.workspace.limit, columns=self.workspace.columns)
             fixed = block_per_source_global(self.graph, sources[lost], self.options, plain)
             out[cp.asarray(where)] = cp.asarray(fixed.distances)
-        return len(lost)
+        return lost
 
     def _launch(
-        self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, bits: int, out: Any
+        self,
+        sources: NDArray[np.int64],
+        places: NDArray[np.int64] | None,
+        bits: int,
+        out: Any,
+        told: Any = None,
     ) -> Any:
         """One launch; a flag per source on the device says which rows did not fit, or None."""
         cp = runtime.cupy()
@@ -215,7 +222,7 @@ class _SharedSearch(Search):
         arguments = (
             *(edges.offsets, edges.edges, listed, where, np.int64(begin), np.int64(k)),
             *(rows.columns, np.int64(rows.width), out, np.int32(rows.n), values.delta, values.cap),
-            *(values.heaviest, np.int32(check), counter, overflow, rows.counters),
+            *(values.heaviest, np.int32(check), counter, overflow, rows.counters, told),
         )
         blocks = min(max(kernel.resident_blocks(threads, shared), 1), k)
         kernel(blocks, threads, arguments, shared=shared)
@@ -258,9 +265,10 @@ class _GlobalSearch(Search):
         self.scratch = self.blocks * (size * n + self._bitmap * (not self._far_shared))
         self._memory: tuple[Any, Any] | None = None
 
-    def solve(self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, out: Any) -> int:
-        """Write the rows of the sources to those places; none is ever repeated."""
+    def solve(self, batch: Batch) -> NDArray[np.int64]:
+        """Write the rows of the sources to their places; none is ever repeated."""
         cp = runtime.cupy()
+        sources, places, out = batch.sources, batch.places, batch.out
         rows, values = self.rows, self._values
         if self._memory is None:
             words = 0 if self._far_shared else self.blocks * self._bitmap // 4
@@ -274,11 +282,12 @@ class _GlobalSearch(Search):
             *(self.edges.offsets, self.edges.edges, listed, where, np.int64(0)),
             *(np.int64(len(sources)), rows.columns, np.int64(rows.width), out, np.int32(rows.n)),
             *(values.delta, values.cap, *self._memory, np.int32(self._capacity)),
-            *(cp.zeros(1, dtype=np.int32), rows.counters),
+            *(cp.zeros(1, dtype=np.int32), rows.counters, batch.told),
         )
         blocks = min(self.blocks, len(sources))
         self._kernel(blocks, self._threads, arguments, shared=self._shared)
-        return 0
+        batch.launched()
+        return NONE
 
 
 @variant(
@@ -354,4 +363,5 @@ def lanes(
             arrays = (distance, rows.columns, np.int64(rows.width), np.int32(len(some)))
             write(blocks, 256, (*arrays, out[row - first : row - first + len(some)]))
         solved.append(rows.kept(out))
+    rows.timer.stop()
     return rows.answer(solved, lanes=32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,40 @@ if TYPE_CHECKING:
     from nearfar.algorithms.batched.options import BlockOptions
     from nearfar.graph.graph import Graph
     from nearfar.registry import Answer, Workspace
+    from nearfar.system.devices.landing import Following, Landing
 
-__all__ = ["Search", "in_stages"]
+__all__ = ["NONE", "Batch", "Search", "in_stages"]
+
+#: No rows.
+NONE = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Sources whose rows are solved by one launch.
+
+    Attributes
+    ----------
+    sources : int64 array, shape (k,)
+    places : int64 array, shape (k,), or None
+        Rows of ``out``; None means the first k.
+    out : device array
+    told : uint64 or None
+        The address of a byte per row, for a kernel to tell which are finished.
+    following : Following or None
+        What brings the rows to the host.
+    """
+
+    sources: NDArray[np.int64]
+    places: NDArray[np.int64] | None
+    out: Any
+    told: Any = None
+    following: Following | None = None
+
+    def launched(self) -> None:
+        """All launches are on the current stream that tell of rows."""
+        if self.following is not None:
+            self.following.launched()
 
 
 class Search:
@@ -46,8 +79,8 @@ class Search:
         self.integer = graph.weight_dtype.kind == "i"
         self.edges = essential(graph, rows.device)
 
-    def solve(self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, out: Any) -> int:
-        """Write the rows of the sources to those places; how many were too wide and repeated."""
+    def solve(self, batch: Batch) -> NDArray[np.int64]:
+        """Write the rows of the sources to their places; which were too wide and repeated."""
         raise NotImplementedError
 
     def drop(self, sources: NDArray[np.int64], places: NDArray[np.int64], out: Any) -> None:
@@ -72,22 +105,52 @@ def in_stages(search: Search, **stats: Any) -> Answer:
     solved = []
     whole = search.integer and rows.columns is None
     packing = search.edges.edges.nbytes + 24 * rows.n  # while edges are left out
-    for first, last in rows.parts(search.scratch + packing):
-        out = rows.memory(first, last)
-        chosen = rows.sources[first:last]
-        # None: every row in the order given, so that nothing is uploaded for them.
-        launches: list[tuple[Any, bool]] = [(None, False)]
-        if whole:
-            launches = stages(graph, chosen, search.edges.decided)
-        for places, drop in launches:
-            some = chosen if places is None else chosen[places]
-            team.solve(some, places, out)
-            if drop:
-                team.drop(some, places, out)
-        solved.append(rows.kept(out))
+    with rows.landing() as landing:
+        for first, last in rows.parts(search.scratch + packing):
+            out = rows.memory(first, last)
+            chosen = rows.sources[first:last]
+            # None: every row in the order given, so that nothing is uploaded for them.
+            launches: list[tuple[Any, bool]] = [(None, False)]
+            if whole:
+                launches = stages(graph, chosen, search.edges.decided)
+            at = 0
+            for places, drop in launches:
+                some = chosen if places is None else chosen[places]
+                if landing is None:
+                    team.solve(Batch(some, places, out))
+                else:  # in the order in which they are solved
+                    part, host = out[at : at + len(some)], rows.host[first:last]
+                    _solve_and_send(team, landing, some, part, host, places)
+                    places = np.arange(at, at + len(some))
+                    at += len(some)
+                if drop:
+                    team.drop(some, places, out)
+            if landing is None:
+                solved.append(rows.kept(out))
+            elif last < len(rows.sources):  # the memory is wanted
+                landing.wait()
+        rows.timer.stop()
+    solved = solved or [rows.host]
     stats |= {"repeated_rows": team.repeated, "edges_kept": team.edges_kept}
     others = [one.rows for one in team.searches.values() if one is not search]
     return rows.answer(solved, others, delta=search.delta, **stats, **team.stats)
+
+
+def _solve_and_send(
+    team: _Team,
+    landing: Landing,
+    sources: NDArray[np.int64],
+    rows: Any,
+    host: NDArray[Any],
+    places: NDArray[np.int64] | None,
+) -> None:
+    """Solve into rows side by side, which follow to places of the host's as they are finished."""
+    told, finished = landing.flags(len(sources))
+    following = landing.follow(rows, host, places, finished)
+    repeated = team.solve(Batch(sources, None, rows, told, following))
+    if repeated:
+        landing.wait()
+        landing.send(rows, host, places)
 
 
 class _Team:
@@ -114,24 +177,27 @@ class _Team:
         self._drops: list[tuple[Any, Any, Any]] = []
         self._dropped = dict.fromkeys([home, *self.devices], 0)
 
-    def solve(self, sources: NDArray[np.int64], places: NDArray[np.int64] | None, out: Any) -> None:
-        """Write the rows of the sources to those places of ``out``."""
-        pieces: list[tuple[Any, Any]] = [(sources, places)]
-        count = len(self.devices)
+    def solve(self, batch: Batch) -> int:
+        """Write the rows of the sources to their places; how many were too wide and repeated."""
+        pieces, count = [batch], len(self.devices)
         if count > 1:  # sources of every degree to each
-            at = np.arange(len(sources)) if places is None else places
-            pieces = [(sources[i::count].copy(), at[i::count].copy()) for i in range(count)]
-        pieces = [piece for piece in pieces if len(piece[0])]
+            at = np.arange(len(batch.sources)) if batch.places is None else batch.places
+            pieces = [
+                Batch(batch.sources[i::count].copy(), at[i::count].copy(), batch.out)
+                for i in range(count)
+            ]
+        pieces = [piece for piece in pieces if len(piece.sources)]
         repeated: list[int] = []
 
-        def begin() -> Callable[[tuple[Any, Any]], None]:
+        def begin() -> Callable[[Batch], None]:
             search = self._here()
-            return lambda piece: repeated.append(search.solve(*piece, out))
+            return lambda piece: repeated.append(len(search.solve(piece)))
 
         failed = several.each_block(self.devices, pieces, begin)
         self.repeated += sum(repeated)
         self.failed |= {device: str(error) for device, error in failed.items()}
         self.devices = [device for device in self.devices if device not in failed]
+        return sum(repeated)
 
     def _here(self) -> Search:
         """The current device's search, after what has been said of edges so far."""
