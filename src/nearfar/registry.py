@@ -75,11 +75,15 @@ class Answer:
     predecessors : array or None
         Only from variants whose registration says ``predecessors=True``; the others leave it to the
         one pass over tight edges in :mod:`nearfar.answer.paths`.
+    figures : int64 array, shape (k, 3), or None
+        On the host, where the workspace asks for it and the variant has it at hand: of each row how
+        many distances are reached, their sum, and the greatest of them; none is negative.
     """
 
     distances: Any
     stats: dict[str, Any] = field(default_factory=dict)
     predecessors: Any = None
+    figures: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +189,9 @@ class Workspace:
     devices : sequence of int or None
         Only for ``batch`` and ``all_pairs``, of variants registered with ``devices=``: the CUDA
         devices that share the rows. None: the current one.
+    figures : bool
+        Only for ``batch`` and ``all_pairs``: of the rows no more is kept than the answer's figures
+        say, if it has them.
     """
 
     threads: int = 1
@@ -196,6 +203,7 @@ class Workspace:
     on_device: bool = False
     predecessors: bool = False
     devices: Sequence[int] | None = None
+    figures: bool = False
 
 
 class Estimate(NamedTuple):

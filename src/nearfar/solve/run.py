@@ -88,7 +88,9 @@ class Run:
     """
 
     keep = False  # rows stay on the device
+    figures = False  # and no more is kept of them than figures say, if the variant has these
     _first = 0  # of the block under way
+    _row_figures: Any = None  # of the rows solved last
 
     def __init__(
         self,
@@ -222,6 +224,7 @@ class Run:
         DistanceOverflowError
             If a distance of the answer does not fit 64 bits.
         """
+        self._row_figures = None
         found, tree = self._exact(self._solved, rows, out)
         found = narrowed(found, self._narrow)
         if found.dtype != self._narrow:
@@ -255,6 +258,7 @@ class Run:
             tree = cleared(tree, found)
         if lost:
             wide = self._exact(widest(graph), [rows[i] for i in lost], None)
+            self._row_figures = None
             return self._joined(found, tree, lost, bool(flagged), *wide)
         return found, tree
 
@@ -320,8 +324,10 @@ class Run:
             on_device=self.keep,
             predecessors=self.request.predecessors,
             devices=self.devices,  # None while this class cuts the rows
+            figures=self.figures,
         )
         answer = self.variant.run(graph, np.asarray(rows, np.int64), self._checked, work)
+        self._row_figures = answer.figures
         if self.keep:
             found = runtime.upload(answer.distances)
         else:
@@ -422,6 +428,7 @@ class Run:
     def into(self, sink: Sink, progress: Callable[[float, float], None] | None = None) -> Any:
         """Run block by block into the sink and return what it makes."""
         self.keep = sink.on_device and self.on_device
+        self.figures = isinstance(sink, ReducingSink) and sink.few
         try:
             sink.start(self.shape, self._narrow)
             count = len(self.rows)
@@ -526,7 +533,7 @@ class Run:
         parts = []
         for low in range(0, max(len(rows), 1), self.rows_at_once):
             found, _ = self.solve(rows[low : low + self.rows_at_once])
-            parts += sink.of_rows(first + low, found)
+            parts += sink.of_rows(first + low, found, self._row_figures)
         sink.keep(number, parts)
 
     def _figures(self, rows: Any, reduction: Reduction) -> list[Figures] | None:

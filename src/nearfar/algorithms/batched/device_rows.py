@@ -62,9 +62,17 @@ class Rows:
     graph : Graph
     sources : int64 array, shape (k,)
     workspace : Workspace
+    sums : bool
+        Whether the kernels say what rows come to, where the workspace asks for it.
     """
 
-    def __init__(self, graph: Graph, sources: NDArray[np.int64], workspace: Workspace) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        sources: NDArray[np.int64],
+        workspace: Workspace,
+        sums: bool = False,
+    ) -> None:
         self.device = device_graph(graph)
         self.n = graph.n_vertices
         self.sources, self.on_device = sources, workspace.on_device
@@ -77,6 +85,11 @@ class Rows:
         self.given = out if fits else None
         self.threads = workspace.threads
         self._host: NDArray[Any] | None = None
+        # Of each row RowFigures of block_distance.cuh; None where they do not say what it comes to.
+        self.figures: Any = None
+        asked = sums and workspace.figures and self.on_device
+        if asked and self.dtype.kind == "i" and listed is None:
+            self.figures = runtime.cupy().empty((len(sources), 3), np.int64)
         self.counters = runtime.upload(np.array([0, 0, 0, steps_allowed(self.n)], np.uint64))
         self.timer = runtime.Timer().start()
 
@@ -159,4 +172,6 @@ class Rows:
             "device_seconds": self.timer.seconds,
             **more,
         }
-        return Answer(self.gather(solved), stats)
+        said = all(rows.figures is not None for rows in (self, *others))
+        figures = runtime.download(self.figures) if said else None
+        return Answer(self.gather(solved), stats, figures=figures)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar.algorithms.batched.device_rows import Rows
-from nearfar.algorithms.batched.essential import essential, stages
+from nearfar.algorithms.batched.essential import Solved, essential, stages
 from nearfar.system.devices import runtime, several
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ __all__ = ["NONE", "Batch", "Search", "in_stages"]
 NONE = np.empty(0, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Batch:
     """Sources whose rows are solved by one launch.
 
@@ -41,6 +42,10 @@ class Batch:
         The address of a byte per row, for a kernel to tell which are finished.
     following : Following or None
         What brings the rows to the host.
+    figures : int64 array or None
+        For what the rows come to, beside those of ``out``.
+    beside : callable or None
+        What this thread does while the device solves.
     """
 
     sources: NDArray[np.int64]
@@ -48,11 +53,26 @@ class Batch:
     out: Any
     told: Any = None
     following: Following | None = None
+    figures: Any = None
+    beside: Callable[[], None] | None = None
+    _there: tuple[Any, Any] | None = None
+
+    def there(self) -> tuple[Any, Any]:
+        """Sources and places on the current device; None for sources one after the other."""
+        if self._there is None:
+            begin, k = int(self.sources[0]), len(self.sources)
+            in_order = bool((self.sources == np.arange(begin, begin + k)).all())
+            listed = None if in_order else runtime.upload(self.sources)
+            where = None if self.places is None else runtime.upload(self.places)
+            self._there = listed, where
+        return self._there
 
     def launched(self) -> None:
         """All launches are on the current stream that tell of rows."""
         if self.following is not None:
             self.following.launched()
+        if self.beside is not None:
+            self.beside()
 
 
 class Search:
@@ -83,9 +103,9 @@ class Search:
         """Write the rows of the sources to their places; which were too wide and repeated."""
         raise NotImplementedError
 
-    def drop(self, sources: NDArray[np.int64], places: NDArray[np.int64], out: Any) -> None:
+    def drop(self, solved: Solved, out: Any) -> None:
         """Leave out the edges that the rows of these sources do not need."""
-        self.edges = self.edges.without(self.graph, self.rows.device, sources, places, out)
+        self.edges = self.edges.without(self.graph, self.rows.device, solved, out)
 
 
 def in_stages(search: Search, **stats: Any) -> Answer:
@@ -114,17 +134,28 @@ def in_stages(search: Search, **stats: Any) -> Answer:
             if whole:
                 launches = stages(graph, chosen, search.edges.decided)
             at = 0
-            for places, drop in launches:
+            batches = []
+            for places, _ in launches:
                 some = chosen if places is None else chosen[places]
+                batches.append(Batch(some, places, out, figures=rows.figures))
+                if landing is not None:  # in the order in which they are solved
+                    batches[-1].out, batches[-1].places = out[at : at + len(some)], None
+                at += len(some)
+            at = 0
+            for (places, drop), batch, later in zip(
+                launches, batches, [*batches[1:], None], strict=True
+            ):
+                count = len(batch.sources)
+                side = places if landing is None else np.arange(at, at + count)
+                at += count
+                dropped = Solved(rows.n, batch.sources, side) if drop else None
+                batch.beside = partial(_make_ready, team, later, dropped)
                 if landing is None:
-                    team.solve(Batch(some, places, out))
-                else:  # in the order in which they are solved
-                    part, host = out[at : at + len(some)], rows.host[first:last]
-                    _solve_and_send(team, landing, some, part, host, places)
-                    places = np.arange(at, at + len(some))
-                    at += len(some)
-                if drop:
-                    team.drop(some, places, out)
+                    team.solve(batch)
+                else:
+                    _solve_and_send(team, landing, batch, rows.host[first:last], places)
+                if dropped is not None:
+                    team.drop(dropped, out)
             if landing is None:
                 solved.append(rows.kept(out))
             elif last < len(rows.sources):  # the memory is wanted
@@ -136,21 +167,29 @@ def in_stages(search: Search, **stats: Any) -> Answer:
     return rows.answer(solved, others, delta=search.delta, **stats, **team.stats)
 
 
+def _make_ready(team: _Team, later: Batch | None, dropped: Solved | None) -> None:
+    """Bring to a device that works alone what it needs next, so that it need not wait for it."""
+    if team.shared:
+        return
+    if dropped is not None:
+        dropped.there()
+    if later is not None:
+        later.there()
+
+
 def _solve_and_send(
     team: _Team,
     landing: Landing,
-    sources: NDArray[np.int64],
-    rows: Any,
+    batch: Batch,
     host: NDArray[Any],
     places: NDArray[np.int64] | None,
 ) -> None:
     """Solve into rows side by side, which follow to places of the host's as they are finished."""
-    told, finished = landing.flags(len(sources))
-    following = landing.follow(rows, host, places, finished)
-    repeated = team.solve(Batch(sources, None, rows, told, following))
-    if repeated:
+    batch.told, finished = landing.flags(len(batch.sources))
+    batch.following = landing.follow(batch.out, host, places, finished)
+    if team.solve(batch):
         landing.wait()
-        landing.send(rows, host, places)
+        landing.send(batch.out, host, places)
 
 
 class _Team:
@@ -174,7 +213,7 @@ class _Team:
         self.repeated = 0
         self.failed: dict[int, str] = {}
         self._first = search
-        self._drops: list[tuple[Any, Any, Any]] = []
+        self._drops: list[tuple[Solved, Any]] = []
         self._dropped = dict.fromkeys([home, *self.devices], 0)
 
     def solve(self, batch: Batch) -> int:
@@ -183,7 +222,13 @@ class _Team:
         if count > 1:  # sources of every degree to each
             at = np.arange(len(batch.sources)) if batch.places is None else batch.places
             pieces = [
-                Batch(batch.sources[i::count].copy(), at[i::count].copy(), batch.out)
+                replace(
+                    batch,
+                    sources=batch.sources[i::count].copy(),
+                    places=at[i::count].copy(),
+                    beside=None,
+                    _there=None,
+                )
                 for i in range(count)
             ]
         pieces = [piece for piece in pieces if len(piece.sources)]
@@ -204,7 +249,7 @@ class _Team:
         at = runtime.device().ordinal
         if at not in self.searches:
             first = self._first
-            rows = Rows(first.graph, first.rows.sources, first.workspace)
+            rows = Rows(first.graph, first.rows.sources, first.workspace, sums=True)
             self.searches[at] = type(first)(first.graph, first.options, first.workspace, rows)
         search = self.searches[at]
         for drop in self._drops[self._dropped[at] :]:
@@ -212,12 +257,17 @@ class _Team:
         self._dropped[at] = len(self._drops)
         return search
 
-    def drop(self, sources: NDArray[np.int64], places: NDArray[np.int64], out: Any) -> None:
+    @property
+    def shared(self) -> bool:
+        """Whether several devices may work on it."""
+        return self._first.workspace.devices is not None
+
+    def drop(self, solved: Solved, out: Any) -> None:
         """Have every device leave out the edges that the rows of these sources do not need."""
-        if self._first.workspace.devices is None:
-            self._first.drop(sources, places, out)
+        if self.shared:
+            self._drops.append((solved, out))
         else:
-            self._drops.append((sources, places, out))
+            self._first.drop(solved, out)
 
     @property
     def edges_kept(self) -> int:
