@@ -355,12 +355,12 @@ class DeviceReduction:
         )
         grid = -(-self.pitch // 256)
         self._place = runtime.Launch(kernel, grid, 256, arguments)
-        self._landing: runtime.Pinned | None = None
 
     def steps(self, sources: NDArray[np.int64]) -> Generator[None, None, Figures | None]:
         """What the rows of some sources come to.
 
-        Yields after the first launches and after the last, where another device may be given work.
+        Yields after the launches of the first sweep and after the last one, where another device
+        may be given work.
 
         Parameters
         ----------
@@ -373,14 +373,15 @@ class DeviceReduction:
         """
         cp, count = runtime.cupy(), len(sources)
         timer = runtime.Timer().start()
-        given = runtime.upload(np.asarray(sources))
+        given = runtime.upload(sources.astype(np.int32))
         # In the order of the tree: what is near a source is then near those beside it, too.
-        there, order = cp.empty_like(given), cp.empty(count, dtype=np.int32)
+        there, order = cp.empty(count, dtype=np.int64), cp.empty(count, dtype=np.int32)
         for place, array in ((0, given), (4, there), (5, order)):
             self._order.point(place, array)
         self._order.set(2, np.int32(count))
         self._order()
-        found, parts = None, []
+        parts: list[tuple[Any, Any, Any]] = []
+        found: Any = None
         fields: dict[str, tuple[int, int, Any]] = {}
         for low in range(0, count, self.pitch):
             for array in self.zeroed:
@@ -388,21 +389,20 @@ class DeviceReduction:
             part = there[low : low + self.pitch]
             self.plan(part)
             if found is None:
+                yield
                 found, fields = self._made_room(count)
             if fields or self.checks:
                 self._put(order[low : low + self.pitch], len(part))
             parts.append(self._kept(len(part)))
-            if low == 0:
-                yield
         bins, vertices, distances = (
             None if column[0] is None else _in_places(column, order)
             for column in zip(*parts, strict=True)
         )
         timer.stop()
-        assert self._landing is not None
-        self._landing.copy_from(found)
+        landing = runtime.Pinned(found.nbytes)
+        landing.copy_from(found)
         yield
-        landed = np.frombuffer(self._landing.wait(), dtype=np.uint8)
+        landed = landing.wait_for()
         farthest, lost = landed[:_STATUS].view(np.uint64).tolist()
         if lost or (self.out_dtype.kind == "i" and farthest * self.width >= 2**63):
             return None
@@ -430,8 +430,6 @@ class DeviceReduction:
         for place, name in enumerate(("counts", "totals", "means", "most"), start=8):
             low, high, kind = fields.get(name, (0, 0, None))
             self._place.point(place, None if kind is None else found[low:high])
-        if self._landing is None or self._landing.size != ends[-1]:
-            self._landing = runtime.Pinned(ends[-1])
         return found, fields
 
     def _put(self, order: Any, count: int) -> None:

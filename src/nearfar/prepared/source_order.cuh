@@ -12,7 +12,7 @@
 constexpr int kThreads = 1024, kBins = 8192, kEach = kBins / kThreads;
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    source_order(const long long* sources, const int* label, int count, int shift, long long* ordered,
+    source_order(const int* sources, const int* label, int count, int shift, long long* ordered,
                  int* order) {
   __shared__ int bins[kBins];
   __shared__ int sums[33];
@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   __syncthreads();
 #pragma unroll 8
   for (int i = threadIdx.x; i < count; i += kThreads) {
-    const long long source = sources[i];
+    const int source = sources[i];
     const int at = atomicAdd(bins + (label[source] >> shift), 1);
     ordered[at] = source;
     order[at] = i;

@@ -337,6 +337,11 @@ class Pinned:
         wait(self._event)
         return self.read()
 
+    def wait_for(self) -> NDArray[np.uint8]:
+        """The bytes where they are, once they have arrived: an array that keeps the buffer."""
+        wait(self._event)
+        return np.frombuffer(self._memory, dtype=np.uint8, count=self.size)
+
     def read(self) -> bytes:
         """The bytes that are there."""
         return ctypes.string_at(self._memory.ptr, self.size)
