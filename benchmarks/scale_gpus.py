@@ -156,6 +156,12 @@ CASES = {
     "measures": measures,
 }
 ONE_SOURCE = "partitioned"
+ORDER = (
+    *("Slashdot, summary of each row", "Slashdot, rows on a device"),
+    *("New York, summary of each row", "New York, rows on a device", "New York, rows on the host"),
+    *("New York prepared, mean of each row", "Slashdot, betweenness"),
+    *(f"Kronecker {scale}, one source" for scale in range(20, 31)),
+)
 
 
 def parts_of(found: Any) -> tuple[Any, ...]:
@@ -272,7 +278,7 @@ def main() -> int:
     arguments = parser.parse_args()
     most = runtime.device_count()
     counts = sorted({1 << k for k in range(most.bit_length()) if 1 << k <= most} | {most})
-    rows, wrong = Rows(arguments.output, [], by="what"), 0
+    rows, wrong = Rows(arguments.output, ORDER, by="what"), 0
 
     def keep(name: str, found: dict[str, Any]) -> None:
         nonlocal wrong
