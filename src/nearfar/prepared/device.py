@@ -240,7 +240,9 @@ def _ancestors(parent: NDArray[np.int32], levels: int) -> NDArray[np.int32]:
 def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:
     cp = runtime.cupy()
     arcs = prepared.metric.swept[1]
+    from nearfar.prepared.recode import recode
     found = cut(prepared.preparation.view, arcs, shape, top_flags(prepared, size))
+    found = recode(found, arcs.weight.dtype.itemsize == 8, shape.threads * shape.columns * arcs.weight.dtype.itemsize)
     staging = found.weight_at.nbytes + found.far_at.nbytes + arcs.weight.nbytes
     runtime.require_memory(found.nbytes + staging, _ADVICE)
     stream = runtime.upload(found.stream)

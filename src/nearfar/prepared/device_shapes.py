@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 _LARGE: Slot[int] = Slot("labels at the top of the tree")
-CHUNK = (64 + 2) * 16  # bytes of a chunk of arcs in shared memory
+CHUNK = 63 * 16  # bytes of a chunk of arcs in shared memory
 UNIT = 128  # sources are padded to a multiple of this
 STAGES = 2  # chunks of arcs under way
 FEW = 512  # sources that wait for chains of vertices rather than fill the device

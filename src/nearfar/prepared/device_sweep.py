@@ -189,7 +189,7 @@ class Sweep:
         kernel.allow_shared(shared)
         boundary = self.cells.boundary if place is None else place[self.cells.boundary]
         arguments = (
-            *(self.cells.cells, boundary, self.cells.stream, self.cells.chunk),
+            *(self.cells.cells, boundary, self.cells.stream),
             *(self.cells.outline, place, plan.space, plan.labels, values, np.int64(plan.pitch)),
             *more,
         )

@@ -6,26 +6,27 @@
 // requires: prepared/sweep_cells.cuh
 
 struct Stored {
-  Columns* mine;
-  long long stride;
+  char* mine;
+  uint32 stride;  // bytes
   const int* place;
 
-  __device__ __forceinline__ int place_of(int vertex, int label) const {
-    return ROW_KIND == 0 ? label : ROW_KIND == 1 ? vertex : place[label];
+  __device__ __forceinline__ Columns* place_of(int vertex, int label) const {
+    const int row = ROW_KIND == 0 ? label : ROW_KIND == 1 ? vertex : place[label];
+    return reinterpret_cast<Columns*>(mine + static_cast<uint64>(static_cast<uint32>(row)) * stride);
   }
-  __device__ __forceinline__ void take(int row, const Columns& found) {
+  __device__ __forceinline__ void take(Columns* to, const Columns& found) {
     if (LAST_USE)
-      put_past(mine + row * stride, found);
+      put_past(to, found);
     else
-      put(mine + row * stride, found);
+      put(to, found);
   }
 };
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    sweep(const Cell* cells, const int* boundary, const int4* stream, const int* chunk,
+    sweep(const Cell* cells, const int* boundary, const int4* stream,
           const int2* outline, const int* place, const value_t* space, const int* sources,
           value_t* rows, long long pitch) {
-  const Sweep s{cells, boundary, stream, chunk, outline, place, space, sources, rows, pitch};
-  Stored sink{reinterpret_cast<Columns*>(rows) + s.column(), pitch / COLUMNS, place};
+  const Sweep s{cells, boundary, stream, outline, place, space, sources, rows, pitch};
+  Stored sink{reinterpret_cast<char*>(rows + s.column() * COLUMNS), static_cast<uint32>(pitch * sizeof(value_t)), place};
   sweep_cell(s, sink);
 }

@@ -29,24 +29,22 @@
 #pragma once
 
 struct Cell {
-  int boundary, boundary_count, chunks, chunk_count, low, high, members, slots, first_member;
+  int boundary, boundary_count, first_round, rounds, low, high, members, slots, first_member;
 };
 
 constexpr int kThreads = LANES / COLUMNS;
-constexpr int kChunk = 64, kAhead = 2;  // entries of a chunk, and beyond it that are read and not used
-constexpr int kFirst = 1 << 8, kLast = 1 << 9, kKeep = 1 << 10;
-constexpr int kHead = sizeof(value_t) == 4 ? 1 : 2;  // entries of a record before its arcs
+constexpr int kArcs = 4, kSets = 3;                     // arcs of a record, records of a round
+constexpr int kHead = sizeof(value_t) == 4 ? 1 : 2;     // entries of a record before its arcs
+constexpr int kRecord = kHead + kArcs / kPerEntry;      // entries of a record
+constexpr int kRounds = 21 / kRecord;                   // of a chunk
+constexpr int kChunk = kRounds * kSets * kRecord;       // entries
+constexpr int kFirst = 4, kLast = 8, kKeep = 16, kFlags = 127;  // of a record; the rest says where its slot begins, in bytes
 
 __device__ __forceinline__ void sweep_barrier() {
   if (kThreads == 32)
     __syncwarp();
   else
     __syncthreads();
-}
-
-__device__ __forceinline__ void stage_chunk(int4* to, const int4* stream, int begin, int end) {
-  for (int i = begin + static_cast<int>(threadIdx.x); i < end; i += kThreads)
-    copy_async_16(to + (i - begin), stream + i);
 }
 
 __device__ __forceinline__ void copy_columns(Columns* to, const Columns* from) {
@@ -56,48 +54,49 @@ __device__ __forceinline__ void copy_columns(Columns* to, const Columns* from) {
     copy_async_value(reinterpret_cast<word_t*>(to), reinterpret_cast<const word_t*>(from));
 }
 
-// A record of a chunk: its head, and the first of its entries with arcs, with the distances that these name.
+// A record, and the distances that its arcs lead from.
 struct Record {
-  static constexpr int kFew = 2;
-  int at;
-  int4 head, arc[kFew];
-  Columns there[kFew][kPerEntry];
+  int4 head, more, arc[kArcs / kPerEntry];
+  Columns there[kArcs];
 
-  __device__ __forceinline__ int arcs() const { return head.z & 255; }
-  __device__ __forceinline__ int behind() const { return at + kHead + arcs(); }
-  // The record there, where the chunk is not over.
-  __device__ __forceinline__ void read(const int4* stage, int place, int length) {
-    at = place;
-    if (at >= length) return;
-    head = stage[at];
+  __device__ __forceinline__ void clear() {
 #pragma unroll
-    for (int k = 0; k < kFew; ++k) arc[k] = stage[at + kHead + k];  // what is no arc is not used
+    for (int k = 0; k < kArcs; ++k) there[k] = all_far();
   }
-  // No distance of a vertex is in a slot that the next one names: it still has that in registers.
-  __device__ __forceinline__ void gather(const Columns* slots) {
+  __device__ __forceinline__ void read(const int4* at) {
+    head = at[0];
+    if (kHead == 2) more = at[1];
 #pragma unroll
-    for (int k = 0; k < kFew; ++k) {
-      if (k >= arcs()) continue;
-      there[k][0] = get(slots + arc[k].x * kThreads);
-      if (kPerEntry == 2) there[k][kPerEntry - 1] = get(slots + arc[k].z * kThreads);
+    for (int k = 0; k < kArcs / kPerEntry; ++k) arc[k] = at[kHead + k];
+  }
+  __device__ __forceinline__ int slot(int k) const {
+    const int4& entry = arc[k / kPerEntry];
+    return kPerEntry == 2 && k % 2 == 1 ? entry.z : entry.x;
+  }
+  __device__ __forceinline__ value_t weight(int k) const {
+    const int4& entry = arc[k / kPerEntry];
+    return kPerEntry == 2 && k % 2 == 1 ? second_weight(entry) : first_weight(entry);
+  }
+  __device__ __forceinline__ value_t before() const {
+    return kHead == 1 ? from_bits<value_t>(head.w, 0) : from_bits<value_t>(more.x, more.y);
+  }
+  // No distance of a vertex is in a slot that the next one names: it still has that in registers. What is not there keeps what it
+  // had, and has the weight "no path".
+  __device__ __forceinline__ void gather(const char* slots) {
+#pragma unroll
+    for (int k = 0; k < kArcs; k += 2) {
+      if (!(head.z & (1 << (k / 2)))) continue;
+      there[k] = get(slot_of(slots, slot(k)));
+      there[k + 1] = get(slot_of(slots, slot(k + 1)));
     }
   }
-  // The least over all arcs.
-  __device__ __forceinline__ Columns best(const Columns* slots, const int4* stage, Columns a) const {
+  __device__ __forceinline__ static const Columns* slot_of(const char* slots, int slot) {
+    return reinterpret_cast<const Columns*>(slots + slot);
+  }
+  __device__ __forceinline__ Columns best() const {
+    Columns a = all_far();
 #pragma unroll
-    for (int k = 0; k < kFew; ++k) {
-      if (k >= arcs()) continue;
-      if (kPerEntry == 2) a = over(there[k][kPerEntry - 1], second_weight(arc[k]), a);
-      a = over(there[k][0], first_weight(arc[k]), a);
-    }
-    const int4* const entry = stage + at + kHead;
-#pragma unroll 4
-    for (int k = kFew; k < arcs(); ++k) {
-      const int4 way = entry[k];
-      const Columns x = get(slots + way.x * kThreads);
-      if (kPerEntry == 2) a = over(get(slots + way.z * kThreads), second_weight(way), a);
-      a = over(x, first_weight(way), a);
-    }
+    for (int k = 0; k < kArcs; ++k) a = over(there[k], weight(k), a);
     return a;
   }
 };
@@ -106,7 +105,6 @@ struct Sweep {
   const Cell* cells;
   const int* boundary;
   const int4* stream;
-  const int* chunk;
   const int2* outline;
   const int* place;
   const value_t* space;
@@ -124,28 +122,82 @@ struct Sweep {
   __device__ __forceinline__ const Cell& cell() const { return cells[blockIdx.x / groups()]; }
 };
 
+// The cell of this block, once its boundary and the first two chunks are there.
+template <bool Hit, class Sink>
+__device__ __forceinline__ void sweep_records(const Sweep& s, const Cell& cell, const int* source, const int4* coming_chunk, int4* memory,
+                                              char* slots, Sink& sink) {
+  const long long stride = s.pitch / COLUMNS;
+  const Columns* const climbed = reinterpret_cast<const Columns*>(s.space) + s.column();
+  const int2* outline = s.outline + cell.first_member;
+  int2 coming = make_int2(0, 0);  // of the next vertex
+  if (Hit) coming = outline[0];
+  int left = cell.members;
+  const int4* const end = s.stream + (cell.first_round + cell.rounds) * (kSets * kRecord);
+  Record record[kSets];
+  const int4* next = memory;
+  int4* stage = memory;
+#pragma unroll
+  for (int k = 0; k < kSets; ++k) {
+    record[k].clear();
+    record[k].read(next + k * kRecord);
+  }
+  record[0].gather(slots);
+  Columns a = all_far();
+  int until = kRounds;  // rounds of the chunk that are left
+  for (int rounds = cell.rounds; rounds > 0; --rounds) {
+    if (rounds > 1) {  // otherwise the last round is read again, and not used
+      next += kSets * kRecord;
+      if (--until == 0) {
+        until = kRounds;
+        copy_async_wait();
+        sweep_barrier();  // the next chunk is there, and this one is free
+        for (int i = threadIdx.x; i < kChunk && coming_chunk + i < end; i += kThreads) copy_async_16(stage + i, coming_chunk + i);
+        coming_chunk += kChunk;
+        stage = stage == memory ? memory + kChunk : memory;
+        next = stage;
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < kSets; ++k) {
+      Record& now = record[k];
+      const int meta = now.head.z, label = now.head.y;
+      record[(k + 1) % kSets].gather(slots);
+      const auto where = sink.place_of(now.head.x, label);
+      Columns best = now.best();
+      if (Hit && (meta & kFirst)) {
+        // Only an ancestor of a source, or the source, has something from a climb.
+        const int from = coming.x, deep = coming.y;
+        ++outline;
+        if (--left > 0) coming = *outline;
+        bool above = false;
+#pragma unroll
+        for (int i = 0; i < COLUMNS; ++i) above |= from <= source[i] && source[i] <= label;
+        if (above) {
+          const Columns there = get(climbed + deep * stride);
+#pragma unroll
+          for (int i = 0; i < COLUMNS; ++i)
+            if (from <= source[i] && source[i] <= label && there.x[i] < best.x[i]) best.x[i] = there.x[i];
+        }
+      }
+      a = over(a, now.before(), best);
+      if (meta & kKeep) put(const_cast<Columns*>(Record::slot_of(slots, meta & ~kFlags)), a);
+      if (meta & kLast) sink.take(where, a);
+      now.read(next + k * kRecord);
+    }
+  }
+}
+
 template <class Sink>
 __device__ __forceinline__ void sweep_cell(const Sweep& s, Sink& sink) {
   extern __shared__ __align__(16) int4 memory[];
-  Columns* const slots = reinterpret_cast<Columns*>(memory + STAGES * (kChunk + kAhead)) + threadIdx.x;
+  Columns* const slots = reinterpret_cast<Columns*>(memory + 2 * kChunk) + threadIdx.x;
   const Cell cell = s.cell();
   const long long stride = s.pitch / COLUMNS;
   const long long column = s.column();
   const Columns* const mine = reinterpret_cast<const Columns*>(s.rows) + column;
-  const Columns* const climbed = reinterpret_cast<const Columns*>(s.space) + column;
-
-  // Chunks on their way: as many groups of copies, the last ones empty.
-  const int* const ends = s.chunk + cell.chunks;
-  int staged = ends[0], end_next = ends[1];
-#pragma unroll
-  for (int q = 0; q < STAGES - 1; ++q) {
-    if (q < cell.chunk_count) {
-      stage_chunk(memory + q * (kChunk + kAhead), s.stream, staged, end_next);
-      staged = end_next;
-      end_next = ends[min(q + 2, cell.chunk_count)];
-    }
-    copy_async_commit();
-  }
+  const int4* const chunks = s.stream + cell.first_round * (kSets * kRecord);
+  const int some = min(2 * kChunk, cell.rounds * (kSets * kRecord));
+  for (int i = threadIdx.x; i < some; i += kThreads) copy_async_16(memory + i, chunks + i);
   int source[COLUMNS];
   bool hit = false;
 #pragma unroll
@@ -153,9 +205,7 @@ __device__ __forceinline__ void sweep_cell(const Sweep& s, Sink& sink) {
     source[i] = s.sources[column * COLUMNS + i];
     hit |= cell.low <= source[i] && source[i] <= cell.high;
   }
-  hit = kThreads == 32 ? __any_sync(0xffffffffu, hit) : __syncthreads_or(hit);
-  Columns a = all_far();
-  put(slots, a);
+  put(slots, all_far());
   const int lane = threadIdx.x & 31;
   for (int first = 0; first < cell.boundary_count; first += 32) {
     const int some = min(cell.boundary_count - first, 32);
@@ -166,67 +216,12 @@ __device__ __forceinline__ void sweep_cell(const Sweep& s, Sink& sink) {
       copy_columns(slots + (first + k + 1) * kThreads, mine + row * stride);
     }
   }
-  copy_async_commit();
-  const int2* outline = s.outline + cell.first_member;
-  int2 coming = make_int2(0, 0);  // of the next vertex
-  if (hit) coming = outline[0];
-  int left = cell.members;
-  copy_async_wait();  // of the boundary
-  int begin = ends[0], end = ends[1], stage_number = 0;
-  for (int q = 0; q < cell.chunk_count; ++q) {
-    const int4* const stage = memory + stage_number * (kChunk + kAhead);
-    const int length = end - begin;
-    begin = end;
-    end = ends[min(q + 2, cell.chunk_count)];
-    copy_async_wait_but<STAGES - 2>();
-    sweep_barrier();
-    if (q + STAGES - 1 < cell.chunk_count) {
-      const int free_stage = stage_number == 0 ? STAGES - 1 : stage_number - 1;
-      stage_chunk(memory + free_stage * (kChunk + kAhead), s.stream, staged, end_next);
-      staged = end_next;
-      end_next = ends[min(q + STAGES + 1, cell.chunk_count)];
-    }
-    copy_async_commit();
-    stage_number = stage_number == STAGES - 1 ? 0 : stage_number + 1;
-    Record now, next;
-    now.read(stage, 0, length);
-    now.gather(slots);
-    next.read(stage, now.behind(), length);
-    // The distances that the next record names are on their way while this one is done, and what that begins with
-    // comes before.
-    auto step = [&](Record& mine, Record& other) {
-      const int meta = mine.head.z, label = mine.head.y;
-      const bool more = other.at < length;
-      if (more) other.gather(slots);
-      if (meta & kFirst) {
-        a = over(a, before_weight(mine.head, stage + mine.at + kHead), all_far());
-        if (hit) {
-          // Only an ancestor of a source, or the source, has something from a climb.
-          const int from = coming.x, deep = coming.y;
-          ++outline;
-          if (--left > 0) coming = *outline;
-          bool above = false;
-#pragma unroll
-          for (int i = 0; i < COLUMNS; ++i) above |= from <= source[i] && source[i] <= label;
-          if (above) {
-            const Columns there = get(climbed + deep * stride);
-#pragma unroll
-            for (int i = 0; i < COLUMNS; ++i)
-              if (from <= source[i] && source[i] <= label && there.x[i] < a.x[i])
-                a.x[i] = there.x[i];
-          }
-        }
-      }
-      const int where = sink.place_of(mine.head.x, label);
-      a = mine.best(slots, stage, a);
-      mine.read(stage, more ? other.behind() : length, length);
-      if (meta & kLast) {
-        if (meta & kKeep) put(slots + (meta >> 16) * kThreads, a);
-        sink.take(where, a);
-      }
-      return more;
-    };
-    while (step(now, next) && step(next, now)) {
-    }
-  }
+  hit = kThreads == 32 ? __any_sync(0xffffffffu, hit) : __syncthreads_or(hit);
+  copy_async_wait();
+  sweep_barrier();
+  char* const place = reinterpret_cast<char*>(slots);
+  if (hit)
+    sweep_records<true>(s, cell, source, chunks + 2 * kChunk, memory, place, sink);
+  else
+    sweep_records<false>(s, cell, source, chunks + 2 * kChunk, memory, place, sink);
 }
