@@ -5,8 +5,8 @@
 // climbs, and while it is on some levels of the path the others copy the arcs of the next ones to shared memory, so that no
 // level waits for memory beyond it. A lane has one label of such a chunk, and finds it by jumps of powers of two.
 //
-// Macros: WARPS of a block, at least 2; ROOM, arcs of a chunk that are copied: those of levels that have no room are read where
-// they are.
+// Macros: WARPS of a block, at least 2; ROOM, arcs of a chunk that are copied: those of levels that have no room are
+// read where they are.
 // requires: prepared/values.cuh
 // requires: cuda/copy_async.cuh
 #pragma once
@@ -17,7 +17,8 @@ constexpr int kRoom = ROOM;
 constexpr int kClimbBytes = 2 * kRoom * (sizeof(value_t) + sizeof(int));
 constexpr int kSome = 2;  // arcs per lane that are read from shared memory a level ahead
 
-// By label: node {first arc, arcs, parent or -1, depth}; lift, the ancestors 2, 4, 8 and kLevels levels up, or -1; arcs of the way up.
+// By label: node {first arc, arcs, parent or -1, depth}; lift, the ancestors 2, 4, 8 and kLevels levels up, or -1; arcs
+// of the way up.
 struct WaysUp {
   const int4* node;
   const int4* lift;

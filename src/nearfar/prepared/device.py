@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,11 @@ from nearfar.prepared.pieces import cut_pieces
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from numpy.typing import NDArray
 
+    from nearfar.prepared.device_shapes import AboveShape
     from nearfar.prepared.pieces import Pieces
     from nearfar.prepared.prepared import Prepared
     from nearfar.prepared.tree import Tree
@@ -35,6 +39,7 @@ __all__ = [
 
 _TREE: Slot[DeviceTree] = Slot("elimination tree on the device")
 _CELLS: Slot[DeviceCells] = Slot("cells on the device")
+_ABOVE: Slot[DeviceAbove] = Slot("labels above cells on the device")
 _ADVICE = "use device='cpu', or a GPU with more memory"
 
 _JUMP = 16  # kAhead of climb.cuh
@@ -124,22 +129,19 @@ class DeviceAbove:
 
 @dataclass(frozen=True)
 class DeviceCells:
-    """Cells on the device, their weights in place, and what is above them.
+    """Cells on the device, their weights in place.
 
     Attributes
     ----------
     host : Cells
-    cells, boundary, stream, chunk, outline : int32 arrays
-    above : DeviceAbove
+    cells, boundary, stream, outline : int32 arrays
     """
 
     host: Cells
     cells: Any
     boundary: Any
     stream: Any
-    chunk: Any
     outline: Any
-    above: DeviceAbove
 
 
 def device_tree(prepared: Prepared) -> DeviceTree:
@@ -162,14 +164,14 @@ def device_tree(prepared: Prepared) -> DeviceTree:
 
 
 def device_cells(prepared: Prepared, shape: PassShape, top: int) -> DeviceCells:
-    """The cells of some shape on the current device, and what is above them.
+    """The cells of some shape on the current device.
 
     Parameters
     ----------
     prepared : Prepared
     shape : PassShape
     top : int
-        Labels at the top of the tree whose distances to each other are kept.
+        Labels at the top of the tree, which are in no cell.
 
     Returns
     -------
@@ -240,9 +242,7 @@ def _ancestors(parent: NDArray[np.int32], levels: int) -> NDArray[np.int32]:
 def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:
     cp = runtime.cupy()
     arcs = prepared.metric.swept[1]
-    from nearfar.prepared.recode import recode
     found = cut(prepared.preparation.view, arcs, shape, top_flags(prepared, size))
-    found = recode(found, arcs.weight.dtype.itemsize == 8, shape.threads * shape.columns * arcs.weight.dtype.itemsize)
     staging = found.weight_at.nbytes + found.far_at.nbytes + arcs.weight.nbytes
     runtime.require_memory(found.nbytes + staging, _ADVICE)
     stream = runtime.upload(found.stream)
@@ -258,9 +258,7 @@ def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:
         runtime.upload(found.cells),
         runtime.upload(found.boundary),
         stream,
-        runtime.upload(found.chunk),
         runtime.upload(found.outline),
-        device_above(prepared, found.upper, size),
     )
 
 
@@ -283,7 +281,9 @@ def top_flags(prepared: Prepared, size: int) -> NDArray[np.uint8] | None:
     return flags
 
 
-def device_above(prepared: Prepared, upper: NDArray[np.int32], size: int) -> DeviceAbove:
+def device_above(
+    prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape, key: Hashable
+) -> DeviceAbove:
     """Labels that are in no cell, in pieces on the current device.
 
     Parameters
@@ -291,8 +291,9 @@ def device_above(prepared: Prepared, upper: NDArray[np.int32], size: int) -> Dev
     prepared : Prepared
     upper : int32 array
         These labels, those of the top included.
-    size : int
-        Labels of the top.
+    shape : AboveShape
+    key : hashable
+        What `upper` depends on.
 
     Returns
     -------
@@ -303,10 +304,16 @@ def device_above(prepared: Prepared, upper: NDArray[np.int32], size: int) -> Dev
     OutOfMemoryError
         Before anything is allocated.
     """
-    tree = prepared.preparation.tree
+    whole_key = ("above", runtime.device().ordinal, prepared.metric.dtype.itemsize, shape, key)
+    make = partial(_above, prepared, upper, shape)
+    return _ABOVE.of(prepared, lambda: prepared.metric.layout(whole_key, make), whole_key)
+
+
+def _above(prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape) -> DeviceAbove:
+    tree, size = prepared.preparation.tree, shape.top
     top = _top(tree, size)
-    most = most_members(prepared.metric.dtype.itemsize)
-    pieces = cut_pieces(prepared.preparation.view, *prepared.metric.swept, upper, top, most)
+    limits = (shape.least, most_members(prepared.metric.dtype.itemsize))
+    pieces = cut_pieces(prepared.preparation.view, *prepared.metric.swept, upper, top, *limits)
     runtime.require_memory(2 * pieces.down.nbytes + 8 * prepared.n_vertices, _ADVICE)
     place = np.full(prepared.n_vertices, -1, dtype=np.int32)
     place[upper] = np.arange(len(upper), dtype=np.int32)

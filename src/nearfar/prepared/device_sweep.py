@@ -11,11 +11,11 @@ from nearfar.prepared.device import DeviceCells, DeviceTree, device_cells, devic
 from nearfar.prepared.device_above import Above, SweepPlan
 from nearfar.prepared.device_shapes import (
     CHUNK,
-    STAGES,
+    CHUNKS,
     UNIT,
+    above_shape,
     default_shape,
     padded,
-    top_size,
 )
 from nearfar.system.devices import runtime
 
@@ -59,9 +59,9 @@ class Sweep:
         if self.shape.columns * self.dtype.itemsize not in (4, 8, 16) or UNIT % self.shape.lanes:
             raise OptionError(f"{self.shape} does not suit values of {self.dtype.itemsize} bytes")
         self.tree: DeviceTree = device_tree(prepared)
-        size = top_size(prepared, top)
-        self.cells: DeviceCells = device_cells(prepared, self.shape, size)
-        self.above = Above(prepared, self.cells.above, (self.shape, size))
+        above = above_shape(prepared, sources, top)
+        self.cells: DeviceCells = device_cells(prepared, self.shape, above.top)
+        self.above = Above(prepared, self.cells.host.upper, above, self.shape)
 
     def scratch_bytes(self, count: int) -> int:
         """Device memory of a block of so many sources besides its rows of values."""
@@ -140,7 +140,7 @@ class Sweep:
         -------
         SweepPlan
         """
-        place = self.cells.above.place
+        place = self.above.held.place
         plan = self.above.plan(values, place)
         self._bottom(plan, values, 2, place, (file, kernel, macros, tuple(arguments)))
         return plan
@@ -148,7 +148,7 @@ class Sweep:
     @property
     def n_upper(self) -> int:
         """Labels whose distances :meth:`ending` keeps."""
-        return len(self.cells.above.labels)
+        return len(self.above.held.labels)
 
     def transposed(self, values: Any, place: Any, out: Any) -> SweepPlan:
         """A sweep over labels and a pass that transposes what it wrote.
@@ -180,11 +180,10 @@ class Sweep:
             **self.tree.macros,
             "LANES": shape.lanes,
             "COLUMNS": shape.columns,
-            "STAGES": STAGES,
             "ROW_KIND": kind,
             **own,
         }
-        shared = STAGES * CHUNK + slots * shape.lanes * self.dtype.itemsize
+        shared = CHUNKS * CHUNK + slots * shape.lanes * self.dtype.itemsize
         kernel = runtime.program(file, macros).kernel(name)
         kernel.allow_shared(shared)
         boundary = self.cells.boundary if place is None else place[self.cells.boundary]

@@ -11,9 +11,10 @@
 // product of one row, for all of these pieces at once and without a barrier in between. The top of the tree is a piece without
 // a boundary, for which that is all.
 //
-// Arrays: of climbs those of climb.cuh; of products those of upper.cuh. lowest[n], of each label the first piece on its way up that is not
-// the top, or -1, and the depth of its lowest ancestor there; path[pieces] {next piece up that is not the top, or -1; first part; depth of
-// the highest member; 0}. top: whether the first piece is the top. arrivals[2]: 0 before and behind.
+// Arrays: of climbs those of climb.cuh; of products those of upper.cuh. lowest[n], of each label the first piece on its
+// way up that is not the top, or -1, and the depth of its lowest ancestor there; path[pieces] {next piece up that is not
+// the top, or -1; first part; depth of the highest member; 0}. top: whether the first piece is the top. arrivals[2]: 0
+// before and behind.
 // Dynamic shared memory: the larger of kClimbBytes and `height` values and 16-bit numbers, and of kStages stages.
 // Launch: 32 * WARPS threads, cooperative. Races: none; a level is written before the barrier and read behind it, and never
 // read before.
@@ -168,8 +169,8 @@ class Job {
   Columns best_[kEach];
 };
 
-// From the source of a column, over its ancestors, to the members of the top and of all pieces on its way. until: the depth of its
-// lowest ancestor in the top, or -1; mine: its climb; row_of: room for a number per level of the tree.
+// From the source of a column, over its ancestors, to the members of the top and of all pieces on its way. until: the
+// depth of its lowest ancestor in the top, or -1; mine: its climb; row_of: room for a number per level of the tree.
 __device__ __forceinline__ void over_path(const Products& given, bool top, long long column, int from, int until,
                                           const value_t* mine, unsigned short* row_of) {
   __shared__ Part parts[kPath];
@@ -237,7 +238,8 @@ __device__ __forceinline__ void over_path(const Products& given, bool top, long 
       int in;
       const int which = find(i, in);
       const Part part = parts[which];
-      const value_t* const matrix = given.matrices + matrix_of(part) + static_cast<long long>(part.boundary_count) * part.count + in;
+      const long long behind_boundary = static_cast<long long>(part.boundary_count) * part.count;
+      const value_t* const matrix = given.matrices + matrix_of(part) + behind_boundary + in;
       const int last = last_depth[which];
       value_t best[kPerUnit];
 #pragma unroll

@@ -75,6 +75,7 @@ def cut_pieces(
     down: QueryArcs,
     upper: NDArray[np.int32],
     top: NDArray[np.int32],
+    least: int = UNIT,
     most: int = 512,
 ) -> Pieces:
     """Cut labels that are closed under parents into pieces.
@@ -88,8 +89,10 @@ def cut_pieces(
         All these labels.
     top : int32 array
         Those of them that are the first piece: closed under parents, falling.
+    least : int
+        Members that any other piece is filled up to: more of them make fewer levels.
     most : int
-        Members of any other piece, a multiple of ``UNIT``.
+        Members of any other piece, at most; a multiple of ``UNIT``.
 
     Returns
     -------
@@ -100,7 +103,7 @@ def cut_pieces(
     O(n + arcs of these labels).
     """
     found = _cpu.prepared_pieces(
-        view, up.first, up.head_depth, down.first, down.head_depth, upper, top, most
+        view, up.first, up.head_depth, down.first, down.head_depth, upper, top, least, most
     )
     found["pieces"] = found["pieces"].reshape(-1, 8)
     found["tiles"] = found["tiles"].reshape(-1, 2)

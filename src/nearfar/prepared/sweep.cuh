@@ -22,7 +22,7 @@ struct Stored {
   }
 };
 
-extern "C" __global__ void __launch_bounds__(kThreads)
+extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
     sweep(const Cell* cells, const int* boundary, const int4* stream,
           const int2* outline, const int* place, const value_t* space, const int* sources,
           value_t* rows, long long pitch) {

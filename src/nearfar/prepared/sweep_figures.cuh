@@ -16,7 +16,7 @@ struct Counted {
   __device__ __forceinline__ void take(int, const Columns& distances) { found.look(distances, bound); }
 };
 
-extern "C" __global__ void __launch_bounds__(kThreads)
+extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)
     sweep_figures(const Cell* cells, const int* boundary, const int4* stream,
                   const int2* outline, const int* place, const value_t* space, const int* sources,
                   value_t* rows, long long pitch, value_t bound, uint64* sums,
