@@ -23,10 +23,10 @@ import numpy as np
 
 import nearfar
 from nearfar.generators import generate
-from nearfar.graph.build import default_threads
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import table, write_json
 from nearfar.lab.bench.suite import data_folder, load
+from nearfar.system.threads import default_threads
 from result_file import add_output
 
 if TYPE_CHECKING:

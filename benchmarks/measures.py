@@ -25,9 +25,9 @@ import numpy as np
 
 import nearfar
 from nearfar import Graph
-from nearfar.graph.build import default_threads
 from nearfar.lab.bench.suite import data_file
 from nearfar.measures import betweenness, edge_loads
+from nearfar.system.threads import default_threads
 from result_file import add_output
 from row_by_row import Rows
 from turns import line, take_turns

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from measures import GRAPHS, PATIENCE, ROUNDS, weighted
-from nearfar.graph.build import default_threads
 from nearfar.measures import betweenness
+from nearfar.system.threads import default_threads
 from result_file import add_output
 from row_by_row import Rows
 from turns import line, take_turns

@@ -20,9 +20,9 @@ import numpy as np
 import nearfar
 from nearfar import Graph
 from nearfar.choose.ranking import explain
-from nearfar.graph.build import default_threads
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
+from nearfar.system.threads import default_threads
 from prepared import GRAPHS, scaled
 from result_file import add_output
 

@@ -29,11 +29,11 @@ import numpy as np
 import nearfar
 from nearfar import Graph, Prepared
 from nearfar.errors import MissingDependencyError
-from nearfar.graph.build import default_threads
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.prepared.order import elimination_order, structure_of
 from nearfar.prepared.tree import analyse
+from nearfar.system.threads import default_threads
 from prepared_graphs import FORESEEN, GRAPHS, SMALL, foresee, scaled
 from prepared_peers import PEERS, Clock, build_peers, measure_peers
 from result_file import add_output

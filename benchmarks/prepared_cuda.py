@@ -32,7 +32,8 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
 from nearfar.prepared.cells import PassShape
-from nearfar.prepared.device_metric import customized_there, device_arcs
+from nearfar.prepared.device_arcs import device_arcs
+from nearfar.prepared.device_customize import customized_there
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.device_tiles import TileSweep, row_sweep

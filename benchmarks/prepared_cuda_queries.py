@@ -28,8 +28,9 @@ import nearfar
 from nearfar import Graph, Prepared
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import write_json
+from nearfar.prepared.device_arcs import device_arcs
+from nearfar.prepared.device_customize import customized_there
 from nearfar.prepared.device_exact import Restoration
-from nearfar.prepared.device_metric import customized_there, device_arcs
 from nearfar.prepared.device_reduce import DeviceReduction
 from nearfar.prepared.device_rows import DeviceRows, RowForm
 from nearfar.prepared.device_sweep import Sweep

@@ -16,7 +16,7 @@ import nearfar
 from nearfar import Graph, NegativeWeightError
 from nearfar.errors import DistanceOverflowError, GraphError, OptionError, VertexError
 from nearfar.graph import build
-from nearfar.graph.build import check_threads, default_threads
+from nearfar.system.threads import check_threads, default_threads
 from tests import oracle
 from tests.zoo import ZOO
 

@@ -11,7 +11,7 @@ import pytest
 import nearfar
 from nearfar.errors import GraphError, NegativeCycleError, OutOfMemoryError
 from nearfar.generators import generate
-from nearfar.prepared import device_metric
+from nearfar.prepared import device_arcs, device_customize
 from nearfar.prepared.device_metric import DeviceMetric
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import distances
@@ -63,13 +63,13 @@ def test_the_weights_of_the_cpu(dtype, kind, perfect):
 @pytest.mark.parametrize("rest", [0, 2, 5, 10**9])
 def test_without_memory_for_third_sides(crowded, rest, monkeypatch):
     """They are found each time; an arc is for some lanes or all, a level for some blocks or all."""
-    monkeypatch.setattr(device_metric, "_ROOM", 2**40)
+    monkeypatch.setattr(device_arcs, "_ROOM", 2**40)
 
     def cuts(sizes, metrics):
         assert metrics == 1
         return min(crowded, len(sizes)), min(rest, len(sizes))
 
-    monkeypatch.setattr(device_metric, "_cuts", cuts)
+    monkeypatch.setattr(device_customize, "_cuts", cuts)
     prepared = grid()
     weights = np.random.default_rng(6).integers(1, 9, prepared.n_edges).astype(np.int32)
     found = prepared.reweight(there(weights))

@@ -118,13 +118,13 @@ class Paths:
 
     @property
     def _host_predecessors(self) -> NDArray[Any]:
-        from nearfar.graph.build import as_numpy
+        from nearfar.graph.given import as_numpy
 
         return as_numpy(self.predecessors, "predecessors")
 
     @cached_property
     def _host_distances(self) -> NDArray[Any]:
-        from nearfar.graph.build import as_numpy
+        from nearfar.graph.given import as_numpy
 
         return as_numpy(self.distances, "distances")
 

@@ -10,8 +10,8 @@ from nearfar._cpu import Flaw
 from nearfar.answer.paths import Paths
 from nearfar.answer.turn_paths import TurnPaths
 from nearfar.errors import GraphError, OptionError, ProofError
-from nearfar.graph.build import as_numpy
 from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value
+from nearfar.graph.given import as_numpy
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 

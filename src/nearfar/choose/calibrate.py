@@ -18,9 +18,9 @@ import numpy as np
 
 from nearfar.choose import machine as choose_machine
 from nearfar.choose.machine import CPU, H200, Machine
-from nearfar.graph.build import default_threads
 from nearfar.graph.facts import Facts
 from nearfar.registry import Problem, Request, Variant, Workspace, priced
+from nearfar.system.threads import default_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable

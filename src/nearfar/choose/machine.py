@@ -90,7 +90,7 @@ def processor() -> str:
     """Name of the processor, with its number of cores."""
     import platform
 
-    from nearfar.graph.build import default_threads
+    from nearfar.system.threads import default_threads
 
     name = platform.processor() or platform.machine()
     try:

@@ -385,7 +385,7 @@ def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Expl
     >>> found.others["breadth_first@cpu"]
     'breadth_first@cpu needs a graph without weights'
     """
-    from nearfar.graph.build import default_threads
+    from nearfar.system.threads import default_threads
 
     if request is None:
         request = Request(**{"threads": default_threads(), **fields})

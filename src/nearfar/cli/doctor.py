@@ -94,7 +94,7 @@ def _versions() -> dict[str, Any]:
 
 
 def _machine() -> dict[str, Any]:
-    from nearfar.graph.build import default_threads
+    from nearfar.system.threads import default_threads
 
     found: dict[str, Any] = {"cores": default_threads(), "processor": platform.machine()}
     try:

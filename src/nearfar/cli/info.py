@@ -52,10 +52,10 @@ def run(args: argparse.Namespace) -> int:
 
 def describe(graph: Graph, source: Any = None) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Figures of a graph as plain data, and as labels and values for people."""
-    from nearfar.graph.build import default_threads
     from nearfar.measures import describe as measure
     from nearfar.registry import Request
     from nearfar.solve.select import select
+    from nearfar.system.threads import default_threads
 
     found = measure(graph, source)
     facts: dict[str, Any] = found.to_dict()

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from nearfar.errors import GraphError
-from nearfar.graph.build import csr_arrays, on_device
+from nearfar.graph.build import csr_arrays
+from nearfar.graph.given import on_cuda
 from nearfar.graph.graph import Graph
 from nearfar.system.devices import runtime
 
@@ -20,7 +21,7 @@ __all__ = ["both_ways", "device_adjacency", "lies_on_device"]
 
 def lies_on_device(matrix: Any) -> bool:
     """Whether a matrix is CuPy's, cupyx's, or another library's on a device."""
-    return type(matrix).__module__.startswith(("cupy.", "cupyx.")) or on_device(matrix)
+    return type(matrix).__module__.startswith(("cupy.", "cupyx.")) or on_cuda(matrix)
 
 
 def device_adjacency(matrix: Any, unweighted: bool = False) -> Graph:

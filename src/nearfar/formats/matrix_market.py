@@ -37,8 +37,8 @@ def read(source: Source, *, directed: bool | None = None) -> Graph:
         general matrix; True takes the entries of a symmetric one, both triangles, as arcs.
     """
     from nearfar import _cpu
-    from nearfar.graph.build import default_threads
     from nearfar.graph.graph import Graph
+    from nearfar.system.threads import default_threads
 
     found = _cpu.parse_matrix_market(source.data, default_threads(), source.progress())
     sources, targets, weights = found["sources"], found["targets"], found["weights"]

@@ -8,15 +8,15 @@ for arrays of a GPU; :mod:`nearfar.graph.convert` brings other libraries' graphs
 from __future__ import annotations
 
 import operator
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from nearfar.errors import GraphError, OptionError, OutOfMemoryError, quoted
-from nearfar.graph.dtypes import WEIGHT_DTYPES
+from nearfar.errors import GraphError, OutOfMemoryError, quoted
+from nearfar.graph.given import as_indices, as_numpy, as_weights, frozen, kept, must_copy
 from nearfar.system.memory import free_memory
+from nearfar.system.threads import default_threads
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -29,90 +29,9 @@ _INT32_MAX = 2**31 - 1
 _MANY = 1 << 28
 
 
-def default_threads() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def check_threads(threads: int | None) -> int:
-    """Number of workers, at least 1; None means all cores of this process.
-
-    Never more than 64, or four times the cores where that is more: workers meet after every step,
-    and a thousand on two cores would spend minutes on a solve of milliseconds.
-    """
-    if threads is None:
-        return default_threads()
-    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise OptionError(
-            f"threads is {quoted(threads)}: give a whole number of at least 1, or None"
-        )
-    return min(int(threads), max(64, 4 * default_threads()))
-
-
 def index_dtype(n: int, m: int) -> np.dtype[Any]:
     """int32 while vertices and edges fit it, else int64."""
     return np.dtype(np.int32 if max(n, m) < _INT32_MAX else np.int64)
-
-
-def on_device(values: Any) -> bool:
-    """Whether an array lives on a CUDA device: CuPy's, or another library's through DLPack."""
-    if type(values) is np.ndarray or values is None:
-        return False
-    if hasattr(values, "__cuda_array_interface__"):
-        return True
-    kind = getattr(values, "__dlpack_device__", None)
-    return kind is not None and int(kind()[0]) == 2
-
-
-def as_numpy(values: Any, what: str) -> NDArray[Any]:
-    """NumPy array of anything array-like; DLPack and CuPy arrays are copied where needed."""
-    if on_device(values):
-        from nearfar.system.devices.runtime import download, upload
-
-        return download(upload(values))
-    if isinstance(values, np.ma.MaskedArray):
-        masked = int(np.count_nonzero(np.ma.getmaskarray(values)))
-        if masked:
-            raise GraphError(f"{what} has {masked} masked entries: leave those edges out")
-        return np.ma.getdata(values)
-    if isinstance(values, np.ndarray):
-        return values
-    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
-        try:
-            return np.from_dlpack(values)
-        except (BufferError, RuntimeError, TypeError) as error:
-            raise GraphError(f"{what} cannot be read through DLPack: {error}") from None
-    return np.asarray(values)
-
-
-def as_weights(weights: Any) -> NDArray[Any]:
-    """Weights in one of the four dtypes; smaller integers widen to int32, float16 to float32."""
-    array = as_numpy(weights, "weights")
-    kind, size = array.dtype.kind, array.dtype.itemsize
-    if kind == "b" or (kind in "iu" and size < 4):
-        return array.astype(np.int32)
-    if kind == "u":
-        wide = array.astype(np.int64)
-        if size == 8 and array.size and int(array.max()) > np.iinfo(np.int64).max:
-            raise GraphError("weights above 2**63 - 1 do not fit int64: scale them down")
-        return wide
-    if array.dtype == np.float16:
-        return array.astype(np.float32)
-    if array.dtype.isnative and array.dtype in WEIGHT_DTYPES:
-        return array
-    if kind == "i" or (kind == "f" and size <= 8):
-        return array.astype(array.dtype.newbyteorder("="))
-    raise GraphError(f"weights have dtype {array.dtype}: use int32, int64, float32 or float64")
-
-
-def as_indices(values: Any, what: str) -> NDArray[Any]:
-    """A one-dimensional integer array; floats are refused rather than cut off."""
-    array = as_numpy(values, what)
-    if array.ndim != 1:
-        raise GraphError(f"{what} has {array.ndim} dimensions: give a one-dimensional array")
-    if array.size and array.dtype.kind not in "iu":
-        raise GraphError(f"{what} has dtype {array.dtype}: give integers")
-    return array
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +182,7 @@ def validate(indptr: Any, indices: Any, weights: Any, *, copy: bool = True) -> H
     if bad >= 0:
         refuse_row(bad, indptr[bad], m)
     given, indices = indices, np.ascontiguousarray(indices, dtype=dtype)
-    own = np.empty_like(indices) if _must_copy(indices, given, copy) else None
+    own = np.empty_like(indices) if must_copy(indices, given, copy) else None
     bad = _cpu.first_bad_index(indices, n, default_threads(), own)
     indices = kept(indices, given, False) if own is None else frozen(own)
     if bad >= 0:
@@ -272,7 +191,7 @@ def validate(indptr: Any, indices: Any, weights: Any, *, copy: bool = True) -> H
         return HostArrays(indptr, indices, *checked_weights(None, m))
     given = as_numpy(weights, "weights")
     weights = np.ascontiguousarray(as_weights(given))
-    if _must_copy(weights, given, copy):
+    if must_copy(weights, given, copy):
         return HostArrays(indptr, indices, *checked_weights(weights, m, copy=True))
     return HostArrays(indptr, indices, *checked_weights(kept(weights, given, False), m))
 
@@ -353,42 +272,6 @@ def refuse_weight(at: int, value: Any, count: int) -> NoReturn:
 def refuse_dtype(dtype: np.dtype[Any]) -> NoReturn:
     """Say that weights do not survive a change of dtype."""
     raise GraphError(f"the weights do not fit {dtype} exactly: round or scale them first")
-
-
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """The array, which nobody else holds, made read-only; graphs can then share it."""
-    array.flags.writeable = False
-    return array
-
-
-def kept(array: NDArray[Any], given: NDArray[Any], copy: bool) -> NDArray[Any]:
-    """A read-only array that keeps its values: the given one where nobody can write to it."""
-    if array is not given and not np.may_share_memory(array, given):
-        return frozen(array)  # converted, so ours
-    if _must_copy(array, given, copy):
-        return frozen(array.copy())
-    view = array.view()  # the caller's own array keeps its flag
-    view.flags.writeable = False
-    return view
-
-
-def _must_copy(array: NDArray[Any], given: NDArray[Any], copy: bool) -> bool:
-    """Whether somebody could still write to an array that was to be copied then."""
-    return copy and np.may_share_memory(array, given) and not _immutable(array)
-
-
-def _immutable(array: Any) -> bool:
-    """Whether neither the array nor anything that it is a view of can be written to."""
-    while isinstance(array, np.ndarray):
-        if array.flags.writeable:
-            return False
-        if array.base is None:
-            return True
-        array = array.base
-    try:
-        return memoryview(array).readonly
-    except TypeError:
-        return False
 
 
 def _require_room(n: int, k: int, needed: int) -> None:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import GraphError, did_you_mean, listed, quoted
-from nearfar.graph.build import HostArrays, as_numpy, as_weights, from_edges
+from nearfar.graph.build import HostArrays, from_edges
+from nearfar.graph.given import as_numpy, as_weights
 from nearfar.graph.names import numbered, object_array
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from nearfar.errors import GraphError, quoted
 from nearfar.graph import build, on_device
 from nearfar.graph.dtypes import WEIGHT_DTYPES
 from nearfar.graph.exchange import Exchange
+from nearfar.graph.given import kept, on_cuda
 from nearfar.graph.names import are_names, as_names, numbered
 from nearfar.graph.slots import Slot
 from nearfar.graph.vertices import Vertices
@@ -96,7 +97,7 @@ class Graph(Vertices, Exchange):
         copy: bool = True,
     ) -> None:
         given = [array for array in (indptr, indices, weights) if array is not None]
-        there = [build.on_device(array) for array in given]
+        there = [on_cuda(array) for array in given]
         check = on_device.validate if all(there) else build.validate
         self._fill(
             check(indptr, indices, weights, copy=copy),
@@ -130,7 +131,7 @@ class Graph(Vertices, Exchange):
             given = np.asarray(coordinates)
             if given.dtype.kind not in "iuf":
                 raise GraphError(f"coordinates have dtype {given.dtype}: give numbers")
-            xy = build.kept(np.ascontiguousarray(given, dtype=np.float64), given, copy)
+            xy = kept(np.ascontiguousarray(given, dtype=np.float64), given, copy)
             if xy.shape != (self.n_vertices, 2):
                 raise GraphError(f"coordinates have shape {xy.shape}: give ({self.n_vertices}, 2)")
             if not np.isfinite(xy).all():

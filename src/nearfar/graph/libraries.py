@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import GraphError, MissingDependencyError, quoted
-from nearfar.graph import build, on_device
-from nearfar.graph.build import as_indices, as_numpy, from_edges
+from nearfar.graph import on_device
+from nearfar.graph.build import from_edges
 from nearfar.graph.convert import as_numbers, coordinates_of, is_number, weight_problem
+from nearfar.graph.given import as_indices, as_numpy, on_cuda
 from nearfar.graph.names import as_names
 from nearfar.system.devices import runtime
 
@@ -130,7 +131,7 @@ def from_edge_index(
 ) -> HostArrays | DeviceArrays:
     """See :meth:`nearfar.Graph.from_edge_index`."""
     given = [_detached(array) for array in (edge_index, weights) if array is not None]
-    there = all(map(build.on_device, given))
+    there = all(map(on_cuda, given))
     if there:
         given = [runtime.upload(array) for array in given]
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from nearfar.errors import GraphError, VertexError, quoted
-from nearfar.graph import build
+from nearfar.graph.given import kept
 from nearfar.graph.names import as_names
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Vertices:
         table = as_names(names)
         if table.shape != (n,):
             raise GraphError(f"vertex_names has shape {table.shape}: give ({n},)")
-        self.vertex_names, self.vertex_numbers = build.kept(table, table, copy), None
+        self.vertex_names, self.vertex_numbers = kept(table, table, copy), None
 
     @overload
     def index_of(self, vertex: Any, what: str) -> int: ...

@@ -56,7 +56,7 @@ def dijkstra_edges(graph: Graph, distances: Any) -> int:
     -------
     int
     """
-    from nearfar.graph.build import as_numpy
+    from nearfar.graph.given import as_numpy
 
     host = as_numpy(distances, "distances")
     reached = host != unreached_value(host.dtype)

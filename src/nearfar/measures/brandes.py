@@ -12,7 +12,6 @@ import numpy as np
 
 from nearfar.errors import DistanceOverflowError, GraphError, OptionError, SolverError, quoted
 from nearfar.generators.random import Stream
-from nearfar.graph.build import check_threads
 from nearfar.graph.saturation import widest
 from nearfar.graph.slots import Slot
 from nearfar.measures.simple import (
@@ -27,6 +26,7 @@ from nearfar.measures.simple import (
     takes_device,
 )
 from nearfar.options import check_limit
+from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

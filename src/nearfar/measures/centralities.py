@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar.errors import UnreachableError
-from nearfar.graph.build import as_numpy
+from nearfar.graph.given import as_numpy
 from nearfar.measures.simple import measured
 from nearfar.solve.many import distances
 from nearfar.solve.request import as_graph

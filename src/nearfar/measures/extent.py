@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from nearfar.errors import NegativeWeightError, OptionError, UnreachableError
-from nearfar.graph.build import as_numpy
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.given import as_numpy
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
 from nearfar.solve.request import as_graph, check_stats, vertex_indices

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import DistanceOverflowError, NegativeWeightError, OptionError, quoted
-from nearfar.graph.build import check_threads
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.demand import read_demand
 from nearfar.measures.simple import many_rows, on_device_or_cores, takes_device
 from nearfar.solve.request import as_graph, vertex_indices
+from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -12,8 +12,8 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.errors import GraphError
-from nearfar.graph.build import default_threads
 from nearfar.prepared.metric import value_dtype
+from nearfar.system.threads import default_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import OptionError, OutOfMemoryError, VariantUnavailable, VertexError
-from nearfar.graph.build import check_threads
 from nearfar.graph.slots import Slot
 from nearfar.prepared.device import DeviceTree, device_tree, plain
 from nearfar.prepared.exact import exact_pairs
 from nearfar.prepared.labels import label_bytes, label_offsets
 from nearfar.prepared.pairs import pair_indices, widened
 from nearfar.system.devices import runtime, several
+from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable

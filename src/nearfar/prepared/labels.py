@@ -8,9 +8,9 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.errors import OutOfMemoryError
-from nearfar.graph.build import check_threads
 from nearfar.prepared.pairs import pair_distances, pair_indices, widened
 from nearfar.system.memory import free_memory
+from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,11 +6,10 @@ import time
 from typing import TYPE_CHECKING, Any, Literal
 
 from nearfar.errors import GraphFormatError
-from nearfar.graph.build import check_threads
 from nearfar.graph.graph import Graph
 from nearfar.options import canonical_device
 from nearfar.prepared.contents import check_contents
-from nearfar.prepared.device_metric import device_arcs
+from nearfar.prepared.device_arcs import device_arcs
 from nearfar.prepared.file import read_arrays
 from nearfar.prepared.order import elimination_order, structure_of
 from nearfar.prepared.preparation import Preparation
@@ -18,6 +17,7 @@ from nearfar.prepared.prepared import Prepared, weighed, weighed_there
 from nearfar.prepared.stored import assembled
 from nearfar.prepared.tree import Figures, analyse, build_arcs, check_worth
 from nearfar.system.devices import runtime
+from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
     import os

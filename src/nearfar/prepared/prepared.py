@@ -13,19 +13,14 @@ import numpy as np
 from nearfar import _cpu
 from nearfar.cpu.potentials import potentials
 from nearfar.errors import GraphError, OptionError, UnreachableError, quoted
-from nearfar.graph.build import check_threads, default_threads
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
 from nearfar.options import canonical_device
-from nearfar.prepared.device_metric import (
-    DeviceArcs,
-    DeviceMetric,
-    customized_there,
-    device_arcs,
-    share_arcs,
-)
+from nearfar.prepared.device_arcs import DeviceArcs, device_arcs, share_arcs
+from nearfar.prepared.device_customize import customized_there
+from nearfar.prepared.device_metric import DeviceMetric
 from nearfar.prepared.device_pairs import (
     DeviceLabels,
     device_labels,
@@ -47,6 +42,7 @@ from nearfar.prepared.preparation import Preparation
 from nearfar.prepared.stored import kept_arrays, kept_values
 from nearfar.prepared.tree import Arcs, Figures, Tree
 from nearfar.system.devices import runtime
+from nearfar.system.threads import check_threads, default_threads
 
 if TYPE_CHECKING:
     import os

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 import numpy as np
 
 from nearfar.errors import OptionError, quoted
-from nearfar.graph.build import check_threads, csr_arrays
+from nearfar.graph.build import csr_arrays
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device, check_limit
 from nearfar.registry import Request, find
 from nearfar.solve.fresh import fresh_matrix
 from nearfar.system.devices import runtime
+from nearfar.system.threads import check_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,15 +1,40 @@
-"""Calls on several threads of Python that Ctrl-C ends together."""
+"""How many threads, and calls on several of them that Ctrl-C ends together."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from nearfar.errors import OptionError, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["on_threads"]
+__all__ = ["check_threads", "default_threads", "on_threads"]
 
 T = TypeVar("T")
+
+
+def default_threads() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_threads(threads: int | None) -> int:
+    """Number of workers, at least 1; None means all cores of this process.
+
+    Never more than 64, or four times the cores where that is more: workers meet after every step,
+    and a thousand on two cores would spend minutes on a solve of milliseconds.
+    """
+    if threads is None:
+        return default_threads()
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise OptionError(
+            f"threads is {quoted(threads)}: give a whole number of at least 1, or None"
+        )
+    return min(int(threads), max(64, 4 * default_threads()))
 
 
 def on_threads(one: Callable[[int], T], count: int, threads: int) -> list[T]:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from nearfar.errors import GraphError, OptionError, quoted
-from nearfar.graph.build import as_numpy
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.given import as_numpy
 from nearfar.graph.graph import Graph
 from nearfar.solve.many import distances
 from nearfar.system.devices import runtime

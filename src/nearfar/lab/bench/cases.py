@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import nearfar
-from nearfar.graph.build import default_threads
 from nearfar.graph.graph import Graph
 from nearfar.lab.profile import dijkstra_edges
 from nearfar.options import build_options
 from nearfar.registry import Request, Variant, Workspace, registered
 from nearfar.system.devices import runtime
+from nearfar.system.threads import default_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -74,7 +74,7 @@ def _gpu() -> dict[str, Any] | None:
 
 def environment() -> dict[str, Any]:
     """What the numbers depend on: processor, GPU, cores, versions, commit, load; no host name."""
-    from nearfar.graph.build import default_threads
+    from nearfar.system.threads import default_threads
 
     versions = {"nearfar": nearfar.__version__, "python": platform.python_version()}
     for package in ("numpy", "scipy"):

@@ -109,7 +109,7 @@ class Beyond(Experiment):
 
 
 def _cores() -> int:
-    from nearfar.graph.build import default_threads
+    from nearfar.system.threads import default_threads
 
     return default_threads()
 

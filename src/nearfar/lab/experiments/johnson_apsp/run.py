@@ -60,10 +60,10 @@ def _batch(
     graph: Graph, method: str, sources: NDArray[np.int64]
 ) -> tuple[float, Any, dict[str, Any]]:
     """Seconds of a batch, its rows, and the scalars of its statistics."""
-    from nearfar.graph.build import default_threads
     from nearfar.options import build_options
     from nearfar.registry import Workspace, registered
     from nearfar.solve.many import distances
+    from nearfar.system.threads import default_threads
 
     if method == "dijkstra_binary_heap@cpu":
         began = time.perf_counter()

@@ -1,0 +1,110 @@
+"""Arrays as they are given: of any library, in any dtype, perhaps still somebody's to write to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearfar.errors import GraphError
+from nearfar.graph.dtypes import WEIGHT_DTYPES
+
+__all__ = ["as_indices", "as_numpy", "as_weights", "frozen", "kept", "must_copy", "on_cuda"]
+
+
+def on_cuda(values: Any) -> bool:
+    """Whether an array lives on a CUDA device: CuPy's, or another library's through DLPack."""
+    if type(values) is np.ndarray or values is None:
+        return False
+    if hasattr(values, "__cuda_array_interface__"):
+        return True
+    kind = getattr(values, "__dlpack_device__", None)
+    return kind is not None and int(kind()[0]) == 2
+
+
+def as_numpy(values: Any, what: str) -> NDArray[Any]:
+    """NumPy array of anything array-like; DLPack and CuPy arrays are copied where needed."""
+    if on_cuda(values):
+        from nearfar.system.devices.runtime import download, upload
+
+        return download(upload(values))
+    if isinstance(values, np.ma.MaskedArray):
+        masked = int(np.count_nonzero(np.ma.getmaskarray(values)))
+        if masked:
+            raise GraphError(f"{what} has {masked} masked entries: leave those edges out")
+        return np.ma.getdata(values)
+    if isinstance(values, np.ndarray):
+        return values
+    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
+        try:
+            return np.from_dlpack(values)
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise GraphError(f"{what} cannot be read through DLPack: {error}") from None
+    return np.asarray(values)
+
+
+def as_weights(weights: Any) -> NDArray[Any]:
+    """Weights in one of the four dtypes; smaller integers widen to int32, float16 to float32."""
+    array = as_numpy(weights, "weights")
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind == "b" or (kind in "iu" and size < 4):
+        return array.astype(np.int32)
+    if kind == "u":
+        wide = array.astype(np.int64)
+        if size == 8 and array.size and int(array.max()) > np.iinfo(np.int64).max:
+            raise GraphError("weights above 2**63 - 1 do not fit int64: scale them down")
+        return wide
+    if array.dtype == np.float16:
+        return array.astype(np.float32)
+    if array.dtype.isnative and array.dtype in WEIGHT_DTYPES:
+        return array
+    if kind == "i" or (kind == "f" and size <= 8):
+        return array.astype(array.dtype.newbyteorder("="))
+    raise GraphError(f"weights have dtype {array.dtype}: use int32, int64, float32 or float64")
+
+
+def as_indices(values: Any, what: str) -> NDArray[Any]:
+    """A one-dimensional integer array; floats are refused rather than cut off."""
+    array = as_numpy(values, what)
+    if array.ndim != 1:
+        raise GraphError(f"{what} has {array.ndim} dimensions: give a one-dimensional array")
+    if array.size and array.dtype.kind not in "iu":
+        raise GraphError(f"{what} has dtype {array.dtype}: give integers")
+    return array
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, which nobody else holds, made read-only; graphs can then share it."""
+    array.flags.writeable = False
+    return array
+
+
+def kept(array: NDArray[Any], given: NDArray[Any], copy: bool) -> NDArray[Any]:
+    """A read-only array that keeps its values: the given one where nobody can write to it."""
+    if array is not given and not np.may_share_memory(array, given):
+        return frozen(array)  # converted, so ours
+    if must_copy(array, given, copy):
+        return frozen(array.copy())
+    view = array.view()  # the caller's own array keeps its flag
+    view.flags.writeable = False
+    return view
+
+
+def must_copy(array: NDArray[Any], given: NDArray[Any], copy: bool) -> bool:
+    """Whether somebody could still write to an array that was to be copied then."""
+    return copy and np.may_share_memory(array, given) and not _immutable(array)
+
+
+def _immutable(array: Any) -> bool:
+    """Whether neither the array nor anything that it is a view of can be written to."""
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        if array.base is None:
+            return True
+        array = array.base
+    try:
+        return memoryview(array).readonly
+    except TypeError:
+        return False
