@@ -193,13 +193,9 @@ def prepared_cases(kind: str) -> Iterator[Case]:
         yield "prepared/leaf_closures.cuh", leaves
         yield "prepared/own_leaf.cuh", leaves
         yield "prepared/leaf_ways.cuh", base
-        for lanes, each, row_kind, last in (
-            (32, 1, 0, 0),
-            (32 * per_thread, per_thread, 1, 1),
-            (64, 2, 2, 0),
-        ):
-            form = {"LANES": lanes, "COLUMNS": each, "ROW_KIND": row_kind}
-            yield "prepared/sweep.cuh", {**base, **form, "LAST_USE": last}
+        for lanes, each, by_vertex in ((32, 1, 0), (32 * per_thread, per_thread, 1)):
+            form = {"LANES": lanes, "COLUMNS": each, "BY_VERTEX": by_vertex}
+            yield "prepared/sweep.cuh", {**base, **form}
         yield "prepared/table.cuh", {**base, "COLUMNS": per_thread}
         if value == values:
             whole = {**base, "COLUMNS": columns, "WHOLE": int(out in ("int", "long long"))}
@@ -208,7 +204,7 @@ def prepared_cases(kind: str) -> Iterator[Case]:
                 yield "prepared/reduce.cuh", {**whole, **form}
             for summed in range(3):
                 yield "prepared/halves.cuh", {**base, "KIND": summed}
-            form = {"LANES": 32 * columns, "COLUMNS": columns, "ROW_KIND": 2}
+            form = {"LANES": 32 * columns, "COLUMNS": columns}
             yield "prepared/sweep_figures.cuh", {**whole, **form}
         form = {"WARPS": 4, "ROOM": 2048 if wide_values else 4096, "STAGE": 16, "STAGES": 4}
         yield "prepared/few_sources.cuh", {**leaves, **weigh, **form}

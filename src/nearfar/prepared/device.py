@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.prepared.device_shapes import AboveShape
-    from nearfar.prepared.pieces import Pieces
     from nearfar.prepared.prepared import Prepared
     from nearfar.prepared.tree import Tree
 
@@ -108,23 +107,19 @@ class DeviceAbove:
     stop : int32 array, shape (n,), or None
         Of each label the depth of the first ancestor in the top, itself included; -1 if there is
         none.
-    lowest : int32 array, shape (n, 2)
-        Of each label the first piece on its way to the root that is not the top, or -1, and the
-        depth of its lowest ancestor there.
-    path : int32 array, shape (n_pieces, 4)
-        Of each piece the next one on that way, its first part, and the depth of its highest member.
     members : list
         What products for the rows of ``place`` read of the members and boundaries, once they were
         asked for.
+    ways_up : list
+        :func:`nearfar.prepared.pieces.ways_up`, once it was asked for.
     """
 
     labels: NDArray[np.int32]
     place: Any
     pieces: DevicePieces
     stop: Any
-    lowest: Any
-    path: Any
     members: list[tuple[Any, Any]] = field(default_factory=list)
+    ways_up: list[tuple[Any, Any, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -318,8 +313,7 @@ def _above(prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape) -> D
     place = np.full(prepared.n_vertices, -1, dtype=np.int32)
     place[upper] = np.arange(len(upper), dtype=np.int32)
     stop = runtime.upload(_stops(tree, top)) if size else None
-    ways = (runtime.upload(part) for part in _paths(tree, pieces, size > 0))
-    return DeviceAbove(upper, runtime.upload(place), DevicePieces.upload(pieces), stop, *ways)
+    return DeviceAbove(upper, runtime.upload(place), DevicePieces.upload(pieces), stop)
 
 
 def _top(tree: Tree, size: int) -> NDArray[np.int32]:
@@ -329,34 +323,6 @@ def _top(tree: Tree, size: int) -> NDArray[np.int32]:
     subtree = np.arange(tree.n_vertices) - tree.low + 1
     largest = np.argpartition(-subtree, size - 1)[:size]  # a parent has more below than its child
     return np.sort(largest)[::-1].astype(np.int32)
-
-
-def _paths(
-    tree: Tree, pieces: Pieces, has_top: bool
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """``lowest`` and ``path`` of :class:`DeviceAbove`."""
-    n, some = tree.n_vertices, len(pieces.pieces)
-    piece = np.full(n, -1, dtype=np.int32)
-    real = pieces.members >= 0
-    piece[pieces.members[real]] = np.repeat(np.arange(some), pieces.pieces[:, 1])[real]
-    inside = piece >= 0
-    if has_top:
-        piece[piece == 0] = -1
-    roots = pieces.members[pieces.pieces[:, 0]]
-    parents = tree.parent[roots]
-    path = np.zeros((some, 4), dtype=np.int32)
-    path[:, 0] = np.where(parents >= 0, piece[parents], -1)
-    path[:, 1] = np.searchsorted(pieces.tiles[:, 0], np.arange(some))
-    path[:, 2] = tree.depth[roots]
-    ancestor = np.arange(n)
-    highest = np.flatnonzero(~inside)
-    above = tree.parent[highest]
-    right_below = (above < 0) | inside[above]
-    highest, above = highest[right_below], above[right_below]
-    ancestor[~inside] = np.repeat(above, highest - tree.low[highest] + 1)
-    lowest = np.stack([piece[ancestor], tree.depth[ancestor]], axis=1)
-    lowest[ancestor < 0] = -1
-    return lowest.astype(np.int32), path
 
 
 def _stops(tree: Tree, top: NDArray[np.int32]) -> NDArray[np.int32]:

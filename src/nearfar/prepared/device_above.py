@@ -16,7 +16,7 @@ from nearfar.prepared.device_shapes import (
     one_launch,
     padded,
 )
-from nearfar.prepared.pieces import DEEP
+from nearfar.prepared.pieces import DEEP, ways_up
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class Above:
     ) -> None:
         self.held, self.dtype = device_above(prepared, upper, shape, key), prepared.metric.dtype
         self.tree: DeviceTree = device_tree(prepared)
+        self._host_tree = prepared.preparation.tree
         tree = self.tree
         self.matrices = _MATRICES.of(
             prepared,
@@ -126,25 +127,32 @@ class Above:
     def _together(self, plan: SweepPlan, unit: int, arrays: tuple[Any, ...]) -> None:
         """Climbs and all products in one launch."""
         pieces, size = self.held.pieces, self.dtype.itemsize
-        form, threads, climbing = block_climb_form(self.tree.height, size)
+        form, threads, own = block_climb_form(self.tree.height, size)
         columns = 16 // size
         stages = {"STAGE": 16, "STAGES": 4}
         macros = {**self._types(), **form, **stages}
-        shared = max(climbing, stages["STAGE"] * stages["STAGES"] * (32 * 16 + 16 * size))
+        shared = max(own, stages["STAGE"] * stages["STAGES"] * (32 * 16 + 16 * size))
         kernel = runtime.program("prepared/few_sources.cuh", macros).kernel("few_sources")
         kernel.allow_shared(shared)
         host = pieces.host
         arguments = (
             *(*self._climbs(plan, unit, self.tree.lift), pieces.parts, pieces.level_first),
             *(np.int32(host.n_levels), np.int32(host.pieces[0, 7]), *arrays),
-            *(self.held.lowest, self.held.path, np.int32(self.tree.height)),
-            plan.arrivals,
+            *(*self._ways_up(), np.int32(self.tree.height), plan.arrivals),
         )
         jobs = int(np.diff(host.level_first).max()) * (plan.pitch // (32 * columns))
         grid = min(max(jobs, plan.pitch), kernel.resident_blocks(threads, shared))
         plan.launches.append(
             runtime.Launch(kernel, grid, threads, arguments, shared, cooperative=True)
         )
+
+    def _ways_up(self) -> tuple[Any, Any, Any]:
+        """Arrays of :func:`ways_up`, kept."""
+        kept = self.held.ways_up
+        if not kept:
+            lowest, way, rows = map(runtime.upload, ways_up(self.held.pieces.host, self._host_tree))
+            kept.append((lowest, way, rows))
+        return kept[0]
 
     def _types(self) -> dict[str, str | int]:
         """Macros of kernels with a barrier over the grid."""

@@ -44,7 +44,10 @@ SMALL_CELLS = 512
 # Up to so many the steps above the cells are one launch, unless the tree is tall: its blocks are as
 # many as the device holds, and with 512 sources each does so much that launches apart take as long.
 ONE_LAUNCH = 256
-_FILLED = 64  # members that a piece is filled up to for them
+_FILLED = 256  # members that a piece is filled up to for them: fewer levels
+_MANY_TOP = (
+    256  # labels of the top for more than SMALL_CELLS sources, which climb a low tree in no time
+)
 
 
 class AboveShape(NamedTuple):
@@ -96,7 +99,7 @@ def default_shape(size: int, sources: int, height: int) -> PassShape:
     if sources <= SMALL_CELLS:
         return PassShape(64, 48, 32 * (columns // 2), columns // 2)
     # More slots leave room for fewer blocks, fewer of them more labels to products.
-    return PassShape(256, 48 if tall else 32, 32 * columns, columns)
+    return PassShape(256 if tall else 512, 48, 32 * columns, columns)
 
 
 def climb_form(height: int, size: int) -> tuple[dict[str, str | int], int, int]:
@@ -144,7 +147,8 @@ def block_climb_form(height: int, size: int) -> tuple[dict[str, str | int], int,
     most = runtime.device().shared_per_block
     while room > 32 and 2 * room * (size + 4) + height * (size + 2) > most:
         room //= 2  # a tall tree
-    shared = 2 * room * (size + 4) + height * (size + 2)
+    batches = 2 * 4 * 32 * warps * 16  # of few_sources.cuh, where the climb had its arcs
+    shared = max(2 * room * (size + 4), batches) + height * (size + 2)
     return {"WARPS": warps, "ROOM": room}, 32 * warps, shared
 
 
@@ -196,12 +200,13 @@ def above_shape(prepared: Prepared, sources: int, top: int | None = None) -> Abo
         Of the top no more than a piece may have.
     """
     most = most_members(prepared.metric.dtype.itemsize)
+    height = prepared.preparation.figures.height
+    together, quick = one_launch(height, sources), sources > SMALL_CELLS and height <= TALL
     if top is not None:
         size = min(top, most, prepared.n_vertices)
     else:
         large = _LARGE.of(prepared, lambda: _large(prepared))
-        size = min(most, large) // PIECE_UNIT * PIECE_UNIT
-    together = one_launch(prepared.preparation.figures.height, sources)
+        size = min(_MANY_TOP if quick else most, large) // PIECE_UNIT * PIECE_UNIT
     return AboveShape(size, _FILLED if together else PIECE_UNIT)
 
 

@@ -95,7 +95,7 @@ class Sweep:
         """
         return self.transposed(values, self.tree.label, out)
 
-    def columns(self, values: Any, by_vertex: bool = False, place: Any = None) -> SweepPlan:
+    def columns(self, values: Any, by_vertex: bool = False) -> SweepPlan:
         """A sweep that writes distances as [label][source] or [vertex][source].
 
         Parameters
@@ -104,17 +104,14 @@ class Sweep:
             Of the dtype of the arcs' weights. Rows of labels that are not active stay as they are.
         by_vertex : bool
             One row per vertex instead of one per label.
-        place : int32 array, shape (n,), or None
-            The row of each label instead.
 
         Returns
         -------
         SweepPlan
         """
-        kind = 2 if place is not None else int(by_vertex)
-        place = self.tree.vertex if by_vertex else place
+        place = self.tree.vertex if by_vertex else None
         plan = self.above.plan(values, place)
-        self._bottom(plan, values, kind, place, (_STORE, "sweep", {"LAST_USE": int(by_vertex)}, ()))
+        self._bottom(plan, values, place, (_STORE, "sweep", {"BY_VERTEX": int(by_vertex)}, ()))
         return plan
 
     def ending(
@@ -142,7 +139,7 @@ class Sweep:
         """
         place = self.above.held.place
         plan = self.above.plan(values, place)
-        self._bottom(plan, values, 2, place, (file, kernel, macros, tuple(arguments)))
+        self._bottom(plan, values, place, (file, kernel, macros, tuple(arguments)))
         return plan
 
     @property
@@ -169,7 +166,7 @@ class Sweep:
         plan.launches.append(self.to_rows(values, place, out))
         return plan
 
-    def _bottom(self, plan: SweepPlan, values: Any, kind: int, place: Any, sink: Sink) -> None:
+    def _bottom(self, plan: SweepPlan, values: Any, place: Any, sink: Sink) -> None:
         """The pass over cells."""
         host, shape = self.cells.host, self.shape
         if not len(host.cells):
@@ -180,7 +177,6 @@ class Sweep:
             **self.tree.macros,
             "LANES": shape.lanes,
             "COLUMNS": shape.columns,
-            "ROW_KIND": kind,
             **own,
         }
         shared = CHUNKS * CHUNK + slots * shape.lanes * self.dtype.itemsize
@@ -189,7 +185,7 @@ class Sweep:
         boundary = self.cells.boundary if place is None else place[self.cells.boundary]
         arguments = (
             *(self.cells.cells, boundary, self.cells.stream),
-            *(self.cells.outline, place, plan.space, plan.labels, values, np.int64(plan.pitch)),
+            *(self.cells.outline, plan.space, plan.labels, values, np.int64(plan.pitch)),
             *more,
         )
         grid = len(host.cells) * (plan.pitch // shape.lanes)

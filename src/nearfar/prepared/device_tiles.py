@@ -248,7 +248,9 @@ class TileSweep:
             *(tiles.bundles, tiles.tile_first, np.int32(n_tiles)),
             *(self._begins(plan.pitch), self.weights, tiles.places, values, n, count, out),
         )
-        plan.launches.append(runtime.Launch(kernel, jobs, 32 * _WARPS, arguments, shared))
+        plan.launches.append(
+            runtime.Launch(kernel, jobs, 32 * _WARPS, arguments, shared, early=True)
+        )
         if not len(tiles.host.roots):
             return plan
         kernel = _kernel(tree, self.dtype, "own_leaf")
@@ -258,7 +260,7 @@ class TileSweep:
             *(tiles.leaf, plan.labels, plan.space, pitch, tree.depth, tree.low, tree.vertex),
             *(tiles.way_first, self.ways, n, out),
         )
-        plan.launches.append(runtime.Launch(kernel, plan.pitch, 2 * _SIDE, own, shared))
+        plan.launches.append(runtime.Launch(kernel, plan.pitch, 2 * _SIDE, own, shared, early=True))
         return plan
 
 

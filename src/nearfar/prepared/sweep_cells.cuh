@@ -18,10 +18,8 @@
 //                                           vertex of the cell
 // Labels that are in no cell are not seen by it: their distances are in `rows` (upper.cuh).
 //
-// Macros: LANES sources per block, COLUMNS of them per thread. ROW_KIND: the rows of `rows` are labels (0), vertices (1),
-// or what `place` says (2).
-// Arrays: cells; boundary (rows of `rows`), stream and outline of cells.cpp; place[n], rows of labels (kinds 1 and 2);
-// space[height][pitch], the climbs; sources[pitch], labels or -1; rows[..][pitch], distances of what lies outside of the
+// Macros: LANES sources per block, COLUMNS of them per thread.
+// Arrays: cells; boundary (rows of `rows`), stream and outline of cells.cpp; space[height][pitch], the climbs; sources[pitch], labels or -1; rows[..][pitch], distances of what lies outside of the
 // cells. pitch is a multiple of LANES.
 // Dynamic shared memory: two chunks of records, then LANES values per slot.
 // Launch: LANES / COLUMNS threads, cells * pitch / LANES blocks.
@@ -146,7 +144,6 @@ struct Sweep {
   const int* boundary;
   const int4* stream;
   const int2* outline;
-  const int* place;
   const value_t* space;
   const int* sources;
   value_t* rows;

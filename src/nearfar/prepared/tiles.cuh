@@ -18,6 +18,7 @@
 // requires: prepared/leaves.cuh
 // requires: prepared/column_order.cuh
 // requires: cuda/copy_async.cuh
+// requires: cuda/early_launch.cuh
 
 constexpr int kTile = TILE;
 constexpr int kStep = kTile - MARGIN;
@@ -87,6 +88,8 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps, 2)
   const int4* const my_rows = copy(rows, begin.y, end.y - begin.y);
   const int4* const my_places = copy(places, begin.w, end.w - begin.w);
   const int4* const my_weights = copy(weights, static_cast<long long>(begin.z) * kUnits, (end.z - begin.z) * kUnits);
+  await_launch_before();  // of `values`; the rest is known before
+  let_next_begin();
   copy_async_wait();
   __syncthreads();
   for (int next = warp; next < count_of_bundles;) {
