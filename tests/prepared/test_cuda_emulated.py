@@ -19,7 +19,7 @@ from nearfar.prepared.device_room import factor_bytes
 from nearfar.prepared.device_shapes import padded
 from nearfar.prepared.device_sweep import Sweep
 from nearfar.prepared.device_tiles import TileSweep, row_sweep
-from nearfar.prepared.pieces import cut_pieces
+from nearfar.prepared.pieces import cut_pieces, ways_up
 from nearfar.prepared.prepared import Prepared
 from nearfar.prepared.tiles import LeafShape
 from nearfar.solve.many import all_pairs, distances
@@ -409,6 +409,37 @@ def test_cells_and_pieces_cover_the_tree_once(shape, dtype):
     assert (
         pieces.n_values == (pieces.pieces[:, 1] * (pieces.pieces[:, 1] + pieces.pieces[:, 3])).sum()
     )
+
+
+@pytest.mark.parametrize(
+    ("least", "top", "levels"), [(16, 0, 3), (64, 0, 1), (16, 16, 3), (64, 16, 2)]
+)
+def test_ways_up_name_all_ancestors_in_pieces(least, top, levels):
+    """From every label of a tree with labels in cells, in pieces and in the top."""
+    prepared = ready(np.int32)
+    tree, (up, down) = prepared.preparation.tree, prepared.metric.swept
+    view, limits = prepared.preparation.view, PassShape(8, 12, 32, 1)
+    highest = np.argsort(tree.low - np.arange(tree.n_vertices), kind="stable")[:top]
+    flags = np.zeros(tree.n_vertices, dtype=np.uint8)
+    flags[highest] = 1
+    upper = cut(view, down, limits, flags if top else None).upper
+    pieces = cut_pieces(view, up, down, upper, np.flatnonzero(flags)[::-1].astype(np.int32), least)
+    assert pieces.n_levels == levels
+    lowest, way, rows = ways_up(pieces, tree)
+    for label in range(tree.n_vertices):
+        found = []
+        member = lowest[label]
+        while member >= 0:
+            member, part, count, first = way[member]
+            piece = pieces.tiles[part, 0]
+            assert pieces.tiles[part, 1] == 0
+            begin = pieces.pieces[piece, 0]
+            found.append(pieces.members[begin + rows[first : first + count].astype(int)])
+        ancestors = [label]
+        while tree.parent[ancestors[-1]] >= 0:
+            ancestors.append(tree.parent[ancestors[-1]])
+        wanted = [a for a in ancestors if a in set(upper.tolist())]
+        assert [a for part in found for a in part[::-1]] == wanted
 
 
 @pytest.mark.usefixtures("emulated_gpu")
