@@ -36,6 +36,7 @@ __all__ = [
     "Workspace",
     "canonical_method",
     "find",
+    "having",
     "ideas",
     "is_family",
     "priced",
@@ -473,6 +474,11 @@ def priced(device: str, problem: str) -> tuple[Variant, ...]:
         known = _listed(device, problem, unsafe=False)
         _priced[key] = tuple(v for v in known if v.cost is not None)
     return _priced[key]
+
+
+def having(option: str) -> list[str]:
+    """Ids of the variants that have an option."""
+    return [v.id for v in variants() if option in v.options.__dataclass_fields__]
 
 
 def ideas() -> list[str]:

@@ -108,7 +108,7 @@ def near_far_cases(kind: str) -> Iterator[Case]:
 
 def one_launch_cases(kind: str) -> Iterator[Case]:
     """The flagship: a far pile or scans, packed distances, sorted rows."""
-    base = {**types(kind), "BLOCK_THREADS": 512, "BLOCKS_EACH": 1, "LONG_IN_FLIGHT": 4}
+    base = {**types(kind), "BLOCK_THREADS": 512, "BLOCKS_EACH": 1}
     scan = {"FAR_BY_SCAN": 1}
     whole = base["WEIGHT_T"] in ("int", "long long")
     if base["WEIGHTED"] and whole:

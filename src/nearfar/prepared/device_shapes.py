@@ -45,9 +45,8 @@ SMALL_CELLS = 512
 # many as the device holds, and with 512 sources each does so much that launches apart take as long.
 ONE_LAUNCH = 256
 _FILLED = 256  # members that a piece is filled up to for them: fewer levels
-_MANY_TOP = (
-    256  # labels of the top for more than SMALL_CELLS sources, which climb a low tree in no time
-)
+# Labels of the top for more than SMALL_CELLS sources: in a low tree climbs are quick.
+_MANY_TOP = 256
 
 
 class AboveShape(NamedTuple):

@@ -64,11 +64,6 @@ class Pieces:
         """Values of all matrices."""
         return self.units * UNIT * DEEP
 
-    @property
-    def n_products(self) -> int:
-        """Additions per source, if no source is below a piece."""
-        return int((self.pieces[:, 1].astype(np.int64) * self.pieces[:, 3]).sum())
-
 
 def cut_pieces(
     view: Any,

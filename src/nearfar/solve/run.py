@@ -29,7 +29,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import widest
 from nearfar.options import build_options
 from nearfar.prepared import is_prepared
-from nearfar.registry import Declined, Figures, Request, Variant, Workspace, find
+from nearfar.registry import Declined, Figures, Request, Variant, Workspace, find, having
 from nearfar.solve.arrays import (
     cleared,
     entries,
@@ -142,7 +142,7 @@ class Run:
 
     def _use(self, variant: Variant, reason: str) -> None:
         self.variant, self.reason = variant, reason
-        self._checked = build_options(variant.options, self._options, variant.id)
+        self._checked = build_options(variant.options, self._options, variant.id, having)
 
     def _choose(self) -> tuple[Variant, str]:
         """A variant for the request; for a batch also a single-source one, run source by source."""

@@ -6,15 +6,17 @@ itself comes from :mod:`nearfar.system.devices.runtime`, which alone imports it.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import threading
 from typing import TYPE_CHECKING, Any
 
 from nearfar.system.devices.early import early_launch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-__all__ = ["Kernel", "Launch", "Program", "set_observer"]
+__all__ = ["Kernel", "Launch", "Program", "first_cooperative", "set_observer"]
 
 _observer: Callable[[str, Callable[[], None]], None] | None = None
 _VECTOR = 16  # bytes of the widest load from shared memory
@@ -30,6 +32,44 @@ def set_observer(
     global _observer
     before, _observer = _observer, observer
     return before
+
+
+_cooperative: set[int] = set()  # devices that have had a cooperative launch
+
+
+@contextlib.contextmanager
+def first_cooperative(kernel: Kernel, args: tuple[Any, ...], ordinal: int) -> Iterator[None]:
+    """Meanwhile, have another thread make the process's first cooperative launch on a device.
+
+    It takes the driver 0.1 to 0.5 ms, whatever is launched. From the second time on nothing is
+    launched.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    args : tuple
+        With which it has nothing to do.
+    ordinal : int
+        The current device.
+    """
+    if ordinal in _cooperative:
+        yield
+        return
+    _cooperative.add(ordinal)
+    launch = Launch(kernel, 1, 32, args, cooperative=True)
+
+    def go() -> None:
+        # What is wrong the launch of a solve will say.
+        with contextlib.suppress(Exception):
+            kernel.cupy.cuda.runtime.setDevice(ordinal)
+            launch.launch()
+
+    beside = threading.Thread(target=go, name="nearfar's first cooperative launch")
+    beside.start()
+    try:
+        yield
+    finally:
+        beside.join()
 
 
 class Launch:

@@ -23,7 +23,7 @@ from nearfar.system.devices.cupy_module import (
     import_cupy,
     load,
 )
-from nearfar.system.devices.launching import Kernel, Launch, Program
+from nearfar.system.devices.launching import Kernel, Launch, Program, first_cooperative
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,6 +46,7 @@ __all__ = [
     "device",
     "device_count",
     "download",
+    "first_cooperative",
     "import_and_open",
     "is_device_array",
     "memory",
