@@ -11,6 +11,8 @@ import ctypes
 import threading
 from typing import TYPE_CHECKING, Any
 
+from nearfar.system.devices.early import early_launch
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -75,6 +77,9 @@ class Launch:
 
     A parameter that changes from one launch to the next is written with :meth:`set`; the driver
     copies the parameters when the launch is called, so the next value may be set at once.
+
+    ``early``: where the device can, it begins before the launch before it is over, for which its
+    kernel waits itself (``cuda/early_launch.cuh``).
     """
 
     def __init__(
@@ -85,6 +90,7 @@ class Launch:
         args: tuple[Any, ...],
         shared: int = 0,
         cooperative: bool = False,
+        early: bool = False,
     ) -> None:
         self.kernel = kernel
         self._keep = args  # arrays stay alive as long as the pointers to them
@@ -97,7 +103,13 @@ class Launch:
         function = kernel.function.ptr
         current = kernel.cupy.cuda.get_current_stream
         self._go: Callable[[], None]
-        if cooperative:
+        begin = None
+        if early and kernel.overlaps:
+            begin = early_launch(driver, function, shape, pointers)
+        if begin is not None:
+            launch = begin
+            self._go = lambda: launch(current().ptr)
+        elif cooperative:
             self._go = lambda: driver.launchCooperativeKernel(
                 function, *shape, current().ptr, pointers
             )
@@ -183,9 +195,11 @@ class Kernel:
         name: str,
         multiprocessors: int,
         files: tuple[str, ...],
+        overlaps: bool,
     ) -> None:
         self.cupy = cupy
         self.files = files
+        self.overlaps = overlaps  # whether launches may begin before the one before is over
         self._multiprocessors = multiprocessors
         self.function = function
         self.name = name
@@ -235,10 +249,16 @@ class Program:
     """A loaded cubin, made of some kernel files; kernels are looked up once."""
 
     def __init__(
-        self, cupy: Any, code: bytes, multiprocessors: int, files: tuple[str, ...]
+        self,
+        cupy: Any,
+        code: bytes,
+        multiprocessors: int,
+        files: tuple[str, ...],
+        overlaps: bool = False,
     ) -> None:
         self._cupy = cupy
         self._files = files
+        self._overlaps = overlaps
         self._multiprocessors = multiprocessors
         self._module = cupy.cuda.function.Module()
         self._module.load(code)
@@ -249,6 +269,7 @@ class Program:
         found = self._kernels.get(name)
         if found is None:
             function = self._module.get_function(name)
-            found = Kernel(self._cupy, function, name, self._multiprocessors, self._files)
+            about = (self._multiprocessors, self._files, self._overlaps)
+            found = Kernel(self._cupy, function, name, *about)
             self._kernels[name] = found
         return found

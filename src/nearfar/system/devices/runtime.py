@@ -117,6 +117,11 @@ class Device(NamedTuple):
         return f"sm_{self.compute_capability[0]}{self.compute_capability[1]}"
 
     @property
+    def overlaps(self) -> bool:
+        """Whether a launch may begin before the one before is over."""
+        return self.compute_capability >= (9, 0)
+
+    @property
     def resident_threads(self) -> int:
         """Threads that the whole device can hold at once."""
         return self.multiprocessors * self.threads_per_multiprocessor
@@ -284,7 +289,8 @@ def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Prog
                 code = compiler.compile_kernel(names[-1], source, options)
                 if compiler.is_relocatable(source):
                     code = linking.link(cupy(), names[-1], code)
-                found = Program(cupy(), code, here.multiprocessors, names)
+                about = (here.multiprocessors, names, here.overlaps)
+                found = Program(cupy(), code, *about)
                 _programs[key] = found
     return found
 
